@@ -44,6 +44,12 @@ const READ_ONLY: [&str; 13] = [
     "todo",
 ];
 
+/// Tools by which an agent writes files of its own, besides those with which it looks.
+const WRITING: [&str; 5] = ["write_file", "edit_file", "apply_patch", "move_file", "delete_file"];
+
+/// Name of the agent that delivers a recipe with tests.
+pub const RECIPE_WRITER: &str = "recipe";
+
 /// Turns of an agent for which no limit is configured.
 const DEFAULT_STEPS: u32 = 20;
 
@@ -134,18 +140,23 @@ impl Agent {
     }
 }
 
-const BUILT_IN: [&str; 4] = ["build", "plan", "resume", "review"];
+const BUILT_IN: [&str; 5] = ["build", "plan", RECIPE_WRITER, "resume", "review"];
 
 fn built_in(name: &str) -> Option<Agent> {
     let read_only = || Some(READ_ONLY.map(str::to_owned).to_vec());
     let (prompt, allowed_tools, max_steps) = match name {
         "build" => (include_str!("prompt/build.md"), None, 50),
+        RECIPE_WRITER => {
+            let tools = READ_ONLY.into_iter().chain(WRITING).map(str::to_owned).collect();
+            (include_str!("prompt/recipe.md"), Some(tools), 50)
+        }
         "plan" => (include_str!("prompt/plan.md"), read_only(), DEFAULT_STEPS),
         "resume" => (include_str!("prompt/resume.md"), read_only(), DEFAULT_STEPS),
         "review" => (include_str!("prompt/review.md"), read_only(), DEFAULT_STEPS),
         _ => return None,
     };
-    let access = if allowed_tools.is_some() { Access::Look } else { Access::Full };
+    let only_looks = allowed_tools.is_some() && name != RECIPE_WRITER;
+    let access = if only_looks { Access::Look } else { Access::Full };
     Some(Agent {
         name: name.to_owned(),
         prompt: prompt.to_owned(),
@@ -194,7 +205,7 @@ mod tests {
         let error = Agent::find("biuld", &configured).expect_err("unknown").to_string();
         assert_eq!(
             error,
-            "unknown agent \"biuld\" (did you mean \"build\"?); use one of: build, docs, plan, resume, review"
+            "unknown agent \"biuld\" (did you mean \"build\"?); use one of: build, docs, plan, recipe, resume, review"
         );
     }
 }

@@ -13,6 +13,7 @@ use super::file::{Entry, RetryOn};
 use super::journal::{Journal, clear};
 use super::lesson::lesson;
 use super::manifest::{Manifest, Task};
+use super::neighbours::Neighbours;
 use super::planned::PlannedTasks;
 use super::request::{BatchRequest, TaskPaths};
 use super::settled::KeyParts;
@@ -44,6 +45,8 @@ pub(super) struct BatchContext {
     pub(super) planned: Option<PlannedTasks>,
     /// What keys of tasks are made from; `None` if they cannot be made.
     pub(super) key_parts: Option<KeyParts>,
+    /// What models did where recipes did not do.
+    pub(super) neighbours: Neighbours,
 }
 
 /// What became of a task.
@@ -164,7 +167,7 @@ impl BatchContext {
         let out = self.request.destination.out.join(TASKS).join(&task.id);
         let retry = task.entry.retry.as_ref().filter(|_| attempt > 1);
         // Before the files of the last try go.
-        let lesson = retry.and_then(|retry| lesson(&out, &retry.with));
+        let lesson = retry.and_then(|retry| lesson(&out, &retry.with, &self.neighbours.told(task)));
         let models = retry.map_or(&[][..], |retry| &retry.models);
         let model = models.get(attempt.saturating_sub(2) as usize).or(models.last());
         clear(&out).map_err(|error| InputError::Out { path: out.clone(), error })?;
@@ -183,10 +186,15 @@ impl BatchContext {
             };
             self.prepare(task, &place)
         })?;
+        let known = Arc::clone(&masker);
         let log = file_log(&out.join(LOG), Arc::clone(&masker))
             .map_err(|error| InputError::Write { path: out.join(LOG), error })?;
         // On the heap: the state of a run is large, and there are many.
-        Box::pin(run(&request, masker, self.signal.clone()).with_subscriber(log)).await
+        let result = Box::pin(run(&request, masker, self.signal.clone()).with_subscriber(log)).await?;
+        if model.is_some() {
+            block_in_place(|| self.neighbours.note(task, &result.report, &known));
+        }
+        Ok(result)
     }
 
     /// Returns how much time a task may take, if that is limited.

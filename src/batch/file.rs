@@ -131,6 +131,8 @@ pub enum RetryWith {
     Output,
     /// What it changed.
     Diff,
+    /// Of a task with a recipe, what models did in other tasks on which the recipe failed as well.
+    Neighbours,
 }
 
 /// The first tasks of a batch, which run alone: a bad rate stops the batch before more is spent.

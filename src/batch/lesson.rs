@@ -13,8 +13,9 @@ use crate::report::RunReport;
 /// Maximum size of the output, and of the diff, in tokens.
 const MAX_TOKENS: usize = 4_000;
 
-/// Returns what the try whose files lie in `folder` teaches; `None` if it left nothing to tell.
-pub(super) fn lesson(folder: &Path, with: &[RetryWith]) -> Option<String> {
+/// Returns what the try whose files lie in `folder` teaches, and what its neighbours needed; `None` if there is nothing to
+/// tell.
+pub(super) fn lesson(folder: &Path, with: &[RetryWith], neighbours: &str) -> Option<String> {
     let report = fs::read(folder.join("report.json")).ok()?;
     let report: RunReport = serde_json::from_slice(&report).ok()?;
     let mut text = String::new();
@@ -27,6 +28,9 @@ pub(super) fn lesson(folder: &Path, with: &[RetryWith]) -> Option<String> {
     {
         let patch = truncate_middle(&String::from_utf8_lossy(&patch), MAX_TOKENS);
         text += &format!("\nIts changes, none of which are in the checkout:\n{patch}\n");
+    }
+    if with.contains(&RetryWith::Neighbours) {
+        text += neighbours;
     }
     if text.is_empty() {
         return None;

@@ -14,6 +14,7 @@ mod journal;
 mod lesson;
 mod manifest;
 mod merge;
+mod neighbours;
 mod pilot;
 mod planned;
 mod problem;

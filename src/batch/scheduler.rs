@@ -14,6 +14,7 @@ use super::circuit_breaker::CircuitBreaker;
 use super::held;
 use super::journal::{EarlierStart, Journal, clear};
 use super::manifest::Task;
+use super::neighbours::Neighbours;
 use super::pilot::PilotRun;
 use super::planned::PlannedTasks;
 use super::progress_display::{ProgressDisplay, ProgressMode};
@@ -57,8 +58,7 @@ pub async fn run_batch(
     let earlier =
         if request.resume { journal.earlier(&manifest.digest(), shard)? } else { EarlierStart::default() };
     let anew = earlier.started_at.is_none();
-    let now = OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default();
-    let started_at = earlier.started_at.clone().unwrap_or(now);
+    let started_at = earlier.started_at.clone().unwrap_or_else(now);
     let worktrees = Worktrees::new(clone, &request.destination.out);
     for folder in [request.destination.out.join(TASKS).as_path(), worktrees.folder()] {
         journal.check_own(folder)?;
@@ -94,6 +94,7 @@ pub async fn run_batch(
     let common = Arc::new(BatchContext {
         planned: PlannedTasks::of(request, &manifest, &mut notices)?,
         key_parts,
+        neighbours: Neighbours::new(clone, &commit),
         deadline: timeout.map(|timeout| started + timeout),
         journal: Mutex::new(journal),
         signal: signal.clone(),
@@ -109,6 +110,7 @@ pub async fn run_batch(
     show.close();
     tokio::task::block_in_place(|| worktrees.clear());
     notices.extend(held::notice(&reports, &request.destination.out));
+    notices.extend(common.neighbours.write(&request.destination.out));
     let mut report = BatchReport {
         schema_version: BATCH_SCHEMA_VERSION,
         batch: name,
@@ -130,6 +132,11 @@ pub async fn run_batch(
         signal.is_set().then(|| if signal.is_terminate() { Exit::Terminated } else { Exit::Interrupted });
     report.add_up(interrupted, late);
     Ok(report)
+}
+
+/// Returns the time: RFC 3339, UTC.
+fn now() -> String {
+    OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default()
 }
 
 fn told(message: &str) -> Notice {

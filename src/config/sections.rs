@@ -23,7 +23,7 @@ use crate::workspace::WorkspacePath;
 pub struct Config {
     /// The model.
     pub llm: Llm,
-    /// Agents of your own, and changes to the built-in ones (`build`, `plan`, `review`, `resume`).
+    /// Agents of your own, and changes to the built-in ones (`build`, `plan`, `recipe`, `review`, `resume`).
     pub agents: BTreeMap<String, AgentConfig>,
     /// The checkout.
     pub workspace: Workspace,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use sanitize::Masker;
 use sanitize::untrusted::visible;
 
+use super::batch_matches;
 use super::step_outputs::{StepOutputs, annotate};
 use crate::base::env::Variables;
 use crate::base::fs::write_atomic;
@@ -76,6 +77,12 @@ pub async fn publish_batch(
     let mut report = masked(&report, Format::BatchReport, masker)?;
     let key = destination.key.clone().unwrap_or_else(|| report.batch.clone());
     write(&report, destination, masker, &key)?;
+    if let Err(error) = batch_matches::write(&report, &destination.out) {
+        let message = format!("could not write the table of matches: {error}");
+        tracing::warn!("warning: {message}");
+        report.notices.push(Notice { level: NoticeLevel::Warning, message });
+        write(&report, destination, masker, &key)?;
+    }
     let mut url = None;
     match comment(&report, destination, masker, &key).await {
         Ok(posted) => url = posted,

@@ -4,6 +4,7 @@
 //! Nothing else of the project talks to GitHub once a run has ended.
 
 mod batch;
+mod batch_matches;
 mod github;
 mod output_files;
 mod progress_comment;

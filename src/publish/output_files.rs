@@ -17,6 +17,9 @@ use crate::request::InputError;
 /// The transcript, where the configuration says nothing else.
 pub(crate) const TRANSCRIPT: &str = "transcript.jsonl";
 
+/// The table of the places that a recipe changed.
+pub(super) const MATCHES: &str = "matches.csv";
+
 /// Where the files of a run lie.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputFiles {
@@ -30,6 +33,8 @@ pub(crate) struct OutputFiles {
     pub(crate) plan: PathBuf,
     pub(crate) patch: PathBuf,
     pub(crate) transcript: PathBuf,
+    /// Written by recipes alone.
+    pub(crate) matches: PathBuf,
 }
 
 impl OutputFiles {
@@ -54,6 +59,7 @@ impl OutputFiles {
             plan: place(&config.plan, "plan.json")?,
             patch: place(&config.patch, "plan.patch")?,
             transcript: place(&config.transcript, TRANSCRIPT)?,
+            matches: out.join(MATCHES),
         };
         for path in files.all().into_iter().filter(|path| !goes_on || **path != files.transcript) {
             match fs::remove_file(path) {
@@ -92,6 +98,13 @@ impl OutputFiles {
         Ok(())
     }
 
+    /// Writes the table of the places that a recipe changed.
+    pub(super) fn write_matches(&self, table: &str, masker: &Masker) -> Result<(), PlanFileError> {
+        let path = &self.matches;
+        write_atomic(path, masker.mask_rendered(table).as_bytes())
+            .map_err(|error| PlanFileError::Write { path: path.clone(), error })
+    }
+
     /// Writes every rendering of a report; what cannot be written becomes a notice of it. `comment` renders the comment.
     pub(super) fn write_report(
         &self,
@@ -125,16 +138,18 @@ impl OutputFiles {
 
     /// Returns the files that should be there and are not; plan and patch count unless the run has none.
     pub(super) fn missing(&self, has_no_plan: bool) -> Vec<String> {
-        let Self { report, markdown, html, comment, summary, junit, sarif, plan, patch, transcript } = self;
+        let Self { report, markdown, html, comment, summary, junit, sarif, plan, patch, transcript, .. } =
+            self;
         let always = [report, markdown, html, comment, summary, junit, sarif, transcript];
         let planned = [plan, patch].into_iter().filter(|_| !has_no_plan);
         let missing = always.into_iter().chain(planned).filter(|path| !path.exists());
         missing.map(|path| path.display().to_string()).collect()
     }
 
-    fn all(&self) -> [&PathBuf; 10] {
-        let Self { report, markdown, html, comment, summary, junit, sarif, plan, patch, transcript } = self;
-        [report, markdown, html, comment, summary, junit, sarif, plan, patch, transcript]
+    fn all(&self) -> [&PathBuf; 11] {
+        let Self { report, markdown, html, comment, summary, junit, sarif, plan, patch, transcript, matches } =
+            self;
+        [report, markdown, html, comment, summary, junit, sarif, plan, patch, transcript, matches]
     }
 }
 

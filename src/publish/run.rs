@@ -47,6 +47,8 @@ pub(crate) struct RunArtifacts {
     pub(crate) changes: ChangeSet,
     /// The way from the repository to the workspace: empty, or ending in `/`.
     pub(crate) prefix: String,
+    /// Places that a recipe changed, as a CSV file.
+    pub(crate) matches: Option<String>,
 }
 
 /// Publishes a run: writes everything, or nothing if secrets cannot be masked in the report.
@@ -58,7 +60,8 @@ pub(crate) async fn publish_run(
     cancel: CancellationToken,
     progress: Option<ProgressComment>,
 ) -> Result<RunResult, MaskError> {
-    let RunArtifacts { report, plan, changes, prefix } = artifacts;
+    let RunArtifacts { mut report, plan, changes, prefix, matches } = artifacts;
+    report.cut_changes();
     // Masked once, as a value, so that every rendering is masked; escaping in between could otherwise hide a
     // secret from the mask.
     let mut report = masked(&report, Format::Report, masker)?;
@@ -67,6 +70,9 @@ pub(crate) async fn publish_run(
     if let Err(error) = files.write_plan(plan.as_ref(), &changes.git_patch(&prefix), masker) {
         is_withheld |= !matches!(error, PlanFileError::Write { .. });
         warn(&mut report, error.to_string());
+    }
+    if let Some(failed) = matches.and_then(|table| files.write_matches(&table, masker).err()) {
+        warn(&mut report, failed.to_string());
     }
     let step = StepOutputs::open(&request.variables);
     let write = |report: &mut RunReport, comment_url: Option<&str>| {

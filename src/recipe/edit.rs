@@ -1,11 +1,12 @@
-//! Edits that a recipe makes by itself: `replace` and `rewrite`, compiled once and applied to many files at a time.
+//! Edits that a recipe makes by itself: `replace`, `rewrite` and `manifest`, compiled once and applied to many files at a time.
 
 use std::thread;
 
-use regex::Regex;
-use rewrite::{Language, Rewrite, RewriteError};
+use manifest::ManifestEdit;
+use regex::{Captures, Regex};
+use rewrite::{Language, Match, Rewrite, RewriteError};
 
-use super::file::Action;
+use super::file::{Action, Problem};
 use super::select::SelectError;
 use crate::tool::Context;
 use crate::workspace::{LastLink, WorkspacePath};
@@ -14,6 +15,7 @@ use crate::workspace::{LastLink, WorkspacePath};
 pub(super) enum Edit {
     Replace(Regex, String),
     Rewrite(Box<Rewrite>),
+    Manifest(Box<ManifestEdit>),
     /// The action is a call of a tool.
     Nothing,
 }
@@ -32,17 +34,31 @@ pub(super) enum Outcome {
 /// File as it is to be.
 pub(super) struct Edited {
     pub(super) text: String,
-    /// Places that a structural rule has replaced.
-    pub(super) matches: usize,
+    /// What was changed, in order.
+    pub(super) places: Vec<Place>,
+}
+
+/// Place that was changed: a match, by its line and column, or a value of a manifest, by its path.
+pub(super) struct Place {
+    pub(super) line: Option<usize>,
+    pub(super) column: Option<usize>,
+    pub(super) key: Option<String>,
+    pub(super) before: String,
+    pub(super) after: String,
 }
 
 impl Edit {
     /// Compiles the edit of an action.
-    pub(super) fn of(action: &Action) -> Result<Self, SelectError> {
-        Ok(match (&action.replace, &action.rewrite) {
-            (Some(replace), _) => Self::Replace(Regex::new(&replace.pattern)?, replace.with.clone()),
-            (None, Some(rule)) => Self::Rewrite(Box::new(Rewrite::new(rule)?)),
-            (None, None) => Self::Nothing,
+    pub(super) fn of(action: &Action) -> Result<Self, Problem> {
+        Ok(if let Some(replace) = &action.replace {
+            Self::Replace(Regex::new(&replace.pattern)?, replace.with.clone())
+        } else if let Some(rule) = &action.rewrite {
+            Self::Rewrite(Box::new(Rewrite::new(rule).map_err(|error| Problem::Rewrite(Box::new(error)))?))
+        } else if let Some(rule) = &action.manifest {
+            let edit = ManifestEdit::new(rule).map_err(|error| Problem::Manifest(Box::new(error)))?;
+            Self::Manifest(Box::new(edit))
+        } else {
+            Self::Nothing
         })
     }
 
@@ -82,10 +98,7 @@ impl Edit {
         };
         let mut has_syntax_error = false;
         let edited = match self {
-            Self::Replace(pattern, with) => {
-                let replaced = pattern.replace_all(text, with.as_str()).into_owned();
-                Edited { text: replaced, matches: 0 }
-            }
+            Self::Replace(pattern, with) => replaced(pattern, with, text),
             Self::Rewrite(rewrite) => {
                 let Some(language) = file.file_name().and_then(Language::of) else {
                     return Ok(Outcome::Unchanged);
@@ -93,11 +106,16 @@ impl Edit {
                 match rewrite.apply(language, text) {
                     Ok(done) => {
                         has_syntax_error = done.has_syntax_error;
-                        Edited { text: done.text, matches: done.matches.len() }
+                        let places = done.matches.into_iter().map(Place::of_match).collect();
+                        Edited { text: done.text, places }
                     }
                     Err(RewriteError::OtherLanguage(_)) => return Ok(Outcome::Unchanged),
                     Err(error) => return Err(error.into()),
                 }
+            }
+            Self::Manifest(edit) => {
+                let done = edit.apply(file.as_str(), text)?;
+                Edited { text: done.text, places: done.places.into_iter().map(Place::of_key).collect() }
             }
             Self::Nothing => return Ok(Outcome::Unchanged),
         };
@@ -106,5 +124,45 @@ impl Edit {
         }
         cx.seen.note(&path, &state);
         Ok(Outcome::Edited(edited))
+    }
+}
+
+/// Replaces all matches of a pattern.
+fn replaced(pattern: &Regex, with: &str, text: &str) -> Edited {
+    let mut places = Vec::new();
+    let (mut at, mut line, mut line_start) = (0, 1, 0);
+    let replaced = pattern.replace_all(text, |found: &Captures<'_>| {
+        let mut after = String::new();
+        found.expand(with, &mut after);
+        let Some(whole) = found.get(0) else { return after };
+        for (offset, _) in text[at..whole.start()].match_indices('\n') {
+            line += 1;
+            line_start = at + offset + 1;
+        }
+        at = whole.start();
+        if whole.as_str() != after {
+            places.push(Place {
+                line: Some(line),
+                column: Some(text[line_start..at].chars().count() + 1),
+                key: None,
+                before: whole.as_str().to_owned(),
+                after: after.clone(),
+            });
+        }
+        after
+    });
+    let text = replaced.into_owned();
+    Edited { text, places }
+}
+
+impl Place {
+    fn of_match(found: Match) -> Self {
+        let Match { line, column, text, replacement } = found;
+        let after = replacement.unwrap_or_default();
+        Self { line: Some(line), column: Some(column), key: None, before: text, after }
+    }
+
+    fn of_key(key: String) -> Self {
+        Self { line: None, column: None, key: Some(key), before: String::new(), after: String::new() }
     }
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::RecipePlayer;
 use super::file::{Example, Recipe};
+use super::match_table::MatchTable;
 use crate::event::ToolCall;
 use crate::model::{ChatModel, Message, ModelError, Request};
 use crate::tool::{Access, Context, Registry, Seen};
@@ -99,6 +100,34 @@ impl Recipe {
         }
         Ok(results)
     }
+
+    /// Returns what a recipe that somebody else is to rely on has to show, and does not.
+    pub fn missing_tests(&self) -> Vec<String> {
+        let mut missing = Vec::new();
+        if self.tests.iter().all(|test| test.after.is_empty() && test.deleted.is_empty()) {
+            missing.push(
+                "no test shows what the recipe changes; add `tests` with `before` and `after`".to_owned(),
+            );
+        }
+        let stays = |test: &Example| {
+            test.before.keys().any(|path| !test.after.contains_key(path) && !test.deleted.contains(path))
+        };
+        if !self.tests.iter().any(stays) {
+            missing.push(
+                "no test shows what must not match; add a file to `before` that `after` does not name"
+                    .to_owned(),
+            );
+        }
+        missing
+    }
+
+    /// Follows the recipe on a workspace, without its commands. Returns the number of places that it changes.
+    pub async fn count_places(&self, context: Context) -> Result<usize, ModelError> {
+        let table = Arc::new(MatchTable::default());
+        let context = Context { seen: Arc::new(Seen::default()), ..context };
+        follow(self, &context, &table, &mut Vec::new()).await?;
+        Ok(table.matches().map_or(0, |matches| matches.total))
+    }
 }
 
 async fn run(recipe: &Recipe, example: &Example) -> Result<ExampleResult, TestError> {
@@ -119,7 +148,7 @@ async fn run(recipe: &Recipe, example: &Example) -> Result<ExampleResult, TestEr
         max_result_tokens: RESULT_TOKENS,
     };
     let mut result = ExampleResult { name: example.name.clone(), faults: Vec::new(), not_run: Vec::new() };
-    if let Err(error) = follow(recipe, &context, &mut result.not_run).await {
+    if let Err(error) = follow(recipe, &context, &Arc::default(), &mut result.not_run).await {
         result.faults.push(ExampleFault::Failed { message: error.to_string() });
         return Ok(result);
     }
@@ -127,7 +156,7 @@ async fn run(recipe: &Recipe, example: &Example) -> Result<ExampleResult, TestEr
     result.faults.extend(compare(example, &first));
     result.faults.extend(first.iter().filter_map(broken));
     if !example.repeats {
-        if let Err(error) = follow(recipe, &context, &mut result.not_run).await {
+        if let Err(error) = follow(recipe, &context, &Arc::default(), &mut result.not_run).await {
             result.faults.push(ExampleFault::Failed { message: format!("the second time: {error}") });
             return Ok(result);
         }
@@ -149,10 +178,15 @@ fn write(home: &Path, path: &str, text: &str) -> io::Result<()> {
 }
 
 /// Follows a recipe to its end. Tools that work on files are run; others are listed in `not_run`.
-async fn follow(recipe: &Recipe, context: &Context, not_run: &mut Vec<String>) -> Result<(), ModelError> {
+async fn follow(
+    recipe: &Recipe,
+    context: &Context,
+    table: &Arc<MatchTable>,
+    not_run: &mut Vec<String>,
+) -> Result<(), ModelError> {
     const AGENT: &str = "test";
     let registry = Registry::with_built_in();
-    let player = RecipePlayer::new("recipe", AGENT, recipe, context.clone());
+    let player = RecipePlayer::new("recipe", AGENT, recipe, context.clone(), Arc::clone(table));
     let mut messages = Vec::new();
     loop {
         let request = Request {

@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use grep_regex::RegexMatcher;
-use regex::Regex;
-use rewrite::{InvalidRule, Rewrite, RewriteRule};
+use manifest::{InvalidManifestRule, ManifestRule};
+use rewrite::{InvalidRule, RewriteRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::arguments::Template;
+use super::edit::Edit;
 use crate::base::command_template::MisplacedPlaceholder;
 use crate::config::{ConfigError, parse_as};
 use crate::tool::known_in_some_run;
@@ -68,7 +69,7 @@ pub struct Step {
     pub actions: Vec<Action>,
 }
 
-/// One action: a call of a tool, `replace` or `rewrite`.
+/// One action: a call of a tool, `replace`, `rewrite` or `manifest`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Action {
@@ -86,6 +87,9 @@ pub struct Action {
     /// languages than the rule's are left alone.
     #[serde(default)]
     pub rewrite: Option<RewriteRule>,
+    /// An edit of a TOML, JSON or YAML file that keeps its comments and layout.
+    #[serde(default)]
+    pub manifest: Option<ManifestRule>,
     /// Whether the recipe continues, without this file, if the action fails; otherwise it ends there.
     #[serde(default)]
     pub optional: bool,
@@ -140,10 +144,13 @@ pub enum Problem {
     Containing(#[source] Box<grep_regex::Error>),
     /// The text to replace is not a regular expression.
     #[error("invalid regular expression in `replace.pattern`")]
-    Replace(#[source] regex::Error),
+    Replace(#[from] regex::Error),
     /// The structural rule is not valid.
     #[error("invalid `rewrite`")]
     Rewrite(#[source] Box<InvalidRule>),
+    /// The edit of a manifest is not valid.
+    #[error("invalid `manifest`")]
+    Manifest(#[source] Box<InvalidManifestRule>),
     /// A structural rule that changes nothing.
     #[error("`rewrite` requires `fix`, which says what stands in place of a match")]
     NoFix,
@@ -171,10 +178,10 @@ pub enum Problem {
     #[error("`with` is only allowed with `tool`")]
     WithAlone,
     /// A replacement in no file.
-    #[error("`replace` and `rewrite` work on the files of their step; give the step `files`")]
+    #[error("`replace`, `rewrite` and `manifest` work on the files of their step; give the step `files`")]
     NoFiles,
     /// No action, or two at once.
-    #[error("set exactly one of `tool`, `replace` and `rewrite`")]
+    #[error("set exactly one of `tool`, `replace`, `rewrite` and `manifest`")]
     OneOf,
 }
 
@@ -253,23 +260,26 @@ impl Example {
 
 impl Action {
     fn check(&self, for_files: bool) -> Result<(), Problem> {
-        match (&self.tool, &self.replace, &self.rewrite) {
-            (Some(name), None, None) => {
-                known_in_some_run(name).map_err(|unknown| Problem::UnknownTool {
-                    name: name.clone(),
-                    nearest: unknown.nearest,
-                })?;
-                Ok(Template::parse(name, &self.with).map(drop)?)
-            }
-            (None, Some(_), None) | (None, None, Some(_)) if !self.with.is_empty() => Err(Problem::WithAlone),
-            (None, Some(_), None) | (None, None, Some(_)) if !for_files => Err(Problem::NoFiles),
-            (None, Some(replace), None) => Regex::new(&replace.pattern).map(drop).map_err(Problem::Replace),
-            (None, None, Some(rule)) if rule.fix.is_none() => Err(Problem::NoFix),
-            (None, None, Some(rule)) => {
-                Rewrite::new(rule).map(drop).map_err(|error| Problem::Rewrite(Box::new(error)))
-            }
-            _ => Err(Problem::OneOf),
+        let given =
+            [self.tool.is_some(), self.replace.is_some(), self.rewrite.is_some(), self.manifest.is_some()];
+        if given.into_iter().filter(|is_given| *is_given).count() != 1 {
+            return Err(Problem::OneOf);
         }
+        if let Some(name) = &self.tool {
+            known_in_some_run(name)
+                .map_err(|unknown| Problem::UnknownTool { name: name.clone(), nearest: unknown.nearest })?;
+            return Ok(Template::parse(name, &self.with).map(drop)?);
+        }
+        if !self.with.is_empty() {
+            return Err(Problem::WithAlone);
+        }
+        if !for_files {
+            return Err(Problem::NoFiles);
+        }
+        if self.rewrite.as_ref().is_some_and(|rule| rule.fix.is_none()) {
+            return Err(Problem::NoFix);
+        }
+        Edit::of(self).map(drop)
     }
 }
 
@@ -286,7 +296,7 @@ mod tests {
             ("steps:\n- do: []\n", "r.yml: steps[0]: `do` is empty"),
             (
                 "steps:\n- do: [{}]\n",
-                "r.yml: steps[0].do[0]: set exactly one of `tool`, `replace` and `rewrite`",
+                "r.yml: steps[0].do[0]: set exactly one of `tool`, `replace`, `rewrite` and `manifest`",
             ),
             ("steps:\n- do: [{replace: {pattern: a, with: b}}]\n", "give the step `files`"),
             (
@@ -319,6 +329,11 @@ mod tests {
             (
                 "steps:\n- do: [{tool: bash, with: {cmd: 'sh -c \"lint {file}\"'}}]\n",
                 "steps[0].do[0]: `{file}` stands in quotes",
+            ),
+            ("steps:\n- do: [{manifest: {path: a, set: 1}}]\n", "give the step `files`"),
+            (
+                "steps:\n- files: ['*.toml']\n  do: [{manifest: {path: 'a[', set: 1}}]\n",
+                "steps[0].do[0]: invalid `manifest`: quotes or brackets",
             ),
             ("stpes: []\n", "did you mean `steps`?"),
         ] {

@@ -6,10 +6,12 @@ mod arguments;
 mod edit;
 mod example;
 mod file;
+mod match_table;
 mod passed_over;
 mod player;
 mod select;
 
 pub use example::{ExampleFault, ExampleResult, TestError};
 pub use file::{Recipe, RecipeError};
+pub use match_table::MatchTable;
 pub use player::RecipePlayer;

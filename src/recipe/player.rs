@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -11,6 +11,7 @@ use serde_json::json;
 use super::arguments::Template;
 use super::edit::{Edit, Outcome};
 use super::file::{Action, Recipe};
+use super::match_table::MatchTable;
 use super::passed_over::PassedOver;
 use super::select::{SelectError, select};
 use crate::base::error::chain;
@@ -29,6 +30,7 @@ pub struct RecipePlayer {
     agent: String,
     context: Context,
     state: Mutex<State>,
+    table: Arc<MatchTable>,
 }
 
 #[derive(Default)]
@@ -43,7 +45,7 @@ struct State {
     pending: Option<PendingCalls>,
     files: usize,
     calls: usize,
-    /// Places that structural rules have replaced.
+    /// Places that edits have changed.
     matches: usize,
     skipped: Vec<String>,
     passed_over: PassedOver,
@@ -59,11 +61,11 @@ struct PendingCalls {
 
 impl RecipePlayer {
     /// Creates a player for `recipe`, which only answers `agent`. Files are selected and read through
-    /// `context`.
-    pub fn new(name: &str, agent: &str, recipe: &Recipe, context: Context) -> Self {
+    /// `context`, and the places that are changed are added to `table`.
+    pub fn new(name: &str, agent: &str, recipe: &Recipe, context: Context, table: Arc<MatchTable>) -> Self {
         let steps = recipe.steps.iter().cloned().enumerate().collect();
         let (name, agent) = (name.to_owned(), agent.to_owned());
-        Self { name, agent, context, state: Mutex::new(State { steps, ..State::default() }) }
+        Self { name, agent, context, state: Mutex::new(State { steps, ..State::default() }), table }
     }
 
     fn answer(&self, request: Request<'_>) -> Result<Completion, ModelError> {
@@ -108,7 +110,6 @@ impl RecipePlayer {
 
     /// Returns the calls of one action, one for each file.
     fn calls(&self, state: &mut State, place: &str, action: &Action) -> Result<Vec<ToolCall>, ModelError> {
-        let failed = |error: SelectError| ModelError::Recipe(format!("{place}: {}", chain(&error)));
         let mut pending =
             PendingCalls { place: place.to_owned(), optional: action.optional, targets: BTreeMap::new() };
         let targets = state.targets.clone();
@@ -118,7 +119,8 @@ impl RecipePlayer {
             targets.into_iter().map(|file| (tool.clone(), arguments.for_file(file.as_ref()), file)).collect()
         } else {
             let files: Vec<WorkspacePath> = targets.into_iter().flatten().collect();
-            let edit = Edit::of(action).map_err(failed)?;
+            let edit = Edit::of(action)
+                .map_err(|problem| ModelError::Recipe(format!("{place}: {}", chain(&problem))))?;
             let mut prepared = Vec::new();
             for (file, edited) in edit.apply_to(&files, &self.context) {
                 match edited {
@@ -126,7 +128,8 @@ impl RecipePlayer {
                     Ok(Outcome::NotText) => drop(state.passed_over.not_text.insert(file)),
                     Ok(Outcome::DoesNotParse) => drop(state.passed_over.not_parsed.insert(file)),
                     Ok(Outcome::Edited(edited)) => {
-                        state.matches += edited.matches;
+                        state.matches += edited.places.len();
+                        self.table.add(place, &file, edited.places);
                         let arguments = json!({"path": file, "content": edited.text});
                         prepared.push(("write_file".to_owned(), arguments, Some(file)));
                     }

@@ -16,11 +16,9 @@ pub(super) enum SelectError {
     #[error(transparent)]
     Line(#[from] grep_regex::Error),
     #[error(transparent)]
-    Pattern(#[from] regex::Error),
-    #[error(transparent)]
-    Rule(#[from] rewrite::InvalidRule),
-    #[error(transparent)]
     Rewrite(#[from] rewrite::RewriteError),
+    #[error(transparent)]
+    Manifest(#[from] manifest::ManifestError),
     #[error(transparent)]
     File(#[from] FileError),
 }

@@ -25,6 +25,7 @@ mod prose;
 mod sarif;
 mod sections;
 mod size_budget;
+mod size_rule;
 mod summary;
 mod terminal;
 mod test_findings;
@@ -38,8 +39,8 @@ use serde_json::Value;
 use crate::config::DeliverTo;
 use crate::event::{
     Base, Block, Class, Expectation, GateRecord, HookRecord, MutationRecord, NetworkRecord, Notice, Outcome,
-    PlannedAction, ProofRecord, ReviewRecord, RunMode, Status, StopReason, SubagentRecord, TestFinding,
-    Usage,
+    PlannedAction, ProofRecord, RecipeMatches, ReviewRecord, RunMode, Status, StopReason, SubagentRecord,
+    TestFinding, Usage,
 };
 use crate::plan::{CarriedOver, Plan};
 use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
@@ -270,6 +271,9 @@ pub struct RunReport {
     pub base: Option<Base>,
     /// Files that changed, or in a dry run would change.
     pub files: Vec<FileSummary>,
+    /// Places that a recipe changed, or in a dry run would change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matches: Option<RecipeMatches>,
     /// All tool calls, in order.
     pub calls: Vec<CallSummary>,
     /// The plan of a dry run.

@@ -56,7 +56,7 @@ pub const INPUTS: [Input; 33] = [
         .choices(&["dry-run", "yolo", "confirm-all", "confirm-sensitive"])
         .about(TASK),
     switch("dry-run", None, "Plan the changes and change nothing; the same as `--mode dry-run`").about(TASK),
-    text("agent", "NAME", "build, plan, review, resume, or an agent from the configuration [default: build]")
+    text("agent", "NAME", "build, plan, recipe, review, resume, or an agent from the configuration [default: build]")
         .about(TASK),
     text(
         "until",

@@ -9,6 +9,7 @@ use super::code_review::{self, CodeReview, NotChecked};
 use super::driver::AgentRun;
 use super::gate_check::GateCheck;
 use super::integrity::{self, demand_less};
+use super::recipe_check::RecipeCheck;
 use super::self_check::SelfCheck;
 use super::structured::Structured;
 use super::test_proof::ProofCheck;
@@ -51,6 +52,7 @@ pub(super) struct Acceptance<'a> {
     /// Whether the answer has to be findings.
     wants_findings: bool,
     proof: ProofCheck,
+    recipe: RecipeCheck,
 }
 
 impl<'a> Acceptance<'a> {
@@ -77,6 +79,7 @@ impl<'a> Acceptance<'a> {
             told_of_tests: false,
             wants_findings: false,
             proof: ProofCheck::default(),
+            recipe: RecipeCheck::default(),
         }
     }
 
@@ -106,6 +109,10 @@ impl<'a> Acceptance<'a> {
         }
         let can_answer = self.self_check.model.has_further_answer(&self.agent_run.run.request.agent);
         match self.gates.look(self.agent_run, can_answer).await {
+            AnswerVerdict::Accept => {}
+            opinion => return opinion,
+        }
+        match self.recipe.look(self.agent_run, can_answer).await {
             AnswerVerdict::Accept => {}
             opinion => return opinion,
         }

@@ -61,6 +61,7 @@ impl Run<'_> {
             proof: None,
             carried,
             reviewed: None,
+            matches: std::sync::Arc::default(),
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::PoisonError;
 
 use serde_json::json;
 
+use super::recipe_check::RECIPE_GATE;
 use super::setup::RunInfo;
 use super::{Outcome, Run, Signal};
 use crate::agent::SessionOutcome;
@@ -33,7 +34,8 @@ impl Run<'_> {
 
     /// Ends the run: proves that a dry run changed nothing, and builds the report and the plan.
     pub(super) async fn report(self, outcome: Outcome, info: &RunInfo, signal: &Signal) -> RunArtifacts {
-        let Outcome { mut ended, structured, cost_usd, test_findings, proof, carried, reviewed } = outcome;
+        let Outcome { mut ended, structured, cost_usd, test_findings, proof, carried, reviewed, matches } =
+            outcome;
         self.background.stop_all().await;
         let details =
             json!({"status": ended.reason.status(), "stop_reason": ended.reason, "message": ended.message});
@@ -107,6 +109,7 @@ impl Run<'_> {
             subagents: collected.subagents,
             base: baseline.base,
             files,
+            matches: matches.matches(),
             calls: collected.calls,
             plan: plan.as_ref().map(|plan| PlanReport {
                 digest: plan.digest.clone(),
@@ -131,7 +134,8 @@ impl Run<'_> {
             structured_output: structured,
             run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),
         };
-        RunArtifacts { report, plan: plan.or(carried.map(|plan| *plan)), changes, prefix: baseline.prefix }
+        let plan = plan.or(carried.map(|plan| *plan));
+        RunArtifacts { report, plan, changes, prefix: baseline.prefix, matches: matches.take_csv() }
     }
 }
 
@@ -183,7 +187,9 @@ fn complete(plan: &mut Plan, collected: &Collected, request: &JobRequest, ended:
 
 /// Returns why the plan of a run that ended so is not whole.
 fn incomplete(reason: StopReason, config: &Config, collected: &Collected) -> Option<String> {
-    let gates_missing = !config.guardrails.quality_gates.is_empty() && collected.gates.is_empty();
+    let is_of_config = |gate: &GateRecord| gate.name != RECIPE_GATE;
+    let gates_missing =
+        !config.guardrails.quality_gates.is_empty() && !collected.gates.iter().any(is_of_config);
     if !reason.has_whole_plan() {
         return Some(reason.to_string());
     }

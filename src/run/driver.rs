@@ -27,13 +27,14 @@ use crate::base::fs::lock_folder;
 use crate::config::{self, Bounded, Isolation as GateIsolation, ProveTests, Usd};
 use crate::event::{Event, Events, Line, NoticeLevel, RunMode, Status, StopReason, TestFinding};
 use crate::gates::GateOutcome;
+use crate::git::Repository;
 use crate::hooks::{HookEvent, Subject};
 use crate::mcp::Servers;
 use crate::model::{
     Backoff, Budget, ChatModel, ExecModel, ExecOptions, MaskedModel, ProviderModel, ReplayModel, Settings,
 };
 use crate::publish::RunResult;
-use crate::recipe::RecipePlayer;
+use crate::recipe::{MatchTable, RecipePlayer};
 use crate::request::{InputError, JobRequest, ModelChoice, RunRequest};
 use crate::sessions::Resumed;
 use crate::tool::Tool;
@@ -61,6 +62,8 @@ pub(super) struct AgentRun<'a> {
     pub(super) test_findings: Mutex<Vec<TestFinding>>,
     /// What the tests of the change showed when they last ran.
     pub(super) shown: Mutex<Option<Shown>>,
+    /// Places that a recipe has changed.
+    matches: Arc<MatchTable>,
 }
 
 /// Lets an agent work on a task to its end, and publishes what came of it.
@@ -135,6 +138,7 @@ impl<'a> AgentRun<'a> {
             deadline: request.timeout.map(|timeout| setup.info.started + timeout),
             guide: request.guide.as_ref(),
         };
+        let prefix = request.job.repository.as_ref().map(Repository::prefix).unwrap_or_default();
         let Prepared { run, servers, surroundings } =
             setup.prepare(&request.job, Some(extras), (clock.token(), signal), masker).await?;
         let run = Self {
@@ -148,6 +152,7 @@ impl<'a> AgentRun<'a> {
             is_unchecked: AtomicBool::default(),
             test_findings: Mutex::default(),
             shown: Mutex::default(),
+            matches: Arc::new(MatchTable::new(prefix)),
         };
         if request.resumed.is_none() {
             setup.announce(&request.job);
@@ -179,7 +184,8 @@ impl<'a> AgentRun<'a> {
             )),
             (None, ModelChoice::Recipe(recipe)) => {
                 let (name, agent) = (&request.job.model_name, &request.agent.name);
-                Arc::new(RecipePlayer::new(name, agent, recipe, self.run.engine.context.clone()))
+                let (context, matches) = (self.run.engine.context.clone(), Arc::clone(&self.matches));
+                Arc::new(RecipePlayer::new(name, agent, recipe, context, matches))
             }
             (None, _) => return Err(InputError::NoModel),
         })
@@ -295,6 +301,7 @@ impl<'a> AgentRun<'a> {
             proof: self.run.engine.context.workspace.changes().ok().and_then(|now| self.shown_of(&now)),
             carried: None,
             reviewed,
+            matches: Arc::clone(&self.matches),
         }
     }
 

@@ -18,6 +18,7 @@ mod integrity;
 mod not_applied;
 mod prepare;
 mod pull_review;
+mod recipe_check;
 mod resume;
 mod rounds;
 mod self_check;
@@ -48,6 +49,7 @@ use crate::github::{Api, Reaction, react};
 use crate::isolation::{Isolation, IsolationSource};
 use crate::plan::Plan;
 use crate::publish::RunResult;
+use crate::recipe::MatchTable;
 use crate::report::Collector;
 use crate::request::{ApplyRequest, InputError, JobRequest};
 use crate::tool::BackgroundCommands;
@@ -132,6 +134,8 @@ struct Outcome {
     carried: Option<Box<Plan>>,
     /// The commit up to which the pull request was reviewed.
     reviewed: Option<String>,
+    /// Places that a recipe has changed.
+    matches: Arc<MatchTable>,
 }
 
 impl Run<'_> {

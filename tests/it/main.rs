@@ -55,6 +55,7 @@ mod pipeline;
 mod programs;
 mod pull_request;
 mod pull_review;
+mod recipe_writer;
 mod recipes;
 mod records;
 mod reports;

@@ -58,7 +58,10 @@ fn recipe_changes_matching_files_in_both_modes() {
         let report = run.report();
         assert_eq!(report["task"], "Clocks know their time zone");
         assert_eq!(report["model"], "recipe::recipe.yml");
-        assert!(report["message"].as_str().unwrap().starts_with("Completed: 3 files, 7 calls."), "{report}");
+        assert!(
+            report["message"].as_str().unwrap().starts_with("Completed: 3 files, 7 calls, 4 matches."),
+            "{report}"
+        );
         assert!(
             report["message"].as_str().unwrap().contains("edit_file on d.py: Error: old_str is not unique")
         );
@@ -82,12 +85,11 @@ fn recipe_commands_quote_file_names() {
     let name = "it's; touch pwned $(touch pwned) `touch pwned`.sh";
     let sandbox = Sandbox::new(&[(name, "a\nb\n"), ("-rf.sh", "a\n"), ("recipe.yml", recipe)]);
     let run = sandbox.run(&["--mode", "yolo", "--model", "recipe::recipe.yml"], &[]);
-    // A name that looks like an option is one to wc; nothing else comes of it.
-    assert_eq!(run.code, 1, "{}", run.stderr);
+    // A name that looks like an option is a file as well.
+    assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(!sandbox.repo().join("pwned").exists());
-    assert_eq!(run.calls(), ["run_command executed false", "run_command executed true"]);
+    assert_eq!(run.calls(), ["run_command executed true", "run_command executed true"]);
     assert!(run.results()[1].contains(&format!("2 {name}")), "{:?}", run.results());
-    assert!(run.stderr.contains("recipe: steps[0].do[0]: run_command on -rf.sh"), "{}", run.stderr);
 }
 
 #[test]
@@ -344,4 +346,137 @@ fn batch_refuses_recipe_that_fails_its_tests() {
     assert_eq!(code, Some(3), "{told}");
     assert!(told.contains("recipe.yml fails its test \"as it was\""), "{told}");
     assert!(!sandbox.out().join("tasks").exists());
+}
+
+const MANIFESTS: &str = r#"
+description: From requests to httpx
+steps:
+  - files: [pyproject.toml]
+    do:
+      - manifest: { path: 'project.dependencies[~"^requests($|[^-\\w])"]', set: "httpx>=0.28" }
+      - manifest: { path: tool.old, rename: new }
+  - files: ["**/package.json"]
+    do:
+      - manifest: { path: devDependencies.jest, set: ^29.0.0, when: { version: "<29" } }
+  - files: [ci.yml]
+    do:
+      - manifest: { path: 'jobs.*.steps[uses~^actions/checkout@].uses', set: actions/checkout@v4, when: { version: "<4" } }
+      - replace: { pattern: '(?m)^x: (=.*)$', with: "x: '$1'" }
+"#;
+
+#[test]
+fn recipe_edits_manifests_in_both_modes_and_tables_what_it_did() {
+    let files = [
+        (
+            "pyproject.toml",
+            "[project] # it\ndependencies = [\n  \"requests>=2\", # http\n]\n\n# mine\n[tool.old]\nx = 1\n",
+        ),
+        ("app/package.json", "{\n  // tests\n  \"devDependencies\": { \"jest\": \"^28.1.0\" }\n}\n"),
+        ("other/package.json", "{\"devDependencies\": {\"jest\": \"29.7.0\"}}\n"),
+        ("ci.yml", "jobs:\n  a:\n    steps:\n      - uses: actions/checkout@v3 # code\nx: =1+1\n"),
+        ("recipe.yml", MANIFESTS),
+    ];
+    let [planned, done] = ["dry-run", "yolo"].map(|mode| {
+        let sandbox = Sandbox::new(&files);
+        let run = sandbox.run(&["--mode", mode, "--model", "recipe::recipe.yml"], &[]).expect_code(0);
+        let report = run.report();
+        let message = report["message"].as_str().unwrap();
+        assert!(message.starts_with("Completed: 4 files, 5 calls, 5 matches."), "{message}");
+        let matches = &report["matches"];
+        assert_eq!((&matches["total"], matches["listed"].as_array().unwrap().len()), (&json!(5), 5));
+        assert_eq!(
+            matches["listed"][0],
+            json!({"action": "steps[0].do[0]", "path": "pyproject.toml", "key": "project.dependencies[0]"})
+        );
+        assert_eq!(
+            matches["listed"][4],
+            json!({"action": "steps[2].do[1]", "path": "ci.yml", "line": 5, "column": 1, "before": "x: =1+1", "after": "x: '=1+1'"})
+        );
+        let table = run.file("matches.csv");
+        let rows: Vec<&str> = table.lines().collect();
+        assert_eq!(rows[0], r#""action","path","line","column","key","before","after""#);
+        assert_eq!(rows.len(), 6, "{table}");
+        assert_eq!(rows[1], r#""steps[0].do[0]","pyproject.toml","","","project.dependencies[0]","","""#);
+        if mode == "dry-run" {
+            let patch = sandbox.out().join("plan.patch");
+            crate::support::git(&sandbox.repo(), &["apply", patch.to_str().unwrap()]);
+        }
+        (tree(&sandbox.repo()), table)
+    });
+    assert_eq!(planned, done);
+    for (path, text) in [
+        (
+            "pyproject.toml",
+            "[project] # it\ndependencies = [\n  \"httpx>=0.28\", # http\n]\n\n# mine\n[tool.new]\nx = 1\n",
+        ),
+        ("app/package.json", "{\n  // tests\n  \"devDependencies\": { \"jest\": \"^29.0.0\" }\n}\n"),
+        ("other/package.json", "{\"devDependencies\": {\"jest\": \"29.7.0\"}}\n"),
+        ("ci.yml", "jobs:\n  a:\n    steps:\n      - uses: actions/checkout@v4 # code\nx: '=1+1'\n"),
+    ] {
+        assert_eq!(String::from_utf8_lossy(&done.0[path]), text);
+    }
+}
+
+#[test]
+fn recipe_manifest_errors_name_file_and_line() {
+    let recipe = "steps:\n- files: ['*.json']\n  do: [{manifest: {path: a, set: 2}}]\n";
+    for (text, told) in [
+        ("{\n  \"a\": 1,\n  \"a\": 1\n}\n", "steps[0].do[0]: a.json: line 3: the key `a` stands there twice"),
+        ("{\n  \"a\": {}\n}\n", "steps[0].do[0]: a.json: `a` is a mapping, not a number"),
+        ("{\n", "steps[0].do[0]: a.json: line 1: "),
+    ] {
+        let sandbox = Sandbox::new(&[("a.json", text), ("recipe.yml", recipe)]);
+        let run = sandbox.run(&["--mode", "yolo", "--model", "recipe::recipe.yml"], &[]).expect_code(1);
+        assert!(run.stderr.contains(told), "{}", run.stderr);
+        assert_eq!(sandbox.read("a.json"), text);
+        assert!(!sandbox.out().join("matches.csv").exists());
+    }
+}
+
+#[test]
+fn table_of_matches_is_inert_in_spreadsheets_and_joins_those_of_a_batch() {
+    let recipe = "steps:\n- files: ['*.txt']\n  do: [{replace: {pattern: '(?s).+', with: '@x'}}]\n";
+    let sandbox = Sandbox::new(&[
+        ("one/a.txt", "=HYPERLINK(\"http://x\")\n\u{202e}b"),
+        ("two/a.txt", "plain, \"text\""),
+        ("recipe.yml", recipe),
+        (
+            "batch.yml",
+            "name: b\ntasks:\n- {id: 'x-{dir}', recipe: recipe.yml, folder: '{dir}', for_each: {dir: {values: [one, two]}}}\n",
+        ),
+    ]);
+    let output = sandbox
+        .command(&["batch", "batch.yml"])
+        .args(["--workspace".as_ref(), sandbox.repo().as_os_str()])
+        .args(["--out".as_ref(), sandbox.out().as_os_str()])
+        .current_dir(sandbox.repo())
+        .output()
+        .expect("the binary runs");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let table = std::fs::read_to_string(sandbox.out().join("matches.csv")).expect("a table");
+    let rows: Vec<&str> = table.split_terminator("\r\n").collect();
+    assert_eq!(
+        rows,
+        [
+            r#""task","action","path","line","column","key","before","after""#,
+            r#""x-one","steps[0].do[0]","one/a.txt","1","1","","'=HYPERLINK(""http://x"")\n⟨U+202E⟩b","'@x""#,
+            r#""x-two","steps[0].do[0]","two/a.txt","1","1","","plain, ""text""","'@x""#,
+        ]
+    );
+}
+
+#[test]
+fn recipes_of_the_samples_pass_their_tests() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("samples/recipes");
+    let mut files = Vec::new();
+    for language in std::fs::read_dir(&folder).expect("the samples").flatten() {
+        for file in std::fs::read_dir(language.path()).expect("a folder").flatten() {
+            files.push(file.path());
+        }
+    }
+    assert!(files.len() >= 20, "{}", files.len());
+    let sandbox = Sandbox::new(&[]);
+    let output = sandbox.command(&["recipe", "test"]).args(&files).output().expect("the binary runs");
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{told}\n{}", String::from_utf8_lossy(&output.stderr));
 }

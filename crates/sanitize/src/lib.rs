@@ -19,6 +19,7 @@
 //! assert_eq!(untrusted::markdown("Thanks @octocat!").trim_end(), "Thanks `@octocat`!");
 //! ```
 
+pub mod csv;
 pub mod environment;
 pub mod invisible;
 mod masker;
