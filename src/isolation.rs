@@ -9,7 +9,7 @@ mod keep;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -37,6 +37,8 @@ pub struct Isolation {
     beside: AtomicU32,
     /// Files that Git ignores and that commands of the agent's have changed.
     built: std::sync::Mutex<BTreeSet<WorkspacePath>>,
+    /// Whether commands have left files in the checkout that Git ignores, or that are too large to be taken back.
+    has_left_files: AtomicBool,
     /// Whose changed programs have been told of.
     doubted: std::sync::Mutex<BTreeSet<String>>,
 }
@@ -94,6 +96,8 @@ pub struct IsolatedRun {
     pub dropped: Vec<String>,
     /// Files that Git ignores and that were kept.
     pub built: Vec<WorkspacePath>,
+    /// Whether files were left in the checkout itself that Git ignores, or that are large.
+    pub has_left_files: bool,
     /// The judge's warnings about what was kept.
     pub warnings: Vec<String>,
     /// The reasons why nothing was kept; empty if it was.
@@ -112,6 +116,7 @@ impl Isolation {
             state: Mutex::default(),
             beside: AtomicU32::new(0),
             built: std::sync::Mutex::default(),
+            has_left_files: AtomicBool::new(false),
             doubted: std::sync::Mutex::default(),
         }
     }
@@ -145,6 +150,12 @@ impl Isolation {
             );
             self.events.notice(NoticeLevel::Warning, told);
         }
+    }
+
+    /// Returns whether commands have left files in the checkout that nobody can take back: those that Git ignores, and large
+    /// ones.
+    pub fn has_left_files(&self) -> bool {
+        self.has_left_files.load(Ordering::Relaxed)
     }
 
     /// Returns the size of the state on disk in bytes, or `None` if it was not created.
@@ -261,6 +272,9 @@ impl Isolation {
             }
         })
         .await;
+        if ran.has_left_files {
+            self.has_left_files.store(true, Ordering::Relaxed);
+        }
         if author == Author::Agent {
             self.built.lock().unwrap_or_else(PoisonError::into_inner).extend(ran.built.iter().cloned());
         }
@@ -334,7 +348,7 @@ impl IsolatedRun {
     fn unchanged(finished: Finished) -> Self {
         let (changes, large, dropped) = (Vec::new(), Vec::new(), Vec::new());
         let (built, warnings, refused) = (Vec::new(), Vec::new(), Vec::new());
-        Self { finished, changes, large, dropped, built, warnings, refused }
+        Self { finished, changes, large, dropped, built, has_left_files: false, warnings, refused }
     }
 }
 

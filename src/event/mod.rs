@@ -32,7 +32,7 @@ pub use network::{NetworkDecision, NetworkRecord};
 pub use notice::{Notice, NoticeLevel};
 pub use plan_action::{Base, PlannedAction};
 pub use proof::{ProofRecord, ProofVerdict, TestProof};
-pub use review::{Finding, ReviewRecord, Severity, fingerprint};
+pub use review::{Finding, Fingerprint, ReviewRecord, Severity};
 pub use shell::Class;
 pub use status::{RunMode, Status, StopReason};
 pub use test_finding::TestFinding;

@@ -23,6 +23,8 @@ use crate::mcp::Server;
 use crate::plan::{JournalFolder, Made, recover};
 use crate::trust::{Origin, Trust};
 use crate::workspace::{DiskWorkspace, ProgramFiles, WorkspaceLocation};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 /// What every job needs to know.
 #[derive(Debug)]
@@ -89,6 +91,7 @@ impl JobRequest {
             workflow: self.variables.get("GITHUB_WORKFLOW_REF").filter(|text| !text.is_empty()).cloned(),
             run: github.run_id?,
             commit: github.commit().map(str::to_owned),
+            at: OffsetDateTime::now_utc().format(&Rfc3339).ok(),
             status: Status::Failed,
             gates: Vec::new(),
         })
