@@ -220,14 +220,16 @@ mod tests {
 
     #[test]
     fn failure_is_excused_only_by_an_output_that_is_known_whole() {
+        type Change = fn(&mut GateOutcome, &mut GateOutcome);
         let output = "test a ... FAILED\ntest b ... ok\n";
         let same = || outcome_of("t", 1, output);
-        for (name, change, expected) in [
-            ("the same", (|_, _| ()) as fn(&mut GateOutcome, &mut GateOutcome), GateVerdict::FailedBefore),
+        let cases: [(&str, Change, GateVerdict); 4] = [
+            ("the same", |_, _| (), GateVerdict::FailedBefore),
             ("cut now", |_, now| now.results = None, GateVerdict::NewlyFailing),
             ("cut before", |before, _| before.results = None, GateVerdict::NewlyFailing),
             ("another state", |before, _| before.is_certain = false, GateVerdict::Failed),
-        ] {
+        ];
+        for (name, change, expected) in cases {
             let (mut before, mut now) = (same(), same());
             change(&mut before, &mut now);
             now.judge(Some(&before));

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use sanitize::secret_names::passwords;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use super::context::{RequestContext, rooted};
 use super::files::out;
@@ -23,8 +25,6 @@ use crate::mcp::Server;
 use crate::plan::{JournalFolder, Made, recover};
 use crate::trust::{Origin, Trust};
 use crate::workspace::{DiskWorkspace, ProgramFiles, WorkspaceLocation};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 /// What every job needs to know.
 #[derive(Debug)]
