@@ -87,7 +87,7 @@ pub fn compare(before: &Results, now: &Results) -> Comparison {
         .copied()
         .filter(|key| is.get(*key).is_some_and(|test| test.outcome != Outcome::Skipped))
         .collect();
-    let same: [(fn(&Key, &Key) -> bool, bool); 3] =
+    let same: [(IsSame, bool); 3] =
         [(Key::has_moved_from, true), (Key::is_case_like, false), (Key::is_renamed_from, false)];
     for (is_same, is_certain) in same {
         gone.retain(|old| {
@@ -109,6 +109,9 @@ pub fn compare(before: &Results, now: &Results) -> Comparison {
         new.into_iter().filter(|key| before.unbuilt_of(&key.name).is_none()).map(Key::to_string).collect();
     found
 }
+
+/// Tells whether a new test stands for an old one.
+type IsSame = fn(&Key, &Key) -> bool;
 
 /// What tells a test from all others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -87,7 +87,7 @@ impl Reader {
         if self.unbuilt(line) {
             return;
         }
-        // `ok  	example.com/shop	0.003s` stands behind the tests of a package.
+        // `ok example.com/shop 0.003s` stands behind the tests of a package.
         let mut columns = line.split('\t');
         let (Some(word), Some(package)) = (columns.next(), columns.next()) else { return };
         let has_failed = match word.trim_end() {
@@ -127,7 +127,7 @@ impl Reader {
         }
     }
 
-    /// Reads `FAIL	example.com/shop [build failed]`.
+    /// Reads `FAIL example.com/shop [build failed]`.
     fn unbuilt(&mut self, line: &str) -> bool {
         let failed = line.strip_prefix("FAIL").map(str::trim);
         let Some((name, reason)) = failed.and_then(|rest| rest.split_once(" [")) else { return false };
