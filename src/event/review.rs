@@ -114,11 +114,7 @@ impl Fingerprint {
         let is_hash = |part: &&str| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
         let [file, line, message] = parts.as_slice() else { return None };
         let own = |part: &str| part.to_owned();
-        parts.iter().all(|part| is_hash(part)).then(|| Self {
-            file: own(file),
-            line: own(line),
-            message: own(message),
-        })
+        parts.iter().all(is_hash).then(|| Self { file: own(file), line: own(line), message: own(message) })
     }
 }
 

@@ -158,9 +158,9 @@ impl fmt::Display for Remark {
 impl Remark {
     /// Judges by the content alone: what the checkout's attributes say is the author's choice.
     fn of(content: &[u8]) -> Option<Self> {
-        let nul = content.iter().filter(|byte| **byte == 0).count();
         // Text is readable but for a few bytes, wherever they are.
         let lossy = String::from_utf8_lossy(content);
+        let nul = lossy.matches('\0').count();
         let is_sign = |sign: &char| {
             *sign == '\u{fffd}' || sign.is_control() && !matches!(sign, '\n' | '\r' | '\t' | '\u{c}')
         };
@@ -170,28 +170,6 @@ impl Remark {
             return Some(Self::Binary(content.len()));
         }
         (nul > 0).then_some(Self::Nul(nul))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn binary_is_what_nobody_can_read() {
-        let source = b"/*\0*/ eval(y)\n";
-        let image: Vec<u8> = (0..=255).cycle().take(4096).collect();
-        let code = [source.repeat(50), vec![0; 60]].concat();
-        for (content, expected) in [
-            (&b"eval(x)\n"[..], None),
-            (source, Some(Remark::Nul(1))),
-            (&image, Some(Remark::Binary(4096))),
-            (&code, Some(Remark::Nul(110))),
-            ("caf\u{e9}".as_bytes(), None),
-            (b"", None),
-        ] {
-            assert_eq!(Remark::of(content), expected, "{content:?}");
-        }
     }
 }
 
@@ -218,4 +196,26 @@ fn has(repository: &Repository, github: &Environment, commit: &str) -> bool {
     let url = format!("{}/{}/{}.git", github.server_url, github.owner, github.repository);
     let place = RemoteRepository { url: &url, server: &github.server_url, token: github.token.as_deref() };
     tokio::task::block_in_place(|| repository.fetch(place, commit)).is_ok() && repository.has_commit(commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binary_is_what_nobody_can_read() {
+        let source = b"/*\0*/ eval(y)\n";
+        let image: Vec<u8> = (0..=255).cycle().take(4096).collect();
+        let code = [source.repeat(50), vec![0; 60]].concat();
+        for (content, expected) in [
+            (&b"eval(x)\n"[..], None),
+            (source, Some(Remark::Nul(1))),
+            (&image, Some(Remark::Binary(4096))),
+            (&code, Some(Remark::Nul(110))),
+            ("caf\u{e9}".as_bytes(), None),
+            (b"", None),
+        ] {
+            assert_eq!(Remark::of(content), expected, "{content:?}");
+        }
+    }
 }
