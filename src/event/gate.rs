@@ -145,6 +145,10 @@ pub struct TestChanges {
     /// Tests that take far longer than before.
     #[serde(default, skip_serializing_if = "NamedTests::is_empty")]
     pub slower: NamedTests,
+    /// Why what its output says of single tests cannot be relied on, if it cannot: its end is missing, or the lines contradict
+    /// the runner's own summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unclear: Option<String>,
 }
 
 /// Some tests, of which only the first are named.
@@ -185,9 +189,9 @@ impl From<Vec<String>> for NamedTests {
 }
 
 impl TestChanges {
-    /// Returns whether tests that ran before do not run now.
+    /// Returns whether tests that ran before do not run now, or nothing shows that they do.
     pub fn has_lost(&self) -> bool {
-        !self.gone.is_empty() || !self.newly_skipped.is_empty()
+        !self.gone.is_empty() || !self.newly_skipped.is_empty() || self.unclear.is_some()
     }
 
     /// Returns all lists that are not empty, those that need attention first, each with what it is called.
@@ -208,9 +212,13 @@ impl TestChanges {
     pub fn summary(&self) -> String {
         let counts: Vec<String> = self.lists().map(|(what, list)| format!("{} {what}", list.count)).collect();
         let tests = if self.ran == 1 { "test" } else { "tests" };
-        match counts.as_slice() {
-            [] => format!("{} {tests} ran, the same as before", self.ran),
-            counts => format!("{} {tests} ran: {}", self.ran, counts.join(", ")),
+        match (counts.as_slice(), &self.unclear) {
+            (_, Some(unclear)) => {
+                let counts = counts.iter().map(|count| format!("; {count}")).collect::<String>();
+                format!("what ran is not certain: {unclear}{counts}")
+            }
+            ([], None) => format!("{} {tests} ran, the same as before", self.ran),
+            (counts, None) => format!("{} {tests} ran: {}", self.ran, counts.join(", ")),
         }
     }
 }

@@ -31,8 +31,8 @@ impl fmt::Display for Severity {
     }
 }
 
-/// Most characters of a line that count.
-const MAX_PLACE: usize = 200;
+/// Most characters of a line that are kept.
+const MAX_PLACE: usize = 300;
 
 /// A finding of a code review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -65,10 +65,68 @@ pub struct ReviewRecord {
     pub findings: Vec<Finding>,
 }
 
-/// Returns what stays the same of a place when lines move, are indented, or their file changes its folder: a hash of the name
-/// of the file and the text of the line.
-pub fn fingerprint(path: &str, line: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    let line: String = line.chars().filter(|c| !c.is_whitespace()).take(MAX_PLACE).collect();
-    hex::encode(Sha256::digest(format!("{name}\0{line}")))[..16].to_owned()
+impl Finding {
+    /// Returns the text of a line by which a finding on it is recognised: the whole line, of a long one its beginning with a
+    /// hash of all of it.
+    pub fn place_of(line: &str) -> String {
+        let line = line.trim();
+        match line.char_indices().nth(MAX_PLACE) {
+            None => line.to_owned(),
+            Some((at, _)) => format!("{}… {}", &line[..at], short_hash(&without_blanks(line))),
+        }
+    }
+}
+
+/// What tells a finding from others: whatever differs in one of these is another finding.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Fingerprint {
+    /// Hash of the file's path.
+    pub file: String,
+    /// Hash of the text of the line, without blanks.
+    pub line: String,
+    /// Hash of the words of the message.
+    pub message: String,
+}
+
+impl Fingerprint {
+    /// Makes the fingerprint of a finding on a file, whose path is that from the root of the repository.
+    pub fn of(path: &str, finding: &Finding) -> Self {
+        let words =
+            finding.message.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
+        let message = words.map(str::to_lowercase).collect::<Vec<_>>().join(" ");
+        Self { file: short_hash(path), line: Self::line_of(&finding.place), message: short_hash(&message) }
+    }
+
+    /// Returns the part for a file.
+    pub fn file_of(path: &str) -> String {
+        short_hash(path)
+    }
+
+    /// Returns the part for the text of a line.
+    pub fn line_of(place: &str) -> String {
+        short_hash(&without_blanks(place))
+    }
+
+    /// Parses what [`fmt::Display`] writes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let parts: Vec<&str> = text.split(' ').collect();
+        let is_hash = |part: &&str| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let [file, line, message] = parts.as_slice() else { return None };
+        let own = |part: &str| part.to_owned();
+        parts.iter().all(is_hash).then(|| Self { file: own(file), line: own(line), message: own(message) })
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {} {}", self.file, self.line, self.message)
+    }
+}
+
+fn without_blanks(text: &str) -> String {
+    text.chars().filter(|sign| !sign.is_whitespace()).collect()
+}
+
+fn short_hash(text: &str) -> String {
+    hex::encode(Sha256::digest(text))[..16].to_owned()
 }

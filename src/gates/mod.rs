@@ -1,9 +1,9 @@
 //! Quality gates: commands that must succeed when the agent says it is done.
 
+mod failures;
 mod pipe;
 mod verdict;
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use sanitize::environment::mentioned;
@@ -11,13 +11,14 @@ use test_results::{junit, parse};
 use tokio_util::sync::CancellationToken;
 
 use crate::command::sandbox::Rights;
-use crate::command::{Ended, LiveOutput, PipeStatus, Retention, Shell, failure_lines, last_lines, plain};
+use crate::command::{Ended, LiveOutput, PipeStatus, Retention, Shell, last_lines, plain};
 use crate::config::GateConfig;
 use crate::event::{GateRecord, GateVerdict, millis};
 use crate::isolation::IsolationError;
 use crate::isolation::{IsolatedCommand, Isolation, Keep};
 use workspace::WorkspacePath;
 
+use failures::{Failures, whole_lines};
 pub(crate) use verdict::GateOutcome;
 
 /// Number of lines of output that a record keeps.
@@ -39,7 +40,7 @@ pub(crate) struct GateRun {
 struct Ran {
     ended: Ended,
     duration: Duration,
-    /// Its whole output, plain, as far as it was kept.
+    /// Its whole output, as far as it was kept.
     output: String,
     is_whole: bool,
     /// Why it failed although its exit code is 0, with the exit code of what did.
@@ -87,7 +88,7 @@ pub(crate) async fn run(
         let ran = Ran {
             ended: finished.ended,
             duration: finished.duration,
-            output: plain(&all).into_owned(),
+            output: all,
             is_whole: finished.stdout.whole().is_some(),
             masked,
         };
@@ -116,10 +117,16 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         (Ended::StillRunning, _) => ("its processes could not be ended".to_owned(), -1),
         (Ended::NotStarted(error), _) => (format!("could not start: {error}"), -1),
     };
-    let failures: BTreeSet<String> = failure_lines(&all).map(without_numbers).collect();
+    let lines = whole_lines(&all);
     let results = is_whole.then(|| {
-        let mut results = parse(&all);
-        documents(&all).for_each(|document| results.extend(junit(document)));
+        let mut results = parse(&lines);
+        for document in documents(&lines) {
+            let told = junit(document);
+            if told.is_empty() && document.contains("<testcase") {
+                results.doubts.push("what looks like JUnit's XML is none".to_owned());
+            }
+            results.extend(told);
+        }
         results
     });
     let record = GateRecord {
@@ -133,11 +140,11 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         exit_code,
         ending,
         duration_ms: millis(duration),
-        output: last_lines(&all, OUTPUT_LINES).trim_start().to_owned(),
+        output: last_lines(&plain(&all), OUTPUT_LINES).trim_start().to_owned(),
         tests: None,
         doubt: Vec::new(),
     };
-    GateOutcome { record, failures, results }
+    GateOutcome { record, failures: Failures::of(&lines), results, is_certain: true }
 }
 
 /// Returns the documents of JUnit's XML in an output, among other text.
@@ -151,19 +158,6 @@ fn documents(output: &str) -> impl Iterator<Item = &str> {
         rest = &text[end..];
         Some(&text[..end])
     })
-}
-
-/// Returns a line with `#` in place of every number: times, addresses and line numbers differ from run to run.
-fn without_numbers(line: &str) -> String {
-    let mut text = String::with_capacity(line.len());
-    for c in line.trim().chars() {
-        if !c.is_ascii_digit() {
-            text.push(c);
-        } else if !text.ends_with('#') {
-            text.push('#');
-        }
-    }
-    text
 }
 
 /// Returns a line about the variables that a failed gate mentions but was not given; empty if there are none.

@@ -1,9 +1,8 @@
 //! Verdict on a gate: how it ended now, against how it ended before the run.
 
-use std::collections::BTreeSet;
-
 use test_results::{Comparison, Results, compare};
 
+use super::failures::Failures;
 use crate::event::{GateRecord, GateVerdict, TestChanges};
 
 /// A gate that has run.
@@ -11,76 +10,89 @@ use crate::event::{GateRecord, GateVerdict, TestChanges};
 pub(crate) struct GateOutcome {
     /// The record for reports.
     pub record: GateRecord,
-    /// Lines of its output that tell of failures, with `#` for every number, so that they can be compared.
-    pub failures: BTreeSet<String>,
+    /// What the lines of its output tell of failures.
+    pub failures: Failures,
     /// What its output says of single tests; `None` if not all of it could be kept.
     pub results: Option<Results>,
+    /// Whether the state on which it ran is known to be the one that it is taken for. The state before the run is not where
+    /// commands of the run have changed files that Git ignores.
+    pub is_certain: bool,
 }
 
 impl GateOutcome {
-    /// Returns whether something about its tests can be learnt from a comparison.
-    pub(crate) fn names_tests(&self) -> bool {
-        self.results.as_ref().is_some_and(|results| !results.tests.is_empty())
-    }
-
     /// Gives the gate its verdict, and compares its tests, where it is known how it was before the run.
     pub(crate) fn judge(&mut self, before: Option<&Self>) {
         let Some(before) = before else { return };
-        let compared = self.compared(before);
         self.record.verdict = match (self.record.passed, before.record.passed) {
             (true, true) => GateVerdict::Passed,
             (true, false) => GateVerdict::Mended,
-            (false, false) if self.fails_like(before, compared.as_ref()) => GateVerdict::FailedBefore,
+            (false, false) if self.fails_like(before) => GateVerdict::FailedBefore,
             // Nothing tells what failed, so nothing shows that it is the same.
-            (false, false) if self.is_silent_like(before) => GateVerdict::Failed,
+            (false, false) if self.is_unknown_beside(before) => GateVerdict::Failed,
             (false, _) => GateVerdict::NewlyFailing,
         };
-        self.record.tests = compared.map(|compared| Box::new(changes(compared)));
+        self.record.tests = self.changes_since(before).map(Box::new);
     }
 
-    /// Marks a gate that has failed and passes now, on the same state.
-    pub(crate) fn is_second_try(&mut self) {
-        if self.record.passed {
+    /// Marks a gate that has failed and passes now, on the state on which it began then, unless something that ran then does
+    /// not now: that has not passed.
+    pub(crate) fn is_second_try_of(&mut self, first: &Self) {
+        let has_lost = |earlier: &Self| self.changes_since(earlier).is_some_and(|tests| tests.has_lost());
+        if self.record.passed && !has_lost(first) && self.record.lost_tests().is_none() {
             self.record.verdict = GateVerdict::Flaky;
+        } else {
+            self.record.passed = false;
+            self.record.verdict = GateVerdict::Failed;
         }
     }
 
-    fn compared(&self, before: &Self) -> Option<Comparison> {
-        let (old, new) = (before.results.as_ref()?, self.results.as_ref()?);
-        if old.is_empty() {
-            return None;
-        }
+    /// Returns what became of its single tests, if the earlier run named any.
+    fn changes_since(&self, before: &Self) -> Option<TestChanges> {
+        let old = before.results.as_ref().filter(|results| !results.is_empty())?;
+        let Some(new) = &self.results else {
+            let unclear = Some("its output is too long to be read as a whole".to_owned());
+            return Some(TestChanges { unclear, ..TestChanges::default() });
+        };
         let mut compared = compare(old, new);
-        if !self.record.passed {
-            // What fails may have kept others from running.
-            compared.gone.clear();
+        if self.record.passed {
+            // Where something could not be built, a gate that passes has not noticed.
+            compared.gone.append(&mut compared.blocked);
+            compared.gone.sort_unstable();
         }
-        Some(compared)
+        let unclear = new.doubts.first().filter(|_| old.doubts.is_empty()).cloned();
+        let is_cut = new.is_unfinished && !old.is_unfinished;
+        let cut = || "the output ends before the summary of the tests".to_owned();
+        Some(TestChanges { unclear: unclear.or_else(|| is_cut.then(cut)), ..changes(compared) })
     }
 
-    /// Returns whether this failure is the same as an earlier one of the same gate: it ended in the same way, the same
-    /// tests fail, and no line tells of a failure that was not there before. A line that does is no other failure
-    /// where the gate is one command whose failing tests are the same.
-    fn fails_like(&self, earlier: &Self, compared: Option<&Comparison>) -> bool {
-        if self.record.ending != earlier.record.ending {
+    /// Returns whether this failure is the same as an earlier one of the same gate: it ended in the same way, everything that
+    /// is seen now was seen then, every test that ran then is seen now, and nothing puts either output in doubt.
+    fn fails_like(&self, earlier: &Self) -> bool {
+        let (Some(old), Some(new)) = (&earlier.results, &self.results) else { return false };
+        let is_doubtful = !old.doubts.is_empty() || !new.doubts.is_empty();
+        let is_cut = new.is_unfinished && !old.is_unfinished;
+        if self.record.ending != earlier.record.ending || !earlier.is_certain || is_doubtful || is_cut {
             return false;
         }
-        if let Some(compared) = compared {
-            if !compared.newly_failing.is_empty() {
-                return false;
-            }
-            if !compared.still_failing.is_empty() && shell::analyse(&self.record.command).commands.len() == 1
-            {
-                return true;
-            }
-        }
-        !self.failures.is_empty() && self.failures.is_subset(&earlier.failures)
+        let compared = compare(old, new);
+        let changed = [
+            &compared.newly_failing,
+            &compared.gone,
+            &compared.blocked,
+            &compared.replaced,
+            &compared.newly_skipped,
+        ];
+        let tells = !self.failures.is_empty() || !compared.still_failing.is_empty();
+        tells && changed.iter().all(|list| list.is_empty()) && self.failures.are_among(&earlier.failures)
     }
 
-    /// Returns whether it ended as an earlier run of the same gate did, and neither says what failed.
-    fn is_silent_like(&self, earlier: &Self) -> bool {
-        let is_silent = |gate: &Self| gate.failures.is_empty() && !gate.names_tests();
-        self.record.ending == earlier.record.ending && is_silent(self) && is_silent(earlier)
+    /// Returns whether nothing shows that this failure is another one: neither run says what failed, or the earlier one says
+    /// nothing of the state before the run.
+    fn is_unknown_beside(&self, earlier: &Self) -> bool {
+        let is_silent =
+            |gate: &Self| gate.failures.is_empty() && gate.results.as_ref().is_some_and(Results::is_empty);
+        let is_same = self.record.ending == earlier.record.ending;
+        is_same && (!earlier.is_certain || is_silent(self) && is_silent(earlier))
     }
 }
 
@@ -94,6 +106,7 @@ fn changes(compared: Comparison) -> TestChanges {
         still_failing: compared.still_failing.into(),
         mended: compared.mended.into(),
         slower: compared.slower.into(),
+        unclear: None,
     }
 }
 
@@ -117,6 +130,45 @@ mod tests {
             ("make", Some((0, "")), (1, old), NewlyFailing),
             ("make", Some((0, "")), (0, ""), Passed),
             ("make", None, (1, old), Failed),
+            // What was seen before is not seen any more, or more is seen.
+            ("t", Some((1, "test a ... FAILED\ntest b ... ok\n")), (1, two), NewlyFailing),
+            (
+                "t",
+                Some((1, "test a ... FAILED\ntest b ... ok\n")),
+                (1, "test a ... FAILED\ntest b ... ignored\n"),
+                NewlyFailing,
+            ),
+            (
+                "t",
+                Some((1, "test a ... FAILED\n")),
+                (1, "test a ... FAILED\ntest src/lib.rs - f (line 3) ... FAILED\n"),
+                NewlyFailing,
+            ),
+            (
+                "t",
+                Some((1, "error: x\nerror: could not compile `one`\n")),
+                (1, "error: x\nerror: could not compile `two`\n"),
+                NewlyFailing,
+            ),
+            ("t", Some((1, "not ok 1\nok 2\n")), (1, "not ok 1\nnot ok 2\n"), NewlyFailing),
+            (
+                "t",
+                Some((1, "test a ... FAILED\ntest b ... ok\n")),
+                (1, "test a ... FAILED\ntest b ... FAILED\rxx\n"),
+                NewlyFailing,
+            ),
+            (
+                "t",
+                Some((1, "test a ... FAILED\ntest b ... ok\n")),
+                (1, "\u{1b}]0;xtest a ... FAILED\ntest b ... FAILED\n"),
+                NewlyFailing,
+            ),
+            (
+                "t",
+                Some((1, "test a ... FAILED\ntest b ... ok\n")),
+                (1, "test a ... FAILED\ntest b ... ok\ntest c ... ok\n"),
+                FailedBefore,
+            ),
             ("make", None, (0, ""), Passed),
             // Nothing tells what failed, so nothing excuses it.
             ("false", Some((1, "")), (1, ""), Failed),
@@ -124,8 +176,8 @@ mod tests {
             ("exit 7", Some((7, "")), (8, ""), NewlyFailing),
             // Tests count, not only the exit code.
             ("cargo test", Some((101, two)), (101, three), NewlyFailing),
-            ("cargo test", Some((101, three)), (101, two), FailedBefore),
-            ("cargo test", Some((101, two)), (101, &format!("{two}error: other\n")), FailedBefore),
+            ("cargo test", Some((101, three)), (101, two), NewlyFailing),
+            ("cargo test", Some((101, two)), (101, &format!("{two}error: other\n")), NewlyFailing),
             ("cargo test; lint", Some((101, two)), (101, &format!("{two}error: other\n")), NewlyFailing),
         ] {
             let of = |(code, output): (i32, &str)| outcome_of(command, code, output);
@@ -136,23 +188,67 @@ mod tests {
     }
 
     #[test]
-    fn failing_gate_loses_no_tests() {
+    fn tests_that_are_gone_are_told_of_failing_gates_as_well() {
         let before = outcome_of("t", 0, "test a ... ok\ntest b ... ok\n");
         let mut now = outcome_of("t", 1, "test a ... FAILED\n");
         now.judge(Some(&before));
+        assert!(now.record.lost_tests().is_none(), "it does not pass");
         let tests = now.record.tests.expect("a comparison");
-        assert_eq!((tests.newly_failing.count, tests.gone.count), (1, 0));
+        assert_eq!((tests.newly_failing.count, tests.gone.count), (1, 1));
         let mut now = outcome_of("t", 0, "");
         now.judge(Some(&before));
         assert_eq!(now.record.lost_tests().map(|tests| tests.gone.count), Some(2));
     }
 
     #[test]
-    fn second_try_is_flaky_only_if_it_passes() {
-        for (code, expected) in [(0, GateVerdict::Flaky), (1, GateVerdict::Failed)] {
-            let mut outcome = outcome_of("t", code, "");
-            outcome.is_second_try();
-            assert_eq!(outcome.record.verdict, expected);
+    fn passing_gate_whose_output_cannot_be_read_has_lost_tests() {
+        let before = outcome_of("t", 0, "test a ... ok\n");
+        let mut now = outcome_of("t", 0, "test a ... ok\n");
+        now.results = None;
+        now.judge(Some(&before));
+        let tests = now.record.lost_tests().expect("a doubt");
+        assert_eq!(tests.unclear.as_deref(), Some("its output is too long to be read as a whole"));
+        let forged = "a.py::test_a PASSED [ 50%]\na.py::test_b PASSED [100%]\n=== 1 passed in 0.01s ===\n";
+        let before = outcome_of("t", 0, "a.py::test_a PASSED [100%]\n=== 1 passed in 0.01s ===\n");
+        let mut now = outcome_of("t", 0, forged);
+        now.judge(Some(&before));
+        assert_eq!(
+            now.record.lost_tests().and_then(|tests| tests.unclear.as_deref()),
+            Some("pytest counts 1 passed, and its lines name 2")
+        );
+    }
+
+    #[test]
+    fn failure_is_excused_only_by_an_output_that_is_known_whole() {
+        type Change = fn(&mut GateOutcome, &mut GateOutcome);
+        let output = "test a ... FAILED\ntest b ... ok\n";
+        let same = || outcome_of("t", 1, output);
+        let cases: [(&str, Change, GateVerdict); 4] = [
+            ("the same", |_, _| (), GateVerdict::FailedBefore),
+            ("cut now", |_, now| now.results = None, GateVerdict::NewlyFailing),
+            ("cut before", |before, _| before.results = None, GateVerdict::NewlyFailing),
+            ("another state", |before, _| before.is_certain = false, GateVerdict::Failed),
+        ];
+        for (name, change, expected) in cases {
+            let (mut before, mut now) = (same(), same());
+            change(&mut before, &mut now);
+            now.judge(Some(&before));
+            assert_eq!(now.record.verdict, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn second_try_is_flaky_only_if_it_passes_with_all_tests() {
+        let first = outcome_of("t", 1, "test a ... FAILED\ntest b ... ok\n");
+        for (code, output, expected) in [
+            (0, "test a ... ok\ntest b ... ok\n", GateVerdict::Flaky),
+            (0, "test b ... ok\n", GateVerdict::Failed),
+            (0, "", GateVerdict::Failed),
+            (1, "", GateVerdict::Failed),
+        ] {
+            let mut outcome = outcome_of("t", code, output);
+            outcome.is_second_try_of(&first);
+            assert_eq!(outcome.record.verdict, expected, "{output}");
         }
     }
 }

@@ -48,7 +48,7 @@ impl Repository {
     /// differs.
     pub fn diff_stat(&self, commit: &str) -> Option<String> {
         let commit = ObjectId::from_hex(commit.as_bytes()).ok()?.to_string();
-        let args = ["diff", "--stat=100", "--no-ext-diff", "--no-textconv", &commit, "HEAD", "--"];
+        let args = ["diff", "--stat=100", "--text", "--no-ext-diff", "--no-textconv", &commit, "HEAD", "--"];
         let stat = String::from_utf8_lossy(&self.ask(&args, &[]).ok()?).trim_end().to_owned();
         Some(stat).filter(|stat| !stat.is_empty())
     }
@@ -60,7 +60,8 @@ impl Repository {
         self.listed(&["diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", &range, "--"])
     }
 
-    /// Returns the diff of files from a commit to `HEAD`, or `None` if it cannot be made. With `...` behind it, the commit
+    /// Returns the diff of files from a commit to `HEAD`, or `None` if it cannot be made. All are shown as text: attributes of
+    /// the checkout, which say otherwise, are the author's. With `...` behind it, the commit
     /// stands for the one at which `HEAD` left it.
     pub fn diff_to_head(&self, commit: &str, files: &[&str]) -> Option<String> {
         let id = ObjectId::from_hex(commit.trim_end_matches('.').as_bytes()).ok()?;
@@ -69,8 +70,16 @@ impl Repository {
             return Some(String::new());
         }
         let top: Vec<String> = files.iter().map(|file| format!(":(top,literal){file}")).collect();
-        let options =
-            ["diff", "-M", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all", &range, "--"];
+        let options = [
+            "diff",
+            "-M",
+            "--text",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--ignore-submodules=all",
+            &range,
+            "--",
+        ];
         let args: Vec<&str> = options.into_iter().chain(top.iter().map(String::as_str)).collect();
         Some(String::from_utf8_lossy(&self.ask(&args, &[]).ok()?).into_owned())
     }

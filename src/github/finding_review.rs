@@ -1,8 +1,9 @@
 //! Findings of a review, posted as one review of the pull request. GitHub remembers them: a finding is recognised by its
 //! fingerprint in the hidden first line of a comment that we wrote, or in those of a review's text if the diff does not have
-//! its line. So none is posted twice, whoever has answered or resolved it, and one whose place is gone is resolved.
+//! its line. So none is posted twice, whoever has answered or resolved it, and one whose line is in no changed file any more is
+//! resolved. What differs in its line or in its words is another finding.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use sanitize::untrusted::{code, markdown};
 use serde::Deserialize;
@@ -13,13 +14,16 @@ use super::error::ApiError;
 use super::review::{REVIEW, State, resolve, threads};
 use super::suggestion::commentable;
 use crate::base::verbose_log::detail;
-use crate::event::{Finding, fingerprint};
+use crate::event::{Finding, Fingerprint};
 
 /// The beginning of the hidden first line of a finding's comment.
 const MARKER: &str = "<!-- architect-ci finding: ";
 
 /// Maximum number of findings of one review.
 const MAX_FINDINGS: usize = 30;
+
+/// Maximum number of files that GitHub lists of a pull request.
+const MAX_FILES: usize = 3_000;
 
 /// A pull request to post findings on.
 #[derive(Clone, Debug)]
@@ -43,6 +47,8 @@ pub struct PostedFindings {
     pub known: usize,
     /// Earlier findings whose place is gone, and that were resolved.
     pub mended: usize,
+    /// New findings that did not fit, of which only the places were posted.
+    pub left_out: usize,
 }
 
 /// A review that stands on the pull request.
@@ -59,6 +65,8 @@ struct EarlierReview {
 struct File {
     filename: String,
     #[serde(default)]
+    status: String,
+    #[serde(default)]
     patch: Option<String>,
 }
 
@@ -74,11 +82,17 @@ impl FindingReview<'_> {
         let files: Vec<File> = api.list(&format!("/pulls/{}/files", self.number), REVIEW).await?;
         let ours = format!("{MARKER}{} ", self.key);
         let earlier = threads(api, self.number, &ours).await?;
-        let places: HashSet<String> = files.iter().flat_map(|file| places(file, &content)).collect();
+        // Of a file that cannot be read, nothing shows that a line is gone.
+        let lines: Option<HashSet<String>> = (files.len() < MAX_FILES)
+            .then(|| files.iter().map(|file| lines(file, &content)).collect::<Option<Vec<_>>>())
+            .flatten()
+            .map(|lines| lines.into_iter().flatten().collect());
+        let parse = |marker: &str| Fingerprint::parse(marker.strip_prefix(&ours)?.strip_suffix(" -->")?);
         let mut sum = PostedFindings::default();
         for thread in earlier.iter().filter(|thread| matches!(thread.state, State::Open | State::Outdated)) {
-            let print = thread.marker.strip_prefix(&ours).and_then(|rest| rest.strip_suffix(" -->"));
-            if print.is_none_or(|print| places.contains(print)) {
+            let is_gone =
+                |print: Fingerprint| lines.as_ref().is_some_and(|lines| !lines.contains(&print.line));
+            if !parse(&thread.marker).is_some_and(is_gone) {
                 continue;
             }
             match resolve(api, &thread.id).await {
@@ -86,18 +100,28 @@ impl FindingReview<'_> {
                 Err(error) => detail!("could not resolve a finding: {error}"),
             }
         }
-        let listed = self.listed_before(api, &ours).await?;
-        let known: HashSet<&str> = earlier
-            .iter()
-            .map(|thread| thread.marker.as_str())
-            .chain(listed.iter().map(String::as_str))
-            .collect();
-        let (known, new): (Vec<&Finding>, Vec<&Finding>) =
-            findings.iter().partition(|finding| known.contains(self.marker(finding).as_str()));
+        let mut known: BTreeSet<Fingerprint> =
+            earlier.iter().filter_map(|thread| parse(&thread.marker)).collect();
+        known.extend(self.listed_before(api, &ours).await?.iter().filter_map(|marker| parse(marker)));
+        let there: HashSet<String> = files.iter().map(|file| Fingerprint::file_of(&file.filename)).collect();
+        let is_known = |finding: &&Finding| {
+            let print = self.print(finding);
+            // A file that has another name now is not there under the old one.
+            let is_same = |other: &Fingerprint| {
+                (&other.line, &other.message) == (&print.line, &print.message)
+                    && (other.file == print.file || !finding.place.is_empty() && !there.contains(&other.file))
+            };
+            known.iter().any(is_same)
+        };
+        let (known, mut new): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(is_known);
+        let mut seen = BTreeSet::new();
+        new.retain(|finding| seen.insert(self.print(finding)));
         sum.known = known.len();
         sum.posted = new.len().min(MAX_FINDINGS);
+        sum.left_out = new.len() - sum.posted;
         if !new.is_empty() {
-            self.together(api, &files, &new[..sum.posted]).await?;
+            let (shown, rest) = new.split_at(sum.posted);
+            self.together(api, &files, shown, rest).await?;
         }
         Ok(sum)
     }
@@ -121,7 +145,14 @@ impl FindingReview<'_> {
     }
 
     /// Posts findings as one review: at their lines where the diff has them, else in its text.
-    async fn together(&self, api: &Api, files: &[File], findings: &[&Finding]) -> Result<(), ApiError> {
+    /// Of those that do not fit, the places are listed.
+    async fn together(
+        &self,
+        api: &Api,
+        files: &[File],
+        findings: &[&Finding],
+        left_out: &[&Finding],
+    ) -> Result<(), ApiError> {
         let patches: BTreeMap<&str, &str> =
             files.iter().filter_map(|file| Some((file.filename.as_str(), file.patch.as_deref()?))).collect();
         let (mut comments, mut rest): (Vec<Value>, Vec<&Finding>) = (Vec::new(), Vec::new());
@@ -142,17 +173,18 @@ impl FindingReview<'_> {
         }
         let count = findings.len();
         let title = if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") };
+        let more = self.more(left_out);
         let mut review = json!({
             "commit_id": self.head,
             "event": "COMMENT",
-            "body": self.body(&title, &rest),
+            "body": format!("{}{more}", self.body(&title, &rest)),
             "comments": comments,
         });
         let path = format!("/pulls/{}/reviews", self.number);
         match api.send::<Value>(Method::Post, &path, Some(&review), REVIEW).await {
             // A single anchor that GitHub rejects fails the whole review; nothing is to be lost for that.
             Err(error) if error.status() == Some(422) => {
-                review["body"] = json!(self.body(&title, findings));
+                review["body"] = json!(format!("{}{more}", self.body(&title, findings)));
                 review["comments"] = json!([]);
                 api.send::<Value>(Method::Post, &path, Some(&review), REVIEW).await.map(drop)
             }
@@ -178,18 +210,40 @@ impl FindingReview<'_> {
         format!("- {}{}", place.unwrap_or_default(), text(finding))
     }
 
+    /// Renders where findings are that do not fit.
+    fn more(&self, findings: &[&Finding]) -> String {
+        let place = |finding: &&Finding| {
+            let path = self.path(finding);
+            path.map_or_else(|| "no file".to_owned(), |path| code(&format!("{path}:{}", finding.line)))
+        };
+        match findings {
+            [] => String::new(),
+            findings => {
+                let places: Vec<String> = findings.iter().map(place).collect();
+                format!(
+                    "\n\n{} more did not fit, and come with the next review: {}",
+                    findings.len(),
+                    places.join(", ")
+                )
+            }
+        }
+    }
+
+    fn print(&self, finding: &Finding) -> Fingerprint {
+        Fingerprint::of(&self.path(finding).unwrap_or_default(), finding)
+    }
+
     fn marker(&self, finding: &Finding) -> String {
-        let path = self.path(finding).unwrap_or_default();
-        // A finding about no line is told from others by what it says.
-        let place = if finding.place.trim().is_empty() { &finding.message } else { &finding.place };
-        format!("{MARKER}{} {} -->", self.key, fingerprint(&path, place))
+        format!("{MARKER}{} {} -->", self.key, self.print(finding))
     }
 }
 
-/// Returns the fingerprints of all lines of a file.
-fn places(file: &File, content: &impl Fn(&str) -> Option<String>) -> Vec<String> {
-    let text = content(&file.filename).unwrap_or_default();
-    text.lines().map(|line| fingerprint(&file.filename, line)).collect()
+/// Returns what tells the lines of a file from others; `None` if it cannot be read although it is there.
+fn lines(file: &File, content: &impl Fn(&str) -> Option<String>) -> Option<Vec<String>> {
+    match content(&file.filename) {
+        Some(text) => Some(text.lines().map(|line| Fingerprint::line_of(&Finding::place_of(line))).collect()),
+        None => (file.status == "removed").then(Vec::new),
+    }
 }
 
 /// Renders a finding, whose words are a model's.

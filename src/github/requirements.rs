@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Deserialize;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use super::api::{Api, PAGE, Purpose, is_same_login};
 use super::code_owners::CodeOwners;
@@ -36,6 +38,8 @@ pub struct Application<'a> {
     pub head: &'a str,
     /// An earlier commit for which the very same changes were planned: who has approved that has approved them.
     pub planned_on: Option<&'a str>,
+    /// When the plan was made, in RFC 3339; approvals from before are of something else. `None` if it does not say so.
+    pub planned_at: Option<&'a str>,
     /// Whoever asks for it.
     pub asker: Option<&'a str>,
     /// The run that asks.
@@ -52,6 +56,21 @@ struct Review {
     state: String,
     #[serde(default)]
     commit_id: Option<String>,
+    #[serde(default)]
+    submitted_at: Option<String>,
+}
+
+impl Review {
+    /// Returns whether it was submitted after a time; `false` if either is not known.
+    fn is_after(&self, time: Option<&str>) -> bool {
+        let read = |text: &str| OffsetDateTime::parse(text, &Rfc3339).ok();
+        let (Some(own), Some(time)) = (self.submitted_at.as_deref().and_then(read), time.and_then(read))
+        else {
+            return false;
+        };
+        // GitHub tells whole seconds.
+        own.unix_timestamp() >= time.unix_timestamp()
+    }
 }
 
 #[derive(Deserialize)]
@@ -101,7 +120,8 @@ pub async fn unmet(
 }
 
 impl Reviews {
-    /// Reads who has approved the very commit that the plan is for. Of every person, the last word counts; people
+    /// Reads who has approved the very commit that the plan is for, since it was made: before, nobody can have seen what it
+    /// changes. Of every person, the last word counts; people
     /// without write permission, the author and the asker have none.
     async fn read(api: &Api, pull: &Pull, application: Application<'_>) -> Result<Self, ApiError> {
         let all: Vec<Review> = api.list(&format!("/pulls/{}/reviews", application.number), REVIEWS).await?;
@@ -124,7 +144,11 @@ impl Reviews {
             match review.state.as_str() {
                 "CHANGES_REQUESTED" => reviews.against.push(login),
                 // What was approved before the last push is not what the plan changes.
-                "APPROVED" if is_for(review.commit_id.as_deref()) => reviews.approved.push(login),
+                "APPROVED"
+                    if is_for(review.commit_id.as_deref()) && review.is_after(application.planned_at) =>
+                {
+                    reviews.approved.push(login);
+                }
                 _ => {}
             }
         }
@@ -142,7 +166,8 @@ impl Reviews {
         let found = self.approved.len();
         (found < least).then(|| {
             format!(
-                "its latest commit has {found} of {least} required approvals, not counting its author and whoever asks"
+                "its latest commit has {found} of {least} required approvals since the plan was made, not counting its author \
+                 and whoever asks"
             )
         })
     }
@@ -174,7 +199,9 @@ impl Reviews {
             } else {
                 ""
             };
-            format!("no owner of {path} ({list}) has approved its latest commit{teams}")
+            format!(
+                "no owner of {path} ({list}) has approved its latest commit since the plan was made{teams}"
+            )
         }))
     }
 

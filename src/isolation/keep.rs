@@ -34,6 +34,9 @@ pub(super) fn keep_changes(
         Keep::Outputs => keep_outputs(&mut isolated, &found, below, judge),
         Keep::Nothing => Ok(()),
     };
+    ran.has_left_files = keep != Keep::Nothing
+        && matches!(below, Below::Real(_))
+        && !(found.outputs.is_empty() && found.large.is_empty());
     let carried = keep == Keep::Changes && kept.is_ok() && matches!(below, Below::Real(_));
     if let Err(reasons) = kept {
         ran.refused = reasons;

@@ -10,7 +10,7 @@ mod state;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -42,6 +42,8 @@ pub struct Isolation {
     built: std::sync::Mutex<BTreeSet<WorkspacePath>>,
     /// The modes of the checkout, where commands see the machine's own file system.
     modes: OnceLock<CheckoutModes>,
+    /// Whether commands have left files in the checkout that Git ignores, or that are too large to be taken back.
+    has_left_files: AtomicBool,
     /// Whose changed programs have been told of.
     doubted: std::sync::Mutex<BTreeSet<String>>,
 }
@@ -99,6 +101,8 @@ pub struct IsolatedRun {
     pub dropped: Vec<String>,
     /// Files that Git ignores and that were kept.
     pub built: Vec<WorkspacePath>,
+    /// Whether files were left in the checkout itself that Git ignores, or that are large.
+    pub has_left_files: bool,
     /// The judge's warnings about what was kept.
     pub warnings: Vec<String>,
     /// The reasons why nothing was kept; empty if it was.
@@ -118,6 +122,7 @@ impl Isolation {
             beside: AtomicU32::new(0),
             built: std::sync::Mutex::default(),
             modes: OnceLock::new(),
+            has_left_files: AtomicBool::new(false),
             doubted: std::sync::Mutex::default(),
         }
     }
@@ -157,6 +162,12 @@ impl Isolation {
     /// `changed` are the files that the run changed.
     pub fn restore_modes(&self, changed: &[WorkspacePath]) -> Vec<Restored> {
         self.modes.get().map_or_else(Vec::new, |modes| modes.restore(changed, "the run"))
+    }
+
+    /// Returns whether commands have left files in the checkout that nobody can take back: those that Git ignores, and large
+    /// ones.
+    pub fn has_left_files(&self) -> bool {
+        self.has_left_files.load(Ordering::Relaxed)
     }
 
     /// Returns the size of the state on disk in bytes, or `None` if it was not created.
@@ -276,6 +287,9 @@ impl Isolation {
             }
         })
         .await;
+        if ran.has_left_files {
+            self.has_left_files.store(true, Ordering::Relaxed);
+        }
         if author == Author::Agent {
             self.built.lock().unwrap_or_else(PoisonError::into_inner).extend(ran.built.iter().cloned());
         }
@@ -351,7 +365,7 @@ impl IsolatedRun {
     fn unchanged(finished: Finished) -> Self {
         let (changes, large, dropped) = (Vec::new(), Vec::new(), Vec::new());
         let (built, warnings, refused) = (Vec::new(), Vec::new(), Vec::new());
-        Self { finished, changes, large, dropped, built, warnings, refused }
+        Self { finished, changes, large, dropped, built, has_left_files: false, warnings, refused }
     }
 
     fn still_running(finished: Finished) -> Self {

@@ -20,6 +20,9 @@ pub struct Made {
     /// The commit that the event was about: the head of a pull request, otherwise that of `GITHUB_SHA`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
+    /// When the plan was made, in RFC 3339: nobody can have approved it before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
     /// How the run ended.
     pub status: Status,
     /// The quality gates that ran last, in order.
@@ -146,6 +149,7 @@ mod tests {
             workflow: Some("octo/demo/.github/workflows/a.yml@refs/heads/main".into()),
             run: 7,
             commit: Some("c".repeat(40)),
+            at: None,
             status: Status::Success,
             gates: vec![MadeGate { name: "tests".into(), passed: true }],
         };

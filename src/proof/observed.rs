@@ -51,7 +51,7 @@ impl CommandRun {
         for ((test, results), name) in tests.iter().zip(found).zip(&names) {
             let unbuilt = if results.is_empty() { self.results.unbuilt_of(name) } else { None };
             observed.push(match unbuilt {
-                _ if !results.is_empty() => of_results(&results),
+                _ if !results.is_empty() => self.believed(of_results(&results)),
                 Some(message) => {
                     let message = first_error(&self.output).unwrap_or(message).to_owned();
                     let is_own =
@@ -62,6 +62,16 @@ impl CommandRun {
             });
         }
         observed
+    }
+
+    /// Returns what was seen of a test, unless it is said to have passed in an output that contradicts itself.
+    fn believed(&self, seen: Observed) -> Observed {
+        match (seen, self.results.doubts.first()) {
+            (Observed::Passed, Some(doubt)) => {
+                Observed::Nothing(format!("what the output says of it cannot be relied on: {doubt}"))
+            }
+            (seen, _) => seen,
+        }
     }
 
     /// Returns an error if the command is none that can be run, rather than one that fails.

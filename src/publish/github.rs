@@ -84,11 +84,27 @@ impl Publication<'_> {
         }
         if report.reviewed.is_some() && most > 0 && !self.cancel.is_cancelled() {
             match publisher.post_findings(request, report, self.prefix).await {
-                Ok(PostedFindings { posted, known, mended }) => {
+                Ok(PostedFindings { posted, known, mended, left_out }) => {
                     tracing::info!("findings: {posted} new, {known} known, {mended} mended");
+                    if left_out > 0 {
+                        // The next review looks at the same again.
+                        report.reviewed = None;
+                        warn(
+                            report,
+                            format!(
+                                "{left_out} findings did not fit into one review, and come with the next one"
+                            ),
+                        );
+                    }
                 }
-                Err(trouble) => self.trouble(report, trouble),
+                Err(trouble) => {
+                    // What nobody was told of has not been reviewed.
+                    report.reviewed = None;
+                    self.trouble(report, trouble);
+                }
             }
+        } else if self.cancel.is_cancelled() {
+            report.reviewed = None;
         }
         // After what may change how the run ended.
         if config.check_run && !self.cancel.is_cancelled() {

@@ -61,8 +61,8 @@ pub fn annotations(report: &RunReport, remarks: &[Diagnostic]) -> Vec<String> {
         let Some(tests) = gate.lost_tests() else { continue };
         let lists = [("gone", &tests.gone), ("newly skipped", &tests.newly_skipped)];
         let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
-        let message: Vec<String> =
-            lists.map(|(what, list)| format!("{} {what}: {}", list.count, list.names.join(", "))).collect();
+        let lists = lists.map(|(what, list)| format!("{} {what}: {}", list.count, list.names.join(", ")));
+        let message: Vec<String> = tests.unclear.iter().cloned().chain(lists).collect();
         let title = format!("Gate {} passes without tests that ran before the run", gate.name);
         warnings.push(Annotation::new(title, message.join("\n")));
     }

@@ -60,10 +60,14 @@ pub(super) fn sections(report: &RunReport) -> Vec<Section> {
 
 /// Renders the tests of a gate that are not as they were before the run.
 fn changed_tests(gate: &GateRecord) -> Option<Section> {
-    let tests = gate.tests.as_ref().filter(|tests| tests.lists().next().is_some())?;
+    let tests =
+        gate.tests.as_ref().filter(|tests| tests.unclear.is_some() || tests.lists().next().is_some())?;
     let warning = if gate.lost_tests().is_some() { "⚠️ " } else { "" };
-    let title =
-        format!("{warning}Tests of {}, against the state before: {}\n", code(&gate.name), tests.summary());
+    let title = format!(
+        "{warning}Tests of {}, against the state before: {}\n",
+        code(&gate.name),
+        markdown(&tests.summary()).trim()
+    );
     let mut full = title.clone();
     for (what, list) in tests.lists() {
         let _ = writeln!(full, "- {what}: {}", named(list));

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use sanitize::secret_names::passwords;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 use super::context::{RequestContext, rooted};
 use super::files::out;
@@ -89,6 +91,7 @@ impl JobRequest {
             workflow: self.variables.get("GITHUB_WORKFLOW_REF").filter(|text| !text.is_empty()).cloned(),
             run: github.run_id?,
             commit: github.commit().map(str::to_owned),
+            at: OffsetDateTime::now_utc().format(&Rfc3339).ok(),
             status: Status::Failed,
             gates: Vec::new(),
         })

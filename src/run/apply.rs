@@ -117,6 +117,7 @@ impl Run<'_> {
             number: *number,
             head: &head.sha,
             planned_on: unmerged.map(|carried| carried.commit.as_str()),
+            planned_at: request.plan.made.as_ref().and_then(|made| made.at.as_deref()),
             asker: github.sender.as_ref().map(|sender| sender.login.as_str()),
             run: github.run_id,
             paths: &paths,

@@ -2,8 +2,8 @@
 //! it.
 //!
 //! They run beside the first model calls, on a throw-away state of their own. In a run that changes the checkout,
-//! what they say counts only if they are over before the first change. Where that is not known, a gate that has
-//! failed, or whose single tests can be compared, is run once more, on the checkout with the run's changes taken back.
+//! what they say counts only if they are over before the first change. Where that is not known, a gate is run
+//! once more, on the checkout with the run's changes taken back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::Run;
 use super::driver::AgentRun;
 use crate::config::{GateConfig, Isolation as GateIsolation};
+use crate::event::NoticeLevel;
 use crate::gates::{self, GateOutcome, GateRun};
 use crate::isolation::Isolation;
 use crate::request::ModelChoice;
@@ -89,13 +90,32 @@ impl BaseGates {
         }
     }
 
-    /// Returns how a gate was before the run; `None` if that is not known. One that has passed is run for it only if
-    /// there are tests to be compared, and a change that may have lost some.
+    /// Returns how a gate was before the run; `None` if that is not known. One that has passed is run for it only if there is a
+    /// change that may have lost tests; that it names none now says nothing of what it named.
     pub(super) async fn outcome(
         &self,
         agent_run: &AgentRun<'_>,
         gate: &GateConfig,
         now: &GateOutcome,
+    ) -> Option<GateOutcome> {
+        let is_worth_it = !now.record.passed || may_have_lost_tests(agent_run);
+        self.of(agent_run, gate, is_worth_it).await
+    }
+
+    /// Learns how gates were before they run for the first time, and leave something in the checkout.
+    pub(super) async fn prepare(&self, agent_run: &AgentRun<'_>, list: &[GateConfig]) {
+        let is_worth_it = agent_run.request.rounds.is_none() && may_have_lost_tests(agent_run);
+        for gate in list {
+            self.of(agent_run, gate, is_worth_it).await;
+        }
+    }
+
+    /// Returns what is known of a gate before the run. Where nothing is, it is run if that is worth it.
+    async fn of(
+        &self,
+        agent_run: &AgentRun<'_>,
+        gate: &GateConfig,
+        is_worth_it: bool,
     ) -> Option<GateOutcome> {
         if let Some(early) = self.early.lock().await.take() {
             let outcomes = early.await.unwrap_or_default();
@@ -108,18 +128,19 @@ impl BaseGates {
         if let Some(outcome) = known.get(&gate.name) {
             return outcome.clone();
         }
-        let run = &agent_run.run;
-        let is_worth_it = !now.record.passed
-            || now.names_tests()
-                && !matches!(agent_run.request.model, ModelChoice::Recipe(_))
-                && !run.engine.context.workspace.changes().unwrap_or_default().is_empty();
         if !is_worth_it {
             return None;
         }
-        let outcome = run.gate_on_base(gate).await;
+        let outcome = agent_run.run.gate_on_base(gate).await;
         known.insert(gate.name.clone(), outcome.clone());
         outcome
     }
+}
+
+/// Returns whether a gate that passes has to be compared with the state before.
+fn may_have_lost_tests(agent_run: &AgentRun<'_>) -> bool {
+    let changes = agent_run.run.engine.context.workspace.changes().unwrap_or_default();
+    !matches!(agent_run.request.model, ModelChoice::Recipe(_)) && !changes.is_empty()
 }
 
 impl Run<'_> {
@@ -132,6 +153,23 @@ impl Run<'_> {
             })
             .collect();
         self.state_with(&back)
+    }
+
+    /// Runs gates on a new state with the run's changes, and with nothing that commands have left beside them. None of them runs where
+    /// there is no such state.
+    pub(super) async fn gates_afresh(&self, list: &[GateConfig], round: u32) -> Result<Vec<GateOutcome>, ()> {
+        let predicted = self.tracked.is_none();
+        if !predicted && self.isolation.has_left_files() {
+            // The first run began without them.
+            return Ok(Vec::new());
+        }
+        let changes =
+            if predicted { self.engine.context.workspace.changes() } else { Ok(ChangeSet::default()) };
+        let changes: Vec<FileChange> = changes.unwrap_or_default().iter().cloned().collect();
+        let told = |error: &dyn std::fmt::Display| self.events.notice(NoticeLevel::Error, error.to_string());
+        let isolation = self.state_with(&changes).map_err(|error| told(&error))?;
+        let gates = gates::run(list, &isolation, GateRun { round, predicted }, &self.cancel).await;
+        gates.map_err(|error| told(&error))
     }
 
     /// Runs one gate on the checkout as it was before the run; `None` if that cannot be done.
@@ -147,7 +185,10 @@ impl Run<'_> {
         let predicted = self.tracked.is_none();
         let list = std::slice::from_ref(gate);
         let outcomes = gates::run(list, &isolation, GateRun { round: 0, predicted }, &self.cancel).await;
-        outcomes.ok()?.pop()
+        let mut outcome = outcomes.ok()?.pop()?;
+        // What was left in the checkout is there in this state as well.
+        outcome.is_certain = self.tracked.is_none() || !self.isolation.has_left_files();
+        Some(outcome)
     }
 }
 

@@ -14,6 +14,7 @@ use crate::config::{Config, ProveTests};
 use crate::event::{End, Event, Events, GateRecord, NoticeLevel, RunMode, Status, StopReason};
 use crate::git::Repository;
 use crate::hooks::{HookEvent, Subject};
+use crate::isolation::Isolation;
 use crate::plan::{Made, MadeGate, Plan, Planned};
 use crate::proof::States;
 use crate::publish::RunArtifacts;
@@ -21,7 +22,9 @@ use crate::report::{
     CarriedPlan, Claim, Collected, Collector, Deeds, FileSummary, PlanReport, RunReport, evidence,
 };
 use crate::request::JobRequest;
-use crate::workspace::{ChangeSet, Difference, Restored, Snapshot, TrackedWorkspace, WorkspacePath};
+use crate::workspace::{
+    ChangeSet, Difference, ProtectedFiles, Restored, Snapshot, TrackedWorkspace, WorkspacePath,
+};
 
 impl Run<'_> {
     /// Tells how much disk space throw-away states took, if there were any.
@@ -32,10 +35,8 @@ impl Run<'_> {
         }
     }
 
-    /// Ends the run: proves that a dry run changed nothing, and builds the report and the plan.
-    pub(super) async fn report(self, outcome: Outcome, info: &RunInfo, signal: &Signal) -> RunArtifacts {
-        let Outcome { mut ended, structured, cost_usd, test_findings, proof, carried, reviewed, matches } =
-            outcome;
+    /// Stops what runs in the background, and runs the hooks of the session's end.
+    async fn end_session(&self, ended: &SessionOutcome) {
         self.background.stop_all().await;
         let details =
             json!({"status": ended.reason.status(), "stop_reason": ended.reason, "message": ended.message});
@@ -43,6 +44,13 @@ impl Run<'_> {
         self.engine.hooks.run(HookEvent::SessionEnd, Subject::of_run(agent, 0, details)).await;
         self.engine.hooks.collect().await;
         self.tell_size().await;
+    }
+
+    /// Ends the run: proves that a dry run changed nothing, and builds the report and the plan.
+    pub(super) async fn report(self, outcome: Outcome, info: &RunInfo, signal: &Signal) -> RunArtifacts {
+        let Outcome { mut ended, structured, cost_usd, test_findings, proof, carried, reviewed, matches } =
+            outcome;
+        self.end_session(&ended).await;
         let changes = self.engine.context.workspace.changes().unwrap_or_else(|error| {
             self.events.notice(NoticeLevel::Error, format!("could not collect the changes: {error}"));
             ended.reason = StopReason::ChangesUnknown;
@@ -65,13 +73,11 @@ impl Run<'_> {
         changed_checkout(&events, &differences, &collector);
         clean_up(&events, &shell);
         // Once more, after the last process is gone.
-        let restored = baseline.protected.map_or_else(Vec::new, |protected| protected.restore("the run"));
-        let modes =
-            isolation.restore_modes(&tracked.as_deref().map(TrackedWorkspace::changed).unwrap_or_default());
-        if restored.iter().chain(&modes).any(|it| !it.back) && ended.reason.status() != Status::Failed {
+        let changed = tracked.as_deref().map(TrackedWorkspace::changed).unwrap_or_default();
+        let is_whole = put_back(&events, baseline.protected, &isolation, &changed);
+        if !is_whole && ended.reason.status() != Status::Failed {
             ended.reason = StopReason::CheckoutChanged;
         }
-        put_back(&events, restored, &modes);
         if ended.reason == StopReason::UserInterrupt && signal.is_terminate() {
             ended.reason = StopReason::Terminated;
         }
@@ -268,13 +274,22 @@ fn put_back_modes(events: &Events, restored: &[Restored]) {
     }
 }
 
-/// Says which protected files were changed by somebody who was not asked.
-fn put_back(events: &Events, restored: Vec<Restored>, modes: &[Restored]) {
-    put_back_modes(events, modes);
-    for Restored { path, after, back } in restored {
+/// Restores protected files, and modes of the checkout, that somebody changed who was not asked, and says so. Returns whether
+/// all of them are what they were. `changed` are the files that the run changed.
+fn put_back(
+    events: &Events,
+    protected: Option<ProtectedFiles>,
+    isolation: &Isolation,
+    changed: &[WorkspacePath],
+) -> bool {
+    let restored = protected.map_or_else(Vec::new, |protected| protected.restore("the run"));
+    let modes = isolation.restore_modes(changed);
+    put_back_modes(events, &modes);
+    for Restored { path, after, back } in &restored {
         let done =
-            if back { "it was restored" } else { "it could not be restored; do not use this checkout" };
+            if *back { "it was restored" } else { "it could not be restored; do not use this checkout" };
         let path = path.display();
         events.notice(NoticeLevel::Error, format!("{after} changed {path}, which is protected; {done}"));
     }
+    restored.iter().chain(&modes).all(|it| it.back)
 }

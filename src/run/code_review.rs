@@ -24,8 +24,6 @@ const MAX_STEPS: u32 = 20;
 /// Most findings, and most characters of each.
 const MAX_FINDINGS: usize = 50;
 const MAX_MESSAGE: usize = 1_000;
-/// Most characters of the line that a finding is about.
-const MAX_PLACE: usize = 300;
 
 /// Who reviews.
 pub(super) struct CodeReview {
@@ -199,13 +197,12 @@ pub(super) fn findings(run: &Run<'_>, said: Vec<RawFinding>) -> Vec<Finding> {
     findings
 }
 
-/// Returns a line of a file, without the spaces around it and not longer than people would quote it.
+/// Returns the text of a line of a file.
 fn line_of(workspace: &dyn Workspace, path: &WorkspacePath, line: u32) -> Option<String> {
     let resolved = workspace.resolve(path, LastLink::Follow).ok()?;
     let state = workspace.read(&resolved).ok()?;
     let text = String::from_utf8_lossy(&state.content);
-    let line = text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?)?.trim();
-    Some(line.chars().take(MAX_PLACE).collect())
+    text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?).map(Finding::place_of)
 }
 
 /// Returns what to tell an agent whose answer is no review.

@@ -8,6 +8,7 @@ use crate::agent::AnswerVerdict;
 use crate::command::failure_lines;
 use crate::config::TestIntegrity;
 use crate::event::{GateRecord, GateVerdict, NamedTests, NoticeLevel, StopReason};
+use crate::gates::GateOutcome;
 
 /// Most tests of a list that the agent is told of.
 const MAX_TESTS: usize = 20;
@@ -18,7 +19,7 @@ pub(super) struct GateCheck {
     round: u32,
     gate_rounds: u32,
     /// Number of calls that may have changed something when the gates last ran, and what came of them.
-    last: Option<(u64, Vec<GateRecord>)>,
+    last: Option<(u64, Vec<GateOutcome>)>,
     told_of_old_failures: bool,
     told_of_lost_tests: bool,
     /// What has been reported, so that it is not reported twice.
@@ -42,22 +43,24 @@ impl GateCheck {
         let most = agent_run.request.job.config().guardrails.max_gate_rounds.get();
         let is_last = u64::from(self.gate_rounds) >= most;
         let mutations = agent_run.run.engine.mutations.load(Ordering::Relaxed);
-        let unchanged = self.last.take_if(|(at, _)| *at == mutations).map(|(_, records)| records);
+        let unchanged = self.last.take_if(|(at, _)| *at == mutations).map(|(_, outcomes)| outcomes);
         let is_rerun = unchanged.is_none();
-        let ran = match &unchanged {
-            Some(records) => Ok(records.clone()),
+        let told = unchanged.as_deref().map(records);
+        let ran = match unchanged {
+            Some(outcomes) => Ok(outcomes),
             None => self.run_gates(agent_run).await,
         };
         let ran = match ran {
-            Ok(records) if is_last || !can_answer => self.second_try(agent_run, records).await,
+            Ok(outcomes) if is_last || !can_answer => self.second_try(agent_run, outcomes).await,
             ran => ran,
         };
         // The run cannot check what it has to: no round of the agent's changes that.
-        let Ok(records) = ran else { return AnswerVerdict::GiveUp(StopReason::GatesNotRun) };
-        if unchanged.as_ref() != Some(&records) {
+        let Ok(outcomes) = ran else { return AnswerVerdict::GiveUp(StopReason::GatesNotRun) };
+        let records = records(&outcomes);
+        if told.as_ref() != Some(&records) {
             agent_run.run.tell_gates(&records);
         }
-        self.last = Some((mutations, records.clone()));
+        self.last = Some((mutations, outcomes));
         let failed = records.iter().filter(|gate| gate.required && !gate.passed).cloned();
         let (old, new): (Vec<_>, Vec<_>) =
             failed.partition(|gate: &GateRecord| gate.verdict == GateVerdict::FailedBefore);
@@ -74,9 +77,12 @@ impl GateCheck {
     }
 
     /// Runs the gates and compares them with the state before the run.
-    async fn run_gates(&self, agent_run: &AgentRun<'_>) -> Result<Vec<GateRecord>, ()> {
-        let mut outcomes = agent_run.gates(self.round + self.gate_rounds - 1).await?;
+    async fn run_gates(&self, agent_run: &AgentRun<'_>) -> Result<Vec<GateOutcome>, ()> {
         let list = &agent_run.request.job.config().guardrails.quality_gates;
+        if !agent_run.skips_gates() {
+            agent_run.base.prepare(agent_run, list).await;
+        }
+        let mut outcomes = agent_run.gates(self.round + self.gate_rounds - 1).await?;
         for outcome in &mut outcomes {
             // Rounds are there to make the checks pass, whatever they said before.
             if !outcome.record.passed && agent_run.request.rounds.is_some() {
@@ -87,33 +93,38 @@ impl GateCheck {
                 outcome.judge(before.as_ref());
             }
         }
-        Ok(outcomes.into_iter().map(|outcome| outcome.record).collect())
+        Ok(outcomes)
     }
 
-    /// Runs required gates again that would fail the run: one that passes on the same state is flaky.
+    /// Runs required gates again that would fail the run, on the state on which they began: one that passes there is flaky.
     async fn second_try(
         &self,
         agent_run: &AgentRun<'_>,
-        mut records: Vec<GateRecord>,
-    ) -> Result<Vec<GateRecord>, ()> {
+        mut outcomes: Vec<GateOutcome>,
+    ) -> Result<Vec<GateOutcome>, ()> {
         let round = self.round + self.gate_rounds - 1;
         let list = &agent_run.request.job.config().guardrails.quality_gates;
-        for record in &mut records {
+        for first in &mut outcomes {
             // What did not end by itself takes as long again.
-            if !record.fails_run() || record.exit_code < 0 {
+            if !first.record.fails_run() || first.record.exit_code < 0 {
                 continue;
             }
-            let Some(gate) = list.iter().find(|gate| gate.name == record.name) else { continue };
-            let Some(mut outcome) = agent_run.run.run_gates(std::slice::from_ref(gate), round).await?.pop()
-            else {
+            let Some(at) = list.iter().position(|gate| gate.name == first.record.name) else { continue };
+            // It may need what those before it build.
+            let Some(mut second) = agent_run.run.gates_afresh(&list[..=at], round).await?.pop() else {
                 continue;
             };
-            if outcome.record.passed {
-                outcome.is_second_try();
-                *record = outcome.record;
+            if !second.record.passed {
+                continue;
+            }
+            let before = agent_run.base.outcome(agent_run, &list[at], &second).await;
+            second.judge(before.as_ref());
+            second.is_second_try_of(first);
+            if second.record.passed {
+                *first = second;
             }
         }
-        Ok(records)
+        Ok(outcomes)
     }
 
     /// Tells the agent once of tests that ran before the run and do not now, though the gates pass. After that, they are
@@ -131,6 +142,9 @@ impl GateCheck {
         let mut text = String::new();
         for gate in records {
             let Some(tests) = gate.lost_tests() else { continue };
+            if let Some(unclear) = &tests.unclear {
+                text += &format!("- {}: nothing shows that they run: {unclear}\n", gate.name);
+            }
             let lists = [("gone", &tests.gone), ("newly skipped", &tests.newly_skipped)];
             for (what, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
                 text += &format!("- {}: {what}: {}\n", gate.name, named(list));
@@ -191,6 +205,10 @@ impl GateCheck {
     }
 }
 
+fn records(outcomes: &[GateOutcome]) -> Vec<GateRecord> {
+    outcomes.iter().map(|outcome| outcome.record.clone()).collect()
+}
+
 fn named(list: &NamedTests) -> String {
     list.first(MAX_TESTS, str::to_owned)
 }
@@ -226,6 +244,13 @@ fn outputs(failed: &[GateRecord]) -> String {
                 text += &format!("; failing as before: {}", named(&tests.still_failing));
             }
             text += ")\n";
+        }
+        if let Some(tests) = gate.tests.as_ref().filter(|tests| tests.has_lost()) {
+            let lists = [("gone", &tests.gone), ("newly skipped", &tests.newly_skipped)];
+            let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
+            let lists: Vec<String> = lists.map(|(what, list)| format!("{what}: {}", named(list))).collect();
+            let all: Vec<&str> = lists.iter().chain(&tests.unclear).map(String::as_str).collect();
+            text += &format!("(of the tests that ran before your change: {})\n", all.join("; "));
         }
         told.push((&gate.name, errors));
     }

@@ -1,6 +1,8 @@
 //! Review of a pull request by an agent that only reads: what it is shown, which after the first time is only what is new,
 //! and how its answer is read.
 
+use std::fmt;
+
 use super::Run;
 use super::code_review::{findings, read};
 use crate::agent::{Agent, SessionOutcome};
@@ -15,6 +17,9 @@ use sanitize::untrusted::{fence, visible};
 
 /// Most tokens of the diff that it is shown; the rest it can read.
 const MAX_DIFF: usize = 15_000;
+
+/// Share of a file that nobody can read, from which on it is binary, in percent.
+const UNREADABLE_PERCENT: usize = 30;
 
 /// Added to the agent's prompt.
 pub(super) const INSTRUCTION: &str = "\nReview the pull request. Your final answer must be one JSON object and nothing \
@@ -60,10 +65,30 @@ impl PullReview {
         let files: Vec<&str> = files.iter().filter(is_shown).map(String::as_str).collect();
         let since = reviewed(github, *number, &request.config().github.comment_key).await;
         let since = since.filter(|commit| has(repository, github, commit));
+        let mut remarks = String::new();
+        let shown = repository.head();
+        let at = shown.as_deref().unwrap_or(&head.sha);
+        let is_text = |path: &&str| {
+            let content = repository.read_at(at, path).ok().flatten().unwrap_or_default();
+            let remark = Remark::of(&content);
+            if let Some(remark) = remark {
+                remarks += &format!("{path}: {remark}\n");
+            }
+            !matches!(remark, Some(Remark::Binary(_)))
+        };
+        let files: Vec<&str> = files.into_iter().filter(is_text).collect();
+        if !remarks.is_empty() {
+            let told = format!(
+                "files of the pull request that a diff does not show as they are:\n{}",
+                remarks.trim_end()
+            );
+            run.events.notice(NoticeLevel::Warning, told);
+        }
         let diff = match &since {
             Some(commit) => repository.diff_to_head(commit, &files),
             None => repository.diff_to_head(&format!("{base}..."), &files),
         };
+        let diff = diff.map(|diff| format!("{remarks}{diff}"));
         let diff = truncate_middle(&visible(&diff.unwrap_or_default()), MAX_DIFF);
         let told = match &since {
             Some(commit) => format!(
@@ -110,6 +135,44 @@ impl PullReview {
     }
 }
 
+/// What a diff does not show of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Remark {
+    /// It is binary, and so large.
+    Binary(usize),
+    /// It is text with so many NUL bytes.
+    Nul(usize),
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Binary(bytes) => write!(f, "binary, {bytes} bytes; its content is not shown"),
+            Self::Nul(count) => {
+                write!(f, "text, but with NUL bytes ({count}), which hide it from other tools")
+            }
+        }
+    }
+}
+
+impl Remark {
+    /// Judges by the content alone: what the checkout's attributes say is the author's choice.
+    fn of(content: &[u8]) -> Option<Self> {
+        // Text is readable but for a few bytes, wherever they are.
+        let lossy = String::from_utf8_lossy(content);
+        let nul = lossy.matches('\0').count();
+        let is_sign = |sign: &char| {
+            *sign == '\u{fffd}' || sign.is_control() && !matches!(sign, '\n' | '\r' | '\t' | '\u{c}')
+        };
+        let unreadable = lossy.chars().filter(is_sign).count();
+        let is_binary = nul > 0 && unreadable * 100 > lossy.chars().count() * UNREADABLE_PERCENT;
+        if is_binary {
+            return Some(Self::Binary(content.len()));
+        }
+        (nul > 0).then_some(Self::Nul(nul))
+    }
+}
+
 /// Returns the commit up to which our comment says that the pull request has been reviewed.
 async fn reviewed(github: &Environment, number: u64, key: &str) -> Option<String> {
     let asked = async {
@@ -133,4 +196,26 @@ fn has(repository: &Repository, github: &Environment, commit: &str) -> bool {
     let url = format!("{}/{}/{}.git", github.server_url, github.owner, github.repository);
     let place = RemoteRepository { url: &url, server: &github.server_url, token: github.token.as_deref() };
     tokio::task::block_in_place(|| repository.fetch(place, commit)).is_ok() && repository.has_commit(commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binary_is_what_nobody_can_read() {
+        let source = b"/*\0*/ eval(y)\n";
+        let image: Vec<u8> = (0..=255).cycle().take(4096).collect();
+        let code = [source.repeat(50), vec![0; 60]].concat();
+        for (content, expected) in [
+            (&b"eval(x)\n"[..], None),
+            (source, Some(Remark::Nul(1))),
+            (&image, Some(Remark::Binary(4096))),
+            (&code, Some(Remark::Nul(110))),
+            ("caf\u{e9}".as_bytes(), None),
+            (b"", None),
+        ] {
+            assert_eq!(Remark::of(content), expected, "{content:?}");
+        }
+    }
 }

@@ -226,7 +226,8 @@ impl CommandCall {
     }
 
     fn result(&self, ran: IsolatedRun, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
-        let IsolatedRun { finished, changes, large, dropped, warnings, refused, built: _ } = ran;
+        let IsolatedRun { finished, changes, large, dropped, warnings, refused, built: _, has_left_files: _ } =
+            ran;
         let mut result = ToolResult { refused, ..self.tool.limits.result(&finished, pipe, timeout) };
         for host in &finished.refused {
             result.add(&format!("[no network: {}:{} was refused: {}]", host.host, host.port, host.reason));

@@ -152,6 +152,15 @@ fn gates_verdict_goes_by_tests_rather_than_exit_codes() {
             "failed_before",
         ),
         ("test a ... FAILED\ntest b ... ok\n", "test a ... ok\ntest b ... ok\n", 0, "mended", "llm_done"),
+        // Nothing is excused by a test that failed before, if others are not as they were.
+        ("test a ... FAILED\ntest b ... ok\n", "test a ... FAILED\n", 1, "newly-failing", "gates_failed"),
+        (
+            "test a ... FAILED\ntest b ... ok\n",
+            "test a ... FAILED\ntest b ... ok\nerror: lint\n",
+            1,
+            "newly-failing",
+            "gates_failed",
+        ),
         // A test that is mended by taking it away is not.
         ("test x::a ... FAILED\ntest b ... ok\n", "test b ... ok\n", 0, "mended", "tests_lost"),
         ("test a ... ok\n", "test a ... ok\ntest b ... ok\n", 0, "passed", "llm_done"),
@@ -168,7 +177,7 @@ fn gates_verdict_goes_by_tests_rather_than_exit_codes() {
             "{before} {now}: {}",
             report["gates"]
         );
-        if verdict == "newly-failing" {
+        if verdict == "newly-failing" && now.contains("test b ... FAILED") {
             let xml = run.file("junit.xml");
             assert!(xml.contains("name=\"b\"") && xml.contains("type=\"newly failing\""), "{xml}");
         }
@@ -229,13 +238,18 @@ fn gates_that_time_out_say_so() {
 
 #[test]
 fn gates_that_fail_and_then_pass_are_flaky() {
-    // Git ignores the mark, so the second try finds it.
-    let config = config(
-        "    - { name: g, command: 'test -e mark || { touch mark; echo error: at times; exit 1; }' }\n",
-    )
-    .replace("max_gate_rounds: 2", "max_gate_rounds: 1");
-    let files = [(".architect.yml", config.as_str()), (".gitignore", "mark\n"), ("a.txt", "one\n")];
-    let sandbox = Sandbox::new(&files);
+    let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
+    // What is outside of the checkout is no part of the state.
+    let outside = sandbox.path().join("outside");
+    std::fs::create_dir(&outside).expect("a new folder");
+    let outside = outside.to_str().expect("a path of text");
+    let gate = format!(
+        "    - {{ name: g, command: 'grep -q one a.txt || test -e {outside}/mark || {{ touch {outside}/mark; echo error: at times; exit 1; }}' }}\n"
+    );
+    let config = config(&gate).replace("max_gate_rounds: 2", "max_gate_rounds: 1")
+        + &format!("commands: {{ writable_paths: [{outside}] }}\n");
+    sandbox.write(".architect.yml", config);
+    sandbox.commit("settings");
     let (run, _) = run(&sandbox, "yolo", vec![edit("a.txt", "one", "two")]);
     let run = run.expect_code(0);
     let report = run.report();
@@ -251,6 +265,36 @@ fn gates_that_fail_and_then_pass_are_flaky() {
         "{}",
         run.file("comment.md")
     );
+}
+
+#[test]
+fn gates_that_pass_with_what_their_first_run_left_are_not_flaky() {
+    let gate = "    - { name: g, command: 'grep -q one a.txt || test -e mark || { touch mark; echo error: no mark; exit 1; }' }\n";
+    for mode in ["yolo", "dry-run"] {
+        let config = config(gate).replace("max_gate_rounds: 2", "max_gate_rounds: 1");
+        let files = [(".architect.yml", config.as_str()), (".gitignore", "mark\n"), ("a.txt", "one\n")];
+        let sandbox = Sandbox::new(&files);
+        let (run, _) = run(&sandbox, mode, vec![edit("a.txt", "one", "two")]);
+        let report = run.expect_code(1).report();
+        assert_eq!(report["stop_reason"], "gates_failed", "{mode}: {}", report["gates"]);
+    }
+}
+
+#[test]
+fn gates_are_not_excused_by_what_a_command_left_behind() {
+    // Git ignores the file, so that taking back the change leaves it, and the state before would fail as well.
+    let files = [
+        (".architect.yml", config("    - { name: g, command: sleep 1; sh run.sh }\n")),
+        ("run.sh", "if test -e local.cfg; then echo error: broken; exit 1; fi\n".to_owned()),
+        (".gitignore", "local.cfg\n".to_owned()),
+        ("a.txt", "one\n".to_owned()),
+    ];
+    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let sandbox = Sandbox::new(&files);
+    let poison = Answer::Calls(vec![("run_command", json!({"command": "echo x > local.cfg"}))]);
+    let (run, _) = run(&sandbox, "yolo", vec![poison, edit("a.txt", "one", "two")]);
+    let report = run.expect_code(1).report();
+    assert_eq!(report["stop_reason"], "gates_failed", "{}", report["gates"]);
 }
 
 #[test]

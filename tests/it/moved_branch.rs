@@ -193,6 +193,33 @@ async fn approval_of_a_plan_is_none_of_a_merged_one() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn approval_from_before_the_plan_is_none_of_it() {
+    const REQUIRES: &[(&str, &str)] =
+        &[(".github/architect.yml", "apply: { requires: [{ approved: 1 }, code-owners] }\n")];
+    for moves in [false, true] {
+        scene(REQUIRES, move |scene| {
+            let mut world = scene.github.world();
+            world.people.insert("reviewer".to_owned(), "write".to_owned());
+            world.judged_at = Some("2020-01-01T00:00:00Z".to_owned());
+            world.judgements.push((7, "reviewer".to_owned(), "APPROVED".to_owned(), scene.head.clone()));
+            drop(world);
+            planned(&scene);
+            if moves {
+                commits(&scene, "b.txt", "b\n");
+                push(&scene);
+            }
+            let run = order(&scene, 6);
+            let told = "its latest commit has 0 of 1 required approvals since the plan was made";
+            assert!(run.stdout.contains(told), "{}", run.stdout);
+            // The same words after the plan are about it.
+            scene.github.world().judged_at = None;
+            order(&scene, 0);
+        })
+        .await;
+    }
+}
+
 /// Plans in a job that only reads, moves the branch, and writes in a second job.
 async fn second_job(files: &'static [(&'static str, &'static str)], code: i32, told: &'static str) {
     scene(files, move |scene| {

@@ -94,6 +94,59 @@ async fn later_reviews_look_at_what_is_new_and_repeat_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn finding_is_silenced_by_no_other_one() {
+    scene(CONFIG, |mut scene| {
+        commit(&mut scene, "a/index.js", "safe()\nreturn run(x)\n");
+        let harmless = finding("a/index.js", 2, "x could be checked.");
+        let outside = finding("a.txt", 9, "Outside of the diff.");
+        let nowhere = finding("nowhere.txt", 1, "About nothing.");
+        let (log, _) = review(&scene, found(&[harmless, outside.clone(), nowhere.clone()]), 0);
+        assert!(log.contains("findings: 3 new, 0 known, 0 mended"), "{log}");
+        // The same text of a line, in a file of the same name, and on the same line.
+        commit(&mut scene, "b/index.js", "db(secret)\nreturn run(x)\n");
+        let severe = finding("b/index.js", 2, "x comes from the request, and is run.");
+        let same_line = finding("a/index.js", 2, "x comes from the request, and is run.");
+        let (log, _) = review(&scene, found(&[severe, same_line, outside, nowhere]), 0);
+        assert!(log.contains("findings: 2 new, 2 known, 0 mended"), "{log}");
+        // A line that is longer than anybody would quote is still there.
+        let long = format!("evil({}1){}; x = {}", " ".repeat(150), " ".repeat(100), "y".repeat(200));
+        commit(&mut scene, "long.js", &format!("a\n{long}\n"));
+        let (log, _) = review(&scene, found(&[finding("long.js", 2, "Evil.")]), 0);
+        assert!(log.contains("findings: 1 new, 0 known, 0 mended"), "{log}");
+        // Nor is it gone for being in a file of another name.
+        scene.sandbox.git(&["mv", "long.js", "renamed.js"]);
+        scene.sandbox.commit("renamed");
+        push(&mut scene);
+        let (log, _) = review(&scene, found(&[finding("renamed.js", 2, "Evil!")]), 0);
+        assert!(log.contains("findings: 0 new, 1 known, 0 mended"), "{log}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn findings_that_do_not_fit_come_with_the_next_review() {
+    scene(CONFIG, |mut scene| {
+        review(&scene, found(&[]), 0);
+        let before = reviewed(&scene);
+        let lines: String = (0..40).map(|n| format!("bad line {n}\n")).collect();
+        commit(&mut scene, "many.txt", &lines);
+        let all: Vec<Value> = (1..=40).map(|line| finding("many.txt", line, "Bad.")).collect();
+        let (log, _) = review(&scene, found(&all), 0);
+        assert!(
+            log.contains("findings: 30 new, 0 known") && log.contains("10 findings did not fit"),
+            "{log}"
+        );
+        let text = scene.github.world().reviews.last().unwrap().clone();
+        assert!(text.contains("10 more did not fit") && text.contains("`many.txt:40`"), "{text}");
+        assert_eq!(reviewed(&scene), before);
+        let (log, asked) = review(&scene, found(&all), 0);
+        assert!(log.contains("findings: 10 new, 30 known") && asked.contains("+bad line 7"), "{log}");
+        assert_eq!(reviewed(&scene).as_deref(), Some(scene.head.as_str()));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn review_that_failed_is_gone_on_with() {
     scene(CONFIG, |mut scene| {
         review(&scene, found(&[]), 0);

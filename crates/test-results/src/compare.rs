@@ -19,6 +19,10 @@ pub struct Comparison {
     pub new: Vec<String>,
     /// Tests that were there before, and of which nothing is seen now.
     pub gone: Vec<String>,
+    /// Tests that were there before, and that could not run now, as something could not be built or loaded.
+    pub blocked: Vec<String>,
+    /// Tests that were there before under a name that is gone, in whose place there are others.
+    pub replaced: Vec<String>,
     /// Tests that ran before, and are skipped now.
     pub newly_skipped: Vec<String>,
     /// Tests that fail now and did not before; those that are new as well.
@@ -40,23 +44,28 @@ impl Comparison {
 
 /// Compares what two runs of a command say about tests.
 ///
-/// A test that is found elsewhere under its own name has moved. In a file or class that has as many new tests as gone
-/// ones, tests were renamed; so were the cases of a test that has as many as before. None of these are gone.
+/// A test that is found elsewhere under its own name has moved. One in whose file or class there is a new test with at least
+/// half of its words was renamed; so were the cases of a test that has as many as before. None of these are gone.
 pub fn compare(before: &Results, now: &Results) -> Comparison {
     let (was, is) = (seen(before), seen(now));
     let mut found = Comparison::default();
-    let mut gone = BTreeSet::new();
+    let (mut gone, mut blocked) = (BTreeSet::new(), BTreeSet::new());
     for (key, old) in &was {
         let Some(new) = is.get(key) else {
-            // Nothing is known of what could not be built, and that is a failure of its own. What did not run is no loss.
-            let is_lost = old.outcome != Outcome::Skipped && now.unbuilt_of(&key.name).is_none();
-            if is_lost && !key.is_build {
-                gone.insert(key);
+            // What did not run is no loss.
+            if old.outcome != Outcome::Skipped && !key.is_build {
+                let is_blocked = now.unbuilt_of(&key.name).is_some();
+                (if is_blocked { &mut blocked } else { &mut gone }).insert(key);
             }
             continue;
         };
         let list = match (old.outcome, new.outcome) {
-            (Outcome::Passed | Outcome::Failed, Outcome::Skipped) => &mut found.newly_skipped,
+            // Anybody can print that a test passed; where it is also said that it did not run, that counts.
+            (Outcome::Passed | Outcome::Failed, Outcome::Skipped | Outcome::Passed)
+                if new.is_skipped && !old.is_skipped =>
+            {
+                &mut found.newly_skipped
+            }
             (Outcome::Failed, Outcome::Failed) => &mut found.still_failing,
             (_, Outcome::Failed) => &mut found.newly_failing,
             (Outcome::Failed, Outcome::Passed) => &mut found.mended,
@@ -78,22 +87,31 @@ pub fn compare(before: &Results, now: &Results) -> Comparison {
         .copied()
         .filter(|key| is.get(*key).is_some_and(|test| test.outcome != Outcome::Skipped))
         .collect();
-    for is_same in [Key::has_moved_from, Key::is_case_like, Key::is_beside] {
+    let same: [(IsSame, bool); 3] =
+        [(Key::has_moved_from, true), (Key::is_case_like, false), (Key::is_renamed_from, false)];
+    for (is_same, is_certain) in same {
         gone.retain(|old| {
             let taker = takers.iter().copied().find(|new| is_same(new, old));
             if let Some(taker) = taker {
                 takers.remove(taker);
                 new.remove(taker);
+                if !is_certain {
+                    found.replaced.push(old.to_string());
+                }
             }
             taker.is_none()
         });
     }
+    found.blocked = blocked.into_iter().map(Key::to_string).collect();
     found.ran = is.iter().filter(|(key, test)| !key.is_build && test.outcome != Outcome::Skipped).count();
     found.gone = gone.into_iter().map(Key::to_string).collect();
     found.new =
         new.into_iter().filter(|key| before.unbuilt_of(&key.name).is_none()).map(Key::to_string).collect();
     found
 }
+
+/// Tells whether a new test stands for an old one.
+type IsSame = fn(&Key, &Key) -> bool;
 
 /// What tells a test from all others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -117,9 +135,26 @@ impl Key {
         self.name == old.name && self.case.is_some() == old.case.is_some()
     }
 
-    fn is_beside(&self, old: &Self) -> bool {
+    /// Returns whether a test of the same file or class is called almost the same.
+    fn is_renamed_from(&self, old: &Self) -> bool {
         let parent = |key: &Self| key.name.split_last().map(|(_, above)| above.to_vec());
-        parent(self).is_some_and(|above| !above.is_empty()) && parent(self) == parent(old)
+        let is_beside = parent(self).is_some_and(|above| !above.is_empty()) && parent(self) == parent(old);
+        let (new, old) = (self.words(), old.words());
+        is_beside && 2 * new.intersection(&old).count() >= new.union(&old).count()
+    }
+
+    /// Returns the words of its own name: `test_adds_all` and `TestAddsAll` both give `adds` and `all`.
+    fn words(&self) -> BTreeSet<String> {
+        let mut text = String::new();
+        for sign in self.name.last().map_or("", String::as_str).chars() {
+            if sign.is_uppercase() {
+                text.push(' ');
+            }
+            text.extend(sign.to_lowercase());
+        }
+        let words =
+            text.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !matches!(*word, "" | "test"));
+        words.map(str::to_owned).collect()
     }
 }
 
@@ -138,10 +173,16 @@ impl std::fmt::Display for Key {
 #[derive(Clone, Copy)]
 struct Seen {
     outcome: Outcome,
+    /// Whether it is said that it did not run, whatever else is said.
+    is_skipped: bool,
     duration_ms: Option<u64>,
 }
 
 impl Seen {
+    fn new(outcome: Outcome, duration_ms: Option<u64>) -> Self {
+        Self { outcome, is_skipped: outcome == Outcome::Skipped, duration_ms }
+    }
+
     fn is_slower_than(self, old: Self) -> bool {
         let (Some(old), Some(new)) = (old.duration_ms, self.duration_ms) else { return false };
         new >= old.saturating_mul(SLOWER_TIMES) && new.saturating_sub(old) >= SLOWER_MS
@@ -157,18 +198,16 @@ impl Seen {
         if rank(other.outcome) > rank(self.outcome) {
             self.outcome = other.outcome;
         }
+        self.is_skipped |= other.is_skipped;
         self.duration_ms = self.duration_ms.max(other.duration_ms);
     }
 }
 
 fn seen(results: &Results) -> BTreeMap<Key, Seen> {
-    let tests = results
-        .tests
-        .iter()
-        .map(|test| (Key::of(test), Seen { outcome: test.outcome, duration_ms: test.duration_ms }));
+    let tests = results.tests.iter().map(|test| (Key::of(test), Seen::new(test.outcome, test.duration_ms)));
     let unbuilt = results.unbuilt.iter().map(|unbuilt| {
         let key = Key { name: unbuilt.name.clone(), case: None, is_build: true };
-        (key, Seen { outcome: Outcome::Failed, duration_ms: None })
+        (key, Seen::new(Outcome::Failed, None))
     });
     let mut all: BTreeMap<Key, Seen> = BTreeMap::new();
     for (key, test) in tests.chain(unbuilt) {

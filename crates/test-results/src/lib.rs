@@ -20,8 +20,10 @@ mod go;
 mod junit;
 mod matching;
 mod python;
+mod tally;
 mod tap;
 mod tree;
+mod unittest;
 
 pub use compare::{Comparison, compare};
 pub use junit::junit;
@@ -59,6 +61,8 @@ pub struct Unbuilt {
     pub name: Vec<String>,
     /// What the runner says, in one line.
     pub message: String,
+    /// Whether nothing else runs because of it.
+    pub stops_all: bool,
 }
 
 /// What an output says.
@@ -68,6 +72,11 @@ pub struct Results {
     pub tests: Vec<TestResult>,
     /// What could not be built or loaded.
     pub unbuilt: Vec<Unbuilt>,
+    /// Contradictions between the lines of single tests and a runner's own summary. What they say cannot be believed then:
+    /// the code under test prints lines as well.
+    pub doubts: Vec<String>,
+    /// Whether a runner that names tests has not come to its summary.
+    pub is_unfinished: bool,
 }
 
 impl Results {
@@ -80,6 +89,8 @@ impl Results {
     pub fn extend(&mut self, other: Self) {
         self.tests.extend(other.tests);
         self.unbuilt.extend(other.unbuilt);
+        self.doubts.extend(other.doubts);
+        self.is_unfinished |= other.is_unfinished;
     }
 
     fn add(&mut self, name: Vec<String>, outcome: Outcome, message: Option<&str>) {
@@ -99,7 +110,7 @@ impl Results {
 /// Reads the output of test runners, whichever they are. Text that is none of theirs is passed over.
 pub fn parse(output: &str) -> Results {
     let mut results = Results::default();
-    for read in [python::read, cargo::read, go::read, tap::read, tree::read] {
+    for read in [python::read, unittest::read, cargo::read, go::read, tap::read, tree::read] {
         results.extend(read(output));
     }
     results

@@ -29,7 +29,8 @@ impl Results {
     /// Returns what could not be built or loaded, if a test is part of it.
     pub fn unbuilt_of(&self, name: &[String]) -> Option<&str> {
         let of_test = self.unbuilt.iter().find(|unbuilt| {
-            unbuilt.name.last().is_none_or(|last| name.iter().any(|part| is_same(part, last)))
+            unbuilt.stops_all
+                || unbuilt.name.last().is_none_or(|last| name.iter().any(|part| is_same(part, last)))
         });
         of_test.map(|unbuilt| unbuilt.message.as_str())
     }

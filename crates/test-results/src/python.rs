@@ -1,30 +1,42 @@
-//! Lines of pytest (`-v` and `-rA`) and of unittest (`-v`).
+//! Lines of pytest (`-v` and `-rA`).
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::tally::{Tally, count};
 use super::{Outcome, Results, Unbuilt, path_parts};
+
+/// Summary at the end: `=== 1 failed, 2 passed in 0.03s ===`.
+#[expect(clippy::unwrap_used, reason = "a constant")]
+static SUMMARY: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^=*\s*(\d+ \w+(?:, \d+ \w+)*|no tests ran) in [0-9.]+\s?s\b").unwrap());
+
+/// Line of a test with its outcome, its reason and the progress behind it.
+#[expect(clippy::unwrap_used, reason = "a constant")]
+static ITEM: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(\S.*?) +(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \(.*\))?(?: +\[ *\d+%\])?$").unwrap()
+});
 
 pub(super) fn read(output: &str) -> Results {
     let mut results = Results::default();
-    let mut waiting: Option<Vec<String>> = None;
+    let mut tally = Tally::default();
     for line in output.lines() {
-        if let Some(name) = waiting.take() {
-            match unittest_verdict(line) {
-                Some((outcome, message)) => {
-                    results.add(name, outcome, message);
-                    continue;
-                }
-                // What a test prints stands between its name and its verdict.
-                None if !is_boundary(line) => waiting = Some(name),
-                None => {}
-            }
+        if let Some(found) = SUMMARY.captures(line) {
+            let list = &found[1];
+            let passed = count(list, "passed") + count(list, "xpassed");
+            let counts = [
+                ("passed", passed),
+                ("failed", count(list, "failed")),
+                ("skipped", count(list, "skipped") + count(list, "xfailed")),
+            ];
+            tally.close("pytest", &counts, &mut results);
+            continue;
         }
-        pytest(line, &mut results);
-        waiting = unittest(line, &mut results).or(waiting);
+        pytest(line, &mut tally, &mut results);
     }
+    tally.abandon(&mut results);
     results
-}
-
-fn is_boundary(line: &str) -> bool {
-    line.is_empty() || line.starts_with("=====") || line.starts_with("-----")
 }
 
 /// Id of a test, as pytest writes it.
@@ -36,11 +48,8 @@ struct Node<'a> {
 }
 
 fn node(text: &str) -> Option<Node<'_>> {
-    let at = text.find(".py")?;
+    let Some(at) = text.find(".py") else { return other(text) };
     let (path, rest) = text.split_at(at + 3);
-    if path.contains(' ') && !path.contains('/') {
-        return None;
-    }
     let mut parts = path_parts(path);
     let Some(mut rest) = rest.strip_prefix("::") else {
         let is_file = rest.is_empty() || rest.starts_with(' ');
@@ -61,30 +70,40 @@ fn node(text: &str) -> Option<Node<'_>> {
     }
 }
 
+/// Reads the id of something that is no Python: `docs/guide.txt::guide.txt - AssertionError`.
+fn other(text: &str) -> Option<Node<'_>> {
+    let (path, rest) = text.split_once("::")?;
+    let (name, behind) = rest.split_once(" - ").map_or((rest, ""), |(name, _)| (name, &rest[name.len()..]));
+    if !path.contains('.') || path.starts_with(' ') || name.is_empty() {
+        return None;
+    }
+    let mut parts = path_parts(path);
+    parts.extend(name.split("::").map(str::to_owned));
+    Some(Node { name: parts, case: None, behind })
+}
+
 /// Splits off the case of a parametrized test: `[1-2] - error` gives `1-2` and ` - error`.
 fn split_case(text: &str) -> (Option<&str>, &str) {
     let Some(inside) = text.strip_prefix('[') else { return (None, text) };
-    let end = ["] - ", "] PASSED", "] FAILED", "] ERROR", "] SKIPPED", "] XFAIL", "] XPASS"]
-        .iter()
-        .filter_map(|end| inside.find(end))
-        .min()
-        .or_else(|| inside.rfind(']'));
+    let end = inside.find("] - ").or_else(|| inside.rfind(']'));
     match end.and_then(|end| Some((inside.get(..end)?, inside.get(end + 1..)?))) {
         Some((case, behind)) => (Some(case), behind),
         None => (None, ""),
     }
 }
 
-fn pytest_outcome(word: &str) -> Option<Outcome> {
+fn outcome(word: &str) -> Option<(Outcome, &'static str)> {
     Some(match word {
-        "PASSED" | "XPASS" => Outcome::Passed,
-        "FAILED" | "ERROR" => Outcome::Failed,
-        "SKIPPED" | "XFAIL" => Outcome::Skipped,
+        "PASSED" | "XPASS" => (Outcome::Passed, "passed"),
+        "FAILED" => (Outcome::Failed, "failed"),
+        // The same test can pass, and fail as it is taken down.
+        "ERROR" => (Outcome::Failed, "errors"),
+        "SKIPPED" | "XFAIL" => (Outcome::Skipped, "skipped"),
         _ => return None,
     })
 }
 
-fn pytest(line: &str, results: &mut Results) {
+fn pytest(line: &str, tally: &mut Tally, results: &mut Results) {
     // xdist puts the worker and the progress first.
     let mut text = line.trim_end();
     while text.starts_with("[gw") || text.starts_with("[ ") {
@@ -92,83 +111,41 @@ fn pytest(line: &str, results: &mut Results) {
         text = rest.trim_start();
     }
     let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
-    if let Some(outcome) = pytest_outcome(first) {
+    if let Some((outcome, what)) = outcome(first) {
         let Some(Node { name, case, behind }) = node(rest) else { return };
         let message = behind.trim_start().strip_prefix("- ");
         if first == "ERROR" && !rest.contains("::") {
-            results.unbuilt.push(Unbuilt { name, message: message.unwrap_or("").trim().to_owned() });
-        } else if !results
-            .tests
-            .iter()
-            .any(|known| known.name == name && known.outcome == outcome && known.message.is_some())
-        {
-            results.add(name, outcome, message);
-            results.complete(case, None);
+            let path = rest.split(".py").next().unwrap_or(rest);
+            if path.contains(' ') && !path.contains('/') {
+                return;
+            }
+            let message = message.unwrap_or("").trim().to_owned();
+            results.unbuilt.push(Unbuilt { name, message, stops_all: false });
+        } else if rest.contains("::") {
+            tally.note(what, key(&name, case));
+            let is_known = |known: &super::TestResult| {
+                known.name == name
+                    && known.outcome == outcome
+                    && known.case.as_deref() == case
+                    && known.message.is_some()
+            };
+            if !results.tests.iter().any(is_known) {
+                results.add(name, outcome, message);
+                results.complete(case, None);
+            }
         }
         return;
     }
-    if let Some(Node { name, case, behind }) = node(text).filter(|_| text.contains("::")) {
-        let word = behind.split_whitespace().next().unwrap_or("");
-        if let Some(outcome) = pytest_outcome(word) {
-            results.add(name, outcome, None);
-            results.complete(case, None);
-        }
+    let Some(found) = ITEM.captures(text) else { return };
+    let (id, word) = (found.get(1).map_or("", |id| id.as_str()), &found[2]);
+    let Some(Node { name, case, behind: _ }) = node(id).filter(|_| id.contains("::")) else { return };
+    if let Some((outcome, what)) = outcome(word) {
+        tally.note(what, key(&name, case));
+        results.add(name, outcome, None);
+        results.complete(case, None);
     }
 }
 
-/// Reads `test_a (tests.test_shop.Total.test_a) ... ok`. Returns the name if the verdict comes later.
-fn unittest(line: &str, results: &mut Results) -> Option<Vec<String>> {
-    if let Some(rest) = line.strip_prefix("ERROR: ").or_else(|| line.strip_prefix("FAIL: ")) {
-        let name = unittest_name(rest)?;
-        if name.iter().any(|part| part == "_FailedTest") {
-            let module = rest.split(' ').next().unwrap_or(rest);
-            let name = module.split('.').map(str::to_owned).collect();
-            results.unbuilt.push(Unbuilt { name, message: "could not be imported".to_owned() });
-        } else if !results.tests.iter().any(|known| known.name == name) {
-            results.add(name, Outcome::Failed, None);
-        }
-        return None;
-    }
-    let (head, verdict) =
-        line.split_once(" ... ").or_else(|| Some((line.strip_suffix(" ...")?, ""))).unwrap_or((line, ""));
-    let name = unittest_name(head)?;
-    if name.iter().any(|part| part == "_FailedTest") {
-        return None;
-    }
-    match unittest_verdict(verdict) {
-        Some((outcome, message)) => {
-            results.add(name, outcome, message);
-            None
-        }
-        None => Some(name),
-    }
-}
-
-fn unittest_name(text: &str) -> Option<Vec<String>> {
-    let (method, rest) = text.split_once(" (")?;
-    let (class, _) = rest.split_once(')')?;
-    let is_name = |text: &str| {
-        !text.is_empty() && text.chars().all(|sign| sign.is_alphanumeric() || matches!(sign, '_' | '.'))
-    };
-    if !is_name(method) || !is_name(class) || !class.contains('.') {
-        return None;
-    }
-    let mut parts: Vec<String> = class.split('.').map(str::to_owned).collect();
-    // Since Python 3.11 the method is part of it.
-    if parts.last().is_none_or(|last| last != method) {
-        parts.push(method.to_owned());
-    }
-    Some(parts)
-}
-
-fn unittest_verdict(text: &str) -> Option<(Outcome, Option<&str>)> {
-    let text = text.trim();
-    // A docstring stands before the verdict.
-    let text = text.rsplit_once(" ... ").map_or(text, |(_, verdict)| verdict);
-    Some(match text {
-        "ok" | "unexpected success" => (Outcome::Passed, None),
-        "FAIL" | "ERROR" => (Outcome::Failed, None),
-        "expected failure" => (Outcome::Skipped, None),
-        _ => (Outcome::Skipped, Some(text.strip_prefix("skipped ")?)),
-    })
+fn key(name: &[String], case: Option<&str>) -> String {
+    format!("{}[{}]", name.join("::"), case.unwrap_or_default())
 }

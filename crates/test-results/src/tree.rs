@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::tally::count;
 use super::{Outcome, Results, Unbuilt, duration_ms, path_parts};
 
 /// Duration at the end of a line.
@@ -28,9 +29,11 @@ pub(super) fn read(output: &str) -> Results {
             continue;
         }
         if text.starts_with("● Test suite failed to run") {
-            results
-                .unbuilt
-                .push(Unbuilt { name: file.clone(), message: "the file could not be run".to_owned() });
+            results.unbuilt.push(Unbuilt {
+                name: file.clone(),
+                message: "the file could not be run".to_owned(),
+                stops_all: false,
+            });
             continue;
         }
         if text.is_empty() {
@@ -70,6 +73,7 @@ pub(super) fn read(output: &str) -> Results {
                 results.unbuilt.push(Unbuilt {
                     name: path_parts(&name),
                     message: "the file could not be run".to_owned(),
+                    stops_all: false,
                 });
             }
             continue;
@@ -77,7 +81,42 @@ pub(super) fn read(output: &str) -> Results {
         results.add(parts, outcome, None);
         results.complete(None, time);
     }
+    check(output, &mut results);
     results
+}
+
+/// Holds the counts of a summary against the lines.
+fn check(output: &str, results: &mut Results) {
+    let (mut passed, mut failed, mut is_told) = (0, 0, false);
+    for line in output.lines().map(str::trim) {
+        let jest = line.strip_prefix("Tests:").or_else(|| line.strip_prefix("Tests  "));
+        let node = |word: &str| line.strip_prefix("ℹ ")?.strip_prefix(word)?.trim().parse::<usize>().ok();
+        let mocha = |word: &str| {
+            let (number, rest) = line.split_once(' ')?;
+            (rest.split(' ').next() == Some(word)).then(|| number.parse::<usize>().ok())?
+        };
+        if let Some(list) = jest {
+            let list = list.split('(').next().unwrap_or(list);
+            passed += count(&format!("{list} "), "passed");
+            failed += count(&format!("{list} "), "failed");
+            is_told = true;
+        }
+        passed += node("pass ").or_else(|| mocha("passing")).unwrap_or(0);
+        failed += node("fail ").or_else(|| mocha("failing")).unwrap_or(0);
+        is_told |= node("pass ").or_else(|| mocha("passing")).is_some();
+    }
+    if !is_told || results.tests.is_empty() {
+        return;
+    }
+    let named = |outcome| results.tests.iter().filter(|test| test.outcome == outcome).count();
+    let (ok, bad) = (named(Outcome::Passed), named(Outcome::Failed));
+    if ok > passed {
+        results.doubts.push(format!("the summary counts {passed} passed, and lines name {ok}"));
+    }
+    // Some runners count files that could not be run.
+    if bad > failed || bad + results.unbuilt.len() < failed {
+        results.doubts.push(format!("the summary counts {failed} failed, and lines name {bad}"));
+    }
 }
 
 /// Returns whether what follows repeats what failed.

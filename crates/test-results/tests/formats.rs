@@ -103,9 +103,10 @@ error: could not compile `shop` (lib test) due to 1 previous error
             "-shop|src|cart|tests|fails",
             "?shop|src|cart|tests|slow: takes long",
             "+tests|it|works",
+            "+shop|src|lib|total (doc test)",
             "+shop|cart|tests|one",
             "-shop|it|two",
-            "!: error[E0425]: cannot find function `discount` in this scope",
+            "!shop: error[E0425]: cannot find function `discount` in this scope",
         ]
     );
 }
@@ -272,6 +273,78 @@ fn results_belong_to_the_tests_that_they_fit_best() {
     let unbuilt = parse("ERROR tests/test_new.py - ImportError: x\n");
     assert_eq!(unbuilt.unbuilt_of(&parts("tests|test_new|test_a")), Some("ImportError: x"));
     assert_eq!(unbuilt.unbuilt_of(&parts("tests|test_old|test_a")), None);
+}
+
+#[test]
+fn printed_verdicts_do_not_outrank_the_summary() {
+    for (text, doubt) in [
+        // The heading tells what the verdict hides.
+        (
+            "test_b (t.T.test_b) ... ok\nFAIL\n\n=====\nFAIL: test_b (t.T.test_b)\n-----\nRan 1 test in 0.001s\n\nFAILED (failures=1)\n",
+            None,
+        ),
+        (
+            "test_b (t.T.test_b) ... ok\n\nRan 1 test in 0.001s\n\nFAILED (failures=1)\n",
+            Some("unittest counts 1 failures, and its lines tell of 0"),
+        ),
+        (
+            "test_a (t.T.test_a) ... ok\ntest_b (t.T.test_b) ... ok\n\nRan 1 test in 0.001s\n\nOK\n",
+            Some("unittest counts 1 tests, and its lines name 2"),
+        ),
+        (
+            "a.py::test_a PASSED\na.py::test_b PASSED\n=== 1 failed, 1 passed in 0.01s ===\n",
+            Some("pytest counts 1 passed, and its lines name 2"),
+        ),
+        ("a.py::test_a PASSED\na.py::test_a PASSED\n=== 1 passed in 0.01s ===\n", None),
+        (
+            "test a ... ok\ntest b ... ok\ntest result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n",
+            Some("the test harness counts 1 passed, and its lines name 2"),
+        ),
+        (
+            "test a ... printed\nFAILED\n\nfailures:\n\n---- a stdout ----\nx\n\nfailures:\n    a\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n",
+            None,
+        ),
+        (
+            "--- FAIL: TestA (0.00s)\nok  \tx/b\t0.01s\n",
+            Some("go says that x/b is ok, and its lines name a failed test"),
+        ),
+        ("1..1\nok 1\nok 2\n", Some("the plan of TAP counts 1 tests, and its lines name 2")),
+        ("  ✔ a\n  ✔ b\n\n  1 passing (3ms)\n", Some("the summary counts 1 passed, and lines name 2")),
+    ] {
+        let results = parse(text);
+        assert_eq!(results.doubts.first().map(String::as_str), doubt, "{text}");
+    }
+    let results = parse("test_b (t.T.test_b) ... ok\nFAIL\n\nFAIL: test_b (t.T.test_b)\n");
+    assert!(results.tests.iter().any(|test| test.outcome == Outcome::Failed));
+    assert!(parse("test a ... ok\n").is_unfinished);
+}
+
+#[test]
+fn names_say_where_a_test_is() {
+    for (text, expected) in [
+        (
+            "--- PASS: TestA (0.00s)\nok  \tx/b\t0.01s\n--- SKIP: TestA (0.00s)\nok  \tx/c\t0.01s\n",
+            vec!["+x|b|TestA", "?x|c|TestA"],
+        ),
+        ("=== RUN   TestB\nboom\nFAIL\tx/b\t0.01s\n", vec!["!x|b: it failed, and none of its tests did"]),
+        (
+            "   Doc-tests shop\ntest src/lib.rs - total (line 3) ... ok\ntest src/lib.rs - total (line 9) ... FAILED\n",
+            vec!["+shop|src|lib|total (doc test)", "-shop|src|lib|total (doc test)"],
+        ),
+        (
+            "error: could not compile `one` (test \"it\") due to 1 previous error\n",
+            vec!["!one|it: error: could not compile `one` (test \"it\") due to 1 previous error"],
+        ),
+        ("my test.py::test_a FAILED [ 50%]\n", vec!["-my test|test_a"]),
+        (
+            "docs/a.txt::a.txt FAILED [100%]\nFAILED docs/a.txt::a.txt\n",
+            vec!["-docs|a|a.txt", "-docs|a|a.txt"],
+        ),
+        ("not ok 1\nok 2\n", vec!["-test 1", "+test 2"]),
+        ("ok  \tx/b\t0.01s\n", vec![]),
+    ] {
+        assert_eq!(told(&parse(text)), expected, "{text}");
+    }
 }
 
 proptest! {

@@ -36,6 +36,8 @@ pub struct World {
     pub reviews: Vec<String>,
     /// Reviews of people: pull request, login, state, commit.
     pub judgements: Vec<(u64, String, String, String)>,
+    /// When they were submitted; later than anything else if `None`.
+    pub judged_at: Option<String>,
     /// Whether pull requests can be merged, once it is known.
     pub conflicts: bool,
     /// Checks of commits: name, status, conclusion, address.

@@ -281,7 +281,8 @@ fn pulls(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
 fn reviews(world: &World, number: u64) -> Vec<Value> {
     let of_pull = world.judgements.iter().filter(|(pull, ..)| *pull == number);
     let set_up = of_pull.map(|(_, login, state, commit)| {
-        json!({"user": user(world, login), "state": state, "commit_id": commit, "body": ""})
+        let at = world.judged_at.as_deref().unwrap_or("2999-01-01T00:00:00Z");
+        json!({"user": user(world, login), "state": state, "commit_id": commit, "body": "", "submitted_at": at})
     });
     let posted = world
         .reviews

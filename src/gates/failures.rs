@@ -1,0 +1,170 @@
+//! Failures in an output, so that those of two runs can be compared: what differs from run to run is folded, identifiers and
+//! how often something is said are not.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+
+use crate::command::failure_lines;
+
+/// Patterns of what differs between two runs of the same thing, and what takes its place.
+const FOLDS: [(&str, &str); 13] = [
+    (r"\b0x[0-9a-fA-F]+", "0x#"),
+    (r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?Z?", "#time"),
+    (r"\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b", "#time"),
+    (r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|m|minutes?)\b", "#s"),
+    (r"\[\s*\d+%\]", "[#%]"),
+    // Lines move.
+    (r"([\w/\\-][\w./\\-]*\.[A-Za-z]\w*):\d+(?::\d+)?", "$1:#"),
+    (r"\bline \d+", "line #"),
+    (r"\(\d+,\d+\):", "(#):"),
+    (r"^(\s+)\d+:\d+(\s+error\b)", "$1#:#$2"),
+    (r"^thread '(.*)' \(\d+\) panicked", "thread '$1' (#) panicked"),
+    (r"-[0-9a-f]{16}\b", "-#"),
+    // What has a name needs no number.
+    (r"^(\s*not ok) \d+ (?:- )?(\S)", "$1 # $2"),
+    (r"^(\s+)\d+\) (\S)", "$1#) $2"),
+];
+
+/// Pattern of numbers that count failures. Fewer of them are no other failure.
+const COUNT: &str = r"(^|[(;,:]\s*|\b(?:due to|Found|found|with|has|have) )(\d+) ((?:previous )?)(errors?|failures?|failed|failing|problems?|tests?|targets?)\b";
+
+#[expect(clippy::unwrap_used, reason = "constants")]
+static PATTERNS: LazyLock<Vec<(Regex, &str)>> =
+    LazyLock::new(|| FOLDS.iter().map(|(pattern, to)| (Regex::new(pattern).unwrap(), *to)).collect());
+
+#[expect(clippy::unwrap_used, reason = "a constant")]
+static COUNTS: LazyLock<Regex> = LazyLock::new(|| Regex::new(COUNT).unwrap());
+
+/// Escape sequences of terminals that end on their line. What does not end hides nothing.
+#[expect(clippy::unwrap_used, reason = "a constant")]
+static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)|[PX^_][^\x1b\r\n]*\x1b\\|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])").unwrap()
+});
+
+/// Lines of an output that tell of failures.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Failures {
+    /// How often each line is there.
+    lines: BTreeMap<String, usize>,
+    /// The numbers of failures that a line counts, each the greatest.
+    counts: BTreeMap<String, Vec<u64>>,
+}
+
+impl Failures {
+    /// Reads an output.
+    pub(super) fn of(output: &str) -> Self {
+        let mut failures = Self::default();
+        for line in failure_lines(output) {
+            let (line, counts) = counted(&folded(line));
+            if !counts.is_empty() {
+                let known = failures.counts.entry(line.clone()).or_insert_with(|| vec![0; counts.len()]);
+                known.iter_mut().zip(counts).for_each(|(known, count)| *known = (*known).max(count));
+            }
+            *failures.lines.entry(line).or_default() += 1;
+        }
+        failures
+    }
+
+    /// Returns whether nothing tells of a failure.
+    pub(super) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    /// Returns whether others tell of every one of these failures, as often, and count as many.
+    pub(super) fn are_among(&self, others: &Self) -> bool {
+        let is_line =
+            |(line, times): (&String, &usize)| others.lines.get(line).is_some_and(|other| other >= times);
+        let is_count = |(line, counts): (&String, &Vec<u64>)| {
+            let other = others.counts.get(line).filter(|other| other.len() == counts.len());
+            other.is_some_and(|other| counts.iter().zip(other).all(|(count, other)| count <= other))
+        };
+        self.lines.iter().all(is_line) && self.counts.iter().all(is_count)
+    }
+}
+
+/// Returns all that a terminal would have shown at any time: lines that were written over are lines of their own, and signs
+/// that cannot be seen are left out.
+pub(super) fn whole_lines(output: &str) -> String {
+    let output = output.replace("\r\n", "\n");
+    let output = ESCAPES.replace_all(&output, "");
+    let signs = output.chars().map(|sign| if sign == '\r' { '\n' } else { sign });
+    signs.filter(|sign| matches!(sign, '\n' | '\t') || !sign.is_control()).collect()
+}
+
+fn folded(line: &str) -> String {
+    PATTERNS.iter().fold(line.trim_end().to_owned(), |line, (pattern, to)| {
+        match pattern.replace_all(&line, *to) {
+            Cow::Owned(folded) => folded,
+            Cow::Borrowed(_) => line,
+        }
+    })
+}
+
+/// Splits off the numbers of failures.
+fn counted(line: &str) -> (String, Vec<u64>) {
+    // unittest leaves out what is zero, and skipped tests are no failures.
+    if let Some(list) = line.strip_prefix("FAILED (").and_then(|rest| rest.strip_suffix(')')) {
+        let of = |word: &str| {
+            let number =
+                list.split(", ").find_map(|part| part.strip_prefix(word)?.strip_prefix('=')?.parse().ok());
+            number.unwrap_or(0)
+        };
+        return ("FAILED ()".to_owned(), ["failures", "errors", "unexpected successes"].map(of).into());
+    }
+    let mut counts = Vec::new();
+    let folded = COUNTS.replace_all(line, |found: &Captures<'_>| {
+        counts.push(found[2].parse().unwrap_or(u64::MAX));
+        format!("{}# {}{}", &found[1], &found[3], found[4].trim_end_matches('s'))
+    });
+    (folded.into_owned(), counts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_the_same_but_for_times_and_places() {
+        for (before, now, expected) in [
+            ("src/a.py:3:1: F821 undefined name x", "src/a.py:30:5: F821 undefined name x", true),
+            (
+                "src/a.py:3:1: F821 undefined name x",
+                "src/a.py:3:1: F821 undefined name x\nsrc/a.py:9:1: F821 undefined name x",
+                false,
+            ),
+            ("case_1 FAILED", "case_2 FAILED", false),
+            ("not ok 1", "not ok 1\nnot ok 2", false),
+            ("not ok 1 - a", "not ok 2 - a", true),
+            ("error: two (3 ms)", "error: two (14 ms)", true),
+            ("error: at 0x7ffe10", "error: at 0x55aa", true),
+            ("FAILED (failures=2)", "FAILED (failures=1, skipped=1)", true),
+            ("FAILED (failures=1)", "FAILED (failures=2)", false),
+            ("error: aborting due to 2 previous errors", "error: aborting due to 1 previous error", true),
+            ("error: aborting due to 1 previous error", "error: aborting due to 2 previous errors", false),
+            ("error: case 2 failed", "error: case 1 failed", false),
+            ("thread 'a' (71) panicked at src/a.rs:3:4:", "thread 'a' (99) panicked at src/a.rs:5:4:", true),
+            ("error: HTTP 404", "error: HTTP 500", false),
+        ] {
+            let (old, new) = (Failures::of(before), Failures::of(now));
+            assert!(!old.is_empty(), "{before}");
+            assert_eq!(new.are_among(&old), expected, "{before} {now}");
+        }
+    }
+
+    #[test]
+    fn control_characters_hide_nothing() {
+        for (output, expected) in [
+            ("\u{1b}]0;x\ntest b ... FAILED\n", "]0;x\ntest b ... FAILED\n"),
+            ("\u{1b}Px\ntest b ... FAILED\n", "Px\ntest b ... FAILED\n"),
+            ("test b ... FAILED\rxx\n", "test b ... FAILED\nxx\n"),
+            ("test b ... FAILED\u{8}\n", "test b ... FAILED\n"),
+            ("\u{1b}[31mred\u{1b}[0m\r\n", "red\n"),
+            ("\u{1b}]8;;http://x\u{7}link\u{1b}]8;;\u{1b}\\", "link"),
+        ] {
+            assert_eq!(whole_lines(output), expected, "{output:?}");
+        }
+    }
+}
