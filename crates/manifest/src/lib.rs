@@ -118,7 +118,7 @@ pub enum ManifestError {
     #[error("TOML has no null, which `{0}` would be")]
     NoNull(String),
     /// There are so many places in a file so large that the edits would take minutes.
-    #[error("{0} places are too many for a file of this size; name fewer of them by the path")]
+    #[error("{0} places or more are too many for a file of this size; name fewer of them by the path")]
     TooManyPlaces(usize),
     /// Lines end with and without a carriage return.
     #[error("some lines end with CRLF and others with LF; make them one before")]

@@ -6,6 +6,9 @@ use crate::ManifestError;
 use crate::change::{Step, shown};
 use crate::value::Value;
 
+/// Maximum number of places that a path may lead to in a file.
+const MAX_PLACES: usize = 10_000;
+
 /// Path of values.
 #[derive(Clone, Debug)]
 pub(crate) struct Path(Vec<Segment>);
@@ -47,8 +50,8 @@ pub enum InvalidPath {
 
 /// Place that a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
-    Existing(Vec<Step>),
+pub(crate) enum Found<'v> {
+    Existing(Vec<Step>, &'v Value),
     /// The last value that exists, and the keys that are missing in it.
     Missing(Vec<Step>, Vec<String>),
 }
@@ -90,7 +93,7 @@ impl Path {
     }
 
     /// Returns the places that the path leads to, in their order.
-    pub(crate) fn find(&self, root: &Value) -> Result<Vec<Found>, ManifestError> {
+    pub(crate) fn find<'v>(&self, root: &'v Value) -> Result<Vec<Found<'v>>, ManifestError> {
         let mut found = Vec::new();
         walk(&self.0, root, &mut Vec::new(), &mut found)?;
         Ok(found)
@@ -122,17 +125,20 @@ fn items<'t>(inside: &'t str, path: &str) -> Result<(Segment, &'t str), InvalidP
     Ok((Segment::Items((!key.is_empty()).then(|| key.to_owned()), fit), behind))
 }
 
-fn walk(
+fn walk<'v>(
     segments: &[Segment],
-    value: &Value,
+    value: &'v Value,
     at: &mut Vec<Step>,
-    found: &mut Vec<Found>,
+    found: &mut Vec<Found<'v>>,
 ) -> Result<(), ManifestError> {
     let Some((first, others)) = segments.split_first() else {
-        found.push(Found::Existing(at.clone()));
+        if found.len() == MAX_PLACES {
+            return Err(ManifestError::TooManyPlaces(MAX_PLACES));
+        }
+        found.push(Found::Existing(at.clone(), value));
         return Ok(());
     };
-    let mut below = |step: Step, value: &Value| {
+    let mut below = |step: Step, value: &'v Value| {
         at.push(step);
         let done = walk(others, value, at, found);
         at.pop();
@@ -177,7 +183,7 @@ pub(crate) fn kind(at: &[Step], value: &Value, expected: &'static str) -> Manife
 }
 
 /// Returns the place that could be made: all that is missing has to be keys.
-fn missing(segments: &[Segment], at: &[Step]) -> Option<Found> {
+fn missing<'v>(segments: &[Segment], at: &[Step]) -> Option<Found<'v>> {
     let key = |segment: &Segment| if let Segment::Key(key) = segment { Some(key.clone()) } else { None };
     let keys: Option<Vec<String>> = segments.iter().map(key).collect();
     Some(Found::Missing(at.to_vec(), keys?))

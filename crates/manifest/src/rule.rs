@@ -136,7 +136,7 @@ impl ManifestEdit {
         let mut edits = Vec::new();
         for found in self.path.find(root)? {
             let value = match &found {
-                Found::Existing(at) => look(root, at),
+                Found::Existing(_, value) => Some(*value),
                 Found::Missing(..) => None,
             };
             if let Some(condition) = &self.condition
@@ -149,12 +149,17 @@ impl ManifestEdit {
         Ok(edits)
     }
 
-    fn edit(&self, found: Found, value: Option<&Value>, root: &Value) -> Result<Option<Edit>, ManifestError> {
+    fn edit(
+        &self,
+        found: Found<'_>,
+        value: Option<&Value>,
+        root: &Value,
+    ) -> Result<Option<Edit>, ManifestError> {
         let change = match (&self.action, value) {
             (Action::Set(new), Some(old)) if new.is_same(old) => return Ok(None),
             (Action::Set(new), Some(old)) if new.may_replace(old) => Change::Set(new.clone()),
             (Action::Set(new), Some(old)) => {
-                let Found::Existing(at) = found else { return Ok(None) };
+                let Found::Existing(at, _) = found else { return Ok(None) };
                 return Err(kind(&at, old, new.kind()));
             }
             (Action::Set(new), None) => return Ok(made(found, new, root)),
@@ -166,14 +171,14 @@ impl ManifestEdit {
             }
             (Action::Add(item), Some(Value::Null)) => Change::Set(Value::List(vec![item.clone()])),
             (Action::Add(_), Some(other)) => {
-                let Found::Existing(at) = found else { return Ok(None) };
+                let Found::Existing(at, _) = found else { return Ok(None) };
                 return Err(kind(&at, other, "a list"));
             }
             (Action::Add(item), None) => return Ok(made(found, &Value::List(vec![item.clone()]), root)),
             (Action::Remove | Action::Rename(_), None) => return Ok(None),
             (Action::Remove, Some(_)) => Change::Remove,
             (Action::Rename(to), Some(_)) => {
-                let Found::Existing(at) = &found else { return Ok(None) };
+                let Found::Existing(at, _) = &found else { return Ok(None) };
                 let Some((Step::Key(name), parent)) = at.split_last() else {
                     return Err(ManifestError::NoKey(change::shown(at)));
                 };
@@ -189,14 +194,14 @@ impl ManifestEdit {
             }
         };
         Ok(match found {
-            Found::Existing(at) => Some(Edit { at, change }),
+            Found::Existing(at, _) => Some(Edit { at, change }),
             Found::Missing(..) => None,
         })
     }
 }
 
 /// Returns the edit that adds what is missing.
-fn made(found: Found, value: &Value, root: &Value) -> Option<Edit> {
+fn made(found: Found<'_>, value: &Value, root: &Value) -> Option<Edit> {
     let Found::Missing(at, keys) = found else { return None };
     let change = match (look(root, &at)?, keys.split_first()?) {
         (Value::Map(_), (key, below)) => {
@@ -243,8 +248,8 @@ impl Condition {
         };
         let mut values = Vec::new();
         for found in path.find(root)? {
-            if let Found::Existing(at) = found {
-                values.extend(look(root, &at));
+            if let Found::Existing(_, value) = found {
+                values.push(value);
             }
         }
         Ok(if self.absent { values.is_empty() } else { values.into_iter().any(|value| self.fits(value)) })

@@ -1,5 +1,5 @@
 //! Edits of the table `edits.yml`, and what no edit may do to any text.
-#![allow(clippy::expect_used)]
+#![allow(clippy::expect_used, reason = "a test may fail wherever it is")]
 
 use manifest::{ManifestEdit, ManifestError, ManifestRule};
 use proptest::prelude::*;
@@ -87,7 +87,7 @@ fn hostile_files_are_refused_in_little_time() {
     }
     let rule_of_all: ManifestRule = serde_yaml::from_str("{ path: '*', set: 2 }").expect("a rule");
     let many: String = (0..100_000).map(|n| format!("key-{n}: 1\n")).collect();
-    assert_eq!(applied("a.yml", &rule_of_all, &many), Err(ManifestError::TooManyPlaces(100_000)));
+    assert_eq!(applied("a.yml", &rule_of_all, &many), Err(ManifestError::TooManyPlaces(10_000)));
     let text = format!("l0: &l0 x\n{bomb}a: {{b: 1}}\n");
     assert_eq!(applied("a.yml", &rule, &text), Ok(text.replace("b: 1", "b: 2")));
 }
