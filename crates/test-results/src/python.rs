@@ -15,7 +15,7 @@ static SUMMARY: LazyLock<Regex> =
 /// Line of a test with its outcome, its reason and the progress behind it.
 #[expect(clippy::unwrap_used, reason = "a constant")]
 static ITEM: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(\S.*?) +(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)(?: \(.*\))?(?: +\[ *\d+%\])?$").unwrap()
+    Regex::new(r"^(\S.*?) +(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS|SUBFAIL|SUBFAILED)(?: \(.*\))?(?: +\[ *\d+%\])?$").unwrap()
 });
 
 pub(super) fn read(output: &str) -> Results {
@@ -97,7 +97,7 @@ fn outcome(word: &str) -> Option<(Outcome, &'static str)> {
         "PASSED" | "XPASS" => (Outcome::Passed, "passed"),
         "FAILED" => (Outcome::Failed, "failed"),
         // The same test can pass, and fail as it is taken down.
-        "ERROR" => (Outcome::Failed, "errors"),
+        "ERROR" | "SUBFAIL" | "SUBFAILED" => (Outcome::Failed, "errors"),
         "SKIPPED" | "XFAIL" => (Outcome::Skipped, "skipped"),
         _ => return None,
     })

@@ -335,6 +335,7 @@ fn names_say_where_a_test_is() {
             "error: could not compile `one` (test \"it\") due to 1 previous error\n",
             vec!["!one|it: error: could not compile `one` (test \"it\") due to 1 previous error"],
         ),
+        ("a.py::test_a SUBFAIL [ 50%]\na.py::test_a PASSED [100%]\n", vec!["-a|test_a", "+a|test_a"]),
         ("my test.py::test_a FAILED [ 50%]\n", vec!["-my test|test_a"]),
         (
             "docs/a.txt::a.txt FAILED [100%]\nFAILED docs/a.txt::a.txt\n",
