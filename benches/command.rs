@@ -6,10 +6,11 @@ use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
 
+use workspace::SensitiveFiles;
+
 use architect_ci::command::sandbox::{GitMasking, Rights, Sandbox, Settings, View};
 use architect_ci::command::{Job, LiveOutput, Policy, Shell};
 use architect_ci::config::Commands;
-use architect_ci::workspace::SensitiveFiles;
 use criterion::{Criterion, criterion_group, criterion_main};
 use tokio_util::sync::CancellationToken;
 

@@ -6,8 +6,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use workspace::{DiskWorkspace, OverlayWorkspace, TrackedWorkspace, Workspace};
+
 use architect_ci::tool::{Access, Context, Registry};
-use architect_ci::workspace::{DiskWorkspace, OverlayWorkspace, TrackedWorkspace, Workspace};
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
 

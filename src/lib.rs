@@ -37,5 +37,3 @@ mod telemetry;
 pub mod tool;
 mod trust;
 pub mod web;
-pub use patch;
-pub use workspace;

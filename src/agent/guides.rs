@@ -4,10 +4,10 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sanitize::invisible::marked;
+use workspace::WorkspacePath;
 
 use crate::engine::Engine;
 use crate::event::ToolCall;
-use crate::workspace::WorkspacePath;
 
 /// Names of guides, in the order in which they are looked for.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use workspace::WorkspacePath;
+
 use super::compaction;
 use super::conversation::Conversation;
 use super::session::Session;
 use crate::event::StopReason;
 use crate::model::Backoff;
-use crate::workspace::WorkspacePath;
 
 /// Number of turns before the limit at which the agent is warned.
 const LAST_STEPS: u32 = 5;

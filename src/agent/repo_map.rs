@@ -4,8 +4,7 @@
 use std::collections::BTreeMap;
 
 use sanitize::invisible::is_invisible;
-
-use crate::workspace::{LastLink, Walk, Workspace, WorkspacePath};
+use workspace::{LastLink, Walk, Workspace, WorkspacePath};
 
 /// Maximum depth of the tree; fewer levels are shown if they do not fit into [`BUDGET`].
 const DEPTH: usize = 3;
@@ -109,7 +108,7 @@ fn display_name(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::{DiskWorkspace, OverlayWorkspace};
+    use workspace::{DiskWorkspace, OverlayWorkspace};
 
     fn of(files: impl IntoIterator<Item = String>) -> String {
         let dir = tempfile::tempdir().expect("a folder");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
+use workspace::WorkspacePath;
 
 use super::Agent;
 use super::conversation::Conversation;
@@ -20,7 +21,6 @@ use crate::event::{StopReason, ToolCall};
 use crate::hooks::{HookEvent, Subject, Verdict};
 use crate::model::{Budget, ChatModel, Message, ModelError, ToolSchema};
 use crate::tool::ToolResult;
-use crate::workspace::WorkspacePath;
 
 const EMPTY_REPLY: &str = "Your last reply was empty. Continue the task, or say what you have done.";
 const NO_BUDGET: &str = "(no summary: a further answer could cost more than what is left of the budget)";

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use sanitize::untrusted::visible;
+use workspace::{Glob, WorkspacePath};
 
 use super::file::{BatchFile, Entry, Source};
 use super::manifest::{MAX_TASKS, Manifest, ManifestError, Task, slug};
@@ -10,7 +11,6 @@ use super::problem::{LinesError, Problem};
 use crate::base::command_template::{CommandTemplate, Dialect, operand};
 use crate::base::integrity::digest;
 use crate::base::template::{fill, is_name, names, path_part};
-use crate::workspace::{Glob, WorkspacePath};
 
 /// Most characters of a value in a task's text.
 const MAX_VALUE: usize = 300;

@@ -227,7 +227,7 @@ impl Source {
             return Err(Problem::OneSource);
         }
         for glob in self.files.iter().chain(&self.exclude) {
-            crate::workspace::Glob::parse(glob)?;
+            workspace::Glob::parse(glob)?;
         }
         Ok(())
     }

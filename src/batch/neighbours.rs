@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use manifest::{ManifestEdit, ManifestRule};
 use sanitize::Masker;
 use serde_json::{Map, Value, json};
+use workspace::WorkspacePath;
 
 use super::manifest::Task;
 use crate::base::error::chain;
@@ -16,7 +17,6 @@ use crate::engine::truncate_middle;
 use crate::event::{Notice, NoticeLevel, Status};
 use crate::git::Repository;
 use crate::report::{FileSummary, RunReport};
-use crate::workspace::WorkspacePath;
 
 /// Number of neighbours that a task is told of.
 const MAX_TOLD: usize = 3;
@@ -55,7 +55,7 @@ enum WriteError {
     #[error("the commit does not have it")]
     Missing,
     #[error(transparent)]
-    Path(#[from] crate::workspace::PathError),
+    Path(#[from] workspace::PathError),
     #[error(transparent)]
     Rule(#[from] manifest::InvalidManifestRule),
     #[error(transparent)]

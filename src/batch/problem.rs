@@ -1,9 +1,10 @@
 //! What can be wrong with a batch as it is written.
 
+use workspace::{InvalidGlob, PathError};
+
 use super::manifest::MAX_TASKS;
 use crate::base::command_template::MisplacedPlaceholder;
 use crate::command::Ended;
-use crate::workspace::{InvalidGlob, PathError};
 
 /// Reason why a command gives no values.
 #[derive(Clone, Debug, thiserror::Error)]

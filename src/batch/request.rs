@@ -6,6 +6,8 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use workspace::ProgramFiles;
+
 use super::budget::share_of_shard;
 use super::shard::shards;
 use super::{BatchFile, Entry, Manifest, ReportDigests, RetryOn, Shard, StartError, Task};
@@ -21,7 +23,6 @@ use crate::request::{
     own_branch,
 };
 use crate::trust::Trust;
-use crate::workspace::ProgramFiles;
 
 /// Events by which people who may not write to the repository speak; they start no batch.
 const SPOKEN: [&str; 5] =

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use workspace::WorkspacePath;
+
 use super::expand::{ExpansionSources, expand};
 use super::file::BatchFile;
 use super::journal::{Journal, JournalError};
@@ -17,7 +19,6 @@ use crate::git::Repository;
 use crate::isolation::{IsolatedCommand, Keep};
 use crate::request::InputError;
 use crate::run::{Signal, Throwaway};
-use crate::workspace::WorkspacePath;
 
 /// How long a command may take whose lines are values.
 const LINES_TIMEOUT: Duration = Duration::from_mins(5);

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use workspace::{Glob, InvalidGlob};
+
 use super::file::CampaignFile;
 use super::target::{TargetId, is_task_id};
 use crate::batch::Entry;
 use crate::github::{RepositoryName, branch_name, is_owner};
-use crate::workspace::{Glob, InvalidGlob};
 
 /// What is wrong with a part of a campaign file, and what to do.
 #[derive(Debug, thiserror::Error)]

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::Value;
 use shell::InvalidRule;
 use tokio_util::sync::CancellationToken;
+use workspace::{ProgramFiles, Tracked, WorkspaceLocation};
 
 use super::print;
 use super::style::{below, print_painted, tell_error};
@@ -29,7 +30,6 @@ use crate::report::masked::masked_fields;
 use crate::request::variables;
 use crate::trust::{Trust, Trusted, TrustedFile};
 use crate::web::Web;
-use crate::workspace::{ProgramFiles, Tracked, WorkspaceLocation};
 
 /// Check the configuration
 #[derive(Debug, clap::Subcommand)]

@@ -5,6 +5,7 @@ use std::process::Command as Process;
 use std::time::Instant;
 
 use sanitize::untrusted::{log_lines, visible};
+use workspace::SensitiveFiles;
 
 use super::config::{Verdict, verdict};
 use super::flags::{InputFlags, InputSet};
@@ -19,7 +20,6 @@ use crate::github::{Access, Api, ApiError, Environment, access};
 use crate::model::{Message, ModelError, Request};
 use crate::request::{InputError, Inputs, Job, Lookup, RunRequest, variables};
 use crate::run::{ShellContext, shell};
-use crate::workspace::SensitiveFiles;
 
 /// Check the programs, the sandbox, the GitHub environment and, on request, the model
 #[derive(Debug, clap::Args)]

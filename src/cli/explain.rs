@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use sanitize::untrusted::{log_lines, visible};
 use serde::{Deserialize, Serialize};
+use workspace::{DiskWorkspace, ProgramFiles, Tracked, TrackedWorkspace, WorkspaceLocation, WorkspacePath};
 
 use super::config::CheckError;
 use super::print;
@@ -21,9 +22,6 @@ use crate::request::{Lookup, variables};
 
 use crate::tool::command_effects;
 use crate::trust::{Trust, Trusted};
-use crate::workspace::{
-    DiskWorkspace, ProgramFiles, Tracked, TrackedWorkspace, WorkspaceLocation, WorkspacePath,
-};
 
 /// Show the class of a shell command, whether a run would execute it, why, and which paths it affects
 #[derive(Debug, clap::Args)]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use sanitize::Masker;
 use sanitize::untrusted::{log_lines, visible};
 use serde_json::Value;
+use workspace::{ChangeSet, FileChange};
 
 use super::print;
 use super::run::runtime;
@@ -21,7 +22,6 @@ use crate::report::masked::masked_fields;
 use crate::report::{proof_junit, proof_text};
 use crate::request::{InputError, variables};
 use crate::run::{Signal, Throwaway, on_signals};
-use crate::workspace::{ChangeSet, FileChange};
 
 /// Run the tests that a change adds or changes on the old code, where they have to fail, and on the new
 #[derive(Debug, clap::Args)]

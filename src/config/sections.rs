@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workspace::WorkspacePath;
 
 use super::apply::Apply;
 use super::costs::Costs;
@@ -15,7 +16,6 @@ use super::rules::{Guardrails, Hooks};
 use super::tests::Tests;
 use crate::base::bounded::Bounded;
 use crate::event::Expectation;
-use crate::workspace::WorkspacePath;
 
 /// The whole file.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -1,12 +1,13 @@
 //! Enforcement of guardrails on what really changes: before a file tool runs, by trying it; after a command
 //! or a server has run, by looking at the result.
 
+use workspace::FileChange;
+
 use super::record::Target;
 use super::{Caller, Engine};
 use crate::event::Effects;
 use crate::guardrails::Refusal;
 use crate::tool::ToolResult;
-use crate::workspace::FileChange;
 
 impl Engine {
     /// Asks the guardrails about the changes that a call is going to make. Returns warnings, or the reason for the

@@ -1,10 +1,10 @@
 //! Files that the model sees without a call, under the same guardrails, masking and limits.
 
 use sanitize::invisible::marked;
+use workspace::{LastLink, WorkspacePath};
 
 use super::{Engine, truncate_middle};
 use crate::event::Effects;
-use crate::workspace::{LastLink, WorkspacePath};
 
 impl Engine {
     /// Returns the content of a file as the model may see it, truncated like any result, or the reason in

@@ -3,8 +3,9 @@
 use std::fmt::Write;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use workspace::Workspace;
+
 use crate::event::{GateRecord, TodoItem, TodoStatus};
-use crate::workspace::Workspace;
 
 /// Maximum number of changed files that are listed.
 const MAX_FILES: usize = 60;

@@ -22,6 +22,7 @@ use sanitize::untrusted::visible;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use workspace::AttachedFolder;
 
 use crate::command::is_test;
 use crate::event::{Block, CallRecord, Class, Effects, Event, Events, Outcome, RunMode, ToolCall};
@@ -29,7 +30,6 @@ use crate::guardrails::{self, Guardrails};
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, summarize_call};
 use crate::tool::{Access, Call, Context, Registry, Tool, ToolResult, Understood, invalid_arguments};
-use crate::workspace::AttachedFolder;
 
 use confirm::{ConfirmPolicy, Confirmation};
 pub(crate) use ledger::Ledger;

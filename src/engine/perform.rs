@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 
 use serde_json::{Map, Value};
+use workspace::FileChange;
 
 use super::record::{Target, describe, diff_of};
 use super::{CallOutcome, Caller, Cleared, Engine, Refusal, append};
@@ -10,7 +11,6 @@ use crate::event::{Class, Effects, Outcome, PlannedAction};
 use crate::hooks::{HookEvent, Subject, ToolSubject};
 use crate::plan::summarize_call;
 use crate::tool::{Access, ToolResult};
-use crate::workspace::FileChange;
 
 impl Engine {
     /// Runs the call on the planned state and records it as a planned action. A call that fails is not

@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
+use workspace::{LineCounts, WorkspacePath};
+
 use super::{CallOutcome, Caller};
 use crate::event::{CallRecord, Effects, ToolCall, millis};
 use crate::tool::ToolResult;
-use crate::workspace::{LineCounts, WorkspacePath};
 
 /// Builds the record of a completed call.
 pub(super) fn record(

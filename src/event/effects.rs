@@ -3,8 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use shell::Class;
-
-use crate::workspace::{ResolvedPath, WorkspacePath};
+use workspace::{ResolvedPath, WorkspacePath};
 
 /// What a call would touch, known before it runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -20,8 +20,7 @@ mod todo;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use crate::workspace::LineCounts;
+use workspace::LineCounts;
 
 pub use bus::{Events, Observer, millis};
 pub use contract::{Clause, Conclusion, Expectation, JunitResult, Work, answered};

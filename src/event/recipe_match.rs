@@ -2,8 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use crate::workspace::WorkspacePath;
+use workspace::WorkspacePath;
 
 /// Places that a recipe changed: all of them are counted, and the first are listed. `matches.csv` has the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

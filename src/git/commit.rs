@@ -4,11 +4,11 @@ use gix_hash::ObjectId;
 use gix_object::tree::EntryKind;
 use gix_object::{Kind, Tree, TreeRef, Write, WriteTo};
 use time::OffsetDateTime;
+use workspace::{FileState, Mode};
 
 use super::objects::{Verified, corrupt};
 use super::private::PrivateRepository;
 use super::{GitError, Repository};
-use crate::workspace::{FileState, Mode};
 
 /// The author and committer of a commit.
 #[derive(Clone, Copy, Debug)]

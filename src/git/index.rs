@@ -6,11 +6,11 @@ use std::fs;
 
 use gix_hash::ObjectId;
 use gix_object::Kind;
+use workspace::Mode;
 
 use super::private::PrivateRepository;
 use super::program::Call;
 use super::{GitError, Repository};
-use crate::workspace::Mode;
 
 /// The mode and blob of one file in the index.
 struct Indexed {

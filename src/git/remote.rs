@@ -6,12 +6,12 @@ use std::sync::PoisonError;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use workspace::FileState;
 
 use super::commit::Author;
 use super::private::PrivateRepository;
 use super::program::Call;
 use super::{GitError, Repository};
-use crate::workspace::FileState;
 
 /// A repository on a server.
 #[derive(Clone, Copy, Debug)]

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use workspace::{FileState, Mode};
 
 use super::api::{Api, Login, Method, Purpose, is_same_login};
 use super::commit::{Commit, in_path};
 use super::error::ApiError;
-use crate::workspace::{FileState, Mode};
 
 const READ: Purpose = Purpose { doing: "read the state's branch", permission: "contents: read" };
 const WRITE: Purpose = Purpose { doing: "write the state's branch", permission: "contents: write" };

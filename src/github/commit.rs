@@ -11,11 +11,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use workspace::{FileState, Mode};
 
 use super::api::{Api, Method, Purpose};
 use super::contents::content;
 use super::error::ApiError;
-use crate::workspace::{FileState, Mode};
 
 /// Limits of one request for a tree: the number of files, and the bytes of their content.
 const MAX_FILES: usize = 500;

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use workspace::{ChangeSet, FileChange, FileState, Mode};
 
 use super::api::{Api, Method, Purpose};
 use super::branch_states::{BranchStates, OpenPull};
@@ -15,7 +16,6 @@ use super::delivered::{DeliverError, Delivered, Target};
 use super::error::ApiError;
 use crate::base::verbose_log::detail;
 use crate::git::Repository;
-use crate::workspace::{ChangeSet, FileChange, FileState, Mode};
 
 /// Maximum number of attempts if the branch moves while we commit, or if the response about a new pull
 /// request is lost.

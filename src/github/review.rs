@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
+use workspace::{ChangeSet, FileChange, FileState};
 
 use super::api::{Api, Login, Method, Purpose, is_same_login};
 use super::error::ApiError;
 use super::suggestion::{MARKER, Suggestion, commentable, suggestions};
 use crate::base::verbose_log::detail;
-use crate::workspace::{ChangeSet, FileChange, FileState};
 
 /// Maximum number of open suggestions on a pull request at a time.
 const MAX_SUGGESTIONS: usize = 30;

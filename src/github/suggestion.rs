@@ -6,8 +6,7 @@
 use diffy::{DiffOptions, Line};
 use sanitize::untrusted::visible;
 use sha2::{Digest, Sha256};
-
-use crate::workspace::{FileChange, Mode};
+use workspace::{FileChange, Mode};
 
 /// The beginning of the hidden first line of a suggestion's comment.
 pub(super) const MARKER: &str = "<!-- architect-ci suggestion: ";
@@ -101,7 +100,7 @@ impl Suggestion {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::{FileState, WorkspacePath};
+    use workspace::{FileState, WorkspacePath};
 
     fn of(before: &str, after: &str, ranges: &[(u64, u64)]) -> Vec<(u64, u64, String)> {
         let state = |text: &str| FileState { content: text.as_bytes().into(), mode: Mode::Regular };

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use crate::workspace::{ProgramFiles, Tracked, WorkspaceLocation};
+use workspace::{ProgramFiles, Tracked, WorkspaceLocation};
 
 /// No programs, where nothing is started.
 static NO_PROGRAMS: LazyLock<ProgramFiles> = LazyLock::new(ProgramFiles::default);

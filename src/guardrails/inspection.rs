@@ -7,11 +7,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 use sanitize::Masker;
 use sanitize::invisible::marked;
+use workspace::{ChangeSet, FileChange, FileState, LineCounts, Mode, WorkspaceLocation, WorkspacePath};
 
 use crate::config::{Apply, Bounded, LockFiles};
-use crate::workspace::{
-    ChangeSet, FileChange, FileState, LineCounts, Mode, WorkspaceLocation, WorkspacePath,
-};
 
 /// Lock files, with the files that list the dependencies.
 const LOCK_FILES: [(&str, &str); 21] = [

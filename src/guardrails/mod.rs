@@ -11,15 +11,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::WalkBuilder;
+use workspace::{
+    ChangeSet, FileChange, Glob, LineCounts, PathGlobs, ProgramFiles, SensitiveFiles, Workspace,
+    WorkspaceLocation, WorkspacePath,
+};
 
 use crate::base::pattern::{Pattern, PatternOptions};
 use crate::command::Patterns;
 use crate::config::{self, Bounded, Severity};
 use crate::event::{Class, CommandEffect, Effects};
-use crate::workspace::{
-    ChangeSet, FileChange, Glob, LineCounts, PathGlobs, ProgramFiles, SensitiveFiles, Workspace,
-    WorkspaceLocation, WorkspacePath,
-};
 
 pub(crate) use context::GuardrailContext;
 pub(crate) use inspection::{CODE_OWNERS, InspectionError, inspect};

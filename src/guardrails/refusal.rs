@@ -1,8 +1,7 @@
 //! Refusals of guardrails, and rules that cannot be used.
 
 use shell::InvalidRule;
-
-use crate::workspace::{FileError, InvalidGlob, WorkspacePath};
+use workspace::{FileError, InvalidGlob, WorkspacePath};
 
 /// Error for a rule that cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, LazyLock};
 
+use workspace::{Tracked, TrackedFiles, WorkspacePath};
+
 use crate::git::Repository;
-use crate::workspace::{Tracked, TrackedFiles, WorkspacePath};
 
 /// Returns the files that Git tracks: what ignore files say of them does not count.
 pub(crate) fn tracked_files(repository: Option<Repository>) -> TrackedFiles {

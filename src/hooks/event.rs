@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
+use workspace::WorkspacePath;
 
 use super::HookContext;
 use crate::base::command_template::operand;
 use crate::config::{self, HookConfig};
 use crate::event::Effects;
 use crate::tool::ToolResult;
-use crate::workspace::WorkspacePath;
 
 /// Point of the run at which a hook runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

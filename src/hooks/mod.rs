@@ -15,6 +15,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use workspace::{Glob, InvalidGlob, WorkspacePath};
 
 use crate::base::command_template::{CommandTemplate, Dialect, MisplacedPlaceholder, operand};
 use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions};
@@ -23,7 +24,6 @@ use crate::command::{Finished, LiveOutput};
 use crate::config::{self, HookConfig};
 use crate::event::{Event, Events, HookDecision, HookRecord, millis};
 use crate::isolation::{IsolatedCommand, Isolation, Keep};
-use crate::workspace::{Glob, InvalidGlob, WorkspacePath};
 
 pub(crate) use event::{HookEvent, Subject, ToolSubject};
 use protocol::{HookResponse, interpret};

@@ -23,11 +23,11 @@ use rmcp::model::{CallToolRequestParams, CallToolResult, ClientRequest, Request,
 use rmcp::service::{PeerRequestOptions, RunningService, ServiceError};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
+use workspace::Damage;
 
 use crate::base::env::Variables;
 use crate::command::{Shell, StdioChild, last_lines};
 use crate::event::{Events, NoticeLevel};
-use crate::workspace::Damage;
 
 use connect::{Client, Connection, StartLimit};
 pub use connect::{Endpoint, InvalidServer, Server, owner};

@@ -4,8 +4,9 @@
 use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 
+use workspace::WorkspacePath;
+
 use crate::tool::ToolError;
-use crate::workspace::WorkspacePath;
 
 /// Maximum number of links in one path, and the maximum length of a path, both Linux's own.
 const MAX_LINKS: usize = 40;

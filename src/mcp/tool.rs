@@ -6,6 +6,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
+use workspace::{LastLink, WorkspacePath};
 
 use super::error::UnusableSchema;
 use super::named_paths::named_paths;
@@ -13,7 +14,6 @@ use super::schema::Schema;
 use super::{ServerHandle, content};
 use crate::event::{Effects, NoticeLevel, Remote};
 use crate::tool::{ArgumentsError, Call, Context, Tool, ToolError, ToolResult, arguments};
-use crate::workspace::{LastLink, WorkspacePath};
 
 /// Maximum length of a tool's name that providers accept.
 const MAX_NAME: usize = 64;

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
+use workspace::{Damage, FileError, Judge, LateChanges, Mirror, SettledChanges, TrackedWorkspace};
 
 use crate::event::{Events, NoticeLevel};
 use crate::tool::ToolResult;
-use crate::workspace::{Damage, FileError, Judge, LateChanges, Mirror, SettledChanges, TrackedWorkspace};
 
 /// The checkout of a run that changes it, and who judges what others change.
 pub struct WatchedCheckout {

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::file::{Damaged, Plan};
-use super::journal::{Journal, JournalError, MayWrite, Step};
-use super::journal_folder::JournalFolder;
-use crate::workspace::{
+use workspace::{
     ChangeSet, DiskWorkspace, FileChange, FileError, LastLink, Mode, Operation, OverlayWorkspace, Workspace,
     WorkspacePath,
 };
+
+use super::file::{Damaged, Plan};
+use super::journal::{Journal, JournalError, MayWrite, Step};
+use super::journal_folder::JournalFolder;
 
 /// Number of characters of a digest that have to be given.
 const SHORTEST_DIGEST: usize = 8;

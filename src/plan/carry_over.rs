@@ -6,10 +6,10 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workspace::{DiskWorkspace, FileChange, FileError, FileState, Mode, Operation, WorkspacePath};
 
 use super::file::{Damaged, Plan, PlanFile};
 use crate::event::Base;
-use crate::workspace::{DiskWorkspace, FileChange, FileError, FileState, Mode, Operation, WorkspacePath};
 
 /// The plan that another one follows from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use shell::with_variables;
+use workspace::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation, WorkspacePath};
 
 use super::carry_over::CarriedOver;
 use super::made::Made;
 use crate::event::PlannedAction;
 use crate::event::{Base, Block, Class, GateRecord, HookRecord, Usage};
-use crate::workspace::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation, WorkspacePath};
 
 /// Version of the format.
 pub const SCHEMA_VERSION: u32 = 1;

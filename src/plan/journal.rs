@@ -9,13 +9,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use workspace::{
+    APPLY_JOURNAL as JOURNAL, DiskWorkspace, FileChange, FileError, FileState, Mode, WorkspacePath,
+};
 
 use super::journal_folder::JournalFolder;
 use crate::base::integrity::digest;
 use crate::git::GitError;
-use crate::workspace::{
-    APPLY_JOURNAL as JOURNAL, DiskWorkspace, FileChange, FileError, FileState, Mode, WorkspacePath,
-};
 
 const LOCK: &str = "lock";
 

@@ -4,11 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use workspace::{APPLY_FOLDER, APPLY_JOURNAL};
+
 use super::journal::JournalError;
 use crate::base::env::{Variables, state_folder};
 use crate::base::integrity::digest;
 use crate::git::Repository;
-use crate::workspace::{APPLY_FOLDER, APPLY_JOURNAL};
 
 /// Number of hexadecimal digits that tell journals of several workspaces apart.
 const KEY: usize = 16;

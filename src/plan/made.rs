@@ -137,7 +137,7 @@ fn shown(text: &str) -> &str {
 mod tests {
     use super::*;
     use crate::plan::Planned;
-    use crate::workspace::ChangeSet;
+    use workspace::ChangeSet;
 
     fn plan(change: impl FnOnce(&mut Made)) -> Plan {
         let (changes, actions) = (ChangeSet::default(), Vec::new());

@@ -25,7 +25,7 @@ pub(crate) enum ProofError {
     Isolation(#[from] IsolationError),
     /// The state below it could not be read or planned.
     #[error(transparent)]
-    File(#[from] crate::workspace::FileError),
+    File(#[from] workspace::FileError),
     /// The change could not be read.
     #[error(transparent)]
     Git(#[from] crate::git::GitError),

@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use test_integrity::{ChangedTest, Mutation, mutations};
+use workspace::{ChangeSet, FileChange, FileState};
 
 use super::observed::CommandRun;
 use super::{ProofError, Prover, States};
 use crate::command::Ended;
 use crate::event::{MutationRecord, MutationResult, MutationVerdict, millis};
-use crate::workspace::{ChangeSet, FileChange, FileState};
 
 /// Limits of a run.
 #[derive(Clone, Copy, Debug)]

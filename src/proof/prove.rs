@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use test_integrity::ChangedTest;
 use test_results::{Results, parse};
 use tokio_util::sync::CancellationToken;
+use workspace::{FileChange, WorkspacePath};
 
 use super::observed::{CommandRun, Observed, StateOfTests};
 use super::{ProofError, States, TestCommand, has_extension};
@@ -14,7 +15,6 @@ use crate::command::sandbox::Rights;
 use crate::command::{Ended, LiveOutput, Retention, plain};
 use crate::event::{ProofRecord, ProofVerdict, TestProof, millis};
 use crate::isolation::{IsolatedCommand, Isolation, Keep};
-use crate::workspace::{FileChange, WorkspacePath};
 
 /// Variable by which pytest is asked to tell the result of each test, in whatever way it is started.
 const PYTEST_OPTIONS: &str = "PYTEST_ADDOPTS";

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::git::{GitError, Repository, TreeKind};
-use crate::workspace::{
+use workspace::{
     ChangeSet, DiskWorkspace, FileChange, FileError, FileState, Mode, SensitiveFiles, WorkspacePath,
 };
+
+use crate::git::{GitError, Repository, TreeKind};
 
 use super::ProofError;
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use test_integrity::{
     Change, ChangedTest, changed_tests, is_of_tests, is_settings, new_names, with_tests_of,
 };
+use workspace::{ChangeSet, FileChange, FileState, Mode};
 
 use super::has_extension;
-use crate::workspace::{ChangeSet, FileChange, FileState, Mode};
 
 /// What has to be changed on the disk to have each state, and the tests to run there.
 #[derive(Debug)]

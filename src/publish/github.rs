@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use sanitize::Masker;
 use tokio_util::sync::CancellationToken;
+use workspace::ChangeSet;
 
 use super::output_files::OutputFiles;
 
@@ -16,7 +17,6 @@ use crate::github::{Api, Posted, PostedFindings, Sticky, Suggested};
 use crate::plan::{Plan, Planned};
 use crate::report::{HeldDelivery, RunReport};
 use crate::request::{Deliver, JobRequest};
-use crate::workspace::ChangeSet;
 
 /// What is told where, and by what means.
 pub(super) struct Publication<'a> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use sanitize::untrusted::{code, plain};
 use tokio_util::sync::CancellationToken;
+use workspace::ChangeSet;
 
 use super::github::is_partial_draft;
 use crate::base::verbose_log::detail;
@@ -20,7 +21,6 @@ use crate::report::{
     DeliveryReport, Diagnostic, PullReport, RunReport, check_summary, description, headline,
 };
 use crate::request::{Deliver, JobRequest};
-use crate::workspace::ChangeSet;
 
 /// How long each part may take, and how long once the run is interrupted: the runner kills soon.
 pub(super) const TIME: Duration = Duration::from_mins(5);

@@ -7,6 +7,7 @@ use sanitize::Masker;
 use sanitize::invisible::is_invisible;
 use sanitize::untrusted::{log_lines, visible};
 use tokio_util::sync::CancellationToken;
+use workspace::ChangeSet;
 
 use super::github::Publication;
 use super::output_files::{OutputFiles, PlanFileError};
@@ -22,7 +23,6 @@ use crate::report::{
     CommentFrame, Diagnostic, RunReport, annotations, comment, diagnostics, sarif, summary, terminal,
 };
 use crate::request::JobRequest;
-use crate::workspace::ChangeSet;
 
 /// A run that is over and reported.
 #[derive(Debug)]

@@ -2,11 +2,11 @@
 //! they are everywhere else.
 
 use serde_json::{Map, Value};
+use workspace::WorkspacePath;
 
 use crate::base::command_template::{CommandTemplate, Dialect, MisplacedPlaceholder, operand};
 use crate::base::template::{fill, path_part};
 use crate::tool::command_dialect;
-use crate::workspace::WorkspacePath;
 
 /// Placeholder for the whole path.
 const FILE: &str = "file";

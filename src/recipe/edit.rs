@@ -5,11 +5,11 @@ use std::thread;
 use manifest::ManifestEdit;
 use regex::{Captures, Regex};
 use rewrite::{Language, Match, Rewrite, RewriteError};
+use workspace::{LastLink, WorkspacePath};
 
 use super::file::{Action, Problem};
 use super::select::SelectError;
 use crate::tool::Context;
-use crate::workspace::{LastLink, WorkspacePath};
 
 /// Compiled edit.
 pub(super) enum Edit {

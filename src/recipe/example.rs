@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use outline::first_syntax_error;
 use serde::Serialize;
+use workspace::{
+    ChangeSet, DiskWorkspace, FileChange, FileError, OverlayWorkspace, SensitiveFiles, Workspace,
+};
 
 use super::RecipePlayer;
 use super::file::{Example, Recipe};
@@ -14,9 +17,6 @@ use super::match_table::MatchTable;
 use crate::event::ToolCall;
 use crate::model::{ChatModel, Message, ModelError, Request};
 use crate::tool::{Access, Context, Registry, Seen};
-use crate::workspace::{
-    ChangeSet, DiskWorkspace, FileChange, FileError, OverlayWorkspace, SensitiveFiles, Workspace,
-};
 
 /// Maximum size of a tool's result, in tokens; nobody reads it but the recipe.
 const RESULT_TOKENS: usize = 10_000;
@@ -266,7 +266,7 @@ fn diff([from, to]: [&'static str; 2], before: &str, after: &str) -> String {
 
 fn broken(change: &FileChange) -> Option<ExampleFault> {
     let name = change.path.file_name()?;
-    let text = |state: &crate::workspace::FileState| String::from_utf8_lossy(&state.content).into_owned();
+    let text = |state: &workspace::FileState| String::from_utf8_lossy(&state.content).into_owned();
     let line = first_syntax_error(name, &text(change.after.as_ref()?))?;
     let was_clean =
         change.before.as_ref().is_none_or(|before| first_syntax_error(name, &text(before)).is_none());

@@ -8,13 +8,13 @@ use rewrite::{InvalidRule, RewriteRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
+use workspace::{Glob, InvalidGlob, PathError, WorkspacePath};
 
 use super::arguments::Template;
 use super::edit::Edit;
 use crate::base::command_template::MisplacedPlaceholder;
 use crate::config::{ConfigError, parse_as};
 use crate::tool::known_in_some_run;
-use crate::workspace::{Glob, InvalidGlob, PathError, WorkspacePath};
 
 /// A deterministic refactor: steps, one after the other.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]

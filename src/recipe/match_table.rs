@@ -3,10 +3,10 @@
 use std::sync::{Mutex, PoisonError};
 
 use sanitize::csv;
+use workspace::WorkspacePath;
 
 use super::edit::Place;
 use crate::event::{RecipeMatch, RecipeMatches};
-use crate::workspace::WorkspacePath;
 
 /// Maximum number of places that reports list.
 const MAX_LISTED: usize = 200;

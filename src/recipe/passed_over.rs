@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::workspace::WorkspacePath;
+use workspace::WorkspacePath;
 
 /// Number of files that are named of each kind.
 const NAMED: usize = 5;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
+use workspace::WorkspacePath;
 
 use super::arguments::Template;
 use super::edit::{Edit, Outcome};
@@ -18,7 +19,6 @@ use crate::base::error::chain;
 use crate::event::ToolCall;
 use crate::model::{ChatModel, Completion, Message, ModelError, Request};
 use crate::tool::Context;
-use crate::workspace::WorkspacePath;
 
 /// Maximum number of failed calls listed at the end.
 const MAX_LISTED_FAILURES: usize = 20;

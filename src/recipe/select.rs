@@ -3,10 +3,10 @@
 use grep_regex::RegexMatcher;
 use grep_searcher::sinks::Bytes;
 use grep_searcher::{BinaryDetection, SearcherBuilder};
+use workspace::{FileError, Glob, InvalidGlob, ResolvedPath, WorkspacePath};
 
 use super::file::Step;
 use crate::tool::Context;
-use crate::workspace::{FileError, Glob, InvalidGlob, ResolvedPath, WorkspacePath};
 
 /// Why the files of a step could not be selected, or not be changed.
 #[derive(Debug, thiserror::Error)]
@@ -29,7 +29,7 @@ pub(super) fn select(step: &Step, cx: &Context) -> Result<Vec<WorkspacePath>, Se
         |patterns: &[String]| patterns.iter().map(|glob| Glob::parse(glob)).collect::<Result<Vec<_>, _>>();
     let (files, exclude) = (globs(&step.files)?, globs(&step.exclude)?);
     let line = step.containing.as_deref().map(RegexMatcher::new_line_matcher).transpose()?;
-    let root = cx.workspace.resolve(&WorkspacePath::root(), crate::workspace::LastLink::Follow);
+    let root = cx.workspace.resolve(&WorkspacePath::root(), workspace::LastLink::Follow);
     let walk = root.and_then(|root| cx.workspace.walk(&root, None))?;
     let mut found = Vec::new();
     for entry in walk.found.into_iter().filter(|entry| !entry.directory) {

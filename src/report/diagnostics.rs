@@ -5,10 +5,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use sanitize::untrusted::visible;
+use workspace::WorkspacePath;
 
 use super::RunReport;
 use crate::event::Severity;
-use crate::workspace::WorkspacePath;
 
 /// Maximum number of remarks from one gate; more would be noise.
 const MAX_REMARKS: usize = 50;

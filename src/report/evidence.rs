@@ -9,12 +9,12 @@ use regex::Regex;
 use sanitize::untrusted::code;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workspace::Operation;
 
 use super::size_budget::Section;
 use super::{CallSummary, FileSummary, RunReport};
 use crate::command::is_test;
 use crate::event::{Class, GateRecord, Outcome};
-use crate::workspace::Operation;
 
 /// Largest number of claims that are read.
 const MAX_CLAIMS: usize = 50;
@@ -278,7 +278,7 @@ pub(super) fn summary(holding: usize, all: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::{LineCounts, WorkspacePath};
+    use workspace::{LineCounts, WorkspacePath};
 
     fn told(message: &str) -> Vec<String> {
         let file = |path: &str, op| FileSummary {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use sanitize::untrusted::{code, fence};
+use workspace::{LineCounts, Operation};
 
 use super::figures::plural;
 use super::footer::is_link;
@@ -12,7 +13,6 @@ use super::sections::{html_code, letter};
 use super::size_budget::Section;
 use super::{FileSummary, RunReport};
 use crate::event::RunMode;
-use crate::workspace::{LineCounts, Operation};
 
 /// Number of lines up to which all diffs together are shown open.
 const OPEN_LINES: usize = 40;

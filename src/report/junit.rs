@@ -7,13 +7,13 @@ use junit_report::{Duration, Report, ReportBuilder, TestCase, TestCaseBuilder, T
 use sanitize::untrusted::visible;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use workspace::Operation;
 
 use super::proof::proof_cases;
 use super::{RunReport, gates, test_findings};
 use crate::event::{
     Finding, HookDecision, JunitResult, NoticeLevel, Outcome, ReviewRecord, RunMode, Severity,
 };
-use crate::workspace::Operation;
 
 /// Error of the XML library.
 #[derive(Debug, thiserror::Error)]

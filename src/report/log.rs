@@ -17,6 +17,7 @@ use tracing_subscriber::fmt::{self, MakeWriter};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
+use workspace::LineCounts;
 
 use super::figures::duration;
 use super::masked::masked_fields;
@@ -26,7 +27,6 @@ use crate::event::{
     CallRecord, Event, HookDecision, Line, NetworkDecision, NetworkRecord, NoticeLevel, Observer, Outcome,
     TodoStatus,
 };
-use crate::workspace::LineCounts;
 
 /// The format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -35,6 +35,7 @@ mod usage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
 
 use crate::config::DeliverTo;
 use crate::event::{
@@ -43,7 +44,6 @@ use crate::event::{
     TestFinding, Usage,
 };
 use crate::plan::{CarriedOver, Plan};
-use crate::workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
 
 pub use annotations::{annotations, batch_annotations};
 pub use batch::{

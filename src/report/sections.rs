@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use sanitize::untrusted::{code, fence, markdown};
+use workspace::{Difference, Operation};
 
 use super::figures::{cost, cut, duration, plural, tokens};
 use super::size_budget::Section;
@@ -10,7 +11,6 @@ use super::{CallSummary, FileSummary, PlanReport, RunReport};
 use crate::event::{
     HookDecision, NoticeLevel, Outcome, RunMode, Severity, Status, StopReason, SubagentRecord,
 };
-use crate::workspace::{Difference, Operation};
 
 /// Returns a one-line summary of the run: a sign, what changed, and why it is not simply done.
 pub fn headline(report: &RunReport) -> String {

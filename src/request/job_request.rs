@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicUsize;
 use sanitize::secret_names::passwords;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use workspace::{DiskWorkspace, ProgramFiles, WorkspaceLocation};
 
 use super::context::{RequestContext, rooted};
 use super::files::out;
@@ -24,7 +25,6 @@ use crate::guardrails::{GuardrailContext, Guardrails, tracked};
 use crate::mcp::Server;
 use crate::plan::{JournalFolder, Made, recover};
 use crate::trust::{Origin, Trust};
-use crate::workspace::{DiskWorkspace, ProgramFiles, WorkspaceLocation};
 
 /// What every job needs to know.
 #[derive(Debug)]

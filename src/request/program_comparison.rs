@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use workspace::is_executable;
+
 use super::refusal::ProgramRefusal;
 use crate::git::{GitError, Repository, TreeEntry, TreeKind};
-use crate::workspace::is_executable;
 
 /// Most bytes of a program's file.
 const MAX_FILE: u64 = 64 * 1024 * 1024;

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use workspace::{ProgramFiles, WorkspacePath};
+
 use super::program_words::ProgramWords;
 use super::python_modules::{imported, standard_modules};
 use crate::trust::normalize;
-use crate::workspace::{ProgramFiles, WorkspacePath};
 
 /// Endings of what Python imports.
 const MODULES: [&str; 4] = ["py", "pyc", "so", "pth"];

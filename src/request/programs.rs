@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use workspace::{ProgramFiles, WorkspacePath};
+
 use super::error::InputError;
 use super::program_comparison::{Comparison, below, is_script_name};
 use super::program_imports::{add_imports, import_folders, imports, module_files};
@@ -15,7 +17,6 @@ use crate::config::{self, HookConfig};
 use crate::git::Repository;
 use crate::mcp::Server;
 use crate::trust::{Trust, normalize};
-use crate::workspace::{ProgramFiles, WorkspacePath};
 
 /// Longest file with tasks, such as a Makefile, that is read for the programs that it names, in bytes.
 const MAX_TASK_FILE: u64 = 1024 * 1024;

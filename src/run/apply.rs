@@ -1,6 +1,7 @@
 //! Applies a reviewed plan: the files exactly, its commands if that is wanted, then the gates for real.
 
 use sanitize::untrusted::code;
+use workspace::FileChange;
 
 use super::integrity::{NotJudged, demand_less};
 use super::not_applied::NotApplied;
@@ -16,7 +17,6 @@ use crate::guardrails::{CODE_OWNERS, inspect};
 use crate::plan::{Applied, ApplyError, CarriedOver, Checked, JournalError, Plan, PlannedCommand};
 use crate::request::ApplyRequest;
 use crate::tool::Access;
-use crate::workspace::FileChange;
 
 impl Run<'_> {
     pub(super) async fn apply(&self, request: &ApplyRequest) -> Outcome {

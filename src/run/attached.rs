@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use sanitize::Masker;
+use workspace::AttachedFolder;
 
 use crate::command::KeptOutputs;
 use crate::event::{Events, NoticeLevel};
 use crate::request::{InputError, JobRequest};
-use crate::workspace::AttachedFolder;
 
 /// Folders outside of the checkout that the run's tools can read.
 pub(super) struct Attached {

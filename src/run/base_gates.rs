@@ -11,6 +11,7 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use workspace::{ChangeSet, FileChange, FileError};
 
 use super::Run;
 use super::driver::AgentRun;
@@ -20,7 +21,6 @@ use crate::gates::{self, GateOutcome, GateRun};
 use crate::isolation::Isolation;
 use crate::request::ModelChoice;
 use crate::tool::Access;
-use crate::workspace::{ChangeSet, FileChange, FileError};
 
 /// Number of lines that are told of a failure.
 const TOLD_LINES: usize = 3;

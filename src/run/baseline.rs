@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use workspace::{IsProtected, ProtectedFiles, Snapshot};
 
 use crate::agent::News;
 use crate::event::Base;
 use crate::git::Repository;
-use crate::workspace::{IsProtected, ProtectedFiles, Snapshot};
 
 /// What the agent is told of a checkout that does not hold what its commit holds.
 const DIRTY: &str = "[The checkout held uncommitted changes before you began. They are not yours, and are not part of \

@@ -4,6 +4,7 @@
 use std::fmt::Write;
 
 use time::Date;
+use workspace::{AttachedFolder, Workspace};
 
 use super::test_commands::test_commands;
 use crate::agent::Agent;
@@ -12,7 +13,6 @@ use crate::config::GateConfig;
 use crate::event::RunMode;
 use crate::request::JobRequest;
 use crate::tool::Access;
-use crate::workspace::{AttachedFolder, Workspace};
 use sanitize::untrusted::visible;
 
 /// Number of commits whose subjects are told.

@@ -3,6 +3,7 @@
 use std::sync::PoisonError;
 
 use serde_json::json;
+use workspace::{ChangeSet, Difference, ProtectedFiles, Restored, Snapshot, TrackedWorkspace, WorkspacePath};
 
 use super::recipe_check::RECIPE_GATE;
 use super::setup::RunInfo;
@@ -22,9 +23,6 @@ use crate::report::{
     CarriedPlan, Claim, Collected, Collector, Deeds, FileSummary, PlanReport, RunReport, evidence,
 };
 use crate::request::JobRequest;
-use crate::workspace::{
-    ChangeSet, Difference, ProtectedFiles, Restored, Snapshot, TrackedWorkspace, WorkspacePath,
-};
 
 impl Run<'_> {
     /// Tells how much disk space throw-away states took, if there were any.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::Deserialize;
+use workspace::{LastLink, Workspace, WorkspacePath};
 
 use super::Run;
 use super::driver::AgentRun;
@@ -13,7 +14,6 @@ use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
 use crate::model::{Budget, ChatModel, MaskedModel};
 use crate::request::InputError;
 use crate::tool::Access;
-use crate::workspace::{LastLink, Workspace, WorkspacePath};
 
 /// The name by which its answers are recorded.
 const NAME: &str = "reviewer";

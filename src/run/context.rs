@@ -7,12 +7,12 @@ use std::sync::LazyLock;
 use regex::Regex;
 use sanitize::invisible::marked;
 use sanitize::untrusted::{fence, visible};
+use workspace::Workspace;
 
 use crate::agent;
 use crate::git::Repository;
 use crate::github::{About, Environment, Subject};
 use crate::request::Guide;
-use crate::workspace::Workspace;
 
 /// Most characters of a title.
 const MAX_TITLE: usize = 300;

@@ -6,12 +6,12 @@ use std::sync::atomic::Ordering;
 
 use test_integrity::{Change, MAX_BYTES, check_among, concerns, is_of_tests};
 use tokio::task::spawn_blocking;
+use workspace::{ChangeSet, FileState, LastLink, Mode, Operation, Workspace, WorkspacePath};
 
 use super::Run;
 use super::driver::AgentRun;
 use crate::config::TestIntegrity;
 use crate::event::{NoticeLevel, Severity, TestFinding};
-use crate::workspace::{ChangeSet, FileState, LastLink, Mode, Operation, Workspace, WorkspacePath};
 
 /// Most findings that an agent is told of.
 const MAX_TOLD: usize = 20;

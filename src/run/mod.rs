@@ -38,6 +38,7 @@ use sanitize::Masker;
 use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use workspace::{DiskWorkspace, PathGlobs, TrackedWorkspace};
 
 use crate::agent::{self, News};
 use crate::command::Shell;
@@ -53,7 +54,6 @@ use crate::recipe::MatchTable;
 use crate::report::Collector;
 use crate::request::{ApplyRequest, InputError, JobRequest};
 use crate::tool::BackgroundCommands;
-use crate::workspace::{DiskWorkspace, PathGlobs, TrackedWorkspace};
 
 use baseline::Baseline;
 pub(crate) use driver::model;

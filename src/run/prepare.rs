@@ -8,6 +8,10 @@ use std::time::Instant;
 use sanitize::Masker;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
+use workspace::{
+    AttachedWorkspace, DiskWorkspace, IsProtected, Judge, OverlayWorkspace, PathGlobs, TrackedWorkspace,
+    Workspace, WorkspacePath,
+};
 
 use super::Run;
 use super::agents_network::agents_network;
@@ -31,10 +35,6 @@ use crate::plan::JournalFolder;
 use crate::report::Collector;
 use crate::request::{Guide, InputError, JobRequest};
 use crate::tool::{Access, BackgroundCommands, CommandTarget, Context, OutputLimits};
-use crate::workspace::{
-    AttachedWorkspace, DiskWorkspace, IsProtected, Judge, OverlayWorkspace, PathGlobs, TrackedWorkspace,
-    Workspace, WorkspacePath,
-};
 
 /// What only a run has in which an agent works.
 pub(super) struct AgentExtras<'a> {

@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use workspace::WorkspacePath;
+
 use super::Run;
 use super::code_review::{findings, read};
 use crate::agent::{Agent, SessionOutcome};
@@ -12,7 +14,6 @@ use crate::event::{Event, NoticeLevel, ReviewRecord, RunMode, Status};
 use crate::git::{RemoteRepository, Repository};
 use crate::github::{Api, Environment, ReviewedMark, Sticky, Subject, marker};
 use crate::tool::Access;
-use crate::workspace::WorkspacePath;
 use sanitize::untrusted::{fence, visible};
 
 /// Most tokens of the diff that it is shown; the rest it can read.

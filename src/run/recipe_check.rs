@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use workspace::{ChangeSet, FileChange, OverlayWorkspace};
+
 use super::driver::AgentRun;
 use crate::agent::{AnswerVerdict, RECIPE_WRITER};
 use crate::base::error::chain;
 use crate::event::{GateRecord, GateVerdict, RunMode, StopReason, millis};
 use crate::recipe::Recipe;
 use crate::tool::Context;
-use crate::workspace::{ChangeSet, FileChange, OverlayWorkspace};
 
 /// The name by which reports tell of the check.
 pub(super) const RECIPE_GATE: &str = "recipe test";

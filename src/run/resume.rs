@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use workspace::{FileChange, FileState, WorkspacePath};
+
 use super::driver::AgentRun;
 use crate::engine::Caller;
 use crate::event::{Event, Line, NoticeLevel, Outcome};
 use crate::git::{GitError, Repository};
 use crate::sessions::Resumed;
 use crate::tool::Access;
-use crate::workspace::{FileChange, FileState, WorkspacePath};
 
 impl AgentRun<'_> {
     /// Brings the workspace to where the session had left it.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sanitize::environment::{Inherited, Rules};
+use workspace::SensitiveFiles;
 
 use crate::base::env::Variables;
 use crate::base::program::find_program;
@@ -17,7 +18,6 @@ use crate::git::Repository;
 use crate::isolation::{Secrets, mask_repository};
 use crate::mcp;
 use crate::request::InputError;
-use crate::workspace::SensitiveFiles;
 
 /// Variables by which programs write no colours and start no pager: nobody sees a terminal.
 const PLAIN_OUTPUT: [(&str, &str); 6] = [

@@ -1,8 +1,8 @@
 //! How a project runs its tests, as far as its own files at the root tell.
 
-use crate::workspace::{LastLink, Workspace, WorkspacePath};
-
 /// A file that tells of tests, what has to stand in it, and the command.
+use workspace::{LastLink, Workspace, WorkspacePath};
+
 const SIGNS: [(&str, &str, &str); 22] = [
     ("Cargo.toml", "", "cargo test"),
     ("go.mod", "", "go test ./..."),
@@ -80,7 +80,7 @@ pub(super) fn test_commands(workspace: &dyn Workspace) -> Vec<(String, &'static 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workspace::{DiskWorkspace, OverlayWorkspace};
+    use workspace::{DiskWorkspace, OverlayWorkspace};
 
     #[test]
     fn test_commands_are_found_in_files_of_the_project() {

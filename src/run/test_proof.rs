@@ -4,6 +4,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use workspace::{ChangeSet, FileChange, FileError, Judge, OverlayWorkspace};
+
 use super::Run;
 use super::driver::AgentRun;
 use crate::agent::AnswerVerdict;
@@ -11,7 +13,6 @@ use crate::config::{Config, Isolation as GateIsolation, ProveTests, Unproven};
 use crate::event::{Event, Events, NoticeLevel, ProofRecord, ProofVerdict, StopReason};
 use crate::isolation::{Below, Isolation};
 use crate::proof::{CommandError, MutationLimits, ProofError, Prover, States, TestCommand, mutate, prove};
-use crate::workspace::{ChangeSet, FileChange, FileError, Judge, OverlayWorkspace};
 
 /// Why the configuration asks for what cannot be done.
 #[derive(Debug, thiserror::Error)]

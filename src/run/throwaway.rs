@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use workspace::{DiskWorkspace, FileChange, FileError, OverlayWorkspace, SensitiveFiles, WorkspaceLocation};
+
 use super::shell_setup::{ShellContext, shell};
 use crate::base::env::Variables;
 use crate::command::sandbox::Sandbox;
@@ -15,9 +17,6 @@ use crate::guardrails::{tracked, tracked_files};
 use crate::isolation::{Below, Isolation, IsolationSource};
 use crate::plan::JournalFolder;
 use crate::request::InputError;
-use crate::workspace::{
-    DiskWorkspace, FileChange, FileError, OverlayWorkspace, SensitiveFiles, WorkspaceLocation,
-};
 
 /// What throw-away states of a checkout are made from.
 pub(crate) struct Throwaway {

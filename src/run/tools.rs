@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
+use workspace::{Judge, TrackedWorkspace};
 
 use super::prepare::temp;
 use crate::command::{Containment, Policy, Shell};
@@ -16,7 +17,6 @@ use crate::tool::{
     pwsh,
 };
 use crate::web::{FetchUrl, Web, WebSearch};
-use crate::workspace::{Judge, TrackedWorkspace};
 
 /// What tools are made of.
 pub(super) struct ToolSetup<'a> {

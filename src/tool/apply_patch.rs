@@ -1,14 +1,14 @@
 //! Tool `apply_patch`.
 
+use patch::{Section, apply, sections};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use workspace::{FileChange, FileError, FileState, Kind, LastLink, Mode, ResolvedPath, WorkspacePath};
 
 use super::outcome::{check_size, describe, table, undone};
 use super::read_file::text;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::text::counted;
-use crate::patch::{Section, apply, sections};
-use crate::workspace::{FileChange, FileError, FileState, Kind, LastLink, Mode, ResolvedPath, WorkspacePath};
 
 /// Tool that applies a patch to one file or several.
 pub(super) struct ApplyPatch;

@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use workspace::{FileChange, FileError, FileState, Kind, LastLink, ResolvedPath};
 
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
-use crate::workspace::{FileChange, FileError, FileState, Kind, LastLink, ResolvedPath};
 
 /// Refusal if deletion is not allowed.
 pub(super) const DISABLED: &str =

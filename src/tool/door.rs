@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
+use workspace::inside;
 
 use super::argument_names::{ARGUMENTS, REMARKS};
 use super::names::{Arguments, Meaning, folded, meaning};
 use super::{Registry, Tool};
 use crate::event::ToolCall;
-use crate::workspace::inside;
 
 /// Call as it was understood.
 pub struct Understood {

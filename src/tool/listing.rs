@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use workspace::WorkspacePath;
+
 use super::scope::Entries;
 use crate::base::text::{counted, grouped};
-use crate::workspace::WorkspacePath;
 
 /// Maximum number of lines of one listing.
 const MAX_LINES: usize = 300;

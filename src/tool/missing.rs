@@ -1,8 +1,9 @@
 //! Suggestions for paths at which there is nothing.
 
+use workspace::{LastLink, WorkspacePath};
+
 use super::Context;
 use crate::base::did_you_mean::similarity;
-use crate::workspace::{LastLink, WorkspacePath};
 
 /// Maximum number of paths suggested.
 const MAX: usize = 3;

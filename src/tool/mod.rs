@@ -47,8 +47,7 @@ use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-use crate::workspace::{FileChange, FileError, FileState, ResolvedPath, SensitiveFiles, Workspace};
+use workspace::{FileChange, FileError, FileState, ResolvedPath, SensitiveFiles, Workspace};
 
 pub use crate::event::{CommandEffect, Effects, Remote};
 pub use arguments::ArgumentsError;
@@ -125,8 +124,8 @@ pub enum ToolError {
     Refused(String),
 }
 
-impl From<crate::workspace::PathError> for ToolError {
-    fn from(error: crate::workspace::PathError) -> Self {
+impl From<workspace::PathError> for ToolError {
+    fn from(error: workspace::PathError) -> Self {
         Self::File(error.into())
     }
 }

@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use workspace::{FileChange, FileError, Kind, LastLink, ResolvedPath, WorkspacePath};
 
 use super::outcome::undone;
 use super::read_file::resolve;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::text::counted;
-use crate::workspace::{FileChange, FileError, Kind, LastLink, ResolvedPath, WorkspacePath};
 
 /// Tool that moves or renames a file, or all files of a folder.
 pub(super) struct MoveFile;
@@ -102,7 +102,7 @@ fn moves(args: &Args, cx: &Context) -> Result<Vec<Move>, ToolError> {
                 ));
             }
             let files = walk.found.into_iter().filter(|found| !found.directory);
-            let one = |file: crate::workspace::Found| {
+            let one = |file: workspace::Found| {
                 let below = file.path.relative_to(&from).unwrap_or_default();
                 Ok(Move { to: resolve(&format!("{to}/{below}"), cx)?, from: file.path })
             };

@@ -1,10 +1,10 @@
 //! Results of edits: what changed and where, without repeating what the model has just written.
 
 use outline::first_syntax_error;
+use workspace::{FileChange, FileError, FileState, MAX_FILE, Mode, Operation, ResolvedPath};
 
 use super::{Context, ToolError, ToolResult};
 use crate::base::text::counted;
-use crate::workspace::{FileChange, FileError, FileState, MAX_FILE, Mode, Operation, ResolvedPath};
 
 /// Maximum number of places named by their lines.
 const MAX_PLACES: usize = 12;
@@ -66,7 +66,7 @@ pub(super) fn headline(change: &FileChange) -> String {
         return format!("{} {path} (binary)", verb(change));
     }
     let diff = change.diff();
-    let counts = crate::workspace::LineCounts::of(&diff);
+    let counts = workspace::LineCounts::of(&diff);
     if change.operation() != Operation::Modify {
         return format!("{} {path} ({counts})", verb(change));
     }

@@ -4,10 +4,10 @@ use std::io::{BufRead, BufReader};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use workspace::{FileError, FileState, Kind, LastLink, MAX_FILE, ResolvedPath, WorkspacePath};
 
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::text::grouped;
-use crate::workspace::{FileError, FileState, Kind, LastLink, MAX_FILE, ResolvedPath, WorkspacePath};
 
 /// Maximum number of characters shown of one line.
 const MAX_LINE: usize = 500;

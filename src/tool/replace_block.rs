@@ -2,9 +2,8 @@
 //! understood (line ends, indentation, trailing blanks, line numbers, codes of invisible characters); for the rest, the
 //! error shows what is there.
 
+use patch::block::{nearest, numbered, places};
 use sanitize::invisible::unmarked;
-
-use crate::patch::block::{nearest, numbered, places};
 
 /// Text with a block replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use workspace::{FileChange, FileState, ResolvedPath, WorkspacePath};
 
 use super::matcher::Syntax;
 use super::outcome::{headline, syntax_warning, undone, write};
@@ -11,7 +12,6 @@ use super::search::Query;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::pattern::{Pattern, PatternOptions};
 use crate::base::text::{counted, grouped};
-use crate::workspace::{FileChange, FileState, ResolvedPath, WorkspacePath};
 
 /// Number of files whose first diff is shown.
 const MAX_DIFFS: usize = 3;

@@ -13,6 +13,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use shell::with_variables;
 use tokio_util::sync::CancellationToken;
+use workspace::{FileChange, FileError, Kind, LastLink, WorkspacePath};
 
 use super::background::BackgroundCommands;
 use super::command_effects::command_effects;
@@ -23,7 +24,6 @@ use crate::command::{LiveOutput, PipeStatus, Policy, Retention, Shell};
 use crate::config::Bounded;
 use crate::event::Class;
 use crate::isolation::{IsolatedCommand, IsolatedRun, Isolation, Keep};
-use crate::workspace::{FileChange, FileError, Kind, LastLink, WorkspacePath};
 
 /// Time limit of commands in the background: none, for they end with the run.
 const BACKGROUND_TIMEOUT: Duration = Duration::from_hours(24);

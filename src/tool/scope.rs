@@ -1,8 +1,9 @@
 //! Scope of the listing and searching tools: a folder or a file, and which of the files below it.
 
+use workspace::{Found, Glob, Kind, LastLink, ResolvedPath, WorkspacePath};
+
 use super::read_file::resolve;
 use super::{Context, ToolError};
-use crate::workspace::{Found, Glob, Kind, LastLink, ResolvedPath, WorkspacePath};
 
 pub(super) fn here() -> String {
     ".".to_owned()

@@ -9,12 +9,12 @@ use std::sync::{Mutex, PoisonError};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use workspace::{FileError, ResolvedPath};
 
 use super::matcher::{LineMatcher, Syntax};
 use super::scope::Scope;
 use super::{Context, ToolError};
 use crate::base::text::{counted, grouped};
-use crate::workspace::{FileError, ResolvedPath};
 
 /// Maximum length shown of one line, in bytes.
 const MAX_LINE: usize = 400;

@@ -185,7 +185,7 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
         };
     };
     let diff = arguments.remove(name).unwrap_or_default();
-    let edits = crate::patch::search_replace::parse(diff.as_str().unwrap_or_default());
+    let edits = patch::search_replace::parse(diff.as_str().unwrap_or_default());
     let Some(edits) = edits.filter(|edits| !edits.is_empty()) else {
         return Err(NotUnderstood("a block is `<<<<<<< SEARCH`, the old lines, `=======`, the new ones, `>>>>>>> REPLACE`; or call edit_file(path=…, old_str=…, new_str=…)".to_owned()));
     };

@@ -2,11 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use workspace::FileError;
 
 use super::outcome::store;
 use super::read_file::resolve;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
-use crate::workspace::FileError;
 
 /// Tool that creates or replaces a file, or appends to it.
 pub(super) struct WriteFile;

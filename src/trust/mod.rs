@@ -9,9 +9,10 @@ use std::fs;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use workspace::{DiskWorkspace, FileError, LastLink, ResolvedPath, WorkspacePath};
+
 use crate::config::{Config, ConfigError, parse};
 use crate::git::{GitError, RemoteRepository, Repository};
-use crate::workspace::{DiskWorkspace, FileError, LastLink, ResolvedPath, WorkspacePath};
 
 pub(crate) use location::normalize;
 use location::{Location, locate};

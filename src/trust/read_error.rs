@@ -3,9 +3,10 @@
 use std::error::Error;
 use std::io;
 
+use workspace::{FileError, PathError, WorkspacePath};
+
 use super::MAX_FILE;
 use crate::git::GitError;
-use crate::workspace::{FileError, PathError, WorkspacePath};
 
 /// What is wrong with the file, or with the place that it is read from.
 #[derive(Debug, thiserror::Error)]

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use workspace::{ChangeSet, DiskWorkspace, FileChange, FileState, Mode, Workspace, WorkspacePath};
+
 use crate::support::{Run, Sandbox, tree};
 use architect_ci::git::Repository;
 use architect_ci::plan::{Applied, JournalFolder, Plan, Planned, recover};
-use architect_ci::workspace::{
-    ChangeSet, DiskWorkspace, FileChange, FileState, Mode, Workspace, WorkspacePath,
-};
 use serde_json::{Value, json};
 
 const CONFIG: &str = "workspace: { allow_delete: true }\ncommands: { dev_commands: [bash .s/1] }\n";
@@ -586,7 +585,7 @@ fn apply_locks_out_second_run_and_refuses_planted_journal() {
         matches!(checked.apply(&disk, &journal, &|_| {}), Ok(Applied::Done(changes)) if changes.len() == 4)
     );
     assert_eq!(tree(&sandbox.repo())["a.txt"], b"two\nx\n");
-    let _: &dyn Workspace = &architect_ci::workspace::TrackedWorkspace::new(disk.into());
+    let _: &dyn Workspace = &workspace::TrackedWorkspace::new(disk.into());
 }
 
 #[test]

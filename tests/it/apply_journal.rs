@@ -6,11 +6,12 @@ use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use workspace::{ChangeSet, DiskWorkspace, FileChange, FileState, Mode, WorkspacePath};
+
 use crate::support::scene::scene;
 use crate::support::{Run, Sandbox, git, tree};
 use architect_ci::git::Repository;
 use architect_ci::plan::{JournalFolder, Plan, Planned, Step};
-use architect_ci::workspace::{ChangeSet, DiskWorkspace, FileChange, FileState, Mode, WorkspacePath};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 

@@ -11,11 +11,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use workspace::SensitiveFiles;
+
 use architect_ci::command::sandbox::{GitMasking, Rights, Sandbox, Settings, View, kernel_support};
 use architect_ci::command::{Ended, Enforcement, Finished, Job, LiveOutput, Shell};
 use architect_ci::egress::{Egress, Reach, Resolver, Rules};
 use architect_ci::event::{Event, Events, Line, NetworkDecision, NetworkRecord, Observer};
-use architect_ci::workspace::SensitiveFiles;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 

@@ -10,10 +10,11 @@ use std::process::{Child, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use workspace::DiskWorkspace;
+
 use crate::support::model::{Answer, ModelServer};
 use crate::support::{Run, Sandbox};
 use architect_ci::plan::{Plan, Step};
-use architect_ci::workspace::DiskWorkspace;
 use serde_json::{Value, json};
 
 /// Longer than any of these tests may take.

@@ -4,11 +4,12 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use workspace::WorkspacePath;
+
 use crate::support::{Run, Sandbox};
 use architect_ci::event::Line;
 use architect_ci::plan::Plan;
 use architect_ci::report::RunReport;
-use architect_ci::workspace::WorkspacePath;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;

@@ -6,11 +6,12 @@ use std::fs;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use crate::support::{Sandbox, git, tree};
-use architect_ci::plan::{Applied, Plan, Planned};
-use architect_ci::workspace::{
+use workspace::{
     DiskWorkspace, FileError, LastLink, OverlayWorkspace, TrackedWorkspace, Workspace, WorkspacePath,
 };
+
+use crate::support::{Sandbox, git, tree};
+use architect_ci::plan::{Applied, Plan, Planned};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]

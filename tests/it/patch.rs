@@ -1,8 +1,9 @@
 //! Patches against Git: 500 generated diffs give what `git apply` gives, whatever the file looks like.
 
+use patch::{Patch, apply};
+use workspace::WorkspacePath;
+
 use crate::support::Sandbox;
-use architect_ci::patch::{Patch, apply};
-use architect_ci::workspace::WorkspacePath;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -100,8 +100,7 @@ fn comment_keeps_size_limit_and_priorities() {
         report.files = (0..50)
             .map(|n| {
                 let mut file = report.files[0].clone();
-                file.path =
-                    architect_ci::workspace::WorkspacePath::parse(&format!("src/file{n}.rs")).unwrap();
+                file.path = workspace::WorkspacePath::parse(&format!("src/file{n}.rs")).unwrap();
                 file
             })
             .collect();

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
+use workspace::{
+    DiskWorkspace, LastLink, OverlayWorkspace, PathGlobs, SensitiveFiles, TrackedWorkspace, Workspace,
+    WorkspacePath,
+};
+
 use crate::support::{Sandbox, cases, git, strings};
 use architect_ci::agent::Dispatch;
 use architect_ci::config;
 use architect_ci::event::ToolCall;
 use architect_ci::tool::{Access, Context, Registry, RunCommand, ToolResult};
 use architect_ci::web::{FetchUrl, Web, WebSearch};
-use architect_ci::workspace::{
-    DiskWorkspace, LastLink, OverlayWorkspace, PathGlobs, SensitiveFiles, TrackedWorkspace, Workspace,
-    WorkspacePath,
-};
 use serde_json::Value;
 
 fn context(workspace: Arc<dyn Workspace>, allow_delete: bool) -> Context {

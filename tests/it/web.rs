@@ -6,11 +6,12 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use workspace::{DiskWorkspace, TrackedWorkspace};
+
 use crate::support::Sandbox;
 use architect_ci::config;
 use architect_ci::tool::{Access, Context, Registry, ToolResult};
 use architect_ci::web::{FetchUrl, Web, WebSearch};
-use architect_ci::workspace::{DiskWorkspace, TrackedWorkspace};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 

@@ -10,8 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use cap_std::fs::{Dir, Metadata};
-
-use crate::workspace::descend::{Visitor, WalkedEntry, descend};
+use workspace::descend::{Visitor, WalkedEntry, descend};
 
 /// Resolution by which file times lag behind the clock.
 const COARSE: Duration = Duration::from_millis(10);

@@ -6,10 +6,11 @@ use std::io;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
+use workspace::Scratch;
+
 use super::Overlay;
 use super::home::Home;
 use super::plan::{Inner, Sandbox};
-use crate::workspace::Scratch;
 
 /// The kind of overlays above the Git folder.
 const GIT: &str = "git";

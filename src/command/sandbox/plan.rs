@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::SystemTime;
 
 use tokio::sync::OnceCell;
+use workspace::{Scratch, SensitiveFiles};
 
 use super::home::Home;
 use super::modes::Modes;
@@ -14,7 +15,6 @@ use super::places::Places;
 use super::repository::{GitMasking, Repository};
 use super::stores::Stores;
 use super::{Namespaces, Overlay, Reader};
-use crate::workspace::{Scratch, SensitiveFiles};
 
 /// Shared memory that processes open by name.
 pub(super) const SHARED_MEMORY: &str = "/dev/shm";

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use crate::workspace::{Scratch, SensitiveFiles, WorkspacePath};
+use workspace::{Scratch, SensitiveFiles, WorkspacePath};
 
 /// Function that hides what is secret in a Git folder.
 type Mask = dyn Fn(&Path, &Path) -> io::Result<bool> + Send + Sync;

@@ -5,11 +5,12 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use workspace::repositories::repositories_and_secrets;
+
 use super::hidden;
 use super::mount_points::prepare;
 use super::plan::{Inner, SHARED_MEMORY, Sandbox, TEMPORARY, View};
 use super::{Mount, Namespaces, NewRoot, Restrictions, Rights, Sockets, User};
-use crate::workspace::repositories::repositories_and_secrets;
 
 /// Devices that programs commonly write to.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];

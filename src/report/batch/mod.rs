@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use workspace::{LineCounts, Operation, WorkspacePath};
 
 use super::{DeliveryReport, HeldDelivery, RunReport};
 use crate::event::{Exit, Notice, NoticeLevel, RunMode, Status, StopReason, Usage};
-use crate::workspace::{LineCounts, Operation, WorkspacePath};
 
 pub use html::batch_html;
 pub use junit::batch_junit;

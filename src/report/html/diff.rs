@@ -2,10 +2,10 @@
 
 use maud::{Markup, html};
 use sanitize::untrusted::visible;
+use workspace::Operation;
 
 use super::section;
 use crate::report::{FileSummary, RunReport};
-use crate::workspace::Operation;
 
 /// Number of lines of diffs that are open; further files are folded.
 const OPEN_LINES: usize = 400;
