@@ -198,38 +198,6 @@ fn gates_tell_of_programs_that_commands_have_changed_and_share_nothing() {
     );
 }
 
-/// Bytecode that is not checked against its source would be believed in place of it.
-#[test]
-fn gates_do_not_read_bytecode_that_a_command_has_left() {
-    let gates = [("tests", "python3 -m unittest -v")];
-    let plant = "import importlib.util, os, py_compile\nwith open('good.py', 'w') as good:\n    good.write('def total(x):\\n    return sum(x)\\n')\n\
-                 py_compile.compile('good.py', cfile=importlib.util.cache_from_source('shop.py'), dfile='shop.py',\n    \
-                 invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)\nos.remove('good.py')\nimport shop\nprint(shop.total([1, 2]))\n";
-    let files = [
-        (".architect.yml", configuration(&gates)),
-        (".gitignore", "__pycache__/\n".to_owned()),
-        ("shop.py", "def total(x):\n    return 0\n".to_owned()),
-        ("plant.py", plant.to_owned()),
-        (
-            "test_shop.py",
-            "import unittest\nfrom shop import total\n\n\nclass T(unittest.TestCase):\n    def test_total(self):\n        \
-             self.assertEqual(total([1, 2]), 3)\n"
-                .to_owned(),
-        ),
-    ];
-    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (*name, text.as_str())).collect();
-    both(
-        &files,
-        |_| {},
-        &[vec![command("python3 plant.py")]],
-        |method, _, run| {
-            assert!(run.results()[0].ends_with("\n3"), "{method}: the bytecode works: {:?}", run.results());
-            let report = run.report();
-            assert_eq!(report["gates"][0]["passed"], false, "{method}: {:#}", report["gates"][0]);
-        },
-    );
-}
-
 #[test]
 fn ignore_rules_that_a_run_writes_hide_nothing_from_its_report() {
     let rules = "commands: { dev_commands: [bash] }\ndry_run: { commands: isolated }\nguardrails: { max_files_modified: 3 }\n";

@@ -1,5 +1,6 @@
 //! Trees of signs, as Node's own runner, Jest, Vitest and Mocha print them.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -108,7 +109,12 @@ fn check(output: &str, results: &mut Results) {
     if !is_told || results.tests.is_empty() {
         return;
     }
-    let named = |outcome| results.tests.iter().filter(|test| test.outcome == outcome).count();
+    // A group has a line of its own, and is counted by no runner.
+    let groups: BTreeSet<&[String]> =
+        results.tests.iter().filter_map(|test| test.name.split_last()).map(|(_, group)| group).collect();
+    let is_test = |name: &[String]| !groups.contains(name);
+    let named =
+        |outcome| results.tests.iter().filter(|test| test.outcome == outcome && is_test(&test.name)).count();
     let (ok, bad) = (named(Outcome::Passed), named(Outcome::Failed));
     if ok > passed {
         results.doubts.push(format!("the summary counts {passed} passed, and lines name {ok}"));

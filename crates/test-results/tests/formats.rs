@@ -363,3 +363,28 @@ proptest! {
         results.of(&[vec!["a".to_owned()], vec!["%".to_owned(), "${".to_owned()]]);
     }
 }
+
+#[test]
+fn groups_of_node_are_counted_by_nobody() {
+    let text = "\
+▶ shop
+  ✔ adds (0.8ms)
+  ✖ fails (1.2ms)
+✖ shop (3.5ms)
+✔ nothing (0.1ms)
+ℹ tests 3
+ℹ suites 1
+ℹ pass 2
+ℹ fail 1
+
+✖ failing tests:
+
+✖ fails (1.2ms)
+";
+    assert!(parse(text).doubts.is_empty(), "{:?}", parse(text).doubts);
+    // What the code under test has printed is one too many.
+    let forged = text.replace("✔ nothing", "✔ forged (0.1ms)\n✔ nothing");
+    assert!(!parse(&forged).doubts.is_empty());
+    let hidden = text.replace("ℹ fail 1", "ℹ fail 2");
+    assert!(!parse(&hidden).doubts.is_empty());
+}

@@ -24,11 +24,6 @@ impl Sandbox {
         for name in ["TMPDIR", "TMP", "TEMP"] {
             environment.insert(name.to_owned(), temporary.display().to_string());
         }
-        // What an agent's command leaves in a `__pycache__` that Git ignores would be believed in place of the source.
-        if self.0.trusted.is_some() {
-            environment
-                .insert("PYTHONPYCACHEPREFIX".to_owned(), temporary.join("pycache").display().to_string());
-        }
         environment.remove("XDG_RUNTIME_DIR");
         if !own_root {
             // What cannot be shared is made anew in the private home folder.
