@@ -24,9 +24,16 @@ struct Server {
 
 impl Server {
     fn start() -> Self {
-        let first = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let port = first.local_addr().unwrap().port();
-        let second = TcpListener::bind(("127.0.0.2", port)).expect("the same port");
+        // A port that is free on one address may be taken on the other one, by a server of another test.
+        let (first, second, port) = std::iter::repeat_with(|| {
+            let first = TcpListener::bind("127.0.0.1:0").expect("a port");
+            let port = first.local_addr().unwrap().port();
+            TcpListener::bind(("127.0.0.2", port)).ok().map(|second| (first, second, port))
+        })
+        .take(100)
+        .flatten()
+        .next()
+        .expect("a port that is free on both addresses");
         for listener in [first, second] {
             std::thread::spawn(move || {
                 for stream in listener.incoming().flatten() {
