@@ -1,6 +1,6 @@
 //! One task: a worktree, a run, what came of it, and perhaps another try.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,8 +15,9 @@ use super::lesson::lesson;
 use super::manifest::{Manifest, Task};
 use super::neighbours::Neighbours;
 use super::planned::PlannedTasks;
-use super::request::{BatchRequest, TaskPaths};
+use super::request::BatchRequest;
 use super::settled::KeyParts;
+use super::task_paths::TaskPaths;
 use super::worktree::Worktrees;
 use crate::event::{Event, Exit, Line, StopReason};
 use crate::publish::{RunResult, TRANSCRIPT};
@@ -163,6 +164,14 @@ impl BatchContext {
         }
     }
 
+    /// Empties the folder for a task's files, and makes its worktree. Returns the checkout in that. This takes its time.
+    pub(super) fn make_room(&self, task: &Task, out: &Path) -> Result<PathBuf, InputError> {
+        let failed = |error| InputError::Out { path: out.to_owned(), error };
+        clear(out).map_err(failed)?;
+        std::fs::create_dir_all(out).map_err(failed)?;
+        self.worktrees.add(task, &self.manifest.commit).map_err(InputError::Worktree)
+    }
+
     async fn try_once(&self, task: &Task, share: Reservation, attempt: u32) -> Result<RunResult, InputError> {
         let out = self.request.destination.out.join(TASKS).join(&task.id);
         let retry = task.entry.retry.as_ref().filter(|_| attempt > 1);
@@ -170,12 +179,9 @@ impl BatchContext {
         let lesson = retry.and_then(|retry| lesson(&out, &retry.with, &self.neighbours.told(task)));
         let models = retry.map_or(&[][..], |retry| &retry.models);
         let model = models.get(attempt.saturating_sub(2) as usize).or(models.last());
-        clear(&out).map_err(|error| InputError::Out { path: out.clone(), error })?;
-        std::fs::create_dir_all(&out).map_err(|error| InputError::Out { path: out.clone(), error })?;
         // Git takes its time with large checkouts; other tasks go on meanwhile.
-        let added = block_in_place(|| self.worktrees.add(task, &self.manifest.commit));
-        let checkout = added.map_err(InputError::Worktree)?;
         let (request, masker) = block_in_place(|| {
+            let checkout = self.make_room(task, &out)?;
             let place = TaskPaths {
                 checkout: &checkout,
                 out: &out,

@@ -4,24 +4,18 @@
 //! anything. It is sealed when the run ends, because commands of later tasks may be able to write to the output folder.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use sanitize::Masker;
 use tokio::task::block_in_place;
-use tracing::instrument::WithSubscriber;
 
-use super::attempt::{BatchContext, Done, LOG, TASKS};
-use super::journal::clear;
+use super::attempt::{BatchContext, Done, TASKS};
 use super::manifest::Task;
 use super::planned::PLAN;
-use super::request::TaskPaths;
 use crate::base::env::Variables;
 use crate::base::integrity::{Seal, digest};
 use crate::event::{Notice, NoticeLevel};
 use crate::publish::RunResult;
-use crate::report::{HeldDelivery, TaskEnd, TaskReport, file_log};
+use crate::report::{HeldDelivery, TaskEnd, TaskReport};
 use crate::request::{InputError, read_plan};
-use crate::run::apply;
 
 /// The folder of a later delivery's files, in that of the task.
 const DELIVERY: &str = "delivery";
@@ -118,27 +112,9 @@ impl BatchContext {
         }
         // Beside the plan, which stays until it is delivered.
         let out = folder.join(DELIVERY);
-        let failed = |error| InputError::Out { path: out.clone(), error };
-        clear(&out).map_err(failed)?;
-        std::fs::create_dir_all(&out).map_err(failed)?;
-        let added = block_in_place(|| self.worktrees.add(task, &self.manifest.commit));
-        let checkout = added.map_err(InputError::Worktree)?;
-        let place = TaskPaths {
-            checkout: &checkout,
-            out: &out,
-            budget_usd: None,
-            timeout: None,
-            lesson: None,
-            model: None,
-        };
-        let request = block_in_place(|| {
-            let plan = read_plan(&path)?;
-            self.request.of_held_task(&self.manifest.name, task, &place, plan, held)
-        })?;
-        let job = &request.job;
-        let masker = Arc::new(Masker::from_environment(&job.variables, &[], &job.secrets));
-        let log = file_log(&out.join(LOG), Arc::clone(&masker))
-            .map_err(|error| InputError::Write { path: out.join(LOG), error })?;
-        Box::pin(apply(&request, masker, self.signal.clone()).with_subscriber(log)).await
+        self.apply_plan(task, &out, |place| {
+            self.request.of_held_task(&self.manifest.name, task, place, read_plan(&path)?, held)
+        })
+        .await
     }
 }

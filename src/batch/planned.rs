@@ -11,17 +11,17 @@ use tokio::task::block_in_place;
 use tracing::instrument::WithSubscriber;
 
 use super::attempt::{BatchContext, LOG, TASKS, title};
-use super::journal::clear;
 use super::manifest::{Manifest, Task};
 use super::merge::link;
-use super::request::{BatchRequest, TaskPaths};
+use super::request::BatchRequest;
 use super::start_error::StartError;
+use super::task_paths::TaskPaths;
 use super::verify_reports::{ReportDigests, VerifiedReport, verify};
 use crate::event::{Exit, Notice, NoticeLevel};
 use crate::plan::Plan;
 use crate::publish::RunResult;
 use crate::report::{TaskEnd, TaskReport, file_log};
-use crate::request::{InputError, read_plan};
+use crate::request::{ApplyRequest, InputError, read_plan};
 use crate::run::apply;
 
 /// The name of a plan's file.
@@ -143,23 +143,23 @@ impl BatchContext {
 
     async fn write_plan(&self, task: &Task, planned: &PlannedTask) -> Result<RunResult, InputError> {
         let out = self.request.destination.out.join(TASKS).join(&task.id);
-        let failed = |error| InputError::Out { path: out.clone(), error };
-        clear(&out).map_err(failed)?;
-        std::fs::create_dir_all(&out).map_err(failed)?;
-        let added = block_in_place(|| self.worktrees.add(task, &self.manifest.commit));
-        let checkout = added.map_err(InputError::Worktree)?;
-        let place = TaskPaths {
-            checkout: &checkout,
-            out: &out,
-            budget_usd: None,
-            timeout: None,
-            lesson: None,
-            model: None,
-        };
         let digest = planned.report.plan_digest.clone().ok_or(InputError::NoDigest)?;
+        self.apply_plan(task, &out, |place| {
+            self.request.of_planned_task(&self.manifest.name, task, place, planned.plan()?, digest)
+        })
+        .await
+    }
+
+    /// Applies the plan of a task on a checkout of its own, which `request` is told of. `out` is the folder for its files.
+    pub(super) async fn apply_plan(
+        &self,
+        task: &Task,
+        out: &Path,
+        request: impl FnOnce(&TaskPaths<'_>) -> Result<ApplyRequest, InputError>,
+    ) -> Result<RunResult, InputError> {
         let request = block_in_place(|| {
-            let plan = planned.plan()?;
-            self.request.of_planned_task(&self.manifest.name, task, &place, plan, digest)
+            let checkout = self.make_room(task, out)?;
+            request(&TaskPaths::without_limits(&checkout, out))
         })?;
         let job = &request.job;
         let masker = Arc::new(Masker::from_environment(&job.variables, &[], &job.secrets));

@@ -1,7 +1,7 @@
 //! A batch's own request, and the request of each of its tasks.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -10,6 +10,7 @@ use workspace::ProgramFiles;
 
 use super::budget::share_of_shard;
 use super::shard::shards;
+use super::task_paths::TaskPaths;
 use super::{BatchFile, Entry, Manifest, ReportDigests, RetryOn, Shard, StartError, Task};
 use crate::config::{Bounded, Comment, Config, ConfigError, Report, Usd, parse_as};
 use crate::event::RunMode;
@@ -380,21 +381,4 @@ fn check_lines(context: &RequestContext<'_>, batch: &BatchFile) -> Result<(), In
         programs.check_line(command, false, &mut ProgramFiles::default()).map_err(refused)?;
     }
     Ok(())
-}
-
-/// Where a task is worked on, and what it may take.
-#[derive(Clone, Copy, Debug)]
-pub struct TaskPaths<'a> {
-    /// Its worktree, or the folder of it that the batch's checkout is.
-    pub checkout: &'a Path,
-    /// The folder for its files.
-    pub out: &'a Path,
-    /// Most money.
-    pub budget_usd: Option<f64>,
-    /// Most time.
-    pub timeout: Option<Duration>,
-    /// What an earlier try teaches.
-    pub lesson: Option<&'a str>,
-    /// The model of a further try.
-    pub model: Option<&'a str>,
 }

@@ -2,10 +2,9 @@
 
 use std::sync::atomic::Ordering;
 
-use super::IsolationError;
-use super::{IsolatedCommand, Isolation, blocking};
+use super::{IsolatedCommand, Isolation, IsolationError, blocking};
 use crate::command::sandbox::View;
-use crate::command::{Finished, Job, Shell};
+use crate::command::{Finished, Shell};
 
 impl Isolation {
     /// Runs a command of the agent's beside others, on an overlay of its own above the state as it is now; what it
@@ -15,9 +14,6 @@ impl Isolation {
         shell: &Shell,
         work: IsolatedCommand<'_>,
     ) -> Result<Finished, IsolationError> {
-        let IsolatedCommand {
-            command, cwd, variables, stdin, merge, output, timeout, cancel, rights, ..
-        } = work;
         let (overlay, root) = {
             let mut state = self.state.lock().await;
             let isolated = match state.take() {
@@ -38,21 +34,6 @@ impl Isolation {
             *state = Some(isolated);
             (overlay?, root)
         };
-        let cwd = root.join(cwd.as_str());
-        let view = View::Overlay(&overlay);
-        let job = Job {
-            command,
-            cwd: &cwd,
-            root: &root,
-            view,
-            rights,
-            variables,
-            stdin,
-            merge,
-            output,
-            timeout,
-            cancel,
-        };
-        Ok(shell.run(job).await)
+        Ok(work.run_on(shell, &root, View::Overlay(&overlay)).await)
     }
 }

@@ -196,27 +196,14 @@ impl Isolation {
         &self,
         author: Author,
         shell: &Shell,
-        work: IsolatedCommand<'_>,
+        mut work: IsolatedCommand<'_>,
     ) -> Result<IsolatedRun, IsolationError> {
         let mut state = self.state.lock().await;
         let isolated = match state.take() {
             Some(isolated) => isolated,
             None => self.make().await?,
         };
-        let IsolatedCommand {
-            command,
-            cwd,
-            variables,
-            stdin,
-            merge,
-            output,
-            timeout,
-            cancel,
-            rights,
-            keep,
-            moves,
-            owner: _,
-        } = work;
+        let (rights, keep, moves) = (work.rights, work.keep, std::mem::take(&mut work.moves));
         let below = self.below.clone();
         let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_sandboxed();
         let (isolated, before, reader) = blocking(move || {
@@ -238,37 +225,9 @@ impl Isolation {
             // A read-only view lets other commands use the state meanwhile.
             *state = Some(isolated);
             drop(state);
-            let view = View::Reader(&reader);
-            let job = Job {
-                command,
-                cwd: &root.join(cwd.as_str()),
-                root: &root,
-                view,
-                rights,
-                variables,
-                stdin,
-                merge,
-                output,
-                timeout,
-                cancel,
-            };
-            return Ok(IsolatedRun::unchanged(shell.run(job).await));
+            return Ok(IsolatedRun::unchanged(work.run_on(shell, &root, View::Reader(&reader)).await));
         }
-        let finished = shell
-            .run(Job {
-                command,
-                cwd: &root.join(cwd.as_str()),
-                root: &root,
-                view: isolated.view(),
-                rights,
-                variables,
-                stdin,
-                merge,
-                output,
-                timeout,
-                cancel,
-            })
-            .await;
+        let finished = work.run_on(shell, &root, isolated.view()).await;
         if finished.ended == Ended::StillRunning {
             return Ok(IsolatedRun::still_running(finished));
         }
@@ -358,6 +317,16 @@ impl Isolation {
             );
             self.events.notice(NoticeLevel::Warning, told);
         }
+    }
+}
+
+impl IsolatedCommand<'_> {
+    /// Runs the command by a shell, on the state at `root` as `view` shows it.
+    async fn run_on(self, shell: &Shell, root: &Path, view: View<'_>) -> Finished {
+        let Self { command, cwd, variables, stdin, merge, output, timeout, cancel, rights, .. } = self;
+        let cwd = &root.join(cwd.as_str());
+        let job = Job { command, cwd, root, view, rights, variables, stdin, merge, output, timeout, cancel };
+        shell.run(job).await
     }
 }
 

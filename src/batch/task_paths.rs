@@ -1,0 +1,28 @@
+//! Where a task of a batch is worked on.
+
+use std::path::Path;
+use std::time::Duration;
+
+/// Where a task is worked on, and what it may take.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskPaths<'a> {
+    /// Its worktree, or the folder of it that the batch's checkout is.
+    pub checkout: &'a Path,
+    /// The folder for its files.
+    pub out: &'a Path,
+    /// Most money.
+    pub budget_usd: Option<f64>,
+    /// Most time.
+    pub timeout: Option<Duration>,
+    /// What an earlier try teaches.
+    pub lesson: Option<&'a str>,
+    /// The model of a further try.
+    pub model: Option<&'a str>,
+}
+
+impl<'a> TaskPaths<'a> {
+    /// Takes the place of a task that asks no model.
+    pub(super) fn without_limits(checkout: &'a Path, out: &'a Path) -> Self {
+        Self { checkout, out, budget_usd: None, timeout: None, lesson: None, model: None }
+    }
+}
