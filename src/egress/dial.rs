@@ -8,6 +8,7 @@ use tokio::net::TcpStream;
 
 use super::Egress;
 use super::target::Target;
+use super::upstream::{Protocol, Upstream, UpstreamError};
 
 /// Time limit for finding a host's addresses and connecting to one of them.
 const DIAL: Duration = Duration::from_secs(20);
@@ -26,6 +27,8 @@ pub(super) enum DialError {
     Unknown(#[source] io::Error),
     #[error("could not connect: {0}")]
     Unreachable(#[source] io::Error),
+    #[error("the proxy of this machine (`HTTPS_PROXY`, `HTTP_PROXY`) did not lead there: {0}")]
+    Upstream(#[from] UpstreamError),
     #[error("it did not answer within {} s", DIAL.as_secs())]
     Late,
     #[error("the command is over")]
@@ -39,16 +42,43 @@ impl DialError {
     }
 }
 
+/// A connection by which a host can be spoken to.
+pub(super) struct Dialed {
+    pub(super) stream: TcpStream,
+    /// The proxy at its other end, which passes requests on if they have absolute addresses; `None` if that is the host
+    /// itself, or a tunnel to it.
+    pub(super) forwards: Option<Upstream>,
+}
+
 impl Egress {
     /// Connects to a host if the rules allow it.
-    pub(super) async fn dial(&self, target: &Target) -> Result<TcpStream, DialError> {
+    pub(super) async fn dial(&self, target: &Target, protocol: Protocol) -> Result<Dialed, DialError> {
         if !self.rules.names(target) {
             return Err(DialError::NotListed { key: self.key.clone(), entry: target.entry() });
         }
-        tokio::time::timeout(DIAL, self.connect(target)).await.unwrap_or(Err(DialError::Late))
+        tokio::time::timeout(DIAL, self.connect(target, protocol)).await.unwrap_or(Err(DialError::Late))
     }
 
-    async fn connect(&self, target: &Target) -> Result<TcpStream, DialError> {
+    async fn connect(&self, target: &Target, protocol: Protocol) -> Result<Dialed, DialError> {
+        let Some(upstream) = self.upstreams.find(target, protocol) else {
+            let stream = self.connect_directly(target).await?;
+            return Ok(Dialed { stream, forwards: None });
+        };
+        let address = match &target.host {
+            url::Host::Domain(_) => None,
+            url::Host::Ipv4(address) => Some(IpAddr::from(*address)),
+            url::Host::Ipv6(address) => Some(IpAddr::from(*address)),
+        };
+        if let Some(address) = address.filter(|address| !self.rules.leads(target, *address)) {
+            return Err(DialError::NotPublic { key: self.key.clone(), address });
+        }
+        Ok(match protocol {
+            Protocol::Http => Dialed { stream: upstream.connect().await?, forwards: Some(upstream) },
+            Protocol::Tunnel => Dialed { stream: upstream.tunnel(target).await?, forwards: None },
+        })
+    }
+
+    async fn connect_directly(&self, target: &Target) -> Result<TcpStream, DialError> {
         let found = match &target.host {
             url::Host::Domain(name) => {
                 (self.resolver)(name.clone(), target.port).await.map_err(DialError::Unknown)?

@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 
 use super::session::{Connection, Shared};
 use super::target::Target;
+use super::upstream::Protocol;
 
 type Body = Either<Full<Bytes>, Incoming>;
 
@@ -57,7 +58,8 @@ async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<B
             "the proxy takes `CONNECT host:port` and requests for `http://` addresses",
         );
     };
-    let connection = match shared.open(target).await {
+    let protocol = if is_tunnel { Protocol::Tunnel } else { Protocol::Http };
+    let connection = match shared.open(target, protocol).await {
         Ok(connection) => connection,
         Err(error) => {
             let refused = error.is_refusal();
@@ -105,7 +107,7 @@ fn target_of(uri: &Uri, is_tunnel: bool) -> Option<Target> {
 /// Sends a request on as one of our own. Nothing of how the client framed or addressed it is passed on.
 async fn forward(
     mut request: Request<Incoming>,
-    Connection { stream, target, .. }: Connection,
+    Connection { stream, target, forwards }: Connection,
     shared: &Arc<Shared>,
 ) -> hyper::Result<Response<Body>> {
     let (mut sender, driver) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await?;
@@ -117,14 +119,18 @@ async fn forward(
         }
     });
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str());
-    // A path of a valid address is a valid address.
-    *request.uri_mut() = path.parse().unwrap_or_default();
     let host = if target.port == 80 { target.host.to_string() } else { target.to_string() };
+    let address = if forwards.is_some() { format!("http://{host}{path}") } else { path.to_owned() };
+    // What consists of parts of a valid address is a valid address.
+    *request.uri_mut() = address.parse().unwrap_or_default();
     let headers = request.headers_mut();
     strip(headers);
     headers.remove(header::HOST);
     if let Ok(host) = HeaderValue::from_str(&host) {
         headers.insert(header::HOST, host);
+    }
+    if let Some(authorization) = forwards.and_then(|upstream| upstream.authorization()) {
+        headers.insert(header::PROXY_AUTHORIZATION, authorization);
     }
     let mut response = sender.send_request(request).await?;
     strip(response.headers_mut());

@@ -14,6 +14,7 @@ mod rules;
 mod session;
 mod socks;
 mod target;
+mod upstream;
 mod variables;
 
 use std::io;
@@ -26,6 +27,7 @@ use futures::future::BoxFuture;
 
 pub use rules::Rules;
 pub use session::Session;
+pub use upstream::Upstreams;
 pub use variables::Proxy;
 
 use crate::config::{Network, NetworkMode};
@@ -75,6 +77,8 @@ pub struct Egress {
     pub(super) key: String,
     pub(super) events: Events,
     pub(super) resolver: Resolver,
+    /// The proxies by which the machine itself reaches hosts.
+    pub(super) upstreams: Upstreams,
     /// Whether the list applies only where the kernel can enforce it; the configuration did not ask for it.
     pub(super) by_default: bool,
     /// Whether it has been told that the list does not apply here.
@@ -92,6 +96,7 @@ impl Egress {
             key: key.to_owned(),
             events: events.clone(),
             resolver,
+            upstreams: Upstreams::from_environment(),
             by_default: false,
             is_told: AtomicBool::new(false),
         }
@@ -106,6 +111,12 @@ impl Egress {
     #[must_use]
     pub fn with_resolver(self, resolver: Resolver) -> Self {
         Self { resolver, ..self }
+    }
+
+    /// Returns the same with other proxies of the machine; for tests.
+    #[must_use]
+    pub fn with_upstreams(self, upstreams: Upstreams) -> Self {
+        Self { upstreams, ..self }
     }
 
     /// Returns the same for a list that the configuration did not ask for: it applies where a network of its own can be

@@ -12,9 +12,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::dial::DialError;
+use super::dial::{DialError, Dialed};
 use super::relay::{Counted, Traffic, relay};
 use super::target::Target;
+use super::upstream::{Protocol, Upstream};
 use super::{Egress, http, socks};
 use crate::base::verbose_log::detail;
 use crate::event::{Event, NetworkDecision, NetworkRecord};
@@ -57,6 +58,8 @@ struct Asked {
 pub(super) struct Connection {
     pub(super) stream: Counted<TcpStream>,
     pub(super) target: Target,
+    /// The proxy at its other end, if requests are passed on by one.
+    pub(super) forwards: Option<Upstream>,
 }
 
 impl Session {
@@ -172,12 +175,12 @@ impl Shared {
     }
 
     /// Connects to a host, and notes that it was asked for.
-    pub(super) async fn open(&self, target: Target) -> Result<Connection, DialError> {
+    pub(super) async fn open(&self, target: Target, protocol: Protocol) -> Result<Connection, DialError> {
         let place = self.place().await.ok_or(DialError::Over)?;
-        match self.egress.dial(&target).await {
-            Ok(stream) => {
+        match self.egress.dial(&target, protocol).await {
+            Ok(Dialed { stream, forwards }) => {
                 let traffic = self.note(&target, self.let_through(), String::new());
-                Ok(Connection { stream: Counted::new(stream, traffic, place), target })
+                Ok(Connection { stream: Counted::new(stream, traffic, place), target, forwards })
             }
             Err(error) => {
                 let refused = error.is_refusal();

@@ -9,6 +9,7 @@ use tokio::net::TcpStream;
 
 use super::session::{Connection, Shared};
 use super::target::Target;
+use super::upstream::Protocol;
 
 /// First byte of every message.
 pub(super) const VERSION: u8 = 5;
@@ -37,7 +38,7 @@ pub(super) async fn serve(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Re
         Ok(target) => target,
         Err(reply) => return answer(&mut stream, reply).await,
     };
-    match shared.open(target).await {
+    match shared.open(target, Protocol::Tunnel).await {
         Err(error) => {
             let reply = if error.is_refusal() { Reply::NotAllowed } else { Reply::Unreachable };
             answer(&mut stream, reply).await
