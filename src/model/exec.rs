@@ -140,11 +140,10 @@ impl ExecModel {
             Err(_) => AskError::TooSlow(self.answer_timeout.as_secs()),
         };
         // It may be in the middle of anything, so the next try gets a new process.
-        let Some(Running { child, stdin, stdout }) = running.take() else {
+        let Some(program) = running.take() else {
             return Err(unavailable(problem.to_string()));
         };
-        drop((stdin, stdout));
-        let said = child.end().await.text();
+        let said = program.end().await;
         let said = said.trim();
         let more =
             if said.is_empty() { String::new() } else { format!("; its output: {}", last_lines(said)) };
@@ -185,6 +184,13 @@ enum AskError {
 }
 
 impl Running {
+    /// Ends the program. Returns what it wrote to its standard error.
+    async fn end(self) -> String {
+        let Self { child, stdin, stdout } = self;
+        drop((stdin, stdout));
+        child.end().await.text()
+    }
+
     async fn ask(&mut self, question: &str) -> Result<String, AskError> {
         let Self { stdin, stdout, .. } = self;
         let write = async {
@@ -248,5 +254,15 @@ impl ChatModel for ExecModel {
 
     fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>> {
         self.ask(request).boxed()
+    }
+
+    fn end(&self) -> BoxFuture<'_, ()> {
+        async {
+            let running = self.running.lock().await.take();
+            if let Some(program) = running {
+                program.end().await;
+            }
+        }
+        .boxed()
     }
 }

@@ -103,6 +103,10 @@ impl ChatModel for MaskedModel {
     fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>> {
         self.ask(request).boxed()
     }
+
+    fn end(&self) -> BoxFuture<'_, ()> {
+        self.model.end()
+    }
 }
 
 #[cfg(test)]

@@ -120,4 +120,9 @@ pub trait ChatModel: Send + Sync {
 
     /// Sends one request, without retries.
     fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>>;
+
+    /// Ends whatever runs in order to answer. A later request starts it anew.
+    fn end(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
 }

@@ -89,7 +89,8 @@ pub(crate) async fn run(
     let limits = run.limits(setup.info.started);
     let code_review = run.code_review(&model, &limits)?;
     run.base = BaseGates::start(&run);
-    let mut outcome = Box::pin(run.work(model, limits, code_review.as_ref())).await;
+    let mut outcome = Box::pin(run.work(Arc::clone(&model), limits, code_review.as_ref())).await;
+    model.end().await;
     // Before the proof that a dry run changed nothing.
     run.base.stop().await;
     run.stop_servers(&mut outcome).await;

@@ -22,6 +22,7 @@ mod developer_docs;
 mod docs;
 mod doctor;
 mod egress;
+mod egress_owners;
 mod endless;
 mod events;
 mod everyday;
