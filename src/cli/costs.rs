@@ -8,10 +8,9 @@ use clap::ValueEnum;
 use sanitize::untrusted::visible;
 use serde::Serialize;
 
-use super::print;
+use super::print_or_fail;
 use super::run::runtime;
-use super::style::{below, tell_error};
-use crate::base::error::chain;
+use super::style::below;
 use crate::event::Exit;
 use crate::github::Environment;
 use crate::model::{LedgerEntry, LedgerError, read_ledger, without_settled};
@@ -68,16 +67,7 @@ struct Subtotal {
 
 impl Costs {
     pub(super) fn execute(self) -> Exit {
-        match self.text() {
-            Ok(text) => {
-                print(&text);
-                Exit::Success
-            }
-            Err(error) => {
-                tell_error(&chain(&error));
-                Exit::Configuration
-            }
-        }
+        print_or_fail(self.text())
     }
 
     fn text(&self) -> Result<String, InputError> {

@@ -27,9 +27,11 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::base::error::chain;
 use crate::command::sandbox::SANDBOX;
 use crate::event::Exit;
-use style::below;
+use crate::request::InputError;
+use style::{below, tell_error};
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
@@ -159,6 +161,20 @@ impl Command {
 /// Parses a command line, whose first word is the program's name, without running it.
 pub fn understands(words: &[String]) -> Result<(), clap::Error> {
     Program::try_parse_from(words).map(drop)
+}
+
+/// Prints what a command has found out, or its error. Returns the exit code of the program.
+fn print_or_fail(text: Result<String, InputError>) -> Exit {
+    match text {
+        Ok(text) => {
+            print(&text);
+            Exit::Success
+        }
+        Err(error) => {
+            tell_error(&chain(&error));
+            error.exit()
+        }
+    }
 }
 
 /// Writes to stdout; a reader that has gone away is no error.

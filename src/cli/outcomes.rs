@@ -10,10 +10,9 @@ use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
 use super::costs::entries_of;
-use super::print;
+use super::print_or_fail;
 use super::run::runtime;
-use super::style::{below, tell_error};
-use crate::base::error::chain;
+use super::style::below;
 use crate::event::Exit;
 use crate::github::{Api, Environment, Fate, PullOutcome, outcomes};
 use crate::model::{LedgerEntry, LedgerError, without_settled};
@@ -68,16 +67,7 @@ struct Subtotal {
 
 impl Outcomes {
     pub(super) fn execute(self) -> Exit {
-        match self.text() {
-            Ok(text) => {
-                print(&text);
-                Exit::Success
-            }
-            Err(error) => {
-                tell_error(&chain(&error));
-                error.exit()
-            }
-        }
+        print_or_fail(self.text())
     }
 
     fn text(&self) -> Result<String, InputError> {
