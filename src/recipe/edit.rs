@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use manifest::ManifestEdit;
+use manifest::{EditedPlace, ManifestEdit};
 use regex::{Captures, Regex};
 use rewrite::{Language, Match, Rewrite, RewriteError};
 use workspace::{LastLink, WorkspacePath};
@@ -38,7 +38,7 @@ pub(super) struct Edited {
     pub(super) places: Vec<Place>,
 }
 
-/// Place that was changed: a match, by its line and column, or a value of a manifest, by its path.
+/// Place that was changed: a match, by its line and column, or a value of a manifest, by its path and the lines that it stands in.
 pub(super) struct Place {
     pub(super) line: Option<usize>,
     pub(super) column: Option<usize>,
@@ -115,7 +115,7 @@ impl Edit {
             }
             Self::Manifest(edit) => {
                 let done = edit.apply(file.as_str(), text)?;
-                Edited { text: done.text, places: done.places.into_iter().map(Place::of_key).collect() }
+                Edited { text: done.text, places: done.places.into_iter().map(Place::of_value).collect() }
             }
             Self::Nothing => return Ok(Outcome::Unchanged),
         };
@@ -162,7 +162,8 @@ impl Place {
         Self { line: Some(line), column: Some(column), key: None, before: text, after }
     }
 
-    fn of_key(key: String) -> Self {
-        Self { line: None, column: None, key: Some(key), before: String::new(), after: String::new() }
+    fn of_value(place: EditedPlace) -> Self {
+        let EditedPlace { path, line, before, after } = place;
+        Self { line: Some(line), column: None, key: Some(path), before, after }
     }
 }

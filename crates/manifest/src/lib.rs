@@ -16,7 +16,7 @@
 //! let edit = ManifestEdit::new(&rule)?;
 //! let done = edit.apply("Pipfile.toml", "[dependencies]\nhttpx = \"0.27\" # the client\n")?;
 //! assert_eq!(done.text, "[dependencies]\nhttpx = \"0.28\" # the client\n");
-//! assert_eq!(done.places, ["dependencies.httpx"]);
+//! assert_eq!((done.places[0].path.as_str(), done.places[0].line), ("dependencies.httpx", 2));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -35,7 +35,7 @@ use change::{Change, Edit};
 use value::Value;
 
 pub use path::InvalidPath;
-pub use rule::{Edited, InvalidManifestRule, ManifestEdit, ManifestRule, When};
+pub use rule::{Edited, EditedPlace, InvalidManifestRule, ManifestEdit, ManifestRule, When};
 pub use version::InvalidRequirement;
 
 /// Maximum size of a file, in bytes.
@@ -189,9 +189,12 @@ fn apply(
         return Err(ManifestError::TooManyPlaces(edits.len()));
     }
     let mut body = body.into_owned();
+    let mut places = Vec::with_capacity(edits.len());
     // From the last to the first, so that the indexes of those that remain hold.
     for edit in edits.iter().rev() {
-        body = format.edit(&body, edit)?;
+        let edited = format.edit(&body, edit)?;
+        places.push(EditedPlace::between(edit.place(), &body, &edited));
+        body = edited;
         edit.apply_to(&mut value);
         let is_as_meant = format.load(&body).is_ok_and(|found| found.is_same(&value));
         if !is_as_meant {
@@ -201,7 +204,8 @@ fn apply(
     if is_windows {
         body = body.replace('\n', "\r\n");
     }
-    Ok(Edited { text: format!("{mark}{body}"), places: edits.iter().map(Edit::place).collect() })
+    places.reverse();
+    Ok(Edited { text: format!("{mark}{body}"), places })
 }
 
 /// Returns the line of a byte, from 1.

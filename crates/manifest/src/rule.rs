@@ -20,7 +20,7 @@ pub struct ManifestRule {
     /// those whose `name` is that text or matches, and `[=text]` and `[~regex]` for texts.
     pub path: String,
     /// The value that is there afterwards. Missing keys are added; a list stays a list, and a mapping a mapping.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub set: Option<serde_json::Value>,
     /// Whether the key, or the item, is removed.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -29,7 +29,7 @@ pub struct ManifestRule {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rename: Option<String>,
     /// An item that the list has afterwards, at its end unless it is there. A missing list is added.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
     pub add: Option<serde_json::Value>,
     /// When the edit is made; without it, always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,6 +52,11 @@ pub struct When {
     /// A regular expression that the value has to match.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matches: Option<String>,
+}
+
+/// Reads a value that is given, which may be null.
+fn given<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<serde_json::Value>, D::Error> {
+    serde_json::Value::deserialize(deserializer).map(Some)
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde asks for it
@@ -108,8 +113,34 @@ struct Condition {
 pub struct Edited {
     /// The text; the same as before if there was nothing to do.
     pub text: String,
-    /// Paths of what was changed.
-    pub places: Vec<String>,
+    /// What was changed, in the order of the rule's places.
+    pub places: Vec<EditedPlace>,
+}
+
+/// Place that was changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EditedPlace {
+    /// Path of the value.
+    pub path: String,
+    /// Line of the first change in the text before, from 1.
+    pub line: usize,
+    /// The lines that are gone, without the blanks around them.
+    pub before: String,
+    /// The lines that are there instead.
+    pub after: String,
+}
+
+impl EditedPlace {
+    /// Returns what an edit at `path` has changed in a text.
+    pub(crate) fn between(path: String, before: &str, after: &str) -> Self {
+        let is_same = |(old, new): &(&str, &str)| old == new;
+        let first = before.lines().zip(after.lines()).take_while(is_same).count();
+        let (old, new): (Vec<&str>, Vec<&str>) =
+            (before.lines().skip(first).collect(), after.lines().skip(first).collect());
+        let last = old.iter().rev().copied().zip(new.iter().rev().copied()).take_while(is_same).count();
+        let text = |lines: &[&str]| lines[..lines.len() - last].join("\n").trim().to_owned();
+        Self { path, line: first + 1, before: text(&old), after: text(&new) }
+    }
 }
 
 impl ManifestEdit {
@@ -133,15 +164,19 @@ impl ManifestEdit {
     }
 
     fn decide(&self, root: &Value) -> Result<Vec<Edit>, ManifestError> {
+        // One that looks elsewhere is the same for all places.
+        let elsewhere =
+            self.condition.as_ref().map(|condition| condition.holds_elsewhere(root)).transpose()?;
+        if elsewhere.flatten() == Some(false) {
+            return Ok(Vec::new());
+        }
         let mut edits = Vec::new();
         for found in self.path.find(root)? {
             let value = match &found {
                 Found::Existing(_, value) => Some(*value),
                 Found::Missing(..) => None,
             };
-            if let Some(condition) = &self.condition
-                && !condition.holds(root, value)?
-            {
+            if self.condition.as_ref().is_some_and(|condition| !condition.holds_at(value)) {
                 continue;
             }
             edits.extend(self.edit(found, value, root)?);
@@ -239,20 +274,27 @@ impl Condition {
         })
     }
 
-    fn holds(&self, root: &Value, value: Option<&Value>) -> Result<bool, ManifestError> {
-        let Some(path) = &self.path else {
-            return Ok(match value {
-                Some(value) => !self.absent && self.fits(value),
-                None => self.absent,
-            });
-        };
+    /// Returns whether it holds at a place of the edit; one that looks elsewhere holds at each.
+    fn holds_at(&self, value: Option<&Value>) -> bool {
+        match value {
+            _ if self.path.is_some() => true,
+            Some(value) => !self.absent && self.fits(value),
+            None => self.absent,
+        }
+    }
+
+    /// Returns whether it holds at its own path; `None` if it has none.
+    fn holds_elsewhere(&self, root: &Value) -> Result<Option<bool>, ManifestError> {
+        let Some(path) = &self.path else { return Ok(None) };
         let mut values = Vec::new();
         for found in path.find(root)? {
             if let Found::Existing(_, value) = found {
                 values.push(value);
             }
         }
-        Ok(if self.absent { values.is_empty() } else { values.into_iter().any(|value| self.fits(value)) })
+        let holds =
+            if self.absent { values.is_empty() } else { values.into_iter().any(|value| self.fits(value)) };
+        Ok(Some(holds))
     }
 
     fn fits(&self, value: &Value) -> bool {

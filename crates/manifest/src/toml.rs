@@ -67,7 +67,18 @@ pub(crate) fn edit(text: &str, edit: &Edit) -> Result<String, ManifestError> {
         _ => None,
     };
     done.ok_or_else(entangled)?;
-    Ok(document.to_string())
+    let edited = document.to_string();
+    Ok(if edit.change == Change::Remove { with_head(text, edited) } else { edited })
+}
+
+/// Returns the edited text with the comment at the head of the file, which the library takes for one of the first entry and
+/// removes with it.
+fn with_head(text: &str, edited: String) -> String {
+    let is_head = |line: &&str| line.trim().is_empty() || line.starts_with('#');
+    let head: usize = text.split_inclusive('\n').take_while(is_head).map(str::len).sum();
+    // What stands directly above the first entry is about that, if something else stands before it.
+    let kept = text[..head].rfind("\n\n").map_or(&text[..head], |end| &text[..end + 2]);
+    if edited.starts_with(kept) { edited } else { format!("{kept}{}", edited.trim_start_matches('\n')) }
 }
 
 fn set(item: &mut Item, mut new: toml_edit::Value) -> Option<()> {

@@ -40,6 +40,15 @@ impl Value {
         entries.iter().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
+    /// Returns whether it is a list or a mapping with nothing in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        match self {
+            Self::List(items) => items.is_empty(),
+            Self::Map(entries) => entries.is_empty(),
+            _ => false,
+        }
+    }
+
     /// Returns the text of a scalar.
     pub(crate) fn as_text(&self) -> Option<&str> {
         match self {

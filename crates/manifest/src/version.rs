@@ -24,8 +24,50 @@ enum Comparison {
 /// Version: numbers of any size, and what makes it a pre-release.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Version {
-    numbers: Vec<String>,
-    pre_release: Option<String>,
+    numbers: Vec<Number>,
+    pre_release: Option<PreRelease>,
+}
+
+/// Number of any size, without leading zeros: a longer one is greater.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Number(usize, String);
+
+impl Number {
+    fn parse(digits: &str) -> Self {
+        let digits = digits.trim_start_matches('0');
+        Self(digits.len(), digits.to_owned())
+    }
+}
+
+/// What makes a version one that comes before its release, in the order in which they come.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct PreRelease {
+    stage: u8,
+    numbers: Vec<Number>,
+}
+
+/// Words of pre-releases, by the stage that they stand for. Others, as in `33.0-jre` or `1.2.Final`, say nothing about when.
+const STAGES: [(u8, &[&str]); 4] = [
+    (0, &["dev", "snapshot", "nightly", "canary"]),
+    (1, &["alpha", "a", "ea", "experimental"]),
+    (2, &["beta", "b", "milestone", "m"]),
+    (3, &["rc", "cr", "c", "pre", "preview", "next"]),
+];
+
+impl PreRelease {
+    /// Reads what stands behind the numbers of a version: `-rc.1`, `b2`, `.dev3`.
+    fn parse(text: &str) -> Option<Self> {
+        let text = text.trim_start_matches(['-', '.', '_']);
+        let end = text.find(|sign: char| !sign.is_ascii_alphabetic()).unwrap_or(text.len());
+        let word = text[..end].to_ascii_lowercase();
+        let (stage, _) = STAGES.iter().find(|(_, words)| words.contains(&word.as_str()))?;
+        let length = text
+            .find(|sign: char| !sign.is_ascii_alphanumeric() && !matches!(sign, '.' | '-' | '_'))
+            .unwrap_or(text.len());
+        let digits = text[end..length].split(|sign: char| !sign.is_ascii_digit());
+        let numbers = digits.filter(|digits| !digits.is_empty()).map(Number::parse).collect();
+        Some(Self { stage: *stage, numbers })
+    }
 }
 
 impl Requirement {
@@ -83,39 +125,24 @@ impl Version {
         let start = (0..bytes.len()).find(begins)?;
         let rest = &text[start..];
         let end = rest.find(|sign: char| !sign.is_ascii_digit() && sign != '.').unwrap_or(rest.len());
-        let numbers = rest[..end]
-            .trim_end_matches('.')
-            .split('.')
-            .map(|number| number.trim_start_matches('0').to_owned())
-            .collect();
-        let behind = rest[end..].strip_prefix('-').unwrap_or(&rest[end..]);
-        let is_build = rest[end..].starts_with('+');
-        let length = behind
-            .find(|sign: char| !sign.is_ascii_alphanumeric() && !matches!(sign, '.' | '-'))
-            .unwrap_or(behind.len());
-        let pre_release = &behind[..length];
-        Some(Self {
-            numbers,
-            pre_release: (!pre_release.is_empty() && !is_build).then(|| pre_release.to_owned()),
-        })
+        let numbers = rest[..end].trim_end_matches('.').split('.').map(Number::parse).collect();
+        Some(Self { numbers, pre_release: PreRelease::parse(&rest[end..]) })
     }
 
     /// Compares two versions. Missing numbers are zero, and a pre-release comes before its release.
     fn compare(&self, other: &Self) -> Ordering {
         let length = self.numbers.len().max(other.numbers.len());
-        for index in 0..length {
-            let [own, other] = [self, other].map(|it| it.numbers.get(index).map_or("", String::as_str));
-            let order = own.len().cmp(&other.len()).then_with(|| own.cmp(other));
-            if order.is_ne() {
-                return order;
-            }
-        }
-        match (&self.pre_release, &other.pre_release) {
+        let padded = |it: &Self| {
+            let mut numbers = it.numbers.clone();
+            numbers.resize(length, Number::default());
+            numbers
+        };
+        padded(self).cmp(&padded(other)).then_with(|| match (&self.pre_release, &other.pre_release) {
             (None, None) => Ordering::Equal,
             (None, Some(_)) => Ordering::Greater,
             (Some(_), None) => Ordering::Less,
             (Some(own), Some(other)) => own.cmp(other),
-        }
+        })
     }
 }
 
@@ -141,6 +168,16 @@ mod tests {
             ("", ">=0", false),
             ("git+https://example.com/x2.git", ">=0", false),
             ("1.2", "!=1.3", true),
+            ("2.0.0-rc.10", ">2.0.0-rc.9", true),
+            ("2.0.0rc10", ">2.0.0rc9", true),
+            ("2.0.0-rc.1", "=2.0.0rc1", true),
+            ("2.0.0-beta.9", "<2.0.0-rc.1", true),
+            ("2.0.0-SNAPSHOT", "<2.0.0-alpha", true),
+            ("2.0.dev3", "<2.0a1", true),
+            ("33.0.0-jre", ">=33", true),
+            ("5.3.0.Final", "=5.3", true),
+            ("node:20.1-alpine", ">=20.1", true),
+            ("1.0.post1", "<1.0", false),
         ] {
             let parsed = Requirement::parse(requirement).expect("a requirement");
             assert_eq!(parsed.fits(text), fits, "{text} {requirement}");

@@ -42,6 +42,19 @@ fn edits_keep_what_they_do_not_change() {
 }
 
 #[test]
+fn places_are_told_with_their_lines() {
+    let rule: ManifestRule = serde_yaml::from_str("{ path: '*.v', set: 2 }").expect("a rule");
+    let edit = ManifestEdit::new(&rule).expect("a valid rule");
+    let done = edit.apply("a.toml", "# x\n[a]\nv = 1 # one\n\n[b]\nw = 1\n").expect("an edit");
+    let told: Vec<_> = done
+        .places
+        .iter()
+        .map(|it| (it.path.as_str(), it.line, it.before.as_str(), it.after.as_str()))
+        .collect();
+    assert_eq!(told, [("a.v", 3, "v = 1 # one", "v = 2 # one"), ("b.v", 7, "", "v = 2")]);
+}
+
+#[test]
 fn line_ends_and_byte_order_marks_are_kept() {
     for (file, rule, text, after) in [
         ("a.toml", "{ path: a, set: 2 }", "a = 1\r\nb = 2 # x\r\n", "a = 2\r\nb = 2 # x\r\n"),

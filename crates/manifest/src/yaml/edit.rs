@@ -30,6 +30,13 @@ pub(crate) fn edit(text: &str, edit: &Edit) -> Result<String, ManifestError> {
                     (end..end, format!(" {}", render::flow(value)))
                 }
                 Some((Step::Index(_), _)) if target.start == target.end => return Err(entangled()),
+                Some(_) if value.is_empty() && target.is_block_collection() => {
+                    emptied(text, &document, target, &edit.at, value)
+                }
+                Some((_, parent)) if target.is_block_scalar() => {
+                    let parent = document.find(parent)?;
+                    set_block_scalar(text, parent, target, value).ok_or_else(entangled)?
+                }
                 Some((_, parent)) => {
                     let is_flow = document.find(parent)?.is_flow();
                     (target.start..target.end, set(text, target, value, is_flow))
@@ -52,7 +59,15 @@ pub(crate) fn edit(text: &str, edit: &Edit) -> Result<String, ManifestError> {
         }
         (Change::Remove, Some(step)) => {
             let at = target.index_of(step).ok_or_else(entangled)?;
-            remove(text, target, at).ok_or_else(entangled)?
+            if target.is_block_collection() && target.parts(text).len() == 1 {
+                let empty = match step {
+                    Step::Index(_) => Value::List(Vec::new()),
+                    Step::Key(_) => Value::Map(Vec::new()),
+                };
+                emptied(text, &document, target, parents, &empty)
+            } else {
+                remove(text, target, at).ok_or_else(entangled)?
+            }
         }
         _ => return Err(entangled()),
     };
@@ -90,6 +105,14 @@ impl Document {
 impl Node {
     fn is_flow(&self) -> bool {
         matches!(self.kind, Kind::List { is_flow: true, .. } | Kind::Map { is_flow: true, .. })
+    }
+
+    fn is_block_collection(&self) -> bool {
+        matches!(self.kind, Kind::List { is_flow: false, .. } | Kind::Map { is_flow: false, .. })
+    }
+
+    fn is_block_scalar(&self) -> bool {
+        matches!(self.kind, Kind::Scalar { style: ScalarStyle::Literal | ScalarStyle::Folded, .. })
     }
 
     fn entry(&self, name: &str) -> Option<(&Self, &Self)> {
@@ -151,6 +174,43 @@ fn set(text: &str, old: &Node, value: &Value, is_in_flow: bool) -> String {
     }
 }
 
+/// Returns what stands in place of a collection in lines of its own that gets empty: brackets, behind the colon of its key if
+/// there is no comment between.
+fn emptied(
+    text: &str,
+    document: &Document,
+    collection: &Node,
+    at: &[Step],
+    empty: &Value,
+) -> (Range<usize>, String) {
+    let colon = || {
+        let (Step::Key(name), parent) = at.split_last()? else { return None };
+        let (key, _) = document.find(parent).ok()?.entry(name)?;
+        let between = &text[key.end..collection.start];
+        let colon = between.find(':')? + 1;
+        between[colon..].trim().is_empty().then_some(key.end + colon)
+    };
+    match colon() {
+        Some(colon) => (colon..collection.end, format!(" {}", render::flow(empty))),
+        None => (collection.start..collection.end, render::flow(empty)),
+    }
+}
+
+/// Returns what stands in place of a block of lines, with its `|` or `>`: another block where the text is one of lines.
+fn set_block_scalar(text: &str, parent: &Node, old: &Node, value: &Value) -> Option<(Range<usize>, String)> {
+    let header = text[..old.start].rfind(['|', '>'])?;
+    let start = parent.parts(text).into_iter().find(|part| part.contains(&old.start))?.start;
+    let column = indent(text, start);
+    let new = match value {
+        Value::List(_) | Value::Map(_) => render::flow(value),
+        Value::Text(text) => {
+            render::literal(text, &column).unwrap_or_else(|| render::scalar(value, ScalarStyle::Plain, false))
+        }
+        value => render::scalar(value, ScalarStyle::Plain, false),
+    };
+    Some((header..old.end.max(header + 1), new))
+}
+
 /// Returns what is put behind the last part of a collection in brackets.
 fn insert_in_flow(text: &str, collection: &Node, new: &str) -> (Range<usize>, String) {
     let parts = collection.parts(text);
@@ -173,7 +233,9 @@ fn insert_in_flow(text: &str, collection: &Node, new: &str) -> (Range<usize>, St
         let at = if gap.starts_with('\n') { line_end(text, at).min(collection.end - 1) } else { at };
         return (at..at, format!("{gap}{new},"));
     }
-    (at..at, format!(",{gap}{new}"))
+    // So does that of the last part, which gets a comma.
+    let end = if gap.starts_with('\n') { line_end(text, at).min(collection.end - 1) } else { at };
+    (at..end, format!(",{}{gap}{new}", text[at..end].trim_end()))
 }
 
 fn insert_entry(text: &str, map: &Node, key: &str, value: &Value) -> Option<(Range<usize>, String)> {
@@ -204,7 +266,7 @@ fn append(text: &str, list: &Node, item: &Value) -> Option<(Range<usize>, String
 }
 
 /// Returns where the `-` of an item stands.
-fn dash(text: &str, item: usize) -> Option<usize> {
+pub(super) fn dash(text: &str, item: usize) -> Option<usize> {
     let before = text[..item].trim_end();
     before.ends_with('-').then(|| before.len() - 1)
 }
@@ -225,10 +287,6 @@ fn remove(text: &str, collection: &Node, index: usize) -> Option<(Range<usize>, 
     }
     let is_list = matches!(collection.kind, Kind::List { .. });
     let start = if is_list { dash(text, part.start)? } else { part.start };
-    if parts.len() == 1 {
-        let empty = if is_list { "[]" } else { "{}" };
-        return Some((start..part.end, empty.to_owned()));
-    }
     if text[line_start(text, start)..start].trim().is_empty() {
         let end = line_end(text, part.end);
         let end = if end < text.len() { end + 1 } else { end };

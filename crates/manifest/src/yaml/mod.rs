@@ -161,6 +161,12 @@ fn with_end(text: &str, mut node: Node, span: Span) -> Node {
     {
         node.start = key.start;
     }
+    // The parser says otherwise where a list has the indentation of its key.
+    if let Kind::List { is_flow: false, items } = &node.kind
+        && let Some(start) = items.first().and_then(|item| edit::dash(text, item.start))
+    {
+        node.start = start;
+    }
     node
 }
 
@@ -169,5 +175,8 @@ fn entry_end(text: &str, key: &Node, value: &Node) -> usize {
     if value.start < value.end {
         return value.end;
     }
-    text[key.end..].find(':').map_or(key.end, |colon| key.end + colon + 1)
+    // Where the value would be is behind the colon; whatever comes later is no part of the entry.
+    let until = (value.start + 1).clamp(key.end, text.len());
+    let colon = text.as_bytes()[key.end..until].iter().position(|byte| *byte == b':');
+    colon.map_or(key.end, |colon| key.end + colon + 1)
 }

@@ -138,10 +138,9 @@ pub(super) fn block(value: &Value, indent: &str) -> String {
 pub(super) fn entry(name: &str, value: &Value, indent: &str) -> String {
     let name = key(name, false);
     if let Value::Text(text) = value
-        && is_literal(text)
+        && let Some(block) = literal(text, indent)
     {
-        let line = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("\n{indent}  {line}") };
-        return format!("{name}: |{}", text.trim_end_matches('\n').split('\n').map(line).collect::<String>());
+        return format!("{name}: {block}");
     }
     let is_block = match value {
         Value::List(items) => !items.is_empty(),
@@ -154,6 +153,13 @@ pub(super) fn entry(name: &str, value: &Value, indent: &str) -> String {
     } else {
         format!("{name}: {}", block(value, indent))
     }
+}
+
+/// Returns a text as a block of lines below an entry with the indentation `indent`; `None` if it cannot be one.
+pub(super) fn literal(text: &str, indent: &str) -> Option<String> {
+    let line = |line: &str| if line.is_empty() { "\n".to_owned() } else { format!("\n{indent}  {line}") };
+    let lines = text.trim_end_matches('\n').split('\n');
+    is_literal(text).then(|| format!("|{}", lines.map(line).collect::<String>()))
 }
 
 /// Returns whether a text can be a block of lines: the first is not indented, and one line break is at its end.
