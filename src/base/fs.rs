@@ -1,7 +1,7 @@
-//! Writes files as a whole or not at all, and locks folders.
+//! Writes files as a whole or not at all, reads what others may have written, and locks folders.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,42 @@ fn fresh(path: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let mut file = tempfile::NamedTempFile::new_in(folder)?;
     file.write_all(content)?;
     Ok(file)
+}
+
+/// Opens a file for reading: never through a link, and never anything else than a file, whose opening or reading might not end.
+pub(crate) fn open_file(path: &Path) -> io::Result<fs::File> {
+    let folder = path.parent().unwrap_or(path);
+    if folder.canonicalize()? != folder {
+        return Err(io::Error::other("its folder was replaced by a link"));
+    }
+    let file = open_without_waiting(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
+}
+
+#[cfg(unix)]
+fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?.into())
+}
+
+#[cfg(not(unix))]
+fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
+    if path.symlink_metadata()?.is_file() {
+        fs::File::open(path)
+    } else {
+        Err(io::Error::other("it is not a file"))
+    }
+}
+
+/// Reads at most so many bytes to the end; more of them are an error.
+pub(crate) fn read_at_most(file: fs::File, most: u64) -> io::Result<Vec<u8>> {
+    let mut content = Vec::new();
+    file.take(most.saturating_add(1)).read_to_end(&mut content)?;
+    if content.len() as u64 > most {
+        return Err(io::Error::other(format!("it has more than {most} bytes")));
+    }
+    Ok(content)
 }
 
 /// How long a lock is waited for: a process that was killed may have left children that are not yet themselves, and hold

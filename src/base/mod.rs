@@ -1,6 +1,7 @@
 //! What every part may use and nothing of the project is needed for: text, files, the network, the environment.
 
 pub(crate) mod bounded;
+pub(crate) mod clock;
 pub(crate) mod command_template;
 pub(crate) mod did_you_mean;
 pub(crate) mod env;

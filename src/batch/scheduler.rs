@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 use tokio::task::JoinSet;
 
 use super::attempt::{BatchContext, Done, TASKS, failure, spent_in, title};
@@ -25,6 +23,7 @@ use super::shard::shards;
 use super::start_error::StartError;
 use super::task_list::{earlier_or_new, repository};
 use super::worktree::Worktrees;
+use crate::base::clock::now;
 use crate::config::Usd;
 use crate::event::{Exit, Notice, NoticeLevel, Status, millis};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
@@ -132,11 +131,6 @@ pub async fn run_batch(
         signal.is_set().then(|| if signal.is_terminate() { Exit::Terminated } else { Exit::Interrupted });
     report.add_up(interrupted, late);
     Ok(report)
-}
-
-/// Returns the time: RFC 3339, UTC.
-fn now() -> String {
-    OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default()
 }
 
 fn told(message: &str) -> Notice {

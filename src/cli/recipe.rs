@@ -11,8 +11,9 @@ use super::print;
 use super::run::runtime;
 use super::style::{below, print_painted, tell_error};
 use crate::base::error::chain;
+use crate::base::fs::read_at_most;
 use crate::event::Exit;
-use crate::recipe::{ExampleResult, Recipe, RecipeError, TestError};
+use crate::recipe::{ExampleResult, MAX_RECIPE, Recipe, RecipeError, TestError};
 use crate::report::masked::masked_fields;
 use crate::request::{InputError, variables};
 
@@ -105,7 +106,9 @@ impl Test {
 }
 
 async fn tested(file: &Path) -> Result<Tested, TestSetupError> {
-    let text = std::fs::read_to_string(file).map_err(|error| TestSetupError::Read(file.to_owned(), error))?;
+    let content = std::fs::File::open(file).and_then(|file| read_at_most(file, MAX_RECIPE));
+    let text = content.and_then(|content| String::from_utf8(content).map_err(std::io::Error::other));
+    let text = text.map_err(|error| TestSetupError::Read(file.to_owned(), error))?;
     let shown = file.display().to_string();
     let recipe = Recipe::parse(&text, &shown)?;
     if recipe.tests.is_empty() {

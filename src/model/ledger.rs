@@ -13,12 +13,9 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::reservations::Sums;
+use crate::base::clock::{DAY, MONTH, now};
 use crate::config::Unmeasured;
 use crate::event::Usage;
-
-/// Length of a day, and of a month, at the beginning of a time such as `2026-11-22T19:58:54Z`.
-const DAY: usize = 10;
-const MONTH: usize = 7;
 
 /// Most that all runs together may spend.
 #[derive(Clone, Copy, Debug, Default)]
@@ -328,10 +325,6 @@ fn entries(
         }
         Some(Ok(entry))
     })
-}
-
-fn now() -> String {
-    OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_else(|_| "1970-01-01T00:00:00Z".to_owned())
 }
 
 #[cfg(test)]

@@ -4,9 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::LedgerEntry;
-
-/// Length of a day at the beginning of a time such as `2026-11-22T19:58:54Z`.
-const DAY: usize = 10;
+use crate::base::clock::DAY;
 
 /// USD by day.
 #[derive(Debug, Default)]

@@ -1,13 +1,13 @@
 //! Table of the places that the recipes of a batch changed: those of its tasks, one below the other.
 
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::Path;
 
 use sanitize::csv;
 use tempfile::NamedTempFile;
 
 use super::output_files::MATCHES;
+use crate::base::fs::open_file;
 use crate::report::BatchReport;
 
 /// Folder of all tasks' files.
@@ -22,10 +22,12 @@ pub(super) fn write(report: &BatchReport, out: &Path) -> io::Result<()> {
     let mut table: Option<BufWriter<NamedTempFile>> = None;
     let mut size = 0;
     for task in &report.tasks {
-        let Ok(rows) = File::open(out.join(TASKS).join(&task.id).join(MATCHES)) else { continue };
+        // Commands of tasks may be able to write there, and to plant what is no file of ours.
+        let Ok(rows) = open_file(&out.join(TASKS).join(&task.id).join(MATCHES)) else { continue };
         let cell = csv::row(&[&task.id]);
-        for (number, row) in BufReader::new(rows).lines().enumerate() {
-            let row = row?;
+        let rows = BufReader::new(rows.take(MAX_BYTES as u64)).split(b'\n');
+        for (number, row) in rows.enumerate() {
+            let row = String::from_utf8_lossy(&row?).trim_end_matches('\r').to_owned();
             let first = if number == 0 { "\"task\"" } else { cell.trim_end() };
             if number == 0 && table.is_some() {
                 continue;

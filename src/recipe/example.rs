@@ -7,16 +7,16 @@ use std::sync::Arc;
 
 use outline::first_syntax_error;
 use serde::Serialize;
-use workspace::{
-    ChangeSet, DiskWorkspace, FileChange, FileError, OverlayWorkspace, SensitiveFiles, Workspace,
-};
+use workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, OverlayWorkspace, Workspace};
 
 use super::RecipePlayer;
 use super::file::{Example, Recipe};
 use super::match_table::MatchTable;
-use crate::event::ToolCall;
+use crate::config;
+use crate::event::{Effects, ToolCall};
+use crate::guardrails::{GuardrailContext, Guardrails, InvalidGuardrail};
 use crate::model::{ChatModel, Message, ModelError, Request};
-use crate::tool::{Access, Context, Registry, Seen};
+use crate::tool::{Access, Context, Registry, Seen, ToolError};
 
 /// Maximum size of a tool's result, in tokens; nobody reads it but the recipe.
 const RESULT_TOKENS: usize = 10_000;
@@ -125,7 +125,7 @@ impl Recipe {
     pub async fn count_places(&self, context: Context) -> Result<usize, ModelError> {
         let table = Arc::new(MatchTable::default());
         let context = Context { seen: Arc::new(Seen::default()), ..context };
-        follow(self, &context, &table, &mut Vec::new()).await?;
+        follow(self, &context, &Guardrails::default(), &table, &mut Vec::new()).await?;
         Ok(table.matches().map_or(0, |matches| matches.total))
     }
 }
@@ -137,18 +137,20 @@ async fn run(recipe: &Recipe, example: &Example) -> Result<ExampleResult, TestEr
     for (path, text) in &example.before {
         write(home.path(), path, text).map_err(folder)?;
     }
+    // The rules that hold where nothing is configured: what a run refuses does not pass here.
+    let rules = guardrails().map_err(|error| folder(io::Error::other(error)))?;
     let disk = Arc::new(DiskWorkspace::open(home.path()).map_err(folder)?);
     let workspace: Arc<dyn Workspace> = Arc::new(OverlayWorkspace::new(disk));
     let context = Context {
         workspace: Arc::clone(&workspace),
         allow_delete: true,
-        sensitive: Arc::new(SensitiveFiles::default()),
+        sensitive: rules.sensitive(),
         seen: Arc::new(Seen::default()),
         access: Access::Full,
         max_result_tokens: RESULT_TOKENS,
     };
     let mut result = ExampleResult { name: example.name.clone(), faults: Vec::new(), not_run: Vec::new() };
-    if let Err(error) = follow(recipe, &context, &Arc::default(), &mut result.not_run).await {
+    if let Err(error) = follow(recipe, &context, &rules, &Arc::default(), &mut result.not_run).await {
         result.faults.push(ExampleFault::Failed { message: error.to_string() });
         return Ok(result);
     }
@@ -156,7 +158,7 @@ async fn run(recipe: &Recipe, example: &Example) -> Result<ExampleResult, TestEr
     result.faults.extend(compare(example, &first));
     result.faults.extend(first.iter().filter_map(broken));
     if !example.repeats {
-        if let Err(error) = follow(recipe, &context, &Arc::default(), &mut result.not_run).await {
+        if let Err(error) = follow(recipe, &context, &rules, &Arc::default(), &mut result.not_run).await {
             result.faults.push(ExampleFault::Failed { message: format!("the second time: {error}") });
             return Ok(result);
         }
@@ -181,6 +183,7 @@ fn write(home: &Path, path: &str, text: &str) -> io::Result<()> {
 async fn follow(
     recipe: &Recipe,
     context: &Context,
+    rules: &Guardrails,
     table: &Arc<MatchTable>,
     not_run: &mut Vec<String>,
 ) -> Result<(), ModelError> {
@@ -203,7 +206,7 @@ async fn follow(
         }
         messages.clear();
         for call in answer.calls {
-            messages.push(perform(&registry, context, call, not_run).await);
+            messages.push(perform(&registry, context, rules, call, not_run).await);
         }
     }
 }
@@ -211,6 +214,7 @@ async fn follow(
 async fn perform(
     registry: &Registry,
     context: &Context,
+    rules: &Guardrails,
     call: ToolCall,
     not_run: &mut Vec<String>,
 ) -> Message {
@@ -222,12 +226,28 @@ async fn perform(
         Some(tool) => match Arc::clone(tool).prepare(&call.arguments) {
             Err(error) => (false, error.to_string()),
             Ok(prepared) => {
-                let done = prepared.run(context.clone()).await;
-                (done.success, done.text())
+                if let Some(why) = refusal(prepared.effects(context), rules) {
+                    (false, why)
+                } else {
+                    let done = prepared.run(context.clone()).await;
+                    (done.success, done.text())
+                }
             }
         },
     };
     Message::Tool { id: call.id, name: call.name, content, success }
+}
+
+fn guardrails() -> Result<Guardrails, InvalidGuardrail> {
+    Guardrails::new(&config::Guardrails::default(), GuardrailContext::default())
+}
+
+/// Returns why a call is refused, as in a run; `None` if it is not.
+fn refusal(effects: Result<Effects, ToolError>, rules: &Guardrails) -> Option<String> {
+    match effects {
+        Ok(effects) => rules.check(&effects).err().map(|refusal| refusal.to_string()),
+        Err(error) => Some(error.to_string()),
+    }
 }
 
 /// Compares what became of the files with what the example says.

@@ -16,6 +16,9 @@ use crate::base::command_template::MisplacedPlaceholder;
 use crate::config::{ConfigError, parse_as};
 use crate::tool::known_in_some_run;
 
+/// Largest recipe, in bytes.
+pub const MAX_RECIPE: u64 = 10_000_000;
+
 /// A deterministic refactor: steps, one after the other.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -163,6 +166,9 @@ pub enum Problem {
     /// The path of an example's file is none.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// An example's file that no recipe sees.
+    #[error("{0} lies in a `.git` folder, which recipes do not see")]
+    GitFolder(WorkspacePath),
     /// Files are excluded from nothing.
     #[error("`exclude` requires `files` or `containing`")]
     ExcludeAlone,
@@ -252,7 +258,10 @@ impl Step {
 impl Example {
     fn check(&self) -> Result<(), Problem> {
         for path in self.before.keys().chain(self.after.keys()).chain(&self.deleted) {
-            WorkspacePath::parse(path)?;
+            let path = WorkspacePath::parse(path)?;
+            if path.as_str().split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
+                return Err(Problem::GitFolder(path));
+            }
         }
         if self.before.is_empty() { Err(Problem::NoFilesBefore) } else { Ok(()) }
     }
@@ -320,6 +329,10 @@ mod tests {
             (
                 "steps:\n- do: [{tool: grep}]\ntests: [{name: a, before: {x: a}}, {name: a, before: {x: a}}]\n",
                 "tests[1]: two tests are called \"a\"",
+            ),
+            (
+                "steps:\n- do: [{tool: grep}]\ntests: [{name: a, before: {x/.git/config: a}}]\n",
+                "tests[0]: x/.git/config lies in a `.git` folder",
             ),
             (
                 "steps:\n- do: [{tool: edit_fle}]\n",

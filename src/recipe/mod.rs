@@ -12,6 +12,6 @@ mod player;
 mod select;
 
 pub use example::{ExampleFault, ExampleResult, TestError};
-pub use file::{Recipe, RecipeError};
+pub use file::{MAX_RECIPE, Recipe, RecipeError};
 pub use match_table::MatchTable;
 pub use player::RecipePlayer;

@@ -5,14 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use sanitize::Masker;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::prepare::{AgentExtras, Prepared};
 use super::signals::Signal;
 use super::{Outcome, Run};
+use crate::base::clock::now;
 use crate::base::fs::lock_folder;
 use crate::base::verbose_log::detail;
 use crate::event::{Event, Events, NoticeLevel, Observer, SCHEMA_VERSION, Session as SessionEvent, millis};
@@ -75,7 +74,7 @@ impl RunSetup {
             id: resumed.map_or_else(|| uuid::Uuid::new_v4().to_string(), |resumed| resumed.file.id.clone()),
             started_at: match resumed {
                 Some(resumed) => resumed.file.started_at.clone(),
-                None => OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_default(),
+                None => now(),
             },
             started,
             earlier,

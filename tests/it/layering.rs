@@ -16,7 +16,7 @@ const ORDER: &str = "
     plan isolation trust
     model
     tool
-    recipe hooks gates proof guardrails web mcp
+    guardrails recipe hooks gates proof web mcp
     engine
     agent
     sessions telemetry

@@ -386,7 +386,10 @@ fn recipe_edits_manifests_in_both_modes_and_tables_what_it_did() {
         assert_eq!((&matches["total"], matches["listed"].as_array().unwrap().len()), (&json!(5), 5));
         assert_eq!(
             matches["listed"][0],
-            json!({"action": "steps[0].do[0]", "path": "pyproject.toml", "key": "project.dependencies[0]"})
+            json!({
+                "action": "steps[0].do[0]", "path": "pyproject.toml", "line": 3, "key": "project.dependencies[0]",
+                "before": "\"requests>=2\", # http", "after": "\"httpx>=0.28\", # http"
+            })
         );
         assert_eq!(
             matches["listed"][4],
@@ -396,7 +399,7 @@ fn recipe_edits_manifests_in_both_modes_and_tables_what_it_did() {
         let rows: Vec<&str> = table.lines().collect();
         assert_eq!(rows[0], r#""action","path","line","column","key","before","after""#);
         assert_eq!(rows.len(), 6, "{table}");
-        assert_eq!(rows[1], r#""steps[0].do[0]","pyproject.toml","","","project.dependencies[0]","","""#);
+        assert_eq!(rows[1], r#""steps[0].do[0]","pyproject.toml","3","","project.dependencies[0]","""requests>=2"", # http","""httpx>=0.28"", # http""#);
         if mode == "dry-run" {
             let patch = sandbox.out().join("plan.patch");
             crate::support::git(&sandbox.repo(), &["apply", patch.to_str().unwrap()]);
@@ -479,4 +482,68 @@ fn recipes_of_the_samples_pass_their_tests() {
     let output = sandbox.command(&["recipe", "test"]).args(&files).output().expect("the binary runs");
     let told = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{told}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[cfg(unix)]
+#[test]
+fn table_of_a_batch_takes_rows_from_files_alone() {
+    let recipe = "steps:\n- files: ['*.txt']\n  do: [{replace: {pattern: a, with: b}}]\n";
+    let sandbox = Sandbox::new(&[
+        ("one/a.txt", "a"),
+        ("two/a.txt", "a"),
+        ("three/a.txt", "a"),
+        ("recipe.yml", recipe),
+        ("secret.txt", "topsecret,x\ny,z\n"),
+        (
+            "batch.yml",
+            "name: b\ntasks:\n- {id: 'x-{dir}', recipe: recipe.yml, folder: '{dir}', for_each: {dir: {values: [one, two, three]}}}\n",
+        ),
+    ]);
+    let out = sandbox.out();
+    let resumed = |more: &[&str]| {
+        let mut command = sandbox.command(&["batch", "batch.yml"]);
+        command.args(["--workspace".as_ref(), sandbox.repo().as_os_str(), "--out".as_ref(), out.as_os_str()]);
+        let output = command.args(more).current_dir(sandbox.repo()).output().expect("the binary runs");
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        std::fs::read_to_string(out.join("matches.csv")).expect("a table")
+    };
+    assert_eq!(resumed(&[]).lines().count(), 4);
+    // As what a task starts could leave it, before the batch goes on.
+    let table = |task: &str| out.join(format!("tasks/x-{task}/matches.csv"));
+    for task in ["one", "two"] {
+        std::fs::remove_file(table(task)).expect("a table");
+    }
+    std::os::unix::fs::symlink(sandbox.repo().join("secret.txt"), table("one")).expect("a link");
+    let made = std::process::Command::new("mkfifo").arg(table("two")).status().expect("a program");
+    assert!(made.success());
+    let rows = resumed(&["--resume"]);
+    assert!(!rows.contains("topsecret") && rows.lines().count() == 2 && rows.contains("x-three"), "{rows}");
+}
+
+#[test]
+fn recipe_test_refuses_what_a_run_refuses_and_reads_no_endless_file() {
+    let tested = |recipe: &str| {
+        let sandbox = Sandbox::new(&[]);
+        let file = sandbox.path().join("r.yml");
+        std::fs::write(&file, recipe).expect("a recipe");
+        let output = sandbox.command(&["recipe", "test"]).arg(&file).output().expect("the binary runs");
+        let text =
+            format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        (output.status.code(), text)
+    };
+    for path in [".env", ".git/hooks/x", ".github/architect.yml"] {
+        let recipe = format!(
+            "steps: [{{ do: [{{ tool: write_file, with: {{ path: '{path}', content: x }} }}] }}]\n\
+             tests: [{{ name: writes, before: {{ a: b }}, after: {{ 'c': x }} }}]\n"
+        );
+        let (code, told) = tested(&recipe);
+        assert!(code == Some(1) && told.contains("the recipe failed") && told.contains(path), "{told}");
+    }
+    #[cfg(unix)]
+    {
+        let sandbox = Sandbox::new(&[]);
+        let output = sandbox.command(&["recipe", "test", "/dev/zero"]).output().expect("the binary runs");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.code() == Some(3) && told.contains("more than 10000000 bytes"), "{told}");
+    }
 }
