@@ -9,23 +9,40 @@ use super::{GitError, RemoteRepository, Repository};
 /// The configuration of a clone. It is written anew each time, because whatever worked in the clone may have changed it.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n";
 
+/// Reason why a clone is not at the commit.
+enum CloneError {
+    /// The server did not give it.
+    Server(GitError),
+    /// The clone cannot be used, or does not take it.
+    Clone(GitError),
+}
+
+impl<E: Into<GitError>> From<E> for CloneError {
+    fn from(error: E) -> Self {
+        Self::Clone(error.into())
+    }
+}
+
 impl Repository {
     /// Brings the files of a folder to a commit of a repository on a server, without its history; a folder that is not there
-    /// yet is made. `commit` is an id. One that cannot be brought there is made afresh.
+    /// yet is made. `commit` is an id. A broken clone is made afresh; one that the server gives nothing to stays.
     pub fn shallow_clone(folder: &Path, place: RemoteRepository<'_>, commit: &str) -> Result<Self, GitError> {
-        if folder.join(".git").is_dir()
-            && let Ok(found) = Self::bring_to(folder, place, commit)
-        {
-            return Ok(found);
+        if folder.join(".git").is_dir() {
+            match Self::bring_to(folder, place, commit) {
+                Ok(found) => return Ok(found),
+                Err(CloneError::Server(error)) if is_sound(folder) => return Err(error),
+                Err(_) => {}
+            }
         }
         // An earlier process may have been killed in the middle.
         if folder.exists() {
             fs::remove_dir_all(folder)?;
         }
         Self::bring_to(folder, place, commit)
+            .map_err(|(CloneError::Server(error) | CloneError::Clone(error))| error)
     }
 
-    fn bring_to(folder: &Path, place: RemoteRepository<'_>, commit: &str) -> Result<Self, GitError> {
+    fn bring_to(folder: &Path, place: RemoteRepository<'_>, commit: &str) -> Result<Self, CloneError> {
         let git = folder.join(".git");
         fs::create_dir_all(git.join("objects/info"))?;
         fs::create_dir_all(git.join("refs/heads"))?;
@@ -37,12 +54,86 @@ impl Repository {
         let root = folder.canonicalize()?;
         let clone = Self::at(&git, &root)?;
         if !clone.has_commit(commit) {
-            remotely(&git, place, ["fetch", "--quiet", "--no-tags", "--depth=1", place.url, commit])?;
+            let args = ["fetch", "--quiet", "--no-tags", "--depth=1", place.url, commit];
+            remotely(&git, place, args).map_err(CloneError::Server)?;
         }
         clone.on_clone(&root, ["update-ref", "--no-deref", "HEAD", commit])?;
         clone.on_clone(&root, ["reset", "--quiet", "--hard"])?;
         clone.on_clone(&root, ["clean", "--quiet", "-ffdx"])?;
         // Objects that came with the fetch are seen by whoever looks for the first time.
-        Self::at(&git, &root)
+        Ok(Self::at(&git, &root)?)
+    }
+}
+
+/// Returns whether a clone holds all of the commit that it is at, and nothing of a fetch that was cut off.
+fn is_sound(folder: &Path) -> bool {
+    let git = folder.join(".git");
+    // A fetch that was killed leaves these, and each later one fails because of them.
+    let is_cut_off = ["shallow.lock", "index.lock", "HEAD.lock"].iter().any(|name| git.join(name).exists());
+    let check = || {
+        let (git, root) = (git.canonicalize()?, folder.canonicalize()?);
+        Repository::at(&git, &root)?.on_clone(&root, ["fsck", "--connectivity-only", "--no-dangling"])
+    };
+    !is_cut_off && check().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    fn git(folder: &Path, args: &[&str]) -> String {
+        let output = Command::new("git")
+            .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
+            .args(args)
+            .current_dir(folder)
+            .output()
+            .expect("git runs");
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    }
+
+    #[test]
+    fn clone_is_made_afresh_only_if_it_is_broken() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (origin, clone) = (folder.path().join("origin"), folder.path().join("clone"));
+        fs::create_dir(&origin).expect("a folder");
+        git(&origin, &["init", "--quiet"]);
+        let commit = |text: &str| {
+            fs::write(origin.join("a.txt"), text).expect("a file");
+            git(&origin, &["add", "a.txt"]);
+            git(&origin, &["commit", "--quiet", "-m", text]);
+            git(&origin, &["rev-parse", "HEAD"])
+        };
+        let url = |name: &str| format!("file://{}", folder.path().join(name).display());
+        let bring = |name: &str, commit: &str| {
+            let url = url(name);
+            let place = RemoteRepository { url: &url, server: "https://github.com", token: None };
+            Repository::shallow_clone(&clone, place, commit).map(drop)
+        };
+        let first = commit("one");
+        bring("origin", &first).expect("a clone");
+        let mark = clone.join(".git/mark");
+        fs::write(&mark, "").expect("a file");
+        let second = commit("two");
+        // The server is gone: what is there stays, and is used again.
+        bring("nowhere", &second).expect_err("no server");
+        assert!(mark.exists());
+        bring("origin", &second).expect("brought up to date");
+        assert!(mark.exists());
+        assert_eq!(fs::read_to_string(clone.join("a.txt")).expect("a file"), "two");
+        // A fetch was killed.
+        let third = commit("three");
+        fs::write(clone.join(".git/shallow.lock"), "").expect("a file");
+        bring("origin", &third).expect("made afresh");
+        assert!(!mark.exists());
+        assert_eq!(fs::read_to_string(clone.join("a.txt")).expect("a file"), "three");
+        // Objects are lost.
+        fs::write(&mark, "").expect("a file");
+        let fourth = commit("four");
+        fs::remove_dir_all(clone.join(".git/objects")).expect("objects");
+        bring("origin", &fourth).expect("made afresh or mended");
+        assert_eq!(fs::read_to_string(clone.join("a.txt")).expect("a file"), "four");
     }
 }

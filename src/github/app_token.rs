@@ -1,7 +1,7 @@
 //! Tokens of a GitHub App: each for one repository and with no more permissions than needed, or for reading all of an account.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,6 +17,7 @@ use super::api::{Api, Method, Purpose};
 use super::environment::{Environment, Subject};
 use super::error::ApiError;
 use super::repository_name::RepositoryName;
+use crate::base::clock::unix_seconds;
 
 /// How long a token is used. GitHub's own are valid for an hour.
 const USED: Duration = Duration::from_mins(50);
@@ -97,46 +98,60 @@ impl AppTokens {
         Ok(token)
     }
 
+    /// Returns a token for reading all of an account; `None` if the app is not installed there.
+    pub async fn token_of(&self, account: &str) -> Result<Option<String>, AppError> {
+        let key = (account.to_ascii_lowercase(), Permissions::Read);
+        let mut known = self.known.lock().await;
+        if let Some((token, since)) = known.get(&key)
+            && since.elapsed() < USED
+        {
+            return Ok(Some(token.clone()));
+        }
+        let environment = Environment { token: Some(self.proof()?), ..self.environment.clone() };
+        let api = Api::new(&environment)?;
+        let mut installation = None;
+        // Not every account is an organization.
+        for path in [format!("/orgs/{account}/installation"), format!("/users/{account}/installation")] {
+            match api.send_outside::<Installation>(Method::Get, &path, None, INSTALLATION).await {
+                Ok(found) => installation = Some(found),
+                Err(error) if error.is_missing() => continue,
+                Err(error) => return Err(error.into()),
+            }
+            break;
+        }
+        let Some(Installation { id }) = installation else { return Ok(None) };
+        let token = token(&api, id, &readable()).await?;
+        known.insert(key, (token.clone(), Instant::now()));
+        Ok(Some(token))
+    }
+
     async fn ask(&self, repository: &RepositoryName, permissions: Permissions) -> Result<String, AppError> {
-        #[derive(Deserialize)]
-        struct Installation {
-            id: u64,
-        }
-        #[derive(Deserialize)]
-        struct Answer {
-            token: String,
-        }
         let environment = self.environment.of_repository(repository, Some(self.proof()?));
         let api = Api::new(&environment)?;
         let Installation { id } = api.get("/installation", INSTALLATION).await?;
-        let body = match permissions {
-            Permissions::Read => {
-                json!({"permissions": {"contents": "read", "pull_requests": "read", "checks": "read", "statuses": "read"}})
-            }
-            Permissions::Write => json!({
-                "repositories": [repository.name()],
-                "permissions": {"contents": "write", "pull_requests": "write", "issues": "write", "workflows": "write"}
-            }),
-        };
-        let path = format!("/app/installations/{id}/access_tokens");
-        match api.send_outside::<Answer>(Method::PostAgain, &path, Some(&body), TOKEN).await {
-            Ok(Answer { token }) => Ok(token),
+        if permissions == Permissions::Read {
+            return Ok(token(&api, id, &readable()).await?);
+        }
+        let writes = json!({
+            "repositories": [repository.name()],
+            "permissions": {"contents": "write", "pull_requests": "write", "issues": "write", "workflows": "write"}
+        });
+        match token(&api, id, &writes).await {
             // Most apps may not change workflows, and most campaigns do not.
-            Err(error) if error.status() == Some(422) && permissions == Permissions::Write => {
-                let body = json!({
+            Err(error) if error.status() == Some(422) => {
+                let writes = json!({
                     "repositories": [repository.name()],
                     "permissions": {"contents": "write", "pull_requests": "write"}
                 });
-                let Answer { token } = api.send_outside(Method::PostAgain, &path, Some(&body), TOKEN).await?;
-                Ok(token)
+                Ok(token(&api, id, &writes).await?)
             }
-            Err(error) => Err(error.into()),
+            answer => Ok(answer?),
         }
     }
 
     /// Returns what the app proves with that it is itself: a JSON Web Token, signed by RS256.
     fn proof(&self) -> Result<String, AppError> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let now = unix_seconds();
         // GitHub's clock may be behind.
         let claims = json!({"iat": now.saturating_sub(60), "exp": now + PROOF, "iss": self.id});
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
@@ -147,6 +162,27 @@ impl AppTokens {
             .map_err(|_| AppError::Key("it does not sign".to_owned()))?;
         Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
     }
+}
+
+/// An installation of the app.
+#[derive(Deserialize)]
+struct Installation {
+    id: u64,
+}
+
+/// Returns what is asked for to read all of an account.
+fn readable() -> Value {
+    json!({"permissions": {"contents": "read", "pull_requests": "read", "checks": "read", "statuses": "read"}})
+}
+
+async fn token(api: &Api, installation: u64, wanted: &Value) -> Result<String, ApiError> {
+    #[derive(Deserialize)]
+    struct Answer {
+        token: String,
+    }
+    let path = format!("/app/installations/{installation}/access_tokens");
+    let Answer { token } = api.send_outside(Method::PostAgain, &path, Some(wanted), TOKEN).await?;
+    Ok(token)
 }
 
 impl Environment {

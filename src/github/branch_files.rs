@@ -3,15 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
-use workspace::{FileState, Mode};
 
-use super::api::{Api, Login, Method, Purpose, is_same_login};
-use super::commit::{Commit, in_path};
+use super::api::{Api, Login, Purpose, is_same_login};
+use super::commit::{Commit, commit_to, has_moved, text_entry};
+use super::contents::blob;
 use super::error::ApiError;
 
 const READ: Purpose = Purpose { doing: "read the state's branch", permission: "contents: read" };
-const WRITE: Purpose = Purpose { doing: "write the state's branch", permission: "contents: write" };
 
 /// Files on a branch.
 #[derive(Clone, Debug)]
@@ -61,8 +59,8 @@ pub struct Writers<'a> {
 }
 
 impl BranchFiles {
-    /// Reads the files of a branch whose last commit is by one of the writers. A bot's commit has to be signed by GitHub,
-    /// because a pushed commit can bear any name.
+    /// Reads the files of a branch whose last commit is by one of the writers. A bot's commit has to be signed, by GitHub or
+    /// by one of the writers: a pushed commit can bear any name as its author's, and a signature is only its committer's.
     pub async fn read(api: &Api, branch: &str, writers: &Writers<'_>) -> Result<Self, BranchFilesError> {
         let Some(tip) = Commit::tip(api, branch).await? else {
             return Ok(Self { tip: None, files: BTreeMap::new() });
@@ -70,8 +68,8 @@ impl BranchFiles {
         check(api, branch, &tip.sha, writers).await?;
         let listed = tip.files(api).await?.ok_or_else(|| BranchFilesError::Unreadable(branch.to_owned()))?;
         let mut files = BTreeMap::new();
-        for name in listed.into_keys().filter(|name| !name.contains('/')) {
-            let bytes = tip.content(api, &name).await?;
+        for (name, entry) in listed.into_iter().filter(|(name, _)| !name.contains('/')) {
+            let bytes = blob(api, &entry.sha, READ).await?;
             let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
             files.insert(name.clone(), text.ok_or(BranchFilesError::Unreadable(name))?);
         }
@@ -89,60 +87,25 @@ impl BranchFiles {
         if self.tip.is_some() && files == self.files {
             return Ok(());
         }
-        let sha = match &self.tip {
-            Some(tip) => {
-                let gone = self.files.keys().filter(|name| !files.contains_key(*name));
-                let changed = files.iter().filter(|(name, text)| self.files.get(*name) != Some(*text));
-                let entries: Vec<_> = gone
-                    .map(|name| (name.clone(), None))
-                    .chain(changed.map(|(name, text)| (name.clone(), Some(state(text)))))
-                    .collect();
-                let tree = tip.tree_with(api, &entries).await?;
-                tip.upon(api, &tree, message).await?
-            }
-            None => first(api, &files, message).await?,
-        };
-        let (method, path, body) = if self.tip.is_some() {
-            let path = format!("/git/refs/heads/{}", in_path(branch));
-            (Method::Patch, path, json!({"sha": sha, "force": false}))
-        } else {
-            let body = json!({"ref": format!("refs/heads/{branch}"), "sha": sha});
-            (Method::PostAgain, "/git/refs".to_owned(), body)
-        };
-        match api.send::<Value>(method, &path, Some(&body), WRITE).await {
-            Ok(_) => {}
-            // Either the first of two tries has done it, or somebody else was faster.
-            Err(error) if matches!(error.status(), Some(409 | 422)) => {
-                let now = Commit::tip(api, branch).await?.map(|tip| tip.sha);
-                if now.as_ref() != Some(&sha) {
-                    return Err(BranchFilesError::Moved(branch.to_owned()));
-                }
-            }
+        let gone = self.files.keys().filter(|name| !files.contains_key(*name));
+        let changed = files.iter().filter(|(name, text)| self.files.get(*name) != Some(*text));
+        let entries: Vec<_> = gone
+            .map(|name| (name.clone(), None))
+            .chain(changed.map(|(name, text)| text_entry(name, text)))
+            .collect();
+        let sha = match commit_to(api, branch, self.tip.as_ref(), &entries, message).await {
+            Ok(sha) => sha,
+            Err(error) if has_moved(&error) => return Err(BranchFilesError::Moved(branch.to_owned())),
             Err(error) => return Err(error.into()),
-        }
+        };
         self.tip = Some(Commit::get(api, &sha).await?);
         self.files = files;
         Ok(())
     }
 }
 
-fn state(text: &str) -> FileState {
-    FileState { content: text.as_bytes().to_vec().into(), mode: Mode::Regular }
-}
-
-/// Makes a commit without a parent. Returns its id.
-async fn first(api: &Api, files: &BTreeMap<String, String>, message: &str) -> Result<String, ApiError> {
-    #[derive(Deserialize)]
-    struct Id {
-        sha: String,
-    }
-    let entry = |(name, text): (&String, &String)| json!({"path": name, "mode": "100644", "type": "blob", "content": text});
-    let body = json!({"tree": files.iter().map(entry).collect::<Vec<_>>()});
-    let tree: Id = api.send(Method::PostAgain, "/git/trees", Some(&body), WRITE).await?;
-    let body = json!({"message": message, "tree": tree.sha, "parents": []});
-    let commit: Id = api.send(Method::PostAgain, "/git/commits", Some(&body), WRITE).await?;
-    Ok(commit.sha)
-}
+/// The account as which GitHub itself commits and signs what others make by its API.
+const GITHUB: &str = "web-flow";
 
 /// Checks who has written a commit.
 async fn check(api: &Api, branch: &str, sha: &str, writers: &Writers<'_>) -> Result<(), BranchFilesError> {
@@ -150,6 +113,7 @@ async fn check(api: &Api, branch: &str, sha: &str, writers: &Writers<'_>) -> Res
     struct Answer {
         commit: Signed,
         author: Option<Login>,
+        committer: Option<Login>,
     }
     #[derive(Deserialize)]
     struct Signed {
@@ -160,18 +124,27 @@ async fn check(api: &Api, branch: &str, sha: &str, writers: &Writers<'_>) -> Res
     struct Verification {
         verified: bool,
     }
-    let Answer { commit, author } = api.get(&format!("/commits/{sha}"), READ).await?;
+    let Answer { commit, author, committer } = api.get(&format!("/commits/{sha}"), READ).await?;
     let is_signed = commit.verification.is_some_and(|verification| verification.verified);
     let author = author.map_or_else(|| "nobody that GitHub knows".to_owned(), |author| author.login);
-    let is_bot = author.ends_with("[bot]");
-    let mut known = writers.others.iter().map(String::as_str).chain([writers.own]);
-    if known.any(|known| is_same_login(known, &author)) && (is_signed || !is_bot) {
+    let is_known = |login: &str| {
+        let mut known = writers.others.iter().map(String::as_str).chain([writers.own]);
+        known.any(|known| is_same_login(known, login))
+    };
+    let is_signer = |login: &str| login == GITHUB || is_known(login);
+    let doubt = match committer {
+        _ if !author.ends_with("[bot]") => None,
+        _ if !is_signed => Some("not signed by GitHub".to_owned()),
+        Some(committer) if is_signer(&committer.login) => None,
+        Some(committer) => Some(format!("signed by {}, not by GitHub", committer.login)),
+        None => Some("signed by nobody that GitHub knows".to_owned()),
+    };
+    if is_known(&author) && doubt.is_none() {
         return Ok(());
     }
-    let unsigned = if is_signed || !is_bot { "" } else { " (not signed by GitHub)" };
     Err(BranchFilesError::Foreign {
         branch: branch.to_owned(),
-        author: format!("{author}{unsigned}"),
+        author: doubt.map_or_else(|| author.clone(), |doubt| format!("{author} ({doubt})")),
         expected: writers.own.to_owned(),
         commit: sha.to_owned(),
     })

@@ -121,36 +121,40 @@ impl Commit {
 
     /// Creates a tree from that of this commit and `entries`. Returns its id.
     pub(super) async fn tree_with(&self, api: &Api, entries: &[Entry]) -> Result<String, ApiError> {
-        let mut tree = self.tree.clone();
-        let mut batch = Vec::new();
-        let mut bytes = 0;
-        for (path, state) in entries {
-            let entry = match state {
-                None => json!({"path": path, "mode": "100644", "type": "blob", "sha": null}),
-                Some(state) => match std::str::from_utf8(&state.content) {
-                    Ok(text) if !text.contains('\0') => {
-                        bytes += text.len();
-                        json!({"path": path, "mode": state.mode.to_string(), "type": "blob", "content": text})
-                    }
-                    _ => {
-                        let sha = blob(api, &state.content).await?;
-                        json!({"path": path, "mode": state.mode.to_string(), "type": "blob", "sha": sha})
-                    }
-                },
-            };
-            batch.push(entry);
-            if batch.len() >= MAX_FILES || bytes >= MAX_BYTES {
-                tree = create_tree(api, Some(&tree), std::mem::take(&mut batch)).await?;
-                bytes = 0;
-            }
-        }
-        if batch.is_empty() { Ok(tree) } else { create_tree(api, Some(&tree), batch).await }
+        tree_of(api, Some(&self.tree), entries).await
     }
 
     /// Creates a commit on top of this one. Returns its id.
     pub(super) async fn upon(&self, api: &Api, tree: &str, message: &str) -> Result<String, ApiError> {
         create_commit(api, tree, &[&self.sha], message).await
     }
+}
+
+/// Returns an entry that is a file with this text.
+pub(super) fn text_entry(path: &str, text: &str) -> Entry {
+    let state = FileState { content: text.as_bytes().to_vec().into(), mode: Mode::Regular };
+    (path.to_owned(), Some(state))
+}
+
+/// Commits to a branch of ours on top of its tip, or begins the branch where it has none. Returns the commit's id. GitHub
+/// refuses it with 409 or 422 if somebody else was faster.
+pub(super) async fn commit_to(
+    api: &Api,
+    branch: &str,
+    tip: Option<&Commit>,
+    entries: &[Entry],
+    message: &str,
+) -> Result<String, ApiError> {
+    let tree = tree_of(api, tip.map(|tip| tip.tree.as_str()), entries).await?;
+    let parents: Vec<&str> = tip.iter().map(|tip| tip.sha.as_str()).collect();
+    let commit = create_commit(api, &tree, &parents, message).await?;
+    point(api, branch, &commit, tip.is_some(), false).await?;
+    Ok(commit)
+}
+
+/// Returns whether GitHub refused to move a branch because it is not where it was.
+pub(super) fn has_moved(error: &ApiError) -> bool {
+    matches!(error.status(), Some(409 | 422))
 }
 
 /// A file in a tree.
@@ -171,24 +175,46 @@ fn mode(text: &str) -> Option<Mode> {
     }
 }
 
+/// Creates a tree from `base`, if there is one, and `entries`. Returns its id.
+async fn tree_of(api: &Api, base: Option<&str>, entries: &[Entry]) -> Result<String, ApiError> {
+    let mut tree = base.map(str::to_owned);
+    let mut batch = Vec::new();
+    let mut bytes = 0;
+    for (path, state) in entries {
+        let entry = match state {
+            None => json!({"path": path, "mode": "100644", "type": "blob", "sha": null}),
+            Some(state) => match std::str::from_utf8(&state.content) {
+                Ok(text) if !text.contains('\0') => {
+                    bytes += text.len();
+                    json!({"path": path, "mode": state.mode.to_string(), "type": "blob", "content": text})
+                }
+                _ => {
+                    let sha = blob(api, &state.content).await?;
+                    json!({"path": path, "mode": state.mode.to_string(), "type": "blob", "sha": sha})
+                }
+            },
+        };
+        batch.push(entry);
+        if batch.len() >= MAX_FILES || bytes >= MAX_BYTES {
+            tree = Some(create_tree(api, tree.as_deref(), std::mem::take(&mut batch)).await?);
+            bytes = 0;
+        }
+    }
+    match tree {
+        Some(tree) if batch.is_empty() => Ok(tree),
+        base => create_tree(api, base.as_deref(), batch).await,
+    }
+}
+
 /// Creates a commit. Returns its id. The author is left to GitHub, because commits with a named author go unsigned.
-pub(super) async fn create_commit(
-    api: &Api,
-    tree: &str,
-    parents: &[&str],
-    message: &str,
-) -> Result<String, ApiError> {
+async fn create_commit(api: &Api, tree: &str, parents: &[&str], message: &str) -> Result<String, ApiError> {
     let body = json!({"message": message, "tree": tree, "parents": parents});
     let made: Id = api.send(Method::PostAgain, "/git/commits", Some(&body), WRITE).await?;
     Ok(made.sha)
 }
 
 /// Creates a tree from `base`, if there is one, and further entries. Returns its id.
-pub(super) async fn create_tree(
-    api: &Api,
-    base: Option<&str>,
-    entries: Vec<Value>,
-) -> Result<String, ApiError> {
+async fn create_tree(api: &Api, base: Option<&str>, entries: Vec<Value>) -> Result<String, ApiError> {
     let mut body = json!({ "tree": entries });
     if let Some(base) = base {
         body["base_tree"] = base.into();

@@ -95,3 +95,13 @@ pub enum DeliverError {
     #[error("the branch {0} does not exist; check `deliver.base`")]
     NoBranch(String),
 }
+
+impl DeliverError {
+    /// Returns what GitHub answered, if a request failed.
+    pub fn api(&self) -> Option<&ApiError> {
+        match self {
+            Self::Api(error) | Self::NoPull { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -64,6 +64,14 @@ impl ApiError {
         }
     }
 
+    /// Returns when the rate limit ends that applies, as RFC 3339 has it; `None` for other errors.
+    pub fn limited_until(&self) -> Option<&str> {
+        match self {
+            Self::RateLimited { until, .. } => Some(until),
+            _ => None,
+        }
+    }
+
     /// Returns whether the requested object does not exist, or no longer exists.
     pub fn is_missing(&self) -> bool {
         matches!(self.status(), Some(404 | 410))

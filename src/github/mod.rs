@@ -67,7 +67,7 @@ pub use permission::{LabelPermission, LabelsSince, label_set_by_writer, trailer_
 pub use pull::{Pull, complete};
 pub use pull_actions::{ask_for_review, close_pull, merge_pull, newest_pull, revert_pull};
 pub use push::by_push;
-pub use record_branch::{RecordBranch, RecordError};
+pub use record_branch::{RecordBranch, RecordError, with_lines};
 pub use repositories::{Found, MAX_LISTED, repositories_of, search};
 pub(crate) use repository_name::is_owner;
 pub use repository_name::{InvalidName, RepositoryName};

@@ -49,14 +49,10 @@ pub async fn observe(
             let missing =
                 || ApiError::Unclear { doing: OBSERVE.doing, message: "the answer is incomplete".to_owned() };
             let answer = answers.remove(&format!("t{at}")).ok_or_else(missing)?;
-            all.push(answer.map_or_else(gone, |answer| answer.observed(with_file.is_some())));
+            all.push(answer.map_or_else(Observed::missing, |answer| answer.observed(with_file.is_some())));
         }
     }
     Ok(all)
-}
-
-fn gone() -> Observed {
-    Observed { repository: ObservedRepository::Missing, pulls: Vec::new(), revert: None }
 }
 
 /// Returns the name of the branch by which GitHub takes a pull request back.
@@ -181,7 +177,7 @@ struct Rollup {
 impl Answer {
     fn observed(self, asks_for_file: bool) -> Observed {
         // A name of another form than GitHub's own is not followed anywhere.
-        let Ok(name) = self.name_with_owner.parse() else { return gone() };
+        let Ok(name) = self.name_with_owner.parse() else { return Observed::missing() };
         let (mut messages, mut head) = (Vec::new(), None);
         if let Some(Branch { name, target }) = self.default_branch_ref {
             messages = target.history.nodes;

@@ -78,6 +78,11 @@ pub enum Checks {
 }
 
 impl Observed {
+    /// Returns what is seen of a repository that is not there, or that the token may not see.
+    pub fn missing() -> Self {
+        Self { repository: ObservedRepository::Missing, pulls: Vec::new(), revert: None }
+    }
+
     /// Returns the pull request that counts among those after `past`: the open one, or else the newest.
     pub fn pull(&self, past: u64) -> Option<&PullFacts> {
         let later = || self.pulls.iter().filter(|pull| pull.number > past);

@@ -7,10 +7,9 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use super::api::{Api, Method, Purpose};
-use super::commit::{Commit, create_commit, create_tree, in_path, point};
+use super::api::{Api, Purpose};
+use super::commit::{Commit, commit_to, has_moved, in_path, text_entry};
 use super::contents::content;
 use super::deliver::trailer;
 use super::error::ApiError;
@@ -24,8 +23,6 @@ const FIRST_PAUSE: Duration = Duration::from_millis(200);
 const MAX_PAUSE: Duration = Duration::from_secs(20);
 
 const READ: Purpose = Purpose { doing: "read the branch of records", permission: "contents: read" };
-
-const WRITE: Purpose = Purpose { doing: "write a record", permission: "contents: write" };
 
 /// The value of the trailer by which commits of such a branch are recognized.
 const RECORDS: &str = "records";
@@ -112,10 +109,12 @@ impl RecordBranch {
             let Some(new) = change(old.as_deref())?.filter(|new| Some(new) != old.as_ref()) else {
                 return Ok(());
             };
-            match self.write(tip.as_ref(), path, &new, message).await {
-                Ok(()) => return Ok(()),
+            let message = format!("{message}\n\n{}\n", trailer(RECORDS));
+            let entries = [text_entry(path, &new)];
+            match commit_to(&self.api, &self.name, tip.as_ref(), &entries, &message).await {
+                Ok(_) => return Ok(()),
                 // Somebody was faster, or the branch is there by now.
-                Err(error) if matches!(error.status(), Some(409 | 422)) => detail!("{error}; trying again"),
+                Err(error) if has_moved(&error) => detail!("{error}; trying again"),
                 Err(error) => return Err(RecordError::from(error).into()),
             }
             // Writers that failed together must not come back together.
@@ -127,11 +126,8 @@ impl RecordBranch {
 
     /// Appends lines to a file.
     pub async fn append(&self, path: &str, lines: &str, message: &str) -> Result<(), RecordError> {
-        let longer = |old: Option<&str>| {
-            let old = old.unwrap_or_default();
-            let separator = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
-            Ok::<_, RecordError>(Some(format!("{old}{separator}{lines}")))
-        };
+        let longer =
+            |old: Option<&str>| Ok::<_, RecordError>(Some(with_lines(old.unwrap_or_default(), lines)));
         self.update(path, message, longer).await
     }
 
@@ -167,24 +163,10 @@ impl RecordBranch {
         let File { sha } = self.api.get(&address, READ).await?;
         super::contents::blob(&self.api, &sha, READ).await
     }
+}
 
-    async fn write(
-        &self,
-        tip: Option<&Commit>,
-        path: &str,
-        text: &str,
-        message: &str,
-    ) -> Result<(), ApiError> {
-        let entry = json!({"path": path, "mode": "100644", "type": "blob", "content": text});
-        let tree = create_tree(&self.api, tip.map(|tip| tip.tree.as_str()), vec![entry]).await?;
-        let parents: Vec<&str> = tip.iter().map(|tip| tip.sha.as_str()).collect();
-        let message = format!("{message}\n\n{}\n", trailer(RECORDS));
-        let commit = create_commit(&self.api, &tree, &parents, &message).await?;
-        if tip.is_some() {
-            return point(&self.api, &self.name, &commit, true, false).await;
-        }
-        // Refused if the branch is there by now.
-        let body = json!({"ref": format!("refs/heads/{}", self.name), "sha": commit});
-        self.api.send::<Value>(Method::PostAgain, "/git/refs", Some(&body), WRITE).await.map(drop)
-    }
+/// Returns a text with lines at its end, whose last one may have no line break.
+pub fn with_lines(text: &str, lines: &str) -> String {
+    let separator = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("{text}{separator}{lines}")
 }

@@ -1,6 +1,6 @@
 //! Responses from GitHub, and what a failed one means for the next attempt.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::api::{Method, Purpose};
 use super::error::{ApiError, chain};
+use crate::base::clock::unix_seconds;
 
 /// The minimum wait that GitHub documents for a secondary rate limit without a `retry-after`.
 const SECONDARY_WAIT: Duration = Duration::from_mins(1);
@@ -139,7 +140,7 @@ pub(super) fn limited(answer: &Response, message: &str) -> Option<Duration> {
         return Some(Duration::from_secs(seconds).min(MAX_PAUSE));
     }
     if number("x-ratelimit-remaining") == Some(0) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+        let now = unix_seconds();
         let seconds = number("x-ratelimit-reset").map_or(60, |reset| reset.saturating_sub(now));
         // GitHub's clock and ours may differ.
         return Some(Duration::from_secs(seconds.saturating_add(1)).min(MAX_PAUSE));
@@ -173,8 +174,7 @@ mod tests {
 
     #[test]
     fn waits_are_as_long_as_github_says() {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_secs();
-        let reset = (now + 30).to_string();
+        let reset = (unix_seconds() + 30).to_string();
         for (status, headers, message, expected) in [
             (403, vec![("retry-after", "7")], "secondary", Some(7)),
             (429, vec![], "Too many requests", Some(60)),
