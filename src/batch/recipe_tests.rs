@@ -16,11 +16,17 @@ pub(super) async fn check(repository: &Repository, manifest: &Manifest) -> Resul
         let full = format!("{}{path}", repository.prefix());
         let Some(content) = repository.read_at(&manifest.commit, &full)? else { continue };
         let Ok(recipe) = Recipe::parse(&String::from_utf8_lossy(&content), path) else { continue };
-        for result in recipe.test().await? {
-            if let Some(fault) = result.faults.into_iter().next() {
-                let recipe = path.clone();
-                return Err(StartError::RecipeTest { recipe, test: result.name, fault: Box::new(fault) });
-            }
+        check_tests(&recipe, path).await?;
+    }
+    Ok(())
+}
+
+/// Runs the tests of a recipe, whose path is `path`. The first fault is an error.
+pub(crate) async fn check_tests(recipe: &Recipe, path: &str) -> Result<(), StartError> {
+    for result in recipe.test().await? {
+        if let Some(fault) = result.faults.into_iter().next() {
+            let recipe = path.to_owned();
+            return Err(StartError::RecipeTest { recipe, test: result.name, fault: Box::new(fault) });
         }
     }
     Ok(())

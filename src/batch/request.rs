@@ -11,8 +11,8 @@ use workspace::ProgramFiles;
 use super::budget::share_of_shard;
 use super::shard::shards;
 use super::task_paths::TaskPaths;
-use super::{BatchFile, Entry, Manifest, ReportDigests, RetryOn, Shard, StartError, Task};
-use crate::config::{Bounded, Comment, Config, ConfigError, Report, Usd, parse_as};
+use super::{BatchFile, Manifest, ReportDigests, RetryOn, Shard, StartError, Task};
+use crate::config::{Bounded, Config, ConfigError, Usd, parse_as};
 use crate::event::RunMode;
 use crate::git::Repository;
 use crate::github::BranchStates;
@@ -221,7 +221,7 @@ impl BatchRequest {
         }
         job.preface = place.lesson.map(str::to_owned);
         job.origin.config.guardrails.quality_gates.extend(task.entry.gates.iter().cloned());
-        self.make_one_of_many(job);
+        self.share(job);
         Ok(request)
     }
 
@@ -238,7 +238,7 @@ impl BatchRequest {
         let mut request = ApplyRequest::for_second_job(&inputs, plan, Some(digest))?;
         let required = task.entry.gates.iter().filter(|gate| gate.required);
         request.require_gates(required.map(|gate| gate.name.clone()));
-        self.make_one_of_many(&mut request.job);
+        self.share(&mut request.job);
         Ok(request)
     }
 
@@ -254,70 +254,32 @@ impl BatchRequest {
         let mut inputs = self.inputs_of_task(name, task, place)?;
         inputs.deliver = self.inputs.deliver.or(Some(held.to));
         let mut request = ApplyRequest::for_held(&inputs, plan, &held.digest)?;
-        self.make_one_of_many(&mut request.job);
+        self.share(&mut request.job);
         Ok(request)
     }
 
-    /// All of it is told once, of the whole batch; and files of two tasks must not be the same.
-    fn make_one_of_many(&self, job: &mut JobRequest) {
-        job.alone = false;
+    /// Gives a task's run what all of them share.
+    fn share(&self, job: &mut JobRequest) {
+        job.make_one_of_many();
         job.pull_requests = Arc::clone(&self.pull_requests);
         job.branches = self.branches.get().map(Arc::clone);
-        let config = &mut job.origin.config;
-        let github = &mut config.github;
-        (github.check_run, github.inline_suggestions, github.progress, github.required) =
-            (false, false, false, false);
-        config.report = Report::default();
     }
 
     fn inputs_of_task(&self, name: &str, task: &Task, place: &TaskPaths<'_>) -> Result<Inputs, InputError> {
-        let Entry {
-            task: text,
-            task_file,
-            recipe,
-            agent,
-            mode,
-            folder,
-            max_steps,
-            max_rounds,
-            deliver,
-            expect,
-            ..
-        } = &task.entry;
-        // What a recipe does no model can do in its place.
-        let recipe = recipe.as_ref().map(|recipe| format!("recipe::{recipe}"));
         let given = &self.inputs;
         let timeout = place.timeout.map(|left| Duration::from_secs(left.as_secs().clamp(1, 86_400)));
-        let mut variables = given.variables.clone();
+        let mut inputs = task.entry.inputs(given, task.entry.recipe.clone());
         // The runner is told of the whole batch alone.
         for file in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"] {
-            variables.remove(file);
+            inputs.variables.remove(file);
         }
+        // A further try may have a model of its own.
+        inputs.model = place.model.map(str::to_owned).or(inputs.model);
+        let budget_usd = place.budget_usd.map(Usd::new).transpose();
         Ok(Inputs {
-            task: text.clone().filter(|text| !text.is_empty()),
-            task_file: task_file.clone().filter(|file| !file.is_empty()).map(PathBuf::from),
-            // A further try may have a model of its own.
-            model: place
-                .model
-                .map(str::to_owned)
-                .or(recipe)
-                .or_else(|| given.model.clone())
-                .or_else(|| task.entry.model.clone()),
-            until: if given.until.is_empty() { task.entry.until.clone() } else { given.until.clone() },
-            max_rounds: given.max_rounds.or(*max_rounds),
-            agent: given.agent.clone().or_else(|| agent.clone()),
-            mode: given.mode.or(*mode),
-            max_steps: given.max_steps.or(*max_steps),
-            deliver: given.deliver.or(*deliver),
-            expect: given.expect.or(*expect),
-            budget_usd: place
-                .budget_usd
-                .map(Usd::new)
-                .transpose()
-                .map_err(|error| InputError::Batch(Box::new(error)))?,
+            budget_usd: budget_usd.map_err(|error| InputError::Batch(Box::new(error)))?,
             timeout,
             workspace: Some(place.checkout.to_owned()),
-            folder: folder.clone(),
             task_id: Some(task.id.clone()),
             out: Some(place.out.to_owned()),
             ledger: self
@@ -325,10 +287,8 @@ impl BatchRequest {
                 .as_ref()
                 .map(|shared| shared.file().to_owned())
                 .or(given.ledger.clone()),
-            comment: Some(Comment::Never),
             comment_key: Some(comment_key(name, &task.id)),
-            variables,
-            ..given.clone()
+            ..inputs
         })
     }
 }

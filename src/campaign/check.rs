@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use workspace::{Glob, InvalidGlob};
+use workspace::{Glob, InvalidGlob, PathError, WorkspacePath};
 
 use super::file::CampaignFile;
 use super::target::{TargetId, is_task_id};
@@ -27,6 +27,9 @@ pub enum Problem {
     /// A pattern.
     #[error(transparent)]
     Glob(#[from] InvalidGlob),
+    /// A path that leads out of the checkout.
+    #[error(transparent)]
+    Path(#[from] PathError),
     /// Nothing to do.
     #[error("there are no tasks")]
     NoTasks,
@@ -133,6 +136,9 @@ fn repositories(file: &CampaignFile) -> Result<Vec<Glob>, (&'static str, Problem
     }
     if !is_anywhere && places.organizations.is_empty() {
         return Err(("", Problem::Nowhere));
+    }
+    if let Some(file) = &places.file {
+        WorkspacePath::parse(file).map_err(|error| (".file", error.into()))?;
     }
     if let Some(account) = places.organizations.iter().find(|account| !is_owner(account)) {
         return Err((".organizations", Problem::Account(account.clone())));

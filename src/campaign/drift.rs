@@ -35,8 +35,9 @@ pub struct FallenBack {
 impl CampaignRequest {
     /// Looks for what fell back. With `mends`, opens further pull requests there, within the limits of the campaign.
     pub async fn drift(&self, mends: bool, signal: &Signal) -> Result<CampaignReport, CampaignError> {
+        self.check_recipes().await?;
         let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
-        session.read_orders().await?;
+        session.obey(&Order::Run).await?;
         let judged = session.judge().await?;
         let is_done = |standing: &Standing| matches!(standing, Standing::Merged(_) | Standing::Nothing);
         let done = judged.standings.iter().filter(|(_, standing)| is_done(standing));

@@ -56,6 +56,11 @@ pub struct PlansOfJobs<'a> {
 }
 
 impl Order {
+    /// Returns whether targets are planned for it.
+    fn plans(&self) -> bool {
+        matches!(self, Self::Run | Self::Continue | Self::Rerun { .. } | Self::Merge)
+    }
+
     /// Returns a word for the history of the state.
     fn word(&self) -> &'static str {
         match self {
@@ -80,9 +85,11 @@ impl CampaignRequest {
     ) -> Result<CampaignReport, CampaignError> {
         // Who writes what others have planned makes no plans: there may be no model and no key.
         let abilities = Abilities { plans: plans.is_none(), merges: *order == Order::Merge };
+        if plans.is_none() && order.plans() {
+            self.check_recipes().await?;
+        }
         let mut session = Session::open(self, abilities).await?;
-        let has_order = session.read_orders().await?;
-        give(&mut session, order, has_order).await?;
+        session.obey(order).await?;
         if let Some(PlansOfJobs { folder, digests }) = plans {
             if digests.is_none() && self.environment.in_actions {
                 return Err(super::plans::UnverifiedPlans::NoDigests.into());
@@ -92,10 +99,29 @@ impl CampaignRequest {
         self.go_on(session, order, signal, true).await
     }
 
-    /// Judges and does what is to be done, over and over, until that has to wait; nothing if not `acts`.
+    /// Does what is to be done until that has to wait, for people or for GitHub's limits; nothing if not `acts`.
     pub(super) async fn go_on(
         &self,
         mut session: Session<'_>,
+        order: &Order,
+        signal: &Signal,
+        acts: bool,
+    ) -> Result<CampaignReport, CampaignError> {
+        match self.work(&mut session, order, signal, acts).await {
+            // What was done and not written down is seen by the next start.
+            Err(error) if error.is_about_limit() => {
+                session.notices.push(format!("{error}; the next start goes on"));
+                let judged = session.judge_unasked();
+                Ok(CampaignReport::new(&session, &judged))
+            }
+            ended => ended,
+        }
+    }
+
+    /// Judges and does what is to be done, over and over.
+    async fn work(
+        &self,
+        session: &mut Session<'_>,
         order: &Order,
         signal: &Signal,
         acts: bool,
@@ -126,11 +152,9 @@ impl CampaignRequest {
         shard: Option<Shard>,
         signal: &Signal,
     ) -> Result<(CampaignReport, String), CampaignError> {
+        self.check_recipes().await?;
         let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
-        // An order that cannot be read is not obeyed; a job that plans may not be allowed to read issues.
-        if session.read_orders().await.unwrap_or(false) {
-            give(&mut session, &Order::Continue, false).await?;
-        }
+        session.obey_if_readable().await?;
         let judged = session.judge().await?;
         let is_own = |step: &&Step| matches!(step, Step::Plan(..)) && is_of(shard, step.target());
         let steps: Vec<Step> = judged.steps.iter().filter(is_own).cloned().collect();
@@ -150,11 +174,9 @@ impl CampaignRequest {
 
     /// Counts the plans that are to be made now.
     pub async fn count_plans(&self) -> Result<usize, CampaignError> {
+        self.check_recipes().await?;
         let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
-        // An order that cannot be read is not obeyed; a job that plans may not be allowed to read issues.
-        if session.read_orders().await.unwrap_or(false) {
-            give(&mut session, &Order::Continue, false).await?;
-        }
+        session.obey_if_readable().await?;
         let judged = session.judge().await?;
         Ok(judged.steps.iter().filter(|step| matches!(step, Step::Plan(..))).count())
     }
@@ -176,43 +198,58 @@ fn is_of(shard: Option<Shard>, id: &TargetId) -> bool {
     number % shard.of == shard.index - 1
 }
 
-/// Changes what the campaign is after. `has_order` says that somebody wants to go on.
-async fn give(session: &mut Session<'_>, order: &Order, has_order: bool) -> Result<(), CampaignError> {
-    let needs_standings = has_order || matches!(order, Order::Continue | Order::Rerun { .. });
-    if needs_standings {
-        let judged = session.judge().await?;
-        if has_order || *order == Order::Continue {
-            session.state.go_on(&judged.standings);
-        }
-        if let Order::Rerun { closed } = order {
-            session.state.rerun(&judged.standings, *closed);
-            session.state.intent = Intent::Forward;
-        }
+impl Session<'_> {
+    /// Changes what the campaign is after: by `order`, and by what people say on the dashboard. A comment counts as read from
+    /// then on, so whoever reads it has to obey it.
+    pub(super) async fn obey(&mut self, order: &Order) -> Result<(), CampaignError> {
+        let has_order = self.read_orders().await?;
+        self.give(order, has_order).await
     }
-    match order {
-        Order::Run | Order::Continue | Order::Rerun { .. } | Order::Merge => {}
-        Order::Close(names) => {
-            let mut only = BTreeSet::new();
-            for name in names {
-                let id = TargetId::try_from(name.clone()).ok();
-                let known = id.filter(|id| session.state.targets.contains_key(id));
-                only.insert(known.ok_or_else(|| CampaignError::NoTarget(name.clone()))?);
+
+    /// Obeys what people say on the dashboard, where that can be read: a job that plans may not be allowed to read issues.
+    async fn obey_if_readable(&mut self) -> Result<(), CampaignError> {
+        let has_order = self.read_orders().await.unwrap_or(false);
+        self.give(&Order::Run, has_order).await
+    }
+
+    /// Changes what the campaign is after. `has_order` says that somebody wants to go on.
+    async fn give(&mut self, order: &Order, has_order: bool) -> Result<(), CampaignError> {
+        let needs_standings = has_order || matches!(order, Order::Continue | Order::Rerun { .. });
+        if needs_standings {
+            let judged = self.judge().await?;
+            if has_order || *order == Order::Continue {
+                self.state.go_on(&judged.standings);
             }
-            session.state.withdraw(&only);
+            if let Order::Rerun { closed } = order {
+                self.state.rerun(&judged.standings, *closed);
+                self.state.intent = Intent::Forward;
+            }
         }
-        Order::Abandon => session.state.intent = Intent::Abandoned,
-        Order::RollBack => session.state.intent = Intent::RollingBack,
+        match order {
+            Order::Run | Order::Continue | Order::Rerun { .. } | Order::Merge => {}
+            Order::Close(names) => {
+                let mut only = BTreeSet::new();
+                for name in names {
+                    let id = TargetId::try_from(name.clone()).ok();
+                    let known = id.filter(|id| self.state.targets.contains_key(id));
+                    only.insert(known.ok_or_else(|| CampaignError::NoTarget(name.clone()))?);
+                }
+                self.state.withdraw(&only);
+            }
+            Order::Abandon => self.state.intent = Intent::Abandoned,
+            Order::RollBack => self.state.intent = Intent::RollingBack,
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Writes down and tells how it stands.
-async fn conclude(mut session: Session<'_>, judged: &Next) -> Result<CampaignReport, CampaignError> {
-    let report = CampaignReport::new(&session, judged);
+async fn conclude(session: &mut Session<'_>, judged: &Next) -> Result<CampaignReport, CampaignError> {
+    let report = CampaignReport::new(session, judged);
     // Where the dashboard is has to be known before what is remembered is written for the last time.
     let shown = session.show(&report.title(), &report.dashboard()).await;
     session.save("end").await?;
-    let mut report = CampaignReport::new(&session, judged);
+    let mut report = CampaignReport::new(session, judged);
     if let Err(error) = shown {
         report.notices.push(format!("could not update the dashboard: {error}"));
     }

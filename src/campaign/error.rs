@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use super::check::InvalidCampaign;
 use super::plans::UnverifiedPlans;
 use super::state::InvalidState;
+use crate::batch::StartError;
 use crate::github::{ApiError, AppError, BranchFilesError, InvalidName};
+use crate::recipe::RecipeError;
 use crate::request::InputError;
 
 /// Reason why a campaign cannot go on.
@@ -69,10 +71,21 @@ pub enum CampaignError {
     State {
         /// The branch.
         branch: String,
-        /// Why.
-        #[source]
+        /// Why; a part of the message.
         error: InvalidState,
     },
+    /// Nothing was found.
+    #[error(
+        "the campaign has no targets: `repositories` finds none, or `exclude` leaves all of them out; check the names, and \
+         whether the token may see the repositories"
+    )]
+    NoTargets,
+    /// A recipe.
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
+    /// A recipe that does not do what its tests say.
+    #[error(transparent)]
+    Tests(#[from] StartError),
     /// Names that are no targets.
     #[error("{0} is no target of this campaign")]
     NoTarget(String),
@@ -88,6 +101,18 @@ pub enum CampaignError {
         #[source]
         error: std::io::Error,
     },
+}
+
+impl CampaignError {
+    /// Returns whether GitHub's rate limit is the reason.
+    pub(super) fn is_about_limit(&self) -> bool {
+        match self {
+            Self::Api(error)
+            | Self::App(AppError::Api(error))
+            | Self::Branch(BranchFilesError::Api(error)) => error.limited_until().is_some(),
+            _ => false,
+        }
+    }
 }
 
 impl From<CampaignError> for InputError {

@@ -31,7 +31,7 @@ pub use file::{
 pub use plans::UnverifiedPlans;
 pub use report::{CampaignReport, CampaignStatus, TargetReport, WaveReport};
 pub use request::CampaignRequest;
-pub use standing::{Skip, Standing};
+pub use standing::{Skip, Standing, StandingKind};
 pub use state::{Intent, InvalidState, Outcome, Record, State};
 pub use target::TargetId;
 pub use waves::{Tally, tally};

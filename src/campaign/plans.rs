@@ -1,13 +1,13 @@
 //! Plans that are at hand: made by this start, by an earlier one on this machine, or by another job of the same workflow run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::reconcile::Done;
 use super::target::TargetId;
-use crate::base::fs::write_atomic;
+use crate::base::fs::{open_file, read_at_most, write_atomic};
 use crate::base::integrity::digest;
 use crate::plan::Plan;
 use crate::request::read_plan;
@@ -108,6 +108,15 @@ pub enum UnverifiedPlans {
     },
 }
 
+/// What the jobs before have planned.
+#[derive(Debug, Default)]
+pub(super) struct Indexes {
+    /// What is believed, with the folder of its plans.
+    pub(super) indexes: Vec<(PathBuf, Index)>,
+    /// Why others are left out.
+    pub(super) left_out: Vec<UnverifiedPlans>,
+}
+
 impl Index {
     /// Writes it. Returns its digest.
     pub(super) fn write(&self, out: &Path) -> std::io::Result<String> {
@@ -118,54 +127,70 @@ impl Index {
     }
 
     /// Reads what the jobs before have planned: the files of this name in `folder` and in the folders there, each with a
-    /// digest that a job has put out, if `digests` says which these are.
+    /// digest that a job has put out, if `digests` says which these are. Others are left out, because any job of a workflow run
+    /// can write artifacts. It is an error if nothing is left of what jobs have put out.
     pub(super) fn read_all(
         folder: &Path,
         campaign: &str,
         digests: Option<&str>,
-    ) -> Result<Vec<(PathBuf, Self)>, UnverifiedPlans> {
+    ) -> Result<Indexes, UnverifiedPlans> {
         let known: Option<BTreeMap<String, String>> =
             digests.map(serde_json::from_str).transpose().map_err(UnverifiedPlans::Digests)?;
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            move |error| UnverifiedPlans::Read { path, error }
-        };
+        let known: Option<BTreeSet<String>> =
+            known.map(|known| known.into_values().filter(|digest| !digest.is_empty()).collect());
         // No artifact is downloaded where no job has planned anything.
-        let has_digest = known.as_ref().is_none_or(|known| known.values().any(|digest| !digest.is_empty()));
-        if !has_digest && !folder.exists() {
-            return Ok(Vec::new());
+        if known.as_ref().is_some_and(BTreeSet::is_empty) && !folder.exists() {
+            return Ok(Indexes::default());
         }
-        let mut folders = vec![folder.to_owned()];
-        for entry in std::fs::read_dir(folder).map_err(failed(folder))? {
-            let entry = entry.map_err(failed(folder))?;
+        let failed = |error| UnverifiedPlans::Read { path: folder.to_owned(), error };
+        // As links lead there: a file in it is never opened through one.
+        let folder = folder.canonicalize().map_err(failed)?;
+        let mut folders = vec![folder.clone()];
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 folders.push(entry.path());
             }
         }
         folders.sort();
-        let mut all = Vec::new();
+        let mut found = Indexes::default();
         for folder in folders {
             let path = folder.join(INDEX);
-            if !path.is_file() {
+            if path.symlink_metadata().is_err() {
                 continue;
             }
-            let size = path.metadata().map_err(failed(&path))?.len();
-            if size > MAX_INDEX {
-                return Err(UnverifiedPlans::Unknown(path));
+            match Self::read(path, campaign, known.as_ref()) {
+                Ok(index) => found.indexes.push((folder, index)),
+                Err(error) => found.left_out.push(error),
             }
-            let text = std::fs::read(&path).map_err(failed(&path))?;
-            let own = digest(&text);
-            if known.as_ref().is_some_and(|known| !known.values().any(|known| *known == own)) {
-                return Err(UnverifiedPlans::Unknown(path));
-            }
-            let index: Self = serde_json::from_slice(&text)
-                .map_err(|error| UnverifiedPlans::Invalid { path: path.clone(), error })?;
-            if index.campaign != campaign {
-                return Err(UnverifiedPlans::Other { path, campaign: index.campaign });
-            }
-            all.push((folder, index));
         }
-        Ok(all)
+        let is_expected = known.as_ref().is_none_or(|known| !known.is_empty());
+        match found.left_out.pop() {
+            Some(error) if found.indexes.is_empty() && is_expected => Err(error),
+            last => {
+                found.left_out.extend(last);
+                Ok(found)
+            }
+        }
+    }
+
+    fn read(
+        path: PathBuf,
+        campaign: &str,
+        known: Option<&BTreeSet<String>>,
+    ) -> Result<Self, UnverifiedPlans> {
+        let text = match open_file(&path).and_then(|file| read_at_most(file, MAX_INDEX)) {
+            Ok(text) => text,
+            Err(error) => return Err(UnverifiedPlans::Read { path, error }),
+        };
+        if known.is_some_and(|known| !known.contains(&digest(&text))) {
+            return Err(UnverifiedPlans::Unknown(path));
+        }
+        match serde_json::from_slice::<Self>(&text) {
+            Ok(index) if index.campaign == campaign => Ok(index),
+            Ok(index) => Err(UnverifiedPlans::Other { path, campaign: index.campaign }),
+            Err(error) => Err(UnverifiedPlans::Invalid { path, error }),
+        }
     }
 }
 

@@ -305,7 +305,7 @@ impl State {
             Done::Delivered { pull: None, .. } => record.outcome = Outcome::Nothing,
             Done::Seen => {}
             Done::Failed(message) => {
-                record.attempts += 1;
+                record.attempts = record.attempts.saturating_add(1);
                 record.outcome = Outcome::Failed(message);
             }
         }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::drift::FallenBack;
 use super::reconcile::{Next, is_finished};
 use super::session::Session;
-use super::standing::Standing;
+use super::standing::{Standing, StandingKind};
 use super::state::{Intent, Record};
 use super::target::TargetId;
 use super::waves::tally;
@@ -39,7 +39,7 @@ pub struct CampaignReport {
     /// The waves that have begun.
     pub waves: Vec<WaveReport>,
     /// How many targets stand where.
-    pub counts: BTreeMap<String, usize>,
+    pub counts: BTreeMap<StandingKind, usize>,
     /// How many targets a limit holds back.
     pub held_back: usize,
     /// The targets.
@@ -104,7 +104,7 @@ pub struct TargetReport {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wave: Option<u32>,
     /// Where it stands, in a word.
-    pub standing: String,
+    pub standing: StandingKind,
     /// Address of the pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<String>,
@@ -118,14 +118,14 @@ impl CampaignReport {
         let file = &session.request.campaign.file;
         let state = &next.state;
         let server = &session.request.environment.server_url;
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<StandingKind, usize> = BTreeMap::new();
         let target = |(id, standing): (&TargetId, &Standing)| {
-            *counts.entry(standing.word().to_owned()).or_default() += 1;
+            *counts.entry(standing.kind()).or_default() += 1;
             let record = state.targets.get(id);
             TargetReport {
                 id: id.to_string(),
                 wave: record.and_then(|record| record.wave).map(|wave| wave + 1),
-                standing: standing.word().to_owned(),
+                standing: standing.kind(),
                 pull_request: standing
                     .pull()
                     .map(|number| format!("{server}/{}/pull/{number}", id.repository)),
@@ -228,7 +228,7 @@ impl CampaignReport {
         if self.held_back > 0 {
             text += &format!("! {} wait for a limit or for a plan\n", self.held_back);
         }
-        for target in self.targets.iter().filter(|target| target.standing != "waiting") {
+        for target in self.targets.iter().filter(|target| target.standing != StandingKind::Waiting) {
             let pull = target.pull_request.as_deref().unwrap_or_default();
             text +=
                 format!("  {}: {} {pull} {}", target.id, target.standing, visible(&target.note)).trim_end();
@@ -263,13 +263,8 @@ impl CampaignReport {
         if self.held_back > 0 {
             text += &format!("\n{} wait for a limit or for a plan.\n", self.held_back);
         }
-        let needs_people = |target: &&TargetReport| {
-            matches!(
-                target.standing.as_str(),
-                "failed" | "closed" | "reverted" | "open, red" | "open, conflict" | "skipped"
-            )
-        };
-        let is_open = |target: &&TargetReport| target.standing.starts_with("open");
+        let needs_people = |target: &&TargetReport| target.standing.needs_people();
+        let is_open = |target: &&TargetReport| target.standing.is_open();
         let notices: String =
             self.notices.iter().take(MAX_ROWS).map(|notice| format!("- {}\n", markdown(notice))).collect();
         let fallen = |it: &FallenBack| {

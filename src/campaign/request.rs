@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use super::check::Campaign;
 use super::error::CampaignError;
 use super::file::CampaignFile;
-use crate::base::fs::write_atomic;
+use crate::base::fs::{open_file, read_at_most, write_atomic};
+use crate::batch::check_tests;
 use crate::config::{Bounded, parse_as};
 use crate::github::{
     Api, AppError, AppTokens, Environment, MAX_LISTED, Permissions, RepositoryName, repositories_of, search,
 };
-use crate::request::{InputError, Inputs, Lookup, RequestContext, out};
+use crate::recipe::{MAX_RECIPE, Recipe};
+use crate::request::{InputError, Inputs, Lookup, RequestContext, SharedLedger, out};
 use crate::trust::Trust;
 
 /// Events by which people who may not write to the repository speak.
@@ -27,6 +29,9 @@ const SPOKEN: [&str; 7] = [
 
 /// Targets that are planned at a time, where nothing is said.
 const JOBS: usize = 4;
+
+/// Largest file of repositories, in bytes; 100,000 names have a tenth of that.
+const MAX_LIST: u64 = 50_000_000;
 
 /// Where tokens come from.
 #[derive(Debug)]
@@ -56,6 +61,8 @@ pub struct CampaignRequest {
     pub(super) environment: Environment,
     pub(super) home: Api,
     tokens: Tokens,
+    /// The ledger on a branch, of which the runs of all targets write a copy.
+    shared_ledger: Option<SharedLedger>,
     /// Repositories that files list.
     listed: BTreeSet<RepositoryName>,
 }
@@ -94,6 +101,12 @@ impl CampaignRequest {
         let listed = listed(&campaign, &checkout)?;
         let home = Api::new(&environment).map_err(CampaignError::from)?;
         let warnings = context.warnings.clone();
+        let asks_models = campaign.tasks.iter().any(|(_, entry)| entry.recipe.is_none());
+        let shared_ledger = if asks_models {
+            SharedLedger::new(&inputs, &context.origin.config, Some(&environment))?
+        } else {
+            None
+        };
         Ok(Self {
             campaign,
             out,
@@ -105,8 +118,14 @@ impl CampaignRequest {
             environment,
             home,
             tokens,
+            shared_ledger,
             listed,
         })
+    }
+
+    /// Returns the ledger on a branch, if there is one and a task asks a model.
+    pub fn ledger(&self) -> Option<&SharedLedger> {
+        self.shared_ledger.as_ref()
     }
 
     /// Returns the branch with the state, in the campaign's own repository.
@@ -114,19 +133,33 @@ impl CampaignRequest {
         format!("architect-ci-state/{}", self.campaign.file.name)
     }
 
+    /// Checks the recipes before any target is planned: each can be read, and does what its tests say.
+    pub(super) async fn check_recipes(&self) -> Result<(), CampaignError> {
+        let recipes: BTreeSet<&String> =
+            self.campaign.tasks.iter().filter_map(|(_, entry)| entry.recipe.as_ref()).collect();
+        for recipe in recipes {
+            let path = self.checkout.join(recipe);
+            let text = std::fs::File::open(&path).and_then(|file| read_at_most(file, MAX_RECIPE));
+            let text = text.map_err(|error| CampaignError::Read { path, error })?;
+            let parsed = Recipe::parse(&String::from_utf8_lossy(&text), recipe)?;
+            check_tests(&parsed, recipe).await?;
+        }
+        Ok(())
+    }
+
     /// Finds the repositories. Returns them with what people should know.
     pub async fn discover(&self) -> Result<(BTreeSet<RepositoryName>, Vec<String>), CampaignError> {
         let places = &self.campaign.file.repositories;
         let (mut all, mut notices) = (self.listed.clone(), Vec::new());
         for account in &places.organizations {
-            // Any name of that account will do to find the installation.
-            let api = match &self.tokens {
-                Tokens::One(_) => self.home.clone(),
-                Tokens::App(_) => match self.listed.iter().find(|name| name.owner() == account) {
-                    Some(name) => self.reader(name).await?,
-                    None => self.home.clone(),
-                },
-            };
+            let of_app = self.api_of(account).await?;
+            if of_app.is_none() {
+                notices.push(format!(
+                    "the app is not installed for {account}, so its repositories are listed by the token of this job, which \
+                     may not see all of them"
+                ));
+            }
+            let api = of_app.unwrap_or_else(|| self.home.clone());
             let found = repositories_of(&api, account, &places.topics).await?;
             if found.total >= MAX_LISTED {
                 notices.push(format!(
@@ -176,6 +209,14 @@ impl CampaignRequest {
         Ok(Api::new(&self.environment.of_repository(repository, token))?)
     }
 
+    /// Returns a client that may read what belongs to an account; `None` if the campaign's app is not installed there.
+    async fn api_of(&self, account: &str) -> Result<Option<Api>, AppError> {
+        let Tokens::App(app) = &self.tokens else { return Ok(Some(self.home.clone())) };
+        let Some(token) = app.token_of(account).await? else { return Ok(None) };
+        let environment = Environment { token: Some(token), ..self.environment.clone() };
+        Ok(Some(Api::new(&environment)?))
+    }
+
     /// Returns whether each account has tokens of its own.
     pub(super) fn is_app(&self) -> bool {
         matches!(self.tokens, Tokens::App(_))
@@ -206,8 +247,9 @@ fn listed(campaign: &Campaign, checkout: &Path) -> Result<BTreeSet<RepositoryNam
     let mut all: BTreeSet<RepositoryName> = places.list.iter().cloned().collect();
     let Some(file) = &places.file else { return Ok(all) };
     let path = checkout.join(file);
-    let text = std::fs::read_to_string(&path).map_err(|error| CampaignError::Read { path, error })?;
-    for (at, line) in text.lines().enumerate() {
+    let text = open_file(&path).and_then(|file| read_at_most(file, MAX_LIST));
+    let text = text.map_err(|error| CampaignError::Read { path, error })?;
+    for (at, line) in String::from_utf8_lossy(&text).lines().enumerate() {
         let name = line.split('#').next().unwrap_or_default().trim();
         if name.is_empty() {
             continue;

@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::drift::FallenBack;
 use super::error::CampaignError;
-use super::plans::{Index, Plans};
+use super::plans::{Index, Indexes, Plans};
 use super::reconcile::{Next, Situation, Step, next};
 use super::request::CampaignRequest;
 use super::state::{Outcome, State};
 use super::target::TargetId;
-use crate::github::{BranchFiles, Dashboard, Look, Observed, Writers, observe};
+use crate::base::clock::unix_seconds;
+use crate::base::error::chain;
+use crate::github::{AppError, BranchFiles, Dashboard, Look, Observed, Writers, observe};
 
 /// What is found in comments on the dashboard.
 const CONTINUE: &str = "/architect continue";
@@ -63,6 +64,9 @@ impl<'a> Session<'a> {
         };
         let (repositories, mut notices) = request.discover().await?;
         state.know(request.campaign.targets(repositories));
+        if state.targets.is_empty() {
+            return Err(CampaignError::NoTargets);
+        }
         notices.splice(0..0, request.warnings.iter().cloned());
         let mut session = Self {
             request,
@@ -107,7 +111,15 @@ impl<'a> Session<'a> {
         let with_file = self.request.campaign.file.repositories.with_file.as_deref();
         for ids in groups.into_values() {
             let Some(first) = ids.first() else { continue };
-            let api = self.request.reader(&first.repository).await?;
+            let api = match self.request.reader(&first.repository).await {
+                Ok(api) => api,
+                // The app is not installed there, or not any more.
+                Err(AppError::Api(error)) if error.is_missing() => {
+                    self.observed.extend(ids.into_iter().map(|id| (id.clone(), Observed::missing())));
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
             let branches: Vec<String> = ids.iter().map(|id| self.request.campaign.branch(&id.task)).collect();
             let looks: Vec<Look<'_>> = ids
                 .iter()
@@ -147,7 +159,9 @@ impl<'a> Session<'a> {
         self.can_plan = can_plan;
         let plans = judged.steps.into_iter().filter(|step| matches!(step, Step::Plan(..)));
         let wanted: BTreeMap<TargetId, Step> = plans.map(|step| (step.target().clone(), step)).collect();
-        for (folder, index) in Index::read_all(folder, name, digests)? {
+        let Indexes { indexes, left_out } = Index::read_all(folder, name, digests)?;
+        self.notices.extend(left_out.iter().map(|error| format!("left out: {}", chain(error))));
+        for (folder, index) in indexes {
             for (id, planned) in index.targets {
                 // What has come to its end since is not begun again.
                 let Some(step) = wanted.get(&id) else { continue };
@@ -163,13 +177,12 @@ impl<'a> Session<'a> {
     }
 
     fn situation(&self) -> Situation<'_> {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         Situation {
             observed: &self.observed,
             plans: &self.plans.digests,
             can_plan: self.can_plan,
             merges: self.merges,
-            now,
+            now: unix_seconds(),
         }
     }
 
@@ -184,6 +197,12 @@ impl<'a> Session<'a> {
                 return Ok(judged);
             }
         }
+    }
+
+    /// Judges for the report alone where GitHub cannot be asked: what was changed since it was looked at is not known.
+    pub(super) fn judge_unasked(&mut self) -> Next {
+        self.observed.retain(|id, _| !self.stale.contains(id));
+        next(&self.request.campaign.file, self.state.clone(), &self.situation())
     }
 
     /// Notes that GitHub has to be asked about a target again.

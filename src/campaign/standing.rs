@@ -1,5 +1,8 @@
 //! Where a target stands: what is remembered and what GitHub says, brought together into one word.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
 use super::state::{Outcome, Record};
 use super::target::TargetId;
 use crate::github::{Checks, Observed, ObservedRepository, PullFacts, PullState, RepositoryName};
@@ -124,26 +127,26 @@ impl Standing {
         !matches!(self, Self::Waiting | Self::ToPlan | Self::Planned(_) | Self::Open(_) | Self::Unknown)
     }
 
-    /// Returns a word for lists.
-    pub fn word(&self) -> &'static str {
+    /// Returns which of the places it is.
+    pub fn kind(&self) -> StandingKind {
         match self {
-            Self::Waiting => "waiting",
-            Self::ToPlan => "to plan",
-            Self::Planned(_) => "planned",
-            Self::Nothing => "nothing to change",
-            Self::Skipped(_) => "skipped",
-            Self::Failed(_) => "failed",
+            Self::Waiting => StandingKind::Waiting,
+            Self::ToPlan => StandingKind::ToPlan,
+            Self::Planned(_) => StandingKind::Planned,
+            Self::Nothing => StandingKind::Nothing,
+            Self::Skipped(_) => StandingKind::Skipped,
+            Self::Failed(_) => StandingKind::Failed,
             Self::Open(pull) => match pull.checks {
-                _ if pull.is_conflicting => "open, conflict",
-                Checks::Failed => "open, red",
-                Checks::Passed => "open, green",
-                Checks::Absent | Checks::Pending => "open",
+                _ if pull.is_conflicting => StandingKind::OpenConflict,
+                Checks::Failed => StandingKind::OpenRed,
+                Checks::Passed => StandingKind::OpenGreen,
+                Checks::Absent | Checks::Pending => StandingKind::Open,
             },
-            Self::Merged(_) => "merged",
-            Self::Closed(_) => "closed",
-            Self::Reverted(_) => "reverted",
-            Self::Withdrawn => "withdrawn",
-            Self::Unknown => "unknown",
+            Self::Merged(_) => StandingKind::Merged,
+            Self::Closed(_) => StandingKind::Closed,
+            Self::Reverted(_) => StandingKind::Reverted,
+            Self::Withdrawn => StandingKind::Withdrawn,
+            Self::Unknown => StandingKind::Unknown,
         }
     }
 
@@ -156,6 +159,78 @@ impl Standing {
             }
             _ => None,
         }
+    }
+}
+
+/// Where a target stands, without the particulars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub enum StandingKind {
+    /// Its wave has not begun.
+    #[serde(rename = "waiting")]
+    Waiting,
+    /// It has to be planned.
+    #[serde(rename = "to plan")]
+    ToPlan,
+    /// It is planned.
+    #[serde(rename = "planned")]
+    Planned,
+    /// There is nothing to change.
+    #[serde(rename = "nothing to change")]
+    Nothing,
+    /// It takes no part.
+    #[serde(rename = "skipped")]
+    Skipped,
+    /// It was tried as often as may be.
+    #[serde(rename = "failed")]
+    Failed,
+    /// Its pull request is open, and checks are not done or absent.
+    #[serde(rename = "open")]
+    Open,
+    /// Its pull request is open, and all checks have passed.
+    #[serde(rename = "open, green")]
+    OpenGreen,
+    /// Its pull request is open, and a check has failed.
+    #[serde(rename = "open, red")]
+    OpenRed,
+    /// Its pull request is open and in conflict.
+    #[serde(rename = "open, conflict")]
+    OpenConflict,
+    /// Its pull request is merged.
+    #[serde(rename = "merged")]
+    Merged,
+    /// People closed its pull request.
+    #[serde(rename = "closed")]
+    Closed,
+    /// The change was merged and taken back.
+    #[serde(rename = "reverted")]
+    Reverted,
+    /// A command closed its pull request, or kept it from being opened.
+    #[serde(rename = "withdrawn")]
+    Withdrawn,
+    /// GitHub was not asked.
+    #[serde(rename = "unknown")]
+    Unknown,
+}
+
+impl StandingKind {
+    /// Returns whether its pull request is open.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Open | Self::OpenGreen | Self::OpenRed | Self::OpenConflict)
+    }
+
+    /// Returns whether it goes no further unless somebody looks at it.
+    pub fn needs_people(self) -> bool {
+        matches!(
+            self,
+            Self::Failed | Self::Closed | Self::Reverted | Self::OpenRed | Self::OpenConflict | Self::Skipped
+        )
+    }
+}
+
+impl std::fmt::Display for StandingKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The same words as in JSON.
+        self.serialize(f)
     }
 }
 

@@ -143,6 +143,9 @@ impl State {
 /// Targets of one file of the state, about: a change rewrites few of them, and few requests read all.
 const PER_FILE: usize = 200;
 
+/// Maximum number of waves, because each is counted and shown; the last one takes all that is left.
+pub(super) const MAX_WAVES: u32 = 10_000;
+
 /// The file with everything but the targets.
 pub(super) const HEADER: &str = "campaign.json";
 
@@ -167,6 +170,9 @@ pub enum InvalidState {
     /// It is of another campaign.
     #[error("it is the state of the campaign {0:?}")]
     Other(String),
+    /// It tells of so many waves that counting them would take for ever.
+    #[error("it has {0} waves; a campaign has at most {MAX_WAVES}")]
+    Waves(u32),
 }
 
 impl State {
@@ -198,6 +204,9 @@ impl State {
         }
         if state.campaign != campaign {
             return Err(InvalidState::Other(state.campaign));
+        }
+        if state.waves > MAX_WAVES {
+            return Err(InvalidState::Waves(state.waves));
         }
         for (name, text) in files.iter().filter(|(name, _)| name.as_str() != HEADER) {
             let part: BTreeMap<TargetId, Record> = serde_json::from_str(text).map_err(failed(name))?;

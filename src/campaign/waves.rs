@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::file::{After, Approval, CampaignFile};
 use super::standing::Standing;
-use super::state::State;
+use super::state::{MAX_WAVES, State};
 use super::target::TargetId;
 use crate::base::integrity::digest;
 use crate::batch::Percent;
@@ -95,6 +95,9 @@ impl Tally {
 
 /// Returns the size of a wave.
 pub(super) fn size(file: &CampaignFile, wave: u32) -> usize {
+    if wave + 1 >= MAX_WAVES {
+        return usize::MAX;
+    }
     let grown = file.waves.growth.get().saturating_pow(wave).saturating_mul(file.waves.canary.get());
     // A wave never shrinks below the first.
     let size = grown.min(file.waves.largest.get().max(file.waves.canary.get()));

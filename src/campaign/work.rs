@@ -16,20 +16,18 @@ use super::request::CampaignRequest;
 use super::target::TargetId;
 use crate::base::env::Variables;
 use crate::batch::Entry;
-use crate::config::{Bounded, Comment, DeliverTo, Report};
+use crate::config::{Bounded, DeliverTo};
 use crate::event::{RunMode, Status};
 use crate::git::{GitError, RemoteRepository, Repository};
 use crate::github::{
     ApiError, AppError, CodeOwners, Observed, ObservedRepository, Permissions, RepositoryName,
     ask_for_review, newest_pull,
 };
+use crate::guardrails::CODE_OWNERS;
 use crate::plan::Plan;
 use crate::report::{RunReport, file_log};
 use crate::request::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest, read_plan};
 use crate::run::{Signal, apply, run};
-
-/// Files in which `CODEOWNERS` may be, in the order in which GitHub looks.
-const OWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
 
 /// Most owners that are remembered of a target.
 const MAX_OWNERS: usize = 20;
@@ -71,12 +69,27 @@ enum WorkError {
     Write(PathBuf, #[source] std::io::Error),
     #[error("{0}")]
     Run(String),
+    #[error("{why}")]
+    Held { why: String, limited_until: Option<String> },
     #[error("the campaign no longer has this task")]
     NoTask,
     #[error("the repository has no commit")]
     NoCommit,
     #[error("the plan is gone")]
     NoPlan,
+}
+
+impl WorkError {
+    /// Returns when GitHub's rate limit ends, if that is the reason.
+    fn limited_until(&self) -> Option<&str> {
+        match self {
+            Self::Input(InputError::GitHub(error)) | Self::App(AppError::Api(error)) | Self::Api(error) => {
+                error.limited_until()
+            }
+            Self::Held { limited_until, .. } => limited_until.as_deref(),
+            _ => None,
+        }
+    }
 }
 
 /// Where a target is.
@@ -122,12 +135,13 @@ impl CampaignRequest {
 
     /// Returns what is remembered of a failure: one line, without secrets.
     fn failed(&self, error: &WorkError) -> Done {
+        // That GitHub is waited for is no fault of the target's: a later start tries it again.
+        let is_waiting = error.limited_until().is_some();
         let text = crate::base::error::chain(error);
         let masker = Masker::from_environment(&self.inputs.variables, &[], &[]);
         let masked = masker.mask(text.trim()).into_owned();
         let line = visible(&masked).replace(['\n', '\r'], " ");
-        // Reports hold texts alone. That GitHub is waited for is no fault of the target's: a later start tries it again.
-        if line.contains("rate-limited by GitHub until") {
+        if is_waiting {
             tracing::warn!("warning: {line}");
             return Done::Seen;
         }
@@ -155,7 +169,7 @@ impl CampaignRequest {
             let masker = masker(&request.job);
             Ok::<_, InputError>((request, masker))
         })?;
-        make_one_of_many(&mut request.job);
+        request.job.make_one_of_many();
         request.job.origin.config.guardrails.quality_gates.extend(entry.gates.iter().cloned());
         let log = out.join("log.txt");
         let log = file_log(&log, Arc::clone(&masker)).map_err(|error| WorkError::Write(log, error))?;
@@ -209,7 +223,7 @@ impl CampaignRequest {
             let masker = masker(&request.job);
             Ok::<_, InputError>((request, masker))
         })?;
-        make_one_of_many(&mut request.job);
+        request.job.make_one_of_many();
         let pull_request = &self.campaign.file.pull_request;
         let deliver = &mut request.job.origin.config.deliver;
         (deliver.draft, deliver.labels) = (pull_request.draft, pull_request.labels.clone());
@@ -260,29 +274,22 @@ impl CampaignRequest {
     ) -> Inputs {
         let given = &self.inputs;
         let file = |path: &String| self.checkout.join(path);
-        let recipe = entry.recipe.as_ref().map(|recipe| format!("recipe::{}", file(recipe).display()));
+        let recipe = entry.recipe.as_ref().map(|recipe| file(recipe).display().to_string());
         Inputs {
-            task: entry.task.clone().filter(|text| !text.is_empty()),
             task_file: entry.task_file.as_ref().map(file),
-            model: recipe.or_else(|| given.model.clone()).or_else(|| entry.model.clone()),
-            agent: given.agent.clone().or_else(|| entry.agent.clone()),
-            until: if given.until.is_empty() { entry.until.clone() } else { given.until.clone() },
-            max_rounds: given.max_rounds.or(entry.max_rounds),
-            max_steps: given.max_steps.or(entry.max_steps),
             budget_usd: entry.budget_usd.or(given.budget_usd),
             timeout: entry.timeout.map(Bounded::seconds).or(given.timeout),
-            expect: given.expect.or(entry.expect),
             mode: None,
             deliver: Some(DeliverTo::None),
             config: Some(self.config.clone()),
+            config_root: Some(self.checkout.clone()),
             workspace: Some(checkout.to_owned()),
-            folder: entry.folder.clone(),
             out: Some(out.to_owned()),
+            ledger: self.ledger().map(|shared| shared.file().to_owned()).or_else(|| given.ledger.clone()),
             event: None,
-            comment: Some(Comment::Never),
             comment_key: Some(self.campaign.key(&id.task)),
             variables: self.variables_of(place, checkout, token),
-            ..given.clone()
+            ..entry.inputs(given, recipe)
         }
     }
 
@@ -311,16 +318,6 @@ fn masker(job: &JobRequest) -> Arc<Masker> {
     Arc::new(Masker::from_environment(&job.variables, &secret, &job.secrets))
 }
 
-/// All of it is told once, of the whole campaign.
-fn make_one_of_many(job: &mut JobRequest) {
-    job.alone = false;
-    let config = &mut job.origin.config;
-    let github = &mut config.github;
-    (github.check_run, github.inline_suggestions, github.progress, github.required) =
-        (false, false, false, false);
-    config.report = Report::default();
-}
-
 /// Makes an empty folder.
 fn fresh(folder: &Path) -> Result<(), WorkError> {
     let failed = |error| WorkError::Write(folder.to_owned(), error);
@@ -338,16 +335,16 @@ fn check(report: &RunReport) -> Result<(), WorkError> {
     let errors = report.notices.iter().find(|notice| notice.level == crate::event::NoticeLevel::Error);
     let text = errors.map_or(&report.message, |notice| &notice.message);
     let line = text.trim().lines().next().unwrap_or_default();
-    Err(WorkError::Run(if line.is_empty() {
-        format!("the run ended as {}", report.status)
-    } else {
-        line.to_owned()
-    }))
+    let why = if line.is_empty() { format!("the run ended as {}", report.status) } else { line.to_owned() };
+    Err(match &report.held {
+        Some(held) => WorkError::Held { why, limited_until: held.limited_until.clone() },
+        None => WorkError::Run(why),
+    })
 }
 
 /// Returns the code owners of the files that a plan changes.
 fn owners(repository: &Repository, commit: &str, plan: &Plan) -> Vec<String> {
-    let text = OWNERS.iter().find_map(|path| repository.read_at(commit, path).ok().flatten());
+    let text = CODE_OWNERS.iter().find_map(|path| repository.read_at(commit, path).ok().flatten());
     let Some(text) = text else { return Vec::new() };
     let rules = CodeOwners::parse(&String::from_utf8_lossy(&text));
     let mut owners: Vec<String> =

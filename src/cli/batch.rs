@@ -15,7 +15,7 @@ use crate::command::sandbox::hide_process;
 use crate::event::Exit;
 use crate::publish::{BatchDestination, publish_batch};
 use crate::report::{BatchReport, batch_headline};
-use crate::request::{InputError, Lookup};
+use crate::request::{Claim, InputError, Lookup, with_ledger};
 use crate::run::on_signals;
 
 /// Work on many tasks, each in its own worktree, and report on all of them
@@ -113,22 +113,22 @@ fn work(lookup: &Lookup, start: BatchStart) -> Result<Exit, InputError> {
         let masker = masker(&request.destination, request.config.llm.api_key_env.as_deref());
         output.begin(&masker);
         if lookup.flag("matrix")? {
-            let most = lookup.number::<1, { MAX_SHARDS as u64 }>("shards")?;
-            let most = most.map_or(MAX_SHARDS, |most| u32::try_from(most.get()).unwrap_or(MAX_SHARDS));
-            return plan(&request, lookup, most).await;
+            return plan(&request, lookup, most_shards(lookup)?).await;
         }
         let look = ProgressMode::new(output.in_actions, !output.is_on_screen());
         let signal = on_signals().map_err(InputError::Signals)?;
         // Deliveries alone cost nothing.
         let shared = request.shared_ledger.as_ref().filter(|_| start == BatchStart::Work);
-        if let Some(shared) = shared {
-            shared.start(request.most_usd()).await?;
+        let work = Box::pin(run_batch(&request, BatchOptions { look, signal }));
+        let (ran, unrecorded) = with_ledger(shared, Claim::Budget(request.most_usd()), work).await?;
+        let unrecorded = unrecorded.map(|error| error.explained());
+        if let Some(message) = &unrecorded {
+            tracing::error!("error: {message}");
         }
-        let ran = run_batch(&request, BatchOptions { look, signal }).await;
-        if let Some(shared) = shared {
-            shared.close().await?;
+        let mut report = ran?;
+        if let Some(message) = unrecorded {
+            report.fail(message);
         }
-        let report = ran?;
         let published = publish_batch(report, &request.destination, &masker).await?;
         conclude(&output, &published.report, &published.path.display().to_string());
         Ok(exit_of(&published.report))
@@ -160,6 +160,12 @@ async fn plan(request: &BatchRequest, lookup: &Lookup, most: u32) -> Result<Exit
     tracing::info!("{count} {tasks}; the task list is in {}", path.display());
     super::print(&format!("{matrix}\n"));
     Ok(Exit::Success)
+}
+
+/// Returns how many shards a matrix may have.
+pub(super) fn most_shards(lookup: &Lookup) -> Result<u32, InputError> {
+    let most = lookup.number::<1, { MAX_SHARDS as u64 }>("shards")?;
+    Ok(most.and_then(|most| u32::try_from(most.get()).ok()).unwrap_or(MAX_SHARDS))
 }
 
 pub(super) fn masker(destination: &BatchDestination, key: Option<&str>) -> Arc<Masker> {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use sanitize::Masker;
 use sanitize::untrusted::log_lines;
 
+use super::batch::most_shards;
 use super::flags::{InputFlags, InputSet};
 use super::run::{Output, complain, runtime, step_output};
 use super::style::below;
@@ -13,8 +14,8 @@ use crate::batch::Shard;
 use crate::campaign::{CampaignError, CampaignReport, CampaignRequest, Order, PlansOfJobs};
 use crate::command::sandbox::hide_process;
 use crate::event::Exit;
-use crate::request::{InputError, Lookup};
-use crate::run::on_signals;
+use crate::request::{Claim, InputError, Lookup, with_ledger};
+use crate::run::{Signal, on_signals};
 
 /// Make one change in many repositories, in waves, with a pull request in each
 #[derive(Debug, clap::Subcommand)]
@@ -163,39 +164,68 @@ fn work(lookup: &Lookup, action: &Action) -> Result<Exit, InputError> {
     let output = Output::read(lookup)?;
     let runtime = runtime()?;
     let exit = runtime.block_on(async {
-        let request =
-            CampaignRequest::resolve(lookup, matches!(action, Action::Order(_) | Action::Drift { .. }))
-                .await?;
+        let is_written = matches!(action, Action::Order(_) | Action::Drift { .. });
+        let request = CampaignRequest::resolve(lookup, is_written).await?;
         let masker = Arc::new(Masker::from_environment(lookup.variables(), &[], &[]));
         output.begin(&masker);
+        if matches!(action, Action::Matrix) {
+            return matrix(lookup, &request).await;
+        }
+        let shard = lookup.text("shard").map(|text| Shard::parse(&text)).transpose();
+        let shard = shard.map_err(|error| InputError::Batch(Box::new(error)))?;
         let signal = on_signals().map_err(InputError::Signals)?;
-        let report = match action {
-            Action::Matrix => return matrix(lookup, &request).await,
-            Action::Plan => {
-                let shard = lookup.text("shard").map(|text| Shard::parse(&text)).transpose();
-                let shard = shard.map_err(|error| InputError::Batch(Box::new(error)))?;
-                let (report, digest) = Box::pin(request.plan_only(shard, &signal)).await?;
-                step_output(lookup, &[("report-digest", digest)]);
-                report
-            }
-            Action::Status => request.status().await?,
-            Action::Drift { mends } => {
-                let report = Box::pin(request.drift(*mends, &signal)).await?;
-                tell(&output, lookup, &request, &report, &masker)?;
-                let has_fallen = !mends && !report.fallen_back.is_empty();
-                return Ok(if has_fallen { Exit::Failed } else { report.exit() });
-            }
-            Action::Order(order) => {
-                let (folder, digests) = (lookup.path("plans"), lookup.text("report-digests"));
-                let plans = folder.as_ref().map(|folder| PlansOfJobs { folder, digests: digests.as_deref() });
-                Box::pin(request.run(order, plans, &signal)).await?
-            }
-        };
-        tell(&output, lookup, &request, &report, &masker)?;
-        Ok::<_, InputError>(report.exit())
+        let ledger = request.ledger().filter(|_| action.asks_models(lookup));
+        let claim = shard.map_or(Claim::Budget(None), |shard| Claim::Part(shard.of));
+        let work = Box::pin(perform(action, lookup, &request, shard, &signal));
+        let (done, unrecorded) = with_ledger(ledger, claim, work).await?;
+        let unrecorded = unrecorded.map(|error| error.explained());
+        if let Some(message) = &unrecorded {
+            tracing::error!("error: {message}");
+        }
+        let mut report = done?;
+        let has_fallen = matches!(action, Action::Drift { mends: false }) && !report.fallen_back.is_empty();
+        let is_failed = has_fallen || unrecorded.is_some();
+        report.notices.extend(unrecorded);
+        let exit = if is_failed { Exit::Failed } else { report.exit() };
+        tell(&output, lookup, &request, &report, exit, &masker)?;
+        Ok::<_, InputError>(exit)
     })?;
     runtime.shutdown_background();
     Ok(exit)
+}
+
+impl Action {
+    /// Returns whether targets may be planned, which models may do.
+    fn asks_models(&self, lookup: &Lookup) -> bool {
+        match self {
+            Self::Plan | Self::Drift { .. } => true,
+            Self::Order(_) => lookup.path("plans").is_none(),
+            Self::Matrix | Self::Status => false,
+        }
+    }
+}
+
+async fn perform(
+    action: &Action,
+    lookup: &Lookup,
+    request: &CampaignRequest,
+    shard: Option<Shard>,
+    signal: &Signal,
+) -> Result<CampaignReport, CampaignError> {
+    match action {
+        Action::Plan => {
+            let (report, digest) = request.plan_only(shard, signal).await?;
+            step_output(lookup, &[("report-digest", digest)]);
+            Ok(report)
+        }
+        Action::Matrix | Action::Status => request.status().await,
+        Action::Drift { mends } => request.drift(*mends, signal).await,
+        Action::Order(order) => {
+            let (folder, digests) = (lookup.path("plans"), lookup.text("report-digests"));
+            let plans = folder.as_ref().map(|folder| PlansOfJobs { folder, digests: digests.as_deref() });
+            request.run(order, plans, signal).await
+        }
+    }
 }
 
 /// Writes the report, and says how the campaign stands.
@@ -204,6 +234,7 @@ fn tell(
     lookup: &Lookup,
     request: &CampaignRequest,
     report: &CampaignReport,
+    exit: Exit,
     masker: &Masker,
 ) -> Result<(), CampaignError> {
     let path = request.out.join("campaign.json");
@@ -213,7 +244,7 @@ fn tell(
         lookup,
         &[
             ("status", report.headline()),
-            ("exit-code", report.exit().code().to_string()),
+            ("exit-code", exit.code().to_string()),
             ("out-path", request.out.display().to_string()),
             ("report-path", request.out.join("campaign.json").display().to_string()),
         ],
@@ -222,17 +253,14 @@ fn tell(
     Ok(())
 }
 
-/// Most shards of a matrix.
-const MAX_SHARDS: u64 = 256;
-
 /// Targets of one shard, about.
 const PER_SHARD: usize = 10;
 
 /// Prints a matrix of as many shards as there are plans to be made for.
 async fn matrix(lookup: &Lookup, request: &CampaignRequest) -> Result<Exit, InputError> {
-    let most = lookup.number::<1, MAX_SHARDS>("shards")?.map_or(MAX_SHARDS, crate::config::Bounded::get);
+    let most = most_shards(lookup)? as usize;
     let plans = request.count_plans().await?;
-    let count = (plans.div_ceil(PER_SHARD) as u64).clamp(1, most);
+    let count = plans.div_ceil(PER_SHARD).clamp(1, most);
     let shards: Vec<String> = (1..=count).map(|index| format!("{index}/{count}")).collect();
     let matrix = serde_json::json!({ "shard": shards }).to_string();
     step_output(lookup, &[("matrix", matrix.clone()), ("tasks", plans.to_string())]);

@@ -45,13 +45,12 @@ impl Publication<'_> {
                 };
                 tracing::info!("comment: only in {} ({why})", files.comment.display());
                 if delivers && !self.changes.is_empty() {
-                    self.hold(report);
+                    self.hold(report, None);
                     self.not_delivered(report, why, false);
                 } else if config.required && other.is_some() {
-                    let trouble = PublishProblem {
-                        message: format!("could not publish to GitHub: {why}"),
-                        about_permission: true,
-                    };
+                    let message = format!("could not publish to GitHub: {why}");
+                    let trouble =
+                        PublishProblem { about_permission: true, ..PublishProblem::of(message, None) };
                     self.trouble(report, trouble);
                 }
                 return None;
@@ -141,7 +140,7 @@ impl Publication<'_> {
             && self.request.pull_requests.fetch_add(1, Ordering::Relaxed) >= limit
         {
             let why = format!("this job may deliver {limit} pull requests (`apply.max_pull_requests`)");
-            self.hold(report);
+            self.hold(report, None);
             return self.not_delivered(report, &why, false);
         }
         let states = self.changes.iter().filter_map(|change| change.after.as_ref());
@@ -166,15 +165,15 @@ impl Publication<'_> {
                 let told = "the branch already has all of these changes, so nothing was delivered".to_owned();
                 report.notices.push(Notice { level: NoticeLevel::Info, message: told });
             }
-            Err(PublishProblem { message, about_permission }) => {
-                self.hold(report);
+            Err(PublishProblem { message, about_permission, limited_until }) => {
+                self.hold(report, limited_until);
                 self.not_delivered(report, &message, about_permission);
             }
         }
     }
 
     /// Keeps changes for a later delivery: what they are stands in a plan beside the report.
-    fn hold(&self, report: &mut RunReport) {
+    fn hold(&self, report: &mut RunReport, limited_until: Option<String>) {
         // What is only a part would be taken for the whole later.
         if report.status != Status::Success {
             return;
@@ -194,7 +193,7 @@ impl Publication<'_> {
                     Deliver::OwnBranch { pull: true, .. } => DeliverTo::PullRequest,
                     _ => DeliverTo::Branch,
                 };
-                report.held = Some(HeldDelivery { digest: plan.digest, to });
+                report.held = Some(HeldDelivery { digest: plan.digest, to, limited_until });
             }
             Err(error) => warn(report, error.to_string()),
         }
@@ -265,9 +264,9 @@ impl Publication<'_> {
                 report.notices.push(Notice { level: NoticeLevel::Info, message });
                 None
             }
-            Err(PublishProblem { message, about_permission }) => {
-                let message = format!("{message}; the comment is in {file}");
-                self.trouble(report, PublishProblem { message, about_permission });
+            Err(problem) => {
+                let message = format!("{}; the comment is in {file}", problem.message);
+                self.trouble(report, PublishProblem { message, ..problem });
                 None
             }
         }

@@ -31,17 +31,28 @@ pub(super) const TIME_INTERRUPTED: Duration = Duration::from_secs(2);
 pub(super) struct PublishProblem {
     pub(super) message: String,
     pub(super) about_permission: bool,
+    /// When the rate limit ends that is the reason, as RFC 3339 has it.
+    pub(super) limited_until: Option<String>,
 }
 
 impl PublishProblem {
+    /// Creates a problem. `error` is what GitHub answered, if it is the reason.
+    pub(super) fn of(message: String, error: Option<&ApiError>) -> Self {
+        Self {
+            message,
+            about_permission: error.is_some_and(ApiError::is_about_permission),
+            limited_until: error.and_then(ApiError::limited_until).map(str::to_owned),
+        }
+    }
+
     fn late() -> Self {
-        Self { message: "GitHub did not answer in time".to_owned(), about_permission: false }
+        Self::of("GitHub did not answer in time".to_owned(), None)
     }
 }
 
 impl From<&ApiError> for PublishProblem {
     fn from(error: &ApiError) -> Self {
-        Self { message: error.to_string(), about_permission: error.is_about_permission() }
+        Self::of(error.to_string(), Some(error))
     }
 }
 
@@ -215,13 +226,7 @@ impl Publisher<'_> {
         };
         match delivered {
             Ok(delivered) => Ok(delivered.map(told)),
-            Err(error) => Err(PublishProblem {
-                message: error.to_string(),
-                about_permission: matches!(
-                    &error,
-                    DeliverError::Api(error) | DeliverError::NoPull { error, .. } if error.is_about_permission()
-                ),
-            }),
+            Err(error) => Err(PublishProblem::of(error.to_string(), error.api())),
         }
     }
 

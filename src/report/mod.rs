@@ -197,6 +197,9 @@ pub struct HeldDelivery {
     pub digest: String,
     /// Where the changes were to go.
     pub to: DeliverTo,
+    /// When GitHub's rate limit ends, if that is the reason: RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limited_until: Option<String>,
 }
 
 /// The plan that was applied in place of another one, because the branch had moved since.

@@ -13,10 +13,15 @@ use crate::model::Prices;
 use crate::trust::{Trusted, TrustedFile};
 
 /// Returns the built-in prices and those of the configuration.
-pub(super) fn prices(costs: &config::Costs, trusted: &Trusted<'_>) -> Result<Prices, InputError> {
+pub(super) fn prices(
+    costs: &config::Costs,
+    inputs: &Inputs,
+    trusted: &Trusted<'_>,
+) -> Result<Prices, InputError> {
     let Some(file) = &costs.prices_file else { return Prices::new(None).map_err(InputError::rules) };
     let named = |error: &str| InputError::rules(format!("costs.prices_file: {file}: {error}"));
-    let found = trusted.read(&trusted.workspace.join(file))?;
+    let root = inputs.config_root.as_deref().unwrap_or(trusted.workspace);
+    let found = trusted.read(&root.join(file))?;
     let text = found.ok_or_else(|| named("the file does not exist"))?.text;
     Prices::new(Some(&text)).map_err(|error| named(&error.to_string()))
 }

@@ -43,5 +43,7 @@ pub use lookup::{Lookup, variables};
 pub use model::{ModelChoice, ReviewerModel};
 pub(crate) use programs::Programs;
 pub use run_request::RunRequest;
-pub use shared_ledger::{SharedLedger, ledger_branch, ledger_records, read_shared_ledger};
+pub use shared_ledger::{
+    Claim, SharedLedger, ledger_branch, ledger_records, read_shared_ledger, with_ledger,
+};
 pub use values::Inputs;

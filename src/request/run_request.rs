@@ -95,7 +95,7 @@ impl RunRequest {
         let rounds = draft.rounds();
         let costs = draft.origin.config.costs.clone();
         let (output_schema, guide, prices) = context.with_trusted(|trusted| {
-            let prices = prices(&costs, trusted)?;
+            let prices = prices(&costs, inputs, trusted)?;
             Ok::<_, InputError>((
                 output_schema(inputs, trusted)?,
                 guide(trusted, is_in_ci(&inputs.variables)),

@@ -9,15 +9,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
-
 use super::error::InputError;
 use super::ledger::{labels, limits};
 use super::values::Inputs;
+use crate::base::clock::{DAY, MONTH, now};
 use crate::base::env::{is_in_actions, state_folder};
 use crate::config::{Config, Unmeasured};
-use crate::github::{Api, Environment, RecordBranch};
+use crate::github::{Api, Environment, RecordBranch, with_lines};
 use crate::model::{LedgerEntry, LedgerError, LedgerLabels, LedgerLimits, Sums, parse_ledger};
 
 /// The branch, where nobody names another.
@@ -79,6 +77,38 @@ pub async fn read_shared_ledger(branch: &RecordBranch) -> Result<Vec<LedgerEntry
     Ok(entries)
 }
 
+/// How much of what the limits leave is reserved for some work.
+#[derive(Clone, Copy, Debug)]
+pub enum Claim {
+    /// So many USD at most; without a number, all that is left.
+    Budget(Option<f64>),
+    /// One of so many parts of what is left, for machines that work at the same time.
+    Part(u32),
+}
+
+impl Claim {
+    fn of(self, left: f64) -> f64 {
+        match self {
+            Self::Budget(budget) => budget.map_or(left, |budget| budget.min(left)),
+            Self::Part(parts) => left / f64::from(parts.max(1)),
+        }
+    }
+}
+
+/// Does work whose costs are kept on a branch, if there is such a ledger: opens it, and closes it however the work ends.
+/// Returns what came of the work, and why its costs could not be written down, if so; that is told beside the work's own
+/// end, never in its place.
+pub async fn with_ledger<T>(
+    ledger: Option<&SharedLedger>,
+    claim: Claim,
+    work: impl Future<Output = T>,
+) -> Result<(T, Option<InputError>), InputError> {
+    let Some(ledger) = ledger else { return Ok((work.await, None)) };
+    ledger.start(claim).await?;
+    let done = work.await;
+    Ok((done, ledger.close().await.err()))
+}
+
 impl SharedLedger {
     /// Returns the ledger that the inputs name, if that is on a branch; sends no request. Runners of GitHub Actions are thrown
     /// away, so limits of days and months are kept on a branch there unless another place is named.
@@ -99,7 +129,7 @@ impl SharedLedger {
         Ok(Some(Self {
             branch: ledger_records(github, &name)?,
             file: folder.join(format!("{}.jsonl", uuid::Uuid::new_v4())),
-            month: file_of(&now()[..7]),
+            month: file_of(&now()[..MONTH]),
             labels: labels(inputs, config),
             limits,
             state: Mutex::default(),
@@ -111,8 +141,8 @@ impl SharedLedger {
         &self.file
     }
 
-    /// Prepares a run: where days or months are limited, reserves what it may spend. Without a budget that is all that is left.
-    pub async fn start(&self, budget: Option<f64>) -> Result<(), InputError> {
+    /// Prepares a run: where days or months are limited, reserves what it may spend.
+    async fn start(&self, claim: Claim) -> Result<(), InputError> {
         if !self.limits.is_limited() {
             return self.write_copy("");
         }
@@ -122,10 +152,9 @@ impl SharedLedger {
             let now = now();
             let old = old.unwrap_or_default();
             let left = self.left(old, &now)?;
-            let usd = budget.map_or(left, |budget| budget.min(left));
-            let entry = LedgerEntry { reservation: Some(id.clone()), ..self.entry(&now, usd) };
+            let entry = LedgerEntry { reservation: Some(id.clone()), ..self.entry(&now, claim.of(left)) };
             old.clone_into(&mut seen);
-            Ok::<_, InputError>(Some(appended(old, &entry)))
+            Ok::<_, InputError>(Some(with_lines(old, &line(&entry))))
         };
         let reserved = self.branch.update(&self.month, "reserve", reserve).await;
         let is_reserved = reserved.is_ok();
@@ -146,7 +175,7 @@ impl SharedLedger {
 
     /// Returns how many USD the limits leave.
     fn left(&self, text: &str, now: &str) -> Result<f64, InputError> {
-        let (day, month) = (&now[..10], &now[..7]);
+        let (day, month) = (&now[..DAY], &now[..MONTH]);
         let sums = Sums::new(&parse_ledger(Path::new(&self.month), text)?);
         let mut left = f64::INFINITY;
         for (period, spent, limit, key) in [
@@ -163,7 +192,7 @@ impl SharedLedger {
     }
 
     /// Says on the branch what was spent. The copy stays if that fails.
-    pub async fn close(&self) -> Result<(), InputError> {
+    async fn close(&self) -> Result<(), InputError> {
         let (from, reservation) = {
             let mut state = self.state();
             (state.from, state.reservation.take())
@@ -192,7 +221,7 @@ impl SharedLedger {
         let mut sums: BTreeMap<(String, String, String, bool), LedgerEntry> = BTreeMap::new();
         for entry in entries {
             let key = (
-                entry.at[..10].to_owned(),
+                entry.at[..DAY].to_owned(),
                 entry.labels.task.clone(),
                 entry.model.clone(),
                 entry.usd.is_some(),
@@ -211,7 +240,7 @@ impl SharedLedger {
         }
         let mut months: BTreeMap<String, Vec<LedgerEntry>> = BTreeMap::new();
         for entry in sums.into_values() {
-            months.entry(file_of(&entry.at[..7])).or_default().push(entry);
+            months.entry(file_of(&entry.at[..MONTH])).or_default().push(entry);
         }
         months
     }
@@ -253,13 +282,4 @@ impl SharedLedger {
 fn line(entry: &LedgerEntry) -> String {
     // The types hold nothing that JSON cannot.
     format!("{}\n", serde_json::to_string(entry).unwrap_or_default())
-}
-
-fn appended(old: &str, entry: &LedgerEntry) -> String {
-    let separator = if old.is_empty() || old.ends_with('\n') { "" } else { "\n" };
-    format!("{old}{separator}{}", line(entry))
-}
-
-fn now() -> String {
-    OffsetDateTime::now_utc().format(&Rfc3339).unwrap_or_else(|_| "1970-01-01T00:00:00Z".to_owned())
 }

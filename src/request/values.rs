@@ -36,6 +36,8 @@ pub struct Inputs {
     pub workspace: Option<PathBuf>,
     /// The folder of the workspace that a batch's task works on.
     pub folder: Option<String>,
+    /// The folder that files are relative to which the configuration names, where that is not of the workspace.
+    pub config_root: Option<PathBuf>,
     /// The id of the task, where this is one of a batch.
     pub task_id: Option<String>,
     /// The configuration.
@@ -118,6 +120,7 @@ impl Inputs {
             workspace: lookup.path("workspace"),
             // Only a batch says so, of each task.
             folder: None,
+            config_root: None,
             task_id: None,
             config: lookup.path("config"),
             model: lookup.text("model"),

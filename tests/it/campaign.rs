@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::support::github::READ_TOKEN;
-use crate::support::github::fleet::{Fleet, HOME, TOKEN};
+use crate::support::github::fleet::{Authorship, Fleet, HOME, TOKEN};
 use crate::support::{Run, Sandbox};
 
 const RECIPE: &str = "description: Call it new\nsteps:\n- files: ['**/*.txt']\n  containing: old\n  do: [{ replace: { pattern: old, with: new } }]\n";
@@ -24,33 +24,33 @@ fn campaign(more: &str) -> String {
 }
 
 /// The checkout of the campaign's repository, and the GitHub with all others.
-struct Scene {
-    fleet: Fleet,
-    sandbox: Sandbox,
+pub struct Scene {
+    pub fleet: Fleet,
+    pub sandbox: Sandbox,
     machines: u32,
 }
 
 impl Scene {
-    async fn new(file: &str) -> Self {
+    pub async fn new(file: &str) -> Self {
         let fleet = Fleet::start().await;
         let sandbox = Sandbox::new(&[("campaign.yml", &campaign(file)), ("words.yml", RECIPE)]);
         Self { fleet, sandbox, machines: 0 }
     }
 
     /// Repositories with something to change.
-    fn plain(&self, count: usize) {
+    pub fn plain(&self, count: usize) {
         for at in 0..count {
             self.fleet.add(&format!("octo/r{at:03}"), &[("a.txt", "old\n"), ("b.txt", "other\n")]);
         }
     }
 
     /// Another machine: nothing of what earlier starts have left on disk is there.
-    fn on_another_machine(&mut self) -> &mut Self {
+    pub fn on_another_machine(&mut self) -> &mut Self {
         self.machines += 1;
         self
     }
 
-    fn out(&self) -> PathBuf {
+    pub fn out(&self) -> PathBuf {
         self.sandbox.path().join(format!("machine-{}", self.machines))
     }
 
@@ -65,11 +65,11 @@ impl Scene {
         command
     }
 
-    fn run(&self, words: &[&str]) -> Run {
+    pub fn run(&self, words: &[&str]) -> Run {
         self.run_as(words, TOKEN, &[])
     }
 
-    fn run_as(&self, words: &[&str], token: &str, variables: &[(&str, &str)]) -> Run {
+    pub fn run_as(&self, words: &[&str], token: &str, variables: &[(&str, &str)]) -> Run {
         let output = self.command(words, token, variables).output().expect("the binary runs");
         Run::new(&output, self.out())
     }
@@ -99,11 +99,12 @@ impl Scene {
         is_killed
     }
 
-    fn status(&self) -> Value {
-        serde_json::from_str(&self.run(&["status", "--json"]).expect_code(0).stdout).expect("JSON")
+    pub fn status(&self) -> Value {
+        // A campaign that has stopped ends with another code, and tells as much.
+        serde_json::from_str(&self.run(&["status", "--json"]).stdout).expect("JSON")
     }
 
-    fn standings(&self) -> BTreeMap<String, String> {
+    pub fn standings(&self) -> BTreeMap<String, String> {
         let status = self.status();
         let text = |value: &Value| value.as_str().expect("a text").to_owned();
         let targets = status["targets"].as_array().expect("targets").iter();
@@ -111,12 +112,12 @@ impl Scene {
     }
 
     #[track_caller]
-    fn assert_valid(&self) {
+    pub fn assert_valid(&self) {
         assert_eq!(self.fleet.state().violations, Vec::<String>::new());
     }
 }
 
-const WAVES: &str = "waves: { canary: 2, growth: 2, largest: 50, share: 60% }\n\
+pub const WAVES: &str = "waves: { canary: 2, growth: 2, largest: 50, share: 60% }\n\
                      limits: { per_hour: 500, open_per_owner: 10000, open: 1000 }\n";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -271,20 +272,33 @@ async fn campaign_state_of_others_is_not_believed() {
     scene.plain(2);
     scene.run(&["run"]).expect_code(0);
     let branch = "architect-ci-state/words";
-    for (login, is_signed, told) in [
-        ("mallory", true, "was last written by mallory"),
-        ("github-actions[bot]", false, "(not signed by GitHub)"),
+    let bot = "github-actions[bot]";
+    for (author, committer, is_signed, told) in [
+        ("mallory", "web-flow", true, "was last written by mallory"),
+        (bot, "web-flow", false, "(not signed by GitHub)"),
+        // Anybody may sign a commit that bears the bot's name as its author's.
+        (bot, "mallory", true, "(signed by mallory, not by GitHub)"),
     ] {
         let mut state = scene.fleet.state();
         let git = state.place(HOME).git();
         let own = git.branch(branch).expect("the state");
         let forged = git.push(branch, &[("campaign.json", "{}")], "forged");
-        state.authors.insert(forged, (login.to_owned(), is_signed));
+        state.authors.insert(forged, Authorship { author, committer, is_signed });
         drop(state);
         let run = scene.run(&["run"]).expect_code(3);
         assert!(run.stderr.contains(told), "{}", run.stderr);
         scene.fleet.state().place(HOME).git().set(&format!("refs/heads/{branch}"), &own);
     }
+    // Nor is one that would take for ever.
+    let mut state = scene.fleet.state();
+    let git = state.place(HOME).git();
+    let own = git.branch(branch).expect("the state");
+    let text = String::from_utf8(git.show(branch, "campaign.json").expect("a state")).expect("a text");
+    git.push(branch, &[("campaign.json", &text.replace("\"waves\": 1", "\"waves\": 4294967295"))], "many");
+    drop(state);
+    let run = scene.run(&["run"]).expect_code(3);
+    assert_eq!(run.stderr.matches("it has 4294967295 waves").count(), 1, "{}", run.stderr);
+    scene.fleet.state().place(HOME).git().set(&format!("refs/heads/{branch}"), &own);
     // Without any state, what is on GitHub is found again.
     scene.fleet.state().place(HOME).git().delete(&format!("refs/heads/{branch}"));
     scene.run(&["run"]).expect_code(0);
@@ -329,6 +343,9 @@ async fn campaign_is_planned_without_a_token_that_writes_and_delivered_without_a
         .run_as(&["run", "--plans", &folder, "--report-digests", &other], TOKEN, &actions)
         .expect_code(3);
     assert!(run.stderr.contains("is not what a job of this workflow run has put out"), "{}", run.stderr);
+    // What another job may have left there does not keep the rest from being delivered.
+    fs::create_dir_all(plans.join("stray")).expect("a folder");
+    fs::write(plans.join("stray/campaign-plans.json"), "{}").expect("a file");
     // A plan that was changed on the way is refused, and its target told as failed.
     let digests = json!({ "shard-1": digest }).to_string();
     let mut changed = None;
@@ -340,7 +357,12 @@ async fn campaign_is_planned_without_a_token_that_writes_and_delivered_without_a
             changed = Some(format!("octo/r{place:03}"));
         }
     }
-    scene.run_as(&["run", "--plans", &folder, "--report-digests", &digests], TOKEN, &actions);
+    let run = scene.run_as(&["run", "--plans", &folder, "--report-digests", &digests], TOKEN, &actions);
+    assert!(
+        run.stdout.contains("left out: ") && run.stdout.contains("stray/campaign-plans.json"),
+        "{}",
+        run.stdout
+    );
     let state = scene.fleet.state();
     assert_eq!(state.count("OPEN"), 1, "the other one of the canary");
     assert!(state.places[&changed.expect("a plan")].pulls.is_empty());
@@ -380,6 +402,9 @@ async fn campaign_files_that_make_no_sense_are_refused_before_anything_is_asked(
     let scene = Scene::new(WAVES).await;
     let places = "repositories: { list: [octo/a] }\n";
     let tasks = "tasks: [{ recipe: words.yml }]\n";
+    scene.sandbox.write("broken.yml", "steps: [{ do: [{ replace: { pattern: a, with: b } }] }]\n");
+    let test = "tests: [{ name: a, before: { a.txt: old }, after: { a.txt: other } }]\n";
+    scene.sandbox.write("wrong.yml", format!("{RECIPE}{test}"));
     for (text, told) in [
         (format!("name: Words\n{places}{tasks}"), "name: invalid name \"Words\""),
         (format!("name: words\n{places}{tasks}wave: 1\n"), "wave"),
@@ -398,6 +423,10 @@ async fn campaign_files_that_make_no_sense_are_refused_before_anything_is_asked(
             "`deliver` has no effect in a campaign",
         ),
         (format!("name: words\nrepositories: {{ file: gone.txt }}\n{tasks}"), "gone.txt"),
+        (format!("name: words\nrepositories: {{ file: ../list }}\n{tasks}"), "repositories.file"),
+        (format!("name: words\n{places}tasks: [{{ recipe: gone.yml }}]\n"), "could not read"),
+        (format!("name: words\n{places}tasks: [{{ recipe: broken.yml }}]\n"), "broken.yml: steps[0].do[0]"),
+        (format!("name: words\n{places}tasks: [{{ recipe: wrong.yml }}]\n"), "fails its test \"a\""),
         (format!("name: words\n{places}{tasks}app: {{ id: '1', key_env: NO_KEY }}\n"), "`NO_KEY` is not set"),
     ] {
         scene.sandbox.write("campaign.yml", &text);

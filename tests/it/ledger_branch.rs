@@ -117,3 +117,46 @@ async fn ledger_on_branch_that_cannot_be_read_refuses() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ledger_that_cannot_be_closed_does_not_hide_what_was_done() {
+    const UNLIMITED: &[(&str, &str)] = &[
+        (
+            ".github/architect.yml",
+            "evaluation: off\ncosts: { prices_file: prices.yml }\nllm: { stream: false }\n",
+        ),
+        FILES[1],
+        ("batch.yml", "name: night\ntasks: [{ id: one, task: Look }]\n"),
+    ];
+    scene(UNLIMITED, |scene| {
+        let scene = scene.on_main();
+        // Nothing is limited, so that nothing is written before the end.
+        scene.github.forbid("POST /repos/octo/demo/git/trees");
+        let (run, requests) = scene.spends(1, &["--ledger", "branch"]);
+        let run = run.expect_code(1);
+        assert_eq!((requests, &run.report()["status"]), (1, &json!("success")));
+        assert!(run.stderr.contains("could not use the ledger on its branch"), "{}", run.stderr);
+        assert!(run.stdout.contains("done"), "{}", run.stdout);
+        let server = ModelServer::start(vec![Answer::Text("done")]);
+        let out = scene.sandbox.path().join("night");
+        let repo = scene.sandbox.repo();
+        let output = scene
+            .sandbox
+            .command(&["batch", "batch.yml", "--model", "openai::gpt-5", "--base-url", &server.url])
+            .args(["--ledger", "branch", "--expect", "any", "--workspace"])
+            .args([repo.as_os_str(), "--out".as_ref(), out.as_os_str()])
+            .envs(scene.variables("workflow_dispatch"))
+            .env("OPENAI_API_KEY", "k")
+            .current_dir(&repo)
+            .output()
+            .expect("it runs");
+        assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+        let report = std::fs::read_to_string(out.join("batch.json")).expect("a report");
+        let report: Value = serde_json::from_str(&report).expect("JSON");
+        assert_eq!(report["tasks"][0]["end"], "success", "{report}");
+        assert_eq!((&report["status"], &report["exit_code"]), (&json!("failed"), &json!(1)));
+        let told = report["notices"].to_string();
+        assert!(told.contains("could not use the ledger on its branch"), "{told}");
+    })
+    .await;
+}

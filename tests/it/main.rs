@@ -9,6 +9,7 @@ mod batch;
 mod briefing;
 mod campaign;
 mod campaign_model;
+mod campaign_orders;
 mod cli;
 mod command_output;
 mod commands;

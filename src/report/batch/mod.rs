@@ -314,6 +314,14 @@ impl BatchReport {
         self.exit_code = exit.code();
     }
 
+    /// Adds an error of the batch as a whole. A success becomes a failure; what the tasks came to stays.
+    pub fn fail(&mut self, message: String) {
+        self.notices.push(Notice { level: NoticeLevel::Error, message });
+        if self.exit_code == Exit::Success.code() {
+            (self.status, self.exit_code) = (Status::Failed, Exit::Failed.code());
+        }
+    }
+
     /// Returns the number of tasks with the given end.
     pub fn count(&self, end: TaskEnd) -> usize {
         self.tasks.iter().filter(|task| task.end == end).count()

@@ -9,6 +9,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers};
 
+use super::app::App;
 use super::{BOT, READ_TOKEN, Repository, World, answer, description, routes};
 
 /// The token that may write everywhere.
@@ -30,11 +31,25 @@ pub struct State {
     pub violations: Vec<String>,
     /// Requests by which the token that may only read would have written.
     pub refused_writes: Vec<String>,
-    /// Who GitHub says has written commits, and whether it has signed them; else the bot, signed.
-    pub authors: BTreeMap<String, (String, bool)>,
+    /// Who GitHub says has written commits; else the bot, committed and signed by GitHub.
+    pub authors: BTreeMap<String, Authorship>,
+    /// The app, in place of the one token.
+    pub app: Option<App>,
+    /// A repository in which no pull request can be opened for an hour.
+    pub limited: Option<String>,
+    /// Reviewers that were asked for, by repository.
+    pub reviewers: BTreeMap<String, Value>,
     /// From this request on nothing is answered any more; whether that request itself is done.
     pub silent_from: Option<(usize, bool)>,
     last: u64,
+}
+
+/// Who has written a commit, as GitHub says.
+#[derive(Clone)]
+pub struct Authorship {
+    pub author: &'static str,
+    pub committer: &'static str,
+    pub is_signed: bool,
 }
 
 /// A repository.
@@ -208,11 +223,20 @@ fn missing() -> ResponseTemplate {
 
 fn route(state: &mut State, method: &str, path: &str, request: &Request) -> ResponseTemplate {
     let token = request.headers.get("authorization").and_then(|value| value.to_str().ok());
-    let only_reads = token == Some(&format!("Bearer {READ_TOKEN}"));
-    if token != Some(&format!("Bearer {TOKEN}")) && !only_reads {
-        return answer(401, &json!({"message": "Bad credentials"}));
-    }
+    let token = token.and_then(|token| token.strip_prefix("Bearer ")).unwrap_or_default();
+    let only_reads = token == READ_TOKEN;
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    match &mut state.app {
+        Some(app) if token.starts_with("ghs_app") => {
+            state.violations.extend(app.refusal(token, method, path, &body));
+        }
+        // A token of the web has three parts.
+        Some(app) if token.split('.').count() == 3 => {
+            return app.answer(method, path, &body).unwrap_or_else(missing);
+        }
+        _ if token != TOKEN && !only_reads => return answer(401, &json!({"message": "Bad credentials"})),
+        _ => {}
+    }
     if path == "/graphql" {
         return graphql(state, &body);
     }
@@ -224,10 +248,16 @@ fn route(state: &mut State, method: &str, path: &str, request: &Request) -> Resp
     let query: BTreeMap<String, String> =
         request.url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
     if let Some(organization) = path.strip_prefix("/orgs/").and_then(|path| path.strip_suffix("/repos")) {
-        let start = format!("{organization}/");
+        let start = format!("{}/", organization.to_lowercase());
         let names = state.places.keys().filter(|name| name.starts_with(&start) && *name != HOME);
         let listed: Vec<Value> = names.map(|name| json!({"full_name": name, "topics": []})).collect();
         return answer(200, &json!(listed));
+    }
+    if path == "/search/repositories" {
+        let wanted = query.get("q").expect("a query");
+        let found = state.places.keys().filter(|name| name.contains(wanted.as_str()));
+        let items: Vec<Value> = found.map(|name| json!({ "full_name": name })).collect();
+        return answer(200, &json!({"total_count": items.len() + 1, "items": items}));
     }
     let Some(rest) = path.strip_prefix("/repos/") else { return missing() };
     let mut parts = rest.splitn(3, '/');
@@ -246,9 +276,21 @@ fn route(state: &mut State, method: &str, path: &str, request: &Request) -> Resp
             .map_or_else(missing, |permission| answer(200, &json!({ "permission": permission })));
     }
     if let ("GET", ["commits", sha]) = (method, words.as_slice()) {
-        let (login, verified) = state.authors.get(*sha).cloned().unwrap_or((BOT.to_owned(), true));
-        let commit = json!({"message": "m", "verification": {"verified": verified}});
-        return answer(200, &json!({"sha": sha, "commit": commit, "author": {"login": login}}));
+        let own = Authorship { author: BOT, committer: "web-flow", is_signed: true };
+        let Authorship { author, committer, is_signed } = state.authors.get(*sha).cloned().unwrap_or(own);
+        let commit = json!({"message": "m", "verification": {"verified": is_signed}});
+        let (author, committer) = (json!({"login": author}), json!({"login": committer}));
+        return answer(200, &json!({"sha": sha, "commit": commit, "author": author, "committer": committer}));
+    }
+    if let ("POST", ["pulls", _, "requested_reviewers"]) = (method, words.as_slice()) {
+        state.reviewers.insert(name, body);
+        return answer(201, &json!({}));
+    }
+    if let ("POST", ["pulls"]) = (method, words.as_slice())
+        && state.limited.as_ref() == Some(&name)
+    {
+        let limited = json!({"message": "You have exceeded a secondary rate limit"});
+        return answer(403, &limited).insert_header("retry-after", "3600");
     }
     let fresh = state.id();
     let Some(place) = state.places.get_mut(&name) else { return missing() };

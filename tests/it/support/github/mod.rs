@@ -1,6 +1,7 @@
 //! A loopback GitHub with a real Git repository behind it. Every request is checked against the official
 //! `OpenAPI` description.
 
+pub mod app;
 mod description;
 pub mod fleet;
 mod git;

@@ -1,0 +1,247 @@
+//! What people and the file of a campaign order, and what a campaign does with it: waves that wait for a comment, merges, ends,
+//! second tries, reviewers, tokens of an app.
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::campaign::{Scene, WAVES};
+use crate::support::github::app::App;
+use crate::support::github::fleet::{HOME, TOKEN};
+use crate::support::model::{Answer, ModelServer};
+
+/// How many pull requests stand as `OPEN`, `MERGED` and `CLOSED`.
+fn counts(scene: &Scene) -> [usize; 3] {
+    let state = scene.fleet.state();
+    ["OPEN", "MERGED", "CLOSED"].map(|word| state.count(word))
+}
+
+/// Gives all open pull requests these checks.
+fn check(scene: &Scene, result: &'static str) {
+    let mut state = scene.fleet.state();
+    for pull in state.places.values_mut().flat_map(|place| place.pulls.values_mut()) {
+        pull.checks = Some(result);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_hears_an_order_whichever_command_reads_it() {
+    let file = "waves: { canary: 1, growth: 1, approval: comment }\n";
+    for words in [&["drift"][..], &["drift", "--mend"], &["merge"], &["run"]] {
+        let mut scene = Scene::new(file).await;
+        scene.plain(2);
+        scene.run(&["run"]).expect_code(0);
+        scene.fleet.state().merge_all();
+        scene.on_another_machine().run(&["run"]).expect_code(0);
+        assert_eq!(counts(&scene), [0, 1, 0], "nobody has approved the second wave");
+        let mut state = scene.fleet.state();
+        let issue = *state.issues.keys().next().expect("a dashboard");
+        state.comment(issue, "dev", "/architect continue");
+        drop(state);
+        // Whoever has read the comment has to obey it: it counts once.
+        scene.on_another_machine().run(words).expect_code(0);
+        scene.on_another_machine().run(&["run"]).expect_code(0);
+        assert_eq!(counts(&scene), [1, 1, 0], "{words:?}");
+        scene.assert_valid();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_merges_what_is_green_and_nothing_else() {
+    for (file, words) in [("merge: green\n", &["run"][..]), ("", &["merge"])] {
+        let mut scene = Scene::new(&format!("{WAVES}{file}stop: {{ red: 100% }}\n")).await;
+        scene.plain(2);
+        scene.run(&["run"]).expect_code(0);
+        // Without a check, nothing says that it is good.
+        scene.on_another_machine().run(words).expect_code(0);
+        assert_eq!(counts(&scene), [2, 0, 0], "{words:?}");
+        check(&scene, "FAILURE");
+        scene.on_another_machine().run(words).expect_code(0);
+        assert_eq!(counts(&scene), [2, 0, 0], "{words:?}");
+        check(&scene, "SUCCESS");
+        if file.is_empty() {
+            scene.on_another_machine().run(&["run"]).expect_code(0);
+            assert_eq!(counts(&scene), [2, 0, 0], "nobody has said so");
+        }
+        scene.on_another_machine().run(words).expect_code(0);
+        assert_eq!(counts(&scene), [0, 2, 0], "{words:?}");
+        assert_eq!(scene.status()["status"], "finished");
+        scene.assert_valid();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_closes_one_or_all_and_ends_for_good() {
+    let mut scene = Scene::new("waves: { canary: 3 }\n").await;
+    scene.plain(4);
+    scene.run(&["run"]).expect_code(0);
+    assert_eq!(counts(&scene), [3, 0, 0]);
+    let standings = scene.standings();
+    let open = |standings: &BTreeMap<String, String>| {
+        let open = standings.iter().filter(|(_, standing)| *standing == "open");
+        open.map(|(name, _)| name.clone()).collect::<Vec<_>>()
+    };
+    let first = open(&standings).remove(0);
+    let run = scene.run(&["close", "--only", "octo/other"]).expect_code(3);
+    assert!(run.stderr.contains("octo/other is no target of this campaign"), "{}", run.stderr);
+    scene.run(&["close", "--only", &first]).expect_code(0);
+    assert_eq!((counts(&scene), scene.standings()[&first].as_str()), ([2, 0, 1], "withdrawn"));
+    scene.on_another_machine().run(&["run"]).expect_code(0);
+    assert_eq!(counts(&scene), [2, 0, 1], "it is not opened again");
+    // Unless somebody wants that.
+    scene.run(&["rerun", "--failed", "--closed"]).expect_code(0);
+    assert_eq!(counts(&scene), [3, 0, 1]);
+    scene.on_another_machine().run(&["abandon"]).expect_code(0);
+    assert_eq!((counts(&scene), scene.status()["status"].clone()), ([0, 0, 4], json!("abandoned")));
+    scene.on_another_machine().run(&["run"]).expect_code(0);
+    assert_eq!(counts(&scene), [0, 0, 4]);
+    let state = scene.fleet.state();
+    for (name, place) in &state.places {
+        let branches = place.git().text(&["for-each-ref", "--format=%(refname)", "refs/heads/architect-ci"]);
+        assert_eq!(branches.as_deref().unwrap_or_default(), "", "{name}: a branch is left");
+    }
+    drop(state);
+    scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_tries_again_what_failed() {
+    let mut scene = Scene::new("waves: { canary: 2 }\nstop: { failed: 0% }\n").await;
+    scene.plain(1);
+    scene.fleet.add("octo/protected", &[("a.txt", "old\n")]);
+    scene.fleet.protect("octo/protected");
+    scene.run(&["run"]).expect_code(1);
+    assert_eq!(scene.standings()["octo/protected"], "failed");
+    {
+        let mut state = scene.fleet.state();
+        let place = state.place("octo/protected");
+        place.protected = false;
+        place.git().text(&["config", "--unset-all", "receive.hideRefs"]);
+    }
+    let run = scene.on_another_machine().run(&["run"]).expect_code(1);
+    assert!(run.stdout.contains("stopped: wave 1: 1 of 2 failed"), "{}", run.stdout);
+    scene.on_another_machine().run(&["rerun", "--failed"]).expect_code(0);
+    assert_eq!(counts(&scene), [2, 0, 0]);
+    assert_eq!(scene.standings()["octo/protected"], "open");
+    scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_blames_no_target_for_a_limit_of_github() {
+    let mut scene = Scene::new("waves: { canary: 2 }\nstop: { failed: 0% }\n").await;
+    scene.plain(2);
+    scene.fleet.state().limited = Some("octo/r001".to_owned());
+    let run = scene.run(&["run"]).expect_code(0);
+    assert!(run.stdout.contains("! rate-limited by GitHub until"), "{}", run.stdout);
+    assert!(run.stdout.contains("the next start goes on"), "{}", run.stdout);
+    assert_eq!(scene.standings()["octo/r001"], "planned");
+    scene.fleet.state().limited = None;
+    scene.on_another_machine().run(&["run"]).expect_code(0);
+    assert_eq!(counts(&scene), [2, 0, 0]);
+    scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_asks_owners_for_reviews() {
+    let scene = Scene::new("waves: { canary: 2 }\n").await;
+    let owners = "* @dev @octo/core @other/team mail@example.com\nb.txt @nobody\n";
+    scene.fleet.add("octo/owned", &[("a.txt", "old\n"), (".github/CODEOWNERS", owners)]);
+    scene.fleet.add("octo/free", &[("a.txt", "old\n")]);
+    let file = std::fs::read_to_string(scene.sandbox.repo().join("campaign.yml")).expect("a file");
+    let file = file.replace("{ title: Call it new }", "{ title: Call it new, reviewers: owners }");
+    scene.sandbox.write("campaign.yml", file);
+    scene.run(&["run"]).expect_code(0);
+    let state = scene.fleet.state();
+    let asked = json!({"reviewers": ["dev"], "team_reviewers": ["core"]});
+    assert_eq!(state.reviewers, BTreeMap::from([("octo/owned".to_owned(), asked)]));
+    drop(state);
+    scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_finds_repositories_by_search_and_says_what_is_left_out() {
+    let mut scene = Scene::new(WAVES).await;
+    let change = |places: &str| {
+        let file = format!("name: words\nrepositories: {{ {places} }}\ntasks: [{{ recipe: words.yml }}]\n");
+        scene.sandbox.write("campaign.yml", file);
+    };
+    change("search: web, exclude: ['octo/*-old']");
+    for name in ["octo/web-a", "other/web-b", "octo/web-old", "octo/cli"] {
+        scene.fleet.add(name, &[("a.txt", "old\n")]);
+    }
+    let run = scene.run(&["run"]).expect_code(0);
+    assert!(run.stdout.contains("the search finds 4 repositories, and GitHub lists 3"), "{}", run.stdout);
+    assert_eq!(scene.standings().into_keys().collect::<Vec<_>>(), ["octo/web-a", "other/web-b"]);
+    let change = |places: &str| {
+        let file = format!("name: nowhere\nrepositories: {{ {places} }}\ntasks: [{{ recipe: words.yml }}]\n");
+        scene.sandbox.write("campaign.yml", file);
+    };
+    for places in ["search: nothing-like-it", "list: [octo/cli], exclude: ['octo/*']"] {
+        change(places);
+        let run = scene.run(&["status"]).expect_code(3);
+        assert!(run.stderr.contains("the campaign has no targets"), "{}", run.stderr);
+    }
+    scene.on_another_machine().assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_by_an_app_writes_to_each_repository_with_a_token_of_its_own() {
+    let mut scene = Scene::new("").await;
+    scene.sandbox.write(
+        "campaign.yml",
+        "name: words\nrepositories: { organizations: [Octo, other, third] }\ntasks: [{ recipe: words.yml }]\n\
+         waves: { canary: 9 }\napp: { id: '1', key_env: APP_KEY }\n",
+    );
+    for name in ["octo/a", "octo/b", "other/c", "third/d"] {
+        scene.fleet.add(name, &[("a.txt", "old\n")]);
+    }
+    let installations = [("octo", 7), ("other", 8), ("third", 9)];
+    scene.fleet.state().app = Some(App::of(&installations));
+    let key = include_str!("../cases/app-key.pem");
+    let run = scene.run_as(&["run"], TOKEN, &[("APP_KEY", key)]).expect_code(0);
+    assert_eq!(counts(&scene), [4, 0, 0], "{}{}", run.stdout, run.stderr);
+    assert_eq!(scene.fleet.state().app.as_ref().map(App::writable), Some(4));
+    scene.assert_valid();
+    // Where it is not installed, another token lists, and that is said.
+    scene.fleet.state().app = Some(App::of(&installations[..2]));
+    let run = scene.on_another_machine().run_as(&["run"], TOKEN, &[("APP_KEY", key)]).expect_code(0);
+    assert!(run.stdout.contains("the app is not installed for third"), "{}", run.stdout);
+    assert!(run.stdout.contains("third/d: skipped"), "{}", run.stdout);
+    assert!(run.stdout.contains("octo/a: open"), "{}", run.stdout);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_writes_down_on_a_branch_what_models_cost() {
+    let scene = Scene::new("waves: { canary: 2 }\n").await;
+    scene.plain(2);
+    let file = std::fs::read_to_string(scene.sandbox.repo().join("campaign.yml")).expect("a file");
+    scene.sandbox.write("campaign.yml", file.replace("recipe: words.yml", "task: Call it new"));
+    scene.sandbox.write(
+        ".github/architect.yml",
+        "evaluation: off\ncosts: { budget_per_day: 0.5, prices_file: prices.yml }\nllm: { stream: false }\n",
+    );
+    scene.sandbox.write("prices.yml", "gpt-5: { input: 1, cached: 0.5, output: 12 }\n");
+    // Each answer costs $0.0013 by these prices.
+    let edit = || Answer::Calls(vec![("write_file", json!({"path": "a.txt", "content": "new\n"}))]);
+    let server = ModelServer::start(vec![edit(), Answer::Text("done"), edit(), Answer::Text("done")]);
+    let more = ["--model", "openai::gpt-5", "--base-url", &server.url, "--ledger", "branch", "--jobs", "1"];
+    let words: Vec<&str> = ["run"].into_iter().chain(more).collect();
+    scene.run_as(&words, TOKEN, &[("OPENAI_API_KEY", "k")]).expect_code(0);
+    assert_eq!((counts(&scene), server.bodies().len()), ([2, 0, 0], 4));
+    let mut state = scene.fleet.state();
+    let git = state.place(HOME).git();
+    let names = git.text(&["ls-tree", "-r", "--name-only", "architect-ci-records"]).expect("a branch");
+    let text = git.show("architect-ci-records", names.trim()).expect("a ledger");
+    let entries: Vec<Value> = String::from_utf8(text)
+        .expect("a text")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an entry"))
+        .collect();
+    let spent: f64 = entries.iter().filter(|it| it["answers"] != 0).filter_map(|it| it["usd"].as_f64()).sum();
+    assert!((spent - 0.0052).abs() < 1e-9, "{entries:?}");
+    let of = |key: &str| entries.iter().find_map(|entry| entry[key].as_str().map(str::to_owned));
+    assert!(of("reservation").is_some() && of("reservation") == of("settles"), "{entries:?}");
+    drop(state);
+    scene.assert_valid();
+}
