@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use super::{IsolatedCommand, Isolation, IsolationError, blocking};
 use crate::command::sandbox::View;
-use crate::command::{Finished, Shell};
+use crate::command::{Ended, Finished, Shell};
 
 impl Isolation {
     /// Runs a command of the agent's beside others, on an overlay of its own above the state as it is now; what it
@@ -14,7 +14,7 @@ impl Isolation {
         shell: &Shell,
         work: IsolatedCommand<'_>,
     ) -> Result<Finished, IsolationError> {
-        let (overlay, root) = {
+        let (overlay, root, _lease) = {
             let mut state = self.state.lock().await;
             let isolated = match state.take() {
                 Some(isolated) => isolated,
@@ -30,10 +30,18 @@ impl Isolation {
                 (isolated, overlay)
             })
             .await;
-            let root = isolated.path().to_owned();
+            let (root, lease) = (isolated.path().to_owned(), isolated.lease());
             *state = Some(isolated);
-            (overlay?, root)
+            let overlay = overlay?;
+            // Before any other command runs, which could hand it open files.
+            self.alive_beside.fetch_add(1, Ordering::SeqCst);
+            (overlay, root, lease)
         };
-        Ok(work.run_on(shell, &root, View::Overlay(&overlay)).await)
+        let finished = work.run_on(shell, &root, View::Overlay(&overlay)).await;
+        // Processes that could not be ended keep what they were handed.
+        if finished.ended != Ended::StillRunning {
+            self.alive_beside.fetch_sub(1, Ordering::SeqCst);
+        }
+        Ok(finished)
     }
 }

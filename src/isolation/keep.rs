@@ -18,14 +18,14 @@ pub(super) fn keep_changes(
     judge: &Judge,
     (rights, keep): (Rights, Keep),
 ) -> (IsolatedRun, Option<Isolated>) {
-    let mut ran = IsolatedRun::unchanged(finished);
     let mut found = match isolated.found(before, below) {
         Ok(found) => found,
         Err(error) => {
-            ran.refused.push(format!("could not read what the command changed: {error}"));
-            return (ran, None);
+            let reason = format!("could not read what the command changed: {error}");
+            return (IsolatedRun::refused(finished, reason), None);
         }
     };
+    let mut ran = IsolatedRun::unchanged(finished);
     ran.dropped = dropped(&mut found, &isolated, judge);
     let overstepped = (rights == Rights::Look).then(|| overstepped(&found)).flatten();
     let kept = match keep {

@@ -38,6 +38,8 @@ pub struct Isolation {
     state: Mutex<Option<Isolated>>,
     /// Number of commands that were started beside others.
     beside: AtomicU32,
+    /// Number of those that may still have processes.
+    alive_beside: AtomicU32,
     /// Files that Git ignores and that commands of the agent's have changed.
     built: std::sync::Mutex<BTreeSet<WorkspacePath>>,
     /// The modes of the checkout, where commands see the machine's own file system.
@@ -120,6 +122,7 @@ impl Isolation {
             judge,
             state: Mutex::default(),
             beside: AtomicU32::new(0),
+            alive_beside: AtomicU32::new(0),
             built: std::sync::Mutex::default(),
             modes: OnceLock::new(),
             has_left_files: AtomicBool::new(false),
@@ -223,27 +226,30 @@ impl Isolation {
         let root = isolated.path().to_owned();
         if let Some(reader) = reader {
             // A read-only view lets other commands use the state meanwhile.
+            let _lease = isolated.lease();
             *state = Some(isolated);
             drop(state);
             return Ok(IsolatedRun::unchanged(work.run_on(shell, &root, View::Reader(&reader)).await));
         }
         let finished = work.run_on(shell, &root, isolated.view()).await;
         if finished.ended == Ended::StillRunning {
-            return Ok(IsolatedRun::still_running(finished));
+            let reason = "processes of the command could not be ended, and may still be changing files";
+            return Ok(IsolatedRun::refused(finished, reason));
         }
         let (below, judge) = (self.below.clone(), Arc::clone(&self.judge));
+        // None of its own processes is left, so nobody else can have its files open.
+        let is_alone = self.alive_beside.load(Ordering::SeqCst) == 0;
         let (ran, isolated) = blocking(move || {
             let mut isolated = isolated;
-            match isolated.leave(author) {
-                Ok(()) => keep_changes(isolated, before, finished, &below, &judge, (rights, keep)),
-                Err(error) => {
-                    let mut ran = IsolatedRun::unchanged(finished);
-                    ran.refused.push(format!(
-                        "what the command left in Git's own folder stands in the way: {error}"
-                    ));
-                    (ran, None)
-                }
+            if let Err(error) = isolated.leave(author) {
+                let reason = format!("what the command left in Git's own folder stands in the way: {error}");
+                return (IsolatedRun::refused(finished, reason), None);
             }
+            if let Err(error) = if is_alone { Ok(()) } else { isolated.renew(&below) } {
+                let reason = format!("could not copy what the command left, while others run: {error}");
+                return (IsolatedRun::refused(finished, reason), None);
+            }
+            keep_changes(isolated, before, finished, &below, &judge, (rights, keep))
         })
         .await;
         if ran.has_left_files {
@@ -337,9 +343,8 @@ impl IsolatedRun {
         Self { finished, changes, large, dropped, built, has_left_files: false, warnings, refused }
     }
 
-    fn still_running(finished: Finished) -> Self {
-        let reason = "processes of the command could not be ended, and may still be changing files";
-        Self { refused: vec![reason.to_owned()], ..Self::unchanged(finished) }
+    fn refused(finished: Finished, reason: impl Into<String>) -> Self {
+        Self { refused: vec![reason.into()], ..Self::unchanged(finished) }
     }
 }
 

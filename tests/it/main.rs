@@ -19,6 +19,7 @@ mod contract;
 mod copies;
 mod deliver;
 mod deliveries;
+mod descriptors;
 mod developer_docs;
 mod docs;
 mod doctor;

@@ -13,6 +13,8 @@ mod enclosing;
 mod git_folders;
 mod masks;
 mod outcome;
+#[cfg(unix)]
+mod renewal;
 mod update;
 #[cfg(unix)]
 mod upper;
@@ -55,6 +57,15 @@ pub struct Isolated {
     journal: JournalFolder,
     /// Paths at which the state may differ from what is below.
     applied: BTreeSet<WorkspacePath>,
+    /// Number of upper folders that were renewed.
+    #[cfg(unix)]
+    renewals: u32,
+    /// Renewed upper folders that commands may still see.
+    #[cfg(unix)]
+    retired: Vec<renewal::RetiredUpper>,
+    /// Held by whoever runs above the upper folder.
+    #[cfg(unix)]
+    lease: Arc<()>,
     /// Files and folders of the checkout that this user cannot read, and that are missing from a copy.
     pub unreadable: BTreeSet<PathBuf>,
     /// How long it took to make.
@@ -185,6 +196,12 @@ impl Isolated {
             tracked: Arc::clone(&source.tracked),
             journal: source.journal.clone(),
             applied: BTreeSet::new(),
+            #[cfg(unix)]
+            renewals: 0,
+            #[cfg(unix)]
+            retired: Vec::new(),
+            #[cfg(unix)]
+            lease: Arc::default(),
             unreadable: BTreeSet::new(),
             took: started.elapsed(),
         }
@@ -264,6 +281,18 @@ impl Isolated {
         // In Git's own folders, the agent's commands meet what the agent left there.
         let lowers = [self.kept(), overlay.upper.clone()].into_iter().chain(overlay.lowers.iter().cloned());
         Ok(Some(Overlay { lowers: lowers.collect(), upper, work }))
+    }
+
+    /// Other systems have no overlays.
+    #[cfg(not(unix))]
+    pub fn renew(&mut self, _: &Below) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Other systems have no overlays.
+    #[cfg(not(unix))]
+    pub fn lease(&self) -> Arc<()> {
+        Arc::default()
     }
 
     /// Other systems have no overlays.

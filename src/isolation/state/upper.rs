@@ -133,7 +133,7 @@ pub(super) fn hide_below(folder: &Path) -> io::Result<()> {
     make_opaque(&Dir::open_ambient_dir(folder, ambient_authority())?)
 }
 
-fn make_opaque(folder: &Dir) -> io::Result<()> {
+pub(super) fn make_opaque(folder: &Dir) -> io::Result<()> {
     Ok(rustix::fs::fsetxattr(readable(folder)?, OPAQUE[0], b"y", rustix::fs::XattrFlags::empty())?)
 }
 
