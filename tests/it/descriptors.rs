@@ -67,9 +67,9 @@ fn run(sandbox: &Sandbox, mode: &str, turns: &[Vec<(&str, Value)>]) -> Run {
 
 #[test]
 fn files_handed_to_a_background_command_are_not_those_that_are_judged_and_kept() {
-    // Before the run, there is nothing to wait for.
-    let gate = "test -e new.py || exit 0; touch ../meet/begin; until test -e ../meet/done; do sleep 0.01; done; test ! -e added && ! grep -l LATER \
-                new.py target/tool large.bin";
+    // Before the run, there is nothing to wait for. It always passes: one that fails runs again, on a new state.
+    let gate = "test -e new.py || exit 0; touch ../meet/begin; until test -e ../meet/done; do sleep 0.01; done; head -qc 5 \
+                new.py target/tool large.bin 2>/dev/null; ls added 2>/dev/null; true";
     let config = json!({
         "commands": {"dev_commands": ["python3"], "writable_paths": ["../meet"]},
         "dry_run": {"commands": "isolated"},
@@ -92,7 +92,7 @@ fn files_handed_to_a_background_command_are_not_those_that_are_judged_and_kept()
         let written = fs::read_to_string(meet.join("done")).unwrap();
         assert_eq!(written, files.len().to_string(), "{mode}: it wrote to all of them");
         let run = run.expect_code(0);
-        assert_eq!(run.report()["gates"][0]["passed"], true, "{mode}");
+        assert_eq!(run.report()["gates"][0]["output"], "FIRST".repeat(files.len()), "{mode}");
         if mode == "dry-run" {
             let plan = run.file("plan.patch");
             assert!(plan.contains("+FIRST") && !plan.contains("LATER"), "{plan}");
