@@ -6,6 +6,8 @@ use std::io;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
+#[cfg(target_os = "linux")]
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWriteExt};
 
@@ -24,6 +26,11 @@ use crate::event::NetworkRecord;
 
 /// Maximum number of supervisors that wait: one for those who look, and one for those who work.
 const MAX_WAITING: usize = 2;
+
+/// How long a command is left alone before the supervisor of the next one starts beside it: most of those that look end within
+/// that time, and would be slowed down.
+#[cfg(target_os = "linux")]
+const SHORT: Duration = Duration::from_millis(20);
 
 /// Supervisors that are started before there is anything to run, so that a command need not wait for one.
 #[derive(Clone, Debug, Default)]
@@ -101,7 +108,7 @@ pub(super) struct Running {
     lifeline: Option<tokio::process::ChildStdin>,
     request: Vec<u8>,
     network: Option<RunningProxy>,
-    /// The next supervisor, to be started once this one has its request.
+    /// The next supervisor, to be started when this one is no longer in need of the machine.
     next: Option<(StandbySupervisor, ChildSandbox, tokio::process::Command)>,
 }
 
@@ -157,12 +164,22 @@ impl Running {
             // A supervisor that is already gone says so by its status.
             let _ = lifeline.write_all(&self.request).await;
         }
-        if let Some((standby, child_sandbox, mut supervisor)) = self.next.take()
-            && let Ok(next) = supervisor.spawn()
-        {
-            standby.put(child_sandbox, next);
+        if let Ok(status) = tokio::time::timeout(SHORT, self.supervisor.wait()).await {
+            return status;
         }
+        self.prepare_next();
         self.supervisor.wait().await
+    }
+
+    /// Starts the next supervisor, beside whatever else is to be done.
+    fn prepare_next(&mut self) {
+        let Some((standby, child_sandbox, mut supervisor)) = self.next.take() else { return };
+        tokio::task::spawn_blocking(move || {
+            // Without one, the next command starts its own, and tells of the error.
+            if let Ok(next) = supervisor.spawn() {
+                standby.put(child_sandbox, next);
+            }
+        });
     }
 
     /// Ends the command and everything that it started. Returns `ended`, or what became of it if that takes too long.
@@ -179,13 +196,14 @@ impl Running {
         self.network.take().map(RunningProxy::end).unwrap_or_default()
     }
 
-    /// Kills the session of a supervisor that is still running.
+    /// Kills the session of a supervisor that is still running, and makes ready for the next command.
     pub(super) fn clear(&mut self) {
         use rustix::process::{Pid, Signal, kill_process_group};
         let left = self.supervisor.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         if let Some(session) = left {
             let _ = kill_process_group(session, Signal::KILL);
         }
+        self.prepare_next();
     }
 }
 
