@@ -4,7 +4,7 @@ FROM debian:bookworm-slim AS base
 # Security fixes are wanted, so versions of packages are not pinned; the base image is.
 # hadolint ignore=DL3008
 RUN apt-get update \
-  && apt-get install --yes --no-install-recommends bash ca-certificates git patch \
+  && apt-get install --yes --no-install-recommends bash ca-certificates git \
   && rm -rf /var/lib/apt/lists/* \
   && useradd --create-home --uid 10001 architect
 WORKDIR /workspace

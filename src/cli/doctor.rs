@@ -66,7 +66,7 @@ impl Doctor {
             (None, Exit::Success)
         };
         let exit = if is_valid || exit != Exit::Success { exit } else { Exit::Configuration };
-        let checks = [signals_and_network(), program("git"), program("bash"), program("patch"), github()];
+        let checks = [signals_and_network(), program("git"), program("bash"), github()];
         let text: String = containment()
             .into_iter()
             .chain(checks)

@@ -26,12 +26,8 @@ const START: Duration = Duration::from_secs(10);
 #[derive(Debug, Default)]
 pub(super) struct HeldRoots(Mutex<Roots>);
 
-#[derive(Debug, Default)]
-struct Roots {
-    known: Vec<(Key, Arc<OnceCell<Option<Holder>>>)>,
-    /// Whether none is held, because a program mounts the same caches for itself and stays.
-    is_closed: bool,
-}
+/// Roots with what makes them different, the oldest first.
+type Roots = Vec<(Key, Arc<OnceCell<Option<Holder>>>)>;
 
 /// What makes a root the same: its common parts, and which of them exist on the machine, because others are not mounted.
 type Key = (NewRoot, Vec<bool>);
@@ -67,26 +63,16 @@ impl HeldRoots {
         holder.get_or_init(|| hold).await.as_ref().map(|holder| holder.held.clone())
     }
 
-    /// Holds no more roots.
-    pub(super) fn close(&self) {
-        let mut roots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        roots.is_closed = true;
-        roots.known.clear();
-    }
-
     fn holder(&self, key: Key, for_once: bool) -> Option<Arc<OnceCell<Option<Holder>>>> {
         let mut roots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if roots.is_closed {
-            return None;
-        }
-        if let Some((_, holder)) = roots.known.iter().find(|(known, _)| *known == key) {
+        if let Some((_, holder)) = roots.iter().find(|(known, _)| *known == key) {
             return Some(Arc::clone(holder));
         }
-        if roots.known.len() == MAX_ROOTS {
-            roots.known.remove(0);
+        if roots.len() == MAX_ROOTS {
+            roots.remove(0);
         }
         let holder = Arc::new(OnceCell::new());
-        roots.known.push((key, Arc::clone(&holder)));
+        roots.push((key, Arc::clone(&holder)));
         (!for_once).then_some(holder)
     }
 }

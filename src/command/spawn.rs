@@ -168,17 +168,17 @@ impl Shell {
         Finished { ended, stdout, stderr, duration: started.elapsed(), refused }
     }
 
-    /// Returns the same shell for one hook or gate, whose children share no folder with others.
+    /// Returns the same shell for one hook, gate, server or model: with its own network, and for children that share no
+    /// folder with others. What a command leaves in its home folder or in `/tmp` must not decide what a program does that has
+    /// a key, or a network that the command has not.
     #[must_use]
     pub fn of(&self, owner: &str) -> Self {
-        Self { sandbox: self.sandbox.as_ref().map(|sandbox| sandbox.of(owner)), ..self.reaching(owner) }
-    }
-
-    /// Returns the same shell with the network of a hook, gate, server or model.
-    #[must_use]
-    pub fn reaching(&self, owner: &str) -> Self {
-        let reach = self.networks.get(owner).unwrap_or(&self.reach).clone();
-        Self { reach, owner: Some(owner.to_owned()), ..self.clone() }
+        Self {
+            sandbox: self.sandbox.as_ref().map(|sandbox| sandbox.of(owner)),
+            reach: self.networks.get(owner).unwrap_or(&self.reach).clone(),
+            owner: Some(owner.to_owned()),
+            ..self.clone()
+        }
     }
 
     /// Returns whether the kernel restricts children.

@@ -76,8 +76,6 @@ impl Shell {
         if let Some(sandbox) = &self.sandbox {
             let view = View::Plain { writable: stdio.writes };
             let words = std::iter::once(stdio.program.to_owned()).chain(stdio.arguments.iter().cloned());
-            // What it writes to caches has to be seen by commands, which start later.
-            sandbox.held_roots().close();
             let opened = sandbox.opening(&words.collect::<Vec<_>>());
             restrictions =
                 Some(sandbox.restrictions_opening(stdio.cwd, view, Rights::Work, namespaces, &opened)?);

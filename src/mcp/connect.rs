@@ -271,7 +271,7 @@ pub(super) async fn connect(
                 // What a dry run must not change, its servers must not change either.
                 writes: context.checkout.is_some(),
             };
-            let started = context.shell.reaching(&owner(&server.name)).spawn_stdio(stdio).await;
+            let started = context.shell.of(&owner(&server.name)).spawn_stdio(stdio).await;
             let (child, stdin, stdout) = started.map_err(StartError::Program)?;
             let shaken = tokio::time::timeout_at(
                 limit.until,

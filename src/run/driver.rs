@@ -177,7 +177,7 @@ impl<'a> AgentRun<'a> {
                 &request.job.model_name,
                 ExecOptions {
                     command: command.clone(),
-                    shell: self.run.shell.reaching(MODEL),
+                    shell: self.run.shell.of(MODEL),
                     root: request.job.workspace.clone(),
                     variables: variables.clone(),
                     answer_timeout: request.job.config().llm.timeout.seconds(),

@@ -145,6 +145,21 @@ fn text_errors(code: &str) -> Vec<String> {
     found
 }
 
+/// What holds a token or a key starts no program by its mere name: the machine's `PATH` may lead into the checkout.
+#[test]
+fn no_program_is_started_by_its_mere_name() {
+    let by_name = Regex::new(r#"Command::new\(\s*"([^"/]+)""#).expect("a pattern");
+    let found: Vec<String> = sources()
+        .into_iter()
+        .flat_map(|(path, code)| {
+            let names = by_name.captures_iter(&code).map(|found| format!("{path}: {}", &found[1]));
+            names.collect::<Vec<_>>()
+        })
+        .collect();
+    assert!(found.is_empty(), "use `base::program::find_program`:\n{}", found.join("\n"));
+    assert!(by_name.is_match("std::process::Command::new(\"patch\")"));
+}
+
 #[test]
 fn errors_are_types() {
     let found: Vec<String> = sources()

@@ -404,3 +404,25 @@ fn mcp_http_servers_get_their_token() {
         notices(&run)
     );
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn mcp_server_meets_nothing_that_commands_leave_in_folders_of_their_own() {
+    let sandbox = sandbox(&config("stdio", ""));
+    let planted = format!("planted-{}", uuid::Uuid::new_v4());
+    let home = format!("{}/{planted}", std::env::var("HOME").expect("a home folder"));
+    let line = format!("echo x | tee ~/{planted} /tmp/{planted} > a.txt; cat ~/{planted} /tmp/{planted}");
+    let calls = [
+        ("run_command", json!({"command": line})),
+        ("run_command", json!({"command": format!("cat ~/{planted} /tmp/{planted}")})),
+        ("mcp_test_read", json!({"path": home})),
+        ("mcp_test_read", json!({"path": format!("/tmp/{planted}")})),
+    ];
+    let (_, results) = call(&sandbox, &["--mode", "yolo"], &[], &calls);
+    for result in &results[..2] {
+        assert!(result.contains("x\nx"), "commands share them: {result}");
+    }
+    for result in &results[2..] {
+        assert!(result.contains("No such file or directory"), "{result}");
+    }
+}

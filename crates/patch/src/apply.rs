@@ -1,16 +1,10 @@
-//! Patch application: turns hunks into new content, exactly where possible, otherwise by the system's `patch` with
-//! a little fuzz; otherwise explains why they do not apply.
-
-use std::fmt::Write as _;
-use std::fs;
-use std::process::{Command, Stdio};
+//! Patch application: turns hunks into new content, exactly where possible, otherwise with a little fuzz; otherwise explains
+//! why they do not apply.
 
 use super::block;
-use super::parse::{Hunk, HunkPosition, Line, Patch, Side};
+use super::parse::{Hunk, HunkPosition, Patch, Side};
 use super::place::{Agreement, Image, Misplaced};
 
-/// Number of context lines that `patch` may ignore at each end of a hunk.
-const FUZZ: &str = "--fuzz=2";
 /// Maximum number of lines shown of what was expected and of what was found.
 const SHOWN: usize = 12;
 
@@ -53,7 +47,8 @@ pub enum ApplyError {
 }
 
 /// Returns the content with the patch applied, or why it does not apply. Lines are compared literally first, then
-/// regardless of line ends, then regardless of trailing blanks and a uniform indentation.
+/// regardless of line ends, then regardless of trailing blanks and a uniform indentation, and at last without the outermost
+/// lines of context, where that leaves one place for each hunk.
 pub fn apply(content: &str, patch: &Patch) -> Result<String, ApplyError> {
     let applied =
         exactly(content, &patch.hunks, Agreement::Exact).or_else(|_| without_cr(content, &patch.hunks))?;
@@ -71,10 +66,8 @@ fn without_cr(content: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
     let hunks: Vec<Hunk> = hunks.iter().map(Hunk::without_cr).collect();
     let applied = exactly(&plain, &hunks, Agreement::Exact)
         .or_else(|failed| exactly(&plain, &hunks, Agreement::Loose).map_err(|_| failed))
-        .or_else(|(index, why)| {
-            let fuzzy = (why == Misplaced::Missing).then(|| with_fuzz(&plain, &hunks)).flatten();
-            fuzzy.ok_or_else(|| explain(&plain, &hunks, index, why))
-        })?;
+        .or_else(|failed| exactly(&plain, &hunks, Agreement::Fuzzy).map_err(|_| failed))
+        .map_err(|(index, why)| explain(&plain, &hunks, index, why))?;
     Ok(if crlf { applied.replace('\n', "\r\n") } else { applied })
 }
 
@@ -89,64 +82,6 @@ fn exactly(content: &str, hunks: &[Hunk], agreement: Agreement) -> Result<String
         Some(index) if image.has_drifted() => Err((index, Misplaced::Uncertain)),
         _ => Ok(image.text()),
     }
-}
-
-/// Applies hunks by the system's `patch`, on a copy whose path is given explicitly, so that nothing in the
-/// patch can name a file.
-fn with_fuzz(content: &str, hunks: &[Hunk]) -> Option<String> {
-    // Without context there is nothing that could differ a little.
-    if !hunks.iter().all(Hunk::has_context) {
-        return None;
-    }
-    let dir = tempfile::tempdir().ok()?;
-    let (target, out, diff) = (dir.path().join("target"), dir.path().join("out"), dir.path().join("diff"));
-    fs::write(&target, content).ok()?;
-    fs::write(&diff, render(hunks)).ok()?;
-    let status = Command::new("patch")
-        .args(["--batch", "--forward", "--silent", "--unified", "--reject-file=-", FUZZ, "--output"])
-        .arg(&out)
-        .arg(&target)
-        .arg(&diff)
-        .current_dir(dir.path())
-        .env_clear()
-        .envs(std::env::var_os("PATH").map(|path| ("PATH", path)))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status()
-        .ok()?;
-    if status.success() { fs::read_to_string(out).ok() } else { None }
-}
-
-/// Renders hunks as a diff with correct counts.
-fn render(hunks: &[Hunk]) -> String {
-    let mut text = String::from("--- target\n+++ target\n");
-    let mut shift: isize = 0;
-    for hunk in hunks {
-        let (old, new) = (hunk.side(Side::Old).len(), hunk.side(Side::New).len());
-        let start = stated(hunk).unwrap_or(1);
-        let new_start = start.saturating_add_signed(shift);
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "@@ -{start},{old} +{new_start},{new} @@");
-        let last = |wanted: fn(&Line) -> bool| hunk.lines.iter().rposition(wanted);
-        let last_old = last(|line| !matches!(line, Line::Added(_)));
-        let last_new = last(|line| !matches!(line, Line::Removed(_)));
-        for (index, line) in hunk.lines.iter().enumerate() {
-            let (sign, line) = match line {
-                Line::Context(line) => (' ', line),
-                Line::Removed(line) => ('-', line),
-                Line::Added(line) => ('+', line),
-            };
-            let _ = writeln!(text, "{sign}{line}");
-            let ends_old = hunk.no_newline.0 && last_old == Some(index) && sign != '+';
-            let ends_new = hunk.no_newline.1 && last_new == Some(index) && sign != '-';
-            if ends_old || ends_new {
-                text += "\\ No newline at end of file\n";
-            }
-        }
-        shift += new.cast_signed() - old.cast_signed();
-    }
-    text
 }
 
 /// Returns the line at which a hunk says that it begins.

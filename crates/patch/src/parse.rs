@@ -74,6 +74,29 @@ impl Hunk {
         Self { lines: lines.collect(), ..self.clone() }
     }
 
+    /// Returns the hunk without so many lines of context at its start and its end, as far as it begins and ends with context;
+    /// `None` if nothing else of the old side would be left, or if the end of the file is among them.
+    pub(super) fn without_outer_context(&self, lines: usize) -> Option<Self> {
+        let is_context = |line: &&Line| matches!(line, Line::Context(_));
+        let leading = self.lines.iter().take(lines).take_while(is_context).count();
+        let inner = &self.lines[leading..];
+        let trailing = inner.iter().rev().take(lines).take_while(is_context).count();
+        if trailing > 0 && (self.no_newline.0 || self.no_newline.1) {
+            return None;
+        }
+        let place = match &self.place {
+            HunkPosition::Numbered { old_start, new_start, inserts } => HunkPosition::Numbered {
+                old_start: old_start + leading,
+                new_start: new_start + leading,
+                inserts: *inserts,
+            },
+            anchored @ HunkPosition::Anchored { .. } => anchored.clone(),
+        };
+        let inner = inner[..inner.len() - trailing].to_vec();
+        let hunk = Self { place, lines: inner, no_newline: self.no_newline };
+        (leading + trailing > 0 && !hunk.side(Side::Old).is_empty()).then_some(hunk)
+    }
+
     /// Returns whether the hunk has lines that stay.
     pub(super) fn has_context(&self) -> bool {
         self.lines.iter().any(|line| matches!(line, Line::Context(_)))

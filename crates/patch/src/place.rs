@@ -34,7 +34,12 @@ pub(super) enum Agreement {
     Exact,
     /// But for trailing blanks and a uniform indentation.
     Loose,
+    /// To the letter, but for [`FUZZ`] lines of context at either end.
+    Fuzzy,
 }
+
+/// Maximum number of outer lines of context that may differ at either end of a hunk, as for the program `patch`.
+const FUZZ: usize = 2;
 
 impl Image {
     pub(super) fn new(content: &str) -> Self {
@@ -60,6 +65,9 @@ impl Image {
 
     /// Puts a hunk where it belongs.
     pub(super) fn put(&mut self, hunk: &Hunk, agreement: Agreement) -> Result<(), Misplaced> {
+        if agreement == Agreement::Fuzzy {
+            return self.put(hunk, Agreement::Exact).or_else(|why| self.put_fuzzily(hunk, why));
+        }
         let old = hunk.side(Side::Old);
         let at = match &hunk.place {
             HunkPosition::Numbered { old_start, new_start, inserts } => {
@@ -73,6 +81,27 @@ impl Image {
         };
         self.replace(at, hunk, old.len());
         Ok(())
+    }
+
+    /// Puts a hunk that is nowhere (`why`) to the only place that it has with the least fuzz.
+    fn put_fuzzily(&mut self, hunk: &Hunk, why: Misplaced) -> Result<(), Misplaced> {
+        if why != Misplaced::Missing {
+            return Err(why);
+        }
+        for fuzz in 1..=FUZZ {
+            let Some(inner) = hunk.without_outer_context(fuzz) else { break };
+            let old = inner.side(Side::Old);
+            match self.only(&self.places(&old, Agreement::Exact)) {
+                Ok(at) => {
+                    self.drifted = true;
+                    self.replace(at, &inner, old.len());
+                    return Ok(());
+                }
+                Err(Misplaced::Missing) => {}
+                Err(why) => return Err(why),
+            }
+        }
+        Err(Misplaced::Missing)
     }
 
     fn numbered(
@@ -139,7 +168,7 @@ impl Image {
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
         match agreement {
             _ if old.is_empty() || old.len() > lines.len() => Vec::new(),
-            Agreement::Exact => {
+            Agreement::Exact | Agreement::Fuzzy => {
                 let windows = lines.windows(old.len()).enumerate();
                 let is_new = |at: usize| self.patched[at..at + old.len()].iter().any(|patched| *patched);
                 let fits = windows.filter(|(at, window)| *window == old && !is_new(*at));

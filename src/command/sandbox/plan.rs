@@ -171,7 +171,7 @@ impl Sandbox {
         }))
     }
 
-    /// Returns the sandbox of one hook or gate: what it leaves in its home folder, in toolchains or in caches is met by
+    /// Returns the sandbox of one hook, gate, server or model: what it leaves in its home folder, in toolchains or in caches is met by
     /// nobody else.
     #[must_use]
     pub fn of(&self, owner: &str) -> Self {
@@ -180,7 +180,7 @@ impl Sandbox {
     }
 
     /// The same for trusted children, who share no folder with those of this: what commands leave in their home folder
-    /// must not decide what gates and hooks run. Each sees Git's own folders as if it were the first.
+    /// must not decide what gates, hooks, servers and models run. Each sees Git's own folders as if it were the first.
     #[must_use]
     pub fn trusted(&self) -> Self {
         let Inner { places, writable, workspace, repository, temp, wanted, landlock, made, .. } = &*self.0;
@@ -231,7 +231,7 @@ impl Sandbox {
         &self.0.held_roots
     }
 
-    /// Returns whether its children are trusted: hooks and gates, of which most run once.
+    /// Returns whether its children are trusted: hooks, gates, servers and models, of which most run once.
     #[cfg(target_os = "linux")]
     pub(in crate::command) fn is_trusted(&self) -> bool {
         self.0.trusted.is_some()

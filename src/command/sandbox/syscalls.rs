@@ -115,8 +115,8 @@ const SYSTEM_V: [libc::c_long; 2] = [libc::SYS_shmget, libc::SYS_semget];
 
 /// Installs the filter in this process, for good; it needs `no_new_privs`.
 pub(super) fn refuse(restrictions: &Restrictions) -> Result<(), RestrictionError> {
-    // Libraries fall back to `clone`, whose arguments can be examined, on this error alone.
-    install([(libc::SYS_clone3, Vec::new())].into(), libc::ENOSYS)?;
+    // Programs fall back to `clone` and `openat`, whose arguments can be examined, on this error alone.
+    install([libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Vec::new())).into(), libc::ENOSYS)?;
     let mut rules = rules(restrictions)?;
     if !restrictions.metadata {
         rules.extend(METADATA.iter().chain(&NEW_METADATA).map(|call| (*call, Vec::new())));
