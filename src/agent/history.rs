@@ -3,10 +3,21 @@
 use crate::event::{Event, Line, ToolCall};
 use crate::model::Message;
 
-const INTERRUPTED: &str = "Error: the run was interrupted here, and it is unknown whether this call took \
-                           effect; check before you repeat it";
+const INTERRUPTED: &str = "Error: the run was interrupted here. The files are as they were before this call, but it is \
+                           unknown whether it took effect elsewhere; check before you repeat it";
 const RESUMED: &str = "[RESUMED] The run was interrupted and is now resumed, with the checkout as you left \
                        it. Continue the task.";
+
+/// Result of a call that was under way when a session was interrupted, and that was made again.
+#[derive(Clone, Debug)]
+pub struct RegainedResult {
+    /// Id of the call.
+    pub id: String,
+    /// What the model is told.
+    pub content: String,
+    /// Whether the call did what was asked.
+    pub success: bool,
+}
 
 /// Conversation of an interrupted session, as far as the transcript tells.
 #[derive(Clone, Debug, Default)]
@@ -15,12 +26,20 @@ pub struct History {
     pub(super) messages: Vec<Message>,
     /// Number of the last turn.
     pub step: u32,
+    /// Final answer that was given, but not judged before the interruption.
+    pub(super) unjudged: Option<String>,
 }
 
 impl History {
-    /// Restores the conversation of `agent` from a transcript. Calls without a result get an error result,
-    /// and a last message tells the model that the run has been resumed.
-    pub fn of<'a>(lines: impl Iterator<Item = &'a Line>, agent: &str) -> Self {
+    /// Restores the conversation of `agent` from a transcript. Calls without a result get the `regained` one or an error
+    /// result, and a last message tells the model that the run has been resumed. If the run was `cut_off` behind a final
+    /// answer, that is yet to be judged, and the model is told nothing.
+    pub fn of<'a>(
+        lines: impl Iterator<Item = &'a Line>,
+        agent: &str,
+        regained: &[RegainedResult],
+        cut_off: bool,
+    ) -> Self {
         let mut history = Self::default();
         let mut open: Vec<ToolCall> = Vec::new();
         for line in lines {
@@ -54,7 +73,19 @@ impl History {
                 _ => {}
             }
         }
-        if !history.messages.is_empty() {
+        for result in regained {
+            if let Some(at) = open.iter().position(|asked| asked.id == result.id) {
+                let name = open.remove(at).name;
+                let (id, content) = (result.id.clone(), result.content.clone());
+                history.messages.push(Message::Tool { id, name, content, success: result.success });
+            }
+        }
+        if let Some(Message::Assistant { text, calls, .. }) = history.messages.last()
+            && cut_off
+            && calls.is_empty()
+        {
+            history.unjudged = Some(text.clone());
+        } else if !history.messages.is_empty() {
             history.close(&mut open);
             history.messages.push(Message::User(RESUMED.to_owned()));
         }
@@ -84,7 +115,7 @@ mod tests {
             r#"{"type": "reply", "agent": "build", "step": 3, "text": "Really."}"#,
         ];
         let lines: Vec<Line> = lines.iter().map(|line| serde_json::from_str(line).expect("a line")).collect();
-        let history = History::of(lines.iter(), "build");
+        let history = History::of(lines.iter(), "build", &[], false);
         let shown: Vec<String> = history
             .messages
             .iter()
@@ -107,6 +138,12 @@ mod tests {
             ]
         );
         assert_eq!(history.step, 3);
-        assert!(History::of(std::iter::empty(), "build").messages.is_empty());
+        assert!(History::of(std::iter::empty(), "build", &[], true).messages.is_empty());
+        let cut_off = History::of(lines.iter(), "build", &[], true);
+        assert_eq!(cut_off.unjudged.as_deref(), Some("Really."));
+        assert!(matches!(cut_off.messages.last(), Some(Message::Assistant { .. })));
+        let result = RegainedResult { id: "b".to_owned(), content: "made again".to_owned(), success: true };
+        let history = History::of(lines[..3].iter(), "build", &[result], true);
+        assert!(matches!(&history.messages[2], Message::Tool { id, success: true, .. } if id == "b"));
     }
 }

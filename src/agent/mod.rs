@@ -20,7 +20,7 @@ use crate::config::AgentConfig;
 use crate::tool::{Access, known_by_name};
 
 pub use guides::{Guides, NestedGuide};
-pub use history::History;
+pub use history::{History, RegainedResult};
 pub use limits::Limits;
 pub use news::News;
 pub use repo_map::repo_map;

@@ -139,6 +139,11 @@ impl Session<'_> {
         conversation.messages.extend(self.history.messages.iter().cloned());
         let mut detector = LoopDetector::default();
         let mut was_empty = false;
+        if let Some(answer) = &self.history.unjudged
+            && let Some(ended) = self.judge(&mut conversation, check, answer.clone(), false).await
+        {
+            return ended;
+        }
         loop {
             if let Some(reason) = self.limit(&conversation) {
                 return self.close(&mut conversation, reason).await;
@@ -193,29 +198,8 @@ impl Session<'_> {
                     conversation.messages.push(Message::User(EMPTY_REPLY.to_owned()));
                     continue;
                 }
-                let verdict = check.check(&text).await;
-                // Gates and reviews that were cut short are no reason of their own.
-                if !matches!(verdict, AnswerVerdict::Accept) {
-                    if self.is_late() {
-                        return ended(StopReason::Timeout, text);
-                    }
-                    if self.cancel.is_cancelled() {
-                        return ended(StopReason::UserInterrupt, text);
-                    }
-                }
-                match verdict {
-                    AnswerVerdict::Accept => {
-                        if self.is_main {
-                            let details = || json!({"message": text});
-                            self.hook(HookEvent::AgentComplete, conversation.step, details).await;
-                        }
-                        let reason = if is_cut { StopReason::AnswerCut } else { StopReason::LlmDone };
-                        return ended(reason, text);
-                    }
-                    AnswerVerdict::SendBack(complaint) => {
-                        conversation.messages.push(Message::User(complaint));
-                    }
-                    AnswerVerdict::GiveUp(reason) => return ended(reason, text),
+                if let Some(ended) = self.judge(&mut conversation, check, text, is_cut).await {
+                    return ended;
                 }
                 continue;
             }
@@ -225,6 +209,41 @@ impl Session<'_> {
                 return self.close(&mut conversation, reason).await;
             }
             conversation.refresh(self.files_in_view());
+        }
+    }
+
+    /// Has a final answer checked. Returns the end of the session, unless the answer is sent back.
+    async fn judge(
+        &self,
+        conversation: &mut Conversation,
+        check: &mut dyn AnswerCheck,
+        text: String,
+        is_cut: bool,
+    ) -> Option<SessionOutcome> {
+        let verdict = check.check(&text).await;
+        // Gates and reviews that were cut short are no reason of their own.
+        if !matches!(verdict, AnswerVerdict::Accept) {
+            if self.is_late() {
+                return Some(ended(StopReason::Timeout, text));
+            }
+            if self.cancel.is_cancelled() {
+                return Some(ended(StopReason::UserInterrupt, text));
+            }
+        }
+        match verdict {
+            AnswerVerdict::Accept => {
+                if self.is_main {
+                    let details = || json!({"message": text});
+                    self.hook(HookEvent::AgentComplete, conversation.step, details).await;
+                }
+                let reason = if is_cut { StopReason::AnswerCut } else { StopReason::LlmDone };
+                Some(ended(reason, text))
+            }
+            AnswerVerdict::SendBack(complaint) => {
+                conversation.messages.push(Message::User(complaint));
+                None
+            }
+            AnswerVerdict::GiveUp(reason) => Some(ended(reason, text)),
         }
     }
 

@@ -12,6 +12,7 @@ pub(crate) mod integrity;
 pub(crate) mod pattern;
 pub(crate) mod program;
 pub(crate) mod public_address;
+pub(crate) mod sealed_box;
 pub(crate) mod template;
 pub(crate) mod text;
 pub(crate) mod verbose_log;

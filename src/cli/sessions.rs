@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sanitize::untrusted::{log_lines, visible};
@@ -13,9 +13,8 @@ use super::run::{complain, launch};
 use super::style::below;
 use crate::base::env::Variables;
 use crate::event::Exit;
-use crate::git::Repository;
-use crate::request::{InputError, Inputs, Job, Lookup, RunRequest, variables};
-use crate::sessions::{Found, SessionError, State, find, pick, usual};
+use crate::request::{InputError, Inputs, Job, Lookup, resumed_request, sealed_session_of_run, variables};
+use crate::sessions::{Found, OpenedSession, SessionError, State, find, pick, sealed_file, usual};
 
 /// List, show, resume and remove saved runs
 #[derive(Debug, clap::Subcommand)]
@@ -23,6 +22,7 @@ use crate::sessions::{Found, SessionError, State, find, pick, usual};
     &[
         ("architect-ci sessions list", "Lists the sessions of this machine, newest first"),
         ("architect-ci sessions resume 1f0c", "Resumes the session whose id begins with 1f0c"),
+        ("architect-ci sessions resume ./artifact", "Resumes a session that another machine has sealed with your key"),
         ("architect-ci sessions clean --older-than 30", "Removes sessions that have not been written to for 30 days"),
     ],
     "",
@@ -63,7 +63,7 @@ pub(super) struct Folders {
 /// Which session is meant.
 #[derive(Debug, clap::Args)]
 pub(super) struct Session {
-    /// Id of the session, the beginning of its id, or its folder
+    /// Id of the session, the beginning of its id, its folder, a `session.sealed`, or `run:ID` for that of a workflow run
     session: String,
     #[command(flatten)]
     folders: Folders,
@@ -83,6 +83,8 @@ impl InputSet for ResumeInputs {
                 | "max-steps"
                 | "budget-usd"
                 | "timeout"
+                | "workspace"
+                | "out"
                 | "json"
                 | "verbose"
                 | "quiet"
@@ -99,10 +101,7 @@ impl Sessions {
             Self::List(folders) => Ok(list(&found(folders))),
             Self::Clean { folders, older_than } => Ok(clean(&found(folders), older_than, lookup.variables())),
             Self::Show { session } => picked(session).and_then(|found| show(&found)),
-            Self::Resume { session, inputs } => match picked(session) {
-                Ok(found) => return resume(inputs, &found),
-                Err(error) => Err(error),
-            },
+            Self::Resume { session, inputs } => return resume(inputs, session),
         };
         match done {
             Ok(text) => {
@@ -185,29 +184,44 @@ fn clean(found: &[Found], days: u64, variables: &Variables) -> String {
 }
 
 /// Makes the same request again, with what is given now above what was given then.
-fn resume(inputs: InputFlags<ResumeInputs>, found: &Found) -> Exit {
+fn resume(inputs: InputFlags<ResumeInputs>, session: Session) -> Exit {
     launch(&inputs.lookup(), async |lookup| {
-        let resumed = found.resume(lookup.variables())?;
-        let out = found.folder.canonicalize().unwrap_or_else(|_| found.folder.clone());
-        let file = &resumed.file;
-        // What was named by a relative path is found from where it was named.
-        let _ = std::env::set_current_dir(&file.started_in);
-        let mut all = lookup.clone();
-        for (name, value) in &file.inputs {
-            if lookup.text(name).is_none() {
-                all = all.with(name, value);
+        let Session { session, folders } = session;
+        let found = if let Some(opened) = opened(&session, lookup).await? {
+            settle(opened, lookup)?
+        } else {
+            let found = pick(&session, &folders.or_usual(lookup))?;
+            if lookup.text("workspace").or_else(|| lookup.text("out")).is_some() {
+                return Err(SessionError::AtHome(found.file.id).into());
             }
-        }
-        all = all.with("out", &out.display().to_string());
-        let repository = Repository::find(&file.workspace, None).map_err(InputError::Repository)?;
-        let head = repository.and_then(|repository| repository.head());
-        if let (Some(then), Some(now)) = (&file.commit, head)
-            && *then != now
-        {
-            return Err(InputError::Session(SessionError::Moved { now, then: then.clone() }));
-        }
-        let mut request = RunRequest::resolve(&Inputs::read(&all)?)?;
-        request.resumed = Some(resumed);
+            found
+        };
+        let request = resumed_request(&found, lookup)?;
         Ok(Job::RunAgent(Box::new(request)))
     })
+}
+
+/// Opens the sealed session that is named: of a file, or of a workflow run. `None` if it is a session of this machine.
+async fn opened(name: &str, lookup: &Lookup) -> Result<Option<OpenedSession>, InputError> {
+    let variables = lookup.variables();
+    if let Some(run) = name.strip_prefix("run:") {
+        let run = run.parse().map_err(|_| SessionError::Unknown(name.to_owned()))?;
+        return sealed_session_of_run(&Inputs::read(lookup)?, run).await.map(Some);
+    }
+    let path = Path::new(name);
+    let Some(file) = sealed_file(path) else { return Ok(None) };
+    // A session of this machine needs no key.
+    let is_here = path.is_dir() && pick(name, &[]).is_ok_and(|found| found.is_of_this_machine(variables));
+    if is_here { Ok(None) } else { Ok(Some(OpenedSession::read(&file, variables)?)) }
+}
+
+/// Makes a sealed session one of this machine.
+fn settle(opened: OpenedSession, lookup: &Lookup) -> Result<Found, InputError> {
+    let folder = lookup.path("workspace").unwrap_or_else(|| PathBuf::from("."));
+    let workspace =
+        folder.canonicalize().map_err(|error| InputError::Workspace { path: folder.clone(), error })?;
+    let out = lookup
+        .path("out")
+        .unwrap_or_else(|| std::env::temp_dir().join(format!("architect-ci-{}", &opened.file().id)));
+    Ok(opened.settle(&workspace, &out, lookup.variables())?)
 }

@@ -15,13 +15,15 @@ pub enum Verb {
     Plan,
     /// Apply the plan of the sticky comment.
     Apply,
+    /// Go on with the session that was interrupted.
+    Continue,
     /// List what can be asked for.
     Help,
 }
 
 impl Verb {
     /// All commands, in the order in which help lists them.
-    pub const ALL: [Self; 4] = [Self::Run, Self::Plan, Self::Apply, Self::Help];
+    pub const ALL: [Self; 5] = [Self::Run, Self::Plan, Self::Apply, Self::Continue, Self::Help];
 
     /// Returns the word that a comment uses for it.
     pub fn word(self) -> &'static str {
@@ -29,6 +31,7 @@ impl Verb {
             Self::Run => "run",
             Self::Plan => "plan",
             Self::Apply => "apply",
+            Self::Continue => "continue",
             Self::Help => "help",
         }
     }

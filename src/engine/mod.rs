@@ -157,7 +157,8 @@ impl Engine {
             })
             .unwrap_or_else(|refusal| self.refused(caller, call, refusal));
         self.sanitize_result(&mut done.result);
-        let record = record(caller, call, &done, started);
+        let mut record = record(caller, call, &done, started);
+        record.cut_off = !record.success && self.cancel.is_cancelled();
         (done.result, record)
     }
 

@@ -23,6 +23,7 @@ pub(super) fn record(
         tool: call.name.clone(),
         outcome: done.outcome,
         success: done.result.success,
+        cut_off: false,
         exit_code: done.result.exit_code,
         result: done.result.text(),
         effects: done.effects.clone(),

@@ -150,6 +150,9 @@ pub struct CallRecord {
     pub outcome: Outcome,
     /// Whether the tool did what was asked.
     pub success: bool,
+    /// Whether the end of the run cut it off, so that it is as good as never made when the session is resumed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut_off: bool,
     /// The exit code of the command, if it ran one to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,

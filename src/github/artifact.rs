@@ -1,4 +1,4 @@
-//! Plans among the artifacts of a workflow run.
+//! Plans and sealed sessions among the artifacts of workflow runs.
 
 use std::io::{Cursor, Read};
 
@@ -6,8 +6,10 @@ use serde::Deserialize;
 
 use super::api::{Api, PAGE, Purpose};
 use super::error::ApiError;
+use crate::base::sealed_box::MAX_BOX;
 use crate::base::verbose_log::detail;
 use crate::plan::Plan;
+use crate::sessions::SEALED;
 
 /// The prefix of the names of artifacts that hold plans.
 pub const ARTIFACT: &str = "architect-ci";
@@ -73,20 +75,54 @@ pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<ArtifactLo
     Ok(if expired { ArtifactLookup::Expired } else { ArtifactLookup::Nothing })
 }
 
+/// Downloads artifacts of a workflow run, or of all runs of the repository, newest first, until one holds a sealed session that
+/// `fits`.
+pub async fn sealed_session<T>(
+    api: &Api,
+    run: Option<u64>,
+    mut fits: impl FnMut(&[u8]) -> Option<T>,
+) -> Result<Option<T>, ApiError> {
+    let of = run.map_or_else(|| "/actions".to_owned(), |run| format!("/actions/runs/{run}"));
+    let list: Artifacts = api.get(&format!("{of}/artifacts?per_page={PAGE}"), READ).await?;
+    let is_fit = |artifact: &Artifact| {
+        !artifact.expired && artifact.name.starts_with(ARTIFACT) && artifact.size_in_bytes <= MAX_ARCHIVE
+    };
+    let mut artifacts: Vec<Artifact> = list.artifacts.into_iter().filter(is_fit).collect();
+    artifacts.sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
+    for artifact in artifacts.into_iter().take(MAX_ARTIFACTS) {
+        let path = format!("/actions/artifacts/{}/zip", artifact.id);
+        let archive = api.download(&path, MAX_ARCHIVE, READ).await?;
+        match files_named(archive, SEALED, MAX_BOX as u64) {
+            Ok(files) => {
+                if let Some(found) = files.iter().find_map(|file| fits(file)) {
+                    return Ok(Some(found));
+                }
+            }
+            Err(error) => detail!("could not read the artifact {}: {error}", artifact.name),
+        }
+    }
+    Ok(None)
+}
+
 /// Parses every `plan.json` in an archive; files of that name that are not plans are left out.
 fn plans(archive: Vec<u8>) -> Result<Vec<Plan>, zip::result::ZipError> {
+    let files = files_named(archive, "plan.json", MAX_PLAN)?;
+    Ok(files.iter().filter_map(|text| serde_json::from_slice(text).ok()).collect())
+}
+
+/// Unpacks the files of an archive that have a name and no more than so many bytes.
+fn files_named(archive: Vec<u8>, name: &str, most: u64) -> Result<Vec<Vec<u8>>, zip::result::ZipError> {
     let mut archive = zip::ZipArchive::new(Cursor::new(archive))?;
-    let mut plans = Vec::new();
+    let mut files = Vec::new();
     for index in 0..archive.len() {
         let file = archive.by_index(index)?;
-        let is_plan = file.name()?.rsplit('/').next() == Some("plan.json");
-        if !is_plan || file.size() > MAX_PLAN {
+        if file.name()?.rsplit('/').next() != Some(name) || file.size() > most {
             continue;
         }
-        let mut text = Vec::new();
+        let mut bytes = Vec::new();
         // An archive may declare a file to be small, and yet unpack to an endless one.
-        file.take(MAX_PLAN).read_to_end(&mut text)?;
-        plans.extend(serde_json::from_slice(&text).ok());
+        file.take(most).read_to_end(&mut bytes)?;
+        files.push(bytes);
     }
-    Ok(plans)
+    Ok(files)
 }

@@ -45,7 +45,7 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
 pub use access::{Access, access};
 pub use api::Api;
 pub use app_token::{AppError, AppTokens, Permissions};
-pub use artifact::{ARTIFACT, ArtifactLookup, plan_of_run};
+pub use artifact::{ARTIFACT, ArtifactLookup, plan_of_run, sealed_session};
 pub use branch::{BranchNameError, branch_name};
 pub use branch_files::{BranchFiles, BranchFilesError, Writers};
 pub use branch_states::BranchStates;

@@ -183,6 +183,11 @@ pub fn help(reason: Option<&str>, orders: &[Verb]) -> String {
             "`/architect apply DIGEST` – applies the plan with this digest, exactly and without a model; without a \
              DIGEST, the plan that the comment shows now",
         ),
+        (
+            Verb::Continue,
+            "`/architect continue RUN` – goes on with the interrupted session of this workflow run, from its sealed \
+             artifact; without a RUN, with the latest one of this issue or pull request",
+        ),
         (Verb::Help, "`/architect help` – shows this list"),
     ] {
         if orders.contains(&verb) {

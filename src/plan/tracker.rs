@@ -9,24 +9,43 @@ use crate::event::PlannedAction;
 /// Maximum length of an argument that is shown in full, in characters.
 const MAX_ARGUMENT: usize = 60;
 
+/// What is told of each action.
+type ActionLog = Box<dyn Fn(&PlannedAction) + Send + Sync>;
+
 /// The actions of a dry run, in order.
-#[derive(Debug, Default)]
-pub struct DryRunTracker(Vec<PlannedAction>);
+#[derive(Default)]
+pub struct DryRunTracker {
+    actions: Vec<PlannedAction>,
+    log: Option<ActionLog>,
+}
 
 impl DryRunTracker {
     /// Appends an action.
     pub fn record(&mut self, action: PlannedAction) {
-        self.0.push(action);
+        if let Some(log) = &self.log {
+            log(&action);
+        }
+        self.actions.push(action);
+    }
+
+    /// Continues with the actions of an earlier part of the run.
+    pub fn take_up(&mut self, actions: Vec<PlannedAction>) {
+        self.actions = actions;
+    }
+
+    /// Tells `log` of every action from now on.
+    pub fn set_log(&mut self, log: impl Fn(&PlannedAction) + Send + Sync + 'static) {
+        self.log = Some(Box::new(log));
     }
 
     /// Returns the actions so far.
     pub fn actions(&self) -> &[PlannedAction] {
-        &self.0
+        &self.actions
     }
 
     /// Takes the actions, leaving none.
     pub fn take(&mut self) -> Vec<PlannedAction> {
-        std::mem::take(&mut self.0)
+        std::mem::take(&mut self.actions)
     }
 }
 

@@ -5,6 +5,7 @@ use sanitize::untrusted::markdown;
 
 use super::context::RequestContext;
 use super::refusal::BatchRefusal;
+use super::resume::{find_sealed, take_up};
 use super::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest};
 use crate::config::{Follow, Verb};
 use crate::event::{Exit, RunMode};
@@ -209,17 +210,39 @@ impl RequestContext<'_> {
             }
             Verb::Run => Some(RunMode::Yolo),
             Verb::Plan => Some(RunMode::DryRun),
-            Verb::Apply => None,
+            Verb::Apply | Verb::Continue => None,
         };
         let mut known = github.clone();
         let completed = async { complete(self.api(github)?, &mut known).await };
         completed.await.map_err(InputError::GitHub)?;
         self.github = Some(known.clone());
+        if order.verb == Verb::Continue {
+            return self.continued(&known, order.text.as_deref()).await;
+        }
         let Some(mode) = mode else { return self.apply_shown(&known, order.text.as_deref()).await };
         let mut inputs = self.inputs.clone();
         inputs.order(mode, order.text.as_deref());
         describe(&mut inputs, &known);
         RunRequest::for_task(self, &inputs).map(Job::run)
+    }
+
+    /// Makes the job that goes on with an interrupted session, of a workflow run that is named or the latest one.
+    async fn continued(&mut self, github: &Environment, run: Option<&str>) -> Result<Job, InputError> {
+        let run = match run.map(str::parse) {
+            None => None,
+            Some(Ok(run)) => Some(run),
+            Some(Err(_)) => {
+                let text = "The session was not continued: `/architect continue` takes the id of a workflow run, or nothing.\n";
+                return Ok(self.answer(github, text, Exit::Configuration, Reaction::Failed).await);
+            }
+        };
+        let number = github.number();
+        let api = self.api(github).map_err(InputError::GitHub)?;
+        let opened = find_sealed(api, run, number, &self.inputs.variables).await?;
+        let mut inputs = self.inputs.clone();
+        inputs.order(opened.file().mode, Some(&opened.file().task));
+        let request = RunRequest::for_task(self, &inputs)?;
+        take_up(request, opened).map(Job::run)
     }
 
     /// Makes the job that applies the plan of the sticky comment; or answers why it is not applied.

@@ -22,7 +22,7 @@ use super::signals::Clock;
 use super::structured::{self, Structured};
 use super::test_proof::Shown;
 use super::{Outcome, Run, Signal, context};
-use crate::agent::{Dispatch, Guides, History, Limits, Session, StepOffset, SubagentContext};
+use crate::agent::{Dispatch, Guides, Limits, RegainedResult, Session, StepOffset, SubagentContext};
 use crate::base::fs::lock_folder;
 use crate::config::{self, Bounded, Isolation as GateIsolation, ProveTests, Usd};
 use crate::event::{Event, Events, Line, NoticeLevel, RunMode, Status, StopReason, TestFinding};
@@ -64,6 +64,8 @@ pub(super) struct AgentRun<'a> {
     pub(super) shown: Mutex<Option<Shown>>,
     /// Places that a recipe has changed.
     matches: Arc<MatchTable>,
+    /// Results of calls that were under way when the session was interrupted.
+    pub(super) regained: Vec<RegainedResult>,
 }
 
 /// Lets an agent work on a task to its end, and publishes what came of it.
@@ -142,7 +144,7 @@ impl<'a> AgentRun<'a> {
         let prefix = request.job.repository.as_ref().map(Repository::prefix).unwrap_or_default();
         let Prepared { run, servers, surroundings } =
             setup.prepare(&request.job, Some(extras), (clock.token(), signal), masker).await?;
-        let run = Self {
+        let mut run = Self {
             run,
             request,
             budget,
@@ -154,6 +156,7 @@ impl<'a> AgentRun<'a> {
             test_findings: Mutex::default(),
             shown: Mutex::default(),
             matches: Arc::new(MatchTable::new(prefix)),
+            regained: Vec::new(),
         };
         if request.resumed.is_none() {
             setup.announce(&request.job);
@@ -161,9 +164,7 @@ impl<'a> AgentRun<'a> {
         if request.job.alone {
             setup.save_session(request, masker);
         }
-        if let Some(resumed) = &request.resumed {
-            run.restore(resumed).await;
-        }
+        run.take_up(setup, request.resumed.as_ref()).await?;
         setup.warn(&request.job);
         Ok(run)
     }
@@ -229,7 +230,7 @@ impl<'a> AgentRun<'a> {
             surroundings: self.run.engine.masker.mask_known(&self.surroundings).into_owned(),
         });
         let past = self.request.resumed.as_ref().filter(|_| self.request.rounds.is_none());
-        let history = past.map(|resumed| History::of(resumed.past(), &agent.name)).unwrap_or_default();
+        let history = past.map(|resumed| self.history(resumed)).unwrap_or_default();
         let guides = self.guides();
         let briefing = Briefing {
             job: &self.request.job,

@@ -38,7 +38,7 @@ use sanitize::Masker;
 use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use workspace::{DiskWorkspace, PathGlobs, TrackedWorkspace};
+use workspace::{DiskWorkspace, OverlayWorkspace, PathGlobs, TrackedWorkspace};
 
 use crate::agent::{self, News};
 use crate::command::Shell;
@@ -84,6 +84,8 @@ struct Run<'a> {
     background: Arc<BackgroundCommands>,
     /// The checkout as it is changed, where this is no dry run.
     tracked: Option<Arc<TrackedWorkspace>>,
+    /// What is planned above the checkout, where this is a dry run.
+    planned: Option<Arc<OverlayWorkspace>>,
     disk: Arc<DiskWorkspace>,
     baseline: JoinHandle<Baseline>,
     /// Files in which people permit that tests demand less.

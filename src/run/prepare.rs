@@ -103,7 +103,7 @@ impl<'a> Run<'a> {
             journal: JournalFolder::of(disk.path(), request.repository.as_ref(), variables),
         };
         let site = RunWorkspace::new(request, &disk, source.clone(), &shell, &guardrails, &events);
-        let RunWorkspace { workspace, tracked, isolation, command_target, judge } = site;
+        let RunWorkspace { workspace, tracked, planned, isolation, command_target, judge } = site;
         let records_commands = matches!(command_target, CommandTarget::Recorded(_));
         let news = Arc::<News>::default();
         let limits = OutputLimits {
@@ -201,6 +201,7 @@ impl<'a> Run<'a> {
             news,
             background,
             tracked,
+            planned,
             disk,
             baseline,
             allowed_tests,
@@ -214,6 +215,7 @@ impl<'a> Run<'a> {
 struct RunWorkspace {
     workspace: Arc<dyn Workspace>,
     tracked: Option<Arc<TrackedWorkspace>>,
+    planned: Option<Arc<OverlayWorkspace>>,
     isolation: Arc<Isolation>,
     command_target: CommandTarget,
     /// Judges what others change there.
@@ -247,6 +249,7 @@ impl RunWorkspace {
             return Self {
                 workspace: Arc::clone(&real) as _,
                 tracked: Some(real),
+                planned: None,
                 isolation,
                 command_target,
                 judge,
@@ -261,7 +264,8 @@ impl RunWorkspace {
             PlannedCommands::Isolated => CommandTarget::Planned(Arc::clone(&isolation)),
             PlannedCommands::Record => CommandTarget::Recorded(Arc::clone(&isolation)),
         };
-        Self { workspace: planned, tracked: None, isolation, command_target, judge }
+        let workspace = Arc::clone(&planned) as _;
+        Self { workspace, tracked: None, planned: Some(planned), isolation, command_target, judge }
     }
 }
 

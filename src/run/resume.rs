@@ -1,105 +1,162 @@
-//! Goes on with a run that was cut off: what it had planned or changed is taken up again.
+//! Goes on with a run that was cut off, from its log of changes: here, or where nothing of it is there yet.
 
-use std::sync::Arc;
+use std::sync::PoisonError;
 
-use workspace::{FileChange, FileState, WorkspacePath};
+use tokio::task::block_in_place;
+use workspace::{FileChange, FileError, OverlayWorkspace, TrackedWorkspace, WorkspacePath};
 
 use super::driver::AgentRun;
+use super::setup::RunSetup;
+use crate::agent::{History, RegainedResult};
 use crate::engine::Caller;
-use crate::event::{Event, Line, NoticeLevel, Outcome};
-use crate::git::{GitError, Repository};
-use crate::sessions::Resumed;
-use crate::tool::Access;
+use crate::event::{Event, Line, NoticeLevel, Outcome, RunMode, ToolCall};
+use crate::request::InputError;
+use crate::sessions::{LoggedChanges, Resumed, SessionError};
+
+/// Most files that are named in a notice.
+const MAX_NAMED: usize = 10;
 
 impl AgentRun<'_> {
-    /// Brings the workspace to where the session had left it.
-    pub(super) async fn restore(&self, resumed: &Resumed) {
-        match &self.run.tracked {
-            None => self.plan_again(resumed).await,
-            Some(tracked) => match changed_since_commit(self.run.request.repository.as_ref()) {
-                Ok(changes) => {
-                    tracked.absorb(&changes);
-                    let told = format!(
-                        "resumed: {} files differ from the commit and count as changed by this run",
-                        changes.len()
-                    );
-                    self.run.events.notice(NoticeLevel::Info, told);
-                }
-                Err(problem) => {
-                    let told = format!(
-                        "this report does not contain the changes made before the interruption: {problem}"
-                    );
-                    self.run.events.notice(NoticeLevel::Warning, told);
-                }
-            },
+    /// Takes up an earlier part of the session, if there is one, and logs changes from then on.
+    pub(super) async fn take_up(
+        &mut self,
+        setup: &RunSetup,
+        resumed: Option<&Resumed>,
+    ) -> Result<(), InputError> {
+        if let Some(resumed) = resumed {
+            self.restore(resumed).await?;
         }
+        setup.log_changes(&self.run);
+        if let Some(resumed) = resumed {
+            self.regained = self.call_again(resumed).await;
+        }
+        Ok(())
+    }
+
+    /// Returns the conversation before the interruption.
+    pub(super) fn history(&self, resumed: &Resumed) -> History {
+        let agent = &self.request.agent.name;
+        History::of(resumed.past(), agent, &self.regained, resumed.was_cut_off())
+    }
+
+    /// Brings the workspace to where the calls of the session that ended had left it.
+    async fn restore(&self, resumed: &Resumed) -> Result<(), InputError> {
+        // What is captured there is what this start finds. Waiting fails if nobody captures it.
+        let _ = self.run.engine.baseline_ready.clone().wait_for(|ready| *ready).await;
+        let changes = &resumed.changes;
+        let restored = block_in_place(|| match (&self.run.tracked, &self.run.planned) {
+            (Some(tracked), _) => self.change_again(tracked, changes),
+            (None, Some(planned)) => plan_again(planned, changes),
+            (None, None) => Ok(()),
+        });
+        restored.map_err(|error| SessionError::Unreadable {
+            path: self.request.job.workspace.clone(),
+            problem: error.to_string(),
+        })?;
+        let tracker = &self.run.engine.tracker;
+        tracker.lock().unwrap_or_else(PoisonError::into_inner).take_up(changes.actions.clone());
         let is_command = |line: &&Line| match &line.event {
             Event::Call(call) => call.outcome != Outcome::Refused && call.effects.command.is_some(),
             _ => false,
         };
         self.run.engine.guardrails.count_earlier_commands(resumed.past().filter(is_command).count());
+        Ok(())
     }
 
-    /// A dry run has changed nothing, so the same calls do the same once more, in memory.
-    async fn plan_again(&self, resumed: &Resumed) {
-        let agent = &self.request.agent.name;
-        let mut asked = std::collections::HashMap::new();
-        let mut other = 0;
-        self.run.events.mute(true);
-        for line in resumed.past() {
-            match &line.event {
-                Event::Reply(reply) if reply.agent == *agent => {
-                    asked.extend(reply.calls.iter().map(|call| (call.id.clone(), call.clone())));
-                }
-                Event::Call(call) if call.agent == *agent && call.outcome != Outcome::Refused => {
-                    let Some(wanted) = asked.get(&call.id) else { continue };
-                    let effects = self.run.engine.effects(wanted).unwrap_or_default();
-                    // Others were asked once; a colleague's report is in the conversation.
-                    if effects.remote.is_some() || wanted.name == "dispatch_subagent" {
-                        continue;
-                    }
-                    let caller = Caller { agent, step: call.step, allowed: None, access: Access::Full };
-                    let result = self.run.engine.call(caller, wanted).await;
-                    other += usize::from(result.success != call.success);
-                }
-                _ => {}
+    /// Brings files of the checkout to where the calls that ended have left them. What others have changed stays.
+    fn change_again(&self, tracked: &TrackedWorkspace, changes: &LoggedChanges) -> Result<(), FileError> {
+        tracked.take_up(changes.before.clone(), changes.large.clone());
+        let (mut put, mut foreign) = (0, Vec::new());
+        for (path, before) in &changes.before {
+            let now = tracked.disk().state_of(path)?;
+            let then = changes.after.get(path).unwrap_or(before);
+            if now == *then {
+                continue;
+            }
+            if changes.is_own(path, now.as_ref()) {
+                tracked.disk().put(path, then.as_ref())?;
+                put += 1;
+            } else {
+                foreign.push(path);
             }
         }
-        self.run.events.mute(false);
-        if other > 0 {
+        let kept = changes.after.len() - foreign.len();
+        let told = format!(
+            "resumed: {kept} files are as this run had left them, {put} of which had to be written again"
+        );
+        self.run.events.notice(NoticeLevel::Info, told);
+        if !foreign.is_empty() {
             let told = format!(
-                "{other} calls have different results than before the interruption; the checkout has changed"
+                "changed by somebody else since the interruption, so left as they are: {}",
+                named(&foreign)
             );
             self.run.events.notice(NoticeLevel::Warning, told);
         }
+        let lost: Vec<&WorkspacePath> = changes
+            .large
+            .keys()
+            .filter(|path| std::fs::symlink_metadata(tracked.path().join(path.as_str())).is_err())
+            .collect();
+        if !lost.is_empty() {
+            let told = format!("too large to be taken along, and not here: {}", named(&lost));
+            self.run.events.notice(NoticeLevel::Warning, told);
+        }
+        Ok(())
+    }
+
+    /// Makes the calls of the last answer that were under way, as far as it is certain that they have had no effect: files are
+    /// back to where they were, but who knows what a command or a server did elsewhere. Returns their results.
+    async fn call_again(&self, resumed: &Resumed) -> Vec<RegainedResult> {
+        let agent = &self.request.agent;
+        let mut regained = Vec::new();
+        for (step, call) in under_way(resumed, &agent.name) {
+            let effects = self.run.engine.effects(&call).unwrap_or_default();
+            let runs = effects.command.is_some() && self.request.job.mode != RunMode::DryRun;
+            if runs || effects.remote.is_some() || call.name == "dispatch_subagent" {
+                break;
+            }
+            let allowed = agent.allowed_tools.as_deref();
+            let caller = Caller { agent: &agent.name, step, allowed, access: agent.access };
+            let result = self.run.engine.call(caller, &call).await;
+            regained.push(RegainedResult { id: call.id, content: result.text(), success: result.success });
+        }
+        regained
     }
 }
 
-/// Reason why it is not known what a run had changed.
-#[derive(Debug, thiserror::Error)]
-enum UnknownChanges {
-    /// There is no commit to compare with.
-    #[error("the checkout is not a Git repository")]
-    NoRepository,
-    /// Git could not compare.
-    #[error(transparent)]
-    Git(#[from] GitError),
+/// Plans what was planned.
+fn plan_again(planned: &OverlayWorkspace, changes: &LoggedChanges) -> Result<(), FileError> {
+    let change = |(path, after): (&WorkspacePath, &Option<_>)| FileChange {
+        path: path.clone(),
+        before: None,
+        after: after.clone(),
+    };
+    planned.absorb(&changes.after.iter().map(change).collect::<Vec<_>>())
 }
 
-/// Files that differ from the commit, with what they were there.
-fn changed_since_commit(repository: Option<&Repository>) -> Result<Vec<FileChange>, UnknownChanges> {
-    let git = repository.ok_or(UnknownChanges::NoRepository)?;
-    let names = git.not_in_index()?;
-    let known: Vec<&str> = names.iter().map(String::as_str).collect();
-    let indexed = git.indexed(&known)?;
-    let mut changes = Vec::new();
-    for name in &names {
-        let Ok(path) = WorkspacePath::parse(name) else { continue };
-        let before = indexed.iter().find(|(indexed, ..)| indexed == name);
-        let before =
-            before.map(|(_, mode, content)| FileState { content: Arc::from(&content[..]), mode: *mode });
-        // What stands there now is read when it is asked for.
-        changes.push(FileChange { path, before, after: None });
+/// Returns the calls of an agent's last answer of which the transcript has no result, with their turn.
+fn under_way(resumed: &Resumed, agent: &str) -> Vec<(u32, ToolCall)> {
+    let mut open: Vec<(u32, ToolCall)> = Vec::new();
+    for line in resumed.past() {
+        match &line.event {
+            Event::Reply(reply) if reply.agent == agent => {
+                open = reply.calls.iter().map(|call| (reply.step, call.clone())).collect();
+            }
+            Event::Call(call) if call.agent == agent => {
+                if let Some(at) = open.iter().position(|(_, asked)| asked.id == call.id) {
+                    open.remove(at);
+                }
+            }
+            _ => {}
+        }
     }
-    Ok(changes)
+    open
+}
+
+fn named(paths: &[&WorkspacePath]) -> String {
+    let shown = paths.iter().take(MAX_NAMED).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match paths.len().saturating_sub(MAX_NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }

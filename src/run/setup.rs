@@ -1,6 +1,7 @@
 //! What every run begins and ends with, whoever works: files, observers, the session, the end.
 
 use std::fs::File;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,11 +15,17 @@ use super::{Outcome, Run};
 use crate::base::clock::now;
 use crate::base::fs::lock_folder;
 use crate::base::verbose_log::detail;
-use crate::event::{Event, Events, NoticeLevel, Observer, SCHEMA_VERSION, Session as SessionEvent, millis};
+use crate::event::{
+    Event, Events, NoticeLevel, Observer, SCHEMA_VERSION, Session as SessionEvent, Status, millis,
+};
+use crate::github::Environment;
 use crate::publish::{OutputFiles, ProgressComment, RunResult, publish_run};
 use crate::report::{Collector, LogObserver, TranscriptWriter};
 use crate::request::{InputError, JobRequest, RunRequest};
-use crate::sessions::{Resumed, SessionFile, transcript_seal};
+use crate::sessions::{
+    ChangeLog, Resumed, SessionError, SessionFile, SessionPlace, SessionSealer, change_log_path,
+    transcript_seal,
+};
 use crate::telemetry::{Telemetry, TelemetryOptions};
 
 /// Which run it is, and since when.
@@ -48,8 +55,45 @@ pub(super) struct RunSetup {
     telemetry: Option<Arc<Telemetry>>,
     /// Writes down what it would take to go on with this.
     saving: Mutex<Option<JoinHandle<()>>>,
+    /// What the run changes or plans.
+    changes: Option<Arc<ChangeLog>>,
+    sealing: Option<Sealing>,
     /// Keeps other runs out of the output folder.
     _lock: File,
+}
+
+/// A session that is sealed as it grows, until this is dropped.
+struct Sealing {
+    sealer: Arc<SessionSealer>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for Sealing {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Sealing {
+    fn start(request: &JobRequest, id: &str, transcript: &Path) -> Result<Option<Self>, InputError> {
+        let JobRequest { variables, repository, github, out, .. } = request;
+        let number = github.as_ref().and_then(Environment::number);
+        let place = SessionPlace { id, out, transcript };
+        let sealer = SessionSealer::new(variables, repository.as_ref(), number, place);
+        let sealer = sealer.map_err(SessionError::Key)?.map(Arc::new);
+        Ok(sealer.map(|sealer| Self { task: tokio::spawn(Arc::clone(&sealer).keep_sealing()), sealer }))
+    }
+
+    /// Seals the session for the last time, or removes it if there is nothing left to do.
+    fn end(self, events: &Events, is_done: bool) {
+        if is_done {
+            self.task.abort();
+            self.sealer.remove();
+        } else if let Err(error) = self.sealer.seal() {
+            let told = format!("the session could not be sealed for another machine: {error}");
+            events.notice(NoticeLevel::Warning, told);
+        }
+    }
 }
 
 impl RunSetup {
@@ -84,8 +128,19 @@ impl RunSetup {
             TranscriptWriter::create(&files.transcript, Arc::clone(masker), past(), seal.as_ref())
                 .map_err(|error| InputError::Write { path: files.transcript.clone(), error })?;
         let progress = if shows_progress { ProgressComment::start(request, masker) } else { None };
-        let observers: [Arc<dyn Observer>; 3] =
-            [Arc::new(transcript), Arc::clone(&collector) as _, Arc::new(LogObserver)];
+        let is_session = request.alone && shows_progress;
+        let log = change_log_path(&request.variables, &info.id).filter(|_| is_session);
+        // Without a log the run works all the same, but cannot be resumed.
+        let changes = log
+            .and_then(|path| ChangeLog::begin(path, resumed.map(|resumed| &resumed.changes)).ok())
+            .map(Arc::new);
+        let sealing = if is_session { Sealing::start(request, &info.id, &files.transcript)? } else { None };
+        // The log first: what it does not know to have ended has not.
+        let observers = changes.clone().map(|log| log as Arc<dyn Observer>).into_iter().chain([
+            Arc::new(transcript) as _,
+            Arc::clone(&collector) as _,
+            Arc::new(LogObserver) as _,
+        ]);
         let trace = TelemetryOptions {
             config: &request.config().telemetry,
             variables: &request.variables,
@@ -95,7 +150,6 @@ impl RunSetup {
         };
         let telemetry = Telemetry::start(trace, masker).map_err(InputError::rules)?;
         let observers = observers
-            .into_iter()
             .chain(progress.as_ref().map(ProgressComment::observer))
             .chain(telemetry.clone().map(|telemetry| telemetry as _));
         Ok(Self {
@@ -106,6 +160,8 @@ impl RunSetup {
             progress,
             telemetry,
             saving: Mutex::default(),
+            changes,
+            sealing,
             _lock: lock,
         })
     }
@@ -122,6 +178,20 @@ impl RunSetup {
         let (events, collector) = (self.events.clone(), Arc::clone(&self.collector));
         let ends = (cancel, signal.token());
         Run::prepare(request, extras, &self.info.id, ends, events, collector, Arc::clone(masker)).await
+    }
+
+    /// Logs what a run changes or plans from now on.
+    pub(super) fn log_changes(&self, run: &Run<'_>) {
+        let Some(log) = &self.changes else { return };
+        if let Some(tracked) = &run.tracked {
+            tracked.set_log(Arc::clone(log) as _);
+        }
+        if let Some(planned) = &run.planned {
+            planned.set_log(Arc::clone(log) as _);
+            let log = Arc::clone(log);
+            let mut tracker = run.engine.tracker.lock().unwrap_or_else(PoisonError::into_inner);
+            tracker.set_log(move |action| log.note_action(action));
+        }
     }
 
     /// Returns where events go.
@@ -184,11 +254,16 @@ impl RunSetup {
         masker: &Masker,
         signal: &Signal,
     ) -> Result<RunResult, InputError> {
+        let is_done = outcome.ended.reason.status() == Status::Success;
+        let events = run.events.clone();
         let artifacts = run.report(outcome, &self.info, signal).await;
         let saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(saving) = saving {
             // Done long since, but for runs that are over at once.
             let _ = saving.await;
+        }
+        if let Some(sealing) = self.sealing {
+            tokio::task::block_in_place(|| sealing.end(&events, is_done));
         }
         let published =
             publish_run(request, artifacts, &self.files, masker, signal.token(), self.progress).await;

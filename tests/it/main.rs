@@ -68,6 +68,7 @@ mod run_command;
 mod samples;
 mod sandbox;
 mod sarif;
+mod second_machine;
 mod session;
 mod sessions;
 mod subagents;

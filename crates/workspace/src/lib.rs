@@ -33,6 +33,7 @@ mod sensitive;
 mod snapshot;
 mod staging;
 mod tracked;
+mod write_log;
 
 use std::io::Read;
 use std::path::Path;
@@ -56,6 +57,7 @@ pub use scratch::{Scratch, sweep};
 pub use sensitive::{SensitiveFiles, Tracked, TrackedFiles};
 pub use snapshot::{Difference, FileStamp, Snapshot};
 pub use tracked::TrackedWorkspace;
+pub use write_log::WriteLog;
 
 /// A judgement of changes: `Ok` with warnings, or `Err` with the reasons for refusing them. The second
 /// argument lists files that are too large, or are build outputs, and whose content is therefore not

@@ -10,6 +10,7 @@ use super::disk::DiskWorkspace;
 use super::ignored::{IGNORE_FILES, IgnoreRules};
 use super::path::{ResolvedPath, WorkspacePath};
 use super::resolve::{Step, resolve};
+use super::write_log::{LogSlot, WriteLog};
 use super::{FileError, Found, Kind, LastLink, Stat, Walk, Workspace};
 
 /// Number of planned paths below which scanning all of them is cheaper than looking up each folder above a
@@ -20,6 +21,7 @@ const FEW: usize = 64;
 pub struct OverlayWorkspace {
     disk: Arc<DiskWorkspace>,
     planned: RwLock<Planned>,
+    log: LogSlot,
 }
 
 #[derive(Clone, Default)]
@@ -33,7 +35,18 @@ struct Planned {
 impl OverlayWorkspace {
     /// Creates an empty overlay above `disk`.
     pub fn new(disk: Arc<DiskWorkspace>) -> Self {
-        Self { disk, planned: RwLock::default() }
+        Self { disk, planned: RwLock::default(), log: LogSlot::default() }
+    }
+
+    /// Tells `log` of everything that is planned from now on.
+    pub fn set_log(&self, log: Arc<dyn WriteLog>) {
+        self.log.set(log);
+    }
+
+    fn tell(&self, path: &WorkspacePath, after: Option<&FileState>) {
+        if let Some(log) = self.log.get() {
+            log.writing(path, None, after);
+        }
     }
 
     fn planned(&self) -> RwLockReadGuard<'_, Planned> {
@@ -58,6 +71,7 @@ impl OverlayWorkspace {
     /// Plans the whole state of a file, including its mode; `None` removes it.
     fn put(&self, path: &WorkspacePath, state: Option<FileState>) -> Result<(), FileError> {
         let on_disk = self.disk.state(&ResolvedPath(path.clone()))?;
+        self.tell(path, state.as_ref());
         let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
         if on_disk == state {
             planned.files.remove(path);
@@ -215,9 +229,11 @@ impl Workspace for OverlayWorkspace {
                 }
             }
         }
+        let state = FileState { content: content.into(), mode };
+        self.tell(path, Some(&state));
         let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
         planned.folders.extend(missing);
-        planned.files.insert(path.0.clone(), Some(FileState { content: content.into(), mode }));
+        planned.files.insert(path.0.clone(), Some(state));
         Ok(())
     }
 
@@ -232,6 +248,7 @@ impl Workspace for OverlayWorkspace {
             Some(Kind::Special) => return Err(FileError::Special(path.0.clone())),
             Some(Kind::File | Kind::Link) => {}
         }
+        self.tell(path, None);
         let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
         planned.files.insert(path.0.clone(), None);
         Ok(())
@@ -280,7 +297,7 @@ impl Workspace for OverlayWorkspace {
 
     fn preview(&self) -> Arc<dyn Workspace> {
         let planned = RwLock::new(self.planned().clone());
-        Arc::new(Self { disk: Arc::clone(&self.disk), planned })
+        Arc::new(Self { disk: Arc::clone(&self.disk), planned, log: LogSlot::default() })
     }
 
     fn revert(&self, change: &FileChange) -> Result<(), FileError> {

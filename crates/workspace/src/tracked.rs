@@ -1,14 +1,16 @@
 //! Tracked workspace: the checkout with a record of what each file was before its first change.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::changes::{ChangeSet, FileChange, FileState, Operation};
+use super::changes::{ChangeSet, FileChange, FileState, Mode, Operation};
 use super::disk::DiskWorkspace;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
+use super::write_log::{LogSlot, WriteLog};
 use super::{FileError, LastLink, Stat, Walk, Workspace};
 
 /// A workspace for real edits: every write goes to disk, and the first one to a file records what was there.
@@ -17,12 +19,29 @@ pub struct TrackedWorkspace {
     before: Mutex<BTreeMap<ResolvedPath, Option<FileState>>>,
     /// Changed files that are too large to be held in memory, and whether they existed before.
     large: Mutex<BTreeMap<WorkspacePath, bool>>,
+    log: LogSlot,
 }
 
 impl TrackedWorkspace {
     /// Starts tracking changes to `disk`.
     pub fn new(disk: Arc<DiskWorkspace>) -> Self {
-        Self { disk, before: Mutex::default(), large: Mutex::default() }
+        Self { disk, before: Mutex::default(), large: Mutex::default(), log: LogSlot::default() }
+    }
+
+    /// Tells `log` of every write from now on, before it is made.
+    pub fn set_log(&self, log: Arc<dyn WriteLog>) {
+        self.log.set(log);
+    }
+
+    /// Takes up what an earlier part of the run has changed: files as they were before it, and those too large for that.
+    pub fn take_up(
+        &self,
+        before: impl IntoIterator<Item = (WorkspacePath, Option<FileState>)>,
+        large: impl IntoIterator<Item = (WorkspacePath, bool)>,
+    ) {
+        let before = before.into_iter().map(|(path, state)| (ResolvedPath(path), state));
+        self.before.lock().unwrap_or_else(PoisonError::into_inner).extend(before);
+        self.large.lock().unwrap_or_else(PoisonError::into_inner).extend(large);
     }
 
     /// Returns the path of the checkout.
@@ -53,6 +72,11 @@ impl TrackedWorkspace {
     /// Records a changed file that is too large to be held in memory, and whether it was there before the change.
     pub fn note_large(&self, path: &WorkspacePath, was_there: bool) {
         let mut large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
+        if !large.contains_key(path)
+            && let Some(log) = self.log.get()
+        {
+            log.large(path, was_there);
+        }
         large.entry(path.clone()).or_insert(was_there);
     }
 
@@ -71,20 +95,35 @@ impl TrackedWorkspace {
         large.iter().filter_map(|(path, was)| Some((path.clone(), operation(path, *was)?))).collect()
     }
 
-    /// Records changes that a command has made.
+    /// Records changes of others, such as those of a command. Where they are yet to be made, that is their announcement.
     pub fn absorb(&self, changes: &[FileChange]) {
-        let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         for change in changes {
-            before.entry(ResolvedPath(change.path.clone())).or_insert_with(|| change.before.clone());
+            let path = ResolvedPath(change.path.clone());
+            self.remember(&path, || Ok::<_, Infallible>(change.before.clone()), change.after.as_ref()).ok();
         }
     }
 
-    fn remember(&self, path: &ResolvedPath) -> Result<(), FileError> {
+    /// Records what a file was before its first change, and tells the log what it is about to be.
+    fn remember<E>(
+        &self,
+        path: &ResolvedPath,
+        now: impl FnOnce() -> Result<Option<FileState>, E>,
+        after: Option<&FileState>,
+    ) -> Result<(), E> {
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
-        if !before.contains_key(path) {
-            before.insert(path.clone(), self.disk.state(path)?);
+        let is_first = !before.contains_key(path);
+        if is_first {
+            before.insert(path.clone(), now()?);
+        }
+        if let Some(log) = self.log.get() {
+            let first = before.get(path).filter(|_| is_first).map(Option::as_ref);
+            log.writing(path, first, after);
         }
         Ok(())
+    }
+
+    fn writing(&self, path: &ResolvedPath, after: Option<&FileState>) -> Result<(), FileError> {
+        self.remember(path, || self.disk.state(path), after)
     }
 }
 
@@ -106,17 +145,18 @@ impl Workspace for TrackedWorkspace {
     }
 
     fn write(&self, path: &ResolvedPath, content: &[u8]) -> Result<(), FileError> {
-        self.remember(path)?;
+        let mode = self.disk.stat(path)?.map_or(Mode::Regular, |stat| stat.mode);
+        self.writing(path, Some(&FileState { content: content.into(), mode }))?;
         self.disk.write_file(path, content)
     }
 
     fn place(&self, path: &ResolvedPath, state: &FileState) -> Result<(), FileError> {
-        self.remember(path)?;
+        self.writing(path, Some(state))?;
         self.disk.restore(path, Some(state))
     }
 
     fn remove(&self, path: &ResolvedPath) -> Result<(), FileError> {
-        self.remember(path)?;
+        self.writing(path, None)?;
         self.disk.remove_file(path)
     }
 
@@ -138,6 +178,8 @@ impl Workspace for TrackedWorkspace {
     }
 
     fn revert(&self, change: &FileChange) -> Result<(), FileError> {
-        self.disk.restore(&ResolvedPath(change.path.clone()), change.before.as_ref())
+        let path = ResolvedPath(change.path.clone());
+        self.writing(&path, change.before.as_ref())?;
+        self.disk.restore(&path, change.before.as_ref())
     }
 }

@@ -40,8 +40,9 @@ impl Isolated {
                     tracked.note_large(path, was_there);
                 }
                 self.make_way(found, tracked.disk()).map_err(CarryError::Outputs)?;
-                write_all(tracked.disk(), &self.journal, &found.changes)?;
+                // First, so that a run that is killed meanwhile is known to have begun with it.
                 tracked.absorb(&found.changes);
+                write_all(tracked.disk(), &self.journal, &found.changes)?;
                 self.keep_times(tracked.disk(), found);
                 Ok(self.carry_outputs(found, tracked.disk()))
             }

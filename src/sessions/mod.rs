@@ -1,7 +1,11 @@
 //! Saved runs: finds, resumes and removes them.
 //!
 //! A session is the output folder of a run: `session.json` says what was asked for, `transcript.jsonl` what
-//! happened, and `report.json` how it ended.
+//! happened, and `report.json` how it ended. The changes that it made are logged elsewhere ([`ChangeLog`]); a sealed session
+//! (`session.sealed`) holds all of it, for another machine.
+
+mod change_log;
+mod sealed;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -10,9 +14,15 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::env::Variables;
+use crate::base::env::{Variables, state_folder};
 use crate::base::integrity::Seal;
-use crate::event::{Event, Line, RunMode, Status};
+use crate::base::sealed_box::SealError;
+use crate::event::{Event, Line, RunMode, Status, StopReason};
+
+pub(crate) use change_log::{ChangeLog, LoggedChanges};
+pub(crate) use sealed::OpenedSession;
+pub(crate) use sealed::SEALED;
+pub(crate) use sealed::{SessionPlace, SessionSealer, sealed_file};
 
 const SESSION: &str = "session.json";
 /// Maximum depth of sessions below a folder: those of a batch are two levels down.
@@ -110,6 +120,41 @@ pub enum SessionError {
          does not match or is missing); start the task again"
     )]
     Unsealed(String),
+    /// A sealed session cannot be used.
+    #[error("could not take up the sealed session {place}: {error}")]
+    Sealed {
+        /// Where it is.
+        place: String,
+        /// The reason.
+        error: SealError,
+    },
+    /// No artifact holds a sealed session.
+    #[error(
+        "there is no artifact with a sealed session; upload the output folder of the run with `if: always()`, under a name that begins with `architect-ci`"
+    )]
+    NoArtifact,
+    /// There is no repository on GitHub.
+    #[error("artifacts are those of a repository on GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`")]
+    NoGitHub,
+    /// The session cannot be sealed for other machines.
+    #[error("the session cannot be sealed for other machines: {0}")]
+    Key(SealError),
+    /// The changes that a session had made are not known.
+    #[error(
+        "the changes that the session {0} had made are not known (there is no log of them in ~/.local/state/architect-ci); start the task again"
+    )]
+    NoChanges(String),
+    /// The output folder is that of another session.
+    #[error("{} belongs to another session; set `out` to a folder of its own", .0.display())]
+    Occupied(PathBuf),
+    /// There is no state folder.
+    #[error("there is no place for what a session has to keep; set `HOME`")]
+    NoState,
+    /// A session of this machine is to go on elsewhere.
+    #[error(
+        "the session {0} goes on in its own checkout and output folder; leave out `--workspace` and `--out`"
+    )]
+    AtHome(String),
     /// A file of the session cannot be read.
     #[error("could not read {path}: {problem}")]
     Unreadable {
@@ -245,13 +290,26 @@ impl Found {
         let sealed = transcript_seal(variables, &self.file.id);
         let sealed = sealed.as_ref().and_then(|seal| seal.sealed_part(&text));
         let text = sealed.ok_or_else(|| SessionError::Unsealed(self.file.id.clone()))?;
-        Ok(Resumed { file: self.file.clone(), lines: parse_lines(text) })
+        let lines = parse_lines(text);
+        let unknown = || SessionError::NoChanges(self.file.id.clone());
+        let log = change_log_path(variables, &self.file.id).ok_or_else(unknown)?;
+        let changes = LoggedChanges::read(&log, &lines).map_err(|_| unknown())?;
+        Ok(Resumed { file: self.file.clone(), lines, changes })
+    }
+
+    /// Returns whether this user's run on this machine has written the session.
+    pub(crate) fn is_of_this_machine(&self, variables: &Variables) -> bool {
+        let text = fs::read(self.folder.join(SESSION)).unwrap_or_default();
+        seal(variables, &self.file.id).is_some_and(|seal| seal.holds(&text))
     }
 
     /// Removes the folder of the session and its seal. Returns the number of bytes freed.
     pub(crate) fn remove(&self, variables: &Variables) -> std::io::Result<u64> {
         let seals = [seal(variables, &self.file.id), transcript_seal(variables, &self.file.id)];
         seals.into_iter().flatten().for_each(|seal| seal.remove());
+        if let Some(log) = change_log_path(variables, &self.file.id) {
+            let _ = fs::remove_file(log);
+        }
         let size = size(&self.folder);
         fs::remove_dir_all(&self.folder)?;
         Ok(size)
@@ -279,6 +337,12 @@ pub(crate) fn transcript_seal(variables: &Variables, id: &str) -> Option<Seal> {
     Some(Seal::new(variables, &format!("sessions/{id}.transcript")))
 }
 
+/// Returns the path of a session's change log, in the user's state folder.
+pub(crate) fn change_log_path(variables: &Variables, id: &str) -> Option<PathBuf> {
+    let id = uuid::Uuid::parse_str(id).ok()?;
+    Some(state_folder(variables)?.join(format!("sessions/{id}.changes")))
+}
+
 fn size(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let of = |entry: fs::DirEntry| match entry.metadata() {
@@ -296,12 +360,32 @@ pub struct Resumed {
     pub file: SessionFile,
     /// All events of its transcript.
     pub lines: Vec<Line>,
+    /// What it had changed or planned.
+    pub(crate) changes: LoggedChanges,
 }
 
 impl Resumed {
-    /// Returns the events that the resumed run keeps: all but its end.
+    /// Returns the events that the resumed run keeps: all but its end, and what that cut off.
     pub fn past(&self) -> impl Iterator<Item = &Line> {
-        self.lines.iter().filter(|line| !matches!(line.event, Event::End(_)))
+        self.lines.iter().filter(|line| match &line.event {
+            Event::End(_) => false,
+            Event::Call(call) => !call.cut_off,
+            _ => true,
+        })
+    }
+
+    /// Returns whether the run was interrupted before it could come to an end of its own.
+    pub fn was_cut_off(&self) -> bool {
+        !self.lines.iter().any(|line| match &line.event {
+            Event::End(end) => end.stop_reason != StopReason::UserInterrupt,
+            _ => false,
+        })
+    }
+
+    /// Begins again, with the checkout as the run found it: a recipe does the same once more, and costs nothing.
+    pub(crate) fn begin_again(&mut self) {
+        self.lines.retain(|line| matches!(line.event, Event::Session(_)));
+        self.changes.undo();
     }
 
     /// Returns the time of the last event, in milliseconds since the start of the run.

@@ -1,0 +1,89 @@
+//! Requests that go on with a session: of this machine, or one that another has sealed.
+
+use std::path::Path;
+
+use super::error::InputError;
+use super::job_request::JobRequest;
+use super::lookup::Lookup;
+use super::model::ModelChoice;
+use super::run_request::RunRequest;
+use super::values::Inputs;
+use crate::base::env::Variables;
+use crate::git::Repository;
+use crate::github::{Api, Environment, sealed_session};
+use crate::sessions::{Found, OpenedSession, Resumed, SessionError};
+
+/// Makes the request of a session again, with what is given now above what was given then.
+pub(crate) fn resumed_request(found: &Found, lookup: &Lookup) -> Result<RunRequest, InputError> {
+    let resumed = found.resume(lookup.variables())?;
+    let out = found.folder.canonicalize().unwrap_or_else(|_| found.folder.clone());
+    let file = &resumed.file;
+    // What was named by a relative path is found from where it was named.
+    let _ = std::env::set_current_dir(&file.started_in);
+    let mut all = lookup.clone();
+    for (name, value) in &file.inputs {
+        if lookup.text(name).is_none() {
+            all = all.with(name, value);
+        }
+    }
+    all = all.with("out", &out.display().to_string());
+    all = all.with("workspace", &file.workspace.display().to_string());
+    check_commit(&file.workspace, file.commit.as_deref())?;
+    let mut request = RunRequest::resolve(&Inputs::read(&all)?)?;
+    request.go_on_with(resumed);
+    Ok(request)
+}
+
+impl RunRequest {
+    fn go_on_with(&mut self, mut resumed: Resumed) {
+        if matches!(self.model, ModelChoice::Recipe(_)) {
+            resumed.begin_again();
+        }
+        self.resumed = Some(resumed);
+    }
+}
+
+/// Checks that the commit is checked out that a session began with.
+fn check_commit(workspace: &Path, then: Option<&str>) -> Result<(), SessionError> {
+    let repository = Repository::find(workspace, None).ok().flatten();
+    match (then, repository.and_then(|repository| repository.head())) {
+        (Some(then), Some(now)) if *then != now => Err(SessionError::Moved { now, then: then.to_owned() }),
+        _ => Ok(()),
+    }
+}
+
+/// Downloads the sealed session of a workflow run.
+pub(crate) async fn sealed_session_of_run(inputs: &Inputs, run: u64) -> Result<OpenedSession, InputError> {
+    let environment = Environment::read(&inputs.variables, None).map_err(InputError::Event)?;
+    let api = Api::new(&environment.ok_or(SessionError::NoGitHub)?).map_err(InputError::GitHub)?;
+    find_sealed(&api, Some(run), None, &inputs.variables).await
+}
+
+/// Downloads a sealed session: of this workflow run, or the latest one that is about this issue or pull request.
+pub(super) async fn find_sealed(
+    api: &Api,
+    run: Option<u64>,
+    number: Option<u64>,
+    variables: &Variables,
+) -> Result<OpenedSession, InputError> {
+    let mut problem = None;
+    let open = |sealed: &[u8]| {
+        let opened = OpenedSession::open(sealed, variables, run, number);
+        opened.map_err(|error| problem.get_or_insert(error)).ok()
+    };
+    let found = sealed_session(api, run, open).await.map_err(InputError::GitHub)?;
+    let place = run.map_or_else(|| "of an artifact".to_owned(), |run| format!("of the workflow run {run}"));
+    found.ok_or_else(|| {
+        problem.map_or(SessionError::NoArtifact, |error| SessionError::Sealed { place, error }).into()
+    })
+}
+
+/// Lets a request go on with a session that another machine has sealed.
+pub(super) fn take_up(mut request: RunRequest, opened: OpenedSession) -> Result<RunRequest, InputError> {
+    let JobRequest { workspace, out, variables, .. } = &request.job;
+    let found = opened.settle(workspace, out, variables)?;
+    check_commit(workspace, found.file.commit.as_deref())?;
+    let resumed = found.resume(variables)?;
+    request.go_on_with(resumed);
+    Ok(request)
+}

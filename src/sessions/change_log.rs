@@ -1,0 +1,265 @@
+//! Change log of a run: every write, before it is made, and every action that a dry run plans.
+//!
+//! It lies in the user's state folder, where no command of an agent can write and from where nothing is uploaded, because it
+//! holds files as they are. A run that goes on takes its work from here, to the byte; what the log does not know of is other
+//! people's.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
+use workspace::{FileState, Mode, WorkspacePath, WriteLog};
+
+use crate::event::{CallRecord, Event, Line, Observer, PlannedAction, StopReason};
+
+/// Most bytes of a log; a run that writes more cannot be resumed.
+const MAX_LOG: u64 = 500_000_000;
+
+/// A state of a file in the log; without content there is no file.
+#[derive(Serialize, Deserialize)]
+struct StoredState {
+    mode: Mode,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    content: Option<String>,
+}
+
+/// A line of the log.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Entry {
+    /// A file is about to be written or removed.
+    Write {
+        path: WorkspacePath,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        before: Option<StoredState>,
+        after: StoredState,
+    },
+    /// A file was changed that is too large for the log.
+    Large { path: WorkspacePath, was_there: bool },
+    /// An action was planned.
+    Action { action: Box<PlannedAction> },
+    /// A call ended; what stands above belongs to it.
+    Call { agent: String, step: u32, id: String },
+    /// An earlier part of the session ended here; what stands above counts.
+    Kept,
+}
+
+impl StoredState {
+    fn of(state: Option<&FileState>) -> Self {
+        Self {
+            mode: state.map_or(Mode::Regular, |state| state.mode),
+            content: state.map(|state| STANDARD.encode(&state.content)),
+        }
+    }
+
+    fn state(&self) -> Result<Option<FileState>, base64::DecodeError> {
+        let Some(content) = &self.content else { return Ok(None) };
+        Ok(Some(FileState { content: STANDARD.decode(content)?.into(), mode: self.mode }))
+    }
+}
+
+/// An open log.
+pub(crate) struct ChangeLog {
+    path: PathBuf,
+    open: Mutex<Option<Open>>,
+}
+
+struct Open {
+    file: File,
+    written: u64,
+}
+
+impl ChangeLog {
+    /// Begins a log at `path`, with what an earlier part of the session has done.
+    pub(crate) fn begin(path: PathBuf, earlier: Option<&LoggedChanges>) -> io::Result<Self> {
+        let folder = path.parent().unwrap_or(&path);
+        fs::create_dir_all(folder)?;
+        let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
+        let mut text = Vec::new();
+        for entry in earlier.map(LoggedChanges::entries).unwrap_or_default() {
+            text.extend(line(&entry));
+        }
+        fresh.write_all(&text)?;
+        fresh.persist(&path).map_err(|error| error.error)?;
+        let file = OpenOptions::new().append(true).open(&path)?;
+        let open = Open { file, written: text.len() as u64 };
+        Ok(Self { path, open: Mutex::new(Some(open)) })
+    }
+
+    /// Appends an entry. A log with a gap would be wrong, so there is none any more if that fails.
+    fn write(&self, entry: &Entry) {
+        let mut slot = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(open) = slot.as_mut() else { return };
+        let line = line(entry);
+        open.written += line.len() as u64;
+        let problem = if open.written > MAX_LOG {
+            Some(format!("it would be larger than {MAX_LOG} bytes"))
+        } else {
+            open.file.write_all(&line).err().map(|error| error.to_string())
+        };
+        if let Some(problem) = problem {
+            *slot = None;
+            let _ = fs::remove_file(&self.path);
+            tracing::warn!("warning: this run cannot be resumed: could not log its changes: {problem}");
+        }
+    }
+
+    /// Notes an action of a dry run.
+    pub(crate) fn note_action(&self, action: &PlannedAction) {
+        self.write(&Entry::Action { action: Box::new(action.clone()) });
+    }
+}
+
+impl WriteLog for ChangeLog {
+    fn writing(&self, path: &WorkspacePath, before: Option<Option<&FileState>>, after: Option<&FileState>) {
+        let (before, after) = (before.map(StoredState::of), StoredState::of(after));
+        self.write(&Entry::Write { path: path.clone(), before, after });
+    }
+
+    fn large(&self, path: &WorkspacePath, was_there: bool) {
+        self.write(&Entry::Large { path: path.clone(), was_there });
+    }
+}
+
+impl Observer for ChangeLog {
+    fn observe(&self, line: &Line) {
+        if let Event::Call(call) = &line.event {
+            let CallRecord { agent, step, id, .. } = call.as_ref();
+            self.write(&Entry::Call { agent: agent.clone(), step: *step, id: id.clone() });
+        }
+    }
+}
+
+fn line(entry: &Entry) -> Vec<u8> {
+    // The types hold nothing that JSON cannot.
+    let mut text = serde_json::to_vec(entry).unwrap_or_default();
+    text.push(b'\n');
+    text
+}
+
+/// What the log of an interrupted run says.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LoggedChanges {
+    /// Files as they were before the run changed them; empty for a dry run.
+    pub(crate) before: BTreeMap<WorkspacePath, Option<FileState>>,
+    /// Files as the calls that ended left them.
+    pub(crate) after: BTreeMap<WorkspacePath, Option<FileState>>,
+    /// States that the run gave a file at any time, by SHA-256, or was about to.
+    states: BTreeMap<WorkspacePath, BTreeSet<Option<String>>>,
+    /// Files too large for the log, and whether they were there before.
+    pub(crate) large: BTreeMap<WorkspacePath, bool>,
+    /// Actions of a dry run, in order.
+    pub(crate) actions: Vec<PlannedAction>,
+}
+
+impl LoggedChanges {
+    /// Reads a log. What was written by a call that `past`, the transcript, does not know to have ended does not count, unless
+    /// the run itself came to an end of its own.
+    pub(crate) fn read(path: &Path, past: &[Line]) -> io::Result<Self> {
+        // An end that cuts calls off leaves no record of them.
+        let is_whole = past.iter().any(|line| match &line.event {
+            Event::End(end) => !matches!(end.stop_reason, StopReason::UserInterrupt | StopReason::Timeout),
+            _ => false,
+        });
+        let ended: BTreeSet<(&str, u32, &str)> = past
+            .iter()
+            .filter_map(|line| match &line.event {
+                Event::Call(call) if !call.cut_off => {
+                    Some((call.agent.as_str(), call.step, call.id.as_str()))
+                }
+                _ => None,
+            })
+            .collect();
+        let mut logged = Self::default();
+        let mut pending = Vec::new();
+        let text = fs::read(path)?;
+        // A last line without an end was cut, before the write that it tells of.
+        for line in text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+            let entry: Entry = serde_json::from_slice(line)?;
+            let counts = match &entry {
+                Entry::Call { agent, step, id } => ended.contains(&(agent.as_str(), *step, id.as_str())),
+                Entry::Kept => true,
+                _ => false,
+            };
+            logged.note(&entry)?;
+            pending.push(entry);
+            if counts {
+                logged.keep(pending.drain(..))?;
+            }
+        }
+        if is_whole {
+            logged.keep(pending.drain(..))?;
+        }
+        Ok(logged)
+    }
+
+    /// Notes what counts even of a call that did not end: what was there before it, and what it was about to write.
+    fn note(&mut self, entry: &Entry) -> io::Result<()> {
+        let Entry::Write { path, before, after } = entry else { return Ok(()) };
+        if let Some(before) = before {
+            self.before.entry(path.clone()).or_insert(before.state().map_err(io::Error::other)?);
+        }
+        let state = after.state().map_err(io::Error::other)?;
+        self.states.entry(path.clone()).or_default().insert(state.as_ref().map(FileState::sha256));
+        Ok(())
+    }
+
+    fn keep(&mut self, entries: impl Iterator<Item = Entry>) -> io::Result<()> {
+        for entry in entries {
+            match entry {
+                Entry::Write { path, after, .. } => {
+                    self.after.insert(path, after.state().map_err(io::Error::other)?);
+                }
+                Entry::Large { path, was_there } => {
+                    self.large.entry(path).or_insert(was_there);
+                }
+                Entry::Action { action } => self.actions.push(*action),
+                Entry::Call { .. } | Entry::Kept => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes everything back.
+    pub(super) fn undo(&mut self) {
+        self.after.clear();
+        self.actions.clear();
+    }
+
+    /// Returns what a log begins with that goes on from here.
+    fn entries(&self) -> Vec<Entry> {
+        let write = |path: &WorkspacePath| {
+            let before = self.before.get(path);
+            let after = self.after.get(path).or(before)?;
+            Some(Entry::Write {
+                path: path.clone(),
+                before: before.map(|state| StoredState::of(state.as_ref())),
+                after: StoredState::of(after.as_ref()),
+            })
+        };
+        let paths: BTreeSet<&WorkspacePath> = self.before.keys().chain(self.after.keys()).collect();
+        let large = |(path, was_there): (&WorkspacePath, &bool)| Entry::Large {
+            path: path.clone(),
+            was_there: *was_there,
+        };
+        let action = |action: &PlannedAction| Entry::Action { action: Box::new(action.clone()) };
+        let writes = paths.into_iter().filter_map(write);
+        writes
+            .chain(self.large.iter().map(large))
+            .chain(self.actions.iter().map(action))
+            .chain([Entry::Kept])
+            .collect()
+    }
+
+    /// Returns whether a file is as the run found it, left it, or was about to leave it.
+    pub(crate) fn is_own(&self, path: &WorkspacePath, now: Option<&FileState>) -> bool {
+        let hash = now.map(FileState::sha256);
+        let was = self.before.get(path).map(|state| state.as_ref().map(FileState::sha256));
+        was.as_ref() == Some(&hash) || self.states.get(path).is_some_and(|states| states.contains(&hash))
+    }
+}

@@ -1,0 +1,364 @@
+//! Runs that are killed at any moment, and gone on with on another machine: other state folder, other path, and nothing of the
+//! first one but its sealed session.
+#![cfg(unix)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::support::{Run, Sandbox, git};
+
+/// A key as `openssl rand -base64 32` prints one.
+const KEY: &str = "c2Vzc2lvbnMgYXJlIHNlYWxlZCB3aXRoIHRoaXMga2U=";
+const OTHER_KEY: &str = "YW5vdGhlciBrZXkgdGhhdCBvcGVucyBub3RoaW5nIQ0=";
+
+/// Makes one call a turn, the next one as soon as the last has succeeded.
+const MODEL: &str = r#"
+import json, sys
+def write(path, content): return ("write_file", {"path": path, "content": content})
+def command(line): return ("run_command", {"command": line})
+CALLS = [
+    write("a.txt", "one\n"),
+    command("echo line >> log.txt"),
+    write("deep/er/b.txt", "b\n"),
+    ("edit_file", {"path": "a.txt", "old_string": "one", "new_string": "two"}),
+    command("echo line >> log.txt && chmod +x run.sh"),
+    command("rm deep/er/b.txt && printf '\\000\\001' > binary.dat"),
+    write("deep/er/b.txt", "again\n"),
+    command("cat log.txt >> a.txt"),
+]
+for line in sys.stdin:
+    asked = json.loads(line)
+    done = [m for m in asked["messages"] if m["role"] == "tool" and m["success"]]
+    if len(done) < len(CALLS):
+        name, arguments = CALLS[len(done)]
+        reply = {"calls": [{"name": name, "arguments": arguments}]}
+    else:
+        reply = {"text": "Done."}
+    reply["usage"] = {"input": 100, "output": 10}
+    print(json.dumps(reply), flush=True)
+"#;
+
+/// Does something else when it is applied twice.
+const RECIPE: &str = r#"
+steps:
+  - files: ["*.txt"]
+    do:
+      - replace: { pattern: "line", with: "line line" }
+      - tool: write_file
+        with: { path: "{file}.new", content: "new\n" }
+"#;
+
+/// What is run, and in which mode.
+#[derive(Clone, Copy, Debug)]
+struct Work {
+    model: &'static str,
+    mode: &'static str,
+}
+
+const WORKS: [Work; 4] = [
+    Work { model: "exec::python3 model.py", mode: "dry-run" },
+    Work { model: "exec::python3 model.py", mode: "yolo" },
+    Work { model: "recipe::recipe.yml", mode: "dry-run" },
+    Work { model: "recipe::recipe.yml", mode: "yolo" },
+];
+
+/// The repository that all machines clone.
+fn origin() -> Sandbox {
+    let many: Vec<(String, String)> =
+        (0..40).map(|number| (format!("t{number}.txt"), "line\n".repeat(number))).collect();
+    let mut files = vec![
+        ("model.py", MODEL),
+        ("recipe.yml", RECIPE),
+        (".architect.yml", "evaluation: off\n"),
+        ("a.txt", "zero\n"),
+        ("log.txt", "first\n"),
+        ("run.sh", "true\n"),
+    ];
+    files.extend(many.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+    Sandbox::new(&files)
+}
+
+/// A machine of its own, with a clone.
+fn machine(origin: &Sandbox) -> Sandbox {
+    let machine = Sandbox::without_git(&[]);
+    fs::remove_dir(machine.repo()).unwrap();
+    let (from, to) = (origin.repo(), machine.repo());
+    git(machine.path(), &["clone", "--quiet", from.to_str().unwrap(), to.to_str().unwrap()]);
+    machine
+}
+
+fn start(machine: &Sandbox, work: Work) -> Child {
+    let out = machine.out();
+    let args = ["run", "--task", "Do it", "--model", work.model, "--mode", work.mode, "--out"];
+    spawn(machine, &[&args[..], &[out.to_str().unwrap()]].concat())
+}
+
+fn spawn(machine: &Sandbox, args: &[&str]) -> Child {
+    let mut command = machine.command(args);
+    command.current_dir(machine.repo()).env("ARCHITECT_CI_SEAL_KEY", KEY);
+    let log = fs::File::create(machine.path().join("log")).unwrap();
+    command.stdout(Stdio::null()).stderr(log).spawn().expect("the binary runs")
+}
+
+/// Takes up a sealed session on a machine.
+fn resume(machine: &Sandbox, sealed: &Path) -> Child {
+    let (repo, out) = (machine.repo(), machine.out());
+    let args =
+        ["sessions", "resume", sealed.to_str().unwrap(), "--workspace", repo.to_str().unwrap(), "--out"];
+    spawn(machine, &[&args[..], &[out.to_str().unwrap()]].concat())
+}
+
+/// What a run that succeeded has left, by name.
+type Left = BTreeMap<String, String>;
+
+fn left(machine: &Sandbox) -> Left {
+    let read = |name: &str| {
+        String::from_utf8_lossy(&fs::read(machine.out().join(name)).unwrap_or_default()).into_owned()
+    };
+    let json = |name: &str| serde_json::from_str::<Value>(&read(name)).unwrap_or_default();
+    let status = json("report.json")["status"].clone();
+    assert_eq!(status, "success", "{}", fs::read_to_string(machine.path().join("log")).unwrap_or_default());
+    let plan = json("plan.json");
+    let mut left: Left = machine
+        .tree()
+        .into_iter()
+        .map(|(path, text)| (path, String::from_utf8_lossy(&text).into_owned()))
+        .collect();
+    left.insert("plan.patch".to_owned(), read("plan.patch"));
+    for part in ["digest", "commands", "files"] {
+        left.insert(format!("the plan's {part}"), plan[part].to_string());
+    }
+    left
+}
+
+/// Returns what differs, as it is and as it was expected.
+fn differences(found: &Left, expected: &Left) -> Vec<(String, Option<String>, Option<String>)> {
+    let names: BTreeSet<&String> = found.keys().chain(expected.keys()).collect();
+    let of = |left: &Left, name: &String| left.get(name).cloned();
+    let both = names.into_iter().map(|name| (name.clone(), of(found, name), of(expected, name)));
+    both.filter(|(_, one, other)| one != other).collect()
+}
+
+fn undisturbed(origin: &Sandbox, work: Work) -> (Left, Duration) {
+    let machine = machine(origin);
+    let started = Instant::now();
+    start(&machine, work).wait().unwrap();
+    (left(&machine), started.elapsed())
+}
+
+/// Kills a run up to three times, each time going on elsewhere, and returns where it came to its end.
+fn killed(origin: &Sandbox, work: Work, length: Duration, random: &mut fastrand::Rng) -> Sandbox {
+    let mut here = machine(origin);
+    let mut child = start(&here, work);
+    for signal in [Signal::KILL, Signal::TERM, Signal::KILL].into_iter().take(random.usize(1..=3)) {
+        std::thread::sleep(length.mul_f64(random.f64() * 1.1));
+        let pid = Pid::from_child(&child);
+        if child.try_wait().unwrap().is_none() {
+            let _ = kill_process(pid, signal);
+        }
+        let ended = child.wait().unwrap();
+        if ended.success() {
+            return here;
+        }
+        let there = machine(origin);
+        let sealed = here.out().join("session.sealed");
+        child = if sealed.exists() {
+            let taken = there.path().join("session.sealed");
+            fs::copy(sealed, &taken).unwrap();
+            resume(&there, &taken)
+        } else {
+            start(&there, work)
+        };
+        // The first machine is gone.
+        here = there;
+    }
+    child.wait().unwrap();
+    here
+}
+
+/// How many runs of each kind are killed: `KILLS`, or a few.
+fn kills() -> usize {
+    std::env::var("KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(4)
+}
+
+#[test]
+fn killed_runs_end_on_another_machine_as_if_undisturbed() {
+    let seed = std::env::var("KILLS_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
+    let mut random = fastrand::Rng::with_seed(seed);
+    let origin = origin();
+    for work in WORKS {
+        let (expected, length) = undisturbed(&origin, work);
+        assert!(expected["plan.patch"].len() > 500, "{work:?}");
+        for number in 0..kills() {
+            let machine = killed(&origin, work, length, &mut random);
+            let differing = differences(&left(&machine), &expected);
+            let transcript = fs::read_to_string(machine.out().join("transcript.jsonl")).unwrap_or_default();
+            assert!(
+                differing.is_empty(),
+                "{work:?}, kill {number} of seed {seed}: {differing:#?}\n{transcript}"
+            );
+        }
+    }
+}
+
+/// A run that is killed once its session is sealed with three calls. Returns the machine.
+fn interrupted(origin: &Sandbox, variables: &[(&str, &str)]) -> Sandbox {
+    let machine = machine(origin);
+    // It waits before the fourth answer.
+    let model = MODEL.replace(
+        "    if len(done) <",
+        "    if len(done) == 3: import time; time.sleep(3600)\n    if len(done) <",
+    );
+    fs::write(machine.path().join("slow.py"), model).unwrap();
+    let (out, model) = (machine.out(), format!("exec::python3 {}", machine.path().join("slow.py").display()));
+    let args =
+        ["run", "--task", "Do it", "--model", &model, "--mode", "dry-run", "--out", out.to_str().unwrap()];
+    let mut command = machine.command(&args);
+    command.current_dir(machine.repo()).env("ARCHITECT_CI_SEAL_KEY", KEY).envs(variables.iter().copied());
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
+    let written = |name: &str| fs::metadata(out.join(name)).and_then(|found| found.modified()).ok();
+    let calls = || {
+        fs::read_to_string(out.join("transcript.jsonl"))
+            .unwrap_or_default()
+            .matches("\"type\":\"call\"")
+            .count()
+    };
+    let started = Instant::now();
+    while calls() < 3 || written("session.sealed") <= written("transcript.jsonl") {
+        assert!(
+            started.elapsed() < Duration::from_mins(1) && child.try_wait().unwrap().is_none(),
+            "{} calls",
+            calls()
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    machine
+}
+
+fn try_resume(machine: &Sandbox, sealed: &Path, variables: &[(&str, &str)]) -> Run {
+    let (repo, out) = (machine.repo(), machine.out());
+    let args = [
+        "sessions",
+        "resume",
+        sealed.to_str().unwrap(),
+        "--workspace",
+        repo.to_str().unwrap(),
+        "--out",
+        out.to_str().unwrap(),
+        "--model",
+        "exec::python3 model.py",
+    ];
+    let output = machine.command(&args).current_dir(machine.path()).envs(variables.iter().copied()).output();
+    Run::new(&output.expect("the binary runs"), out)
+}
+
+#[test]
+fn sealed_session_opens_for_its_key_repository_and_commit_alone() {
+    let origin = origin();
+    let first = interrupted(&origin, &[("GITHUB_REPOSITORY", "Octo/Demo")]);
+    let sealed = first.out().join("session.sealed");
+    let bytes = fs::read(&sealed).unwrap();
+    assert!(!String::from_utf8_lossy(&bytes).contains("deep/er"), "nothing of it can be read");
+    let second = machine(&origin);
+    let key = ("ARCHITECT_CI_SEAL_KEY", KEY);
+    let at = |name: &str, content: &[u8]| -> PathBuf {
+        let folder = second.path().join(name);
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("session.sealed"), content).unwrap();
+        folder
+    };
+    let whole = at("whole", &bytes);
+    let mut changed = bytes.clone();
+    let middle = changed.len() / 2;
+    changed[middle] ^= 1;
+    for (folder, variables, told) in [
+        (&whole, vec![], "there is no key"),
+        (&whole, vec![("ARCHITECT_CI_SEAL_KEY", OTHER_KEY)], "its seal does not hold"),
+        (&whole, vec![("ARCHITECT_CI_SEAL_KEY", "secret")], "use 32 random bytes"),
+        (
+            &whole,
+            vec![key, ("GITHUB_REPOSITORY", "octo/other")],
+            "it belongs to the repository octo/demo, not to octo/other",
+        ),
+        (&at("changed", &changed), vec![key], "its seal does not hold"),
+        (&at("cut", &bytes[..bytes.len() - 1]), vec![key], "its seal does not hold"),
+        (&at("half", &bytes[..bytes.len() / 2]), vec![key], "its seal does not hold"),
+        (&at("empty", b""), vec![key], "it is not sealed by a version"),
+        (&at("foreign", b"architect-ci sealed 2\n{}\n"), vec![key], "it is not sealed by a version"),
+    ] {
+        let run = try_resume(&second, folder, &variables).expect_code(3);
+        assert!(run.stderr.contains(told), "{told}: {}", run.stderr);
+        assert!(!second.out().exists(), "{told}: nothing is unpacked");
+    }
+    // A commit that is not the session's.
+    let third = machine(&origin);
+    third.commit("something else");
+    let run = try_resume(&third, &whole, &[key]).expect_code(3);
+    assert!(run.stderr.contains("check out that commit to resume"), "{}", run.stderr);
+    // And as it is, with the log of what it had planned.
+    let run = try_resume(&second, &whole, &[key]).expect_code(0);
+    assert_eq!(run.report()["calls"].as_array().unwrap().len(), 8, "no call is made twice");
+    let (expected, _) = undisturbed(&origin, WORKS[0]);
+    assert_eq!(run.file("plan.patch"), expected["plan.patch"]);
+    assert!(!run.out.join("session.sealed").exists(), "what is done is not sealed");
+    let out = second.out();
+    let again = second.command(&["sessions", "resume", out.to_str().unwrap()]).output().unwrap();
+    let again = Run::new(&again, out).expect_code(3);
+    assert!(again.stderr.contains("succeeded"), "{}", again.stderr);
+}
+
+#[test]
+fn resumed_run_tells_its_own_edits_from_those_of_others() {
+    let origin = origin();
+    let here = machine(&origin);
+    let work = Work { mode: "yolo", ..WORKS[0] };
+    let model = MODEL.replace(
+        "    if len(done) <",
+        "    if len(done) == 4: import time; time.sleep(3600)\n    if len(done) <",
+    );
+    fs::write(here.path().join("slow.py"), model).unwrap();
+    let slow = format!("exec::python3 {}", here.path().join("slow.py").display());
+    let mut child = start(&here, Work { model: Box::leak(slow.into_boxed_str()), ..work });
+    let transcript = || fs::read_to_string(here.out().join("transcript.jsonl")).unwrap_or_default();
+    let started = Instant::now();
+    while transcript().matches("\"type\":\"call\"").count() < 4 {
+        assert!(started.elapsed() < Duration::from_mins(1), "{}", transcript());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Somebody takes back a file of the run, edits another, and one that is not of the run.
+    here.write("t5.txt", "somebody else's\n");
+    here.write("deep/er/b.txt", "somebody else's\n");
+    fs::write(here.repo().join("a.txt"), "zero\n").unwrap();
+    let out = here.out();
+    let args = ["sessions", "resume", out.to_str().unwrap(), "--model", "exec::python3 model.py"];
+    let output = here.command(&args).output().unwrap();
+    let run = Run::new(&output, out).expect_code(0);
+    let report = run.report();
+    let files: Vec<&str> =
+        report["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap()).collect();
+    assert!(!files.contains(&"t5.txt"), "{files:?}");
+    assert_eq!(here.read("t5.txt"), "somebody else's\n");
+    assert!(
+        run.stderr
+            .contains("changed by somebody else since the interruption, so left as they are: deep/er/b.txt"),
+        "{}",
+        run.stderr
+    );
+    let (expected, _) = undisturbed(&origin, work);
+    assert_eq!(
+        here.read("a.txt"),
+        expected["a.txt"],
+        "the run's own file is as it was left, and went on from there"
+    );
+    assert_eq!(here.read("log.txt"), expected["log.txt"]);
+}
