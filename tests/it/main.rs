@@ -15,6 +15,7 @@ mod command_output;
 mod commands;
 mod confirm;
 mod containment;
+mod continued;
 mod contract;
 mod copies;
 mod deliver;

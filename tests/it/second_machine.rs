@@ -184,7 +184,7 @@ fn killed(origin: &Sandbox, work: Work, length: Duration, random: &mut fastrand:
 
 /// How many runs of each kind are killed: `KILLS`, or a few.
 fn kills() -> usize {
-    std::env::var("KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(4)
+    std::env::var("KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(2)
 }
 
 #[test]

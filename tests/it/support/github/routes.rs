@@ -68,8 +68,9 @@ pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Reque
             answer(200, &json!({"state": state, "total_count": count, "statuses": []}))
         }
         ("GET", ["compare", range]) => compare(world, range),
-        ("GET", ["actions", "runs", _, "artifacts"]) => {
-            let of_run = world.artifacts.iter().filter(|(_, (_, run, _))| *run == number(2));
+        ("GET", ["actions", "artifacts"] | ["actions", "runs", _, "artifacts"]) => {
+            let is_of_run = |run: u64| parts.len() == 2 || run == number(2);
+            let of_run = world.artifacts.iter().filter(|(_, (_, run, _))| is_of_run(*run));
             let list: Vec<Value> = of_run
                 .map(|(id, (name, _, bytes))| json!({"id": id, "name": name, "size_in_bytes": bytes.len(), "expired": bytes.is_empty()}))
                 .collect();

@@ -1,0 +1,74 @@
+//! `/architect continue`: an interrupted session goes on from the artifact of its workflow run.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::{Cursor, Write as _};
+
+use serde_json::json;
+use zip::write::SimpleFileOptions;
+
+use crate::support::Run;
+use crate::support::scene::{Scene, scene};
+
+const KEY: (&str, &str) = ("ARCHITECT_CI_SEAL_KEY", "c2Vzc2lvbnMgYXJlIHNlYWxlZCB3aXRoIHRoaXMga2U=");
+const OTHER_KEY: (&str, &str) = (KEY.0, "YW5vdGhlciBrZXkgdGhhdCBvcGVucyBub3RoaW5nIQ0=");
+
+/// Keeps a file as the sealed session of a workflow run.
+fn upload(scene: &Scene, sealed: &[u8], run: u64) {
+    let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    archive.start_file("out/session.sealed", SimpleFileOptions::default()).unwrap();
+    archive.write_all(sealed).unwrap();
+    let bytes = archive.finish().unwrap().into_inner();
+    let mut world = scene.github.world();
+    let id = 900 + world.artifacts.len() as u64;
+    world.artifacts.insert(id, ("architect-ci".to_owned(), run, bytes));
+}
+
+/// Two edits, of which the first start makes one.
+fn script(scene: &Scene) -> String {
+    let edit = |old: &str, new: &str| ("edit_file", json!({"path": "a.txt", "old_str": old, "new_str": new}));
+    scene.sandbox.script(&[vec![edit("five", "FIVE")], vec![edit("one", "ONE")]], "Both.")
+}
+
+/// A comment that asks for it, on another machine.
+fn ask(scene: &Scene, number: u64, comment: &str, key: (&str, &str), model: &str) -> Run {
+    let state = scene.sandbox.path().join("another-home");
+    let (event, _) = scene.comment_event(number, "dev", comment);
+    let _ = fs::remove_dir_all(scene.sandbox.out());
+    let variables = [("INPUT_TASK", ""), ("XDG_STATE_HOME", state.to_str().unwrap()), key];
+    scene.run("issue_comment", &event, &["--model", model], &variables)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn continue_comment_goes_on_with_the_sealed_session_of_a_run() {
+    scene(&[(".github/architect.yml", "evaluation: off\n")], |scene| {
+        let model = script(&scene);
+        let event = scene.pull_event(7, "dev");
+        let args = ["--model", &model, "--max-steps", "1"];
+        let run = scene.run("pull_request", &event, &args, &[KEY]).expect_code(2);
+        let sealed = fs::read(run.out.join("session.sealed")).expect("a sealed session");
+        let refused = |number: u64, comment: &str, key, told: &str| {
+            let run = ask(&scene, number, comment, key, &model).expect_code(3);
+            assert!(run.stderr.contains(told), "{told}: {}", run.stderr);
+            assert_eq!(scene.github.count("PATCH /repos/octo/demo/git/refs"), 0);
+        };
+        refused(7, "/architect continue", KEY, "there is no artifact with a sealed session");
+        upload(&scene, &sealed, 4711);
+        refused(7, "/architect continue", OTHER_KEY, "its seal does not hold");
+        refused(9, "/architect continue", KEY, "it belongs to number 7, not to 9");
+        // An artifact of another run cannot pass for that of this one.
+        upload(&scene, &sealed, 4712);
+        refused(7, "/architect continue 4712", KEY, "it belongs to the workflow run 4711, not to 4712");
+        let run = ask(&scene, 7, "/architect continue 4711", KEY, &model).expect_code(0);
+        let report = run.report();
+        assert_eq!(report["calls"].as_array().unwrap().len(), 2, "{report:#}");
+        let patch = run.file("plan.patch");
+        assert!(patch.contains("+FIVE") && patch.contains("+ONE"), "{patch}");
+        assert_eq!(report["mode"], "dry-run", "as the session was started");
+        let run = ask(&scene, 7, "/architect continue", KEY, &model).expect_code(0);
+        assert!(run.file("plan.patch").contains("+FIVE"), "the latest one of this pull request");
+        let run = ask(&scene, 7, "/architect continue soon", KEY, &model).expect_code(3);
+        assert!(run.stdout.contains("takes the id of a workflow run"), "{}", run.stdout);
+    })
+    .await;
+}
