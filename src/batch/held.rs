@@ -43,6 +43,12 @@ fn seal(variables: &Variables, folder: &Path) -> Seal {
     Seal::new(variables, &format!("held/{}", digest(folder.to_string_lossy().as_bytes())))
 }
 
+/// Seals the plan of a task that came from another machine, if its report holds a delivery.
+pub(super) fn seal_again(variables: &Variables, folder: &Path, report: &TaskReport) -> std::io::Result<()> {
+    let Some(held) = &report.held else { return Ok(()) };
+    seal(variables, folder).put(held.digest.as_bytes())
+}
+
 /// Returns what people are told of held deliveries, if there are any.
 pub(super) fn notice(tasks: &[TaskReport], out: &Path) -> Option<Notice> {
     let count = tasks.iter().filter(|task| task.held.is_some()).count();

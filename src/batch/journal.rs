@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::manifest::Manifest;
 use crate::base::env::Variables;
+use crate::base::fs::write_atomic;
 use crate::base::integrity::{Seal, digest};
 use crate::report::{ShardReport, TaskReport};
 use crate::request::InputError;
@@ -138,8 +139,50 @@ impl Journal {
 
     /// Returns the integrity seal of the list of tasks in this folder.
     fn seal(&self, variables: &Variables) -> Seal {
-        let folder = self.path.parent().unwrap_or(&self.path).to_string_lossy();
-        Seal::new(variables, &format!("batches/{}", digest(folder.as_bytes())))
+        seal_of(self.path.parent().unwrap_or(&self.path), variables)
+    }
+
+    /// Returns whether a folder holds a list of tasks that this user's batch on this machine has written.
+    pub(super) fn is_own(out: &Path, variables: &Variables) -> bool {
+        let manifest = Manifest::read(&out.join(MANIFEST));
+        manifest.is_ok_and(|manifest| seal_of(out, variables).holds(manifest.digest().as_bytes()))
+    }
+
+    /// Puts a list of tasks and what was done of it into a folder, as if that had been done there.
+    pub(super) fn put(
+        out: &Path,
+        manifest: &str,
+        journal: &str,
+        variables: &Variables,
+    ) -> std::io::Result<()> {
+        write_atomic(&out.join(JOURNAL), journal.as_bytes())?;
+        let path = out.join(MANIFEST);
+        write_atomic(&path, manifest.as_bytes())?;
+        let manifest = Manifest::read(&path).map_err(std::io::Error::other)?;
+        seal_of(out, variables).put(manifest.digest().as_bytes())
+    }
+
+    /// Returns the length of the journal in a folder, in bytes.
+    pub(super) fn length(out: &Path) -> u64 {
+        fs::metadata(out.join(JOURNAL)).map_or(0, |found| found.len())
+    }
+
+    /// Returns what the journal in a folder has gained since it had this length.
+    pub(super) fn gain(out: &Path, length: u64) -> std::io::Result<String> {
+        let mut file = File::open(out.join(JOURNAL))?;
+        file.seek(SeekFrom::Start(length))?;
+        let mut gain = String::new();
+        file.read_to_string(&mut gain)?;
+        Ok(gain)
+    }
+
+    /// Returns the reports of tasks that ended, in a part of a journal.
+    pub(super) fn ended_in(part: &str) -> Vec<TaskReport> {
+        let report = |line: &str| match serde_json::from_str(line) {
+            Ok(Line::Ended { report }) => Some(*report),
+            _ => None,
+        };
+        part.lines().filter_map(report).collect()
     }
 
     /// Checks that `folder`, below the output folder, holds nothing but folders of tasks that were begun here: whatever is
@@ -255,6 +298,11 @@ impl Journal {
         self.file.write_all(format!("\n{text}").as_bytes()).map_err(failed)?;
         self.file.sync_data().map_err(failed)
     }
+}
+
+/// Returns the integrity seal of the list of tasks in a folder.
+fn seal_of(out: &Path, variables: &Variables) -> Seal {
+    Seal::new(variables, &format!("batches/{}", digest(out.to_string_lossy().as_bytes())))
 }
 
 /// Removes what tasks of an earlier start have left.

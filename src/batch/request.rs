@@ -9,13 +9,14 @@ use std::time::Duration;
 use workspace::ProgramFiles;
 
 use super::budget::share_of_shard;
+use super::sealed;
 use super::shard::shards;
 use super::task_paths::TaskPaths;
 use super::{BatchFile, Manifest, ReportDigests, RetryOn, Shard, StartError, Task};
 use crate::config::{Bounded, Config, ConfigError, Usd, parse_as};
 use crate::event::RunMode;
 use crate::git::Repository;
-use crate::github::BranchStates;
+use crate::github::{BranchStates, RecordBranch};
 use crate::plan::Plan;
 use crate::publish::BatchDestination;
 use crate::report::HeldDelivery;
@@ -83,6 +84,8 @@ pub struct BatchRequest {
     pub start: BatchStart,
     /// The ledger on a branch, of which all tasks write a copy.
     pub shared_ledger: Option<SharedLedger>,
+    /// The branch on which what is done is kept, sealed.
+    pub journal: Option<RecordBranch>,
     /// Whether an earlier start is gone on with.
     pub resume: bool,
     /// Ends of an earlier start after which tasks are done again.
@@ -166,6 +169,7 @@ impl BatchRequest {
             shard: shard.map_err(|error| InputError::Batch(Box::new(error)))?,
             start,
             shared_ledger: SharedLedger::new(&inputs, &context.origin.config, context.github.as_ref())?,
+            journal: sealed::branch(lookup, context.github.as_ref())?,
             resume: start == BatchStart::DeliverHeld || lookup.flag("resume")?,
             retry: retry(lookup)?,
             previous: previous(lookup, &context)?,

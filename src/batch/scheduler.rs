@@ -18,6 +18,7 @@ use super::planned::PlannedTasks;
 use super::progress_display::{ProgressDisplay, ProgressMode};
 use super::recipe_tests;
 use super::request::{BatchRequest, BatchStart};
+use super::sealed::{JournalSealer, SealedPlace};
 use super::settled;
 use super::shard::shards;
 use super::start_error::StartError;
@@ -45,8 +46,14 @@ pub async fn run_batch(
 ) -> Result<BatchReport, InputError> {
     let BatchOptions { look, signal } = options;
     let started = Instant::now();
-    let mut journal = Journal::open(&request.destination.out)?;
     let variables = &request.destination.variables;
+    let out = &request.destination.out;
+    let sealed = SealedPlace::of(request)?;
+    let mut restored = false;
+    if let Some(place) = sealed.as_ref().filter(|_| request.resume && !Journal::is_own(out, variables)) {
+        restored = place.restore(variables).await?;
+    }
+    let mut journal = Journal::open(out)?;
     let manifest = earlier_or_new(request, &journal, &signal).await?;
     let clone = repository(request)?;
     if !clone.has_commit(&manifest.commit) {
@@ -101,10 +108,25 @@ pub async fn run_batch(
         manifest,
         worktrees: worktrees.clone(),
     });
+    let sealer = match sealed {
+        Some(place) => Some(JournalSealer::begin(place, &common.manifest, restored).await?),
+        None => None,
+    };
     let show = ProgressDisplay::new(look, tasks.len(), earlier.ended.len());
     let (reports, late) = {
         let scheduler = Scheduler { common: &common, show: &show, budget, nights: &nights };
-        scheduler.run(&tasks, earlier).await
+        let work = scheduler.run(&tasks, earlier);
+        match &sealer {
+            None => work.await,
+            Some(sealer) => {
+                let done = tokio::select! {
+                    done = work => done,
+                    never = sealer.keep_sealing(&common) => match never {},
+                };
+                sealer.seal(&common).await;
+                done
+            }
+        }
     };
     show.close();
     tokio::task::block_in_place(|| worktrees.clear());

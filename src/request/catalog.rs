@@ -130,7 +130,7 @@ pub const INPUTS: [Input; 33] = [
 ];
 
 /// What `batch` takes besides.
-pub const BATCH_INPUTS: [Input; 14] = [
+pub const BATCH_INPUTS: [Input; 15] = [
     text("batch", "FILE", "The batch: a YAML file of tasks").about(BATCH),
     text("campaign", "FILE", "The campaign: a YAML file of repositories and tasks").about(BATCH),
     text("manifest", "FILE", "Task list written by `batch --matrix`, used instead of the batch file")
@@ -140,6 +140,12 @@ pub const BATCH_INPUTS: [Input; 14] = [
     text("shard", "I/N", "Run only shard I of N").about(BATCH),
     text("shards", "N", "Maximum number of shards in the matrix [default: 256]").about(BATCH),
     switch("resume", None, "Resume an interrupted batch that has the same output folder").about(BATCH),
+    text(
+        "journal",
+        "BRANCH",
+        "Keep what tasks have done on a branch as well, sealed with `ARCHITECT_CI_SEAL_KEY`: `branch` or `branch:NAME`",
+    )
+    .about(BATCH),
     text(
         "retry",
         "ENDS",

@@ -69,6 +69,7 @@ mod run_command;
 mod samples;
 mod sandbox;
 mod sarif;
+mod sealed_batches;
 mod second_machine;
 mod session;
 mod sessions;

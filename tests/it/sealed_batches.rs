@@ -1,0 +1,186 @@
+//! Batches that lose their machine, and go on elsewhere from their sealed journal: in the artifact, or on a branch.
+#![cfg(unix)]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::support::github::GitHub;
+use crate::support::{Run, Sandbox, git};
+
+const KEY: (&str, &str) = ("ARCHITECT_CI_SEAL_KEY", "c2Vzc2lvbnMgYXJlIHNlYWxlZCB3aXRoIHRoaXMga2U=");
+const OTHER_KEY: (&str, &str) = (KEY.0, "YW5vdGhlciBrZXkgdGhhdCBvcGVucyBub3RoaW5nIQ0=");
+
+const BATCH: &str = r#"
+name: nightly
+jobs: 2
+defaults: { mode: dry-run }
+tasks:
+  - id: "edit {file_stem}"
+    recipe: recipe.yml
+    folder: "{file_dir}"
+    for_each: { file: { files: ["p*/a.txt"] } }
+"#;
+
+const RECIPE: &str = r#"
+steps:
+  - files: ["a.txt"]
+    do:
+      - replace: { pattern: "line", with: "line line" }
+"#;
+
+/// A repository with so many tasks.
+fn origin(tasks: usize) -> Sandbox {
+    let files: Vec<(String, String)> =
+        (0..tasks).map(|number| (format!("p{number}/a.txt"), format!("line {number}\n"))).collect();
+    let mut all = vec![("nightly.yml", BATCH), ("recipe.yml", RECIPE)];
+    all.extend(files.iter().map(|(path, text)| (path.as_str(), text.as_str())));
+    Sandbox::new(&all)
+}
+
+fn machine(origin: &Sandbox) -> Sandbox {
+    let machine = Sandbox::without_git(&[]);
+    fs::remove_dir(machine.repo()).unwrap();
+    let (from, to) = (origin.repo(), machine.repo());
+    git(machine.path(), &["clone", "--quiet", from.to_str().unwrap(), to.to_str().unwrap()]);
+    machine
+}
+
+fn command(machine: &Sandbox, more: &[&str], variables: &[(String, String)]) -> Command {
+    let (repo, out) = (machine.repo(), machine.out());
+    let args =
+        ["batch", "nightly.yml", "--workspace", repo.to_str().unwrap(), "--out", out.to_str().unwrap()];
+    let mut command = machine.command(&[&args[..], more].concat());
+    command.current_dir(machine.repo()).env(KEY.0, KEY.1).envs(variables.iter().cloned());
+    command
+}
+
+fn finish(mut command: Command, machine: &Sandbox) -> Run {
+    Run::new(&command.output().expect("the binary runs"), machine.out())
+}
+
+/// Starts a batch and kills it as soon as it is time.
+fn killed(machine: &Sandbox, mut command: Command, is_time: impl Fn() -> bool) {
+    let log = machine.path().join("log");
+    command.stdout(Stdio::null()).stderr(fs::File::create(&log).unwrap());
+    let mut child: Child = command.spawn().expect("the binary runs");
+    let started = Instant::now();
+    while !is_time() {
+        assert!(started.elapsed() < Duration::from_mins(2), "nothing is sealed");
+        let is_running = child.try_wait().unwrap().is_none();
+        assert!(is_running, "it ended too early: {}", fs::read_to_string(&log).unwrap());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// The plan of each task, by its digest.
+fn plans(run: &Run) -> BTreeMap<String, (String, String)> {
+    let report = run.json("batch.json");
+    let tasks = report["tasks"].as_array().expect("tasks").iter();
+    tasks
+        .map(|task: &Value| {
+            assert_eq!(task["end"], "success", "{task:#}");
+            let id = task["id"].as_str().unwrap().to_owned();
+            let patch = run.file(&format!("tasks/{id}/plan.patch"));
+            (id, (task["plan_digest"].as_str().unwrap_or_default().to_owned(), patch))
+        })
+        .collect()
+}
+
+fn segments(folder: &Path) -> usize {
+    fs::read_dir(folder.join("sealed")).map_or(0, |entries| entries.flatten().count())
+}
+
+fn transcripts(out: &Path) -> BTreeMap<String, Vec<u8>> {
+    let tasks = fs::read_dir(out.join("tasks")).into_iter().flatten().flatten();
+    let read = |task: fs::DirEntry| {
+        let text = fs::read(task.path().join("transcript.jsonl")).ok()?;
+        Some((task.file_name().to_string_lossy().into_owned(), text))
+    };
+    tasks.filter_map(read).collect()
+}
+
+#[test]
+fn sealed_batch_goes_on_from_its_artifact() {
+    let origin = origin(60);
+    let undisturbed = machine(&origin);
+    let expected = plans(&finish(command(&undisturbed, &[], &[]), &undisturbed).expect_code(0));
+    assert_eq!(expected.len(), 60);
+    let first = machine(&origin);
+    killed(&first, command(&first, &[], &[]), || segments(&first.out()) > 0);
+    // All that an artifact takes along, and none of the first machine's seals.
+    let second = machine(&origin);
+    fs::create_dir_all(second.out()).unwrap();
+    let copied =
+        Command::new("cp").arg("-r").arg(first.out().join("sealed")).arg(second.out()).status().unwrap();
+    assert!(copied.success());
+    // Not with another key, nor changed.
+    let mut other = command(&second, &["--resume"], &[]);
+    let refused = finish(
+        {
+            other.env(OTHER_KEY.0, OTHER_KEY.1);
+            other
+        },
+        &second,
+    )
+    .expect_code(3);
+    assert!(refused.stderr.contains("its seal does not hold"), "{}", refused.stderr);
+    let segment = second.out().join("sealed/00001.sealed");
+    let whole = fs::read(&segment).unwrap();
+    fs::write(&segment, &whole[..whole.len() - 1]).unwrap();
+    let refused = finish(command(&second, &["--resume"], &[]), &second).expect_code(3);
+    assert!(refused.stderr.contains("its seal does not hold"), "{}", refused.stderr);
+    fs::write(&segment, whole).unwrap();
+    let run = finish(command(&second, &["--resume"], &[]), &second).expect_code(0);
+    assert_eq!(plans(&run), expected);
+    // What was sealed was not done again.
+    let (before, after) = (transcripts(&first.out()), transcripts(&second.out()));
+    let same = before.iter().filter(|(id, text)| after.get(*id) == Some(text)).count();
+    assert!(same >= 1 && after.len() == 60, "{same} of {}", before.len());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sealed_batch_goes_on_from_a_branch_when_its_machine_is_lost() {
+    let github = GitHub::start().await;
+    let origin = origin(100);
+    github.serve(&origin.repo());
+    let variables = github.variables();
+    let requests = |github: &GitHub| github.count("POST /repos/octo/demo/git/commits");
+    tokio::task::spawn_blocking(move || {
+        let args = ["--journal", "branch", "--resume", "--deliver", "none"];
+        let first = machine(&origin);
+        let moved = || github.count("POST /repos/octo/demo/git/refs");
+        killed(&first, command(&first, &args, &variables), || moved() > 0);
+        assert!(requests(&github) >= 1);
+        let second = machine(&origin);
+        let run = finish(command(&second, &args, &variables), &second).expect_code(0);
+        assert_eq!(plans(&run).len(), 100);
+        let (before, after) = (transcripts(&first.out()), transcripts(&second.out()));
+        let same = before.iter().filter(|(id, text)| after.get(*id) == Some(text)).count();
+        assert!(same >= 15, "the first machine's tasks are not done again: {same} of {}", before.len());
+        let server = github.world().repository.as_ref().unwrap().path();
+        let listed = git(&server, &["ls-tree", "-r", "--name-only", "architect-ci-records"]);
+        assert!(listed.lines().all(|path| path.starts_with("batches/4711/")), "{listed}");
+        // A commit for some tasks, not for each.
+        assert!(requests(&github) <= 10, "{}", requests(&github));
+        // And not without a key.
+        let mut keyless = command(&second, &args, &variables);
+        let refused = finish(
+            {
+                keyless.env_remove(KEY.0);
+                keyless
+            },
+            &second,
+        )
+        .expect_code(3);
+        assert!(refused.stderr.contains("set `ARCHITECT_CI_SEAL_KEY`"), "{}", refused.stderr);
+    })
+    .await
+    .expect("no panic");
+}
