@@ -11,6 +11,7 @@ mod expand;
 mod file;
 mod held;
 mod journal;
+mod journal_sealer;
 mod lesson;
 mod manifest;
 mod merge;

@@ -11,6 +11,7 @@ use super::budget::{Budget, Reservation, share_of_shard};
 use super::circuit_breaker::CircuitBreaker;
 use super::held;
 use super::journal::{EarlierStart, Journal, clear};
+use super::journal_sealer::{JournalSealer, SealedJournal};
 use super::manifest::Task;
 use super::neighbours::Neighbours;
 use super::pilot::PilotRun;
@@ -18,7 +19,7 @@ use super::planned::PlannedTasks;
 use super::progress_display::{ProgressDisplay, ProgressMode};
 use super::recipe_tests;
 use super::request::{BatchRequest, BatchStart};
-use super::sealed::{JournalSealer, SealedPlace};
+use super::sealed::SealedPlace;
 use super::settled;
 use super::shard::shards;
 use super::start_error::StartError;
@@ -47,13 +48,7 @@ pub async fn run_batch(
     let BatchOptions { look, signal } = options;
     let started = Instant::now();
     let variables = &request.destination.variables;
-    let out = &request.destination.out;
-    let sealed = SealedPlace::of(request)?;
-    let mut restored = false;
-    if let Some(place) = sealed.as_ref().filter(|_| request.resume && !Journal::is_own(out, variables)) {
-        restored = place.restore(variables).await?;
-    }
-    let mut journal = Journal::open(out)?;
+    let (mut journal, sealed) = open_journal(request).await?;
     let manifest = earlier_or_new(request, &journal, &signal).await?;
     let clone = repository(request)?;
     if !clone.has_commit(&manifest.commit) {
@@ -109,7 +104,7 @@ pub async fn run_batch(
         worktrees: worktrees.clone(),
     });
     let sealer = match sealed {
-        Some(place) => Some(JournalSealer::begin(place, &common.manifest, restored).await?),
+        Some(sealed) => Some(JournalSealer::begin(sealed, &common.manifest).await?),
         None => None,
     };
     let show = ProgressDisplay::new(look, tasks.len(), earlier.ended.len());
@@ -117,15 +112,8 @@ pub async fn run_batch(
         let scheduler = Scheduler { common: &common, show: &show, budget, nights: &nights };
         let work = scheduler.run(&tasks, earlier);
         match &sealer {
+            Some(sealer) => sealer.seal_during(work, &common).await,
             None => work.await,
-            Some(sealer) => {
-                let done = tokio::select! {
-                    done = work => done,
-                    never = sealer.keep_sealing(&common) => match never {},
-                };
-                sealer.seal(&common).await;
-                done
-            }
         }
     };
     show.close();
@@ -153,6 +141,17 @@ pub async fn run_batch(
         signal.is_set().then(|| if signal.is_terminate() { Exit::Terminated } else { Exit::Interrupted });
     report.add_up(interrupted, late);
     Ok(report)
+}
+
+/// Opens the journal, after that of another machine was taken up if this one has none of its own.
+async fn open_journal(request: &BatchRequest) -> Result<(Journal, Option<SealedJournal>), InputError> {
+    let (out, variables) = (&request.destination.out, &request.destination.variables);
+    let place = SealedPlace::of(request)?;
+    let mut restored = false;
+    if let Some(place) = place.as_ref().filter(|_| request.resume && !Journal::is_own(out, variables)) {
+        restored = place.restore(variables).await?;
+    }
+    Ok((Journal::open(out)?, place.map(|place| SealedJournal { place, restored })))
 }
 
 fn told(message: &str) -> Notice {

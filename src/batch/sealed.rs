@@ -5,42 +5,29 @@
 //! user names one, so that a machine that is lost costs the tasks in hand and not the shard.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use workspace::WorkspacePath;
 
-use super::attempt::{BatchContext, TASKS};
+use super::attempt::TASKS;
 use super::held;
 use super::journal::{Journal, clear};
-use super::manifest::Manifest;
 use super::request::{BatchRequest, Tasks};
 use crate::base::env::Variables;
-use crate::base::fs::write_atomic;
 use crate::base::integrity::digest;
-use crate::base::sealed_box::{MAX_BOX, SealError, SealKey, SealedHeader, open, seal};
+use crate::base::sealed_box::{MAX_BOX, SealError, SealKey, SealedHeader, open};
 use crate::github::{Environment, RecordBranch, RecordError};
 use crate::request::{InputError, Lookup, ledger_branch, ledger_records};
 
 /// The folder of segments, in the output folder.
-const FOLDER: &str = "sealed";
+pub(super) const FOLDER: &str = "sealed";
 
 /// The kind of box.
 const KIND: &str = "batch";
-
-/// How long tasks that ended wait for each other at most, how long if a segment is a commit, and how many of them.
-const PAUSE: Duration = Duration::from_secs(1);
-const PAUSE_OF_COMMITS: Duration = Duration::from_mins(1);
-const MAX_WAITING: usize = 20;
-
-/// Most bytes of a file that is taken along.
-const MAX_FILE: u64 = 10_000_000;
 
 /// Most segments that are read.
 const MAX_SEGMENTS: usize = 10_000;
@@ -48,13 +35,13 @@ const MAX_SEGMENTS: usize = 10_000;
 /// A part of the journal.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Segment {
+pub(super) struct Segment {
     /// The list of tasks.
-    manifest: String,
+    pub(super) manifest: String,
     /// Lines of the journal.
-    journal: String,
+    pub(super) journal: String,
     /// Files of tasks that ended, in base64, by their paths below the folder of all tasks.
-    files: BTreeMap<String, String>,
+    pub(super) files: BTreeMap<String, String>,
 }
 
 /// Reasons why a sealed journal cannot be kept or used.
@@ -107,13 +94,13 @@ pub(super) fn branch(
 /// Where and how the journal of a shard is sealed.
 #[derive(Clone, Debug)]
 pub(super) struct SealedPlace {
-    key: SealKey,
-    out: PathBuf,
-    branch: Option<RecordBranch>,
+    pub(super) key: SealKey,
+    pub(super) out: PathBuf,
+    pub(super) branch: Option<RecordBranch>,
     /// What all its boxes have in common.
-    header: SealedHeader,
+    pub(super) header: SealedHeader,
     /// The folder on the branch.
-    folder: String,
+    pub(super) folder: String,
 }
 
 impl SealedPlace {
@@ -160,7 +147,7 @@ impl SealedPlace {
         Ok(true)
     }
 
-    fn local(&self) -> Result<Vec<(String, Vec<u8>)>, SealedJournalError> {
+    pub(super) fn local(&self) -> Result<Vec<(String, Vec<u8>)>, SealedJournalError> {
         let folder = self.out.join(FOLDER);
         let failed = |path: &Path, error| SealedJournalError::Io { path: path.to_owned(), error };
         let mut boxes = Vec::new();
@@ -252,140 +239,4 @@ impl SealedPlace {
         }
         Ok(())
     }
-}
-
-/// Seals the journal of a batch as it grows.
-pub(super) struct JournalSealer {
-    place: SealedPlace,
-    manifest: String,
-    state: Mutex<State>,
-}
-
-struct State {
-    /// How much of the journal is sealed, in bytes.
-    sealed: u64,
-    /// The number of the next segment.
-    next: u64,
-    /// Segments that could not be committed yet, by number.
-    unsent: BTreeMap<u64, Vec<u8>>,
-}
-
-impl JournalSealer {
-    /// Begins behind the segments that there are; what they hold is sealed once more only if the journal began anew.
-    pub(super) async fn begin(
-        place: SealedPlace,
-        manifest: &Manifest,
-        restored: bool,
-    ) -> Result<Self, SealedJournalError> {
-        let folder = place.out.join(FOLDER);
-        if !restored {
-            clear(&folder).map_err(|error| SealedJournalError::Io { path: folder, error })?;
-        }
-        let number = |name: &String| name.strip_suffix(".sealed").and_then(|number| number.parse().ok());
-        let names = match &place.branch {
-            Some(branch) => branch.list(&place.folder).await?,
-            None => place.local()?.into_iter().map(|(name, _)| name).collect(),
-        };
-        let last: u64 = names.iter().filter_map(number).max().unwrap_or(0);
-        let sealed = if restored { Journal::length(&place.out) } else { 0 };
-        let state = State { sealed, next: last + 1, unsent: BTreeMap::new() };
-        Ok(Self { place, manifest: manifest.json(), state: Mutex::new(state) })
-    }
-
-    /// Seals every now and then, until the future is dropped.
-    pub(super) async fn keep_sealing(&self, common: &BatchContext) -> Infallible {
-        let longest = if self.place.branch.is_some() { PAUSE_OF_COMMITS } else { PAUSE };
-        loop {
-            let since = Instant::now();
-            while since.elapsed() < longest && self.waiting() < MAX_WAITING {
-                tokio::time::sleep(PAUSE).await;
-            }
-            self.seal(common).await;
-        }
-    }
-
-    /// Returns how many tasks have ended that no segment holds.
-    fn waiting(&self) -> usize {
-        let sealed = self.state().sealed;
-        Journal::gain(&self.place.out, sealed).map_or(0, |gain| Journal::ended_in(&gain).len())
-    }
-
-    /// Seals what the journal has gained. What fails is told, and tried again with the next segment.
-    pub(super) async fn seal(&self, common: &BatchContext) {
-        if let Err(error) = tokio::task::block_in_place(|| self.seal_gain(common)) {
-            tracing::warn!("warning: {error}");
-        }
-        let Some(branch) = &self.place.branch else { return };
-        let unsent: Vec<(u64, Vec<u8>)> =
-            self.state().unsent.iter().map(|(number, sealed)| (*number, sealed.clone())).collect();
-        for (number, sealed) in unsent {
-            let path = format!("{}/{number:05}.sealed", self.place.folder);
-            let text = STANDARD.encode(&sealed);
-            let change = |_: Option<&str>| Ok::<_, RecordError>(Some(text.clone()));
-            match branch.update(&path, "journal of a batch", change).await {
-                Ok(()) => drop(self.state().unsent.remove(&number)),
-                Err(error) => {
-                    tracing::warn!("warning: the journal could not be kept: {error}");
-                    return;
-                }
-            }
-        }
-    }
-
-    fn seal_gain(&self, common: &BatchContext) -> Result<(), SealedJournalError> {
-        let mut state = self.state();
-        let out = &self.place.out;
-        let failed = |error| SealedJournalError::Io { path: out.clone(), error };
-        let gain = {
-            // Nobody writes meanwhile, so lines are whole.
-            let _journal = common.journal.lock().unwrap_or_else(PoisonError::into_inner);
-            Journal::gain(out, state.sealed).map_err(failed)?
-        };
-        let ended = Journal::ended_in(&gain);
-        if ended.is_empty() {
-            return Ok(());
-        }
-        let mut files = BTreeMap::new();
-        for report in &ended {
-            collect(&out.join(TASKS), &report.id, &mut files).map_err(failed)?;
-        }
-        let segment = Segment { manifest: self.manifest.clone(), journal: gain.clone(), files };
-        let content = serde_json::to_vec(&segment).map_err(|error| failed(error.into()))?;
-        let number = state.next;
-        let header = SealedHeader { number, ..self.place.header.clone() };
-        let name = format!("{number:05}.sealed");
-        let sealed = seal(&self.place.key, &header, &content)
-            .map_err(|error| SealedJournalError::Box(name.clone(), error))?;
-        let folder = out.join(FOLDER);
-        fs::create_dir_all(&folder).map_err(failed)?;
-        write_atomic(&folder.join(&name), &sealed).map_err(failed)?;
-        if self.place.branch.is_some() {
-            state.unsent.insert(number, sealed);
-        }
-        (state.sealed, state.next) = (state.sealed + gain.len() as u64, number + 1);
-        Ok(())
-    }
-
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Collects the files below a folder, in base64, by their paths below `root`. Links and what is too large are left out.
-fn collect(root: &Path, below: &str, files: &mut BTreeMap<String, String>) -> std::io::Result<()> {
-    let entries = match fs::read_dir(root.join(below)) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    for entry in entries {
-        let entry = entry?;
-        let Some(name) = entry.file_name().to_str().map(|name| format!("{below}/{name}")) else { continue };
-        let found = entry.metadata()?;
-        if found.is_dir() {
-            collect(root, &name, files)?;
-        } else if found.is_file() && found.len() <= MAX_FILE {
-            files.insert(name, STANDARD.encode(fs::read(entry.path())?));
-        }
-    }
-    Ok(())
 }
