@@ -4,8 +4,9 @@
 #[derive(Clone)]
 pub(super) struct Section {
     weight: u8,
-    /// The texts that it may have, from the longest to the shortest: a cut, a line, or nothing.
-    forms: Vec<String>,
+    /// The texts that it may have, from the longest to the shortest: a cut, a line, or nothing. Each has its length, which is
+    /// asked for again and again where thousands of sections have to shrink.
+    forms: Vec<(String, usize)>,
     /// The form that it has.
     at: usize,
 }
@@ -17,6 +18,11 @@ impl Section {
 
     /// Creates a section that shrinks from one form to the next.
     pub(super) fn with_forms(weight: u8, forms: Vec<String>) -> Self {
+        let measured = |form: String| {
+            let length = length(&form);
+            (form, length)
+        };
+        let forms = forms.into_iter().map(measured).collect();
         Self { weight, forms, at: 0 }
     }
 
@@ -26,13 +32,16 @@ impl Section {
     }
 
     fn text(&self) -> &str {
-        self.forms.get(self.at).map_or("", String::as_str)
+        self.forms.get(self.at).map_or("", |(text, _)| text)
+    }
+
+    fn length(&self) -> usize {
+        self.forms.get(self.at).map_or(0, |(_, length)| *length)
     }
 
     /// Returns the next shorter form, if there is one.
     fn next(&self) -> Option<usize> {
-        let length = length(self.text());
-        (self.at + 1..self.forms.len()).find(|at| length > self::length(&self.forms[*at]))
+        (self.at + 1..self.forms.len()).find(|at| self.length() > self.forms[*at].1)
     }
 }
 
@@ -44,24 +53,24 @@ fn length(text: &str) -> usize {
 /// the text is too long, the section with the lowest weight takes its next shorter form; of several, the
 /// longest. The room that the last cut leaves goes to the most important sections that fit into it.
 pub(super) fn fit(mut sections: Vec<Section>, limit: usize) -> String {
-    let mut total: usize = sections.iter().map(|section| length(section.text())).sum();
+    let mut total: usize = sections.iter().map(Section::length).sum();
     while total > limit {
         let shrinkable = sections
             .iter_mut()
             .filter_map(|section| section.next().map(|next| (section, next)))
             .min_by_key(|(section, _)| (section.weight, usize::MAX - section.text().len()));
         let Some((section, next)) = shrinkable else { break };
-        let before = length(section.text());
+        let before = section.length();
         section.at = next;
-        total = total - before + length(section.text());
+        total = total - before + section.length();
     }
     let mut by_weight: Vec<&mut Section> = sections.iter_mut().filter(|section| section.at > 0).collect();
     by_weight.sort_by_key(|section| u8::MAX - section.weight);
     for section in by_weight {
-        let others = total - length(section.text());
-        let fits = (0..section.at).find(|at| others + length(&section.forms[*at]) <= limit);
+        let others = total - section.length();
+        let fits = (0..section.at).find(|at| others + section.forms[*at].1 <= limit);
         section.at = fits.unwrap_or(section.at);
-        total = others + length(section.text());
+        total = others + section.length();
     }
     let mut text: String = sections.iter().map(Section::text).collect();
     if total > limit {
