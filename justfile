@@ -57,6 +57,10 @@ turns *args:
     cargo build --profile dist
     benches/turns/run.py {{args}}
 
+# Every weakening of tests that the tables of `tests check` hold; `cargo test` plays a quarter of the large ones.
+weakenings:
+    INTEGRITY_EVERY=1 cargo test -p architect-ci-test-integrity --test table
+
 # How often `tests check` names commits of a repository's history that touch tests, and which.
 honest-rate repository count="150":
     cargo build

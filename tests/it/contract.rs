@@ -74,7 +74,7 @@ fn gate(command: &str) -> String {
     )
 }
 
-const TEST: &str = "def test_a():\n    assert 1 + 1 == 2\n";
+const TEST: &str = "def test_a():\n    assert len([1]) + 1 == 2\n";
 
 /// Has the tests of the change prove it.
 const PROVE: &str = "tests:\n  prove: new\n  command: python3 -m unittest -v {tests}\n";

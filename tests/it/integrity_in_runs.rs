@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::model::{Answer, ModelServer};
 use crate::support::{Run, Sandbox};
 
-const TEST: &str = "def test_a():\n    assert 1 + 1 == 2\n";
+const TEST: &str = "def test_a():\n    assert len([1]) + 1 == 2\n";
 
 fn edit(old: &str, new: &str) -> (&'static str, Value) {
     ("edit_file", json!({"path": "a.txt", "old_str": old, "new_str": new}))

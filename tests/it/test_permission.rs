@@ -8,8 +8,10 @@ use crate::support::scene::scene;
 
 const CONFIG: &str = "evaluation: off\nworkspace: { allow_delete: true }\ntests: { integrity: refuse, allow_label: tests may change, allow_trailer: Tests-May-Change }\n";
 
-const FILES: &[(&str, &str)] =
-    &[(".github/architect.yml", CONFIG), ("tests/test_a.py", "def test_a():\n    assert 1 + 1 == 2\n")];
+const FILES: &[(&str, &str)] = &[
+    (".github/architect.yml", CONFIG),
+    ("tests/test_a.py", "def test_a():\n    assert len([1]) + 1 == 2\n"),
+];
 
 /// What GitHub says of the pull request's head: its message, who signed it, and whether that is verified.
 fn commit(message: &str, committer: &Value, verified: bool) -> Value {

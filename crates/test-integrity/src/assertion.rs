@@ -23,6 +23,10 @@ pub(crate) struct Assertion {
     pub(crate) line: usize,
     /// Its tokens, joined by blanks.
     pub(crate) text: String,
+    /// Name by which it is called; empty for a condition.
+    pub(crate) name: String,
+    /// Both sides of a comparison that demands that they are the same.
+    pub(crate) sides: Option<(String, String)>,
     /// Tokens of what is tested, joined by blanks.
     pub(crate) subject: String,
     pub(crate) strength: Strength,
@@ -43,10 +47,12 @@ impl Assertion {
     /// Makes an assertion of a call: its name, and its arguments as normal texts.
     pub(crate) fn of_call(name: &str, arguments: &[String], line: usize, words: &[&str]) -> Self {
         let plain = vocabulary::plain(name);
+        let mut sides = None;
         let (subject, strength) = if vocabulary::is_of_a_value(name) {
             let first = arguments.first().map_or("", String::as_str);
             let negative = plain.contains("false") || plain.starts_with("not");
             let (subject, strength) = condition(first);
+            sides = sides_of(first).filter(|_| !negative);
             let strength = match strength {
                 Strength::Nothing if negative => Strength::Exact,
                 Strength::Exact if negative && !first.contains(" != ") => Strength::Bounded,
@@ -57,14 +63,24 @@ impl Assertion {
             let strength = vocabulary::strength(name);
             let (one, other) =
                 (arguments.first().map_or("", String::as_str), arguments.get(1).map_or("", String::as_str));
-            let same = !one.is_empty() && one == other && plain.contains("eq") && !plain.starts_with("not");
+            let is_equality = plain.contains("eq") || plain.ends_with("is") || plain.contains("same");
+            let same = !one.is_empty() && one == other && is_equality && !plain.starts_with("not");
             let both_literal = vocabulary::is_literal(one) && one == other;
+            if strength >= Strength::Partial && !one.is_empty() && !other.is_empty() {
+                sides = Some((one.to_owned(), other.to_owned()));
+            }
             let subject = if vocabulary::is_literal(one) && !other.is_empty() { other } else { one };
-            (subject.to_owned(), if same || both_literal { Strength::Nothing } else { strength })
+            let is_of_part = ["contain", "match", "regex", "include", "start", "ends"]
+                .iter()
+                .any(|part| plain.contains(part));
+            let is_vacuous =
+                is_of_part && arguments.iter().skip(1).any(|given| vocabulary::is_vacuous(given));
+            let nothing = same || both_literal || is_vacuous;
+            (subject.to_owned(), if nothing { Strength::Nothing } else { strength })
         };
         let tolerance = vocabulary::tolerance(name, words);
         let strength = if tolerance.is_some() { strength.min(Strength::Bounded) } else { strength };
-        Self::new(line, words, subject, strength, tolerance)
+        Self { name: name.to_owned(), sides, ..Self::new(line, words, subject, strength, tolerance) }
     }
 
     /// Makes an assertion on a condition, such as Python's `assert` statement.
@@ -72,7 +88,7 @@ impl Assertion {
         let (subject, strength) = condition(text);
         let tolerance = vocabulary::tolerance("", words);
         let strength = if tolerance.is_some() { strength.min(Strength::Bounded) } else { strength };
-        Self::new(line, words, subject, strength, tolerance)
+        Self { sides: sides_of(text), ..Self::new(line, words, subject, strength, tolerance) }
     }
 
     /// Makes an assertion that something fails; `kind` is the type of the failure, `says` whether its text matters.
@@ -94,6 +110,8 @@ impl Assertion {
         Self {
             line,
             text,
+            name: String::new(),
+            sides: None,
             subject,
             strength,
             tolerance,
@@ -130,7 +148,21 @@ const BOUNDED: &[&str] = &[" !== ", " != ", " >= ", " <= ", " > ", " < ", " not 
 
 /// Returns what a condition is about, and how much it demands. `text` are its tokens, joined by blanks.
 fn condition(text: &str) -> (String, Strength) {
-    let text = split(text.trim(), &[" if "])[0];
+    let whole = text.trim();
+    let is_function = whole.starts_with("lambda ") || whole.starts_with("( ) =>");
+    let is_vacuous =
+        whole.starts_with("\"\" in ") || whole.ends_with("( \"\" )") || whole.ends_with("( '' )");
+    if is_function || is_vacuous || is_of_nothing(whole) {
+        return (whole.to_owned(), Strength::Nothing);
+    }
+    // `a == b if c else True`
+    let is_true_otherwise = |parts: &[&str]| parts.get(1).is_some_and(|other| vocabulary::is_truth(other));
+    if is_true_otherwise(&split(whole, &[" else "]))
+        || whole.contains(" ? ") && is_true_otherwise(&split(whole, &[" : "]))
+    {
+        return (whole.to_owned(), Strength::Present);
+    }
+    let text = split(whole, &[" if "])[0];
     let bare = text.strip_prefix("( ").and_then(|text| text.strip_suffix(" )")).unwrap_or(text);
     let parts = split(bare, &[" || ", " or "]);
     if parts.len() > 1 {
@@ -161,6 +193,26 @@ fn condition(text: &str) -> (String, Strength) {
         (bare.to_owned(), Strength::Nothing)
     } else {
         (bare.to_owned(), Strength::Present)
+    }
+}
+
+/// Returns whether a condition is one on all items of a collection in which nothing is.
+fn is_of_nothing(text: &str) -> bool {
+    let inner = text.strip_prefix("all (").and_then(|rest| rest.strip_suffix(" )"));
+    let items = inner.and_then(|inner| inner.rsplit_once(" in ")).map(|(_, items)| items);
+    let receiver = text.rsplit_once(" . all (").map(|(receiver, _)| receiver);
+    items.or(receiver).is_some_and(crate::extract::is_empty)
+}
+
+/// Returns both sides of a condition that demands that they are the same, if it is one.
+fn sides_of(text: &str) -> Option<(String, String)> {
+    if split(text, &[" || ", " or ", " && ", " and ", " if ", " ? "]).len() > 1 {
+        return None;
+    }
+    let sign = EXACT.iter().find(|sign| split(text, &[sign]).len() == 2)?;
+    match split(text, &[sign]).as_slice() {
+        [one, other] => Some(((*one).to_owned(), (*other).to_owned())),
+        _ => None,
     }
 }
 

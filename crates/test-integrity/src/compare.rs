@@ -3,14 +3,16 @@
 use crate::Change;
 use crate::assertion::{Assertion, Strength};
 use crate::definitions::Removed;
-use crate::extract::{Skip, Test, tests as read};
-use crate::files::{Role, is_collected, subject};
+use crate::doubles::{mocked, replaced};
+use crate::extract::{Test, tests as read};
+use crate::files::{Role, stem};
 use crate::finding::{Finding, Kind};
 use crate::matching::{Heirs, Tables, is_piece, pairs};
 use crate::said::Said;
-use crate::shadow::shadow;
-use crate::state::{State, all_mocks, moved_assertions};
-use crate::weaker::{most_alike, short, weaker};
+use crate::shadow::{foreign, shadow};
+use crate::skips;
+use crate::state::{State, moved_assertions};
+use crate::weaker::{is_keyword, most_alike, short, weaker};
 use std::collections::BTreeSet;
 
 /// Most pairs of changed assertions of one test that are compared.
@@ -27,11 +29,18 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
             after.add(change.path, read(change.path, text));
         }
     }
+    before.settle();
+    after.settle();
     let removed = Removed::by(changes);
     let matching = pairs(&before.tests, &after.tests);
     let context = Context {
         before: &before,
         after: &after,
+        added: changes
+            .iter()
+            .filter(|change| change.before.is_none())
+            .map(|change| stem(change.path))
+            .collect(),
         removed: &removed,
         moved: moved_assertions(&before, &after),
         new: matching.new.iter().map(|at| &after.tests[*at]).collect(),
@@ -39,7 +48,9 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
 
     let mut findings = Vec::new();
     for (one, other) in &matching.pairs {
-        context.pair(&before.tests[*one], &after.tests[*other], &mut findings);
+        let (one, other) = (&before.tests[*one], &after.tests[*other]);
+        context.pair(one, other, &mut findings);
+        findings.extend(replaced((&before, one), (&after, other)));
     }
     let mut around = State::default();
     if !matching.gone.is_empty() {
@@ -67,7 +78,8 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
             findings.push(focused(test, line));
         }
     }
-    findings.extend(context.mocked(changes));
+    findings.extend(skips::of_helpers(&before, &after));
+    findings.extend(mocked(&before, &after, changes));
     findings
 }
 
@@ -90,6 +102,8 @@ fn focused(test: &Test, line: usize) -> Finding {
 struct Context<'a> {
     before: &'a State,
     after: &'a State,
+    /// Names of files that the change adds, without their extensions.
+    added: Vec<&'a str>,
     /// What the program no longer has.
     removed: &'a Removed,
     /// Assertions that some test makes, if the one that made them no longer does.
@@ -113,46 +127,22 @@ struct Rest<'a> {
 
 impl Context<'_> {
     fn pair(&self, before: &Test, after: &Test, findings: &mut Vec<Finding>) {
+        findings.extend(skips::of_pair(before, after));
         let mut found = |line: usize, kind: Kind, message: String| {
             findings.push(Finding::new(&after.path, line, kind, message));
         };
         let name = &after.name;
-        match (&before.body.skip, &after.body.skip) {
-            (None, Some(Skip { line, is_conditional: true, text })) => {
-                found(
-                    *line,
-                    Kind::ConditionalTest,
-                    format!("the test `{name}` runs only under a condition now: {}", short(text)),
-                );
-            }
-            (
-                None | Some(Skip { is_conditional: true, .. }),
-                Some(Skip { line, is_conditional: false, text }),
-            ) => {
-                let text = short(text);
-                let message = if text.starts_with("return") {
-                    format!("the test `{name}` ends before its assertions: `{text}`")
-                } else {
-                    format!("the test `{name}` no longer runs: `{text}`")
-                };
-                found(*line, Kind::SkippedTest, message);
-            }
-            _ => {}
-        }
         if let (Some(old), Some(new)) =
             (self.before.names.get(&before.path), self.after.names.get(&after.path))
             && let Some(shadow) = shadow((before, old), (after, new))
         {
             found(shadow.line, Kind::WeakerAssertion, shadow.message(name));
-        }
-        if is_collected(&before.path) && !is_collected(&after.path) {
-            found(
-                after.line,
-                Kind::SkippedTest,
-                format!(
-                    "the test `{name}` is in a file whose name says no longer that it has tests; runners do not look there"
-                ),
-            );
+        } else if let (Some(old), Some(new)) =
+            (self.before.names.get(&before.path), self.after.names.get(&after.path))
+            && let Some(foreign) = foreign((before, old), (after, new), &self.added)
+        {
+            let message = format!("`{foreign}`, which the test `{name}` is about, comes from somewhere else");
+            found(after.line, Kind::MockedSubject, message);
         }
         if let (None, Some(line)) = (before.focus, after.focus) {
             findings.push(focused(after, line));
@@ -163,6 +153,10 @@ impl Context<'_> {
             (Some(old), None) if old > 1 => Some((old, 1)),
             _ => None,
         };
+        // Loops can be told apart only if there are as many as before.
+        let (old, new) = (&before.body.rows, &after.body.rows);
+        let of_loops = (old.len() == new.len()).then(|| (old.iter().sum(), new.iter().sum()));
+        let fewer = fewer.or(of_loops.filter(|(old, new): &(usize, usize)| new < old));
         let split = self.after.tests.len() > self.before.tests.len();
         if let Some((old, new)) = fewer.filter(|_| !split && !self.cases_are_about_removed(before, after)) {
             found(
@@ -265,6 +259,9 @@ impl Context<'_> {
                 }
             } else if other.is_swallowed && !assertion.is_swallowed {
                 found(other.line, Kind::SwallowedFailure, caught.clone());
+            } else if other.is_conditional && !assertion.is_conditional && !assertion.is_handling {
+                let message = format!("an assertion of `{name}` is made only under a condition now");
+                found(other.line, Kind::ConditionalTest, message);
             }
         }
         let rest = Rest { before, after, then: &then, said: &said, dropped, new };
@@ -295,6 +292,12 @@ impl Context<'_> {
             found(after.line, Kind::WeakerAssertion, message);
             return findings;
         }
+        let is_certain =
+            dropped.iter().any(|dropped| !dropped.is_conditional && dropped.strength > Strength::Nothing);
+        if is_unmissed && is_certain {
+            let message = format!("an assertion of `{name}` is made only under a condition now");
+            found(new[0].line, Kind::ConditionalTest, message);
+        }
         // What the test did with something that is gone, it no longer asserts.
         let kept: BTreeSet<&String> = after.body.words.iter().collect();
         let without = before.body.words.iter().filter(|word| !kept.contains(word)).map(String::as_str);
@@ -319,6 +322,19 @@ impl Context<'_> {
                 short(&first.text)
             );
             found(after.line, Kind::FewerAssertions, message);
+        } else if let ([gone], [other]) = (dropped.as_slice(), new.as_slice())
+            && other.strength <= Strength::Present
+            && gone.strength > Strength::Bounded
+            // What is empty or missing is often said in this way.
+            && ![" not ", " ! ", "Null", "None"].iter().any(|word| other.text.contains(word))
+            && gone.content().any(|word| !is_keyword(word) && other.content().any(|theirs| theirs == word))
+        {
+            let message = format!(
+                "in `{name}`: `{}` became `{}`, which demands hardly anything",
+                short(&gone.text),
+                short(&other.text)
+            );
+            found(other.line, Kind::WeakerAssertion, message);
         } else if let Some(gone) = dropped.iter().find(|gone| fewer_demand(gone.strength, then, now))
             && new.iter().any(|other| after.body.assertions.iter().all(|own| own.line != other.line))
         {
@@ -345,34 +361,6 @@ impl Context<'_> {
         let is_piece = |test: &&Test| assertions.len() > 1 || is_piece(test, before);
         let mut here = self.new.iter().filter(|test| test.path == before.path && test.runs());
         here.any(|test| is_piece(test) && makes_all(test))
-    }
-
-    /// Returns the mocks that stand in for what a test is about.
-    fn mocked(&self, changes: &[Change<'_>]) -> Vec<Finding> {
-        let mut findings = Vec::new();
-        let known: BTreeSet<String> = all_mocks(self.before).map(|(_, mark)| mark.text.clone()).collect();
-        for (path, mark) in all_mocks(self.after).filter(|(_, mark)| !known.contains(&mark.text)) {
-            let existed = changes.iter().any(|change| change.path == path && change.before.is_some());
-            let target = mark.text.trim_end_matches(".js").trim_end_matches(".ts");
-            let subject = subject(path);
-            let last = target.rsplit(['/', '.']).next().unwrap_or(target);
-            let is_module = target.contains('/') && last == subject;
-            let is_function = !target.contains('/')
-                && target.rsplit('.').nth(1) == Some(subject)
-                // Calls within an assertion are part of its words.
-                && self.after.tests.iter().any(|test| {
-                    let mut used = test.body.calls.iter().chain(&test.body.words);
-                    test.path == path && used.any(|name| name == last)
-                });
-            if existed && !subject.is_empty() && (is_module || is_function) {
-                let message = format!(
-                    "the tests of `{subject}` replace `{}`, which they are about, by a mock",
-                    mark.text
-                );
-                findings.push(Finding::new(path, mark.line, Kind::MockedSubject, message));
-            }
-        }
-        findings
     }
 }
 

@@ -89,29 +89,61 @@ pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
+/// Returns the last part of a path up to its first dot.
+pub(crate) fn stem(path: &str) -> &str {
+    file_name(path).split('.').next().unwrap_or_default()
+}
+
 /// Returns the extension of a path without its dot; empty if there is none.
 pub(crate) fn extension(path: &str) -> &str {
     Path::new(path).extension().and_then(|extension| extension.to_str()).unwrap_or_default()
 }
 
-/// Returns whether runners look for tests in a file of this name. What is neither Python nor a script is found by other signs.
+/// Returns whether runners look for tests in a file of this name.
 pub(crate) fn is_collected(path: &str) -> bool {
     let name = file_name(path);
+    let mut folders: Vec<&str> = path.split('/').collect();
+    folders.pop();
+    if folders.iter().any(|folder| is_put_away(folder)) {
+        return false;
+    }
     match Language::of(path) {
         Some(Language::Python) => {
             name.starts_with("test") || name.ends_with("_test.py") || name.ends_with("tests.py")
         }
         Some(Language::EcmaScript) => {
-            name.contains(".test.")
-                || name.contains(".spec.")
-                || name.contains("-test.")
+            [".test.", ".spec."].iter().any(|mark| {
+                name.split_once(mark)
+                    .is_some_and(|(_, rest)| !rest.contains("disabled") && !rest.contains("skip"))
+            }) || name.contains("-test.")
                 || name.contains("_test.")
                 || name.starts_with("test")
                 || path.contains("__tests__/")
                 || path.split('/').any(|folder| matches!(folder, "test" | "tests"))
         }
+        Some(Language::Go) => {
+            let is_left_out = |part: &&str| part.starts_with(['_', '.']) || *part == "testdata";
+            name.ends_with("_test.go") && !name.starts_with(['_', '.']) && !folders.iter().any(is_left_out)
+        }
+        Some(Language::Java) => {
+            let stem = name.strip_suffix(".java").unwrap_or(name);
+            let by_name =
+                ["Test", "Tests", "TestCase", "IT", "ITCase", "Spec"].iter().any(|end| stem.ends_with(end))
+                    || stem.starts_with("Test")
+                    || stem.starts_with("IT");
+            by_name && !folders.iter().any(|folder| matches!(*folder, "resources" | "docs"))
+        }
         _ => true,
     }
+}
+
+/// Returns whether a folder's name says that what is in it is out of use.
+fn is_put_away(folder: &str) -> bool {
+    let plain = folder.trim_start_matches(['_', '.']).to_ascii_lowercase();
+    let words: Vec<&str> = plain.split(['-', '_', '.']).collect();
+    words.iter().any(|word| {
+        matches!(*word, "disabled" | "skipped" | "quarantine" | "quarantined" | "deprecated" | "bak")
+    }) || matches!(folder, "_old" | "old" | "_archive" | "archive" | "attic")
 }
 
 /// Returns the name of the module that a test file is about: `client` for `tests/test_client.py`.

@@ -23,6 +23,7 @@ mod assertion;
 mod changed;
 mod compare;
 mod definitions;
+mod doubles;
 mod exemptions;
 mod extract;
 mod files;
@@ -34,6 +35,8 @@ mod needs;
 mod said;
 mod settings;
 mod shadow;
+mod signs;
+mod skips;
 mod snapshots;
 mod state;
 mod syntax;
@@ -85,6 +88,7 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
 
     let mut findings = compare::tests(&changes, &unchanged);
     findings.extend(exemptions::compare(&changes));
+    findings.extend(signs::compare(&changes));
     for change in &changes {
         match Role::of(change.path) {
             Role::Snapshot => findings.extend(snapshots::compare(change)),

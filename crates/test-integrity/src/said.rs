@@ -51,7 +51,10 @@ impl<'a> Said<'a> {
             known.is_subset(words) || subjects.peek().is_some() && subjects.all(|name| words.contains(name))
         }) && self.assertions.iter().any(|(other, _)| other.strength >= assertion.strength);
         let by_assertion = |(other, words): &(&Assertion, BTreeSet<&str>)| {
-            other.strength >= assertion.strength && other.text != assertion.text && known.is_subset(words)
+            other.strength >= assertion.strength
+                && other.text != assertion.text
+                && is_as_tight(other, assertion)
+                && known.is_subset(words)
         };
         !known.is_empty()
             && (by_case
@@ -133,6 +136,11 @@ pub(crate) fn says_all(test: &Test, assertions: &[Assertion], asserted: &[Assert
         }
         true
     })
+}
+
+/// Returns whether an assertion accepts no greater difference than another one.
+fn is_as_tight(assertion: &Assertion, other: &Assertion) -> bool {
+    assertion.tolerance.is_none_or(|tolerance| other.tolerance.is_some_and(|other| tolerance <= other))
 }
 
 fn words_of(test: &Test) -> BTreeSet<&str> {

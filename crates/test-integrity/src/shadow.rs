@@ -1,6 +1,6 @@
 //! Names that tests are about, or assert with, and that a change gives another meaning in the tests themselves.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::extract::{Names, Test};
 use crate::files::Language;
@@ -27,6 +27,9 @@ const ASSERTING: &[&str] = &[
     "assertIn",
     "assertRaises",
 ];
+
+/// Most imported names of a file that are compared for each test.
+const MAX_IMPORTS: usize = 100;
 
 /// Name that stands for something else than before.
 pub(crate) struct Shadow<'a> {
@@ -62,7 +65,7 @@ pub(crate) fn shadow<'a>(before: (&Test, &Names), after: (&'a Test, &'a Names)) 
     // Rust's tests have the names of the module around them.
     let is_of_rust = language == Some(Language::Rust);
     let is_subject = |name: &str, in_body: bool| {
-        let is_imported = old_names.imported.contains(name) && new_names.imported.contains(name);
+        let is_imported = old_names.imported.contains_key(name) && new_names.imported.contains_key(name);
         is_imported || is_of_rust && in_body && is_called(new, name)
     };
     let find = |defined: &'a BTreeMap<String, usize>, in_body: bool| {
@@ -77,6 +80,26 @@ pub(crate) fn shadow<'a>(before: (&Test, &Names), after: (&'a Test, &'a Names)) 
         })
     };
     find(&new.body.defined, true).or_else(|| find(&new_names.defined, false))
+}
+
+/// Returns the first name that a test uses as before, and that now comes from a double or from a file that the change adds.
+pub(crate) fn foreign<'a>(
+    before: (&Test, &Names),
+    after: (&Test, &'a Names),
+    added: &[&str],
+) -> Option<&'a str> {
+    const DOUBLES: &[&str] = &["fake", "fakes", "mock", "mocks", "stub", "stubs", "dummy", "noop", "quiet"];
+    let ((old, old_names), (new, new_names)) = (before, after);
+    let uses = |test: &Test, name: &str| test.body.words.iter().any(|word| word == name);
+    let is_foreign = |(name, words): &(&'a String, &BTreeSet<String>)| {
+        let fresh = old_names.imported.get(*name).map(|known| words.difference(known).collect::<Vec<_>>());
+        let is_double =
+            |word: &str| DOUBLES.contains(&word.to_ascii_lowercase().as_str()) || added.contains(&word);
+        fresh.is_some_and(|fresh| fresh.iter().any(|word| is_double(word)))
+            && uses(old, name)
+            && uses(new, name)
+    };
+    new_names.imported.iter().take(MAX_IMPORTS).find(is_foreign).map(|(name, _)| name.as_str())
 }
 
 /// Returns whether a test defines a function of this name and calls it.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::assertion::{Assertion, Strength};
-use crate::extract::{Body, Mark, Names, Test, TestFile};
+use crate::extract::{Body, Mark, Names, Skip, Test, TestFile, worse};
 use crate::weaker::is_mere_failure;
 
 /// Most assertions of one test, with those of its helpers.
@@ -19,6 +19,12 @@ pub(crate) struct State {
     helpers: BTreeMap<String, Body>,
     /// Names of helpers that say that they assert something, and do not.
     hollow: BTreeSet<String>,
+    /// Functions that skip whatever test calls or asks for them.
+    pub(crate) skipping: BTreeMap<String, (String, Skip)>,
+    /// What skips the tests of other files, with the file that says it.
+    pub(crate) everywhere: Vec<(String, Skip)>,
+    /// Names of functions that are no tests.
+    pub(crate) functions: BTreeSet<String>,
     mocks: Vec<(String, Mark)>,
     /// Names of each file.
     pub(crate) names: BTreeMap<String, Names>,
@@ -29,8 +35,23 @@ impl State {
         self.tests.extend(file.tests);
         self.helpers.extend(file.helpers);
         self.hollow.extend(file.hollow);
+        self.functions.extend(file.functions);
+        self.everywhere.extend(file.everywhere.into_iter().map(|skip| (path.to_owned(), skip)));
+        self.skipping.extend(file.skipping.into_iter().map(|(name, skip)| (name, (path.to_owned(), skip))));
         self.names.insert(path.to_owned(), file.names);
         self.mocks.extend(file.mocks.into_iter().map(|mark| (path.to_owned(), mark)));
+    }
+
+    /// Notes which tests are skipped by a function that they call, or by a fixture that they ask for.
+    pub(crate) fn settle(&mut self) {
+        if self.skipping.is_empty() {
+            return;
+        }
+        for test in &mut self.tests {
+            let skip =
+                test.body.calls.iter().find_map(|name| self.skipping.get(name)).map(|(_, skip)| skip.clone());
+            test.body.skip = worse(test.body.skip.take(), skip);
+        }
     }
 
     /// Returns all assertions of a test: its own, and those of the helpers that it calls.

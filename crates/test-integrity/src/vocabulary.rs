@@ -12,7 +12,7 @@ const EXACT: &[&str] = &[
     "benull",
     "isnil",
     "bewithin",
-    "containsexactly",
+    "containsexactlyinorder",
     "containsentry",
 ];
 /// Parts of names that demand hardly more than that there is something.
@@ -30,12 +30,54 @@ const PRESENT: &[&str] = &[
     "isok",
     "beok",
     "nothrow",
+    "doesnotthrow",
+    "notpanics",
+    "timeout",
+    "implements",
+    "finite",
 ];
 /// Parts of names that accept many values.
 const BOUNDED: &[&str] = &[
-    "contain", "include", "match", "greater", "less", "above", "below", "almost", "close", "delta",
-    "epsilon", "within", "raise", "throw", "reject", "panic", "regex", "notequal", "notsame", "length",
-    "count", "called", "start", "ends", "between", "approx", "error", "warn", "type", "subset", "superset",
+    "contain",
+    "include",
+    "match",
+    "greater",
+    "less",
+    "above",
+    "below",
+    "almost",
+    "close",
+    "delta",
+    "epsilon",
+    "within",
+    "raise",
+    "throw",
+    "reject",
+    "panic",
+    "regex",
+    "notequal",
+    "notsame",
+    "length",
+    "count",
+    "called",
+    "start",
+    "ends",
+    "between",
+    "approx",
+    "error",
+    "warn",
+    "type",
+    "subset",
+    "superset",
+    "positive",
+    "negative",
+    "eventually",
+    "inanyorder",
+    "elementsmatch",
+    "countequal",
+    "members",
+    "oneof",
+    "satisf",
     "not",
 ];
 /// Names of assertions on one value, which demand what the value says.
@@ -71,7 +113,7 @@ pub(crate) fn strength(name: &str) -> Strength {
             ["null", "undefined", "nil", "none", "empty", "throw"].iter().any(|word| opposite.contains(word));
         return if is_presence { Strength::Present } else { Strength::Bounded };
     }
-    if has(EXACT) {
+    if has(EXACT) || name == "containsexactly" {
         Strength::Exact
     } else if has(PRESENT) || is_of_a_value(&name) {
         Strength::Present
@@ -91,6 +133,41 @@ pub(crate) fn accepts_anything(words: &[&str]) -> bool {
             ["expect", ".", "any" | "anything"] | ["mock", ".", "ANY"] | ["ArgumentMatchers", ".", "any"]
         )
     }) || words.iter().any(|word| matches!(*word, "ANY" | "anyObject" | "notNullValue"))
+}
+
+/// Returns whether a pattern or a part of a text is one that everything has: `".*"`, `/./`, `""`.
+pub(crate) fn is_vacuous(pattern: &str) -> bool {
+    const ALL: &[&str] = &[
+        "",
+        ".",
+        ".*",
+        ".+",
+        ".*?",
+        ".+?",
+        "[\\s\\S]*",
+        "(.*)",
+        "(.+)",
+        "(?s).*",
+        "(?s:.*)",
+        "\\w*",
+        "\\W*",
+        "\\S*",
+    ];
+    let bare = pattern.trim().trim_start_matches(['r', 'b', 'R', 'u']);
+    let inner = bare.strip_prefix('/').map_or_else(
+        || {
+            let quote = bare.chars().next().filter(|quote| matches!(quote, '"' | '\'' | '`'));
+            quote.and_then(|quote| bare.strip_prefix(quote)?.strip_suffix(quote))
+        },
+        |rest| rest.rsplit_once('/').map(|(inner, _)| inner),
+    );
+    inner.is_some_and(|inner| {
+        let bare = inner.trim().trim_start_matches('^').trim_end_matches('$');
+        ALL.contains(&bare)
+            || !inner.is_empty()
+                && !inner.contains("\\|")
+                && bare.split('|').any(|part| ALL.contains(&part) && bare.contains('|'))
+    })
 }
 
 /// Returns whether an exception's name is one that nearly every exception fits.
@@ -132,8 +209,31 @@ pub(crate) fn tolerance(name: &str, words: &[&str]) -> Option<f64> {
     if words.iter().any(|word| matches!(*word, "abs" | "fabs" | "Abs" | "abs_diff")) {
         let bounds = words.windows(2).filter(|two| matches!(two[0], "<" | "<="));
         named.extend(bounds.filter_map(|two| number(two[1])));
+        // A multiple of a tolerance is one as well.
+        let multiples = words.windows(4).filter(|four| matches!(four[0], "<" | "<=") && four[2] == "*");
+        named.extend(multiples.filter_map(|four| Some(number(four[1])? * number(four[3])?)));
     }
     named.extend(rounded(words));
+    // Nothing is further away than these.
+    let is_endless = words.iter().any(|word| {
+        matches!(
+            *word,
+            "INFINITY"
+                | "MAX_VALUE"
+                | "POSITIVE_INFINITY"
+                | "Infinity"
+                | "MaxFloat64"
+                | "MAX"
+                | "inf"
+                | "\"inf\""
+                | "'inf'"
+        )
+    });
+    let is_bound =
+        words.iter().any(|word| ARGUMENTS.contains(word) || matches!(*word, "abs" | "fabs" | "Abs"));
+    if is_endless && is_bound {
+        return Some(f64::INFINITY);
+    }
     if let Some(widest) = named.into_iter().reduce(f64::max) {
         return Some(widest);
     }
@@ -149,6 +249,14 @@ pub(crate) fn tolerance(name: &str, words: &[&str]) -> Option<f64> {
     let is_near =
         |word: &&str| matches!(*word, "approx" | "Approx" | "isclose" | "allclose" | "assert_allclose");
     words.iter().any(is_near).then_some(USUAL)
+}
+
+/// Returns whether only the whole part of a number is looked at.
+pub(crate) fn is_whole(words: &[&str]) -> bool {
+    let by_call = words
+        .windows(2)
+        .any(|two| matches!(two, ["int" | "round" | "trunc" | "floor" | "ceil" | "parseInt", "("]));
+    by_call || words.contains(&"//")
 }
 
 /// Returns the size of what `round(value, digits)` drops.

@@ -58,6 +58,13 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
     {
         return Some((Kind::WiderTolerance, format!("{}, which accepts more", change())));
     }
+    let words: Vec<&str> = after.text.split(' ').collect();
+    if before.tolerance.is_some_and(|old| old < 0.5)
+        && after.tolerance.is_none()
+        && crate::vocabulary::is_whole(&words)
+    {
+        return Some((Kind::WiderTolerance, format!("{}, which looks at the whole part alone", change())));
+    }
     if after.strength < before.strength && !demands_the_same(before, after) {
         return Some((Kind::WeakerAssertion, format!("{}, which demands less", change())));
     }

@@ -36,6 +36,15 @@ struct Case {
     finds: BTreeSet<Kind>,
 }
 
+/// Share of the large tables that is played; all of them with `INTEGRITY_EVERY=1`.
+const EVERY: usize = 4;
+
+/// Returns whether a case of a large table is in the sample.
+fn is_played(path: &Path, number: usize) -> bool {
+    let is_large = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("attacks_"));
+    !is_large || std::env::var_os("INTEGRITY_EVERY").is_some() || number.is_multiple_of(EVERY)
+}
+
 fn after(group: &Group, case: &Case) -> BTreeMap<String, String> {
     let mut files = group.files.clone();
     for (old, new) in &case.edit {
@@ -69,7 +78,10 @@ fn changes_are_judged_as_the_table_says() {
         let groups: Vec<Group> =
             serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         for group in &groups {
-            for case in &group.cases {
+            for (number, case) in group.cases.iter().enumerate() {
+                if !is_played(&path, number) {
+                    continue;
+                }
                 let after = after(group, case);
                 let paths: BTreeSet<&String> = group.files.keys().chain(after.keys()).collect();
                 let changes: Vec<Change<'_>> = paths
@@ -91,5 +103,5 @@ fn changes_are_judged_as_the_table_says() {
         }
     }
     assert!(wrong.is_empty(), "{} of {weakening} + {honest}:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(weakening >= 100 && honest >= 50, "{weakening} changes that weaken, {honest} honest ones");
+    assert!(weakening >= 500 && honest >= 50, "{weakening} changes that weaken, {honest} honest ones");
 }

@@ -1,6 +1,6 @@
 //! Lines of Rust's test harness, of cargo around it, and of nextest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::tally::{Tally, count};
 use super::{Outcome, Results, Unbuilt, duration_ms, path_parts};
@@ -18,6 +18,8 @@ struct Reader {
     nextest: Tally,
     /// How many examples each item of this target has.
     examples: BTreeMap<Vec<String>, usize>,
+    /// Names of tests that failed.
+    failed: BTreeSet<Vec<String>>,
     /// Whether names of failed tests follow.
     is_listing: bool,
 }
@@ -112,6 +114,9 @@ impl Reader {
         self.harness.note(what, name.to_owned());
         let parts = self.parts(name);
         let example = parts.last().is_some_and(|last| last.ends_with(EXAMPLE)).then(|| parts.clone());
+        if outcome == Outcome::Failed {
+            self.failed.insert(parts.clone());
+        }
         self.results.add(parts, outcome, verdict.strip_prefix("ignored, "));
         if let Some(parts) = example {
             // Lines move, so examples of one item are counted.
@@ -151,8 +156,7 @@ impl Reader {
         };
         self.harness.note("failed", name.to_owned());
         let parts = self.parts(name);
-        let is_known = |test: &super::TestResult| test.name == parts && test.outcome == Outcome::Failed;
-        if !self.results.tests.iter().any(is_known) {
+        if self.failed.insert(parts.clone()) {
             self.results.add(parts, Outcome::Failed, None);
         }
     }
@@ -178,7 +182,11 @@ impl Reader {
         let Some((test, above)) = words.split_last() else { return };
         self.nextest.note(what, words.join(" "));
         let above = above.iter().flat_map(|part| part.split("::"));
-        self.results.add(above.chain(test.split("::")).map(str::to_owned).collect(), outcome, None);
+        let parts: Vec<String> = above.chain(test.split("::")).map(str::to_owned).collect();
+        if outcome == Outcome::Failed {
+            self.failed.insert(parts.clone());
+        }
+        self.results.add(parts, outcome, None);
         self.results.complete(None, duration_ms(time.trim().trim_end_matches('s'), 1000.0));
     }
 }

@@ -87,15 +87,31 @@ pub fn compare(before: &Results, now: &Results) -> Comparison {
         .copied()
         .filter(|key| is.get(*key).is_some_and(|test| test.outcome != Outcome::Skipped))
         .collect();
-    let same: [(IsSame, bool); 3] =
-        [(Key::has_moved_from, true), (Key::is_case_like, false), (Key::is_renamed_from, false)];
-    for (is_same, is_certain) in same {
+    let words: BTreeMap<&Key, BTreeSet<String>> =
+        gone.iter().chain(&takers).map(|key| (*key, key.words())).collect();
+    let is_same = |same: Same, new: &Key, old: &Key| match same {
+        Same::Moved => new.has_moved_from(old),
+        Same::CaseLike => new.is_case_like(old),
+        Same::Renamed => words.get(new).zip(words.get(old)).is_some_and(|(new, old)| are_alike(new, old)),
+    };
+    let mut work = MAX_COMPARED;
+    for same in [Same::Moved, Same::CaseLike, Same::Renamed] {
+        let mut groups: BTreeMap<Vec<&str>, BTreeSet<&Key>> = BTreeMap::new();
+        for taker in &takers {
+            groups.entry(same.group(taker)).or_default().insert(taker);
+        }
         gone.retain(|old| {
-            let taker = takers.iter().copied().find(|new| is_same(new, old));
+            let Some(group) = groups.get_mut(&same.group(old)) else { return true };
+            let known = work;
+            let taker = group.iter().copied().take(known).find(|new| {
+                work = work.saturating_sub(1);
+                is_same(same, new, old)
+            });
             if let Some(taker) = taker {
+                group.remove(taker);
                 takers.remove(taker);
                 new.remove(taker);
-                if !is_certain {
+                if same != Same::Moved {
                     found.replaced.push(old.to_string());
                 }
             }
@@ -110,8 +126,36 @@ pub fn compare(before: &Results, now: &Results) -> Comparison {
     found
 }
 
-/// Tells whether a new test stands for an old one.
-type IsSame = fn(&Key, &Key) -> bool;
+/// Most pairs of an old and a new test that are compared. What is gone beyond that has no other name.
+const MAX_COMPARED: usize = 100_000;
+
+/// Ways in which a new test can stand for an old one, the most certain first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Same {
+    Moved,
+    CaseLike,
+    Renamed,
+}
+
+impl Same {
+    /// Returns what the names of two such tests have in common.
+    fn group(self, key: &Key) -> Vec<&str> {
+        let parts = key.name.iter().map(String::as_str);
+        match self {
+            Self::Moved => parts.rev().take(1).chain(key.case.as_deref()).collect(),
+            Self::CaseLike => parts.chain(key.case.as_ref().map(|_| "[]")).collect(),
+            // What stands in no file or class is beside nothing.
+            Self::Renamed if key.name.len() < 2 => vec!["", key.name.first().map_or("", String::as_str)],
+            Self::Renamed => parts.take(key.name.len() - 1).collect(),
+        }
+    }
+}
+
+/// Returns whether at least half of the words of two names are the same.
+fn are_alike(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
+    let common = one.intersection(other).count();
+    2 * common >= one.len() + other.len() - common
+}
 
 /// What tells a test from all others.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -133,14 +177,6 @@ impl Key {
 
     fn is_case_like(&self, old: &Self) -> bool {
         self.name == old.name && self.case.is_some() == old.case.is_some()
-    }
-
-    /// Returns whether a test of the same file or class is called almost the same.
-    fn is_renamed_from(&self, old: &Self) -> bool {
-        let parent = |key: &Self| key.name.split_last().map(|(_, above)| above.to_vec());
-        let is_beside = parent(self).is_some_and(|above| !above.is_empty()) && parent(self) == parent(old);
-        let (new, old) = (self.words(), old.words());
-        is_beside && 2 * new.intersection(&old).count() >= new.union(&old).count()
     }
 
     /// Returns the words of its own name: `test_adds_all` and `TestAddsAll` both give `adds` and `all`.

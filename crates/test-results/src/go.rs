@@ -1,5 +1,7 @@
 //! Lines of `go test -v` and of `go test -json`.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::{Outcome, Results, Unbuilt, duration_ms};
@@ -10,6 +12,8 @@ struct Reader {
     results: Results,
     /// Where the tests begin whose package has not been named yet: its line follows them.
     from: usize,
+    /// Names of packages that could not be built, or failed without a test.
+    unbuilt: BTreeSet<Vec<String>>,
     error: Option<String>,
 }
 
@@ -110,7 +114,8 @@ impl Reader {
     fn package(&mut self, package: &str, has_failed: bool, tests: &[Outcome]) {
         let names_failure = tests.contains(&Outcome::Failed);
         let name = parts(package);
-        if has_failed && !names_failure && !self.results.unbuilt.iter().any(|unbuilt| unbuilt.name == name) {
+        if has_failed && !names_failure && !self.unbuilt.contains(&name) {
+            self.unbuilt.insert(name.clone());
             let message = "it failed, and none of its tests did".to_owned();
             self.results.unbuilt.push(Unbuilt { name, message, stops_all: false });
         } else if !has_failed && names_failure {
@@ -135,6 +140,7 @@ impl Reader {
             return false;
         }
         let message = self.error.take().unwrap_or_else(|| line.trim().to_owned());
+        self.unbuilt.insert(parts(name));
         self.results.unbuilt.push(Unbuilt { name: parts(name), message, stops_all: false });
         true
     }

@@ -4,6 +4,9 @@ use regex::Regex;
 
 use super::{Results, TestResult};
 
+/// Most entries of what could not be built that are looked through for one test.
+const MAX_UNBUILT: usize = 500;
+
 impl Results {
     /// Returns, for each of some tests, its results: several if it has several cases, none if the output does not name it.
     ///
@@ -28,7 +31,7 @@ impl Results {
 
     /// Returns what could not be built or loaded, if a test is part of it.
     pub fn unbuilt_of(&self, name: &[String]) -> Option<&str> {
-        let of_test = self.unbuilt.iter().find(|unbuilt| {
+        let of_test = self.unbuilt.iter().take(MAX_UNBUILT).find(|unbuilt| {
             unbuilt.stops_all
                 || unbuilt.name.last().is_none_or(|last| name.iter().any(|part| is_same(part, last)))
         });

@@ -4,6 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use std::collections::BTreeSet;
+
 use super::tally::{Tally, count};
 use super::{Outcome, Results, Unbuilt, path_parts};
 
@@ -21,6 +23,8 @@ static ITEM: LazyLock<Regex> = LazyLock::new(|| {
 pub(super) fn read(output: &str) -> Results {
     let mut results = Results::default();
     let mut tally = Tally::default();
+    // Failures of which it is known what they say.
+    let mut explained = BTreeSet::new();
     for line in output.lines() {
         if let Some(found) = SUMMARY.captures(line) {
             let list = &found[1];
@@ -33,7 +37,7 @@ pub(super) fn read(output: &str) -> Results {
             tally.close("pytest", &counts, &mut results);
             continue;
         }
-        pytest(line, &mut tally, &mut results);
+        pytest(line, (&mut tally, &mut explained), &mut results);
     }
     tally.abandon(&mut results);
     results
@@ -103,7 +107,7 @@ fn outcome(word: &str) -> Option<(Outcome, &'static str)> {
     })
 }
 
-fn pytest(line: &str, tally: &mut Tally, results: &mut Results) {
+fn pytest(line: &str, (tally, explained): (&mut Tally, &mut BTreeSet<String>), results: &mut Results) {
     // xdist puts the worker and the progress first.
     let mut text = line.trim_end();
     while text.starts_with("[gw") || text.starts_with("[ ") {
@@ -123,13 +127,12 @@ fn pytest(line: &str, tally: &mut Tally, results: &mut Results) {
             results.unbuilt.push(Unbuilt { name, message, stops_all: false });
         } else if rest.contains("::") {
             tally.note(what, key(&name, case));
-            let is_known = |known: &super::TestResult| {
-                known.name == name
-                    && known.outcome == outcome
-                    && known.case.as_deref() == case
-                    && known.message.is_some()
-            };
-            if !results.tests.iter().any(is_known) {
+            let known = format!("{outcome:?} {}", key(&name, case));
+            // The summary may name a failure twice, once with what it says.
+            if !explained.contains(&known) {
+                if message.is_some_and(|message| !message.trim().is_empty()) {
+                    explained.insert(known);
+                }
                 results.add(name, outcome, message);
                 results.complete(case, None);
             }

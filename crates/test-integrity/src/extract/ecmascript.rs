@@ -1,18 +1,14 @@
 //! Tests of JavaScript and TypeScript: Jest, Vitest, Mocha, node:test, tape, AVA and what is alike.
 
-use super::label::label;
 use super::loose::loosen;
-use super::python::worse;
-use super::{Mark, Reader, Skip, Test, TestFile, arguments};
+use super::made::{callback, made, parts};
+use super::reach;
+use super::values::Values;
+use super::{Mark, Reader, Skip, Test, TestFile, arguments, worse};
 use crate::assertion::{Assertion, Strength};
 use crate::syntax::At;
 use crate::vocabulary;
 
-/// Names of functions that make a test.
-const TESTS: &[&str] = &["test", "it", "specify", "xit", "xtest", "fit", "xspecify", "ftest"];
-/// Names of functions that make a group of tests.
-const GROUPS: &[&str] = &["describe", "context", "suite", "xdescribe", "fdescribe", "xcontext"];
-/// Objects that assertions are methods of.
 const ASSERTING: &[&str] = &["assert", "t", "tap", "chai", "sinon", "should", "expect", "assertions"];
 /// Methods of a test's own object that assert something.
 const METHODS: &[&str] = &[
@@ -53,141 +49,10 @@ const METHODS: &[&str] = &[
     "comparearray",
 ];
 
-/// Longest chain of names that is read.
-const MAX_PARTS: usize = 40;
+/// Longest file in which the uses of a name are counted, in bytes.
+const MAX_SOURCE: usize = 100_000;
 
 struct EcmaScript;
-
-/// Returns the parts of a call's name: `["test", "only", "each"]` of `test.only.each`.
-fn parts(call: At<'_>) -> Vec<&str> {
-    let Some(mut at) = (call.kind() == "call_expression").then(|| call.field("function")).flatten() else {
-        return Vec::new();
-    };
-    let mut parts = Vec::new();
-    for _ in 0..MAX_PARTS {
-        match at.kind() {
-            "member_expression" => {
-                parts.push(at.field("property").map_or("", At::text));
-                let Some(object) = at.field("object") else { break };
-                at = object;
-            }
-            "call_expression" => {
-                let Some(function) = at.field("function") else { break };
-                at = function;
-            }
-            "await_expression" | "parenthesized_expression" => {
-                let Some(inner) = at.children().into_iter().next() else { break };
-                at = inner;
-            }
-            _ => {
-                parts.push(at.text());
-                break;
-            }
-        }
-    }
-    parts.reverse();
-    parts
-}
-
-/// Returns the function that a call gets as its last argument, or last but one.
-fn callback(call: At<'_>) -> Option<At<'_>> {
-    let given = call.field("arguments")?.children();
-    given.into_iter().rev().take(2).find(|argument| {
-        matches!(
-            argument.kind(),
-            "arrow_function" | "function_expression" | "function" | "generator_function"
-        )
-    })
-}
-
-/// Test, or group of tests, that a call makes.
-struct Made<'a> {
-    is_group: bool,
-    name: String,
-    body: Option<At<'a>>,
-    skip: Option<Skip>,
-    focus: bool,
-    cases: Option<usize>,
-}
-
-/// Returns what a call makes, if it makes a test or a group.
-fn made(call: At<'_>) -> Option<Made<'_>> {
-    let parts = parts(call);
-    let (first, modifiers) = parts.split_first()?;
-    let first = if *first == "Deno" && modifiers.first() == Some(&"test") { &"test" } else { first };
-    let is_group = GROUPS.contains(first) || modifiers.contains(&"describe");
-    if !is_group && !TESTS.contains(first) {
-        return None;
-    }
-    let known = [
-        "skip",
-        "only",
-        "todo",
-        "each",
-        "failing",
-        "concurrent",
-        "serial",
-        "test",
-        "describe",
-        "if",
-        "skipIf",
-        "runIf",
-        "for",
-        "sequential",
-        "parallel",
-    ];
-    if modifiers.iter().any(|modifier| !known.contains(modifier)) {
-        return None;
-    }
-    let given = call.field("arguments")?.children();
-    let label = label(*given.first()?)?;
-    let body = callback(call);
-    let is_todo = modifiers.contains(&"todo");
-    if body.is_none() && !is_todo && !modifiers.contains(&"skip") && !first.starts_with('x') {
-        return None;
-    }
-    let option = given
-        .iter()
-        .find(|argument| argument.kind() == "object")
-        .map(|options| options.normal())
-        .unwrap_or_default();
-    let by_option =
-        given.iter().filter(|argument| argument.kind() == "object").any(|options| leaves_out(*options));
-    let by_name = first.starts_with('x')
-        || modifiers.iter().any(|modifier| matches!(*modifier, "skip" | "todo" | "failing"));
-    let is_conditional = modifiers.iter().any(|modifier| matches!(*modifier, "skipIf" | "runIf" | "if"));
-    let skipped = by_option || by_name || is_conditional || is_todo;
-    let name = call.field("function").map_or("", At::text).split('(').next().unwrap_or_default();
-    let skip = skipped.then(|| Skip {
-        line: call.line(),
-        is_conditional: is_conditional && !by_name,
-        text: if by_option { option.clone() } else { name.to_owned() },
-    });
-    let focus = first.starts_with('f') || modifiers.contains(&"only") || option.contains("only : true");
-    let cases = modifiers.contains(&"each").then(|| each(call)).flatten();
-    Some(Made { is_group, name: label, body, skip, focus, cases })
-}
-
-/// Returns whether the options of a test skip it, whatever else holds.
-fn leaves_out(options: At<'_>) -> bool {
-    options.children().into_iter().filter(|pair| pair.kind() == "pair").any(|pair| {
-        let key = pair.field("key").map_or("", |key| key.text().trim_matches(['"', '\'']));
-        let value = pair.field("value").map(At::normal).unwrap_or_default();
-        let is_empty = matches!(value.as_str(), "0" | "false" | "null" | "undefined" | "''" | "\"\"");
-        matches!(key, "skip" | "todo") && !is_empty && vocabulary::is_literal(&value)
-    })
-}
-
-/// Returns the number of rows of `test.each([…])(…)` or of its table in a template.
-fn each(call: At<'_>) -> Option<usize> {
-    let table = call.field("function")?;
-    let list =
-        table.descendants().into_iter().find(|below| matches!(below.kind(), "array" | "template_string"))?;
-    if list.kind() == "array" {
-        return Some(list.children().len());
-    }
-    Some(list.text().lines().filter(|line| line.contains("${")).count())
-}
 
 impl Reader for EcmaScript {
     fn assertion(&self, at: At<'_>) -> Option<Assertion> {
@@ -209,7 +74,9 @@ impl Reader for EcmaScript {
         if matches!(vocabulary::plain(name).as_str(), "throws" | "rejects") {
             let given = arguments(at);
             let kind = given.get(1).cloned().unwrap_or_default();
-            let says = kind.starts_with('/') || kind.starts_with('{');
+            let says = (kind.starts_with('/') || kind.starts_with('{')) && !vocabulary::is_vacuous(&kind);
+            let kind =
+                if vocabulary::is_vacuous(&kind) || kind.ends_with("=> true") { String::new() } else { kind };
             return Some(Assertion::of_failure(if says { "" } else { &kind }, says, at.line(), &at.words()));
         }
         Some(Assertion::of_call(name, &arguments(at), at.line(), &at.words()))
@@ -217,12 +84,17 @@ impl Reader for EcmaScript {
 
     fn skip(&self, at: At<'_>) -> Option<String> {
         let parts = parts(at);
-        matches!(parts.as_slice(), ["t" | "this" | "ctx" | "context", "skip" | "todo"] | ["pending"])
-            .then(|| at.text().to_owned())
+        let is_plain = parts.as_slice() == ["skip"]
+            && at.field("arguments").is_some_and(|given| given.children().is_empty());
+        (is_plain
+            || matches!(parts.as_slice(), ["t" | "this" | "ctx" | "context", "skip" | "todo"] | ["pending"]))
+        .then(|| at.text().to_owned())
     }
 
     fn is_condition(&self, at: At<'_>) -> bool {
-        matches!(at.kind(), "if_statement" | "ternary_expression")
+        let is_short = at.kind() == "binary_expression"
+            && at.field("operator").is_some_and(|sign| matches!(sign.text(), "&&" | "||"));
+        is_short || matches!(at.kind(), "if_statement" | "ternary_expression" | "switch_statement")
     }
 
     fn swallows(&self, at: At<'_>) -> bool {
@@ -240,7 +112,31 @@ impl Reader for EcmaScript {
     }
 
     fn mock(&self, at: At<'_>) -> Option<String> {
+        if at.kind() == "assignment_expression" {
+            let value = at.field("right").map_or("", |value| value.kind());
+            let target = at.field("left").filter(|left| left.kind() == "member_expression")?;
+            let is_function = matches!(value, "arrow_function" | "function_expression");
+            return is_function.then(|| target.text().to_owned());
+        }
         let parts = parts(at);
+        // `vi.spyOn(cart, "total")` and `sinon.stub(cart, "total")`.
+        if matches!(
+            parts.as_slice(),
+            ["jest" | "vi", "spyOn", ..] | ["sinon", "stub", ..] | ["mock", "method"]
+        ) {
+            let root = at
+                .descendants()
+                .into_iter()
+                .rev()
+                .find(|below| below.kind() == "call_expression" && self::parts(*below).len() == 2)?;
+            let is_replaced = parts.iter().any(|part| {
+                part.starts_with("mock") || matches!(*part, "returns" | "resolves" | "callsFake")
+            });
+            let given = arguments(root);
+            return is_replaced.then(|| {
+                Some(format!("{}.{}", given.first()?, given.get(1)?.trim_matches(['"', '\'', '`'])))
+            })?;
+        }
         let mocks = matches!(
             parts.as_slice(),
             ["jest" | "vi", "mock" | "doMock"] | ["mock", "module"] | ["proxyquire"]
@@ -261,7 +157,17 @@ impl Reader for EcmaScript {
 /// Returns whether a call is `promise.catch(…)` with a function that does nothing.
 fn forgets(call: At<'_>) -> bool {
     let name = call.field("function").and_then(|function| function.field("property"));
-    let handler = name.filter(|name| name.text() == "catch").and_then(|_| callback(call));
+    let is_catch = name.is_some_and(|name| name.text() == "catch");
+    // A function by its name, which only writes, or does nothing.
+    let by_name = call.field("arguments").map(At::children).unwrap_or_default();
+    let by_name = by_name.first().is_some_and(|first| {
+        first.text().starts_with("console.")
+            || matches!(first.text(), "noop" | "_.noop" | "Function.prototype" | "() => {}")
+    });
+    if is_catch && by_name {
+        return true;
+    }
+    let handler = name.filter(|_| is_catch).and_then(|_| callback(call));
     handler.is_some_and(|handler| {
         !handler.descendants().iter().any(|below| {
             below.kind() == "throw_statement" || below.kind() == "call_expression" && !is_log(*below)
@@ -292,26 +198,38 @@ fn expectation(at: At<'_>, matchers: &[&str]) -> Assertion {
     let last = matchers.last().copied().unwrap_or("");
     let is_negative = matchers.contains(&"not");
     let words = at.words();
+    let is_by_hand = subject.contains("=> { throw ") || subject.contains(") { throw ");
     let is_failure = last.starts_with("toThrow") || last == "throw" || last == "throws";
     if is_failure && !is_negative {
         let kind = expected.first().cloned().unwrap_or_default();
         let says = vocabulary::is_literal(&kind) || kind.starts_with('/') || kind.starts_with("new ");
-        return Assertion::of_failure(
+        let says = says && !vocabulary::is_vacuous(&kind);
+        let kind = if vocabulary::is_vacuous(&kind) { String::new() } else { kind };
+        let mut failure = Assertion::of_failure(
             if says { "" } else { &kind },
             says && !kind.starts_with("new Error"),
             at.line(),
             &words,
         );
+        if is_by_hand {
+            failure.strength = Strength::Nothing;
+        }
+        return failure;
     }
     let name = if is_negative { format!("not{last}") } else { last.to_owned() };
     let arguments = [vec![subject], expected].concat();
     // `expect(true).toBe(true)` compares two literals; `expect(true).toBeTruthy()` looks at one.
+    // `expect(a === b || true).toBe(true)` asserts the condition.
+    let of_condition = matches!(vocabulary::plain(last).as_str(), "tobetruthy" | "ok")
+        || arguments.get(1).is_some_and(|expected| expected == "true");
+    let is_always =
+        of_condition && Assertion::of_condition(&arguments[0], 0, &[]).strength == Strength::Nothing;
     let of_truth = vocabulary::is_truth(&arguments[0])
         && matches!(vocabulary::plain(last).as_str(), "tobetruthy" | "tobedefined" | "ok");
     let mut assertion = Assertion::of_call(&name, &arguments, at.line(), &words);
     let same =
         arguments.len() == 2 && arguments[0] == arguments[1] && !arguments[0].contains('(') && !is_negative;
-    if of_truth || same {
+    if of_truth || same || is_always && !is_negative {
         assertion.strength = Strength::Nothing;
     }
     assertion
@@ -323,6 +241,27 @@ struct Outer {
     names: Vec<String>,
     skip: Option<Skip>,
     focus: bool,
+}
+
+impl Outer {
+    /// Returns what surrounds the children of a node, and which of them are made tests of at all.
+    fn inside(&self, at: At<'_>) -> Self {
+        let is_conditional = EcmaScript.is_condition(at);
+        // A group in a function that nobody calls.
+        let is_function = at.kind() == "variable_declarator"
+            && at
+                .field("value")
+                .is_some_and(|value| matches!(value.kind(), "arrow_function" | "function_expression"));
+        let name = at.field("name").map_or("", At::text);
+        let is_short = at.source.len() <= MAX_SOURCE;
+        let is_unnamed = is_function && is_short && !name.is_empty() && at.source.matches(name).count() < 2;
+        let skip = (is_conditional || is_unnamed).then(|| Skip {
+            line: at.line(),
+            is_conditional: !is_unnamed,
+            text: at.text().lines().next().unwrap_or_default().to_owned(),
+        });
+        Self { skip: worse(self.skip.clone(), skip), ..self.clone() }
+    }
 }
 
 /// Reads the tests of a JavaScript or TypeScript file.
@@ -339,7 +278,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             body.skip = worse(skip.clone(), body.skip.take());
             if let Some(inner) = made.body {
                 let inner_outer = Outer { names: names.clone(), skip, focus };
-                waiting.extend(inner.children().into_iter().rev().map(|child| (child, inner_outer.clone())));
+                waiting.extend(children(inner).into_iter().rev().map(|child| (child, inner_outer.clone())));
             }
             let has_nested = made.body.is_some_and(|body| {
                 body.descendants()
@@ -354,6 +293,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                     body,
                     focus: focus.then_some(at.line()),
                     cases: made.cases,
+                    hidden: None,
                 });
             }
             continue;
@@ -361,19 +301,24 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
         if let Some((name, function)) = helper(at) {
             file.add_function(name, EcmaScript.body(function));
         }
-        if outer.names.is_empty() {
-            all = worse(all, skip_of_all(at));
-        }
+        all = worse(all, skip_of_all(at));
         if let Some(text) = EcmaScript.mock(at) {
             file.mocks.push(Mark { line: at.line(), text });
         }
-        waiting.extend(at.children().into_iter().rev().map(|child| (child, outer.clone())));
+        let inside = outer.inside(at);
+        waiting.extend(children(at).into_iter().rev().map(|child| (child, inside.clone())));
     }
     for test in &mut file.tests {
         test.body.skip = worse(test.body.skip.take(), all.clone());
     }
     loosen(root, &mut file);
     file
+}
+
+/// Returns the children of a node that are reached when the file is loaded.
+fn children(at: At<'_>) -> Vec<At<'_>> {
+    let dead = reach::dead(at, &Values::none());
+    reach::reached(at, true).into_iter().filter(|child| Some(child.node) != dead).collect()
 }
 
 /// Returns the name and the body of a function that a node declares.

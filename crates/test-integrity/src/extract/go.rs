@@ -1,7 +1,6 @@
 //! Tests of Go: its own package, and testify.
 
-use super::python::worse;
-use super::{Reader, Skip, Test, TestFile, arguments};
+use super::{Reader, Skip, Test, TestFile, arguments, worse};
 use crate::assertion::{Assertion, Strength};
 use crate::files::file_name;
 use crate::syntax::At;
@@ -23,6 +22,9 @@ impl Reader for Go {
         if matches!(object, "t" | "tb" | "b" | "c") && FAILURES.contains(&method) {
             return Some(failure(at));
         }
+        if method.starts_with("AssertExpectations") || method.starts_with("AssertCalled") {
+            return Some(Assertion::of_call("calledWith", &arguments(at), at.line(), &at.words()));
+        }
         if !matches!(
             object,
             "assert" | "require" | "is" | "should" | "check" | "qt" | "s" | "suite" | "a" | "r"
@@ -35,6 +37,12 @@ impl Reader for Go {
         if !starts_upper || from == 0 && !matches!(object, "assert" | "require" | "is" | "s") {
             return None;
         }
+        if method.starts_with("ObjectsAre") {
+            return None;
+        }
+        let holds = given.iter().any(|given| given.ends_with("bool { return true }"));
+        let method = if holds { "True" } else { method };
+        let given = if holds { vec!["true".to_owned(); 2] } else { given };
         Some(Assertion::of_call(method, given.get(from..).unwrap_or_default(), at.line(), &at.words()))
     }
 
@@ -82,12 +90,20 @@ fn failure(at: At<'_>) -> Assertion {
     let is_comparison = text.contains(" != ") && !text.contains(" != nil");
     let opposite = if is_comparison { text.replacen(" != ", " == ", 1) } else { text.clone() };
     let mut assertion = Assertion::of_condition(&opposite, at.line(), &condition.words());
+    let call = condition.descendants().into_iter().find(|below| below.kind() == "call_expression");
+    let given = call.map(arguments).unwrap_or_default();
+    let is_same = matches!(given.as_slice(), [one, other] if one == other);
+    let is_vacuous = given.get(1).is_some_and(|given| given == "\"\"");
     if text.contains("DeepEqual") || text.contains("cmp . Diff") || text.contains("diff != ") {
         assertion.strength = Strength::Exact;
     } else if !is_comparison && assertion.strength == Strength::Exact {
         assertion.strength = Strength::Bounded;
     }
-    if matches!(text.as_str(), "false" | "1 == 2") {
+    // One of two conditions is enough to pass.
+    if text.matches(" != ").count() > 1 && text.contains(" && ") {
+        assertion.strength = assertion.strength.min(Strength::Bounded);
+    }
+    if is_same || is_vacuous || matches!(text.as_str(), "false" | "1 == 2") {
         assertion.strength = Strength::Nothing;
     }
     assertion
@@ -142,7 +158,10 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             body.skip.clone_from(&elsewhere);
         }
         // A panic that nobody looks at.
-        let recovers = |below: &At<'_>| below.kind() == "expression_statement" && below.text() == "recover()";
+        let recovers = |below: &At<'_>| {
+            matches!(below.kind(), "expression_statement" | "assignment_statement")
+                && matches!(below.text(), "recover()" | "_ = recover()")
+        };
         if block.descendants().iter().any(recovers) {
             body.assertions.iter_mut().for_each(|assertion| assertion.is_swallowed = true);
         }
@@ -161,6 +180,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 body,
                 focus: None,
                 cases,
+                hidden: None,
             });
         } else {
             file.add_function(name, body);

@@ -1,7 +1,7 @@
 //! Tests of Java: JUnit, `TestNG` and the assertion libraries beside them.
 
-use super::python::worse;
-use super::{Reader, Skip, Test, TestFile, arguments};
+use super::annotations::{Annotations, modifier, not_nested, not_run};
+use super::{Reader, Skip, Test, TestFile, arguments, worse};
 use crate::assertion::{Assertion, Strength};
 use crate::syntax::At;
 
@@ -50,15 +50,29 @@ impl Reader for Java {
             }
             let subject = arguments(root).into_iter().next().unwrap_or_default();
             let given = [vec![subject], arguments(at)].concat();
+            if first == "verify" {
+                return Some(verification(root, at, &words));
+            }
             let name = if chain.len() == 1 { matcher(&given).unwrap_or(first) } else { last };
-            return Some(Assertion::of_call(name, &given, at.line(), &words));
+            let mut assertion = Assertion::of_call(name, &given, at.line(), &words);
+            // AssertJ demands nothing before the first condition, nor with one that holds for everything.
+            let is_bare = chain.len() == 1 && arguments(root).len() < 2;
+            if is_bare || matches!(last, "as" | "describedAs" | "withFailMessage") || asks_nothing(at) {
+                assertion.strength = Strength::Nothing;
+            }
+            return Some(assertion);
         }
         let name = chain.last().map(|(_, name)| *name)?;
         if matches!(name, "assertThrows" | "assertThrowsExactly") {
             let kind = arguments(at).into_iter().next().unwrap_or_default();
-            return Some(Assertion::of_failure(&kind, name.ends_with("Exactly"), at.line(), &words));
+            let mut failure = Assertion::of_failure(&kind, name.ends_with("Exactly"), at.line(), &words);
+            if arguments(at).iter().any(|given| given.contains("-> { throw new")) {
+                failure.strength = Strength::Nothing;
+            }
+            return Some(failure);
         }
-        let is_assertion = name.starts_with("assert") || name == "fail";
+        let is_assertion = name.starts_with("assert")
+            || matches!(name, "fail" | "verifyNoMoreInteractions" | "verifyNoInteractions");
         is_assertion.then(|| {
             let mut given = arguments(at);
             // JUnit 4 takes the message first.
@@ -69,8 +83,13 @@ impl Reader for Java {
                 given.remove(0);
             }
             let mut assertion = Assertion::of_call(name, &given, at.line(), &words);
+            if name == "assertAll" && given.is_empty() {
+                assertion.strength = Strength::Nothing;
+            }
             if name == "assertEquals" && given.len() == 3 && assertion.tolerance.is_none() {
+                let is_endless = given[2].contains("MAX_VALUE") || given[2].contains("INFINITY");
                 let delta = given[2].trim_end_matches(['f', 'd', 'F', 'D']).parse::<f64>().ok();
+                let delta = if is_endless { Some(f64::INFINITY) } else { delta };
                 assertion.tolerance = delta;
                 // What is said to please the compiler is hardly more than rounding.
                 if delta.is_some_and(|delta| delta > 0.05) {
@@ -93,7 +112,12 @@ impl Reader for Java {
     }
 
     fn is_condition(&self, at: At<'_>) -> bool {
-        matches!(at.kind(), "if_statement" | "ternary_expression")
+        let is_of_some = at.field("name").is_some_and(|name| matches!(name.text(), "peek" | "ifPresent"));
+        is_of_some
+            || matches!(
+                at.kind(),
+                "if_statement" | "ternary_expression" | "switch_expression" | "switch_statement"
+            )
     }
 
     fn swallows(&self, at: At<'_>) -> bool {
@@ -119,8 +143,34 @@ impl Reader for Java {
             })
     }
 
-    fn mock(&self, _: At<'_>) -> Option<String> {
-        None
+    fn mock(&self, at: At<'_>) -> Option<String> {
+        match at.kind() {
+            "method_invocation" => {
+                let name = at.field("name").map_or("", At::text);
+                let object = at.field("object");
+                if matches!(name, "mock" | "spy") {
+                    let given = arguments(at).into_iter().next()?;
+                    return Some(format!("class/{}", given.strip_suffix(" . class")?));
+                }
+                // `when(cart.total()).thenReturn(3)`, and `doReturn(3).when(cart).total()`.
+                if matches!(name, "when" | "given") && object.is_none() {
+                    let call = at.field("arguments")?.children().into_iter().next()?;
+                    return Some(format!("{}.{}", call.field("object")?.text(), call.field("name")?.text()));
+                }
+                let target =
+                    object.filter(|object| object.field("name").is_some_and(|name| name.text() == "when"));
+                let target = target.filter(|when| when.field("object").is_some())?;
+                Some(format!("{}.{name}", arguments(target).first()?))
+            }
+            // An object of the class with methods of its own.
+            "object_creation_expression" => {
+                let body = at.children().into_iter().find(|part| part.kind() == "class_body")?;
+                let method =
+                    body.children().into_iter().find(|member| member.kind() == "method_declaration")?;
+                Some(format!("{}.{}", at.field("type")?.text(), method.field("name")?.text()))
+            }
+            _ => None,
+        }
     }
 
     fn callee<'a>(&self, at: At<'a>) -> Option<&'a str> {
@@ -130,6 +180,28 @@ impl Reader for Java {
     fn is_apart(&self, at: At<'_>) -> bool {
         at.kind() == "class_declaration"
     }
+}
+
+/// Reads `verify(store, times(1)).save(3)`, which demands less of the number, or of what is given, than that it is this one.
+fn verification(root: At<'_>, call: At<'_>, words: &[&str]) -> Assertion {
+    let mut assertion = Assertion::of_call("calledWith", &arguments(call), call.line(), words);
+    let mode = arguments(root).into_iter().nth(1).unwrap_or_default();
+    let is_any = arguments(call)
+        .iter()
+        .any(|given| given.starts_with("any") || given.starts_with("ArgumentMatchers . any"));
+    assertion.sides = None;
+    assertion.strength = match mode.split(" (").next().unwrap_or_default() {
+        "atLeast" if mode.contains(" 0 ") => Strength::Nothing,
+        "atLeast" | "atLeastOnce" | "atMost" | "atMostOnce" => Strength::Bounded,
+        _ if is_any => Strength::Partial,
+        _ => Strength::Exact,
+    };
+    assertion
+}
+
+/// Returns whether what a condition is given holds for everything: `x -> {}`, `x -> true`.
+fn asks_nothing(call: At<'_>) -> bool {
+    arguments(call).iter().any(|given| given.ends_with("-> { }") || given.ends_with("-> true"))
 }
 
 /// Returns whether a node stands in a method of an object that the test makes.
@@ -165,125 +237,82 @@ fn matcher(given: &[String]) -> Option<&str> {
     }
 }
 
-/// What the annotations of a declaration say.
-#[derive(Default)]
-struct Annotations {
-    is_test: bool,
+/// What surrounds a declaration.
+#[derive(Clone, Default)]
+struct Outer<'a> {
+    names: Vec<&'a str>,
     skip: Option<Skip>,
-    cases: Option<usize>,
-    expected: Option<Assertion>,
+    /// Whether the class is one of JUnit 3, whose tests are known by their names.
+    is_test_case: bool,
+    hidden: Option<&'static str>,
 }
 
-impl Annotations {
-    fn of(declaration: At<'_>) -> Self {
-        let mut all = Self::default();
-        let modifiers = declaration.children().into_iter().find(|child| child.kind() == "modifiers");
-        for at in modifiers.map(super::super::syntax::At::children).unwrap_or_default() {
-            let Some(name) = at.field("name").map(At::text) else { continue };
-            let text = at.text();
-            let skip = |is_conditional| Some(Skip { line: at.line(), is_conditional, text: text.to_owned() });
-            match name.rsplit('.').next().unwrap_or(name) {
-                "Test" | "ParameterizedTest" | "RepeatedTest" | "TestFactory" | "TestTemplate"
-                | "Property" | "Theory" => {
-                    all.is_test = true;
-                    let normal = at.normal();
-                    if normal.contains("enabled = false") {
-                        all.skip = worse(all.skip.take(), skip(false));
-                    }
-                    if let Some((_, kind)) = normal.split_once("expected = ") {
-                        let kind = kind.trim_end_matches([')', ' ']);
-                        all.expected = Some(Assertion::of_failure(kind, false, at.line(), &at.words()));
-                    }
-                }
-                "Disabled" | "Ignore" => all.skip = worse(all.skip.take(), skip(false)),
-                other
-                    if other.starts_with("DisabledOn")
-                        || other.starts_with("DisabledIf")
-                        || other.starts_with("Enabled") =>
-                {
-                    all.skip = worse(all.skip.take(), skip(true));
-                }
-                "ValueSource" | "CsvSource" | "EnumSource" => {
-                    let list = at
-                        .descendants()
-                        .into_iter()
-                        .find(|below| below.kind() == "element_value_array_initializer");
-                    let rows = list.map_or(1, |list| list.children().len());
-                    all.cases = Some(all.cases.unwrap_or(0) + rows);
-                }
-                _ => {}
-            }
+impl<'a> Outer<'a> {
+    /// Returns what surrounds the members of a class.
+    fn within(&self, class: At<'a>) -> Self {
+        let is_abstract = modifier(class, "abstract").map(|text| Skip {
+            line: class.line(),
+            is_conditional: true,
+            text: format!("{text} class"),
+        });
+        let superclass = class.field("superclass").map_or("", At::text);
+        Self {
+            names: [self.names.clone(), vec![class.field("name").map_or("", At::text)]].concat(),
+            skip: worse(worse(Annotations::of(class).skip, is_abstract), self.skip.clone()),
+            is_test_case: superclass.contains("TestCase"),
+            hidden: self.hidden.or_else(|| not_nested(class)),
         }
-        all
     }
-}
-
-/// Returns a modifier of a declaration, if it has it.
-fn modifier(declaration: At<'_>, name: &str) -> Option<String> {
-    let modifiers = declaration.children().into_iter().find(|child| child.kind() == "modifiers")?;
-    modifiers.words().contains(&name).then(|| name.to_owned())
 }
 
 /// Reads the tests of a Java file.
 pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let mut file = TestFile::default();
-    let mut waiting: Vec<(At<'_>, Vec<&str>, Option<Skip>, bool)> = vec![(root, Vec::new(), None, false)];
-    while let Some((at, names, outer, is_test_case)) = waiting.pop() {
+    let mut all: Option<Skip> = None;
+    let mut waiting = vec![(root, Outer::default())];
+    while let Some((at, outer)) = waiting.pop() {
         match at.kind() {
             "class_declaration" => {
-                let is_abstract = modifier(at, "abstract").map(|text| Skip {
-                    line: at.line(),
-                    is_conditional: true,
-                    text: format!("{text} class"),
-                });
-                let skip = worse(worse(Annotations::of(at).skip, is_abstract), outer);
-                let is_test_case =
-                    at.field("superclass").is_some_and(|class| class.text().contains("TestCase"));
-                let names = [names, vec![at.field("name").map_or("", At::text)]].concat();
-                if let Some(body) = at.field("body") {
-                    waiting.extend(
-                        body.children()
-                            .into_iter()
-                            .rev()
-                            .map(|child| (child, names.clone(), skip.clone(), is_test_case)),
-                    );
-                }
+                let inner = outer.within(at);
+                let members = at.field("body").map(At::children).unwrap_or_default();
+                waiting.extend(members.into_iter().rev().map(|child| (child, inner.clone())));
             }
             "method_declaration" => {
                 let Some(block) = at.field("body") else { continue };
                 let name = at.field("name").map_or("", At::text);
                 let annotations = Annotations::of(at);
                 let mut body = Java.body(block);
-                if annotations.is_test || is_test_case && name.starts_with("test") {
-                    let hidden = modifier(at, "private").map(|text| Skip {
-                        line: at.line(),
-                        is_conditional: false,
-                        text,
-                    });
-                    body.skip =
-                        worse(worse(worse(annotations.skip, hidden), outer.clone()), body.skip.take());
+                // Soft assertions fail only where they are asked at the end.
+                let is_soft =
+                    block.text().contains("new SoftAssertions") && !block.text().contains("assertAll(");
+                body.assertions.iter_mut().for_each(|assertion| assertion.is_swallowed |= is_soft);
+                if annotations.is_test || outer.is_test_case && name.starts_with("test") {
+                    let private = modifier(at, "private");
+                    let private = private.map(|text| Skip { line: at.line(), is_conditional: false, text });
+                    let around = worse(worse(annotations.skip, private), outer.skip);
+                    body.skip = worse(around, body.skip.take());
                     body.assertions.extend(annotations.expected);
-                    let name = [names, vec![name]].concat().join(" > ");
-                    let cases = annotations.cases;
                     file.tests.push(Test {
                         path: path.to_owned(),
-                        name,
+                        name: [outer.names, vec![name]].concat().join(" > "),
                         line: at.line(),
                         body,
                         focus: None,
-                        cases,
+                        cases: annotations.cases,
+                        hidden: outer.hidden.or_else(|| not_run(at)),
                     });
                 } else {
+                    if annotations.is_set_up {
+                        all = worse(all, body.skip.clone().filter(|skip| !skip.text.starts_with("return")));
+                    }
                     file.add_function(name, body);
                 }
             }
-            _ => waiting.extend(
-                at.children()
-                    .into_iter()
-                    .rev()
-                    .map(|child| (child, names.clone(), outer.clone(), is_test_case)),
-            ),
+            _ => waiting.extend(at.children().into_iter().rev().map(|child| (child, outer.clone()))),
         }
+    }
+    for test in &mut file.tests {
+        test.body.skip = worse(test.body.skip.take(), all.clone());
     }
     file
 }

@@ -95,7 +95,15 @@ pub(super) fn read(path: &str, text: &str) -> TestFile {
             let body = Body { skip: own.or_else(|| skip_above.take()), ..Body::default() };
             let focus = patterns.focus.as_ref().is_some_and(|focus| focus.is_match(line)).then_some(number);
             let name = name.replace("DISABLED_", "");
-            file.tests.push(Test { path: path.to_owned(), name, line: number, body, focus, cases: None });
+            file.tests.push(Test {
+                path: path.to_owned(),
+                name,
+                line: number,
+                body,
+                focus,
+                cases: None,
+                hidden: None,
+            });
             skip_above = None;
             continue;
         }

@@ -1,16 +1,23 @@
 //! Reads the tests of a file: their names, assertions, cases and whatever keeps them from running.
 
+mod annotations;
+mod collected;
+mod constants;
+mod decorators;
 mod ecmascript;
 mod go;
 mod java;
 mod label;
 mod lines;
 mod loose;
+mod made;
 mod names;
 mod python;
 mod reach;
 mod rebound;
+mod rows;
 mod rust;
+mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +26,7 @@ use crate::files::{Language, Role};
 use crate::syntax::{At, parse};
 use crate::{vocabulary, weaker};
 pub(crate) use names::Names;
+pub(crate) use values::is_empty;
 
 /// Why a test does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +58,8 @@ pub(crate) struct Body {
     pub(crate) mocks: Vec<Mark>,
     /// Its tokens, for telling how alike two tests are.
     pub(crate) words: Vec<String>,
+    /// Rows of the tables that its loops go through.
+    pub(crate) rows: Vec<usize>,
     /// Names that it gives a meaning of its own, with their lines.
     pub(crate) defined: BTreeMap<String, usize>,
 }
@@ -66,6 +76,8 @@ pub(crate) struct Test {
     pub(crate) focus: Option<usize>,
     /// Number of cases, if it has a list of them.
     pub(crate) cases: Option<usize>,
+    /// Why a runner takes it for no test, or runs nothing of it.
+    pub(crate) hidden: Option<&'static str>,
 }
 
 impl Test {
@@ -88,6 +100,12 @@ pub(crate) struct TestFile {
     pub(crate) helpers: BTreeMap<String, Body>,
     /// Names of functions that say that they assert something, and do not.
     pub(crate) hollow: BTreeSet<String>,
+    /// Names of functions that are no tests.
+    pub(crate) functions: BTreeSet<String>,
+    /// Functions that skip whatever test calls or asks for them.
+    pub(crate) skipping: BTreeMap<String, Skip>,
+    /// What skips the tests of other files.
+    pub(crate) everywhere: Vec<Skip>,
     /// What the file as a whole replaces by mocks.
     pub(crate) mocks: Vec<Mark>,
     pub(crate) names: Names,
@@ -95,7 +113,22 @@ pub(crate) struct TestFile {
 
 impl TestFile {
     /// Adds a function that is no test.
-    fn add_function(&mut self, name: &str, body: Body) {
+    fn add_function(&mut self, name: &str, mut body: Body) {
+        self.functions.insert(name.to_owned());
+        let early = body.skip.take_if(|skip| !skip.is_conditional);
+        match early {
+            // What stands behind the end is never asserted.
+            Some(skip) if skip.text.starts_with("return") => {
+                body.assertions.retain(|assertion| assertion.line < skip.line);
+                if body.assertions.is_empty() {
+                    self.hollow.insert(name.to_owned());
+                }
+            }
+            Some(skip) => {
+                self.skipping.insert(name.to_owned(), skip);
+            }
+            None => {}
+        }
         let fails =
             |word: &String| matches!(word.as_str(), "throw" | "raise" | "panic" | "exit" | "Exit" | "abort");
         if !body.assertions.is_empty() {
@@ -151,9 +184,14 @@ trait Reader {
         let mut body = Body {
             words: root.words().into_iter().map(str::to_owned).collect(),
             defined: names::of_body(root),
+            rows: rows::of_loops(root),
             ..Body::default()
         };
-        let tokens = reach::Tokens::new(&body.words);
+        let all_words = body.words.clone();
+        let tokens = reach::Tokens::new(&all_words);
+        let values = values::Values::of(root, &all_words);
+        let mut starts = Vec::new();
+        let mut asserted: BTreeMap<String, usize> = BTreeMap::new();
         let waits = root.field("parameters").is_some_and(|given| !given.children().is_empty())
             || root.field("parameter").is_some();
         let mut returns: Vec<(usize, bool, String)> = Vec::new();
@@ -203,6 +241,14 @@ trait Reader {
                 if repeats {
                     continue;
                 }
+                starts.push(at.node.start_byte());
+                // Go's assertion is a condition, and what is said when it does not hold.
+                let is_of_condition =
+                    !assertion.text.starts_with(at.words().first().copied().unwrap_or_default());
+                let condition = assertion.text.split(' ').filter(|_| is_of_condition);
+                for word in at.words().into_iter().chain(condition) {
+                    *asserted.entry(word.to_owned()).or_default() += 1;
+                }
                 body.assertions.push(assertion);
                 continue;
             }
@@ -210,8 +256,9 @@ trait Reader {
             let swallows = self.swallows(at) || reach::returns_at_last(at);
             let guarded = inside.guarded || matches!(at.kind(), "with_statement" | "try_statement");
             let nested = inside.nested || is_nested;
-            let dead = reach::dead(at);
-            for child in at.children().into_iter().rev().filter(|child| Some(child.node) != dead) {
+            let dead = reach::dead(at, &values);
+            let reached = reach::reached(at, inside.nested);
+            for child in reached.into_iter().rev().filter(|child| Some(child.node) != dead) {
                 let handled = swallows && is_handler(child.kind());
                 let swallowed = (inside.swallowed || swallows) && !handled;
                 let handled =
@@ -219,22 +266,34 @@ trait Reader {
                 waiting.push((child, Inside { condition, swallowed, nested, guarded, handled }));
             }
         }
-        // What is asserted of a failure is asserted only if there is one, unless something misses it.
-        let misses = |assertion: &Assertion| weaker::is_mere_failure(assertion) || assertion.is_failure();
-        if !body.assertions.iter().any(misses) && !root.text().contains("expect.assertions") {
-            body.assertions
-                .iter_mut()
-                .for_each(|assertion| assertion.is_conditional |= assertion.is_handling);
-        }
-        let last = body.assertions.iter().map(|assertion| assertion.line).max().unwrap_or(0);
-        let early = returns
-            .into_iter()
-            .filter(|(line, ..)| *line < last)
-            .min_by_key(|(_, conditional, _)| *conditional);
-        if let (None, Some((line, is_conditional, text))) = (&body.skip, early) {
-            body.skip = Some(Skip { line, is_conditional, text });
-        }
+        values.settle(&mut body.assertions, &starts, &asserted);
+        settle(root, &mut body, returns);
         body
+    }
+}
+
+/// Notes what the end of a body, and what it expects to fail, say about its assertions.
+fn settle(root: At<'_>, body: &mut Body, returns: Vec<(usize, bool, String)>) {
+    // What is asserted of a failure is asserted only if there is one, unless something misses it.
+    let misses = |assertion: &Assertion| weaker::is_mere_failure(assertion) || assertion.is_failure();
+    if !body.assertions.iter().any(misses) && !root.text().contains("expect.assertions") {
+        body.assertions.iter_mut().for_each(|assertion| assertion.is_conditional |= assertion.is_handling);
+    }
+    let last = body.assertions.iter().map(|assertion| assertion.line).max().unwrap_or(0);
+    let early =
+        returns.into_iter().filter(|(line, ..)| *line < last).min_by_key(|(_, conditional, _)| *conditional);
+    if let (None, Some((line, is_conditional, text))) = (&body.skip, early) {
+        body.skip = Some(Skip { line, is_conditional, text });
+    }
+}
+
+/// Returns the one of two skips that leaves less.
+pub(crate) fn worse(one: Option<Skip>, other: Option<Skip>) -> Option<Skip> {
+    match (one, other) {
+        (Some(one), Some(other)) => {
+            Some(if one.is_conditional && !other.is_conditional { other } else { one })
+        }
+        (one, other) => one.or(other),
     }
 }
 
@@ -280,13 +339,14 @@ pub(crate) fn tests(path: &str, text: &str) -> TestFile {
     }
     let Some(tree) = parse(text, language) else { return lines::read(path, text) };
     let root = At { node: tree.root_node(), source: text };
-    let file = match language {
+    let mut file = match language {
         Language::Python => python::read(path, root),
         Language::EcmaScript => ecmascript::read(path, root),
         Language::Rust => rust::read(path, root),
         Language::Go => go::read(path, root),
         Language::Java => java::read(path, root),
     };
+    constants::settle(root, &mut file);
     TestFile { names: Names::of_file(root), ..file }
 }
 

@@ -11,7 +11,8 @@ const MAX_VALUE: usize = 2_000;
 /// Names of a file of tests.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
-    pub(crate) imported: BTreeSet<String>,
+    /// Imported names, with the words of where they come from.
+    pub(crate) imported: BTreeMap<String, BTreeSet<String>>,
     /// Names that the file as a whole defines, with their lines.
     pub(crate) defined: BTreeMap<String, usize>,
 }
@@ -22,7 +23,9 @@ impl Names {
         let mut names = Self::default();
         let mut waiting = vec![root];
         while let Some(at) = waiting.pop() {
-            names.imported.extend(imports(at).into_iter().map(|import| import.name.to_owned()));
+            names
+                .imported
+                .extend(imports(at).into_iter().map(|import| (import.name.to_owned(), import.words)));
             names.defined.extend(definition(at).map(|name| (name, at.line())));
             if !is_body(at.kind()) {
                 waiting.extend(at.children());

@@ -1,13 +1,14 @@
 //! Tests of Python: pytest and unittest.
 
-use std::collections::BTreeSet;
-
-use super::{Mark, Reader, Skip, Test, TestFile, arguments, rebound};
+use super::collected::{Class, hidden, is_set_up, unset};
+use super::decorators::Decorators;
+use super::{Mark, Reader, Skip, Test, TestFile, arguments, rebound, worse};
 use crate::assertion::{Assertion, Strength};
+use crate::files::file_name;
 use crate::syntax::At;
 use crate::vocabulary;
 
-struct Python;
+pub(super) struct Python;
 
 impl Reader for Python {
     fn assertion(&self, at: At<'_>) -> Option<Assertion> {
@@ -32,10 +33,13 @@ impl Reader for Python {
                 if is_failure {
                     let given = arguments(at);
                     let kind = given.first().cloned().unwrap_or_default();
-                    let says = last.contains("Regex")
-                        || given.iter().any(|argument| argument.starts_with("match ="));
+                    let pattern = match last {
+                        "assertRaisesRegex" | "assertRaisesRegexp" => given.get(1).map(String::as_str),
+                        _ => given.iter().find_map(|argument| argument.strip_prefix("match =")),
+                    };
+                    let says = pattern.is_some_and(|pattern| !vocabulary::is_vacuous(pattern));
                     let mut assertion = Assertion::of_failure(&kind, says, at.line(), &at.words());
-                    if kind == "None" {
+                    if kind == "None" || is_raised_by_hand(at) {
                         assertion.strength = Strength::Nothing;
                     }
                     return Some(assertion);
@@ -50,7 +54,9 @@ impl Reader for Python {
     }
 
     fn skip(&self, at: At<'_>) -> Option<String> {
-        if at.kind() == "raise_statement" && at.text().contains("SkipTest") {
+        if at.kind() == "raise_statement"
+            && ["SkipTest", "skip.Exception", "SystemExit"].iter().any(|kind| at.text().contains(kind))
+        {
             return Some(at.text().to_owned());
         }
         let name = (at.kind() == "call").then(|| at.field("function"))??.text();
@@ -72,19 +78,20 @@ impl Reader for Python {
             }
             "with_statement" => {
                 let clause = at.children().into_iter().find(|part| part.kind() == "with_clause");
-                clause.is_some_and(|clause| {
-                    let text = clause.text();
-                    text.contains("suppress(Exception")
-                        || text.contains("suppress(AssertionError")
-                        || text.contains("suppress(BaseException")
-                        || expects_failed_assertions(clause)
-                })
+                clause.is_some_and(expects_failed_assertions)
             }
             _ => false,
         }
     }
 
     fn mock(&self, at: At<'_>) -> Option<String> {
+        if at.kind() == "assignment" {
+            let target = at.field("left").filter(|left| left.kind() == "attribute")?;
+            let value = at.field("right")?;
+            let is_double = value.kind() == "lambda"
+                || value.field("function").is_some_and(|name| name.text().ends_with("Mock"));
+            return is_double.then(|| target.text().to_owned());
+        }
         let name = (at.kind() == "call").then(|| at.field("function"))??.text();
         let is_patch = matches!(
             name,
@@ -115,6 +122,16 @@ impl Reader for Python {
     }
 }
 
+/// Returns whether the failure that a call of `raises` expects is made by the test itself.
+fn is_raised_by_hand(call: At<'_>) -> bool {
+    let mut node = call.node.parent();
+    while let Some(outer) = node.filter(|outer| outer.kind() != "with_statement") {
+        node = outer.parent().filter(|_| !outer.kind().ends_with("block"));
+    }
+    let body = node.and_then(|with| call.with(with).field("body")).map(At::children).unwrap_or_default();
+    body.first().is_some_and(|first| first.kind() == "raise_statement")
+}
+
 /// Returns whether an `except` clause catches failed assertions and forgets them.
 fn catches_failures(clause: At<'_>) -> bool {
     let children = clause.children();
@@ -124,98 +141,63 @@ fn catches_failures(clause: At<'_>) -> bool {
         .contains(&caught.split(" as ").next().unwrap_or("").trim())
         || caught.contains("AssertionError");
     let forgets = block.descendants().iter().all(|below| {
-        let fails = below.kind() == "call" && below.text().contains("fail");
+        let fails = below.kind() == "call"
+            && below.field("function").is_some_and(|name| name.text().ends_with("fail"));
         !fails && !matches!(below.kind(), "raise_statement" | "assert_statement")
     });
     catches && forgets
 }
 
-/// Returns whether the head of a `with` expects a failure that a failed assertion is as well.
+/// Returns the names of functions of the file that catch whatever fails in what they wrap: decorators and context managers.
+fn calming(root: At<'_>) -> Vec<&str> {
+    let functions = root.descendants().into_iter().filter(|at| at.kind() == "function_definition");
+    let calms = |function: &At<'_>| {
+        let inside = function.field("body").map(At::descendants).unwrap_or_default();
+        let wraps = inside.iter().any(|at| matches!(at.kind(), "yield" | "function_definition"));
+        wraps && inside.into_iter().any(|at| at.kind() == "except_clause" && catches_failures(at))
+    };
+    functions.filter(calms).filter_map(|function| Some(function.field("name")?.text())).collect()
+}
+
+/// Returns whether the head of a `with` expects or suppresses a failure that a failed assertion is as well, by whatever name.
 fn expects_failed_assertions(clause: At<'_>) -> bool {
     clause.descendants().into_iter().filter(|below| below.kind() == "call").any(|call| {
         let name = call.field("function").map_or("", At::text);
-        let kind = arguments(call).into_iter().next().unwrap_or_default();
-        matches!(name.rsplit('.').next(), Some("raises" | "assertRaises"))
-            && kind.split(' ').any(|kind| matches!(kind, "AssertionError" | "Exception" | "BaseException"))
+        let kinds = arguments(call);
+        let is_other =
+            matches!(name.rsplit('.').next(), Some("warns" | "patch" | "Mock" | "MagicMock" | "object"));
+        !is_other
+            && kinds.iter().any(|given| {
+                given.split(' ').any(|kind| matches!(kind, "AssertionError" | "Exception" | "BaseException"))
+            })
     })
 }
 
-/// What the decorators of a function or class say.
-#[derive(Clone, Default)]
-struct Decorators {
-    skip: Option<Skip>,
-    cases: Option<usize>,
-    /// Tokens of the cases.
-    words: Vec<String>,
-    mocks: Vec<Mark>,
+/// Returns what an assignment outside of functions says that keeps all tests of the file from running.
+fn mark_of_all(at: At<'_>) -> Option<Skip> {
+    let left = at.field("left").map_or("", At::text);
+    let is_mark =
+        left == "pytestmark" && [".skip", ".xfail", "getattr("].iter().any(|mark| at.text().contains(mark));
+    let is_meant = is_mark || left == "__test__" && at.text().ends_with("False");
+    let is_conditional = at.text().contains("skipif");
+    is_meant.then(|| Skip { line: at.line(), is_conditional, text: at.text().to_owned() })
 }
 
-impl Decorators {
-    fn of(definition: At<'_>) -> Self {
-        let mut all = Self::default();
-        let parent = definition.node.parent().filter(|parent| parent.kind() == "decorated_definition");
-        let Some(decorated) = parent.map(|node| definition.with(node)) else { return all };
-        for decorator in decorated.children().into_iter().filter(|child| child.kind() == "decorator") {
-            let text = decorator.text().trim_start_matches('@').trim();
-            let name = text.split('(').next().unwrap_or(text).trim();
-            let last = name.rsplit('.').next().unwrap_or(name);
-            if matches!(
-                last,
-                "skip" | "skipif" | "skipIf" | "skipUnless" | "xfail" | "expectedFailure" | "skip_if"
-            ) {
-                let is_conditional = matches!(last, "skipif" | "skipIf" | "skipUnless" | "skip_if")
-                    && !is_always(text)
-                    || last == "xfail" && text.contains("xfail(") && has_condition(decorator);
-                all.skip = Some(Skip { line: decorator.line(), is_conditional, text: format!("@{text}") });
-            } else if matches!(last, "parametrize" | "expand" | "data" | "ddt") {
-                // The names come first, and may be a tuple as well.
-                let given = decorator.descendants().into_iter().find(|below| below.kind() == "argument_list");
-                let given = given.map(At::children).unwrap_or_default();
-                let from = usize::from(last == "parametrize" && given.len() > 1);
-                let of_list =
-                    given.into_iter().skip(from).find(|argument| matches!(argument.kind(), "list" | "tuple"));
-                if let Some(list) = of_list {
-                    all.cases = Some(all.cases.unwrap_or(1) * running(list));
-                    all.words.extend(list.words().into_iter().map(str::to_owned));
-                }
-            }
-            for below in decorator.descendants() {
-                if let Some(text) = Python.mock(below) {
-                    all.mocks.push(Mark { line: below.line(), text });
-                }
-            }
-        }
-        all
+/// Notes what the rest of the file does to its tests.
+fn settle(root: At<'_>, file: &mut TestFile, all: Option<&Skip>, calming: &[&str]) {
+    let taken_away = rebound::taken_away(root);
+    for test in &mut file.tests {
+        let own = taken_away.get(&test.line).cloned();
+        test.body.skip = worse(worse(test.body.skip.take(), own), all.cloned());
+        let is_calmed =
+            test.body.words.windows(2).any(|two| two[0] == "with" && calming.contains(&two[1].as_str()));
+        test.body.assertions.iter_mut().for_each(|assertion| assertion.is_swallowed |= is_calmed);
     }
-}
-
-/// Returns the number of different cases of a list that run.
-fn running(list: At<'_>) -> usize {
-    let is_skipped = |case: &&String| {
-        case.starts_with("pytest . param (")
-            && [" . skip ", " . xfail "].iter().any(|mark| format!("{case} ").contains(mark))
-    };
-    let cases: BTreeSet<String> = list.children().into_iter().map(At::normal).collect();
-    cases.len() - cases.iter().filter(is_skipped).count()
-}
-
-/// Returns whether the condition of a decorator always holds.
-fn is_always(text: &str) -> bool {
-    let condition =
-        text.split_once('(').map_or("", |(_, rest)| rest).split([',', ')']).next().unwrap_or("").trim();
-    matches!(condition, "True" | "1" | "not False")
-}
-
-/// Returns whether a decorator has an argument that is a condition rather than a reason.
-fn has_condition(decorator: At<'_>) -> bool {
-    let call = decorator.children().into_iter().find(|child| child.kind() == "call");
-    let first =
-        call.and_then(|call| call.field("arguments")).and_then(|list| list.children().into_iter().next());
-    first.is_some_and(|first| !matches!(first.kind(), "keyword_argument" | "string" | "true"))
 }
 
 /// Reads the tests of a Python file.
 pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
+    let calming = calming(root);
     let mut file = TestFile::default();
     let mut all: Option<Skip> = None;
     let mut waiting: Vec<(At<'_>, Vec<&str>, Decorators, bool)> =
@@ -230,7 +212,9 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 let inner = Decorators {
                     skip,
                     cases: None,
+                    class: Class::of(at),
                     words: Vec::new(),
+                    names: Vec::new(),
                     mocks: [outer.mocks, own.mocks].concat(),
                 };
                 if let Some(body) = at.field("body") {
@@ -246,12 +230,18 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 let Some(body) = at.field("body") else { continue };
                 let name = at.field("name").map_or("", At::text);
                 let mut body = Python.body(body);
+                // A test asks for fixtures by the names of its parameters.
+                let parameters = at.field("parameters").map(At::children).unwrap_or_default();
+                body.calls.extend(parameters.into_iter().map(|parameter| parameter.text().to_owned()));
                 let own = Decorators::of(at);
                 if name.starts_with("test") {
                     let skip = own.skip.or_else(|| outer.skip.clone());
                     body.skip = worse(skip, body.skip.take());
                     body.words.extend(own.words);
+                    let is_calmed = own.names.iter().any(|name| calming.contains(&name.as_str()));
+                    body.assertions.iter_mut().for_each(|assertion| assertion.is_swallowed |= is_calmed);
                     body.mocks.extend(outer.mocks.iter().cloned().chain(own.mocks));
+                    let hidden = hidden(at, outer.class);
                     let name = [names, vec![name]].concat().join(" > ");
                     let line = at.line();
                     file.tests.push(Test {
@@ -261,28 +251,30 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                         body,
                         focus: None,
                         cases: own.cases,
+                        hidden,
                     });
                     continue;
+                }
+                if is_set_up(name) && body.skip.as_ref().is_some_and(|skip| !skip.text.starts_with("return"))
+                {
+                    all = worse(all, body.skip.clone());
                 }
                 // What skips in a fixture that every test has skips every test.
                 let above = at.node.parent().filter(|node| node.kind() == "decorated_definition");
                 let above = above.map_or("", |node| at.with(node).text());
                 if above.split("def ").next().is_some_and(|above| above.contains("autouse=True")) {
-                    all = worse(all, body.skip.take().filter(|skip| !skip.text.starts_with("return")));
+                    let skip = body.skip.take().filter(|skip| !skip.text.starts_with("return"));
+                    if let Some(skip) =
+                        skip.clone().filter(|skip| !skip.is_conditional && file_name(path) == "conftest.py")
+                    {
+                        file.everywhere.push(skip);
+                    }
+                    all = worse(all, skip);
                 }
                 file.add_function(name, body);
             }
             "assignment" if names.is_empty() || in_class => {
-                let left = at.field("left").map_or("", At::text);
-                let is_mark = left == "pytestmark"
-                    && [".skip", ".xfail", "getattr("].iter().any(|mark| at.text().contains(mark));
-                if is_mark || left == "__test__" && at.text().ends_with("False") {
-                    let is_conditional = at.text().contains("skipif");
-                    all = worse(
-                        all,
-                        Some(Skip { line: at.line(), is_conditional, text: at.text().to_owned() }),
-                    );
-                }
+                all = worse(all, mark_of_all(at));
             }
             "call" if !in_class => {
                 if let Some(text) = Python.skip(at) {
@@ -304,27 +296,6 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             ),
         }
     }
-    let taken_away = rebound::taken_away(root);
-    for test in &mut file.tests {
-        let own = taken_away.get(&test.line).cloned();
-        test.body.skip = worse(worse(test.body.skip.take(), own), all.clone());
-    }
+    settle(root, &mut file, all.as_ref(), &calming);
     file
-}
-
-/// Returns the skip of a class that says that it holds no tests.
-fn unset(class: At<'_>) -> Option<Skip> {
-    let body = class.field("body")?;
-    let statement = body.children().into_iter().find(|child| child.normal() == "__test__ = False")?;
-    Some(Skip { line: statement.line(), is_conditional: false, text: statement.text().to_owned() })
-}
-
-/// Returns the one of two skips that leaves less.
-pub(super) fn worse(one: Option<Skip>, other: Option<Skip>) -> Option<Skip> {
-    match (one, other) {
-        (Some(one), Some(other)) => {
-            Some(if one.is_conditional && !other.is_conditional { other } else { one })
-        }
-        (one, other) => one.or(other),
-    }
 }

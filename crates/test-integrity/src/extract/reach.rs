@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tree_sitter::Node;
 
+use super::values::{self, Values};
 use crate::syntax::At;
 
 /// Conditions that never hold.
@@ -25,8 +26,6 @@ const FALSE: &[&str] = &[
 ];
 /// Conditions that always hold.
 const TRUE: &[&str] = &["True", "true", "1", "not False", "! false"];
-/// Collections without items.
-const EMPTY: &[&str] = &["[ ]", "( )", "{ }", "range ( 0 )", "vec ! [ ]", "& [ ]", "List . of ( )"];
 /// Functions that end the process, or the run of all tests.
 const EXITS: &[&str] = &[
     "os._exit",
@@ -39,14 +38,34 @@ const EXITS: &[&str] = &[
     "std::process::abort",
     "os.Exit",
     "System.exit",
+    "runtime.Goexit",
+    "exit",
+    "quit",
+];
+
+/// Longest test in which the uses of a function are read, in bytes.
+const MAX_WORDS: usize = 50_000;
+
+/// Functions of JavaScript that call another one later.
+const TIMERS: &[&str] = &[
+    "setTimeout",
+    "setImmediate",
+    "setInterval",
+    "process.nextTick",
+    "queueMicrotask",
+    "requestAnimationFrame",
 ];
 
 /// Longest text of a condition that is looked at, in bytes: longer ones are hardly constant.
 const MAX_CONDITION: usize = 400;
 
 /// Returns the child of a node that never runs: what stands under a constant condition, or in a loop over nothing.
-pub(super) fn dead(parent: At<'_>) -> Option<Node<'_>> {
+pub(super) fn dead<'a>(parent: At<'a>, values: &Values<'_>) -> Option<Node<'a>> {
     let child = |name: &str| parent.node.child_by_field_name(name);
+    let is_loop = parent.kind() == "for_statement" && parent.field("body").is_some();
+    if is_loop && head_of(parent).is_some_and(|head| values::never_begins(&head)) {
+        return child("body");
+    }
     if let Some(condition) = parent.field("condition") {
         return if is_constant(condition, FALSE) {
             child("consequence").or_else(|| child("body"))
@@ -68,12 +87,51 @@ pub(super) fn dead(parent: At<'_>) -> Option<Node<'_>> {
             let items = range.and_then(|range| range.field("right"));
             let items = items.or_else(|| parent.field("right")).or_else(|| parent.field("value"))?;
             let text = if items.text().len() > MAX_CONDITION { return None } else { items.normal() };
-            child("body").filter(|_| EMPTY.contains(&text.as_str()) || text.ends_with(" { }"))
+            child("body").filter(|_| values.is_empty(&text, parent.node.start_byte()))
         }
-        "call_expression" => child("arguments")
-            .filter(|_| parent.field("function").is_some_and(|name| name.text().starts_with("[]."))),
+        // What is done with each item of nothing.
+        "call_expression" => {
+            let function = parent.field("function")?;
+            let receiver = function.field("object").or_else(|| function.field("value"))?;
+            child("arguments").filter(|_| is_short_and_empty(receiver, values))
+        }
+        "method_invocation" => child("arguments")
+            .filter(|_| parent.field("object").is_some_and(|at| is_short_and_empty(at, values))),
         _ => None,
     }
+}
+
+/// Returns the children of a node without those behind the end of a loop's turn, or of a function within the test.
+pub(super) fn reached(parent: At<'_>, nested: bool) -> Vec<At<'_>> {
+    let mut children = parent.children();
+    let ends = |at: &At<'_>| {
+        let inner = if at.kind() == "expression_statement" { at.children().first().copied() } else { None };
+        match inner.unwrap_or(*at).kind() {
+            "break_statement" | "continue_statement" | "break_expression" | "continue_expression" => true,
+            "return_statement" | "return_expression" => nested,
+            _ => false,
+        }
+    };
+    if matches!(parent.kind(), "block" | "statement_block" | "statement_list")
+        && let Some(end) = children.iter().position(ends)
+    {
+        children.truncate(end + 1);
+    }
+    children
+}
+
+fn is_short_and_empty(at: At<'_>, values: &Values<'_>) -> bool {
+    at.text().len() <= MAX_CONDITION && values.is_empty(&at.normal(), at.node.start_byte())
+}
+
+/// Returns the head of a counted loop as its tokens.
+fn head_of(at: At<'_>) -> Option<String> {
+    let body = at.field("body")?;
+    let head = at.source.get(at.node.start_byte()..body.node.start_byte())?;
+    if head.len() > MAX_CONDITION || !head.contains(';') {
+        return None;
+    }
+    Some(head.replace(';', " ; ").replace('<', " < ").split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 fn is_constant(condition: At<'_>, values: &[&str]) -> bool {
@@ -92,7 +150,7 @@ fn is_constant(condition: At<'_>, values: &[&str]) -> bool {
 }
 
 /// How often each token stands in a test.
-pub(super) struct Tokens(BTreeMap<String, usize>);
+pub(super) struct Tokens(BTreeMap<String, usize>, String);
 
 impl Tokens {
     pub(super) fn new(words: &[String]) -> Self {
@@ -100,7 +158,7 @@ impl Tokens {
         for word in words {
             *counts.entry(word.clone()).or_default() += 1;
         }
-        Self(counts)
+        Self(counts, format!(" {} ", words.join(" ")))
     }
 
     fn have(&self, words: &[&str]) -> bool {
@@ -109,7 +167,39 @@ impl Tokens {
 
     /// Returns whether a function within the test is called nowhere: nothing names it, or what it was assigned to.
     pub(super) fn leave_uncalled(&self, function: At<'_>) -> bool {
-        let is_unnamed = |name: At<'_>| self.0.get(name.text()).is_some_and(|count| *count < 2);
+        let is_unnamed = |name: At<'_>| {
+            let name = name.text();
+            let is_only_named = || {
+                let is_short = self.1.len() <= MAX_WORDS;
+                is_short
+                    && [
+                        "_ = #",
+                        "expect ( # )",
+                        "assertNotNull ( # )",
+                        "assert #",
+                        "void #",
+                        "submit ( # )",
+                        "target = # ) . start",
+                    ]
+                    .iter()
+                    .any(|use_of| self.1.contains(&format!(" {} ", use_of.replace('#', name))))
+            };
+            let is_coroutine = || {
+                function.text().starts_with("async def")
+                    && !self.have(&[
+                        "await",
+                        "gather",
+                        "create_task",
+                        "run_until_complete",
+                        "asyncio",
+                        "anyio",
+                        "trio",
+                    ])
+            };
+            self.0
+                .get(name)
+                .is_some_and(|count| *count < 2 || *count == 2 && (is_only_named() || is_coroutine()))
+        };
         let mut parent = function.node.parent();
         while let Some(node) =
             parent.filter(|node| matches!(node.kind(), "parenthesized_expression" | "expression_list"))
@@ -123,6 +213,8 @@ impl Tokens {
                 function.field("name").is_some_and(is_unnamed)
             }
             (_, "expression_statement") => true,
+            // Go's way to drop a value.
+            (_, "assignment_statement") => parent.field("left").is_some_and(|left| left.text() == "_"),
             (
                 _,
                 "variable_declarator"
@@ -145,23 +237,48 @@ impl Tokens {
     pub(super) fn leave_running(&self, at: At<'_>, waits: bool) -> bool {
         let is_statement = || at.node.parent().is_some_and(|parent| parent.kind() == "expression_statement");
         match at.kind() {
+            "async_block" => at.node.parent().is_some_and(|parent| {
+                parent.kind() == "let_declaration"
+                    && at.with(parent).field("pattern").is_some_and(|name| name.text() == "_")
+            }),
+            "call_expression"
+                if at.text().starts_with("std::thread::spawn(")
+                    || at.text().starts_with("thread::spawn(") =>
+            {
+                let is_dropped = at.node.parent().is_some_and(|parent| {
+                    parent.kind() == "let_declaration" && at.with(parent).text().starts_with("let _ =")
+                });
+                (is_dropped || is_statement())
+                    && !self.have(&["join", "recv", "wait", "sleep", "park", "send"])
+            }
             "go_statement" => !self.have(&["Wait", "<-", "Sleep", "select", "Eventually", "range", "Done"]),
             "call_expression" if is_statement() => {
                 let name = at.field("function").map_or("", At::text);
+                let of_go = name == "time.AfterFunc" && !self.have(&["Wait", "<-", "Sleep", "select"]);
                 let of_rust = name.ends_with("thread::spawn")
                     && !self.have(&["join", "recv", "wait", "sleep", "park", "send"]);
                 let of_script = !waits
                     // `await`, `new Promise(…)`, and timers that the test turns itself.
                     && !self.have(&["await", "new", "runAllTimers", "advanceTimersByTime", "tick", "done"])
-                    && (name.starts_with("setTimeout")
+                    && (TIMERS.iter().any(|timer| name.starts_with(timer))
                         || name.rsplit('.').next() == Some("then")
-                        || name.starts_with("expect(") && name.contains(".resolves."));
-                of_rust || of_script
+                        || name.starts_with("(async "));
+                // Whatever else the test waits for, it does not wait for these.
+                let of_promise = name.starts_with("expect(")
+                    && (name.contains(".resolves.") || name.contains(".rejects."))
+                    || matches!(name, "assert.rejects" | "assert.doesNotReject")
+                    || name.ends_with(".forEach")
+                        && at.field("arguments").is_some_and(|given| given.text().starts_with("(async "));
+                of_rust || of_script || of_promise || of_go
             }
+            "new_expression" if is_statement() => at.text().starts_with("new Promise("),
             "method_invocation" if is_statement() => {
-                at.text().starts_with("new Thread(")
-                    && at.text().ends_with(".start()")
-                    && !self.have(&["join", "await", "sleep", "get"])
+                let text = at.text();
+                let name = at.field("name").map_or("", At::text);
+                let starts = text.starts_with("new Thread(") && text.ends_with(".start()")
+                    || text.starts_with("CompletableFuture.")
+                    || matches!(name, "submit" | "execute") && text.contains("->");
+                starts && !self.have(&["join", "await", "sleep", "get"])
             }
             _ => false,
         }
@@ -171,7 +288,8 @@ impl Tokens {
 /// Returns whether a node is a call that ends the process.
 pub(super) fn is_exit(at: At<'_>) -> bool {
     matches!(at.kind(), "call" | "call_expression" | "method_invocation")
-        && at.text().split('(').next().is_some_and(|name| EXITS.contains(&name.trim()))
+        && (at.text().starts_with("Runtime.getRuntime().halt(")
+            || at.text().split('(').next().is_some_and(|name| EXITS.contains(&name.trim())))
 }
 
 /// Returns whether a node is a `try` whose `finally` returns, which drops whatever failed.

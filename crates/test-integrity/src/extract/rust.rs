@@ -1,8 +1,7 @@
 //! Tests of Rust: the attribute `test` and its relatives.
 
-use super::python::worse;
-use super::{Reader, Skip, Test, TestFile};
-use crate::assertion::Assertion;
+use super::{Reader, Skip, Test, TestFile, worse};
+use crate::assertion::{Assertion, Strength};
 use crate::files::Role;
 use crate::syntax::At;
 use crate::vocabulary;
@@ -22,14 +21,20 @@ impl Reader for Rust {
         let given = arguments(tokens);
         let words = at.words();
         let plain = vocabulary::plain(last);
+        // Nothing of it is left where the program is built for release.
+        let at_most = if last.starts_with("debug_") { Strength::Partial } else { Strength::Exact };
+        let cap = |mut assertion: Assertion| {
+            assertion.strength = assertion.strength.min(at_most);
+            assertion
+        };
         if matches!(plain.as_str(), "assert" | "propassert" | "debugassert") {
-            return Some(Assertion::of_condition(
+            return Some(cap(Assertion::of_condition(
                 given.first().map_or("", String::as_str),
                 at.line(),
                 &words,
-            ));
+            )));
         }
-        Some(Assertion::of_call(last, &given, at.line(), &words))
+        Some(cap(Assertion::of_call(last, &given, at.line(), &words)))
     }
 
     fn skip(&self, _: At<'_>) -> Option<String> {
@@ -37,7 +42,22 @@ impl Reader for Rust {
     }
 
     fn is_condition(&self, at: At<'_>) -> bool {
-        matches!(at.kind(), "if_expression")
+        let is_of_some = || {
+            let name = at.field("function").and_then(|function| function.field("field"));
+            name.is_some_and(|name| {
+                matches!(name.text(), "map" | "inspect" | "and_then" | "is_some_and" | "is_ok_and")
+            })
+        };
+        let leaves_out = || {
+            let arms = at.field("body").map(At::children).unwrap_or_default();
+            arms.iter().any(|arm| arm.field("value").is_some_and(|value| matches!(value.text(), "{}" | "()")))
+        };
+        match at.kind() {
+            "if_expression" => true,
+            "call_expression" => is_of_some(),
+            "match_expression" => leaves_out(),
+            _ => has_cfg(at),
+        }
     }
 
     fn swallows(&self, at: At<'_>) -> bool {
@@ -69,6 +89,13 @@ impl Reader for Rust {
     fn is_apart(&self, at: At<'_>) -> bool {
         at.kind() == "function_item"
     }
+}
+
+/// Returns whether a statement has a `cfg` of its own.
+fn has_cfg(statement: At<'_>) -> bool {
+    let above = statement.node.prev_sibling().filter(|node| node.kind() == "attribute_item");
+    let is_statement = matches!(statement.kind(), "expression_statement" | "block" | "let_declaration");
+    is_statement && above.is_some_and(|node| statement.with(node).text().starts_with("#[cfg("))
 }
 
 /// Splits the tokens of a macro at its commas.
@@ -147,8 +174,8 @@ impl Attributes {
                     );
                 }
                 "should_panic" => {
-                    all.panics =
-                        Some(Assertion::of_failure("", inner.contains("expected"), at.line(), &at.words()));
+                    let says = inner.contains("expected") && !inner.ends_with("\"\" )");
+                    all.panics = Some(Assertion::of_failure("", says, at.line(), &at.words()));
                 }
                 _ => {}
             }
@@ -162,12 +189,25 @@ fn is_plain_cfg(text: &str) -> bool {
     text.replace(' ', "") == "cfg(test)"
 }
 
+/// Returns the `cfg` that a whole file has.
+fn of_file(root: At<'_>) -> Option<Skip> {
+    let attributes = root.children().into_iter().filter(|at| at.kind() == "inner_attribute_item");
+    let conditions = attributes.filter(|at| at.text().starts_with("#![cfg(") && at.text() != "#![cfg(test)]");
+    conditions
+        .map(|at| Skip {
+            line: at.line(),
+            is_conditional: at.text() != "#![cfg(any())]",
+            text: at.text().to_owned(),
+        })
+        .next()
+}
+
 /// Reads the tests of a Rust file.
 pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let mut file = TestFile::default();
     // A program's own functions panic as well.
     let is_file_of_tests = Role::of(path) == Role::Test;
-    let mut waiting: Vec<(At<'_>, Vec<&str>, Option<Skip>)> = vec![(root, Vec::new(), None)];
+    let mut waiting: Vec<(At<'_>, Vec<&str>, Option<Skip>)> = vec![(root, Vec::new(), of_file(root))];
     while let Some((at, names, outer)) = waiting.pop() {
         match at.kind() {
             "mod_item" => {
@@ -200,6 +240,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                         body,
                         focus: None,
                         cases,
+                        hidden: None,
                     });
                 } else if is_file_of_tests || !names.is_empty() {
                     file.add_function(name, body);

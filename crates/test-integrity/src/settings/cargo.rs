@@ -25,10 +25,20 @@ pub(super) fn compare(path: &str, before: &str, after: &str) -> Vec<Finding> {
 }
 
 fn manifest(entry: &Entry) -> Option<Kind> {
+    if entry.key == "test.required-features" {
+        return Some(Kind::LooserRule);
+    }
     match (entry.key.as_str(), entry.value.as_str()) {
-        ("lib.test" | "test.test" | "package.autotests", "false") => Some(Kind::WeakerCheck),
+        ("lib.test" | "lib.doctest" | "test.test" | "package.autotests", "false") => Some(Kind::WeakerCheck),
         // A harness of one's own may run them.
-        ("lib.harness" | "test.harness" | "bin.test", "false") => Some(Kind::LooserRule),
+        (
+            "lib.harness"
+            | "test.harness"
+            | "bin.test"
+            | "profile.test.debug-assertions"
+            | "profile.test.overflow-checks",
+            "false",
+        ) => Some(Kind::LooserRule),
         _ => None,
     }
 }

@@ -41,7 +41,10 @@ static SOFT: LazyLock<Option<Regex>> = LazyLock::new(|| {
           | --no-cov\b | -DskipTests | -Dmaven\.test\.(?:skip|failure\.ignore) | --no-fail-on | --deselect\b | --ignore(?:-glob)?[=\s] | -k\s+["']?not\b
           | --skip\b | --testPathIgnorePatterns | --testNamePattern | --exclude-task\s+test | -x\s+(?:test|check)\b | --cap-lints | -A\s+\w | --allow\s
           | --no-run\b | --exclude\b | --quiet-level | --no-strict | --ignore-errors | --collect-only | --dry-run | \bset\s+\+e\b | ^-[a-z] | --force-exclude
-          | -m\s+["']?not\b | --grep\s+.*--invert | --max-warnings[=\s]\s*-?\d{2,}"#,
+          | -m\s+["']?not\b | --grep\s+.*--invert | --max-warnings[=\s]\s*-?\d{2,}
+          | \|\s*(?:tee|cat|tail|head|grep)\b | [^&]&\s*$ | \|\|\s*\w+=\$\? | --reruns\b | --last-failed\b | --lf\b | -o\s+addopts= | -W\s*ignore | -p\s+no:
+          | --if-present | \s-t\s | --updateSnapshot | --update-snapshots? | \s-u\b | --onlyChanged | --lib\b | --doc\b | --bins\b | \s-run\b | \s-skip\b
+          | \s-short\b | ^(?:run:\s*)?(?:if|while|echo|!)\s | \becho\s+(?:pytest|cargo|npm|go)\b"#,
     )
     .ok()
 });
@@ -160,6 +163,18 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
             }
             continue;
         }
+        if let Some((name, old, new)) = lower(&check.text, &now) {
+            told.push(&check.tool);
+            let message = format!("a threshold is lower: `{name}` was `{old}` and is `{new}`");
+            findings.push(Finding::new(path, now[0].line, Kind::LowerThreshold, message));
+            continue;
+        }
+        if let Some(part) = now.iter().find(|other| is_part(&check.text, &other.text)) {
+            told.push(&check.tool);
+            let message = format!("a check looks at a part: `{}` became `{}`", check.text, part.text);
+            findings.push(Finding::new(path, part.line, Kind::WeakerCheck, message));
+            continue;
+        }
         let lost = STRICT.iter().find(|option| {
             check.text.contains(**option) && now.iter().all(|other| !other.text.contains(**option))
         });
@@ -183,6 +198,40 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
     }
     findings.extend(trivial_script(path, before, after, format));
     findings
+}
+
+/// Returns the option of a minimum that is lower in all calls than it was, with both numbers.
+fn lower(before: &str, now: &[&Check]) -> Option<(&'static str, f64, f64)> {
+    let number = |text: &str, name: &str| {
+        let (_, rest) = text.split_once(name)?;
+        rest.trim_start_matches(['=', ' ']).split([' ', '"', '\'']).next()?.parse::<f64>().ok()
+    };
+    ["--cov-fail-under", "--fail-under", "--min-coverage"].into_iter().find_map(|name| {
+        let old = number(before, name)?;
+        let new = now.iter().map(|other| number(&other.text, name)).collect::<Option<Vec<_>>>()?;
+        let new = new.into_iter().reduce(f64::max)?;
+        (new < old).then_some((name, old, new))
+    })
+}
+
+/// Returns whether a command that looked at everything, or at a folder, now names files or folders in it.
+fn is_part(before: &str, after: &str) -> bool {
+    let paths = |text: &str| -> Vec<String> {
+        let words = text.split_whitespace().map(|word| word.trim_matches(['"', '\'', ',']).to_owned());
+        let is_path = |word: &String| {
+            !word.starts_with(['-', '{', '$'])
+                && !word.contains("://")
+                && !word.contains('=')
+                && (word.contains('/') || [".py", ".js", ".ts", ".go"].iter().any(|end| word.ends_with(end)))
+        };
+        words.filter(is_path).collect()
+    };
+    let (old, new) = (paths(before), paths(after));
+    let is_within = |path: &String| {
+        old.is_empty()
+            || old.iter().any(|whole| path.starts_with(whole.trim_end_matches("...")) && path != whole)
+    };
+    !new.is_empty() && new.iter().all(is_within)
 }
 
 /// Returns the number of ways by which a command is kept from failing.

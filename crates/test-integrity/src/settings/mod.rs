@@ -4,6 +4,7 @@ mod cargo;
 mod commands;
 mod flatten;
 mod options;
+mod signs;
 
 use std::collections::BTreeMap;
 
@@ -152,6 +153,7 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     };
     let mut findings = commands::compare(change.path, before, after, format);
     findings.extend(cargo::compare(change.path, before, after));
+    findings.extend(signs::compare(change.path, before, after));
     let (old, new) = (flatten(before, format), flatten(after, format));
     let mut report = |line: usize, kind: Kind, message: String| {
         findings.push(Finding::new(change.path, line, kind, message));

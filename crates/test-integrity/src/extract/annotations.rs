@@ -1,0 +1,115 @@
+//! What the annotations and modifiers of a Java declaration say about tests.
+
+use super::{Skip, rows, worse};
+use crate::assertion::Assertion;
+use crate::syntax::At;
+
+/// Longest file in which the methods that give cases are looked for, in bytes.
+const MAX_SOURCE: usize = 300_000;
+
+/// What the annotations of a declaration say.
+#[derive(Default)]
+pub(super) struct Annotations {
+    pub(super) is_test: bool,
+    pub(super) skip: Option<Skip>,
+    pub(super) cases: Option<usize>,
+    pub(super) expected: Option<Assertion>,
+    /// Whether it runs before the tests.
+    pub(super) is_set_up: bool,
+}
+
+impl Annotations {
+    pub(super) fn of(declaration: At<'_>) -> Self {
+        let mut all = Self::default();
+        let modifiers = declaration.children().into_iter().find(|child| child.kind() == "modifiers");
+        for at in modifiers.map(super::super::syntax::At::children).unwrap_or_default() {
+            let Some(name) = at.field("name").map(At::text) else { continue };
+            let text = at.text();
+            let skip = |is_conditional| Some(Skip { line: at.line(), is_conditional, text: text.to_owned() });
+            match name.rsplit('.').next().unwrap_or(name) {
+                "Test" | "ParameterizedTest" | "RepeatedTest" | "TestFactory" | "TestTemplate"
+                | "Property" | "Theory" => {
+                    all.is_test = true;
+                    let normal = at.normal();
+                    if normal.contains("enabled = false") {
+                        all.skip = worse(all.skip.take(), skip(false));
+                    }
+                    if let Some((_, kind)) = normal.split_once("expected = ") {
+                        let kind = kind.trim_end_matches([')', ' ']);
+                        all.expected = Some(Assertion::of_failure(kind, false, at.line(), &at.words()));
+                    }
+                }
+                "BeforeEach" | "BeforeAll" | "Before" | "BeforeClass" | "BeforeMethod" => {
+                    all.is_set_up = true;
+                }
+                "MethodSource" => all.cases = cases_of(declaration, at).or(all.cases),
+                "Disabled" | "Ignore" => all.skip = worse(all.skip.take(), skip(false)),
+                other
+                    if other.starts_with("DisabledOn")
+                        || other.starts_with("DisabledIf")
+                        || other.starts_with("Enabled") =>
+                {
+                    all.skip = worse(all.skip.take(), skip(true));
+                }
+                "ValueSource" | "CsvSource" | "EnumSource" => {
+                    let list = at
+                        .descendants()
+                        .into_iter()
+                        .find(|below| below.kind() == "element_value_array_initializer");
+                    let rows = list.map_or(1, |list| list.children().len());
+                    all.cases = Some(all.cases.unwrap_or(0) + rows);
+                }
+                _ => {}
+            }
+        }
+        all
+    }
+}
+
+/// Returns the number of cases that the method gives which `@MethodSource` names.
+fn cases_of(test: At<'_>, annotation: At<'_>) -> Option<usize> {
+    if test.source.len() > MAX_SOURCE {
+        return None;
+    }
+    let named = annotation.text().split('"').nth(1);
+    let name = named.or_else(|| test.field("name").map(At::text))?;
+    let members = test.with(test.node.parent()?).children();
+    let method =
+        members.into_iter().find(|member| member.field("name").is_some_and(|own| own.text() == name))?;
+    let returned = method.descendants().into_iter().find(|at| at.kind() == "return_statement")?;
+    rows::len(returned.children().into_iter().next()?)
+}
+
+/// Returns a modifier of a declaration, if it has it.
+pub(super) fn modifier(declaration: At<'_>, name: &str) -> Option<String> {
+    let modifiers = declaration.children().into_iter().find(|child| child.kind() == "modifiers")?;
+    modifiers.words().contains(&name).then(|| name.to_owned())
+}
+
+/// Returns why JUnit does not run a method as a test.
+pub(super) fn not_run(method: At<'_>) -> Option<&'static str> {
+    if modifier(method, "static").is_some() {
+        return Some("it is static");
+    }
+    let has_result = method.field("type").is_some_and(|kind| {
+        !matches!(kind.text(), "void") && !kind.text().contains("Stream") && !kind.text().contains("Dynamic")
+    });
+    let is_factory =
+        || method.children().iter().any(|part| part.kind() == "modifiers" && part.text().contains("Factory"));
+    (has_result && !is_factory()).then_some("it has a result")
+}
+
+/// Returns why JUnit does not look into a class that another one holds.
+pub(super) fn not_nested(class: At<'_>) -> Option<&'static str> {
+    let is_inner = class
+        .node
+        .parent()
+        .and_then(|body| body.parent())
+        .is_some_and(|outer| outer.kind() == "class_declaration");
+    let is_of_jupiter = class.source.contains("org.junit.jupiter");
+    let is_run = ["@Nested", "static"].iter().any(|word| {
+        class.children().iter().any(|part| part.kind() == "modifiers" && part.text().contains(word))
+    });
+    (is_inner && is_of_jupiter && !is_run)
+        .then_some("its class is within another one, and not marked as nested")
+}

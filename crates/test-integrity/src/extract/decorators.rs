@@ -1,0 +1,96 @@
+//! What the decorators of a Python function or class say about tests.
+
+use std::collections::BTreeSet;
+
+use super::collected::Class;
+use super::python::Python;
+use super::{Mark, Reader, Skip, rows};
+use crate::syntax::At;
+
+/// What the decorators of a function or class say.
+#[derive(Clone, Default)]
+pub(super) struct Decorators {
+    pub(super) skip: Option<Skip>,
+    pub(super) cases: Option<usize>,
+    /// Tokens of the cases.
+    pub(super) words: Vec<String>,
+    /// What the class around says.
+    pub(super) class: Class,
+    /// Names of all decorators.
+    pub(super) names: Vec<String>,
+    pub(super) mocks: Vec<Mark>,
+}
+
+impl Decorators {
+    pub(super) fn of(definition: At<'_>) -> Self {
+        let mut all = Self::default();
+        let parent = definition.node.parent().filter(|parent| parent.kind() == "decorated_definition");
+        let Some(decorated) = parent.map(|node| definition.with(node)) else { return all };
+        for decorator in decorated.children().into_iter().filter(|child| child.kind() == "decorator") {
+            let text = decorator.text().trim_start_matches('@').trim();
+            let name = text.split('(').next().unwrap_or(text).trim();
+            let last = name.rsplit('.').next().unwrap_or(name);
+            all.names.push(name.to_owned());
+            if matches!(
+                last,
+                "skip" | "skipif" | "skipIf" | "skipUnless" | "xfail" | "expectedFailure" | "skip_if"
+            ) {
+                let is_conditional = matches!(last, "skipif" | "skipIf" | "skipUnless" | "skip_if")
+                    && !is_always(text)
+                    || last == "xfail" && text.contains("xfail(") && has_condition(decorator);
+                all.skip = Some(Skip { line: decorator.line(), is_conditional, text: format!("@{text}") });
+            } else if last == "given" || last == "settings" {
+                all.words.extend(decorator.words().into_iter().map(str::to_owned));
+            } else if matches!(last, "parametrize" | "expand" | "data" | "ddt") {
+                // The names come first, and may be a tuple as well.
+                let given = decorator.descendants().into_iter().find(|below| below.kind() == "argument_list");
+                let given = given.map(At::children).unwrap_or_default();
+                let from = usize::from(last == "parametrize" && given.len() > 1);
+                let of_list = given
+                    .iter()
+                    .skip(from)
+                    .find(|argument| matches!(argument.kind(), "list" | "tuple"))
+                    .copied();
+                if of_list.is_none() {
+                    let number = given.iter().skip(from).find_map(|argument| rows::len(*argument));
+                    all.cases = number.map(|number| all.cases.unwrap_or(1) * number).or(all.cases);
+                }
+                if let Some(list) = of_list {
+                    all.cases = Some(all.cases.unwrap_or(1) * running(list));
+                    all.words.extend(list.words().into_iter().map(str::to_owned));
+                }
+            }
+            for below in decorator.descendants() {
+                if let Some(text) = Python.mock(below) {
+                    all.mocks.push(Mark { line: below.line(), text });
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Returns the number of different cases of a list that run.
+fn running(list: At<'_>) -> usize {
+    let is_skipped = |case: &&String| {
+        case.starts_with("pytest . param (")
+            && [" . skip ", " . xfail "].iter().any(|mark| format!("{case} ").contains(mark))
+    };
+    let cases: BTreeSet<String> = list.children().into_iter().map(At::normal).collect();
+    cases.len() - cases.iter().filter(is_skipped).count()
+}
+
+/// Returns whether the condition of a decorator always holds.
+fn is_always(text: &str) -> bool {
+    let condition =
+        text.split_once('(').map_or("", |(_, rest)| rest).split([',', ')']).next().unwrap_or("").trim();
+    matches!(condition, "True" | "1" | "not False")
+}
+
+/// Returns whether a decorator has an argument that is a condition rather than a reason.
+fn has_condition(decorator: At<'_>) -> bool {
+    let call = decorator.children().into_iter().find(|child| child.kind() == "call");
+    let first =
+        call.and_then(|call| call.field("arguments")).and_then(|list| list.children().into_iter().next());
+    first.is_some_and(|first| !matches!(first.kind(), "keyword_argument" | "string" | "true"))
+}

@@ -1,0 +1,156 @@
+//! Calls of JavaScript that make tests and groups of tests.
+
+use super::label::label;
+use super::{Skip, rows};
+use crate::syntax::At;
+use crate::vocabulary;
+
+/// Names of functions that make a test.
+const TESTS: &[&str] = &["test", "it", "specify", "xit", "xtest", "fit", "xspecify", "ftest"];
+
+const GROUPS: &[&str] = &["describe", "context", "suite", "xdescribe", "fdescribe", "xcontext"];
+
+/// Longest chain of names that is read.
+const MAX_PARTS: usize = 40;
+
+/// Returns the parts of a call's name: `["test", "only", "each"]` of `test.only.each`.
+pub(super) fn parts(call: At<'_>) -> Vec<&str> {
+    let Some(mut at) = (call.kind() == "call_expression").then(|| call.field("function")).flatten() else {
+        return Vec::new();
+    };
+    let mut parts = Vec::new();
+    for _ in 0..MAX_PARTS {
+        match at.kind() {
+            "member_expression" => {
+                parts.push(at.field("property").map_or("", At::text));
+                let Some(object) = at.field("object") else { break };
+                at = object;
+            }
+            "call_expression" => {
+                let Some(function) = at.field("function") else { break };
+                at = function;
+            }
+            "await_expression" | "parenthesized_expression" => {
+                let Some(inner) = at.children().into_iter().next() else { break };
+                at = inner;
+            }
+            _ => {
+                parts.push(at.text());
+                break;
+            }
+        }
+    }
+    parts.reverse();
+    parts
+}
+
+/// Returns the function that a call gets as its last argument, or last but one.
+pub(super) fn callback(call: At<'_>) -> Option<At<'_>> {
+    let given = call.field("arguments")?.children();
+    given.into_iter().rev().take(2).find(|argument| {
+        matches!(
+            argument.kind(),
+            "arrow_function" | "function_expression" | "function" | "generator_function"
+        )
+    })
+}
+
+/// Test, or group of tests, that a call makes.
+pub(super) struct Made<'a> {
+    pub(super) is_group: bool,
+    pub(super) name: String,
+    pub(super) body: Option<At<'a>>,
+    pub(super) skip: Option<Skip>,
+    pub(super) focus: bool,
+    pub(super) cases: Option<usize>,
+}
+
+/// Returns what a call makes, if it makes a test or a group.
+pub(super) fn made(call: At<'_>) -> Option<Made<'_>> {
+    let parts = parts(call);
+    let (first, modifiers) = parts.split_first()?;
+    let first = if *first == "Deno" && modifiers.first() == Some(&"test") { &"test" } else { first };
+    let is_group = GROUPS.contains(first) || modifiers.contains(&"describe");
+    if !is_group && !TESTS.contains(first) {
+        return None;
+    }
+    let known = [
+        "skip",
+        "only",
+        "todo",
+        "each",
+        "failing",
+        "concurrent",
+        "serial",
+        "test",
+        "describe",
+        "if",
+        "skipIf",
+        "runIf",
+        "for",
+        "sequential",
+        "parallel",
+    ];
+    if modifiers.iter().any(|modifier| !known.contains(modifier)) {
+        return None;
+    }
+    let given = call.field("arguments")?.children();
+    let label = label(*given.first()?)?;
+    let body = callback(call);
+    let is_todo = modifiers.contains(&"todo");
+    if body.is_none() && !is_todo && !modifiers.contains(&"skip") && !first.starts_with('x') {
+        return None;
+    }
+    let option = given
+        .iter()
+        .find(|argument| argument.kind() == "object")
+        .map(|options| options.normal())
+        .unwrap_or_default();
+    let by_option =
+        given.iter().filter(|argument| argument.kind() == "object").any(|options| leaves_out(*options));
+    let by_name = first.starts_with('x')
+        || modifiers.iter().any(|modifier| matches!(*modifier, "skip" | "todo" | "failing"));
+    let is_conditional = modifiers.iter().any(|modifier| matches!(*modifier, "skipIf" | "runIf" | "if"));
+    let skipped = by_option || by_name || is_conditional || is_todo;
+    let name = call.field("function").map_or("", At::text).split('(').next().unwrap_or_default();
+    let skip = skipped.then(|| Skip {
+        line: call.line(),
+        is_conditional: is_conditional && !by_name,
+        text: if by_option { option.clone() } else { name.to_owned() },
+    });
+    let focus = first.starts_with('f') || modifiers.contains(&"only") || option.contains("only : true");
+    let cases = modifiers.contains(&"each").then(|| each(call)).flatten();
+    let is_of_none = is_group && cases == Some(0);
+    let skip = if is_of_none {
+        Some(Skip { line: call.line(), is_conditional: false, text: name.to_owned() })
+    } else {
+        skip
+    };
+    Some(Made { is_group, name: label, body, skip, focus, cases })
+}
+
+/// Returns whether the options of a test skip it, whatever else holds.
+fn leaves_out(options: At<'_>) -> bool {
+    options.children().into_iter().filter(|pair| pair.kind() == "pair").any(|pair| {
+        let key = pair.field("key").map_or("", |key| key.text().trim_matches(['"', '\'']));
+        let value = pair.field("value").map(At::normal).unwrap_or_default();
+        let is_empty = matches!(value.as_str(), "0" | "false" | "null" | "undefined" | "''" | "\"\"");
+        matches!(key, "skip" | "todo" | "fails") && !is_empty && vocabulary::is_literal(&value)
+    })
+}
+
+/// Returns the number of rows of `test.each([…])(…)` or of its table in a template.
+fn each(call: At<'_>) -> Option<usize> {
+    let table = call.field("function")?;
+    if let Some(given) = table.field("arguments").map(At::children)
+        && let Some(rows) = given.first().and_then(|first| rows::len(*first))
+    {
+        return Some(rows);
+    }
+    let list =
+        table.descendants().into_iter().find(|below| matches!(below.kind(), "array" | "template_string"))?;
+    if list.kind() == "array" {
+        return Some(list.children().len());
+    }
+    Some(list.text().lines().filter(|line| line.contains("${")).count())
+}

@@ -1,0 +1,202 @@
+//! Tables that a test goes through: lists of cases by their names, and the rows of its loops.
+
+use super::values::is_empty;
+use crate::syntax::At;
+
+/// Longest text of what a loop goes through that is read, in bytes.
+const MAX_TEXT: usize = 200_000;
+/// Most loops of one test.
+const MAX_LOOPS: usize = 50;
+
+/// Returns the number of rows of each loop of a body that goes through a table of the file.
+pub(super) fn of_loops(body: At<'_>) -> Vec<usize> {
+    let loops = body.descendants().into_iter().filter(|at| {
+        matches!(
+            at.kind(),
+            "for_statement" | "for_in_statement" | "enhanced_for_statement" | "for_expression"
+        )
+    });
+    loops
+        .take(MAX_LOOPS)
+        .filter_map(|at| Some(if leaves_at_once(at) { 1 } else { len(items(at)?)? }))
+        .collect()
+}
+
+/// Returns what a loop goes through.
+fn items(at: At<'_>) -> Option<At<'_>> {
+    let range = at.children().into_iter().find(|part| part.kind() == "range_clause");
+    range.and_then(|range| range.field("right")).or_else(|| at.field("right")).or_else(|| at.field("value"))
+}
+
+/// Returns whether a loop ends in its first turn.
+fn leaves_at_once(at: At<'_>) -> bool {
+    let statements = at.field("body").map(|body| match body.children().as_slice() {
+        // Go's block holds a list.
+        [list] if list.kind() == "statement_list" => list.children(),
+        children => children.to_vec(),
+    });
+    statements.unwrap_or_default().into_iter().any(|statement| {
+        matches!(
+            kind_of(statement),
+            "break_statement" | "break_expression" | "return_statement" | "return_expression"
+        )
+    })
+}
+
+/// Returns the kind of a statement, or of the expression that is one.
+fn kind_of(statement: At<'_>) -> &str {
+    match statement.kind() {
+        "expression_statement" => statement.children().first().map_or("", |first| first.kind()),
+        kind => kind,
+    }
+}
+
+/// Returns the number of items of a list, whether it stands there or elsewhere in the file under a name.
+pub(super) fn len(at: At<'_>) -> Option<usize> {
+    if at.text().len() > MAX_TEXT {
+        return None;
+    }
+    match at.kind() {
+        "list"
+        | "tuple"
+        | "array"
+        | "array_expression"
+        | "set"
+        | "dictionary"
+        | "element_value_array_initializer"
+        | "array_initializer" => Some(at.children().len()),
+        "composite_literal" => at.field("body").map(|body| body.children().len()),
+        "array_creation_expression"
+        | "reference_expression"
+        | "parenthesized_expression"
+        | "expression_list"
+        | "as_expression"
+        | "satisfies_expression" => at
+            .field("value")
+            .or_else(|| at.children().into_iter().find(|inner| is_list(*inner)))
+            .and_then(len),
+        "macro_invocation" if at.text().starts_with("vec!") => {
+            let tokens = at.children().into_iter().find(|child| child.kind() == "token_tree")?;
+            Some(in_brackets(&tokens.words()))
+        }
+        "identifier" => {
+            let value = value_of(at)?;
+            if value.kind() == "nil" || is_empty(&value.normal()) { Some(0) } else { len(value) }
+        }
+        "subscript" | "slice_expression" => {
+            let whole = at.field("value").or_else(|| at.field("operand")).and_then(len);
+            let end =
+                at.text().rsplit_once(':').and_then(|(_, end)| end.trim_end_matches(']').trim().parse().ok());
+            end.map(|end: usize| whole.map_or(end, |whole| whole.min(end))).or(whole)
+        }
+        "call_expression" | "method_invocation" => {
+            let function = at.field("function").unwrap_or(at);
+            let name = function
+                .field("property")
+                .or_else(|| function.field("field"))
+                .or_else(|| function.field("name"))?;
+            let receiver = function
+                .field("object")
+                .or_else(|| function.field("value"))
+                .or_else(|| function.field("operand"))?;
+            let given = at.field("arguments").map(At::children).unwrap_or_default();
+            let number = |place: usize| given.get(place).and_then(|at| at.text().parse::<usize>().ok());
+            match name.text() {
+                "slice" => Some(number(1)?.min(len(receiver).unwrap_or(usize::MAX))),
+                "take" | "limit" => Some(number(0)?.min(len(receiver).unwrap_or(usize::MAX))),
+                "iter" | "into_iter" | "stream" | "values" | "entries" => len(receiver),
+                // `Stream.of(…)` and `List.of(…)`.
+                "of" | "asList" => Some(given.len()),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn is_list(at: At<'_>) -> bool {
+    matches!(
+        at.kind(),
+        "list"
+            | "tuple"
+            | "array"
+            | "array_expression"
+            | "array_initializer"
+            | "identifier"
+            | "composite_literal"
+            | "macro_invocation"
+            | "slice_expression"
+            | "call_expression"
+    )
+}
+
+/// Returns the number of items between the outer brackets of some tokens.
+fn in_brackets(words: &[&str]) -> usize {
+    let (mut depth, mut items, mut is_open) = (0_usize, 0, false);
+    for word in words.get(1..words.len().saturating_sub(1)).unwrap_or_default() {
+        match *word {
+            "," if depth == 0 => {
+                is_open = false;
+                continue;
+            }
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        items += usize::from(!is_open);
+        is_open = true;
+    }
+    items
+}
+
+/// Returns what a name stands for: the last value that it was given before, in the blocks around it.
+fn value_of(at: At<'_>) -> Option<At<'_>> {
+    let mut scope = at.node.parent();
+    while let Some(node) = scope {
+        let statements = at.with(node).children().into_iter().rev();
+        let before = statements.filter(|statement| statement.node.end_byte() <= at.node.start_byte());
+        if let Some(value) =
+            before.flat_map(given).find(|(name, _)| *name == at.text()).map(|(_, value)| value)
+        {
+            return Some(value);
+        }
+        scope = node.parent();
+    }
+    None
+}
+
+/// Returns the names that a statement gives a value, with the values.
+fn given(statement: At<'_>) -> Vec<(&str, At<'_>)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![(statement, 0)];
+    while let Some((at, depth)) = waiting.pop() {
+        let name = at.field("left").or_else(|| at.field("name")).or_else(|| at.field("pattern"));
+        let value = at.field("right").or_else(|| at.field("value"));
+        match (at.kind(), name, value) {
+            (
+                "assignment"
+                | "variable_declarator"
+                | "assignment_expression"
+                | "short_var_declaration"
+                | "assignment_statement"
+                | "const_item"
+                | "static_item"
+                | "let_declaration"
+                | "var_spec",
+                Some(name),
+                Some(value),
+            ) => found.push((name.text(), single(value))),
+            _ if depth < 2 => waiting.extend(at.children().into_iter().map(|child| (child, depth + 1))),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Returns the only expression of Go's lists of them.
+fn single(at: At<'_>) -> At<'_> {
+    match at.children().as_slice() {
+        [only] if at.kind() == "expression_list" => *only,
+        _ => at,
+    }
+}

@@ -1,0 +1,397 @@
+//! What the names of a test stand for, as far as the text says it: literals, results of calls, and collections without items.
+
+use std::collections::BTreeMap;
+
+use crate::assertion::{Assertion, Strength};
+use crate::syntax::At;
+
+/// Longest value that is looked at, in bytes.
+const MAX_VALUE: usize = 400;
+/// Most names that are followed from one to the next.
+const MAX_STEPS: usize = 4;
+/// Most bindings of one test.
+const MAX_BINDINGS: usize = 500;
+
+/// One value that a test gives to a name.
+struct Binding {
+    name: String,
+    value: String,
+    start: usize,
+    end: usize,
+}
+
+/// Names of a test with what they stand for.
+pub(super) struct Values<'a> {
+    bindings: Vec<Binding>,
+    /// Number of times that each token stands in the test.
+    counts: BTreeMap<&'a str, usize>,
+    source: &'a str,
+}
+
+impl<'a> Values<'a> {
+    /// Reads the bindings of a body; `words` are its tokens.
+    pub(super) fn of(root: At<'a>, words: &'a [String]) -> Self {
+        let mut bindings: Vec<Binding> = root.descendants().into_iter().flat_map(bound).collect();
+        bindings.sort_by_key(|binding| binding.start);
+        bindings.truncate(MAX_BINDINGS);
+        let mut counts = BTreeMap::new();
+        for word in words {
+            *counts.entry(word.as_str()).or_default() += 1;
+        }
+        Self { bindings, counts, source: root.source }
+    }
+
+    /// Returns the values of no body.
+    pub(super) fn none() -> Self {
+        Self { bindings: Vec::new(), counts: BTreeMap::new(), source: "" }
+    }
+
+    /// Returns whether a text is that of a collection in which nothing is.
+    pub(super) fn is_empty(&self, text: &str, at: usize) -> bool {
+        let named = || self.bindings.iter().rfind(|binding| binding.name == text && binding.end <= at);
+        // What stands at three places may be filled at one of them.
+        let is_unfilled = || self.counts.get(text).is_some_and(|count| *count == 2);
+        is_empty(text) || is_unfilled() && named().is_some_and(|binding| is_empty(&binding.value))
+    }
+
+    /// Notes which assertions hold whatever the program does, since both of their sides are the same or are given by the test.
+    /// `starts` are the places of the assertions, and `asserted` is how often each token stands in one.
+    pub(super) fn settle(
+        &self,
+        assertions: &mut [Assertion],
+        starts: &[usize],
+        asserted: &BTreeMap<String, usize>,
+    ) {
+        for (assertion, start) in assertions.iter_mut().zip(starts) {
+            let Some((one, other)) = assertion.sides.clone() else { continue };
+            let (one, other) = (self.resolve(&one, *start, asserted), self.resolve(&other, *start, asserted));
+            if is_default(&one, &other) || is_default(&other, &one) {
+                assertion.strength = assertion.strength.min(Strength::Present);
+            }
+            if one == other || self.are_twins(&one, &other) || is_pure(&one) && is_pure(&other) {
+                assertion.strength = Strength::Nothing;
+                // Neither is within any distance of the other.
+                assertion.tolerance = None;
+            }
+        }
+    }
+
+    /// Returns whether two names were given the result of the same call, each of them once.
+    fn are_twins(&self, one: &str, other: &str) -> bool {
+        let value = |name: &str| {
+            let mut bound = self.bindings.iter().filter(|binding| binding.name == name);
+            bound
+                .next()
+                .map(|binding| binding.value.as_str())
+                .filter(|value| value.ends_with(')') && bound.next().is_none())
+        };
+        value(one).zip(value(other)).is_some_and(|(one, other)| one == other)
+    }
+
+    /// Returns what a side of an assertion stands for.
+    fn resolve(&self, side: &str, at: usize, asserted: &BTreeMap<String, usize>) -> String {
+        let mut side = plain(side).to_owned();
+        for _ in 0..MAX_STEPS {
+            let Some(binding) = self.bindings.iter().rfind(|known| known.name == side && known.end <= at)
+            else {
+                break;
+            };
+            if !self.holds(binding, at, asserted) {
+                break;
+            }
+            side = plain(&binding.value).to_owned();
+        }
+        side
+    }
+
+    /// Returns whether a name still stands for its value at some place.
+    fn holds(&self, binding: &Binding, at: usize, asserted: &BTreeMap<String, usize>) -> bool {
+        if is_pure(&binding.value) {
+            // Only what nothing else in the test names is certain to have kept its value.
+            let last = binding.name.rsplit(' ').next().unwrap_or(&binding.name);
+            let count = |of: &str, counts: &BTreeMap<&str, usize>| counts.get(of).copied().unwrap_or(0);
+            let bound = self.bindings.iter().map(|other| {
+                let tokens = other.name.split(' ').chain(other.value.split(' '));
+                tokens.filter(|token| *token == last).count()
+            });
+            let known = bound.sum::<usize>() + asserted.get(last).copied().unwrap_or(0);
+            return count(last, &self.counts) <= known;
+        }
+        // Whatever is called in between may change what the same expression comes to.
+        self.source.get(binding.end..at).is_some_and(|between| !between.contains('('))
+    }
+}
+
+/// Returns whether a value becomes the one that is expected where the program gives none.
+fn is_default(value: &str, expected: &str) -> bool {
+    let ends = [" ?? ", " || ", " or "].iter().any(|sign| value.ends_with(&format!("{sign}{expected}")));
+    let by_call = ["unwrap_or (", "orElse (", "getOrDefault ("].iter().any(|call| value.contains(call));
+    is_pure(expected) && (ends || by_call && value.ends_with(&format!(" {expected} )")))
+}
+
+/// Returns the names that a node gives a value.
+fn bound(at: At<'_>) -> Vec<Binding> {
+    let (left, right) = match at.kind() {
+        "assignment" | "assignment_expression" | "short_var_declaration" | "assignment_statement" => {
+            (at.field("left"), at.field("right"))
+        }
+        "variable_declarator" | "var_spec" => (at.field("name"), at.field("value")),
+        "let_declaration" => (at.field("pattern"), at.field("value")),
+        _ => return Vec::new(),
+    };
+    let Some((left, right)) = left.zip(right) else { return Vec::new() };
+    // `x += 1` is another kind of node in all grammars but that of Go.
+    let is_plain = at.field("operator").is_none_or(|sign| matches!(sign.text(), "=" | ":="));
+    if !is_plain || right.text().len() > MAX_VALUE || left.text().len() > MAX_VALUE {
+        return Vec::new();
+    }
+    let (names, value) = (left.normal(), right.normal());
+    let make = |name: &str, value: String| Binding {
+        name: name.trim_start_matches("mut ").trim().to_owned(),
+        value,
+        start: at.node.start_byte(),
+        end: at.node.end_byte(),
+    };
+    let names: Vec<&str> = names.split(" , ").collect();
+    match names.as_slice() {
+        [name] => vec![make(name, value)],
+        several => {
+            // The first of several results is the one that a call with one result would have.
+            let parts = several.iter().enumerate();
+            parts.map(|(place, name)| make(name, format!("{value}{}", "#".repeat(place)))).collect()
+        }
+    }
+}
+
+/// Strips what changes nothing of a value: references, copies and brackets.
+fn plain(text: &str) -> &str {
+    let mut text = text.trim();
+    if let Some(inner) = text.strip_prefix("pytest . approx (").and_then(|rest| rest.strip_suffix(" )")) {
+        text = inner.trim();
+    }
+    loop {
+        let stripped = text
+            .strip_prefix("& ")
+            .or_else(|| text.strip_prefix("* "))
+            .or_else(|| text.strip_suffix(" . clone ( )"))
+            .or_else(|| {
+                text.strip_prefix("( ")
+                    .and_then(|inner| inner.strip_suffix(" )"))
+                    .filter(|inner| !inner.contains(['(', ',']))
+            });
+        match stripped {
+            Some(inner) => text = inner,
+            None => return text,
+        }
+    }
+}
+
+/// Returns whether a text is made of literals alone, so that no program has a part in it.
+pub(crate) fn is_pure(text: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "true",
+        "false",
+        "True",
+        "False",
+        "None",
+        "null",
+        "nil",
+        "undefined",
+        "Ok",
+        "Some",
+        "Err",
+        "not",
+        "and",
+        "or",
+    ];
+    let bare = without_strings(text);
+    let mut words = bare.split_whitespace().peekable();
+    if words.peek().is_none() {
+        return !text.trim().is_empty();
+    }
+    while let Some(word) = words.next() {
+        let is_name = word.starts_with(|first: char| first.is_alphabetic() || first == '_' || first == '$');
+        let is_key = words.peek() == Some(&":");
+        if is_name && !WORDS.contains(&word) && !is_key || matches!(word, "=>" | "->" | "?") {
+            return false;
+        }
+    }
+    true
+}
+
+/// Returns a text without its strings, but for those that hold values of their own.
+fn without_strings(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut quote: Option<char> = None;
+    let mut signs = text.chars();
+    while let Some(sign) = signs.next() {
+        match quote {
+            Some(_) if sign == '\\' => {
+                signs.next();
+            }
+            Some(open) if sign == open => quote = None,
+            // What is put into a string is no literal.
+            Some(_) if sign == '{' => plain.push_str(" _ "),
+            Some(_) => {}
+            None if matches!(sign, '"' | '\'' | '`') => quote = Some(sign),
+            None => plain.push(sign),
+        }
+    }
+    plain
+}
+
+/// Returns whether a text of tokens is that of a collection in which nothing is, whatever the program does.
+pub(crate) fn is_empty(text: &str) -> bool {
+    const EMPTY: &[&str] = &[
+        "[ ]",
+        "( )",
+        "{ }",
+        "vec ! [ ]",
+        "list ( )",
+        "dict ( )",
+        "set ( )",
+        "tuple ( )",
+        "new Array ( )",
+        "Array ( )",
+        "new Set ( )",
+        "new Map ( )",
+        "List . of ( )",
+        "Set . of ( )",
+        "Map . of ( )",
+        "Stream . empty ( )",
+        "Stream . of ( )",
+        "Collections . emptyList ( )",
+        "Vec :: new ( )",
+        "new ArrayList <> ( )",
+        "nil",
+    ];
+    const ENDS: &[&str] = &[
+        " { }",
+        " [ : 0 ]",
+        "[ : 0 ]",
+        " . slice ( 0 , 0 )",
+        " . take ( 0 )",
+        " . limit ( 0 )",
+        " if False ]",
+        " if False )",
+        "; 0 ]",
+        " . filter ( ( ) => false )",
+        " [ 0 : 0 ]",
+        " [ .. 0 ]",
+    ];
+    const VIEWS: &[&str] = &[
+        " . items ( )",
+        " . values ( )",
+        " . keys ( )",
+        " . entries ( )",
+        " . iter ( )",
+        " . into_iter ( )",
+        " . stream ( )",
+        " . chars ( )",
+    ];
+    const AROUND: &[&str] = &[
+        "iter (",
+        "list (",
+        "tuple (",
+        "set (",
+        "sorted (",
+        "reversed (",
+        "enumerate (",
+        "Object . keys (",
+        "Object . values (",
+        "Object . entries (",
+        "Array . from (",
+    ];
+    let mut text = text.trim();
+    while !EMPTY.contains(&text) {
+        let inner = VIEWS.iter().find_map(|view| text.strip_suffix(view)).or_else(|| {
+            let inner = AROUND.iter().find_map(|start| text.strip_prefix(start))?;
+            inner.strip_suffix(" )").filter(|inner| !inner.contains(','))
+        });
+        match inner.or_else(|| text.strip_prefix("& ")) {
+            Some(inner) => text = inner.trim(),
+            None => break,
+        }
+    }
+    EMPTY.contains(&text)
+        || ENDS.iter().any(|end| text.ends_with(end))
+        || text.starts_with("Vec ::") && text.ends_with(":: new ( )")
+        || is_empty_range(text)
+}
+
+/// Returns whether a text is that of a range whose end is not above its start.
+fn is_empty_range(text: &str) -> bool {
+    let number = |text: &str| text.trim().parse::<i64>().ok();
+    let given = text.strip_prefix("range (").and_then(|rest| rest.strip_suffix(')'));
+    let bounds = match given {
+        Some(given) => match given.split(',').collect::<Vec<_>>().as_slice() {
+            [end] => Some((Some(0), number(end))),
+            [start, end] => Some((number(start), number(end))),
+            _ => None,
+        },
+        None => text.split_once(" .. ").map(|(start, end)| (number(start), number(end))),
+    };
+    matches!(bounds, Some((Some(start), Some(end))) if end <= start)
+}
+
+/// Returns whether the head of a counted loop, such as `( let i = 0 ; i < 0 ; i ++ )`, never lets it begin.
+pub(super) fn never_begins(head: &str) -> bool {
+    let mut parts = head.split(" ; ");
+    let (Some(first), Some(condition)) = (parts.next(), parts.next()) else { return false };
+    let number = |text: &str| text.trim().parse::<i64>().ok();
+    let start = first.rsplit("= ").next().and_then(number);
+    let end = condition.rsplit_once(" < ").and_then(|(_, end)| number(end));
+    start.zip(end).is_some_and(|(start, end)| end <= start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn collections_without_items_are_known() {
+        for (text, expected) in [
+            ("[ ]", true),
+            ("iter ( [ ] )", true),
+            ("list ( )", true),
+            ("{ } . items ( )", true),
+            ("PRICES [ : 0 ]", true),
+            ("range ( 1 , 0 )", true),
+            ("range ( 0 , 3 )", false),
+            ("0 .. 0", true),
+            ("0 .. n", false),
+            ("Object . keys ( { } )", true),
+            ("[ 1 , 2 ] . slice ( 0 , 0 )", true),
+            ("[ 1 ]", false),
+            ("prices", false),
+        ] {
+            assert_eq!(is_empty(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn literals_are_pure() {
+        for (text, expected) in [
+            ("3", true),
+            ("{ \"tea\" : 3 }", true),
+            ("{ tea : 3 }", true),
+            ("[ 1 , - 2 ]", true),
+            ("\"a ( b\"", true),
+            ("f\"{x}\"", false),
+            ("Ok ( 3 )", true),
+            ("total ( 1 )", false),
+            ("name", false),
+            ("( ) => 3", false),
+            ("", false),
+        ] {
+            assert_eq!(is_pure(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn counted_loops_that_never_begin_are_known() {
+        assert!(never_begins("( let i = 0 ; i < 0 ; i ++ )"));
+        assert!(never_begins("int i = 3 ; i < 2 ; i ++"));
+        assert!(!never_begins("( let i = 0 ; i < 3 ; i ++ )"));
+    }
+}

@@ -1,0 +1,96 @@
+//! Lines of settings that leave tests out or let them fail, by their looks.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::finding::{Finding, Kind};
+use crate::weaker::short;
+
+/// Files, by a pattern of their paths; lines of these; and what a new one means.
+#[rustfmt::skip]
+const TABLE: &[(&str, &str, Kind, &str)] = &[
+    (r"\.ya?ml$", r#"^shell:\s*["']?bash \{0\}"#, Kind::WeakerCheck, "a failed command no longer ends the step"),
+    (r"\.ya?ml$", r"^PYTHONOPTIMIZE\s*[:=]", Kind::WeakerCheck, "assertions are not run"),
+    (r"\.ya?ml$", r"^(branches|paths)-ignore:.*\*\*", Kind::WeakerCheck, "the workflow never runs"),
+    (r"\.ya?ml$", r"^(- )?if:.*\b(false|never)\b", Kind::WeakerCheck, "a step or job never runs"),
+    (r"\.ya?ml$", r"^(- )?if:\s*.*(vars\.|github\.ref\b|github\.event_name\b)", Kind::LooserRule, "a step or job runs only under a condition"),
+    (r"\.ya?ml$", r"\bpython\S* -O+ ", Kind::WeakerCheck, "assertions are not run"),
+    (r"\.pre-commit", r"^(- )?(stages:\s*\[?\s*manual|exclude:)|--exit-zero", Kind::LooserRule, "a hook is called for less"),
+    (r"golangci", r"^(new:\s*true|tests:\s*false|disable-all:\s*true|default:\s*none|issues-exit-code:\s*0)", Kind::LooserRule, "less is looked at"),
+    (r"(^|/)(pyproject\.toml|\.?pytest\.ini|setup\.cfg|tox\.ini)$", r"^python_(files|functions|classes)\b", Kind::LooserRule, "other names are those of tests"),
+    (r"(^|/)(pyproject\.toml|\.?pytest\.ini|setup\.cfg|tox\.ini)$", r"^testpaths\b", Kind::LooserRule, "other folders are those of tests"),
+    (r"(^|/)(pyproject\.toml|\.?pytest\.ini|setup\.cfg|tox\.ini)$", r"--reruns\b", Kind::LooserRule, "what fails is run again"),
+    (r"(^|/)(pyproject\.toml|\.?pytest\.ini|setup\.cfg|tox\.ini)$", r#"^filterwarnings\s*=\s*\[?\s*["']?ignore"?\]?$"#, Kind::LooserRule, "warnings are dropped"),
+    (r"(^|/)tox\.ini$", r"^commands\s*=\s*-\s|^ignore_(outcome|errors)\s*=\s*(?i:true)", Kind::WeakerCheck, "a failure no longer counts"),
+    (r"(^|/)(GNUm|M|m)akefile$", r"^\.IGNORE\b|^MAKEFLAGS\b.*-\w*i", Kind::WeakerCheck, "a failure no longer counts"),
+    (r"(^|/)noxfile\.py$", r"\bsuccess_codes\s*=", Kind::WeakerCheck, "a failure no longer counts"),
+    (r"(^|/)noxfile\.py$", r"\bdefault\s*=\s*False", Kind::LooserRule, "a session does not run by itself"),
+    (r"(^|/)pom\.xml$", r"<(excludes|exclude|excludedGroups|test)>", Kind::LooserRule, "tests are left out"),
+    (r"(^|/)pom\.xml$", r"<rerunFailingTestsCount>|<failIfNoTests>\s*false", Kind::LooserRule, "a failure counts less"),
+    (r"\.gradle(\.kts)?$", r"\bonlyIf\s*\{\s*false|^(isE|e)nabled\s*=\s*false", Kind::WeakerCheck, "tests do not run"),
+    (r"\.gradle(\.kts)?$", r"^exclude\b|\bexcludeTestsMatching\b|\bexcludeTags\b", Kind::LooserRule, "tests are left out"),
+    (r"(jest|vitest|playwright|karma|cypress)\S*\.[cm]?[jt]s$|package\.json$", r#"\b(testNamePattern|testPathIgnorePatterns|dangerouslyIgnoreUnhandledErrors|grepInvert|testIgnore|retries|retry)["']?\s*:"#, Kind::LooserRule, "tests are left out, or run again"),
+    (r"(jest|vitest|playwright|karma|cypress)\S*\.[cm]?[jt]s$|package\.json$", r#"\b(passWithNoTests)["']?\s*:\s*true|\btestTimeout["']?\s*:\s*0\b"#, Kind::LooserRule, "tests may hang, or be none"),
+    (r"(jest|vitest|playwright|karma|cypress)\S*\.[cm]?[jt]s$|package\.json$", r#"\b(testMatch|testRegex|roots|moduleNameMapper|exclude|alias)["']?\s*:|\binclude["']?\s*:.*\.(test|spec)\."#, Kind::LooserRule, "other files are tested"),
+];
+
+/// Numbers of configurations that are code, which have to be reached.
+static MINIMUM: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"\b(branches|functions|lines|statements):\s*(\d+(?:\.\d+)?)").ok());
+
+static SIGNS: LazyLock<Vec<(Regex, Regex, Kind, &str)>> = LazyLock::new(|| {
+    let sign = |(path, line, kind, meaning): &(&str, &str, Kind, &'static str)| {
+        Some((Regex::new(path).ok()?, Regex::new(line).ok()?, *kind, *meaning))
+    };
+    TABLE.iter().filter_map(sign).collect()
+});
+
+/// Returns what the new lines of a file mean.
+pub(super) fn compare(path: &str, before: &str, after: &str) -> Vec<Finding> {
+    let signs: Vec<_> = SIGNS.iter().filter(|(of, ..)| of.is_match(path)).collect();
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in before.lines() {
+        *known.entry(line.trim()).or_default() += 1;
+    }
+    let mut findings = thresholds(path, before, after);
+    for (at, line) in after.lines().enumerate() {
+        let line = line.trim();
+        if let Some(count) = known.get_mut(line).filter(|count| **count > 0) {
+            *count -= 1;
+        } else if let Some((_, _, kind, meaning)) = signs.iter().find(|(_, sign, ..)| sign.is_match(line)) {
+            findings.push(Finding::new(path, at + 1, *kind, format!("{meaning}: `{}`", short(line))));
+        }
+    }
+    findings
+}
+
+/// Returns the thresholds of a configuration that is code, which are lower or gone.
+fn thresholds(path: &str, before: &str, after: &str) -> Vec<Finding> {
+    let Some(pattern) = MINIMUM.as_ref().filter(|_| path.ends_with("js") || path.ends_with("ts")) else {
+        return Vec::new();
+    };
+    let read = |text: &str| -> BTreeMap<String, f64> {
+        let found = pattern.captures_iter(text);
+        found.filter_map(|found| Some((found[1].to_owned(), found[2].parse().ok()?))).collect()
+    };
+    let now = read(after);
+    let lower = read(before).into_iter().filter(|(key, old)| now.get(key).is_none_or(|new| new < old));
+    let finding = |(key, old): (String, f64)| {
+        let message = format!("a threshold is lower: `{key}` was `{old}`");
+        Finding::new(path, 1, Kind::LowerThreshold, message)
+    };
+    lower.map(finding).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_compile() {
+        assert_eq!(SIGNS.len(), TABLE.len());
+        assert!(MINIMUM.is_some());
+    }
+}

@@ -1,0 +1,129 @@
+//! Lines that steer a runner or an assertion library from within the files of tests, by their looks.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::Change;
+use crate::files::{Language, Role, file_name};
+use crate::finding::{Finding, Kind};
+
+/// Line that makes tests demand less, whatever test it stands in.
+struct Sign {
+    language: Language,
+    pattern: Regex,
+    kind: Kind,
+    meaning: &'static str,
+}
+
+#[rustfmt::skip]
+const TABLE: &[(Language, &str, Kind, &str)] = &[
+    (Language::Python, r"^collect_ignore(_glob)?\b.*test", Kind::SkippedTest, "tests are not collected"),
+    (Language::Python, r"^collect_ignore(_glob)?\b", Kind::LooserRule, "files are not collected"),
+    (Language::Python, r"\bitems\.clear\(\)|\bitems\[:\]\s*=\s*\[\]", Kind::SkippedTest, "no test runs"),
+    (Language::Python, r"\bitems\[:\]\s*=|\bpytest_deselected\(|\badd_marker\(.*\b(skip|xfail)", Kind::LooserRule, "some tests do not run"),
+    (Language::Python, r"^(async )?def pytest_(ignore_collect|pyfunc_call|runtest_(call|protocol|makereport|setup)|load_initial_conftests)\b", Kind::LooserRule, "a hook decides how tests run"),
+    (Language::Python, r#"\.outcome\s*=\s*["']passed|\bforce_result\(|\bexitstatus\s*=\s*0|\bAssertionError\s*="#, Kind::WeakerCheck, "a failure no longer counts"),
+    (Language::Python, r#"\bconfig\.option\.\w+\s*=|\bargs\.(append|extend)\(.*["']--"#, Kind::LooserRule, "options of the runner are changed"),
+    (Language::Python, r"\bsys\.modules\[[^\]]*\]\s*=\s*\S*Mock\b", Kind::MockedSubject, "a module is replaced by a mock"),
+    (Language::Python, r"\breruns\s*=|^@(pytest\.mark\.)?flaky\b", Kind::LooserRule, "what fails is run again"),
+    (Language::Python, r"^@pytest\.mark\.timeout\(\s*(0|\d{4,})\b", Kind::LooserRule, "a time limit is off"),
+    (Language::Python, r"^failureException\s*=|\bself\.assert\w+\s*=[^=]|\bsetattr\([^,]+,\s*.assert", Kind::WeakerAssertion, "assertions are replaced"),
+    (Language::Python, r"^def (run\(self,\s*result|load_tests\()", Kind::LooserRule, "which tests run is decided here"),
+    (Language::EcmaScript, r"\bjest\.retryTimes\(|\bthis\.retries\(|\b(it|test|describe|setConfig)\b.*\bretr(y|ies):\s*[1-9]", Kind::LooserRule, "what fails is run again"),
+    (Language::EcmaScript, r"\bjest\.setTimeout\(\s*\d{6,}|\bthis\.timeout\(\s*(0|\d{6,})\s*\)", Kind::LooserRule, "a time limit is off"),
+    (Language::EcmaScript, r"\bprocess\.exitCode\s*=\s*0\b|^before(All|Each)?\(.*\bprocess\.exit\(", Kind::WeakerCheck, "a failure no longer counts"),
+    (Language::EcmaScript, r#"\bprocess\.on\(\s*["'](exit|unhandledRejection|uncaughtException)\b"#, Kind::LooserRule, "failures outside of tests are dropped"),
+    (Language::EcmaScript, r"\b(global|globalThis|window)\.(expect|assert|it|test|describe)\s*=[^=]", Kind::WeakerAssertion, "assertions are replaced"),
+    (Language::EcmaScript, r"^(assert|expect)(\.\w+)*\.\w+\s*=[^=>]|\bObject\.assign\(\s*(assert|expect)\b", Kind::WeakerAssertion, "assertions are replaced"),
+    (Language::EcmaScript, r"^(const|let|var) (it|test|describe)\s*=.*\.(skip|todo)\b|^(const|let|var) (it|test|describe)\s*=\s*\(|^function (it|test|describe)\(", Kind::SkippedTest, "tests do not run"),
+    (Language::Go, r"&testing\.T\{|\bnew\(testing\.T\)", Kind::MockedSubject, "failures go to a `testing.T` of its own"),
+    (Language::Go, r#"\bflag\.Set\(\s*"test\.|\bos\.Args\s*=\s*append\("#, Kind::LooserRule, "options of the runner are changed"),
+    (Language::Java, r"\bsuccessPercentage\s*=|\binvocationCount\s*=\s*0\b|^@(ExpectedToFail|NotWorking)\b|^@ExtendWith\(\w*(Skip|Disab|Ignor)", Kind::SkippedTest, "a test may fail"),
+    (Language::Java, r"\bexpected(Exceptions)?\s*=\s*\{?\s*(AssertionError|Throwable|Error)\.class", Kind::SwallowedFailure, "a failed assertion is expected"),
+    (Language::Java, r"^@RetryingTest\b|\bretryAnalyzer\s*=", Kind::LooserRule, "what fails is run again"),
+];
+
+/// Numbers that say how much is tried. The fewer, the less is demanded.
+#[rustfmt::skip]
+const EFFORTS: &[&str] = &[
+    r"\bwith_cases\(\s*(\d+)", r"\bmax_examples\s*=\s*(\d+)", r"\bnumRuns:\s*(\d+)", r"@RepeatedTest\(\s*(\d+)", r"\btries\s*=\s*(\d+)",
+    r"\bexpect\.assertions\(\s*(\d+)", r"\bt\.plan\(\s*(\d+)",
+];
+
+static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
+    let sign = |(language, pattern, kind, meaning): &(Language, &str, Kind, &'static str)| {
+        Some(Sign { language: *language, pattern: Regex::new(pattern).ok()?, kind: *kind, meaning })
+    };
+    TABLE.iter().filter_map(sign).collect()
+});
+
+static NUMBERS: LazyLock<Vec<Regex>> =
+    LazyLock::new(|| EFFORTS.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect());
+
+/// Returns what new lines of the files of tests mean for all tests of the file.
+pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
+    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in changes.iter().flat_map(|change| change.before.unwrap_or_default().lines()) {
+        *known.entry(line.trim()).or_default() += 1;
+    }
+    let mut findings = Vec::new();
+    for change in changes.iter().filter(|change| is_steering(change.path)) {
+        let Some(language) = Language::of(change.path) else { continue };
+        for (at, line) in change.after.unwrap_or_default().lines().enumerate() {
+            let line = line.trim();
+            if let Some(count) = known.get_mut(line).filter(|count| **count > 0) {
+                *count -= 1;
+                continue;
+            }
+            let is_sign = |sign: &&Sign| sign.language == language && sign.pattern.is_match(line);
+            if let Some(sign) = SIGNS.iter().find(is_sign).filter(|_| !is_comment(line)) {
+                let message = format!("{}: `{}`", sign.meaning, crate::weaker::short(line));
+                findings.push(Finding::new(change.path, at + 1, sign.kind, message));
+            }
+        }
+        findings.extend(efforts(change));
+    }
+    findings
+}
+
+/// Returns the numbers of a file that say how much is tried, and that are lower than before.
+fn efforts(change: &Change<'_>) -> Vec<Finding> {
+    let (Some(before), Some(after)) = (change.before, change.after) else { return Vec::new() };
+    let numbers = |text: &str, pattern: &Regex| -> Vec<(usize, u64)> {
+        let lines = text.lines().enumerate();
+        lines.filter_map(|(at, line)| Some((at + 1, pattern.captures(line)?[1].parse().ok()?))).collect()
+    };
+    let mut findings = Vec::new();
+    for pattern in NUMBERS.iter() {
+        let (old, new) = (numbers(before, pattern), numbers(after, pattern));
+        if old.len() != new.len() {
+            continue;
+        }
+        for ((_, old), (line, new)) in old.into_iter().zip(new).filter(|((_, old), (_, new))| new < old) {
+            let message = format!("{new} instead of {old} cases are tried");
+            findings.push(Finding::new(change.path, line, Kind::FewerCases, message));
+        }
+    }
+    findings
+}
+
+fn is_steering(path: &str) -> bool {
+    Role::of(path) == Role::Test
+        || matches!(file_name(path), "conftest.py" | "sitecustomize.py" | "usercustomize.py")
+}
+
+fn is_comment(line: &str) -> bool {
+    line.starts_with("//") || line.starts_with('*') || line.starts_with("# ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_compile() {
+        assert_eq!((SIGNS.len(), NUMBERS.len()), (TABLE.len(), EFFORTS.len()));
+    }
+}

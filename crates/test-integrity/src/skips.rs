@@ -1,0 +1,63 @@
+//! What keeps tests from running, and did not before.
+
+use crate::extract::{Skip, Test};
+use crate::files::is_collected;
+use crate::finding::{Finding, Kind};
+use crate::state::State;
+use crate::weaker::short;
+
+/// Returns what keeps one test from running.
+pub(crate) fn of_pair(before: &Test, after: &Test) -> Vec<Finding> {
+    let name = &after.name;
+    let mut findings = Vec::new();
+    let mut found = |line: usize, kind: Kind, message: String| {
+        findings.push(Finding::new(&after.path, line, kind, message));
+    };
+    match (&before.body.skip, &after.body.skip) {
+        (None, Some(Skip { line, is_conditional: true, text })) => {
+            let message = format!("the test `{name}` runs only under a condition now: {}", short(text));
+            found(*line, Kind::ConditionalTest, message);
+        }
+        (
+            None | Some(Skip { is_conditional: true, .. }),
+            Some(Skip { line, is_conditional: false, text }),
+        ) => {
+            let text = short(text);
+            let message = if text.starts_with("return") {
+                format!("the test `{name}` ends before its assertions: `{text}`")
+            } else {
+                format!("the test `{name}` no longer runs: `{text}`")
+            };
+            found(*line, Kind::SkippedTest, message);
+        }
+        _ => {}
+    }
+    if let (None, Some(why)) = (before.hidden, after.hidden) {
+        found(after.line, Kind::SkippedTest, format!("the test `{name}` no longer runs: {why}"));
+    }
+    if is_collected(&before.path) && !is_collected(&after.path) {
+        let message = format!(
+            "the test `{name}` is in a file whose path says no longer that it has tests; runners do not look there"
+        );
+        found(after.line, Kind::SkippedTest, message);
+    }
+    findings
+}
+
+/// Returns what keeps tests from running that the change need not touch: functions that they call, and fixtures.
+pub(crate) fn of_helpers(before: &State, after: &State) -> Vec<Finding> {
+    let is_new = |name: &String| before.functions.contains(name) && !before.skipping.contains_key(name);
+    let called = after.skipping.iter().filter(|(name, _)| is_new(name)).map(|(name, (path, skip))| {
+        let message = format!("`{name}` skips every test that asks for it: `{}`", short(&skip.text));
+        Finding::new(path, skip.line, Kind::SkippedTest, message)
+    });
+    let is_known = |path: &str, skip: &Skip| {
+        before.everywhere.iter().any(|(file, known)| file == path && known.text == skip.text)
+    };
+    let everywhere =
+        after.everywhere.iter().filter(|(path, skip)| !is_known(path, skip)).map(|(path, skip)| {
+            let message = format!("every test is skipped: `{}`", short(&skip.text));
+            Finding::new(path, skip.line, Kind::SkippedTest, message)
+        });
+    called.chain(everywhere).collect()
+}
