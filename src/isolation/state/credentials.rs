@@ -4,6 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::base::credential_text::holds_credential;
 use crate::git::{is_head, is_shown, looked_into};
 
 /// Names of configuration files.
@@ -11,20 +12,6 @@ const SETTINGS: [&str; 2] = ["config", "config.worktree"];
 
 /// Folders whose files say where something was fetched from.
 const OF_TEXTS: [&str; 3] = ["logs", "remotes", "branches"];
-
-/// Endings of the names of keys that contain or lead to a credential.
-const HOLDERS: [&str; 10] = [
-    "extraheader",
-    "cookiefile",
-    "sslkey",
-    "sslcert",
-    "password",
-    "pass",
-    "token",
-    "secret",
-    "oauth",
-    "askpass",
-];
 
 /// Sections that lead to other files or programs with credentials.
 const SECTIONS: [&str; 3] = ["include", "includeif", "credential"];
@@ -75,37 +62,32 @@ pub(super) fn clean(git: &Path) -> Cleaned {
 
 fn without_credentials(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
-    let (mut is_open, mut goes_on) = (true, false);
-    for line in text.lines() {
-        let trimmed = line.trim().to_ascii_lowercase();
+    let mut is_open = true;
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        let mut whole = line.to_owned();
         // A value may continue on the next line.
-        let belongs = std::mem::replace(&mut goes_on, line.ends_with('\\'));
-        if !belongs && trimmed.starts_with('[') {
-            let name = trimmed[1..].split([' ', ']', '.', '"']).next().unwrap_or_default();
-            is_open = !SECTIONS.contains(&name);
-            // A key may follow the section's name on the same line.
-            let holds =
-                trimmed.rsplit_once(']').is_some_and(|(_, rest)| !rest.is_empty() && is_credential(rest));
-            if is_open && !holds {
-                kept += &with_plain_addresses(line);
-                kept.push('\n');
-            }
-            continue;
+        while whole.ends_with('\\')
+            && let Some(next) = lines.next()
+        {
+            whole.push('\n');
+            whole += next;
         }
-        if is_open && !belongs && !is_credential(&trimmed) {
-            kept += &with_plain_addresses(line);
+        let trimmed = whole.trim().to_ascii_lowercase();
+        let plain = with_plain_addresses(&whole);
+        let holds = holds_credential(&plain.replace("\\\n", ""));
+        if let Some(header) = trimmed.strip_prefix('[') {
+            let name = header.split([' ', ']', '.', '"']).next().unwrap_or_default();
+            // A key may follow the section's name on the same line; the name itself may be an address with a credential.
+            let is_credential = holds && header.ends_with(']');
+            is_open = !is_credential && !SECTIONS.contains(&name);
+        }
+        if is_open && !holds {
+            kept += &plain;
             kept.push('\n');
         }
     }
     kept
-}
-
-fn is_credential(setting: &str) -> bool {
-    let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
-    let name = name.trim();
-    // A proxy may be named without `http://`.
-    let is_proxy = name.ends_with("proxy") && value.contains('@') && !value.contains("://");
-    is_proxy || HOLDERS.iter().any(|holder| name.ends_with(holder))
 }
 
 /// Removes user and password from URLs.
@@ -144,5 +126,31 @@ mod tests {
             "[http]\n\tpostBuffer = 1\n"
         );
         assert_eq!(with_plain_addresses("url = ssh://git@host/o"), "url = ssh://git@host/o");
+    }
+
+    #[test]
+    fn lines_that_seem_to_hold_a_credential_go_alone() {
+        for line in [
+            "\turl = https://host/o?private_token=x",
+            "\tapikey = x",
+            "\tx = \"!curl -H 'PRIVATE-TOKEN: x' host\"",
+            "\tsshCommand = sshpass -p x ssh",
+            "\tproxy = u:x@host:80",
+            "\tsmtpPass = x",
+            "\tcookie = x",
+            "\tx = \"!tool \\\n--token x\"",
+            "[url \"https://host/?private_token=x\"]\n\tinsteadOf = https://host/",
+        ] {
+            let (before, after) = ("[core]\n\tbare = false\n", "[user]\n\tname = me\n");
+            assert_eq!(
+                without_credentials(&format!("{before}{line}\n{after}")),
+                format!("{before}{after}"),
+                "{line}"
+            );
+        }
+        let plain = "[remote \"origin\"]\n\turl = git@host:o/token-service\n\tfetch = +refs/heads/api-key:refs/x/api-key\n\
+                     [branch \"fix/api-key\"]\n\tremote = origin\n\tmerge = refs/heads/fix/api-key\n\
+                     [core]\n\thooksPath = .husky/_\n[diff]\n\tpattern = x\\\ny\n";
+        assert_eq!(without_credentials(plain), plain);
     }
 }
