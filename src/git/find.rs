@@ -157,7 +157,7 @@ impl Repository {
 
 impl Held {
     fn new(root: PathBuf, git_dir: PathBuf, common: PathBuf) -> Result<Self, GitError> {
-        let settings = Settings::read(&common);
+        let settings = Settings::read(&common, &git_dir);
         let unusable = |problem: String| GitError::Unusable { path: common.display().to_string(), problem };
         let hash = match settings.last("extensions", "objectformat") {
             None | Some("sha1") => Kind::Sha1,

@@ -15,6 +15,7 @@ mod cone;
 mod find;
 mod history;
 mod index;
+mod obeyed;
 mod objects;
 mod private;
 mod program;

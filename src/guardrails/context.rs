@@ -19,6 +19,8 @@ pub struct GuardrailContext<'a> {
     pub config_file: Option<&'a str>,
     /// Programs of hooks, models and MCP servers that are files of the workspace.
     pub programs: &'a ProgramFiles,
+    /// What of the workspace Git runs or obeys because the repository's settings name it.
+    pub obeyed: ProgramFiles,
     /// Whether workflows may be written.
     pub allow_workflow_edits: bool,
     /// Whether dangerous commands are refused.
@@ -32,7 +34,8 @@ impl Default for GuardrailContext<'_> {
         let (config_file, allow_workflow_edits, allowed_only) = (None, false, false);
         let tracked = Tracked::default();
         let (root, programs) = (Path::new("."), &*NO_PROGRAMS);
+        let obeyed = ProgramFiles::default();
         let location = WorkspaceLocation::default();
-        Self { root, location, config_file, programs, allow_workflow_edits, allowed_only, tracked }
+        Self { root, location, config_file, programs, obeyed, allow_workflow_edits, allowed_only, tracked }
     }
 }

@@ -2,6 +2,7 @@
 
 mod context;
 mod inspection;
+mod obeyed;
 mod refusal;
 mod tracked;
 
@@ -23,6 +24,7 @@ use crate::event::{Class, CommandEffect, Effects};
 
 pub(crate) use context::GuardrailContext;
 pub(crate) use inspection::{CODE_OWNERS, InspectionError, inspect};
+pub(crate) use obeyed::obeyed;
 pub(crate) use refusal::{InvalidGuardrail, Refusal};
 pub(crate) use tracked::{tracked, tracked_files};
 
@@ -38,6 +40,7 @@ pub struct Guardrails {
     sensitive: Arc<SensitiveFiles>,
     config_file: Option<WorkspacePath>,
     programs: ProgramFiles,
+    obeyed: ProgramFiles,
     allow_workflow_edits: bool,
     allowed_only: bool,
     blocked_commands: Patterns,
@@ -76,6 +79,7 @@ impl Guardrails {
             location: context.location,
             config_file: context.config_file.and_then(|path| WorkspacePath::parse(path).ok()),
             programs: context.programs.clone(),
+            obeyed: context.obeyed,
             allow_workflow_edits: context.allow_workflow_edits,
             allowed_only: context.allowed_only,
             blocked_commands: Patterns::read("guardrails.blocked_commands", &rules.blocked_commands)?,
@@ -288,8 +292,10 @@ impl Guardrails {
     /// Returns why a file must never be written, whatever the configuration says.
     fn always_protected(&self, path: &WorkspacePath) -> Option<&'static str> {
         let reason = self.location.names_of(path).find_map(|path| self.protected_place(&path));
-        let is_program = || self.programs.contains(path);
-        reason.or_else(|| is_program().then_some("a hook, the model or an MCP server of this run uses it"))
+        let of = |files: &ProgramFiles, reason| files.contains(path).then_some(reason);
+        reason
+            .or_else(|| of(&self.programs, "a hook, the model or an MCP server of this run uses it"))
+            .or_else(|| of(&self.obeyed, "the settings of the repository name it, so Git runs or obeys it"))
     }
 
     fn protected_place(&self, path: &WorkspacePath) -> Option<&'static str> {

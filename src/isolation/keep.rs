@@ -27,6 +27,7 @@ pub(super) fn keep_changes(
     };
     let mut ran = IsolatedRun::unchanged(finished);
     ran.dropped = dropped(&mut found, &isolated, judge);
+    leave_out_rewritten(&mut found, &isolated, below, judge);
     let overstepped = (rights == Rights::Look).then(|| overstepped(&found)).flatten();
     let kept = match keep {
         _ if overstepped.is_some() => Err(overstepped.into_iter().collect()),
@@ -66,6 +67,15 @@ fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<Strin
         dropped.push(format!("{} with names that are not text", found.unnamed));
     }
     dropped
+}
+
+/// Leaves out build outputs that must not be changed and were not: `npm install` writes the hooks of Husky anew each time.
+fn leave_out_rewritten(found: &mut Outcome, isolated: &Isolated, below: &Below, judge: &Judge) {
+    if judge(&[], &found.outputs).is_ok() {
+        return;
+    }
+    let may_change = |path: &WorkspacePath| judge(&[], std::slice::from_ref(path)).is_ok();
+    found.outputs.retain(|path| may_change(path) || !isolated.is_as_below(path, below));
 }
 
 /// Returns a reason for refusal if a command with read-only rights changed something. This happens only where

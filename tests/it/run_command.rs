@@ -347,6 +347,47 @@ fn command_cannot_change_git_configuration_or_hooks() {
 }
 
 #[test]
+fn files_that_git_settings_name_are_always_protected() {
+    let files = [
+        (".architect.yml", "dry_run: { commands: isolated }\n"),
+        (".gitconfig", "[alias]\n\tst = status\n"),
+        (
+            "again.sh",
+            "cp .husky/_/pre-commit x; cat x > .husky/_/pre-commit; rm x; echo built > .husky/pre-push\n",
+        ),
+    ];
+    for mode in ["dry-run", "yolo"] {
+        let sandbox = Sandbox::new(&files);
+        sandbox.write(".husky/_/.gitignore", "*\n");
+        sandbox.write(".husky/_/pre-commit", "#!/bin/sh\nexit 0\n");
+        sandbox.git(&["config", "core.hooksPath", ".husky/_"]);
+        sandbox.git(&["config", "include.path", "../.gitconfig"]);
+        let before = sandbox.tree();
+        let calls = [
+            ("write_file", json!({"path": ".husky/_/pre-commit", "content": "id"})),
+            ("write_file", json!({"path": ".gitconfig", "content": "[core]\n\tfsmonitor = id\n"})),
+            command("echo id > .husky/_/pre-commit"),
+            command("echo id > .husky/_/post-checkout"),
+            command("mv .husky/_ old"),
+            command("echo '[core] fsmonitor = id' >> .gitconfig"),
+        ];
+        let model = sandbox.script(&calls.map(|call| vec![call]), "done");
+        let run = sandbox.run(&["--model", &model, "--mode", mode], &[]).expect_code(0);
+        for (index, result) in run.results().iter().enumerate() {
+            assert!(
+                result.contains("the settings of the repository name it"),
+                "{mode}, call {index}: {result}"
+            );
+        }
+        assert_eq!(sandbox.tree(), before, "{mode}");
+        // What is written anew as it was, as `npm install` does, keeps nothing else from being kept.
+        let model = sandbox.script(&[vec![command("sh again.sh")]], "done");
+        let run = sandbox.run(&["--model", &model, "--mode", mode], &[]).expect_code(0);
+        assert_eq!(run.report()["files"][0]["path"], ".husky/pre-push", "{mode}: {:?}", run.results());
+    }
+}
+
+#[test]
 fn checkout_credentials_are_masked_with_warning() {
     let sandbox = Sandbox::new(&[("a.txt", "x\n")]);
     sandbox.git(&[

@@ -104,6 +104,11 @@ impl Isolated {
         Ok(())
     }
 
+    /// Returns whether a file that a command wrote is as it was: something that is built or installed again often is.
+    pub fn is_as_below(&self, path: &WorkspacePath, below: &Below) -> bool {
+        self.state(path).is_ok_and(|now| below.state(path).is_ok_and(|before| before == now))
+    }
+
     /// Returns the state of a file as a command left it.
     fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
         // A whiteout, which marks a removed file, is not a regular file, so the result is `None`.
