@@ -93,9 +93,11 @@ impl Scene {
     fn with(rules: Rules, change: impl FnOnce(Egress) -> Egress) -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let path = std::env::var("PATH").expect("a PATH");
-        let variables: BTreeMap<String, String> = [("PATH", path.as_str()), ("LC_ALL", "C")]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into();
+        let home = std::env::var("HOME").expect("a HOME");
+        let variables: BTreeMap<String, String> =
+            [("PATH", path.as_str()), ("HOME", home.as_str()), ("LC_ALL", "C")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into();
         let sandbox = Sandbox::new(Settings {
             variables: &variables,
             own: &variables,
@@ -206,8 +208,25 @@ struct Targets {
     udp: UdpSocket,
     unix: PathBuf,
     name: String,
-    daemons: [UnixListener; 2],
+    daemons: Vec<UnixListener>,
+    /// Where Docker's daemon listens, if this machine has none, and this user may stand in for it.
+    docker: Option<PathBuf>,
     _folder: tempfile::TempDir,
+}
+
+/// Where Docker's daemon listens.
+const DOCKER: &str = "/run/docker.sock";
+
+/// The socket of a daemon that a step before the run has left in the checkout.
+const IN_WORKSPACE: &str = "daemon.sock";
+
+impl Drop for Targets {
+    fn drop(&mut self) {
+        if let Some(docker) = &self.docker {
+            // Whoever removed it meanwhile has done no harm.
+            let _ = std::fs::remove_file(docker);
+        }
+    }
 }
 
 impl Targets {
@@ -219,16 +238,27 @@ impl Targets {
         let unix = folder.path().join("daemon.sock");
         let name = format!("architect-ci-egress-{}", uuid::Uuid::new_v4());
         let address = std::os::unix::net::SocketAddr::from_abstract_name(&name).expect("a name");
-        let daemons = [
+        let mut daemons = vec![
             UnixListener::bind(&unix).expect("a socket"),
             UnixListener::bind_addr(&address).expect("a socket"),
         ];
+        let docker = UnixListener::bind(DOCKER).ok().map(|daemon| {
+            daemons.push(daemon);
+            PathBuf::from(DOCKER)
+        });
         for daemon in &daemons {
             daemon.set_nonblocking(true).expect("a switch");
         }
         let (open, local) = (Server::new("127.0.0.2", Some(secret.port)), Server::new("127.0.0.1", None));
         let neighbour = Server::at(("127.0.0.9", local.port), None);
-        Self { open, local, secret, neighbour, udp, unix, name, daemons, _folder: folder }
+        Self { open, local, secret, neighbour, udp, unix, name, daemons, docker, _folder: folder }
+    }
+
+    /// Adds a daemon whose socket is in the workspace.
+    fn listen_in(&mut self, workspace: &Path) {
+        let daemon = UnixListener::bind(workspace.join(IN_WORKSPACE)).expect("a socket");
+        daemon.set_nonblocking(true).expect("a switch");
+        self.daemons.push(daemon);
     }
 
     fn list(&self) -> [String; 4] {
@@ -269,8 +299,9 @@ fn attempts() -> impl Iterator<Item = Attempt> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn egress_lets_out_what_the_list_names_and_nothing_else() {
-    let targets = Targets::new();
+    let mut targets = Targets::new();
     let scene = Scene::new(rules(&targets.list()), resolver());
+    targets.listen_in(scene.folder.path());
     let (mut ran, mut faults) = (0, Vec::new());
     for attempt in attempts() {
         ran += 1;
@@ -300,8 +331,9 @@ async fn egress_lets_out_what_the_list_names_and_nothing_else() {
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "for other kinds of machine; on this one, the test above asks for more"]
 async fn egress_leaks_nothing_on_any_kind_of_machine() {
-    let targets = Targets::new();
+    let mut targets = Targets::new();
     let scene = Scene::new(rules(&targets.list()), resolver());
+    targets.listen_in(scene.folder.path());
     let enforcement = scene.shell.enforcement(scene.folder.path()).await;
     let mut leaks = Vec::new();
     let mut ran = 0;

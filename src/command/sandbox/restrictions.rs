@@ -261,7 +261,9 @@ impl Sandbox {
         mounts.extend(outside.map(|path| bind(path, works)));
         let is_named = |socket: &Path| writable.iter().any(|place| socket.starts_with(place));
         let sockets = self.0.sockets_listed.get_or_init(hidden::listed_sockets).iter();
-        let sockets = sockets.filter(|socket| !is_named(socket) && !socket.starts_with(root));
+        // A socket of the checkout leads nowhere from a state above it or a copy of it.
+        let is_plain = matches!(view, View::Plain { .. });
+        let sockets = sockets.filter(|socket| !is_named(socket) && (is_plain || !socket.starts_with(root)));
         mounts.extend(places.hidden.iter().chain(sockets).map(|at| Mount::Hide { at: at.clone() }));
         prepare(private, places.home.as_deref(), &TEMPORARY, &mounts)?;
         // A mount that contains others comes before them.
