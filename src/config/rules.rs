@@ -153,21 +153,24 @@ pub struct Hooks {
 impl Hooks {
     /// Returns the hooks of all events.
     pub fn all(&self) -> impl Iterator<Item = &HookConfig> {
+        self.by_event().into_iter().flat_map(|(_, hooks)| hooks)
+    }
+
+    /// Returns the hooks of each event, with its key in the configuration.
+    pub fn by_event(&self) -> [(&'static str, &[HookConfig]); 11] {
         [
-            &self.pre_tool_use,
-            &self.post_tool_use,
-            &self.post_edit,
-            &self.pre_llm_call,
-            &self.post_llm_call,
-            &self.session_start,
-            &self.session_end,
-            &self.on_error,
-            &self.budget_warning,
-            &self.context_compress,
-            &self.agent_complete,
+            ("pre_tool_use", &self.pre_tool_use),
+            ("post_tool_use", &self.post_tool_use),
+            ("post_edit", &self.post_edit),
+            ("pre_llm_call", &self.pre_llm_call),
+            ("post_llm_call", &self.post_llm_call),
+            ("session_start", &self.session_start),
+            ("session_end", &self.session_end),
+            ("on_error", &self.on_error),
+            ("budget_warning", &self.budget_warning),
+            ("context_compress", &self.context_compress),
+            ("agent_complete", &self.agent_complete),
         ]
-        .into_iter()
-        .flatten()
     }
 }
 

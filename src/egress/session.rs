@@ -111,6 +111,7 @@ impl Session {
         let asked = std::mem::take(&mut *self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner));
         let records = asked.into_iter().map(|(asked, traffic)| NetworkRecord {
             by: by.to_owned(),
+            key: self.shared.egress.key.clone(),
             host: asked.host,
             port: asked.port,
             decision: asked.decision,

@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 pub struct NetworkRecord {
     /// The command line that asked, or the name of the hook, the gate, the MCP server or the model.
     pub by: String,
+    /// The key of the configuration that holds its list.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub key: String,
     /// The host as it was asked for: a name or an address.
     pub host: String,
     /// The port.

@@ -1,6 +1,6 @@
 //! Section on the network: the hosts that child processes asked for, by whom, and what became of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use sanitize::untrusted::code;
@@ -52,18 +52,18 @@ pub(super) fn hosts(report: &RunReport) -> Vec<Host<'_>> {
     hosts.into_values().collect()
 }
 
-/// Returns what a list would have to hold for everything that was learned; empty if nothing was.
-pub(super) fn proposed(report: &RunReport) -> Vec<String> {
-    let learned = report.network.iter().filter(|record| record.decision == NetworkDecision::Learned);
-    let mut entries: Vec<String> = learned
-        .map(|record| match record.port {
+/// Returns what each list would have to hold for everything that was learned, by the key of the list; empty if nothing was.
+pub(super) fn proposed(records: &[NetworkRecord]) -> BTreeMap<&str, BTreeSet<String>> {
+    let mut lists: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for record in records.iter().filter(|record| record.decision == NetworkDecision::Learned) {
+        // Records of older runs do not say.
+        let key = if record.key.is_empty() { "commands.network" } else { &record.key };
+        lists.entry(key).or_default().insert(match record.port {
             80 | 443 => record.host.clone(),
             port => format!("{}:{port}", record.host),
-        })
-        .collect();
-    entries.sort_unstable();
-    entries.dedup();
-    entries
+        });
+    }
+    lists
 }
 
 /// Returns the heading: how many hosts there were, and what became of them.
@@ -110,16 +110,12 @@ pub(super) fn network(report: &RunReport) -> Section {
     if !reasons.is_empty() {
         reasons.push('\n');
     }
-    let proposed = proposed(report);
-    let proposal = if proposed.is_empty() {
-        String::new()
-    } else {
-        let list: Vec<String> = proposed.iter().map(|entry| code(entry)).collect();
-        format!(
-            "To allow these hosts and no others, set `commands.network.allow` to: {}\n\n",
-            list.join(", ")
-        )
-    };
+    let mut proposal = String::new();
+    for (key, entries) in proposed(&report.network) {
+        let list: Vec<String> = entries.iter().map(|entry| code(entry)).collect();
+        let key = code(&format!("{key}.allow"));
+        let _ = writeln!(proposal, "To allow these hosts and no others, set {key} to: {}\n", list.join(", "));
+    }
     let title = title(report);
     let full = format!("<details><summary>{title}</summary>\n\n{table}\n{reasons}{proposal}</details>\n\n");
     Section::new(4, full, format!("{title} (listed in `report.md`)\n\n"))
@@ -131,5 +127,39 @@ pub(super) fn icon(decision: NetworkDecision) -> &'static str {
         NetworkDecision::Learned => "📝",
         NetworkDecision::Refused => "⛔",
         NetworkDecision::Unreachable => "⚠️",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_list_is_proposed_what_was_learned_by_it() {
+        let record = |key: &str, host: &str, port, decision| NetworkRecord {
+            by: "x".to_owned(),
+            key: key.to_owned(),
+            host: host.to_owned(),
+            port,
+            decision,
+            reason: String::new(),
+            times: 1,
+            sent: 0,
+            received: 0,
+        };
+        let learned = NetworkDecision::Learned;
+        let records = [
+            record("commands.network", "a.test", 443, learned),
+            record("commands.network", "a.test", 80, learned),
+            record("commands.network", "b.test", 22, learned),
+            record("commands.network", "c.test", 443, NetworkDecision::Refused),
+            record("llm.network", "d.test", 443, learned),
+            record("", "e.test", 443, learned),
+        ];
+        let told: Vec<String> = proposed(&records)
+            .into_iter()
+            .map(|(key, hosts)| format!("{key}: {}", hosts.into_iter().collect::<Vec<_>>().join(" ")))
+            .collect();
+        assert_eq!(told, ["commands.network: a.test b.test:22 e.test", "llm.network: d.test"]);
     }
 }

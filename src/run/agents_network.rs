@@ -37,7 +37,13 @@ pub(super) async fn agents_network(
     if all.iter().any(|egress| egress.learns()) {
         let told =
             "`network: learn`: every public host that is asked for is let through, and listed in the report";
-        events.notice(NoticeLevel::Warning, told);
+        let missed = match shell.enforcement(&request.workspace).await {
+            Enforcement::OwnNetwork => "",
+            Enforcement::Ports | Enforcement::Nothing => {
+                "; on this machine, nothing keeps a program from avoiding the proxy, and what it then reaches is not listed"
+            }
+        };
+        events.notice(NoticeLevel::Warning, format!("{told}{missed}"));
     }
     if let Some(hosts) = defaults {
         events.notice(NoticeLevel::Info, default_hosts(hosts));

@@ -11,7 +11,7 @@ use crate::base::env::Variables;
 use crate::base::program::find_program;
 use crate::command::sandbox::{GitMasking, Sandbox, Settings, kernel_support};
 use crate::command::{Shell, StandbySupervisor};
-use crate::config::{Config, SandboxMode};
+use crate::config::{Config, GateConfig, HookConfig, McpServer, SandboxMode};
 use crate::egress::Reach;
 use crate::event::{Events, NoticeLevel};
 use crate::git::Repository;
@@ -56,19 +56,25 @@ pub(crate) struct ShellContext<'a> {
 
 /// The network of every child that has one of its own in a configuration, by its owner.
 fn networks(config: &Config, events: &Events) -> BTreeMap<String, Reach> {
-    let gates = config.guardrails.quality_gates.iter();
-    let gates = gates.map(|gate| (format!("gate {}", gate.name), &gate.network));
-    let hooks = config.hooks.all().map(|hook| (format!("hook {}", hook.name), &hook.network));
-    let servers = config.mcp.servers.iter().map(|server| (mcp::owner(&server.name), &server.network));
-    let model = std::iter::once((MODEL.to_owned(), &config.llm.network));
-    let all = gates.chain(hooks).chain(servers).chain(model);
-    let given = all.filter_map(|(owner, network)| Some((owner, network.as_ref()?)));
-    given
-        .map(|(owner, network)| {
-            let reach = Reach::of(network, &format!("network of {owner}"), events);
-            (owner, reach)
+    let gates = config.guardrails.quality_gates.iter().map(|GateConfig { name, network, .. }| {
+        (format!("gate {name}"), network, format!("guardrails.quality_gates[{name}]"))
+    });
+    let hooks = config.hooks.by_event().into_iter().flat_map(|(event, hooks)| {
+        hooks.iter().map(move |HookConfig { name, network, .. }| {
+            (format!("hook {name}"), network, format!("hooks.{event}[{name}]"))
         })
-        .collect()
+    });
+    let servers =
+        config.mcp.servers.iter().map(|McpServer { name, network, .. }| {
+            (mcp::owner(name), network, format!("mcp.servers[{name}]"))
+        });
+    let model = std::iter::once((MODEL.to_owned(), &config.llm.network, "llm".to_owned()));
+    let all = gates.chain(hooks).chain(servers).chain(model);
+    all.filter_map(|(owner, network, section)| {
+        let reach = Reach::of(network.as_ref()?, &format!("{section}.network"), events);
+        Some((owner, reach))
+    })
+    .collect()
 }
 
 /// The owner of a model that is a program.

@@ -87,9 +87,14 @@ fn egress_of_each_gate_hook_server_and_model_is_its_own() {
         let of_owner = |record: &&Value| record["by"] == owner && record["decision"] == "refused";
         records.iter().find(of_owner).expect("a refusal")["reason"].as_str().expect("a reason").to_owned()
     };
-    assert!(
-        refusal("gate checks").contains("to `network of gate checks.allow`"),
-        "{}",
-        refusal("gate checks")
-    );
+    for (owner, key) in [
+        ("gate checks", "guardrails.quality_gates[checks].network"),
+        ("hook guard", "hooks.pre_tool_use[guard].network"),
+        ("MCP server test", "mcp.servers[test].network"),
+        ("model", "llm.network"),
+    ] {
+        let told = refusal(owner);
+        let expected = format!("`{key}` does not allow it; add `127.0.0.2:");
+        assert!(told.starts_with(&expected) && told.contains(&format!("` to `{key}.allow`")), "{told}");
+    }
 }

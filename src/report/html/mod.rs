@@ -228,7 +228,7 @@ fn gates(report: &RunReport) -> Markup {
                 }
                 @if !gate.doubt.is_empty() {
                     tr class="item" { td colspan="5" {
-                        "Runs programs that Git ignores and that commands of this run had changed before: "
+                        "Runs or obeys files that Git ignores and that commands of this run had changed before: "
                         (visible(&gate.doubt.join(", ")))
                     } }
                 }
@@ -324,12 +324,11 @@ fn network(report: &RunReport) -> Markup {
             }
         }
     };
-    let proposed = proposed(report);
     let proposal = html! {
-        @if !proposed.is_empty() {
+        @for (key, entries) in proposed(&report.network) {
             p {
-                "To allow these hosts and no others, set " code { "commands.network.allow" } " to:"
-                @for entry in &proposed { " " code { (visible(entry)) } }
+                "To allow these hosts and no others, set " code { (visible(&format!("{key}.allow"))) } " to:"
+                @for entry in &entries { " " code { (visible(entry)) } }
             }
         }
     };
