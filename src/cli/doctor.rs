@@ -66,7 +66,7 @@ impl Doctor {
             (None, Exit::Success)
         };
         let exit = if is_valid || exit != Exit::Success { exit } else { Exit::Configuration };
-        let checks = [signals_and_network(), program("git"), program("bash"), github()];
+        let checks = [signals_and_network(kernel_support()), program("git"), program("bash"), github()];
         let text: String = containment()
             .into_iter()
             .chain(checks)
@@ -238,7 +238,7 @@ fn containment() -> Vec<Check> {
     let tried = async { (shell.namespaces(&here).await, shell.enforcement(&here).await) };
     let (namespaces, enforcement) =
         runtime.map_or((None, Enforcement::Nothing), |runtime| runtime.block_on(tried));
-    let mut checks = vec![sandbox(), view(namespaces), hosts(enforcement)];
+    let mut checks = vec![sandbox(), view(namespaces, kernel_support()), hosts(enforcement)];
     if !shell.withheld.is_empty() {
         let names: Vec<&str> = shell.withheld.iter().map(String::as_str).collect();
         let says = format!(
@@ -268,16 +268,20 @@ fn sandbox() -> Check {
 }
 
 /// Lists what commands see of this machine.
-fn view(namespaces: Option<Namespaces>) -> Check {
+fn view(namespaces: Option<Namespaces>, KernelSupport { files, .. }: KernelSupport) -> Check {
     let by = match namespaces {
         Some(Namespaces::Root) => "with root's own rights",
         Some(Namespaces::User) => "with user namespaces",
         Some(Namespaces::Sudo) => "with sudo, whose rights are given up before anything else runs",
         None => {
-            let says = "the machine's: namespaces are not available, so commands run on a copy of the \
-                        checkout at another path; they are not protected against changes of the modes, \
-                        owners and times of other files, and can reach world-readable files in /tmp and \
-                        sockets with a path";
+            let says = if files {
+                "the machine's, as far as Landlock allows: namespaces are not available, so commands run on a copy of the \
+                 checkout at another path; they can change modes, owners and times of this user's other files"
+            } else {
+                "the machine's: neither namespaces nor Landlock are available, so commands run on a copy of the checkout at \
+                 another path, but can read and write every file that this user can, the checkout's own among them, and \
+                 signal every process of this user; let only trusted people start runs here"
+            };
             return Check { name: "files", good: false, says: says.to_owned() };
         }
     };
@@ -296,21 +300,25 @@ fn hosts(enforcement: Enforcement) -> Check {
              addresses, and with `commands.sandbox: required` a run with a list does not start"
         }
         Enforcement::Nothing => {
-            "a list in `commands.network` cannot be enforced here: commands with a list do not start; use `allow` or `deny`"
+            "a list in `commands.network` cannot be enforced here: commands with a list do not start; use `allow` or `learn`"
         }
     };
     Check { name: "hosts", good: enforcement == Enforcement::OwnNetwork, says: says.to_owned() }
 }
 
-fn signals_and_network() -> Check {
-    let KernelSupport { network, signals, .. } = kernel_support();
-    let word = |has: bool| if has { "yes" } else { "no" };
-    let says = format!(
-        "`commands.network: deny` can be enforced: {}; signals are confined: {}",
-        word(network),
-        word(signals)
-    );
-    Check { name: "network", good: network && signals, says }
+/// Tells whether the network can be denied, and who can be signaled.
+fn signals_and_network(KernelSupport { network, signals, .. }: KernelSupport) -> Check {
+    let denied = if network {
+        "`commands.network: deny` is enforced"
+    } else {
+        "`commands.network: deny` cannot be enforced here, and a run with it does not start"
+    };
+    let signaled = if signals {
+        "commands can signal no other processes"
+    } else {
+        "commands can signal other processes of this user if they share their namespace"
+    };
+    Check { name: "network", good: network && signals, says: format!("{denied}; {signaled}") }
 }
 
 /// Looks for a daemon that acts for root and listens to this user, which no sandbox for files restricts.
@@ -354,4 +362,28 @@ fn github() -> Check {
         Err(error) => (false, error.to_string()),
     };
     Check { name: "github", good, says }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn doctor_says_what_commands_can_do_without_landlock_and_with_it() {
+        let support = |all| KernelSupport { files: all, network: all, signals: all };
+        for (all, files, network) in [
+            (
+                true,
+                "change modes, owners and times",
+                "`commands.network: deny` is enforced; commands can signal no",
+            ),
+            (false, "read and write every file", "a run with it does not start; commands can signal other"),
+        ] {
+            let seen = view(None, support(all));
+            assert!(!seen.good && seen.says.contains(files), "{}", seen.says);
+            let told = signals_and_network(support(all));
+            assert!(told.good == all && told.says.contains(network), "{}", told.says);
+        }
+        assert!(view(Some(Namespaces::Root), support(false)).good);
+    }
 }
