@@ -7,6 +7,7 @@ use super::{IsolatedRun, Keep};
 use crate::base::verbose_log::detail;
 use crate::command::Finished;
 use crate::command::sandbox::Rights;
+use crate::plan::link_outside;
 
 /// Finds what a command changed, has it judged, and keeps or reverts it. Returns no state if it could not be
 /// brought back to what is below.
@@ -97,6 +98,10 @@ fn keep_all(
     ran.warnings = judge(&found.changes, &unread)?;
     if let (Below::Planned(_), Some(path)) = (below, found.large.first()) {
         return Err(vec![format!("{path} is too large to be planned")]);
+    }
+    let link = below.with(&found.changes).and_then(|all| link_outside(isolated.root(), &all));
+    if let Some(link) = link.map_err(|error| vec![error.to_string()])? {
+        return Err(vec![format!("{link} would be a link that may lead outside of the workspace")]);
     }
     let left = isolated.carry(found, below).map_err(|error| vec![error.to_string()])?;
     ran.dropped.extend(left);

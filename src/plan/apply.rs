@@ -1,16 +1,13 @@
 //! Applying a reviewed plan exactly: its content is checked first, then all files change or none.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
-use workspace::{
-    ChangeSet, DiskWorkspace, FileChange, FileError, LastLink, Mode, Operation, OverlayWorkspace, Workspace,
-    WorkspacePath,
-};
+use workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, Operation, WorkspacePath};
 
 use super::file::{Damaged, Plan};
 use super::journal::{Journal, JournalError, MayWrite, Step};
 use super::journal_folder::JournalFolder;
+use super::links::link_outside;
 
 /// Number of characters of a digest that have to be given.
 const SHORTEST_DIGEST: usize = 8;
@@ -164,16 +161,11 @@ impl Plan {
                 stale.push(Stale { path: file.path.clone(), now: text });
             } else {
                 let after = file.after(now.as_ref())?;
-                if after.as_ref().is_some_and(|after| {
-                    after.mode == Mode::Link && may_lead_outside(&file.path, &after.content)
-                }) {
-                    return Err(ApplyError::LinkOutside(file.path.clone()));
-                }
                 changes.extend(FileChange::new(file.path.clone(), now, after));
             }
         }
         let changes = ChangeSet::new(changes);
-        if let Some(link) = leads_outside(disk, &changes)? {
+        if let Some(link) = link_outside(disk.path(), &changes)? {
             return Err(ApplyError::LinkOutside(link));
         }
         stale.extend(
@@ -187,43 +179,6 @@ impl Plan {
     fn deletes(&self, path: &WorkspacePath) -> bool {
         self.files.iter().any(|file| file.path == *path && file.op == Operation::Delete)
     }
-}
-
-/// Returns a link among the changes that leads out of the workspace or into a Git folder once all of them are made,
-/// whatever other links it leads through.
-fn leads_outside(disk: &DiskWorkspace, changes: &ChangeSet) -> Result<Option<WorkspacePath>, FileError> {
-    let is_link = |change: &&FileChange| change.after.as_ref().is_some_and(|after| after.mode == Mode::Link);
-    let links: Vec<&WorkspacePath> = changes.iter().filter(is_link).map(|change| &change.path).collect();
-    if links.is_empty() {
-        return Ok(None);
-    }
-    let again = DiskWorkspace::open(disk.path());
-    let again = again.map_err(|error| FileError::Io { path: WorkspacePath::root(), error })?;
-    let planned = OverlayWorkspace::new(Arc::new(again));
-    planned.absorb(&changes.iter().cloned().collect::<Vec<_>>())?;
-    let is_inside = |link: &WorkspacePath| match planned.resolve(link, LastLink::Follow) {
-        Ok(to) => !to.folded().split('/').any(|name| name == ".git"),
-        // A circle leads nowhere.
-        Err(error) => matches!(error, FileError::LinkLoop(_)),
-    };
-    Ok(links.into_iter().find(|link| !is_inside(link)).cloned())
-}
-
-/// Returns `true` if a link may lead outside by its target alone. A target may first climb, then descend: no folder above the
-/// link is a link itself, so the way up is known, but a `..` after a name may lead anywhere.
-fn may_lead_outside(link: &WorkspacePath, target: &[u8]) -> bool {
-    let Ok(target) = std::str::from_utf8(target) else { return true };
-    let mut names = target.split('/').filter(|name| !matches!(*name, "" | ".")).peekable();
-    let mut climbed = 0;
-    while names.next_if(|name| *name == "..").is_some() {
-        climbed += 1;
-    }
-    let folders = link.names().count().saturating_sub(1);
-    target.starts_with('/')
-        || climbed > folders
-        || names.any(|name| name == "..")
-        || WorkspacePath::parse(target.trim_start_matches("../"))
-            .is_ok_and(|path| path.folded().split('/').any(|name| name == ".git"))
 }
 
 impl Checked {

@@ -5,6 +5,7 @@ mod carry_over;
 mod file;
 mod journal;
 mod journal_folder;
+mod links;
 mod made;
 mod tracker;
 
@@ -13,5 +14,6 @@ pub use carry_over::{CarriedOver, CarryOverError};
 pub use file::{Contents, Damaged, Plan, PlanFile, Planned, PlannedCommand, SCHEMA_VERSION};
 pub use journal::{JournalError, MayWrite, Step, recover, write_all};
 pub use journal_folder::JournalFolder;
+pub(crate) use links::link_outside;
 pub use made::{Expected, Made, MadeError, MadeGate, SecondJob};
 pub use tracker::{DryRunTracker, summarize_call};

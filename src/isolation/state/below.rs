@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use workspace::{FileError, FileState, OverlayWorkspace, TrackedWorkspace, Workspace, WorkspacePath};
+use workspace::{
+    ChangeSet, FileChange, FileError, FileState, OverlayWorkspace, TrackedWorkspace, Workspace, WorkspacePath,
+};
 
 /// The state that the isolated state is based on, and compared with.
 #[derive(Clone)]
@@ -27,6 +29,14 @@ impl Below {
         Ok(match self {
             Self::Planned(planned) => planned.changes()?.iter().map(|change| change.path.clone()).collect(),
             Self::Real(tracked) => tracked.changed().into_iter().collect(),
+        })
+    }
+
+    /// Returns these changes, on top of the planned ones.
+    pub fn with(&self, changes: &[FileChange]) -> Result<ChangeSet, FileError> {
+        Ok(match self {
+            Self::Planned(planned) => planned.changes()?.and(changes),
+            Self::Real(_) => ChangeSet::new(changes.to_vec()),
         })
     }
 

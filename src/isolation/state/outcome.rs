@@ -93,6 +93,11 @@ impl Isolated {
         Ok(found)
     }
 
+    /// Returns the path of the checkout.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Fails if a change is at, above or below something that could not be read: the command did not see it, and it would
     /// be lost.
     fn spares_unreadable(&self, path: &WorkspacePath) -> Result<(), FileError> {

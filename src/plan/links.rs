@@ -1,0 +1,59 @@
+//! Links that a plan makes, and where they lead: none may lead out of the workspace, or into a Git folder.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use workspace::{
+    ChangeSet, DiskWorkspace, FileChange, FileError, LastLink, Mode, OverlayWorkspace, Workspace,
+    WorkspacePath,
+};
+
+/// Returns a link that these changes make, and that a plan of them would be refused for: one that may lead out of the
+/// workspace or into a Git folder, by its target alone or by where it leads once all of them are made.
+pub(crate) fn link_outside(root: &Path, changes: &ChangeSet) -> Result<Option<WorkspacePath>, FileError> {
+    let by_target = changes.iter().find(|change| {
+        let link = change.after.as_ref().filter(|after| after.mode == Mode::Link);
+        link.is_some_and(|link| may_lead_outside(&change.path, &link.content))
+    });
+    match by_target {
+        Some(change) => Ok(Some(change.path.clone())),
+        None => leads_outside(root, changes),
+    }
+}
+
+/// Returns a link among the changes that leads out of the workspace or into a Git folder once all of them are made,
+/// whatever other links it leads through.
+fn leads_outside(root: &Path, changes: &ChangeSet) -> Result<Option<WorkspacePath>, FileError> {
+    let is_link = |change: &&FileChange| change.after.as_ref().is_some_and(|after| after.mode == Mode::Link);
+    let links: Vec<&WorkspacePath> = changes.iter().filter(is_link).map(|change| &change.path).collect();
+    if links.is_empty() {
+        return Ok(None);
+    }
+    let disk = DiskWorkspace::open(root);
+    let disk = disk.map_err(|error| FileError::Io { path: WorkspacePath::root(), error })?;
+    let planned = OverlayWorkspace::new(Arc::new(disk));
+    planned.absorb(&changes.iter().cloned().collect::<Vec<_>>())?;
+    let is_inside = |link: &WorkspacePath| match planned.resolve(link, LastLink::Follow) {
+        Ok(to) => !to.folded().split('/').any(|name| name == ".git"),
+        // A circle leads nowhere.
+        Err(error) => matches!(error, FileError::LinkLoop(_)),
+    };
+    Ok(links.into_iter().find(|link| !is_inside(link)).cloned())
+}
+
+/// Returns `true` if a link may lead outside by its target alone. A target may first climb, then descend: no folder above the
+/// link is a link itself, so the way up is known, but a `..` after a name may lead anywhere.
+fn may_lead_outside(link: &WorkspacePath, target: &[u8]) -> bool {
+    let Ok(target) = std::str::from_utf8(target) else { return true };
+    let mut names = target.split('/').filter(|name| !matches!(*name, "" | ".")).peekable();
+    let mut climbed = 0;
+    while names.next_if(|name| *name == "..").is_some() {
+        climbed += 1;
+    }
+    let folders = link.names().count().saturating_sub(1);
+    target.starts_with('/')
+        || climbed > folders
+        || names.any(|name| name == "..")
+        || WorkspacePath::parse(target.trim_start_matches("../"))
+            .is_ok_and(|path| path.folded().split('/').any(|name| name == ".git"))
+}
