@@ -68,8 +68,8 @@ pub struct GateRecord {
     /// Its single tests, compared with those that ran before the run changed anything; absent where they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<Box<TestChanges>>,
-    /// Programs in folders that Git ignores, which it may have run, and which commands of this run had changed before. Its
-    /// result proves no more than they do.
+    /// Files that Git ignores, that it may have run or obeyed, and that commands of this run had changed before: programs,
+    /// and settings that are found by their names. Its result proves no more than they do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubt: Vec<String>,
 }

@@ -106,7 +106,7 @@ fn within(text: &str, root: &Path) -> Option<WorkspacePath> {
 }
 
 /// Returns the folder of tools that a file belongs to.
-fn tool_folder(path: &WorkspacePath) -> Option<WorkspacePath> {
+pub(super) fn tool_folder(path: &WorkspacePath) -> Option<WorkspacePath> {
     let mut folder = WorkspacePath::root();
     for name in path.names() {
         folder = folder.child(name);

@@ -3,7 +3,7 @@
 use workspace::{Judge, WorkspacePath};
 
 use super::state::{Before, Below, Isolated, Outcome};
-use super::{IsolatedRun, Keep};
+use super::{IsolatedRun, Keep, obeyed};
 use crate::base::verbose_log::detail;
 use crate::command::Finished;
 use crate::command::sandbox::Rights;
@@ -19,7 +19,7 @@ pub(super) fn keep_changes(
     judge: &Judge,
     (rights, keep): (Rights, Keep),
 ) -> (IsolatedRun, Option<Isolated>) {
-    let mut found = match isolated.found(before, below) {
+    let mut found = match isolated.found(&before, below) {
         Ok(found) => found,
         Err(error) => {
             let reason = format!("could not read what the command changed: {error}");
@@ -27,24 +27,29 @@ pub(super) fn keep_changes(
         }
     };
     let mut ran = IsolatedRun::unchanged(finished);
-    ran.dropped = dropped(&mut found, &isolated, judge);
+    let mut reverted = take_bytecode(&mut found, &isolated);
+    ran.dropped = dropped(&mut found, &isolated, judge, &mut reverted);
     leave_out_rewritten(&mut found, &isolated, below, judge);
     let overstepped = (rights == Rights::Look).then(|| overstepped(&found)).flatten();
     let kept = match keep {
         _ if overstepped.is_some() => Err(overstepped.into_iter().collect()),
         Keep::Changes => keep_all(&mut isolated, &found, below, judge, &mut ran),
-        Keep::Outputs => keep_outputs(&mut isolated, &found, below, judge),
+        Keep::Outputs => keep_outputs(&mut isolated, &found, below, judge, &mut ran),
         Keep::Nothing => Ok(()),
     };
     ran.has_left_files = keep != Keep::Nothing
         && matches!(below, Below::Real(_))
         && !(found.outputs.is_empty() && found.large.is_empty());
     let carried = keep == Keep::Changes && kept.is_ok() && matches!(below, Below::Real(_));
+    let leaves_nothing = kept.is_err() || keep == Keep::Nothing;
     if let Err(reasons) = kept {
         ran.refused = reasons;
         (ran.changes, ran.large, ran.built) = (Vec::new(), Vec::new(), Vec::new());
     }
-    let settled = isolated.settle(&found, below, carried);
+    let forgotten = if leaves_nothing { isolated.forget(&before) } else { Ok(()) };
+    let settled = forgotten
+        .and_then(|()| isolated.settle(&found, below, carried))
+        .and_then(|()| isolated.revert(&reverted, below));
     if let Err(error) = &settled {
         detail!("the throw-away state was reset: {error}");
     }
@@ -52,8 +57,14 @@ pub(super) fn keep_changes(
 }
 
 /// Removes from `found` the sensitive files among build outputs. Returns descriptions of everything that is
-/// never kept: those files, nested repositories, and names that are not UTF-8.
-fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<String> {
+/// never kept: those files, nested repositories, and names that are not UTF-8. Files that later commands are not to see are
+/// added to `reverted`.
+fn dropped(
+    found: &mut Outcome,
+    isolated: &Isolated,
+    judge: &Judge,
+    reverted: &mut Vec<WorkspacePath>,
+) -> Vec<String> {
     let mut dropped: Vec<String> =
         found.repositories.iter().map(|path| format!("{path}: a separate repository")).collect();
     let is_refused = |path: &WorkspacePath| {
@@ -62,12 +73,22 @@ fn dropped(found: &mut Outcome, isolated: &Isolated, judge: &Judge) -> Vec<Strin
     let (refused, kept): (Vec<_>, Vec<_>) =
         std::mem::take(&mut found.outputs).into_iter().partition(is_refused);
     found.outputs = kept;
-    dropped.extend(refused.into_iter().map(|path| format!("{path}: a sensitive file")));
+    dropped.extend(refused.iter().map(|path| format!("{path}: a sensitive file")));
+    reverted.extend(refused.into_iter().filter(|path| !isolated.hides(path)));
     dropped.extend(found.special.iter().map(|path| format!("{path}: a pipe, socket or device")));
     if found.unnamed > 0 {
         dropped.push(format!("{} with names that are not text", found.unnamed));
     }
     dropped
+}
+
+/// Removes from `found` the bytecode of Python's that a command has left, and returns it: no later program is to believe it.
+fn take_bytecode(found: &mut Outcome, isolated: &Isolated) -> Vec<WorkspacePath> {
+    let (bytecode, others) = std::mem::take(&mut found.outputs)
+        .into_iter()
+        .partition(|path| obeyed::is_bytecode(path) && isolated.has(path));
+    found.outputs = others;
+    bytecode
 }
 
 /// Leaves out build outputs that must not be changed and were not: `npm install` writes the hooks of Husky anew each time.
@@ -116,7 +137,9 @@ fn keep_outputs(
     found: &Outcome,
     below: &Below,
     judge: &Judge,
+    ran: &mut IsolatedRun,
 ) -> Result<(), Vec<String>> {
+    ran.built.clone_from(&found.outputs);
     let Below::Real(tracked) = below else { return Ok(()) };
     judge(&[], &found.outputs)?;
     let outputs = found.outputs_alone();

@@ -5,6 +5,7 @@
 mod beside;
 mod doubt;
 mod keep;
+mod obeyed;
 mod state;
 
 use std::borrow::Cow;
@@ -40,7 +41,8 @@ pub struct Isolation {
     beside: AtomicU32,
     /// Number of those that may still have processes.
     alive_beside: AtomicU32,
-    /// Files that Git ignores and that commands of the agent's have changed.
+    /// Files that Git ignores and that commands of the agent's have changed, and those of other commands that programs
+    /// obey by their names.
     built: std::sync::Mutex<BTreeSet<WorkspacePath>>,
     /// The modes of the checkout, where commands see the machine's own file system.
     modes: OnceLock<CheckoutModes>,
@@ -140,12 +142,33 @@ impl Isolation {
         &self.source.root
     }
 
-    /// Returns the programs that a command line of the configuration's runs although commands of the agent's have changed
-    /// them, and Git ignores them.
+    /// Returns what a command line of the configuration's runs or obeys although commands have changed it, and Git ignores
+    /// it.
     pub fn doubts(&self, line: &str) -> Vec<String> {
         let path = self.shell.environment.get("PATH").map(String::as_str);
         let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        doubt::doubts(line, path, self.root(), &built)
+        let mut doubts = doubt::doubts(line, path, self.root(), &built);
+        doubts.extend(built.iter().filter(|path| obeyed::is_obeyed(path)).map(ToString::to_string));
+        doubts.sort();
+        doubts.dedup();
+        doubts
+    }
+
+    /// Tells of files that commands have left where Git ignores them, if programs obey some of them by their names.
+    pub fn tell_of_obeyed(&self) {
+        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        let obeyed: Vec<String> =
+            built.iter().filter(|path| obeyed::is_obeyed(path)).map(ToString::to_string).collect();
+        if !obeyed.is_empty() {
+            let told = format!(
+                "commands of this run changed files that Git ignores ({} in all), which are in no diff; by their names, programs \
+                 obey or load {} of them: {}",
+                built.len(),
+                obeyed.len(),
+                obeyed.join(", ")
+            );
+            self.events.notice(NoticeLevel::Warning, told);
+        }
     }
 
     /// Tells of such programs of a hook, a server or a model, once for each.
@@ -154,7 +177,7 @@ impl Isolation {
         let mut doubted = self.doubted.lock().unwrap_or_else(PoisonError::into_inner);
         if !programs.is_empty() && doubted.insert(owner.to_owned()) {
             let told = format!(
-                "the {owner} runs programs that Git ignores and that commands of this run had changed before: {}",
+                "the {owner} runs or obeys files that Git ignores and that commands of this run had changed before: {}",
                 programs.join(", ")
             );
             self.events.notice(NoticeLevel::Warning, told);
@@ -219,7 +242,7 @@ impl Isolation {
             if let Err(error) = isolated.make_movable(&moves) {
                 detail!("could not rename folders atomically: {error}");
             }
-            let before = isolated.before()?;
+            let before = isolated.before(&below)?;
             Ok::<_, IsolationError>((isolated, before, reader))
         })
         .await?;
@@ -255,9 +278,10 @@ impl Isolation {
         if ran.has_left_files {
             self.has_left_files.store(true, Ordering::Relaxed);
         }
-        if author == Author::Agent {
-            self.built.lock().unwrap_or_else(PoisonError::into_inner).extend(ran.built.iter().cloned());
-        }
+        // A gate installs tools for itself, but the tests that it runs may be the agent's.
+        let counts = |path: &&WorkspacePath| author == Author::Agent || obeyed::is_obeyed(path);
+        let built = ran.built.iter().filter(counts).cloned();
+        self.built.lock().unwrap_or_else(PoisonError::into_inner).extend(built);
         // If the state could not be brought back to what is below, it is dropped, so that the next command
         // starts with a new one.
         *state = isolated;
@@ -341,6 +365,11 @@ impl IsolatedRun {
         let (changes, large, dropped) = (Vec::new(), Vec::new(), Vec::new());
         let (built, warnings, refused) = (Vec::new(), Vec::new(), Vec::new());
         Self { finished, changes, large, dropped, built, has_left_files: false, warnings, refused }
+    }
+
+    /// Returns the files that were kept, that Git ignores, and that programs obey by their names.
+    pub fn obeyed(&self) -> impl Iterator<Item = &WorkspacePath> {
+        self.built.iter().filter(|path| obeyed::is_obeyed(path))
     }
 
     fn refused(finished: Finished, reason: impl Into<String>) -> Self {

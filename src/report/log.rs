@@ -305,7 +305,7 @@ impl Observer for LogObserver {
                 if !gate.doubt.is_empty() {
                     let programs = remark(&gate.doubt.join(", "));
                     warn!(
-                        "{predicted}gate {name} runs programs that commands of this run had changed: {programs}"
+                        "{predicted}gate {name} runs or obeys files that commands of this run had changed: {programs}"
                     );
                 }
                 if gate.passed {

@@ -56,7 +56,8 @@ pub fn terminal(report: &RunReport, folder: &Path) -> String {
         }
         if !gate.doubt.is_empty() {
             let programs = visible(&gate.doubt.join(", "));
-            let _ = writeln!(text, "  it runs programs that commands of this run had changed: {programs}");
+            let _ =
+                writeln!(text, "  it runs or obeys files that commands of this run had changed: {programs}");
         }
         if !gate.passed && !gate.output.is_empty() {
             let _ = writeln!(text, "{}", visible(&gate.output));

@@ -42,6 +42,7 @@ mod interrupt;
 mod isolation;
 mod layering;
 mod ledger_branch;
+mod leftovers;
 mod limits;
 mod masks;
 mod mcp;

@@ -113,6 +113,31 @@ impl Inventory {
 }
 
 impl Inventory {
+    /// Removes what is new or other than it was, except for the files that `is_kept` names. Fails if something cannot be
+    /// named or looked into.
+    pub fn remove_later(
+        &self,
+        disk: &DiskWorkspace,
+        is_kept: &dyn Fn(&WorkspacePath) -> bool,
+    ) -> Result<(), FileError> {
+        let failed = |path: WorkspacePath| move |error| FileError::Io { path, error };
+        let now = Self::take(disk.path())?;
+        if let Some(closed) = now.closed.difference(&self.closed).next() {
+            let path = parse(closed).unwrap_or_else(WorkspacePath::root);
+            return Err(failed(path)(io::ErrorKind::PermissionDenied.into()));
+        }
+        for path in self.differing(&now).into_iter().filter(|path| now.files.contains_key(*path)) {
+            let named = parse(path)
+                .ok_or_else(|| failed(WorkspacePath::root())(io::ErrorKind::InvalidData.into()))?;
+            if !is_kept(&named) {
+                disk.remove_all(&named).map_err(failed(named))?;
+            }
+        }
+        let new = now.folders.keys().filter(|path| !self.folders.contains_key(*path));
+        disk.remove_empty(&new.filter_map(|path| parse(path)).collect::<Vec<_>>());
+        Ok(())
+    }
+
     /// Restores what the content of files does not tell: modes, and empty folders. Returns the paths where that failed.
     pub(crate) fn restore(&self, disk: &DiskWorkspace) -> Vec<PathBuf> {
         let Ok(now) = Self::take(disk.path()) else { return vec![disk.path().to_owned()] };

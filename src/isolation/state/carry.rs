@@ -125,6 +125,17 @@ impl Isolated {
         }
     }
 
+    /// Makes files that are not kept again what is below.
+    pub fn revert(&self, paths: &[WorkspacePath], below: &Below) -> Result<(), FileError> {
+        paths.iter().try_for_each(|path| match &self.kind {
+            // Without it, what is below can be seen again.
+            Kind::Mounted(_) => {
+                self.disk.remove_all(path).map_err(|error| FileError::Io { path: path.clone(), error })
+            }
+            Kind::Copied => self.disk.put(path, below.state(path)?.as_ref()),
+        })
+    }
+
     /// Makes those files of the copy again what is below that a command touched.
     fn restore_copy(&self, found: &Outcome, below: &Below) -> Result<(), FileError> {
         let mut states: BTreeMap<&WorkspacePath, Option<FileState>> = BTreeMap::new();

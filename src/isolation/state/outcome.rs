@@ -11,7 +11,8 @@ use workspace::{FileChange, FileError, FileState, Inventory, MAX_FILE, Touched, 
 use super::upper_changes;
 use super::{Below, Isolated, Kind};
 
-/// The metadata of all files before a command; only a copy needs it to find changes.
+/// The metadata of all files before a command. In a copy, changes are found by it; above planned edits, what a command
+/// leaves is told by it from what others had left.
 pub struct Before(Option<Inventory>);
 
 /// What a command changed, compared with what is below.
@@ -42,17 +43,21 @@ impl Outcome {
 }
 
 impl Isolated {
-    /// Records what an unmounted state needs to find the changes of the next command.
-    pub fn before(&self) -> Result<Before, FileError> {
-        let is_copied = matches!(self.kind, Kind::Copied);
-        Ok(Before(is_copied.then(|| Inventory::take(self.disk.path())).transpose()?))
+    /// Records what is needed to find the changes of the next command, or to forget them.
+    pub fn before(&self, below: &Below) -> Result<Before, FileError> {
+        // Above the checkout itself, an overlay holds nothing between two commands.
+        let is_empty = matches!((&self.kind, below), (Kind::Mounted(_), Below::Real(_)));
+        Ok(Before((!is_empty).then(|| Inventory::take(self.disk.path())).transpose()?))
     }
 
     /// Returns what a command has changed, compared with what is below. Whether a file belongs to the project
     /// is decided by the ignore files from before the command, and by what Git tracks.
-    pub fn found(&mut self, before: Before, below: &Below) -> Result<Outcome, FileError> {
+    pub fn found(&mut self, before: &Before, below: &Below) -> Result<Outcome, FileError> {
         let touched = match &self.kind {
-            Kind::Copied => before.0.unwrap_or_default().touched(self.disk.path())?,
+            Kind::Copied => match &before.0 {
+                Some(before) => before.touched(self.disk.path())?,
+                None => Inventory::default().touched(self.disk.path())?,
+            },
             #[cfg(unix)]
             Kind::Mounted(_) => upper_changes::touched(&self.disk, &self.root, below, &self.masks.sensitive)?,
             #[cfg(not(unix))]
@@ -64,6 +69,12 @@ impl Isolated {
         let mut found =
             Outcome { repositories, special, unnamed, folders, gone_folders, ..Outcome::default() };
         let changed = below.changed()?;
+        // Above planned edits, there is also what earlier commands have left.
+        let later = match (&self.kind, &before.0) {
+            (Kind::Mounted(_), Some(before)) => Some(before.touched(self.disk.path())?.files),
+            _ => None,
+        };
+        let is_later = |path: &WorkspacePath| later.as_ref().is_none_or(|later| later.contains(path));
         let mut rules: Option<(WorkspacePath, Exclusion)> = None;
         for path in files {
             let folder = path.parent().unwrap_or_else(WorkspacePath::root);
@@ -77,7 +88,9 @@ impl Isolated {
             };
             let belongs = || self.tracked.contains(&path) || changed.contains(&path);
             if known.is_output(&path) && !belongs() {
-                found.outputs.push(path);
+                if is_later(&path) {
+                    found.outputs.push(path);
+                }
                 continue;
             }
             if self.is_large(&path) {
@@ -91,6 +104,22 @@ impl Isolated {
             found.changes.extend(FileChange::new(path, before, after));
         }
         Ok(found)
+    }
+
+    /// Removes from an overlay above planned edits what a command left there, of which nothing is kept. Of what others had
+    /// left, files that it changed are removed as well: builds make them anew. The next update reverts files of the project.
+    pub fn forget(&self, before: &Before) -> Result<(), FileError> {
+        match (&self.kind, &before.0) {
+            (Kind::Mounted(_), Some(before)) => {
+                before.remove_later(&self.disk, &|path| self.applied.contains(path))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns whether a command left something at a path.
+    pub fn has(&self, path: &WorkspacePath) -> bool {
+        self.state(path).is_ok_and(|state| state.is_some())
     }
 
     /// Returns the path of the checkout.
