@@ -15,7 +15,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use workspace::{FileState, Mode, WorkspacePath, WriteLog};
 
-use crate::event::{CallRecord, Event, Line, Observer, PlannedAction, StopReason};
+use crate::event::{CallRecord, End, Event, Line, Observer, PlannedAction, StopReason};
 
 /// Most bytes of a log; a run that writes more cannot be resumed.
 const MAX_LOG: u64 = 500_000_000;
@@ -163,7 +163,9 @@ impl LoggedChanges {
     pub(crate) fn read(path: &Path, past: &[Line]) -> io::Result<Self> {
         // An end that cuts calls off leaves no record of them.
         let is_whole = past.iter().any(|line| match &line.event {
-            Event::End(end) => !matches!(end.stop_reason, StopReason::UserInterrupt | StopReason::Timeout),
+            Event::End(End { stop_reason, .. }) => {
+                !stop_reason.is_interruption() && *stop_reason != StopReason::Timeout
+            }
             _ => false,
         });
         let ended: BTreeSet<(&str, u32, &str)> = past
@@ -261,5 +263,33 @@ impl LoggedChanges {
         let hash = now.map(FileState::sha256);
         let was = self.before.get(path).map(|state| state.as_ref().map(FileState::sha256));
         was.as_ref() == Some(&hash) || self.states.get(path).is_some_and(|states| states.contains(&hash))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_of_a_call_that_was_cut_off_do_not_count() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("changes.jsonl");
+        let file = WorkspacePath::parse("log.txt").expect("a path");
+        let log = ChangeLog::begin(path.clone(), None).expect("a log");
+        let after = FileState { content: b"line\n"[..].into(), mode: Mode::Regular };
+        log.writing(&file, Some(None), Some(&after));
+        for (stop_reason, counts) in [
+            (StopReason::UserInterrupt, false),
+            (StopReason::Terminated, false),
+            (StopReason::Timeout, false),
+            (StopReason::LlmDone, true),
+            (StopReason::MaxSteps, true),
+        ] {
+            let end = End { status: stop_reason.status(), stop_reason, message: String::new() };
+            let past = [Line { at_ms: 1, event: Event::End(end) }];
+            let logged = LoggedChanges::read(&path, &past).expect("a log");
+            assert_eq!(logged.after.contains_key(&file), counts, "{stop_reason}");
+            assert!(logged.is_own(&file, Some(&after)), "{stop_reason}: it was about to be written");
+        }
     }
 }

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::env::{Variables, state_folder};
 use crate::base::integrity::Seal;
 use crate::base::sealed_box::SealError;
-use crate::event::{Event, Line, RunMode, Status, StopReason};
+use crate::event::{Event, Line, RunMode, Status};
 
 pub(crate) use change_log::{ChangeLog, LoggedChanges};
 pub(crate) use sealed::OpenedSession;
@@ -377,7 +377,7 @@ impl Resumed {
     /// Returns whether the run was interrupted before it could come to an end of its own.
     pub fn was_cut_off(&self) -> bool {
         !self.lines.iter().any(|line| match &line.event {
-            Event::End(end) => end.stop_reason != StopReason::UserInterrupt,
+            Event::End(end) => !end.stop_reason.is_interruption(),
             _ => false,
         })
     }
