@@ -40,9 +40,10 @@ session-cost *args:
     cargo build --profile dist
     tests/scripts/session-cost.py {{args}}
 
-# So many runs of each kind (dry and real, model and recipe), killed at random moments and gone on with on another machine.
+# So many runs of each kind (dry and real, model and recipe), batches and applies, killed at random moments and gone on with on
+# another machine.
 kills count="150" seed="7":
-    KILLS={{count}} KILLS_SEED={{seed}} cargo test --test it killed_runs -- --nocapture
+    KILLS={{count}} KILLS_SEED={{seed}} cargo test --test it -- --nocapture killed_runs killed_batches killed_applies
 
 # A campaign over many repositories, killed so often and gone on with on another machine each time.
 campaign repositories="200" kills="30" seed="7":

@@ -40,6 +40,7 @@ mod inputs;
 mod integrity_in_runs;
 mod interrupt;
 mod isolation;
+mod kills;
 mod layering;
 mod ledger_branch;
 mod leftovers;

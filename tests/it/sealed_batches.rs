@@ -42,14 +42,6 @@ fn origin(tasks: usize) -> Sandbox {
     Sandbox::new(&all)
 }
 
-fn machine(origin: &Sandbox) -> Sandbox {
-    let machine = Sandbox::without_git(&[]);
-    fs::remove_dir(machine.repo()).unwrap();
-    let (from, to) = (origin.repo(), machine.repo());
-    git(machine.path(), &["clone", "--quiet", from.to_str().unwrap(), to.to_str().unwrap()]);
-    machine
-}
-
 fn command(machine: &Sandbox, more: &[&str], variables: &[(String, String)]) -> Command {
     let (repo, out) = (machine.repo(), machine.out());
     let args =
@@ -109,13 +101,13 @@ fn transcripts(out: &Path) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn sealed_batch_goes_on_from_its_artifact() {
     let origin = origin(60);
-    let undisturbed = machine(&origin);
+    let undisturbed = Sandbox::clone_of(&origin);
     let expected = plans(&finish(command(&undisturbed, &[], &[]), &undisturbed).expect_code(0));
     assert_eq!(expected.len(), 60);
-    let first = machine(&origin);
+    let first = Sandbox::clone_of(&origin);
     killed(&first, command(&first, &[], &[]), || segments(&first.out()) > 0);
     // All that an artifact takes along, and none of the first machine's seals.
-    let second = machine(&origin);
+    let second = Sandbox::clone_of(&origin);
     fs::create_dir_all(second.out()).unwrap();
     let copied =
         Command::new("cp").arg("-r").arg(first.out().join("sealed")).arg(second.out()).status().unwrap();
@@ -154,11 +146,11 @@ async fn sealed_batch_goes_on_from_a_branch_when_its_machine_is_lost() {
     let requests = |github: &GitHub| github.count("POST /repos/octo/demo/git/commits");
     tokio::task::spawn_blocking(move || {
         let args = ["--journal", "branch", "--resume", "--deliver", "none"];
-        let first = machine(&origin);
+        let first = Sandbox::clone_of(&origin);
         let moved = || github.count("POST /repos/octo/demo/git/refs");
         killed(&first, command(&first, &args, &variables), || moved() > 0);
         assert!(requests(&github) >= 1);
-        let second = machine(&origin);
+        let second = Sandbox::clone_of(&origin);
         let run = finish(command(&second, &args, &variables), &second).expect_code(0);
         assert_eq!(plans(&run).len(), 100);
         let (before, after) = (transcripts(&first.out()), transcripts(&second.out()));

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use crate::support::{Run, Sandbox, git};
+use crate::support::kills::{kill, kills, seed, signals};
+use crate::support::{Run, Sandbox};
 
 /// A key as `openssl rand -base64 32` prints one.
 const KEY: &str = "c2Vzc2lvbnMgYXJlIHNlYWxlZCB3aXRoIHRoaXMga2U=";
@@ -84,15 +84,6 @@ fn origin() -> Sandbox {
     Sandbox::new(&files)
 }
 
-/// A machine of its own, with a clone.
-fn machine(origin: &Sandbox) -> Sandbox {
-    let machine = Sandbox::without_git(&[]);
-    fs::remove_dir(machine.repo()).unwrap();
-    let (from, to) = (origin.repo(), machine.repo());
-    git(machine.path(), &["clone", "--quiet", from.to_str().unwrap(), to.to_str().unwrap()]);
-    machine
-}
-
 fn start(machine: &Sandbox, work: Work) -> Child {
     let out = machine.out();
     let args = ["run", "--task", "Do it", "--model", work.model, "--mode", work.mode, "--out"];
@@ -146,7 +137,7 @@ fn differences(found: &Left, expected: &Left) -> Vec<(String, Option<String>, Op
 }
 
 fn undisturbed(origin: &Sandbox, work: Work) -> (Left, Duration) {
-    let machine = machine(origin);
+    let machine = Sandbox::clone_of(origin);
     let started = Instant::now();
     start(&machine, work).wait().unwrap();
     (left(&machine), started.elapsed())
@@ -154,19 +145,13 @@ fn undisturbed(origin: &Sandbox, work: Work) -> (Left, Duration) {
 
 /// Kills a run up to three times, each time going on elsewhere, and returns where it came to its end.
 fn killed(origin: &Sandbox, work: Work, length: Duration, random: &mut fastrand::Rng) -> Sandbox {
-    let mut here = machine(origin);
+    let mut here = Sandbox::clone_of(origin);
     let mut child = start(&here, work);
-    for signal in [Signal::KILL, Signal::TERM, Signal::KILL].into_iter().take(random.usize(1..=3)) {
-        std::thread::sleep(length.mul_f64(random.f64() * 1.1));
-        let pid = Pid::from_child(&child);
-        if child.try_wait().unwrap().is_none() {
-            let _ = kill_process(pid, signal);
-        }
-        let ended = child.wait().unwrap();
-        if ended.success() {
+    for signal in signals(random) {
+        if kill(&mut child, signal, length, random).success() {
             return here;
         }
-        let there = machine(origin);
+        let there = Sandbox::clone_of(origin);
         let sealed = here.out().join("session.sealed");
         child = if sealed.exists() {
             let taken = there.path().join("session.sealed");
@@ -182,14 +167,9 @@ fn killed(origin: &Sandbox, work: Work, length: Duration, random: &mut fastrand:
     here
 }
 
-/// How many runs of each kind are killed: `KILLS`, or a few.
-fn kills() -> usize {
-    std::env::var("KILLS").ok().and_then(|count| count.parse().ok()).unwrap_or(2)
-}
-
 #[test]
 fn killed_runs_end_on_another_machine_as_if_undisturbed() {
-    let seed = std::env::var("KILLS_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
+    let seed = seed();
     let mut random = fastrand::Rng::with_seed(seed);
     let origin = origin();
     for work in WORKS {
@@ -209,7 +189,7 @@ fn killed_runs_end_on_another_machine_as_if_undisturbed() {
 
 /// A run that is killed once its session is sealed with three calls. Returns the machine.
 fn interrupted(origin: &Sandbox, variables: &[(&str, &str)]) -> Sandbox {
-    let machine = machine(origin);
+    let machine = Sandbox::clone_of(origin);
     // It waits before the fourth answer.
     let model = MODEL.replace(
         "    if len(done) <",
@@ -267,7 +247,7 @@ fn sealed_session_opens_for_its_key_repository_and_commit_alone() {
     let sealed = first.out().join("session.sealed");
     let bytes = fs::read(&sealed).unwrap();
     assert!(!String::from_utf8_lossy(&bytes).contains("deep/er"), "nothing of it can be read");
-    let second = machine(&origin);
+    let second = Sandbox::clone_of(&origin);
     let key = ("ARCHITECT_CI_SEAL_KEY", KEY);
     let at = |name: &str, content: &[u8]| -> PathBuf {
         let folder = second.path().join(name);
@@ -299,7 +279,7 @@ fn sealed_session_opens_for_its_key_repository_and_commit_alone() {
         assert!(!second.out().exists(), "{told}: nothing is unpacked");
     }
     // A commit that is not the session's.
-    let third = machine(&origin);
+    let third = Sandbox::clone_of(&origin);
     third.commit("something else");
     let run = try_resume(&third, &whole, &[key]).expect_code(3);
     assert!(run.stderr.contains("check out that commit to resume"), "{}", run.stderr);
@@ -318,7 +298,7 @@ fn sealed_session_opens_for_its_key_repository_and_commit_alone() {
 #[test]
 fn resumed_run_tells_its_own_edits_from_those_of_others() {
     let origin = origin();
-    let here = machine(&origin);
+    let here = Sandbox::clone_of(&origin);
     let work = Work { mode: "yolo", ..WORKS[0] };
     let model = MODEL.replace(
         "    if len(done) <",

@@ -1,6 +1,7 @@
 //! What the integration tests share: throw-away repositories, the real binary, loopback servers.
 
 pub mod github;
+pub mod kills;
 pub mod model;
 pub mod scene;
 
@@ -41,6 +42,14 @@ impl Sandbox {
             sandbox.write(path, content);
         }
         sandbox
+    }
+
+    /// Another machine with a clone of a repository.
+    pub fn clone_of(origin: &Self) -> Self {
+        let machine = Self { dir: tempfile::tempdir().expect("a temporary folder") };
+        let (from, to) = (origin.repo(), machine.repo());
+        git(machine.path(), &["clone", "--quiet", from.to_str().unwrap(), to.to_str().unwrap()]);
+        machine
     }
 
     pub fn path(&self) -> &Path {
