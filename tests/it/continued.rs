@@ -7,8 +7,8 @@ use std::io::{Cursor, Write as _};
 use serde_json::json;
 use zip::write::SimpleFileOptions;
 
-use crate::support::Run;
 use crate::support::scene::{Scene, scene};
+use crate::support::{Run, Sandbox};
 
 const KEY: (&str, &str) = ("ARCHITECT_CI_SEAL_KEY", "c2Vzc2lvbnMgYXJlIHNlYWxlZCB3aXRoIHRoaXMga2U=");
 const OTHER_KEY: (&str, &str) = (KEY.0, "YW5vdGhlciBrZXkgdGhhdCBvcGVucyBub3RoaW5nIQ0=");
@@ -69,6 +69,57 @@ async fn continue_comment_goes_on_with_the_sealed_session_of_a_run() {
         assert!(run.file("plan.patch").contains("+FIVE"), "the latest one of this pull request");
         let run = ask(&scene, 7, "/architect continue soon", KEY, &model).expect_code(3);
         assert!(run.stdout.contains("takes the id of a workflow run"), "{}", run.stdout);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn session_of_a_workflow_run_is_resumed_by_its_id() {
+    scene(&[(".github/architect.yml", "evaluation: off\n")], |scene| {
+        let model = script(&scene);
+        let event = scene.pull_event(7, "dev");
+        let args = ["--model", &model, "--max-steps", "1"];
+        let run = scene.run("pull_request", &event, &args, &[KEY]).expect_code(2);
+        let sealed = fs::read(run.out.join("session.sealed")).expect("a sealed session");
+        let resume = |name: &str, number: usize, key: (&str, &str)| {
+            let machine = Sandbox::clone_of(&scene.sandbox);
+            machine.git(&["checkout", "--quiet", &scene.head]);
+            let out = scene.sandbox.path().join(format!("resumed-{number}"));
+            let repo = machine.repo();
+            let args = [
+                "sessions",
+                "resume",
+                name,
+                "--model",
+                &model,
+                "--workspace",
+                repo.to_str().unwrap(),
+                "--out",
+            ];
+            let mut command = machine.command(&[&args[..], &[out.to_str().unwrap()]].concat());
+            command.envs(scene.github.variables()).env(key.0, key.1).env_remove("GITHUB_EVENT_NAME");
+            (Run::new(&command.output().expect("the binary runs"), out), machine)
+        };
+        let refused = |name: &str, key, told: &str| {
+            let (run, machine) = resume(name, 0, key);
+            let run = run.expect_code(3);
+            assert!(run.stderr.contains(told), "{told}: {}", run.stderr);
+            assert!(!run.out.exists() && machine.git(&["status", "--porcelain"]).is_empty());
+        };
+        refused("run:4711", KEY, "there is no artifact with a sealed session");
+        refused("run:soon", KEY, "run:soon");
+        upload(&scene, b"nothing that is sealed", 4711);
+        upload(&scene, &sealed, 4711);
+        upload(&scene, &sealed, 4712);
+        refused("run:4711", OTHER_KEY, "its seal does not hold");
+        refused("run:4712", KEY, "it belongs to the workflow run 4711, not to 4712");
+        refused("run:4713", KEY, "there is no artifact with a sealed session");
+        let (run, _machine) = resume("run:4711", 1, KEY);
+        let run = run.expect_code(0);
+        assert_eq!(run.report()["calls"].as_array().unwrap().len(), 2, "{:#}", run.report());
+        let patch = run.file("plan.patch");
+        assert!(patch.contains("+FIVE") && patch.contains("+ONE"), "{patch}");
+        scene.github.assert_valid();
     })
     .await;
 }
