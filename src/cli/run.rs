@@ -10,11 +10,10 @@ use super::flags::{InputFlags, InputSet};
 use super::print;
 use super::style::{below, tell_error, tell_painted};
 use crate::command::sandbox::hide_process;
-use crate::config::Usd;
 use crate::event::Exit;
 use crate::publish::{OUTPUTS, RunResult, StepOutputs};
 use crate::report::{LogFormat, Verbosity, init_log};
-use crate::request::{Claim, INPUTS, InputError, Inputs, Job, JobRequest, Lookup, Skip, with_ledger};
+use crate::request::{INPUTS, InputError, Inputs, Job, JobRequest, Lookup, Skip};
 use crate::run::{apply, not_started, on_signals, run};
 
 /// Let an agent work on a task, either planning the changes (dry-run) or making them (yolo), and report
@@ -158,7 +157,7 @@ fn execute_with(
     let done = runtime.block_on(async {
         let job = resolve(lookup).await?;
         // On the heap: the state of a run is large.
-        Box::pin(perform(&output, lookup, job)).await
+        Box::pin(perform(&output, job)).await
     })?;
     // A blocking task may still sit in a slow read; nothing waits for it.
     runtime.shutdown_background();
@@ -183,7 +182,7 @@ enum Done {
     Skipped(Skip),
 }
 
-async fn perform(output: &Output, lookup: &Lookup, job: Job) -> Result<Done, InputError> {
+async fn perform(output: &Output, job: Job) -> Result<Done, InputError> {
     let begin = |request: &JobRequest| {
         let secret: Vec<&str> = request.secret_variables.iter().map(String::as_str).collect();
         let masker = Arc::new(Masker::from_environment(&request.variables, &secret, &request.secrets));
@@ -194,12 +193,7 @@ async fn perform(output: &Output, lookup: &Lookup, job: Job) -> Result<Done, Inp
     let (ended, request) = match job {
         Job::RunAgent(request) => {
             let (masker, signal) = begin(&request.job)?;
-            let claim = Claim::Budget(request.job.config().costs.budget_usd.map(Usd::get));
-            let work = Box::pin(run(&request, masker, signal));
-            let (mut ended, unrecorded) = with_ledger(request.shared_ledger.as_ref(), claim, work).await?;
-            if let Some(unrecorded) = unrecorded {
-                tell_unrecorded(lookup, &unrecorded, ended.as_mut().ok());
-            }
+            let ended = Box::pin(run(&request, masker, signal)).await;
             (ended, request.job)
         }
         Job::ApplyPlan(request) => {
@@ -212,18 +206,6 @@ async fn perform(output: &Output, lookup: &Lookup, job: Job) -> Result<Done, Inp
         not_started(&request).await;
     }
     ended.map(|finished| Done::Finished(Box::new(finished)))
-}
-
-/// Says that what a run has cost could not be written down. What came of the run stays as it is published; only one that would
-/// have been a success ends as failed.
-fn tell_unrecorded(lookup: &Lookup, error: &InputError, finished: Option<&mut RunResult>) {
-    let text = tell_masked(lookup, error);
-    if let Some(finished) = finished.filter(|finished| finished.exit == Exit::Success) {
-        finished.exit = Exit::Failed;
-        let summary = format!("### ❌ Costs not recorded\n\n{}\n", markdown(&text));
-        let code = Exit::Failed.code().to_string();
-        write_step(lookup, Some(&summary), &[("status", "failed".to_owned()), ("exit-code", code)]);
-    }
 }
 
 /// Says that there is nothing to do; that is no failure, and later steps can see it.
@@ -280,20 +262,14 @@ fn announce_secrets(masker: &Masker) {
     }
 }
 
-/// Writes an error to stderr, and where the runner reads it. Returns its text, masked.
-fn tell_masked(lookup: &Lookup, error: &InputError) -> String {
+/// Says what is wrong before anything ran: on stderr, and where the runner reads it.
+pub(super) fn complain(lookup: &Lookup, error: &InputError) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
     let text = masker.mask(&error.explained()).into_owned();
     tell_error(&log_lines(&text));
     if lookup.in_actions() {
         let _ = writeln!(std::io::stderr(), "::error title=architect-ci::{}", command_data(&text));
     }
-    text
-}
-
-/// Says what is wrong before anything ran.
-pub(super) fn complain(lookup: &Lookup, error: &InputError) -> Exit {
-    let text = tell_masked(lookup, error);
     let summary = format!("### ❌ Not started\n\n{}\n", markdown(&text));
     write_step(lookup, Some(&summary), &ended_early("failed", error.exit()));
     error.exit()

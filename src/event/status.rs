@@ -145,6 +145,8 @@ pub enum StopReason {
     NotPublished,
     /// Report files could not be written.
     NotWritten,
+    /// What the run has cost could not be written to the ledger.
+    CostsNotRecorded,
     /// The changes could not be delivered, because a token is missing or lacks a permission.
     NotPermitted,
 }

@@ -12,6 +12,7 @@ use time::OffsetDateTime;
 use super::acceptance::Acceptance;
 use super::base_gates::BaseGates;
 use super::briefing::Briefing;
+use super::budget::budget;
 use super::code_review::CodeReview;
 use super::prepare::{AgentExtras, Prepared};
 use super::pull_review::{INSTRUCTION, PullReview};
@@ -24,8 +25,8 @@ use super::test_proof::Shown;
 use super::{Outcome, Run, Signal, context};
 use crate::agent::{Dispatch, Guides, Limits, RegainedResult, Session, StepOffset, SubagentContext};
 use crate::base::fs::lock_folder;
-use crate::config::{self, Bounded, Isolation as GateIsolation, ProveTests, Usd};
-use crate::event::{Event, Events, Line, NoticeLevel, RunMode, Status, StopReason, TestFinding};
+use crate::config::{self, Isolation as GateIsolation, ProveTests};
+use crate::event::{Line, NoticeLevel, RunMode, Status, StopReason, TestFinding};
 use crate::gates::GateOutcome;
 use crate::git::Repository;
 use crate::hooks::{HookEvent, Subject};
@@ -33,10 +34,8 @@ use crate::mcp::Servers;
 use crate::model::{
     Backoff, Budget, ChatModel, ExecModel, ExecOptions, MaskedModel, ProviderModel, ReplayModel, Settings,
 };
-use crate::publish::RunResult;
 use crate::recipe::{MatchTable, RecipePlayer};
 use crate::request::{InputError, JobRequest, ModelChoice, RunRequest};
-use crate::sessions::Resumed;
 use crate::tool::Tool;
 
 /// The first wait before a failed model call is tried again.
@@ -68,14 +67,23 @@ pub(super) struct AgentRun<'a> {
     pub(super) regained: Vec<RegainedResult>,
 }
 
-/// Lets an agent work on a task to its end, and publishes what came of it.
-pub(crate) async fn run(
-    request: &RunRequest,
-    masker: Arc<Masker>,
-    signal: Signal,
-) -> Result<RunResult, InputError> {
-    let _alone = lock_checkout(&request.job)?;
-    let setup = RunSetup::new(&request.job, request.resumed.as_ref(), true, &masker)?;
+/// What an agent's work came to, before it is reported.
+pub(super) struct Worked<'a> {
+    /// Held until the report is written.
+    _alone: Option<File>,
+    pub(super) setup: RunSetup,
+    pub(super) run: Run<'a>,
+    pub(super) outcome: Outcome,
+}
+
+/// Lets an agent work on a task to its end.
+pub(super) async fn work<'a>(
+    request: &'a RunRequest,
+    masker: &Arc<Masker>,
+    signal: &Signal,
+) -> Result<Worked<'a>, InputError> {
+    let alone = lock_checkout(&request.job)?;
+    let setup = RunSetup::new(&request.job, request.resumed.as_ref(), true, masker)?;
     // The client loads root certificates meanwhile.
     let model = tokio::task::spawn_blocking({
         let (choice, llm) = (request.model.clone(), request.job.config().llm.clone());
@@ -83,11 +91,11 @@ pub(crate) async fn run(
         move || model(choice, llm, &past)
     });
     let clock = signal.clock(request.timeout.map(|timeout| setup.info.started + timeout));
-    let mut run = AgentRun::prepare(request, &setup, &signal, &clock, &masker).await?;
+    let mut run = AgentRun::prepare(request, &setup, signal, &clock, masker).await?;
     let model = model
         .await
         .unwrap_or_else(|error| Err(InputError::rules(format!("could not set up the model: {error}"))))?;
-    let model: Arc<dyn ChatModel> = Arc::new(MaskedModel::new(run.model(model)?, Arc::clone(&masker)));
+    let model: Arc<dyn ChatModel> = Arc::new(MaskedModel::new(run.model(model)?, Arc::clone(masker)));
     let limits = run.limits(setup.info.started);
     let code_review = run.code_review(&model, &limits)?;
     run.base = BaseGates::start(&run);
@@ -96,7 +104,7 @@ pub(crate) async fn run(
     // Before the proof that a dry run changed nothing.
     run.base.stop().await;
     run.stop_servers(&mut outcome).await;
-    Box::pin(setup.finish(run.run, outcome, &request.job, &masker, &signal)).await
+    Ok(Worked { _alone: alone, setup, run: run.run, outcome })
 }
 
 /// Keeps other runs from changing the same checkout, if this one changes it; the lock ends with the file.
@@ -367,31 +375,4 @@ impl<'a> AgentRun<'a> {
         system += &self.run.engine.masker.mask_known(&self.surroundings);
         system
     }
-}
-
-fn budget(request: &RunRequest, events: &Events) -> Result<Budget, InputError> {
-    let costs = &request.job.config().costs;
-    let price = request.prices.find(&request.job.model_name);
-    // What was recorded or written down beforehand costs nothing.
-    let is_free = matches!(request.model, ModelChoice::Recipe(_) | ModelChoice::Replay { .. });
-    let wanted = !is_free && (costs.budget_usd.is_some() || costs.warn_at_usd.is_some());
-    if price.is_none() && wanted {
-        let model = &request.job.model_name;
-        let told = format!(
-            "no price is known for {model}, so its cost cannot be limited; add a price to `costs.prices_file`"
-        );
-        events.notice(NoticeLevel::Warning, told);
-    }
-    let budget = Budget::new(price, costs.budget_usd.map(Usd::get), costs.warn_at_usd.map(Usd::get))
-        .with_max_output(request.job.config().llm.max_tokens.map(Bounded::get));
-    // What was spent before an interruption is spent.
-    for line in request.resumed.iter().flat_map(Resumed::past) {
-        if let Event::Reply(reply) = &line.event {
-            budget.add(reply.usage);
-        }
-    }
-    let Some(ledger) = &request.ledger else { return Ok(budget) };
-    ledger.check_price(&request.job.model_name, price.is_some())?;
-    ledger.check()?;
-    Ok(budget.with_ledger(Arc::clone(ledger), &request.job.model_name))
 }

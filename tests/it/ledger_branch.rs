@@ -134,7 +134,10 @@ async fn ledger_that_cannot_be_closed_does_not_hide_what_was_done() {
         scene.github.forbid("POST /repos/octo/demo/git/trees");
         let (run, requests) = scene.spends(1, &["--ledger", "branch"]);
         let run = run.expect_code(1);
-        assert_eq!((requests, &run.report()["status"]), (1, &json!("success")));
+        let report = run.report();
+        assert_eq!((requests, &report["status"], &report["exit_code"]), (1, &json!("failed"), &json!(1)));
+        assert_eq!(report["stop_reason"], "costs_not_recorded");
+        assert!(run.file("comment.md").contains("could not use the ledger on its branch"));
         assert!(run.stderr.contains("could not use the ledger on its branch"), "{}", run.stderr);
         assert!(run.stdout.contains("done"), "{}", run.stdout);
         let server = ModelServer::start(vec![Answer::Text("done")]);
@@ -157,6 +160,29 @@ async fn ledger_that_cannot_be_closed_does_not_hide_what_was_done() {
         assert_eq!((&report["status"], &report["exit_code"]), (&json!("failed"), &json!(1)));
         let told = report["notices"].to_string();
         assert!(told.contains("could not use the ledger on its branch"), "{told}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ledger_that_cannot_be_closed_is_told_beside_the_error_of_the_run() {
+    scene(FILES, |scene| {
+        let scene = scene.on_main();
+        // What may be spent is reserved, and nothing after that can be written.
+        scene.github.forbid_after(1, "POST /repos/octo/demo/git/trees");
+        let server = ModelServer::start(vec![Answer::Text("done")]);
+        let event = scene.event("schedule", &[]);
+        let args = ["--model", "openai::mystery", "--base-url", &server.url, "--ledger", "branch"];
+        let run = scene.run("schedule", &event, &args, &[("OPENAI_API_KEY", "k")]).expect_code(3);
+        assert_eq!(server.bodies().len(), 0);
+        assert!(run.stderr.contains("no price is known for openai::mystery"), "{}", run.stderr);
+        assert!(run.stderr.contains("could not use the ledger on its branch"), "{}", run.stderr);
+        // What was reserved counts as spent, as nobody could say otherwise.
+        assert!(
+            (scene.costs(&[]).as_object().unwrap().values().next().unwrap()["usd"].as_f64().unwrap() - 0.006)
+                .abs()
+                < 1e-9
+        );
     })
     .await;
 }

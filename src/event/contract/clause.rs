@@ -122,7 +122,7 @@ const fn failed_by(exit: Exit, sentence: &'static str, next_step: &'static str) 
 
 impl StopReason {
     /// All reasons, in the order of the documentation.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 45] = [
         Self::LlmDone,
         Self::Applied,
         Self::TestsDemandLess,
@@ -165,6 +165,7 @@ impl StopReason {
         Self::NotApplied,
         Self::CommandsFailed,
         Self::NotWritten,
+        Self::CostsNotRecorded,
         Self::NotPublished,
         Self::NotPermitted,
     ];
@@ -344,6 +345,10 @@ impl StopReason {
             Self::NotWritten => failed(
                 "report files could not be written",
                 "read the warning for the files, and see whether the disk is full",
+            ),
+            Self::CostsNotRecorded => failed(
+                "what the run has cost could not be recorded",
+                "read the error for the reason; plan and patch are in the output folder",
             ),
             Self::NotPublished => failed(
                 "GitHub did not accept the result",

@@ -32,6 +32,7 @@ impl StopReason {
             | Self::NotApplied
             | Self::CommandsFailed
             | Self::NotWritten
+            | Self::CostsNotRecorded
             | Self::NotPublished
             | Self::NotPermitted => true,
             // Its agent may have been stopped, and what the configuration refuses is not offered.

@@ -122,6 +122,8 @@ struct Fault {
     answer: ResponseTemplate,
     /// Whether the request is done all the same, and its answer lost.
     done: bool,
+    /// Requests before that go well.
+    after: usize,
 }
 
 impl World {
@@ -227,19 +229,25 @@ impl GitHub {
         for (name, value) in headers {
             answer = answer.insert_header(*name, *value);
         }
-        self.world().faults.push(Fault { request: request.to_owned(), answer, done: false });
+        self.world().faults.push(Fault { request: request.to_owned(), answer, done: false, after: 0 });
+    }
+
+    /// So many requests that start so go well, and the next one is forbidden.
+    pub fn forbid_after(&self, after: usize, request: &str) {
+        let answer = answer(403, &json!({"message": "Resource not accessible by integration"}));
+        self.world().faults.push(Fault { request: request.to_owned(), answer, done: false, after });
     }
 
     /// The next request that starts so is done, and its answer lost on the way.
     pub fn lose_answer(&self, request: &str) {
         let answer = ResponseTemplate::new(502).set_body_string("<html>Bad gateway</html>");
-        self.world().faults.push(Fault { request: request.to_owned(), answer, done: true });
+        self.world().faults.push(Fault { request: request.to_owned(), answer, done: true, after: 0 });
     }
 
     /// The next request that starts so is answered far too late.
     pub fn hang(&self, request: &str) {
         let answer = ResponseTemplate::new(200).set_delay(std::time::Duration::from_mins(2));
-        self.world().faults.push(Fault { request: request.to_owned(), answer, done: false });
+        self.world().faults.push(Fault { request: request.to_owned(), answer, done: false, after: 0 });
     }
 
     /// With the next request that starts so, somebody pushes to a branch.
@@ -324,6 +332,10 @@ impl Respond for Responder {
             world.git().push(&branch, &[("meanwhile.txt", "x\n")], "meanwhile");
         }
         if let Some(at) = world.faults.iter().position(|fault| key.starts_with(fault.request.as_str())) {
+            if world.faults[at].after > 0 {
+                world.faults[at].after -= 1;
+                return self.answer(&mut world, &method, &path, request);
+            }
             let fault = world.faults.remove(at);
             if fault.done {
                 self.answer(&mut world, &method, &path, request);
