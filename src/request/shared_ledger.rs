@@ -93,6 +93,14 @@ impl Claim {
             Self::Part(parts) => left / f64::from(parts.max(1)),
         }
     }
+
+    /// Returns what the limits leave beyond the claim, where nothing but the ledger keeps the work from spending that too.
+    fn beyond(self, left: f64) -> Option<f64> {
+        match self {
+            Self::Budget(_) => None,
+            Self::Part(_) => Some(left - self.of(left)),
+        }
+    }
 }
 
 /// Does work whose costs are kept on a branch, if there is such a ledger: opens it, and closes it however the work ends.
@@ -152,14 +160,19 @@ impl SharedLedger {
             let now = now();
             let old = old.unwrap_or_default();
             let left = self.left(old, &now)?;
-            let entry = LedgerEntry { reservation: Some(id.clone()), ..self.entry(&now, claim.of(left)) };
-            old.clone_into(&mut seen);
-            Ok::<_, InputError>(Some(with_lines(old, &line(&entry))))
+            let reservation = |id: &str, usd| {
+                line(&LedgerEntry { reservation: Some(id.to_owned()), ..self.entry(&now, usd) })
+            };
+            seen = match claim.beyond(left) {
+                None => old.to_owned(),
+                Some(beyond) => with_lines(old, &reservation("others", beyond)),
+            };
+            Ok::<_, InputError>(Some(with_lines(old, &reservation(&id, claim.of(left)))))
         };
         let reserved = self.branch.update(&self.month, "reserve", reserve).await;
         let is_reserved = reserved.is_ok();
         self.unless_warned(reserved)?;
-        // Without the reservation: what this run spends counts as it is spent.
+        // Without the reservation: what this run spends counts as it is spent. What is left for others counts as theirs.
         self.write_copy(&seen)?;
         self.state().reservation = is_reserved.then_some(id);
         Ok(())

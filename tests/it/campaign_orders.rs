@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::campaign::{Scene, WAVES};
+use crate::support::Run;
 use crate::support::github::app::App;
 use crate::support::github::fleet::{HOME, TOKEN};
 use crate::support::model::{Answer, ModelServer};
@@ -211,37 +212,80 @@ async fn campaign_by_an_app_writes_to_each_repository_with_a_token_of_its_own() 
     assert!(run.stdout.contains("octo/a: open"), "{}", run.stdout);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn campaign_writes_down_on_a_branch_what_models_cost() {
-    let scene = Scene::new("waves: { canary: 2 }\n").await;
-    scene.plain(2);
+/// A campaign whose tasks ask a model, with so many repositories, and so many USD for a day.
+async fn asking(repositories: usize, per_day: f64) -> Scene {
+    let scene = Scene::new(&format!("waves: {{ canary: {repositories} }}\n")).await;
+    scene.plain(repositories);
     let file = std::fs::read_to_string(scene.sandbox.repo().join("campaign.yml")).expect("a file");
     scene.sandbox.write("campaign.yml", file.replace("recipe: words.yml", "task: Call it new"));
-    scene.sandbox.write(
-        ".github/architect.yml",
-        "evaluation: off\ncosts: { budget_per_day: 0.5, prices_file: prices.yml }\nllm: { stream: false }\n",
+    let config = format!(
+        "evaluation: off\ncosts: {{ budget_per_day: {per_day}, prices_file: prices.yml }}\nllm: {{ stream: false }}\n"
     );
+    scene.sandbox.write(".github/architect.yml", config);
     scene.sandbox.write("prices.yml", "gpt-5: { input: 1, cached: 0.5, output: 12 }\n");
-    // Each answer costs $0.0013 by these prices.
+    scene
+}
+
+/// Starts a campaign with a model that changes every target: two answers each, of $0.0013. Returns how often it was asked.
+fn start(scene: &Scene, words: &[&str]) -> (Run, usize) {
     let edit = || Answer::Calls(vec![("write_file", json!({"path": "a.txt", "content": "new\n"}))]);
-    let server = ModelServer::start(vec![edit(), Answer::Text("done"), edit(), Answer::Text("done")]);
+    let server = ModelServer::start((0..10).flat_map(|_| [edit(), Answer::Text("done")]).collect());
     let more = ["--model", "openai::gpt-5", "--base-url", &server.url, "--ledger", "branch", "--jobs", "1"];
-    let words: Vec<&str> = ["run"].into_iter().chain(more).collect();
-    scene.run_as(&words, TOKEN, &[("OPENAI_API_KEY", "k")]).expect_code(0);
-    assert_eq!((counts(&scene), server.bodies().len()), ([2, 0, 0], 4));
+    let run = scene.run_as(&[words, &more].concat(), TOKEN, &[("OPENAI_API_KEY", "k")]);
+    (run, server.bodies().len())
+}
+
+/// The lines of the ledger on its branch.
+fn ledger(scene: &Scene) -> Vec<Value> {
     let mut state = scene.fleet.state();
     let git = state.place(HOME).git();
     let names = git.text(&["ls-tree", "-r", "--name-only", "architect-ci-records"]).expect("a branch");
     let text = git.show("architect-ci-records", names.trim()).expect("a ledger");
-    let entries: Vec<Value> = String::from_utf8(text)
-        .expect("a text")
-        .lines()
-        .map(|line| serde_json::from_str(line).expect("an entry"))
-        .collect();
+    let text = String::from_utf8(text).expect("a text");
+    text.lines().map(|line| serde_json::from_str(line).expect("an entry")).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_writes_down_on_a_branch_what_models_cost() {
+    let scene = asking(2, 0.5).await;
+    let (run, requests) = start(&scene, &["run"]);
+    run.expect_code(0);
+    assert_eq!((counts(&scene), requests), ([2, 0, 0], 4));
+    let entries = ledger(&scene);
     let spent: f64 = entries.iter().filter(|it| it["answers"] != 0).filter_map(|it| it["usd"].as_f64()).sum();
     assert!((spent - 0.0052).abs() < 1e-9, "{entries:?}");
     let of = |key: &str| entries.iter().find_map(|entry| entry[key].as_str().map(str::to_owned));
     assert!(of("reservation").is_some() && of("reservation") == of("settles"), "{entries:?}");
-    drop(state);
     scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_shard_reserves_and_spends_its_part_of_what_is_left() {
+    let mut scene = asking(6, 0.0052).await;
+    let mut answers = Vec::new();
+    for shard in ["1/2", "2/2"] {
+        answers.push(start(scene.on_another_machine(), &["plan", "--shard", shard]).1);
+    }
+    let entries = ledger(&scene);
+    let reserved: Vec<f64> = entries
+        .iter()
+        .filter(|entry| entry["reservation"].is_string())
+        .filter_map(|entry| entry["usd"].as_f64())
+        .collect();
+    // Half of the day for the first one, which spends it to the last answer, and half of the rest for the second.
+    assert_eq!(answers, [2, 1], "{entries:?}");
+    assert!((reserved[0] - 0.0026).abs() < 1e-9 && (reserved[1] - 0.0013).abs() < 1e-9, "{entries:?}");
+    scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_tells_its_own_error_and_that_of_its_ledger() {
+    let scene = asking(1, 0.5).await;
+    // What may be spent is reserved, and then neither state nor costs can be written down.
+    scene.fleet.state().place(HOME).allowed_writes = Some(1);
+    let (run, requests) = start(&scene, &["run"]);
+    assert_eq!(requests, 0, "nothing is spent that nobody could write down");
+    let errors = run.stderr.matches("Resource not accessible by integration").count();
+    assert!(run.code != 0 && errors >= 2, "{}", run.stderr);
+    assert!(run.stderr.contains("could not use the ledger on its branch"), "{}", run.stderr);
 }

@@ -61,6 +61,8 @@ pub struct Place {
     pub renamed: Option<String>,
     /// Whether branches cannot be created.
     pub protected: bool,
+    /// After how many more changes of branches none is allowed any more.
+    pub allowed_writes: Option<usize>,
     pub pulls: BTreeMap<u64, Pull>,
 }
 
@@ -296,6 +298,14 @@ fn route(state: &mut State, method: &str, path: &str, request: &Request) -> Resp
     let Some(place) = state.places.get_mut(&name) else { return missing() };
     if place.archived && method != "GET" {
         return answer(403, &json!({"message": "Repository was archived so is read-only."}));
+    }
+    if let (["git", "refs", ..], Some(left)) = (words.as_slice(), &mut place.allowed_writes)
+        && method != "GET"
+    {
+        if *left == 0 {
+            return answer(403, &json!({"message": "Resource not accessible by integration"}));
+        }
+        *left -= 1;
     }
     match words.as_slice() {
         ["pulls", ..] => pulls(place, &name, (method, &words), &body, &query, fresh),
