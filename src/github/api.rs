@@ -153,8 +153,7 @@ impl Api {
         body: Option<&Value>,
         to: Purpose,
     ) -> Result<T, ApiError> {
-        let answer = self.request(method, &format!("{}{path}", self.repository), body, to).await?;
-        answer.read(to)
+        self.send_outside(method, &format!("{}{path}", self.repository), body, to).await
     }
 
     /// Sends a request to a path that is not below that of the repository.

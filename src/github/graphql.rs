@@ -7,6 +7,28 @@ use serde_json::{Value, json};
 use super::api::{Api, GRAPHQL, Login, Method, Purpose};
 use super::error::ApiError;
 
+/// One page of a list.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Connection<T> {
+    page_info: PageInfo,
+    nodes: Vec<T>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PageInfo {
+    has_next_page: bool,
+    end_cursor: Option<String>,
+}
+
+impl<T> Connection<T> {
+    /// Splits the page into its items and the cursor of the next page, if there is one.
+    pub(super) fn into_parts(self) -> (Vec<T>, Option<String>) {
+        (self.nodes, self.page_info.end_cursor.filter(|_| self.page_info.has_next_page))
+    }
+}
+
 impl Api {
     /// Sends a GraphQL query. It may be repeated after an error, so mutations have to be repeatable; all of
     /// ours are.

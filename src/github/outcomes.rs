@@ -6,6 +6,7 @@ use serde_json::json;
 use super::api::{Api, Purpose};
 use super::deliver::trailer;
 use super::error::ApiError;
+use super::graphql::Connection;
 
 /// Maximum number of pages of fifty pull requests.
 const MAX_PAGES: usize = 200;
@@ -60,21 +61,7 @@ struct Data {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Repository {
-    pull_requests: Page,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Page {
-    page_info: PageInfo,
-    nodes: Vec<Node>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PageInfo {
-    has_next_page: bool,
-    end_cursor: Option<String>,
+    pull_requests: Connection<Node>,
 }
 
 #[derive(Deserialize)]
@@ -147,12 +134,12 @@ pub async fn outcomes(api: &Api, since: &str) -> Result<Vec<PullOutcome>, ApiErr
     for _ in 0..MAX_PAGES {
         let variables = json!({"owner": api.owner(), "name": api.name(), "after": after});
         let Data { repository } = api.graphql(QUERY, variables, READ).await?;
-        let Page { page_info, nodes } = repository.pull_requests;
+        let (nodes, next) = repository.pull_requests.into_parts();
         let is_over = nodes.iter().any(|node| node.created_at.as_str() < since);
         let recent =
             nodes.into_iter().filter(|node| node.created_at.as_str() >= since && !node.is_cross_repository);
         found.extend(recent.filter_map(Node::outcome));
-        after = page_info.end_cursor.filter(|_| page_info.has_next_page && !is_over);
+        after = next.filter(|_| !is_over);
         if after.is_none() {
             break;
         }

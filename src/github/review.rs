@@ -9,6 +9,7 @@ use workspace::{ChangeSet, FileChange, FileState};
 
 use super::api::{Api, Login, Method, Purpose, is_same_login};
 use super::error::ApiError;
+use super::graphql::Connection;
 use super::suggestion::{MARKER, Suggestion, commentable, suggestions};
 use crate::base::verbose_log::detail;
 
@@ -188,8 +189,8 @@ pub(super) async fn threads(api: &Api, number: u64, ours: &str) -> Result<Vec<Th
     loop {
         let variables = json!({"owner": api.owner(), "name": api.name(), "number": number, "after": after});
         let page: ThreadsAnswer = api.graphql(THREADS, variables, REVIEW).await?;
-        let page = page.repository.pull_request.review_threads;
-        for node in page.nodes {
+        let (nodes, next) = page.repository.pull_request.review_threads.into_parts();
+        for node in nodes {
             let Some(first) = node.comments.nodes.into_iter().next() else { continue };
             let is_own = first.author.is_some_and(|writer| is_same_login(&writer.login, &author));
             let marker = first.body.lines().next().unwrap_or_default().to_owned();
@@ -198,9 +199,9 @@ pub(super) async fn threads(api: &Api, number: u64, ours: &str) -> Result<Vec<Th
                 threads.push(Thread { id: node.facts.id, marker, state });
             }
         }
-        match page.page_info {
-            PageInfo { has_next_page: true, end_cursor: Some(cursor) } => after = Some(cursor),
-            _ => return Ok(threads),
+        after = next;
+        if after.is_none() {
+            return Ok(threads);
         }
     }
 }
@@ -234,21 +235,7 @@ struct RepositoryAnswer {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct PullAnswer {
-    review_threads: Connection,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Connection {
-    page_info: PageInfo,
-    nodes: Vec<ThreadNode>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PageInfo {
-    has_next_page: bool,
-    end_cursor: Option<String>,
+    review_threads: Connection<ThreadNode>,
 }
 
 #[derive(Deserialize)]
