@@ -73,7 +73,7 @@ pub enum ManifestError {
         message: String,
     },
     /// A key that stands twice in a mapping, so that nobody can tell which is meant.
-    #[error("line {line}: the key `{key}` stands there twice")]
+    #[error("line {line}: the key `{key}` is there twice")]
     DuplicateKey {
         /// Line of the second, from 1.
         line: usize,
@@ -81,13 +81,13 @@ pub enum ManifestError {
         key: String,
     },
     /// A key that is not a text.
-    #[error("line {line}: the key is not a text")]
+    #[error("line {line}: the key is not a string")]
     ComplexKey {
         /// Line, from 1.
         line: usize,
     },
     /// The file has several documents.
-    #[error("line {line}: a second document begins; only files with one are edited")]
+    #[error("line {line}: a second document begins; only files with a single document can be edited")]
     SeveralDocuments {
         /// Line, from 1.
         line: usize,
@@ -103,10 +103,10 @@ pub enum ManifestError {
         expected: &'static str,
     },
     /// The new name of a key is taken.
-    #[error("`{0}` is there already; remove one of the two first")]
+    #[error("`{0}` already exists; remove one of the two first")]
     Taken(String),
     /// The root of a file is not removed or renamed, nor is an item of a list renamed.
-    #[error("`{0}` is no key; only keys of mappings have names")]
+    #[error("`{0}` is not a key; only keys of mappings have names")]
     NoKey(String),
     /// A change of an anchor would change all of its aliases; a merge key may hold the value.
     #[error("`{0}` is shared by an anchor, an alias or `<<`; edit it by hand")]
@@ -118,13 +118,15 @@ pub enum ManifestError {
     #[error("TOML has no null, which `{0}` would be")]
     NoNull(String),
     /// There are so many places in a file so large that the edits would take minutes.
-    #[error("{0} places or more are too many for a file of this size; name fewer of them by the path")]
+    #[error(
+        "the path matches {0} places or more, too many for a file of this size; use a more specific path"
+    )]
     TooManyPlaces(usize),
     /// Lines end with and without a carriage return.
-    #[error("some lines end with CRLF and others with LF; make them one before")]
+    #[error("some lines end with CRLF and others with LF; make them consistent first")]
     MixedLineEnds,
-    /// The text could not be changed in such a way that its values are those that were asked for.
-    #[error("`{0}` cannot be changed without touching more than that; edit it by hand")]
+    /// The text could not be changed in such a way that its values are those that were requested.
+    #[error("`{0}` cannot be changed without touching other parts of the file; edit it by hand")]
     Entangled(String),
 }
 

@@ -36,11 +36,11 @@ pub enum InvalidPath {
     #[error("the path is empty")]
     Empty,
     /// A key between two dots is missing.
-    #[error("a key is missing in the path `{0}`; keys with dots stand in quotes, as in `a.\"b.c\"`")]
+    #[error("a key is missing in the path `{0}`; quote keys that contain dots, as in `a.\"b.c\"`")]
     NoKey(String),
     /// Quotes or brackets are not closed, or stand where none may be.
     #[error(
-        "quotes or brackets of the path `{0}` do not fit; write `\"…\"`, `[0]`, `[*]`, `[name=text]` or `[~regex]`"
+        "invalid quotes or brackets in the path `{0}`; write `\"…\"`, `[0]`, `[*]`, `[name=text]` or `[~regex]`"
     )]
     Brackets(String),
     /// What items have to match is no regular expression.

@@ -80,7 +80,7 @@ pub enum InvalidManifestRule {
     #[error("invalid regular expression in `when.matches`")]
     Matches(#[source] regex::Error),
     /// Nothing can be absent and have a version.
-    #[error("`absent` does not go together with `version` and `matches`")]
+    #[error("`absent` cannot be combined with `version` or `matches`")]
     AbsentValue,
 }
 

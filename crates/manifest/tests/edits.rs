@@ -113,16 +113,16 @@ fn mistakes_in_rules_are_told() {
         ("{ path: '', set: 1 }", "the path is empty"),
         ("{ path: a..b, set: 1 }", "a key is missing"),
         ("{ path: a., set: 1 }", "a key is missing"),
-        ("{ path: 'a[', set: 1 }", "do not fit"),
-        ("{ path: 'a[x]', set: 1 }", "do not fit"),
-        ("{ path: 'a[-1]', set: 1 }", "do not fit"),
-        ("{ path: '\"a', set: 1 }", "do not fit"),
-        ("{ path: 'a]b', set: 1 }", "do not fit"),
-        ("{ path: '\"a\"b', set: 1 }", "do not fit"),
+        ("{ path: 'a[', set: 1 }", "invalid quotes or brackets"),
+        ("{ path: 'a[x]', set: 1 }", "invalid quotes or brackets"),
+        ("{ path: 'a[-1]', set: 1 }", "invalid quotes or brackets"),
+        ("{ path: '\"a', set: 1 }", "invalid quotes or brackets"),
+        ("{ path: 'a]b', set: 1 }", "invalid quotes or brackets"),
+        ("{ path: '\"a\"b', set: 1 }", "invalid quotes or brackets"),
         ("{ path: 'a[~(]', set: 1 }", "invalid regular expression"),
         ("{ path: a, set: 1, when: { version: '1' } }", "invalid requirement"),
         ("{ path: a, set: 1, when: { matches: '(' } }", "invalid regular expression"),
-        ("{ path: a, set: 1, when: { absent: true, version: '>1' } }", "does not go together"),
+        ("{ path: a, set: 1, when: { absent: true, version: '>1' } }", "cannot be combined"),
     ] {
         let rule: ManifestRule = serde_yaml::from_str(rule).expect("a rule");
         let error = ManifestEdit::new(&rule).expect_err("an invalid rule");

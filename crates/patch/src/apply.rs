@@ -26,7 +26,7 @@ pub enum ApplyError {
         found: String,
     },
     /// A hunk whose lines occur several times in the file, none of them where it says.
-    #[error("hunk {hunk} matches in {times} places; add lines of context, or line numbers that are right")]
+    #[error("hunk {hunk} matches in {times} places; add lines of context, or correct line numbers")]
     Ambiguous {
         /// The number of the hunk, from 1.
         hunk: usize,
@@ -35,7 +35,7 @@ pub enum ApplyError {
     },
     /// A hunk that only adds lines, and does not say for certain where.
     #[error(
-        "hunk {hunk} only adds lines, and where is not certain; add a line of context before or after them"
+        "hunk {hunk} only adds lines, and their place is not certain; add a line of context before or after them"
     )]
     Uncertain {
         /// The number of the hunk, from 1.

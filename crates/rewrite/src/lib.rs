@@ -33,7 +33,7 @@ pub use rule::{Imports, InvalidRule, Rewrite, RewriteRule};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RewriteError {
     /// The rule does not exist in the file's language.
-    #[error("the rule does not apply to {0:?}: its pattern or a kind of node is not known there")]
+    #[error("the rule does not apply to {0:?}: its pattern or a node kind is not known in this language")]
     OtherLanguage(Language),
     /// The file is above [`MAX_BYTES`].
     #[error("the file has {0} bytes; the limit is {MAX_BYTES}")]
@@ -45,7 +45,7 @@ pub enum RewriteError {
     #[error("the file is nested too deeply")]
     TooDeep,
     /// The result has a syntax error, which the file did not have.
-    #[error("the result would not parse any more, from line {line}: `{text}`; nothing was changed")]
+    #[error("the result would no longer parse, from line {line}: `{text}`; nothing was changed")]
     Broken {
         /// Line of the result, from 1.
         line: usize,

@@ -66,18 +66,16 @@ impl Imports {
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidRule {
     /// Something is not as rules have it.
-    #[error("the rule is not valid")]
+    #[error("not a valid rule")]
     Form(#[source] serde_json::Error),
     /// The rule is not valid in its language, or in none at all.
-    #[error("the rule is not valid in {0:?}")]
+    #[error("not a valid rule for {0:?}")]
     Rule(Language, #[source] Box<RuleConfigError>),
     /// A pattern with a syntax error, which nothing can match.
-    #[error(
-        "the pattern `{0}` does not parse in {1:?}; write code that is whole, with `$NAME` for what varies"
-    )]
+    #[error("the pattern `{0}` does not parse in {1:?}; write complete code, with `$NAME` for what varies")]
     Pattern(String, Language),
     /// A `fix` in several forms is for people to choose from.
-    #[error("`fix` is a list; write the one form that is to be used")]
+    #[error("`fix` is a list; write a single replacement")]
     SeveralFixes,
     /// An import is none of the language.
     #[error(transparent)]

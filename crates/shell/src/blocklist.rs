@@ -125,10 +125,10 @@ fn command(simple: &Simple) -> Option<String> {
             Some(format!("'dd {device}' overwrites a device"))
         }
         "killall" if has('9', "--signal=9") || has('K', "-KILL") => {
-            Some("'killall -9' kills the processes of others".to_owned())
+            Some("'killall -9' kills other processes".to_owned())
         }
         "pkill" if has('f', "--full") && (has('9', "--signal=9") || has('K', "-KILL")) => {
-            Some("'pkill -9 -f' kills the processes of others".to_owned())
+            Some("'pkill -9 -f' kills other processes".to_owned())
         }
         name if name == "mkfs" || name.starts_with("mkfs.") => {
             Some(format!("'{name}' creates a file system"))

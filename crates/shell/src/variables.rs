@@ -36,7 +36,7 @@ pub enum InvalidVariable {
     #[error("invalid variable name {0:?}")]
     Name(String),
     /// A value with a null byte.
-    #[error("the value of {0} holds a null byte")]
+    #[error("the value of {0} contains a NUL byte")]
     Value(String),
 }
 

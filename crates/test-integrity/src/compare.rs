@@ -198,7 +198,7 @@ impl Context<'_> {
                     after.line,
                     Kind::EmptyTest,
                     format!(
-                        "the test `{name}` asserts nothing any more; it made {had} assertion{}",
+                        "the test `{name}` no longer asserts anything; it made {had} assertion{}",
                         if had == 1 { "" } else { "s" }
                     ),
                 );
@@ -222,7 +222,7 @@ impl Context<'_> {
                 found(
                     other.line,
                     Kind::ConditionalTest,
-                    format!("an assertion of `{name}` is made only under a condition now"),
+                    format!("an assertion of `{name}` is now made only under a condition"),
                 );
             }
         }
@@ -246,7 +246,7 @@ impl Context<'_> {
             if assertion.is_failure() && !other.is_failure() && other.is_conditional {
                 let text = short(&assertion.text);
                 let message =
-                    format!("in `{name}`: `{text}` is gone, and nothing tells if there is no failure");
+                    format!("in `{name}`: `{text}` is gone, and nothing notices if the failure is missing");
                 found(other.line, Kind::WeakerAssertion, message);
             } else if let Some((kind, message)) = weaker(&assertion, &other) {
                 // What is only alike may be the wrong one of several, as long as as many demand as much.
@@ -260,7 +260,7 @@ impl Context<'_> {
             } else if other.is_swallowed && !assertion.is_swallowed {
                 found(other.line, Kind::SwallowedFailure, caught.clone());
             } else if other.is_conditional && !assertion.is_conditional && !assertion.is_handling {
-                let message = format!("an assertion of `{name}` is made only under a condition now");
+                let message = format!("an assertion of `{name}` is now made only under a condition");
                 found(other.line, Kind::ConditionalTest, message);
             }
         }
@@ -288,14 +288,15 @@ impl Context<'_> {
         let is_unmissed = new.iter().all(|other| other.is_conditional) && !new.is_empty();
         if let Some(failure) = dropped.iter().find(|dropped| dropped.is_failure()).filter(|_| is_unmissed) {
             let text = short(&failure.text);
-            let message = format!("in `{name}`: `{text}` is gone, and nothing tells if there is no failure");
+            let message =
+                format!("in `{name}`: `{text}` is gone, and nothing notices if the failure is missing");
             found(after.line, Kind::WeakerAssertion, message);
             return findings;
         }
         let is_certain =
             dropped.iter().any(|dropped| !dropped.is_conditional && dropped.strength > Strength::Nothing);
         if is_unmissed && is_certain {
-            let message = format!("an assertion of `{name}` is made only under a condition now");
+            let message = format!("an assertion of `{name}` is now made only under a condition");
             found(new[0].line, Kind::ConditionalTest, message);
         }
         // What the test did with something that is gone, it no longer asserts.
@@ -330,7 +331,7 @@ impl Context<'_> {
             && gone.content().any(|word| !is_keyword(word) && other.content().any(|theirs| theirs == word))
         {
             let message = format!(
-                "in `{name}`: `{}` became `{}`, which demands hardly anything",
+                "in `{name}`: `{}` became `{}`, which checks hardly anything",
                 short(&gone.text),
                 short(&other.text)
             );
@@ -339,8 +340,7 @@ impl Context<'_> {
             && new.iter().any(|other| after.body.assertions.iter().all(|own| own.line != other.line))
         {
             // It went to a helper, which asks for less.
-            let message =
-                format!("in `{name}`: `{}` is gone, and nothing demands as much", short(&gone.text));
+            let message = format!("in `{name}`: `{}` is gone, and nothing checks as much", short(&gone.text));
             found(new[0].line, Kind::WeakerAssertion, message);
         }
         findings

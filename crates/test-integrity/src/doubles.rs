@@ -28,7 +28,7 @@ pub(crate) fn mocked(before: &State, after: &State, changes: &[Change<'_>]) -> V
             });
         if existed && !subject.is_empty() && (is_module || is_function) {
             let message =
-                format!("the tests of `{subject}` replace `{}`, which they are about, by a mock", mark.text);
+                format!("the tests of `{subject}` replace `{}`, which they test, with a mock", mark.text);
             findings.push(Finding::new(path, mark.line, Kind::MockedSubject, message));
         }
     }

@@ -43,7 +43,7 @@ impl Shadow<'_> {
     /// Returns what it means for a test.
     pub(crate) fn message(&self, test: &str) -> String {
         let role = if self.asserts { "asserts with" } else { "is about" };
-        format!("`{}`, which the test `{test}` {role}, is defined anew", self.name)
+        format!("`{}`, which the test `{test}` {role}, is redefined", self.name)
     }
 }
 

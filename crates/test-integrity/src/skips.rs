@@ -15,7 +15,7 @@ pub(crate) fn of_pair(before: &Test, after: &Test) -> Vec<Finding> {
     };
     match (&before.body.skip, &after.body.skip) {
         (None, Some(Skip { line, is_conditional: true, text })) => {
-            let message = format!("the test `{name}` runs only under a condition now: {}", short(text));
+            let message = format!("the test `{name}` now runs only under a condition: {}", short(text));
             found(*line, Kind::ConditionalTest, message);
         }
         (
@@ -37,7 +37,7 @@ pub(crate) fn of_pair(before: &Test, after: &Test) -> Vec<Finding> {
     }
     if is_collected(&before.path) && !is_collected(&after.path) {
         let message = format!(
-            "the test `{name}` is in a file whose path says no longer that it has tests; runners do not look there"
+            "the test `{name}` is in a file whose path no longer marks it as a test file; runners do not look there"
         );
         found(after.line, Kind::SkippedTest, message);
     }

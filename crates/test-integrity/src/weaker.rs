@@ -63,15 +63,15 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
         && after.tolerance.is_none()
         && crate::vocabulary::is_whole(&words)
     {
-        return Some((Kind::WiderTolerance, format!("{}, which looks at the whole part alone", change())));
+        return Some((Kind::WiderTolerance, format!("{}, which compares only the integer part", change())));
     }
     if after.strength < before.strength && !demands_the_same(before, after) {
-        return Some((Kind::WeakerAssertion, format!("{}, which demands less", change())));
+        return Some((Kind::WeakerAssertion, format!("{}, which is weaker", change())));
     }
     let is_cut = after.strength == before.strength
         && after.text.len() < before.text.len()
         && drops_a_part(&before.text, &after.text);
-    is_cut.then(|| (Kind::WeakerAssertion, format!("{}, which demands less", change())))
+    is_cut.then(|| (Kind::WeakerAssertion, format!("{}, which is weaker", change())))
 }
 
 /// Returns whether an assertion says in other words what another one said.

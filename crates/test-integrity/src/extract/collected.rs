@@ -21,7 +21,7 @@ impl Class {
         let hidden = if has_bases {
             None
         } else if !is_named {
-            Some("its class is none of tests by its name")
+            Some("its name does not mark its class as one of tests")
         } else {
             methods.iter().any(makes).then_some("its class has a constructor, so that pytest leaves it out")
         };
@@ -45,7 +45,7 @@ pub(super) fn hidden(function: At<'_>, class: Class) -> Option<&'static str> {
     if is_async && !is_decorated && !waits {
         Some("it is a coroutine that awaits nothing, which a runner may never start")
     } else if !is_decorated && has(&["yield"]) {
-        Some("it is a generator, of which a runner runs nothing")
+        Some("it is a generator, whose body a runner never runs")
     } else {
         None
     }

@@ -158,7 +158,7 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
         {
             if !soft(&check.text) || softness(&weak.text) > softness(&check.text) {
                 told.push(&check.tool);
-                let message = format!("a check demands less: `{}` became `{}`", check.text, weak.text);
+                let message = format!("a check is weaker: `{}` became `{}`", check.text, weak.text);
                 findings.push(Finding::new(path, weak.line, Kind::WeakerCheck, message));
             }
             continue;
@@ -171,7 +171,7 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
         }
         if let Some(part) = now.iter().find(|other| is_part(&check.text, &other.text)) {
             told.push(&check.tool);
-            let message = format!("a check looks at a part: `{}` became `{}`", check.text, part.text);
+            let message = format!("a check covers only a part: `{}` became `{}`", check.text, part.text);
             findings.push(Finding::new(path, part.line, Kind::WeakerCheck, message));
             continue;
         }

@@ -148,7 +148,7 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
         let checks = !commands::checks(before, format).is_empty();
         let rules = || flatten(before, format).iter().any(is_demand);
         let kind = if checks { Some(Kind::WeakerCheck) } else { rules().then_some(Kind::LooserRule) };
-        let message = format!("`{}`, which steers checks, is gone", file_name(change.path));
+        let message = format!("`{}`, which configures checks, is gone", file_name(change.path));
         return kind.map(|kind| Finding::new(change.path, 1, kind, message)).into_iter().collect();
     };
     let mut findings = commands::compare(change.path, before, after, format);

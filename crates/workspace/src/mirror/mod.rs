@@ -211,7 +211,7 @@ impl Mirror {
                 _ if let Some(repository) = repository_above(path) => {
                     Some(format!("{}: a separate repository", repository.display()))
                 }
-                None => Some(format!("{}: a name that is not text", path.display())),
+                None => Some(format!("{}: a name that is not UTF-8", path.display())),
                 Some(_) if now.files.get(path).is_some_and(FileStamp::is_special) => {
                     Some(format!("{}: a pipe, socket or device", path.display()))
                 }
