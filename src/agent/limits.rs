@@ -86,6 +86,6 @@ impl Session<'_> {
             return None;
         }
         conversation.is_warned = true;
-        Some(format!("[{left} turns left, this one included: bring the work to an end that can be used]"))
+        Some(format!("[{left} turns left, this one included: bring the work to a usable end]"))
     }
 }

@@ -25,8 +25,8 @@ pub(crate) struct CommandTemplate {
 /// Error for a placeholder that stands where its value would not be a word of its own.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{{{name}}}` stands {place}; write it as a word of its own and without quotes, as in `lint {{{name}}}`, because its \
-     value is quoted where it is put in"
+    "`{{{name}}}` stands {place}; write it as a word of its own and without quotes, as in `lint \
+     {{{name}}}`, because its value is quoted when it is inserted"
 )]
 pub struct MisplacedPlaceholder {
     name: String,

@@ -11,7 +11,7 @@ const MAX_REDIRECTIONS: usize = 5;
 /// Error for an answer that sends a request to another place, with its body and its keys.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{from} redirects to {to}, which would get the request and its key; if that is right, name that address in `{key}`"
+    "{from} redirects to {to}, which would get the request and its key; if that is intended, set `{key}` to that address"
 )]
 pub(crate) struct Redirected {
     from: String,

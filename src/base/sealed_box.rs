@@ -73,13 +73,13 @@ pub enum SealError {
     )]
     WeakKey,
     /// The file is something else.
-    #[error("it is not sealed by a version of architect-ci that this one knows")]
+    #[error("it was not sealed by a version of architect-ci that this one supports")]
     Foreign,
     /// The box is larger than any that is written.
     #[error("it is larger than {MAX_BOX} bytes, or its content is")]
     TooLarge,
     /// The key does not fit, or somebody has changed or cut the box.
-    #[error("its seal does not hold: it was sealed with another key, or was changed or cut since")]
+    #[error("its seal is invalid: it was sealed with another key, or has been changed or truncated")]
     Broken,
     /// The box belongs elsewhere.
     #[error("it belongs to {what} {found}, not to {expected}")]
@@ -128,7 +128,9 @@ impl SealKey {
 /// Seals a content.
 pub(crate) fn seal(key: &SealKey, header: &SealedHeader, content: &[u8]) -> Result<Vec<u8>, SealError> {
     let mut salt = [0; SALT];
-    SystemRandom::new().fill(&mut salt).map_err(|_| io::Error::other("the system gave no random bytes"))?;
+    SystemRandom::new()
+        .fill(&mut salt)
+        .map_err(|_| io::Error::other("the system provided no random bytes"))?;
     let header = serde_json::to_string(header).map_err(io::Error::other)?;
     let mut sealed = format!("{MAGIC}{header}\n").into_bytes();
     if header.len() > MAX_HEADER || content.len() as u64 > MAX_CONTENT {

@@ -81,7 +81,7 @@ impl fmt::Display for Estimate {
         let time = duration(u64::try_from(self.time.as_millis()).unwrap_or(u64::MAX));
         write!(
             f,
-            "estimate by the earlier night: {} {tasks}, about {time} with {} at a time",
+            "estimate from the earlier night: {} {tasks}, about {time} with {} at a time",
             self.tasks, self.jobs
         )?;
         match self.usd {
@@ -125,7 +125,7 @@ mod tests {
         let tasks = [task("a", false), task("new", false), task("q", true)];
         let estimate = Estimate::new(tasks.iter(), &earlier, 2).expect("an estimate");
         assert_eq!((estimate.usd, estimate.time), (Some(2.5), Duration::from_secs(151)));
-        let text = "estimate by the earlier night: 3 tasks, about 2 min 31 s with 2 at a time, about $2.50";
+        let text = "estimate from the earlier night: 3 tasks, about 2 min 31 s with 2 at a time, about $2.50";
         assert_eq!(estimate.to_string(), text);
         let settled = TaskReport::without_run("a", "", TaskEnd::Settled, "");
         assert_eq!(Estimate::new(tasks.iter(), &[("a".to_owned(), settled)].into(), 2), None, "nothing ran");

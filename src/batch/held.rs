@@ -25,7 +25,7 @@ const DELIVERY: &str = "delivery";
 pub enum HeldError {
     /// Somebody else may have written the plan.
     #[error(
-        "the plan {} was not sealed by this user's batch, so it is not delivered; look at it, then use \
+        "the plan {} was not sealed by this user's batch, so it is not delivered; review it, then use \
          `architect-ci apply`, or repeat the task with `--resume --retry failed`",
         .0.display()
     )]
@@ -56,7 +56,7 @@ pub(super) fn notice(tasks: &[TaskReport], out: &Path) -> Option<Notice> {
     (count > 0).then(|| Notice {
         level: NoticeLevel::Warning,
         message: format!(
-            "{count} {tasks} not delivered; `architect-ci batch deliver --out {}` delivers what they hold",
+            "{count} {tasks} not delivered; `architect-ci batch deliver --out {}` delivers their changes",
             out.display()
         ),
     })

@@ -57,7 +57,7 @@ pub enum JournalError {
     Unsealed(PathBuf),
     /// The folder holds something else.
     #[error(
-        "{0} is not of a batch in this output folder, which would remove it; set `out` to a folder of its own"
+        "{0} does not belong to a batch in this output folder, which would remove it; set `out` to an empty folder"
     )]
     Foreign(PathBuf),
     /// The disk.

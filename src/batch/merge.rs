@@ -228,7 +228,7 @@ impl Joined {
         let lost_shards: Vec<u32> = (1..=self.of).filter(|index| !self.shards.contains(index)).collect();
         let tasks = match manifest {
             Some(manifest) => {
-                let why = "the job that had this task left no report";
+                let why = "the job for this task left no report";
                 let missing = |id: &str, title: &str| TaskReport::without_run(id, title, TaskEnd::Lost, why);
                 let task = |task: &super::Task| match self.tasks.remove(&task.id) {
                     Some((_, report)) => report,

@@ -92,7 +92,7 @@ impl Neighbours {
             return String::new();
         }
         let diffs: String = done.iter().rev().take(MAX_TOLD).map(|work| work.diff.as_str()).collect();
-        format!("\nWhat other files needed on which the recipe failed as well:\n{diffs}\n")
+        format!("\nChanges that other files needed on which the recipe failed too:\n{diffs}\n")
     }
 
     /// Returns the change as an example of the recipe: what the commit has, and what became of it.
@@ -120,13 +120,13 @@ impl Neighbours {
                 done.iter().filter_map(|work| work.test.as_ref()).take(MAX_TESTS).collect();
             let message = match self.write_one(out, recipe, &tests) {
                 Ok(()) => format!(
-                    "a model did {} tasks that {recipe} could not do; {FOLDER}/{recipe} in the output folder has {} of them as \
-                     further tests, from which the agent `recipe` can make a further rule",
+                    "a model completed {} tasks that {recipe} could not; {FOLDER}/{recipe} in the output \
+                     folder contains {} of them as additional tests, from which the agent `recipe` can derive another rule",
                     done.len(),
                     tests.len()
                 ),
                 Err(error) => format!(
-                    "a model did {} tasks that {recipe} could not do, which could not be made tests: {}",
+                    "a model completed {} tasks that {recipe} could not, but they could not be turned into tests: {}",
                     done.len(),
                     chain(&error)
                 ),

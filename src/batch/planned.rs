@@ -98,7 +98,7 @@ impl BatchContext {
     /// Writes the plan of a task, if it was planned with success. What became of it elsewhere stays in its report.
     pub(super) async fn write_planned(&self, task: &Task, planned: &PlannedTasks) -> TaskReport {
         let Some(planned) = planned.tasks.get(&task.id) else {
-            let lost = "no artifact of this workflow run holds a report of it";
+            let lost = "no artifact of this workflow run contains its report";
             return TaskReport::without_run(&task.id, &title(&task.entry), TaskEnd::Lost, lost);
         };
         let report = &planned.report;

@@ -222,7 +222,9 @@ impl Scheduler<'_> {
             if let (Some(limit), Some(usd)) = (self.budget, estimate.usd)
                 && usd > limit
             {
-                tracing::warn!("warning: the budget of ${limit:.2} will probably not do for all of them");
+                tracing::warn!(
+                    "warning: the budget of ${limit:.2} will probably not be enough for all of them"
+                );
             }
         }
         queue
@@ -310,7 +312,7 @@ impl Scheduler<'_> {
             reports.insert(done.report.id.clone(), done.report);
         }
         let why = match stop.or_else(|| self.stop()) {
-            None if start == BatchStart::DeliverHeld => "not started: only what was held is delivered",
+            None if start == BatchStart::DeliverHeld => "not started: this start only delivers held changes",
             stop => stop.unwrap_or(Stop::Budget).why(),
         };
         let missing =

@@ -51,12 +51,10 @@ pub enum SealedJournalError {
     #[error("the sealed journal {0}: {1}")]
     Box(String, SealError),
     /// A branch, and nothing to seal with.
-    #[error("`journal` keeps what tasks have done on a branch, sealed; set `ARCHITECT_CI_SEAL_KEY`")]
+    #[error("`journal` keeps a sealed record of finished tasks on a branch; set `ARCHITECT_CI_SEAL_KEY`")]
     NoKey,
     /// A branch without a repository on GitHub.
-    #[error(
-        "`journal` can name a branch only of a repository on GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`"
-    )]
+    #[error("`journal` requires a repository on GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`")]
     NoGitHub,
     /// The disk.
     #[error("could not read or write {path}: {error}")]
@@ -186,7 +184,7 @@ impl SealedPlace {
         }
         let last = opened.keys().next_back().copied().unwrap_or(0);
         if (1..=last).any(|number| !opened.contains_key(&number)) {
-            tracing::warn!("warning: parts of the sealed journal are missing; their tasks are done again");
+            tracing::warn!("warning: parts of the sealed journal are missing; their tasks will run again");
         }
         Ok(opened.into_values().collect())
     }

@@ -149,7 +149,7 @@ impl PreviousResults {
         };
         if !path.exists() {
             warn(format!(
-                "no task is settled: there is no {} (`previous`), as before the first night",
+                "no task is settled: there is no {} (`previous`) yet, as on the first night",
                 path.display()
             ));
             return Self::default();
@@ -162,7 +162,7 @@ impl PreviousResults {
             }
             Ok(merged) => {
                 warn(format!(
-                    "no task is settled: {} is a report of the batch {}",
+                    "no task is settled: {} is the report of another batch, {}",
                     path.display(),
                     merged.report.batch
                 ));

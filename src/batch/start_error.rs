@@ -14,17 +14,18 @@ pub enum StartError {
     RetryWithoutResume,
     /// An event that anybody can cause.
     #[error(
-        "the event {0}, which anybody can cause, does not start a batch; use `schedule`, `workflow_dispatch` or `push`"
+        "the event {0}, which anybody can cause, cannot start a batch; use `schedule`, `workflow_dispatch` or `push`"
     )]
     Event(String),
     /// Two lists of tasks.
     #[error("both a batch file and `manifest` are set; remove one of them")]
     TwoLists,
     /// No earlier start that could hold a delivery.
-    #[error("{} holds no batch of this user, so there is nothing to deliver; set `out` to the folder of one", .0.display())]
+    #[error("{} contains no batch of this user, so there is nothing to deliver; set `out` to the output \
+     folder of a batch", .0.display())]
     NothingHeld(PathBuf),
     /// No list of tasks.
-    #[error("no batch is set; name a batch file or a `manifest`")]
+    #[error("no batch is set; specify a batch file or a `manifest`")]
     NoList,
     /// A list of tasks that a stranger may have written.
     #[error(
@@ -66,7 +67,7 @@ pub enum StartError {
     #[error(transparent)]
     Test(#[from] TestError),
     /// What was planned is not what the jobs that have planned say.
-    #[error("nothing of what was planned is written: {0}; run all jobs of this workflow again")]
+    #[error("none of the plans is written: {0}; run all jobs of this workflow again")]
     Unverified(#[source] super::UnverifiedReport),
     /// The list of tasks is not the one that was put out.
     #[error(
@@ -80,8 +81,8 @@ pub enum StartError {
     },
     /// Artifacts alone say what is to be written.
     #[error(
-        "`plans` needs `{0}` in GitHub Actions, because every job of a workflow run can write artifacts; set it from \
-         the outputs of the jobs that have listed and planned the tasks"
+        "`plans` needs `{0}` in GitHub Actions, because every job of a workflow run can write artifacts; \
+         set it from the outputs of the jobs that listed and planned the tasks"
     )]
     NoDigest(&'static str),
     /// The digests of the reports cannot be read.

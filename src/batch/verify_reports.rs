@@ -20,8 +20,7 @@ pub struct ReportDigests(BTreeMap<String, String>);
 /// Error for a text that lists no digests.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "invalid value for `report-digests`: {0}; use the outputs of the job that has planned as JSON, such as \
-     {{\"shard-1\": \"SHA-256\"}}"
+    "invalid value for `report-digests`: {0}; use the outputs of the planning jobs as JSON, such as {{\"shard-1\": \"SHA-256\"}}"
 )]
 pub struct InvalidDigests(serde_json::Error);
 
@@ -97,7 +96,7 @@ enum RefusedReport {
     Invalid(#[from] InvalidReport),
     #[error("it is not the report of a batch")]
     Run,
-    #[error("it is not the report that the job of the shard {0} has put out (`report-digests`)")]
+    #[error("it is not the report that the job of the shard {0} produced (`report-digests`)")]
     Digest(u32),
 }
 
@@ -142,7 +141,7 @@ pub(super) fn verify(
     let missing = digests.into_iter().flat_map(|digests| digests.others(&known));
     told.extend(missing.map(|name| {
         visible(&format!(
-            "the report whose digest is the output {name} is in no artifact of this workflow run"
+            "no artifact of this workflow run contains the report whose digest is the output {name}"
         ))
     }));
     Ok(VerifiedReports { reports: known.into_values().collect(), told })

@@ -18,8 +18,8 @@ pub enum Problem {
     /// Nowhere to go.
     #[error("no repositories; set `list`, `file`, `organizations` or `search`")]
     Nowhere,
-    /// Topics of nobody.
-    #[error("`topics` says which repositories of `organizations`, and there are none; set `organizations`")]
+    /// Topics without accounts.
+    #[error("`topics` selects repositories of `organizations`, which is not set; set `organizations`")]
     TopicsAlone,
     /// A name that no account can have.
     #[error("invalid account {0:?}")]
@@ -31,13 +31,13 @@ pub enum Problem {
     #[error(transparent)]
     Path(#[from] PathError),
     /// Nothing to do.
-    #[error("there are no tasks")]
+    #[error("no tasks; list at least one in `tasks`")]
     NoTasks,
-    /// A task without a name among several.
-    #[error("`id` is missing; it tells the branches of several tasks apart")]
+    /// A task without an id, although there are several.
+    #[error("`id` is missing; with several tasks, it distinguishes their branches")]
     NoId,
-    /// Two of one name.
-    #[error("the id {0:?} is there twice")]
+    /// A duplicate id.
+    #[error("duplicate id {0:?}; give each task a unique id")]
     SameId(String),
     /// A task does nothing, or two things.
     #[error("set one of `task`, `task_file` and `recipe`")]

@@ -110,7 +110,7 @@ impl CampaignRequest {
         match self.work(&mut session, order, signal, acts).await {
             // What was done and not written down is seen by the next start.
             Err(error) if error.is_about_limit() => {
-                session.notices.push(format!("{error}; the next start goes on"));
+                session.notices.push(format!("{error}; the next start continues"));
                 let judged = session.judge_unasked();
                 Ok(CampaignReport::new(&session, &judged))
             }

@@ -14,22 +14,22 @@ use crate::request::InputError;
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
     /// There is no file.
-    #[error("no campaign; name its file: `architect-ci campaign run campaign.yml`")]
+    #[error("no campaign is set; specify its file, as in `architect-ci campaign run campaign.yml`")]
     NoFile,
     /// The file makes no campaign.
     #[error(transparent)]
     Invalid(#[from] InvalidCampaign),
     /// It is somewhere else than GitHub.
     #[error(
-        "a campaign needs a repository of its own on GitHub for its state; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`"
+        "a campaign keeps its state in a repository on GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`"
     )]
     NoGitHub,
-    /// A stranger may have written the file.
-    #[error("a campaign starts by hand, by a schedule or by a push, not by {0}")]
+    /// The file may have been written by a stranger.
+    #[error("a campaign can be started by hand, on a schedule or by a push, but not by {0}")]
     Event(String),
     /// The checkout is not what may steer it.
     #[error(
-        "the checkout is not at the commit of the event, so it does not steer a campaign; check that commit out"
+        "the checkout is not at the event's commit, so its campaign file is not trusted; check out that commit"
     )]
     Untrusted,
     /// A file that the campaign names.
@@ -53,7 +53,7 @@ pub enum CampaignError {
         error: InvalidName,
     },
     /// The variable with the app's key is not set.
-    #[error("`{0}` is not set; it holds the private key of the app that the campaign names")]
+    #[error("`{0}` is not set; it must contain the private key of the app that the campaign names")]
     NoKey(String),
     /// The app.
     #[error(transparent)]
@@ -66,7 +66,7 @@ pub enum CampaignError {
     Branch(#[from] BranchFilesError),
     /// What lies there.
     #[error(
-        "the state on {branch} cannot be read: {error}; reset the branch to an earlier commit, or delete it"
+        "could not read the state on {branch}: {error}; reset the branch to an earlier commit, or delete it"
     )]
     State {
         /// The branch.
@@ -76,8 +76,8 @@ pub enum CampaignError {
     },
     /// Nothing was found.
     #[error(
-        "the campaign has no targets: `repositories` finds none, or `exclude` leaves all of them out; check the names, and \
-         whether the token may see the repositories"
+        "the campaign has no targets: `repositories` matches none, or `exclude` removes all of them; check \
+         the names, and whether the token can access the repositories"
     )]
     NoTargets,
     /// A recipe.
@@ -86,8 +86,8 @@ pub enum CampaignError {
     /// A recipe that does not do what its tests say.
     #[error(transparent)]
     Tests(#[from] StartError),
-    /// Names that are no targets.
-    #[error("{0} is no target of this campaign")]
+    /// A name that is not a target.
+    #[error("{0} is not a target of this campaign")]
     NoTarget(String),
     /// Plans of another job.
     #[error(transparent)]

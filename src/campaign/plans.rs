@@ -71,8 +71,8 @@ impl Planned {
 /// Reason why plans of another job are not believed.
 #[derive(Debug, thiserror::Error)]
 pub enum UnverifiedPlans {
-    /// It is not known what they have to be.
-    #[error("`report-digests` is missing; it has what the jobs that have planned put out")]
+    /// Their digests are not known.
+    #[error("`report-digests` is missing; set it from the outputs of the planning jobs")]
     NoDigests,
     /// That is no JSON.
     #[error("invalid `report-digests`: {0}")]
@@ -86,8 +86,8 @@ pub enum UnverifiedPlans {
         #[source]
         error: std::io::Error,
     },
-    /// It is not what a job has put out.
-    #[error("{0} is not what a job of this workflow run has put out (`report-digests`)")]
+    /// No job has produced it.
+    #[error("{0} was not produced by a job of this workflow run (`report-digests`)")]
     Unknown(PathBuf),
     /// It cannot be parsed.
     #[error("invalid {path}: {error}")]
@@ -98,8 +98,8 @@ pub enum UnverifiedPlans {
         #[source]
         error: serde_json::Error,
     },
-    /// It is of another campaign.
-    #[error("{path} is of the campaign {campaign:?}")]
+    /// It belongs to another campaign.
+    #[error("{path} belongs to the campaign {campaign:?}")]
     Other {
         /// The file.
         path: PathBuf,

@@ -226,7 +226,7 @@ impl CampaignReport {
             );
         }
         if self.held_back > 0 {
-            text += &format!("! {} wait for a limit or for a plan\n", self.held_back);
+            text += &format!("! {} waiting for a limit or for a plan\n", self.held_back);
         }
         for target in self.targets.iter().filter(|target| target.standing != StandingKind::Waiting) {
             let pull = target.pull_request.as_deref().unwrap_or_default();
@@ -248,8 +248,8 @@ impl CampaignReport {
         let mut text = format!("**{}**\n\n", markdown(&self.headline()));
         if let Some(stopped) = &self.stopped {
             text += &format!(
-                "> [!CAUTION]\n> Stopped: {}. Comment `/architect continue` to go on; what went wrong until now no longer \
-                 counts then.\n\n",
+                "> [!CAUTION]\n> Stopped: {}. Comment `/architect continue` to resume; what has gone wrong \
+                 so far will then no longer count.\n\n",
                 markdown(stopped)
             );
         }
@@ -261,7 +261,7 @@ impl CampaignReport {
             );
         }
         if self.held_back > 0 {
-            text += &format!("\n{} wait for a limit or for a plan.\n", self.held_back);
+            text += &format!("\n{} waiting for a limit or for a plan.\n", self.held_back);
         }
         let needs_people = |target: &&TargetReport| target.standing.needs_people();
         let is_open = |target: &&TargetReport| target.standing.is_open();
@@ -289,7 +289,7 @@ impl CampaignReport {
                 text += &section;
             }
         }
-        text += "\nThis text is written anew by each start; what is edited here has no effect.\n";
+        text += "\nEach start rewrites this text; edits to it have no effect.\n";
         text
     }
 

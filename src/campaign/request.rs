@@ -155,15 +155,15 @@ impl CampaignRequest {
             let of_app = self.api_of(account).await?;
             if of_app.is_none() {
                 notices.push(format!(
-                    "the app is not installed for {account}, so its repositories are listed by the token of this job, which \
-                     may not see all of them"
+                    "the app is not installed for {account}, so its repositories are listed with the token \
+                     of this job, which may not see all of them"
                 ));
             }
             let api = of_app.unwrap_or_else(|| self.home.clone());
             let found = repositories_of(&api, account, &places.topics).await?;
             if found.total >= MAX_LISTED {
                 notices.push(format!(
-                    "{account} has {MAX_LISTED} repositories or more, and only so many are listed; name the others by `file`"
+                    "{account} has {MAX_LISTED} repositories or more, and only that many are listed; list the others with `file`"
                 ));
             }
             all.extend(found.repositories);
@@ -173,7 +173,7 @@ impl CampaignRequest {
             let count = found.repositories.len();
             if found.total > count as u64 {
                 notices.push(format!(
-                    "the search finds {} repositories, and GitHub lists {count} of them; divide it, or use `organizations`",
+                    "the search matches {} repositories, but GitHub lists only {count} of them; split it up, or use `organizations`",
                     found.total
                 ));
             }

@@ -58,11 +58,11 @@ pub enum Skip {
 impl std::fmt::Display for Skip {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Missing => f.write_str("does not exist, or the token may not see it"),
+            Self::Missing => f.write_str("does not exist, or the token cannot access it"),
             Self::Archived => f.write_str("archived"),
             Self::Empty => f.write_str("empty"),
-            Self::NoFile => f.write_str("without the file that the campaign asks for"),
-            Self::Renamed(name) => write!(f, "renamed to {name}, which is a target itself"),
+            Self::NoFile => f.write_str("does not contain the file that the campaign requires"),
+            Self::Renamed(name) => write!(f, "renamed to {name}, which is also a target"),
             Self::Moved(name) => write!(f, "moved to another account, as {name}"),
             Self::ArchivedWith(number) => write!(f, "archived or moved while #{number} was open"),
         }
@@ -105,7 +105,7 @@ impl Standing {
         }
         if let Some(number) = record.pull.filter(|number| *number > record.past) {
             // GitHub never deletes one: the branch has another name, or the repository is another one.
-            return Self::Failed(format!("its pull request #{number} is no longer there"));
+            return Self::Failed(format!("its pull request #{number} no longer exists"));
         }
         match &record.outcome {
             Outcome::Nothing => Self::Nothing,

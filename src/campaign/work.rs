@@ -75,7 +75,7 @@ enum WorkError {
     NoTask,
     #[error("the repository has no commit")]
     NoCommit,
-    #[error("the plan is gone")]
+    #[error("the plan no longer exists")]
     NoPlan,
 }
 

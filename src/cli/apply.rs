@@ -71,12 +71,12 @@ impl Apply {
 /// Write what another job of this workflow run has planned, executing nothing of the checkout
 #[derive(Debug, clap::Args)]
 #[command(after_help = below(
-    &[("architect-ci write plan/plan.json --digest 3f1c…", "Writes the plan of the job before, and delivers it")],
-    "Every check that executes nothing is made again: digest, origin, rules, sizes, secrets, invisible text, lock \
+    &[("architect-ci write plan/plan.json --digest 3f1c…", "Writes the plan of an earlier job, and delivers it")],
+    "Repeats every check that executes nothing: digest, origin, rules, sizes, secrets, invisible text, lock \
      files. Exit codes: 0 written, 3 invalid input, 4 missing permission, 6 refused; nothing was written.",
 ))]
 pub(super) struct Write {
-    #[arg(help = "The plan.json of the job before [default: the Action input `plan`]", value_name = "PLAN", value_hint = clap::ValueHint::FilePath)]
+    #[arg(help = "The plan.json of an earlier job [default: the Action input `plan`]", value_name = "PLAN", value_hint = clap::ValueHint::FilePath)]
     plan: Option<String>,
     /// The digest that the job before has put out; any other plan is refused
     #[arg(long, value_name = "SHA256")]

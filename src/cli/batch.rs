@@ -49,7 +49,7 @@ enum Later {
 #[derive(Debug, clap::Args)]
 #[command(after_help = below(
     &[("architect-ci batch deliver --out out", "Delivers what the batch with this output folder holds")],
-    "Tasks whose work is done, but whose branch or pull request could not be made, are delivered from the plans in the \
+    "Tasks whose work is done, but whose branch or pull request could not be created, are delivered from the plans in the \
      output folder; other tasks stay as they are. Nothing is delivered twice.",
 ))]
 struct DeliverHeld {

@@ -22,11 +22,11 @@ use crate::run::{Signal, on_signals};
 #[command(after_help = below(
     &[
         ("architect-ci campaign status campaign.yml", "Shows where each repository stands"),
-        ("architect-ci campaign run campaign.yml", "Does what is to be done now, and ends where people are waited for"),
+        ("architect-ci campaign run campaign.yml", "Does everything that can be done now, and stops where it has to wait for people"),
         ("architect-ci campaign plan campaign.yml --shard 3/8 --out plans", "Makes the plans of a shard, and writes nothing to GitHub"),
-        ("architect-ci campaign run campaign.yml --plans plans", "Delivers what other jobs have planned"),
+        ("architect-ci campaign run campaign.yml --plans plans", "Delivers the plans that other jobs have made"),
     ],
-    "Every start looks at GitHub and at the branch architect-ci-state/NAME, so any machine can go on after any other. Exit codes: \
+    "Every start reads GitHub and the branch architect-ci-state/NAME, so any machine can continue where another one stopped. Exit codes: \
      0 done or waiting, 1 stopped by its own rules, 3 invalid input, 4 missing permission.",
 ))]
 pub(super) enum Campaign {

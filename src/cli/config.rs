@@ -179,7 +179,7 @@ impl Check {
 impl Checked {
     fn text(&self) -> String {
         let mut text = match (&self.file, self.errors.len()) {
-            (None, 0) => "✓ there is no configuration: the defaults apply\n".to_owned(),
+            (None, 0) => "✓ no configuration file: the defaults apply\n".to_owned(),
             (Some(file), 0) => format!("✓ {} is valid\n", visible(file)),
             (file, count) => {
                 let file = file.as_deref().unwrap_or("the configuration");
@@ -294,6 +294,6 @@ fn refused<T, E: Error>(result: &Result<T, E>) -> Option<&dyn Error> {
 
 fn prices(trusted: &Trusted<'_>, file: &str) -> Result<(), Box<dyn Error>> {
     let found = trusted.read(Path::new(file))?;
-    Prices::new(Some(&found.ok_or("there is no such file")?.text))?;
+    Prices::new(Some(&found.ok_or("no such file")?.text))?;
     Ok(())
 }

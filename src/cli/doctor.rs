@@ -270,9 +270,9 @@ fn sandbox() -> Check {
 /// Lists what commands see of this machine.
 fn view(namespaces: Option<Namespaces>, KernelSupport { files, .. }: KernelSupport) -> Check {
     let by = match namespaces {
-        Some(Namespaces::Root) => "with root's own rights",
+        Some(Namespaces::Root) => "as root",
         Some(Namespaces::User) => "with user namespaces",
-        Some(Namespaces::Sudo) => "with sudo, whose rights are given up before anything else runs",
+        Some(Namespaces::Sudo) => "through sudo, with all privileges dropped before anything else runs",
         None => {
             let says = if files {
                 "the machine's, as far as Landlock allows: namespaces are not available, so commands run on a copy of the \
@@ -293,7 +293,7 @@ fn view(namespaces: Option<Namespaces>, KernelSupport { files, .. }: KernelSuppo
 fn hosts(enforcement: Enforcement) -> Check {
     let says = match enforcement {
         Enforcement::OwnNetwork => {
-            "a list in `commands.network` is enforced: commands have a network of their own, with nothing in it but the proxy"
+            "a list in `commands.network` is enforced: commands have their own network, in which only the proxy can be reached"
         }
         Enforcement::Ports => {
             "a list in `commands.network` is enforced in part: commands can also connect to the proxy's port on other \

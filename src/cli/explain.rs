@@ -27,7 +27,7 @@ use crate::trust::{Trust, Trusted};
 #[derive(Debug, clap::Args)]
 #[command(after_help = below(
     &[
-        ("architect-ci explain 'cargo test && git push'", "Shows which part of the line decides"),
+        ("architect-ci explain 'cargo test && git push'", "Shows which part of the line decides its class"),
         ("architect-ci explain --jsonl < commands.jsonl", "Answers each line with a line of JSON"),
     ],
     "",

@@ -25,7 +25,8 @@ use crate::request::{InputError, variables};
         ("architect-ci outcomes", "Prints what became of the pull requests of the last 90 days, by task"),
         ("architect-ci outcomes --by model --ledger branch", "The same by model, with costs from the ledger on its branch"),
     ],
-    "The repository and the token are those of GITHUB_REPOSITORY and GITHUB_TOKEN. Without a ledger, costs are unknown.",
+    "The repository and the token are those of GITHUB_REPOSITORY and GITHUB_TOKEN. Without a ledger, costs are unknown. \
+     This is about pull requests; docs/outcomes.md describes how runs end.",
 ))]
 pub(super) struct Outcomes {
     /// The ledger: a file, or `branch` or `branch:NAME` of the repository on GitHub [default: that of this user]
@@ -86,7 +87,7 @@ impl Outcomes {
             return Ok(format!("{}\n", serde_json::to_string_pretty(&sums).unwrap_or_default()));
         }
         if sums.is_empty() {
-            return Ok(format!("no pull request of ours was opened in the last {} days\n", self.days));
+            return Ok(format!("architect-ci opened no pull request in the last {} days\n", self.days));
         }
         Ok(sums.iter().map(|(key, sum)| line(key, sum)).collect())
     }

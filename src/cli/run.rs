@@ -27,7 +27,7 @@ use crate::run::{apply, not_started, on_signals, run};
     ],
     "Every flag is also an Action input (INPUT_…) and a variable (ARCHITECT_…), in order of precedence. \
      Exit codes: 0 success, 1 failed, 2 partial, 3 invalid configuration or input, 4 missing key or \
-     permission, 5 timeout, 130/143 interrupted.",
+     permission, 5 timeout, 6 a plan that a comment asked to apply does not fit, 130/143 interrupted.",
 ))]
 pub(super) struct Run {
     #[command(flatten)]

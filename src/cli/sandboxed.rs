@@ -8,7 +8,7 @@ const CANNOT_RUN: u8 = 126;
 #[cfg(target_os = "linux")]
 pub(super) fn execute() -> u8 {
     let Some(launch) = linux::read() else {
-        eprintln!("__sandbox is not for people; see `architect-ci --help`");
+        eprintln!("__sandbox is internal; see `architect-ci --help`");
         return CANNOT_RUN;
     };
     // A child that cannot be shut in does not run at all.
@@ -20,7 +20,7 @@ pub(super) fn execute() -> u8 {
 
 #[cfg(not(target_os = "linux"))]
 pub(super) fn execute() -> u8 {
-    eprintln!("__sandbox is not for people; see `architect-ci --help`");
+    eprintln!("__sandbox is internal; see `architect-ci --help`");
     CANNOT_RUN
 }
 

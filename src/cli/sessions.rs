@@ -124,7 +124,7 @@ impl Folders {
 
 fn list(found: &[Found]) -> String {
     if found.is_empty() {
-        return "No sessions found; name a folder with --in.\n".to_owned();
+        return "No sessions found; choose a folder with --in.\n".to_owned();
     }
     let mut text = String::new();
     for Found { folder, file, state } in found {

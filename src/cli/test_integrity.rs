@@ -55,7 +55,7 @@ pub(super) struct Check {
 enum ReadError {
     #[error("the workspace {0}: {1}")]
     Workspace(PathBuf, #[source] io::Error),
-    #[error("{0} is in no Git repository; the tests are compared with one of its commits")]
+    #[error("{0} is not in a Git repository; the tests are compared with one of its commits")]
     NoRepository(PathBuf),
     #[error(transparent)]
     Git(#[from] GitError),
@@ -128,7 +128,7 @@ impl Checked {
     fn text(&self) -> String {
         let Self { findings } = self;
         if findings.is_empty() {
-            return "✓ no test and no check demands less than before\n".to_owned();
+            return "✓ no test or check is weaker than before\n".to_owned();
         }
         let lines = findings.iter().map(|finding| {
             let sign = if finding.severity == Severity::Error { '✗' } else { '!' };

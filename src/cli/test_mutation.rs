@@ -16,13 +16,12 @@ use crate::request::variables;
 #[derive(Debug, clap::Args)]
 #[command(after_help = below(
     &[
-        ("architect-ci tests mutate --base origin/main -- pytest -x", "Tries ten faults in what the branch changes"),
+        ("architect-ci tests mutate --base origin/main -- pytest -x", "Tries ten faults in the code that the branch changes"),
         ("architect-ci tests mutate --base HEAD~1 --count 30 -- cargo test", "Tries thirty"),
     ],
-    "Faults: a negated condition, a comparison or number that is off by one, a call that is left out, a default value in place of \
-     a result. They are chosen by `--seed`, the same ones each time.\n\n\
-     Exit codes: 0 the tests notice every fault, or the change has no place for one, 1 they miss at least one, 3 the commit, the \
-     checkout or the command cannot be used, the tests fail without any fault, or no fault could be tried, 130 and 143 interrupted. The checkout stays as it is.",
+    "Faults: a negated condition, an off-by-one comparison or number, an omitted call, a default value in place of a result. They are chosen by `--seed`, the same ones each time.\n\n\
+     Exit codes: 0 the tests notice every fault, or the change offers no place for one, 1 they miss at least one, 3 the commit, the \
+     checkout or the command cannot be used, the tests fail without any fault, or no fault could be tried, 130 and 143 interrupted. The checkout is not changed.",
 ))]
 pub(super) struct Mutate {
     #[command(flatten)]

@@ -31,12 +31,9 @@ use crate::run::{Signal, Throwaway, on_signals};
         ("architect-ci tests prove --base HEAD~1 -- cargo test -- {tests}", "Gives their names to the tests of a crate"),
         ("architect-ci tests prove --base HEAD -- 'npm ci && node --test {files}'", "Runs a line of a shell on their files"),
     ],
-    "`{tests}` stands for the tests as the runner takes them, `{files}` for their files, and with `{test}` the command runs once \
-     for each. A command with none of these runs as it is. The result of each test is read from the output; if nothing there \
-     names one, the exit code counts for all.\n\n\
+    "`{tests}` stands for the tests in the form that the runner accepts, `{files}` for their files; with `{test}`, the command runs once for each. A command without any of these runs unchanged. The result of each test is read from the output; if the output names none, the exit code counts for all of them.\n\n\
      Exit codes: 0 each test proves the change, or there is none, 1 at least one does not, 3 the commit, the checkout or the \
-     command cannot be used, 130 and 143 interrupted. The command runs twice, on throw-away states in a sandbox; the checkout \
-     stays as it is.",
+     command cannot be used, 130 and 143 interrupted. The command runs twice, on throw-away copies in a sandbox; the checkout is not changed.",
 ))]
 pub(super) struct Prove {
     #[command(flatten)]
@@ -80,7 +77,7 @@ pub(super) enum SubjectError {
     Config(#[from] config::ConfigError),
     #[error("could not read {path}: {error}")]
     File { path: PathBuf, error: io::Error },
-    #[error("{0} is in no Git repository; the tests are compared with one of its commits")]
+    #[error("{0} is not in a Git repository; the tests are compared with one of its commits")]
     NoRepository(PathBuf),
     #[error(transparent)]
     Git(#[from] crate::git::GitError),

@@ -57,8 +57,7 @@ impl HeldRoots {
         let hold = async {
             let held = tokio::time::timeout(START, hold(&root, command())).await;
             let held = held.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-            held.inspect_err(|error| detail!("commands have everything mounted for each of them: {error}"))
-                .ok()
+            held.inspect_err(|error| detail!("every command mounts its whole root again: {error}")).ok()
         };
         holder.get_or_init(|| hold).await.as_ref().map(|holder| holder.held.clone())
     }

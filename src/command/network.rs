@@ -148,5 +148,5 @@ fn in_own_network(
 
 #[cfg(not(target_os = "linux"))]
 fn in_own_network(_: &Arc<Egress>, _: &mut Restrictions, _: &Sandbox) -> io::Result<(Session, u16)> {
-    Err(io::Error::other("this system has no networks of a process's own"))
+    Err(io::Error::other("this system cannot give a process its own network"))
 }

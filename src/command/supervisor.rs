@@ -224,7 +224,7 @@ fn read_request(lifeline: &mut impl BufRead) -> io::Result<Option<(SupervisorReq
         return Ok(None);
     }
     let request: SupervisorRequest = serde_json::from_slice(line.as_bytes())
-        .map_err(|_| io::Error::other(format!("{SUPERVISE} is not for people; see `architect-ci --help`")))?;
+        .map_err(|_| io::Error::other(format!("{SUPERVISE} is internal; see `architect-ci --help`")))?;
     let input = match request.input {
         Input::Bytes(length) => {
             let mut input = vec![0; length];

@@ -31,7 +31,9 @@ pub enum ConfigError {
     #[error("the task file {0} does not exist; check `task-file`")]
     MissingTask(String),
     /// A file named by an input or a batch does not exist; with what kind of file it is.
-    #[error("the {0} {1} does not exist; its path begins at the workspace, or where the program was started")]
+    #[error(
+        "the {0} {1} does not exist; paths are relative to the workspace, or to the folder in which the program was started"
+    )]
     MissingFile(&'static str, String),
     /// A file cannot be read.
     #[error("could not read {path}: {error}")]

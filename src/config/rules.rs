@@ -92,7 +92,7 @@ fn distinct<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<GateConfig
     let mut names = BTreeSet::new();
     match gates.iter().find(|gate| !names.insert(gate.name.as_str())) {
         Some(gate) => Err(D::Error::custom(format!(
-            "two quality gates are named `{}`; give each a name of its own",
+            "two quality gates are named `{}`; give each a unique name",
             gate.name
         ))),
         None => Ok(gates),

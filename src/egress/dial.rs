@@ -27,11 +27,11 @@ pub(super) enum DialError {
     Unknown(#[source] io::Error),
     #[error("could not connect: {0}")]
     Unreachable(#[source] io::Error),
-    #[error("the proxy of this machine (`HTTPS_PROXY`, `HTTP_PROXY`) did not lead there: {0}")]
+    #[error("the proxy of this machine (`HTTPS_PROXY`, `HTTP_PROXY`) could not reach it: {0}")]
     Upstream(#[from] UpstreamError),
     #[error("it did not answer within {} s", DIAL.as_secs())]
     Late,
-    #[error("the command is over")]
+    #[error("the command has ended")]
     Over,
 }
 

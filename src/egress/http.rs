@@ -46,7 +46,7 @@ pub(super) async fn serve(stream: TcpStream, shared: &Arc<Shared>) -> hyper::Res
 
 async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<Body> {
     if !is_known(request.headers(), shared.token.as_deref()) {
-        let mut asks = told(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "the proxy is for one command alone");
+        let mut asks = told(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "this proxy serves one command only");
         asks.headers_mut()
             .insert(header::PROXY_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"architect-ci\""));
         return asks;
@@ -55,7 +55,7 @@ async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<B
     let Some(target) = target_of(request.uri(), is_tunnel) else {
         return told(
             StatusCode::BAD_REQUEST,
-            "the proxy takes `CONNECT host:port` and requests for `http://` addresses",
+            "this proxy accepts `CONNECT host:port` and requests for `http://` addresses",
         );
     };
     let protocol = if is_tunnel { Protocol::Tunnel } else { Protocol::Http };

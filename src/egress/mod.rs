@@ -34,8 +34,8 @@ use crate::config::{Network, NetworkMode};
 use crate::event::{Events, NoticeLevel};
 
 /// What is wrong with a machine on which no network of a child's own can be made.
-pub const NOT_WHOLE: &str = "a list of hosts cannot be enforced as a whole on this machine, which makes no networks for \
-                             single commands";
+pub const NOT_WHOLE: &str =
+    "a list of hosts cannot be enforced in full on this machine, which cannot give a command its own network";
 
 /// Finds the addresses of a name and a port.
 pub type Resolver = Arc<dyn Fn(String, u16) -> BoxFuture<'static, io::Result<Vec<SocketAddr>>> + Send + Sync>;

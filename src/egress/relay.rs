@@ -80,7 +80,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
 pub(super) enum CutReason {
     #[error("the client asked the proxy for this host, and TLS for {0:?}")]
     OtherName(String),
-    #[error("the client began TLS without saying for which host")]
+    #[error("the client began TLS without naming a host")]
     NoName,
     #[error("the client began something other than TLS on port {TLS_PORT}, or TLS that cannot be read")]
     NotTls,

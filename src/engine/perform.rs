@@ -88,12 +88,13 @@ pub(super) fn may(caller: Caller<'_>, effects: &Effects) -> Result<(), Refusal> 
         (Access::Full, _) | (Access::Trial, Some(_)) => return Ok(()),
         (Access::Look, Some(command)) if command.class == Class::Safe => return Ok(()),
         (Access::Look, Some(command)) => format!(
-            "the agent {agent} runs only commands that look, such as `git log`, `git show` or `git blame`, but this one is \
-             {}: {}",
+            "the agent {agent} runs only commands that read, such as `git log`, `git show` or `git blame`, but this one is {}: {}",
             command.class, command.reason
         ),
         (_, None) if effects.is_read_only() => return Ok(()),
-        (_, None) => format!("the agent {agent} changes no files; describe the change in your answer"),
+        (_, None) => {
+            format!("the agent {agent} is not allowed to change files; describe the change in your answer")
+        }
     };
     Err(Refusal::Guardrail(reason, Target::of(effects)))
 }

@@ -58,7 +58,7 @@ impl Tool for TodoTool {
     fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
         let Args { mut items } = arguments::parse(arguments)?;
         if items.len() > MAX_ITEMS {
-            let limit = format!("at most {MAX_ITEMS}; group what belongs together");
+            let limit = format!("at most {MAX_ITEMS} items; combine those that belong together");
             return Err(ArgumentsError::TooLong { field: "items", limit });
         }
         for item in &mut items {

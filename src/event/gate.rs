@@ -33,7 +33,7 @@ impl fmt::Display for GateVerdict {
             Self::Flaky => "failed, and passed when it ran again",
             Self::Failed => "failed",
             Self::FailedBefore => "failed, as it did before the run",
-            Self::NewlyFailing => "failed, which it did not before the run",
+            Self::NewlyFailing => "failed, but not before the run",
             Self::NotRun => "did not run",
         })
     }
@@ -201,7 +201,7 @@ impl TestChanges {
             ("gone", &self.gone),
             ("newly skipped", &self.newly_skipped),
             ("failing as before", &self.still_failing),
-            ("slower by far", &self.slower),
+            ("much slower", &self.slower),
             ("mended", &self.mended),
             ("new", &self.new),
         ];
@@ -215,7 +215,7 @@ impl TestChanges {
         match (counts.as_slice(), &self.unclear) {
             (_, Some(unclear)) => {
                 let counts = counts.iter().map(|count| format!("; {count}")).collect::<String>();
-                format!("what ran is not certain: {unclear}{counts}")
+                format!("it is not certain what ran: {unclear}{counts}")
             }
             ([], None) => format!("{} {tests} ran, the same as before", self.ran),
             (counts, None) => format!("{} {tests} ran: {}", self.ran, counts.join(", ")),

@@ -114,7 +114,7 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         (Ended::Signaled(signal), _) => (format!("ended by signal {signal}"), -1),
         (Ended::TimedOut, _) => (format!("timed out after {limit} s"), -1),
         (Ended::Cancelled, _) => ("the run was interrupted".to_owned(), -1),
-        (Ended::StillRunning, _) => ("its processes could not be ended".to_owned(), -1),
+        (Ended::StillRunning, _) => ("its processes could not be stopped".to_owned(), -1),
         (Ended::NotStarted(error), _) => (format!("could not start: {error}"), -1),
     };
     let lines = whole_lines(&all);
@@ -123,7 +123,7 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         for document in documents(&lines) {
             let told = junit(document);
             if told.is_empty() && document.contains("<testcase") {
-                results.doubts.push("what looks like JUnit's XML is none".to_owned());
+                results.doubts.push("what looks like JUnit XML is invalid".to_owned());
             }
             results.extend(told);
         }

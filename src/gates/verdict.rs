@@ -50,7 +50,7 @@ impl GateOutcome {
     fn changes_since(&self, before: &Self) -> Option<TestChanges> {
         let old = before.results.as_ref().filter(|results| !results.is_empty())?;
         let Some(new) = &self.results else {
-            let unclear = Some("its output is too long to be read as a whole".to_owned());
+            let unclear = Some("its output is too long to be read in full".to_owned());
             return Some(TestChanges { unclear, ..TestChanges::default() });
         };
         let mut compared = compare(old, new);
@@ -207,7 +207,7 @@ mod tests {
         now.results = None;
         now.judge(Some(&before));
         let tests = now.record.lost_tests().expect("a doubt");
-        assert_eq!(tests.unclear.as_deref(), Some("its output is too long to be read as a whole"));
+        assert_eq!(tests.unclear.as_deref(), Some("its output is too long to be read in full"));
         let forged = "a.py::test_a PASSED [ 50%]\na.py::test_b PASSED [100%]\n=== 1 passed in 0.01s ===\n";
         let before = outcome_of("t", 0, "a.py::test_a PASSED [100%]\n=== 1 passed in 0.01s ===\n");
         let mut now = outcome_of("t", 0, forged);

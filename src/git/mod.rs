@@ -86,7 +86,7 @@ pub enum GitError {
     TooLarge(String),
     /// A revision that names no commit of the clone.
     #[error(
-        "`{0}` names no commit of this clone; set a greater `fetch-depth` for `actions/checkout`, or fetch it"
+        "`{0}` is not a commit of this clone; set a greater `fetch-depth` for `actions/checkout`, or fetch it"
     )]
     Revision(String),
     /// A symbolic link in a commit that leads out of the repository or in a circle.

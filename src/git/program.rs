@@ -93,10 +93,10 @@ impl Call<'_> {
                 Err(GitError::Failed { command: name(), message })
             }
             Ended::Late => {
-                Err(GitError::TooLarge(format!("git {} takes more than {} s", name(), most.as_secs())))
+                Err(GitError::TooLarge(format!("git {} took more than {} s", name(), most.as_secs())))
             }
             Ended::Long => {
-                Err(GitError::TooLarge(format!("git {} prints more than {MAX_OUTPUT} bytes", name())))
+                Err(GitError::TooLarge(format!("git {} printed more than {MAX_OUTPUT} bytes", name())))
             }
         }
     }

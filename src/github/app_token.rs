@@ -42,7 +42,7 @@ pub enum Permissions {
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     /// It cannot be read.
-    #[error("the private key of the app cannot be read: {0}; use the PEM file that GitHub made")]
+    #[error("could not read the private key of the app: {0}; use the PEM file that GitHub generated")]
     Key(String),
     /// A request failed.
     #[error(transparent)]
@@ -159,7 +159,7 @@ impl AppTokens {
         let mut signature = vec![0; self.key.public().modulus_len()];
         self.key
             .sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), text.as_bytes(), &mut signature)
-            .map_err(|_| AppError::Key("it does not sign".to_owned()))?;
+            .map_err(|_| AppError::Key("it cannot sign".to_owned()))?;
         Ok(format!("{text}.{}", URL_SAFE_NO_PAD.encode(signature)))
     }
 }

@@ -28,8 +28,8 @@ pub enum BranchFilesError {
     Api(#[from] ApiError),
     /// Somebody else has written to it.
     #[error(
-        "the branch {branch} was last written by {author}, and not by {expected}; look at its commit {commit}, then \
-         reset the branch to the last commit of ours, or delete it: pull requests that are there are found again"
+        "the branch {branch} was last written by {author}, not by {expected}; inspect its commit {commit}, \
+         then reset the branch to the last commit made by architect-ci, or delete it: existing pull requests are found again"
     )]
     Foreign {
         /// The branch.
@@ -42,10 +42,10 @@ pub enum BranchFilesError {
         commit: String,
     },
     /// It was moved since it was read.
-    #[error("another machine has written to the branch {0} meanwhile")]
+    #[error("another machine has written to the branch {0} in the meantime")]
     Moved(String),
     /// A file is too large, or not text.
-    #[error("{0} on the state's branch cannot be read")]
+    #[error("{0} on the state branch could not be read")]
     Unreadable(String),
 }
 
@@ -126,7 +126,7 @@ async fn check(api: &Api, branch: &str, sha: &str, writers: &Writers<'_>) -> Res
     }
     let Answer { commit, author, committer } = api.get(&format!("/commits/{sha}"), READ).await?;
     let is_signed = commit.verification.is_some_and(|verification| verification.verified);
-    let author = author.map_or_else(|| "nobody that GitHub knows".to_owned(), |author| author.login);
+    let author = author.map_or_else(|| "an author unknown to GitHub".to_owned(), |author| author.login);
     let is_known = |login: &str| {
         let mut known = writers.others.iter().map(String::as_str).chain([writers.own]);
         known.any(|known| is_same_login(known, login))
@@ -137,7 +137,7 @@ async fn check(api: &Api, branch: &str, sha: &str, writers: &Writers<'_>) -> Res
         _ if !is_signed => Some("not signed by GitHub".to_owned()),
         Some(committer) if is_signer(&committer.login) => None,
         Some(committer) => Some(format!("signed by {}, not by GitHub", committer.login)),
-        None => Some("signed by nobody that GitHub knows".to_owned()),
+        None => Some("not signed by a user known to GitHub".to_owned()),
     };
     if is_known(&author) && doubt.is_none() {
         return Ok(());

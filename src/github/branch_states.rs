@@ -90,7 +90,7 @@ impl BranchStates {
                 let keys = group.into_iter().map(|branch| (onto.to_owned(), branch));
                 self.known().extend(keys.zip(states.into_iter().map(|state| Known { state, at: now })));
             }
-            Err(error) => detail!("{error}; asking for each branch by itself"),
+            Err(error) => detail!("{error}; querying each branch separately"),
         }
         self.taken(onto, branch)
     }

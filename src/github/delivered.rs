@@ -82,7 +82,7 @@ pub enum DeliverError {
     Moved(String),
     /// The commit was made, but its pull request could not be opened or updated.
     #[error(
-        "the changes are on {branch}, but could not open a pull request: {error}; Actions can open pull \
+        "the changes are on {branch}, but the pull request could not be opened: {error}; Actions can open pull \
          requests only if Settings, Actions, General allows it"
     )]
     NoPull {

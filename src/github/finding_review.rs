@@ -221,7 +221,7 @@ impl FindingReview<'_> {
             findings => {
                 let places: Vec<String> = findings.iter().map(place).collect();
                 format!(
-                    "\n\n{} more did not fit, and come with the next review: {}",
+                    "\n\n{} more did not fit, and will be posted with the next review: {}",
                     findings.len(),
                     places.join(", ")
                 )

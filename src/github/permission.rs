@@ -12,7 +12,7 @@ use super::environment::{Environment, Subject, moment};
 use super::error::ApiError;
 use super::sticky_comment::may_write;
 
-const EVENTS: Purpose = Purpose { doing: "read who has set a label", permission: "issues: read" };
+const EVENTS: Purpose = Purpose { doing: "read who set a label", permission: "issues: read" };
 const COMMIT: Purpose = Purpose { doing: "read the head commit", permission: "contents: read" };
 
 #[derive(Deserialize)]

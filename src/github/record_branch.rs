@@ -42,11 +42,11 @@ pub enum RecordError {
     Api(#[from] ApiError),
     /// The branch is somebody else's.
     #[error(
-        "the branch {0} holds commits that are no records of architect-ci; delete it, or name another branch"
+        "the branch {0} contains commits that are not records of architect-ci; delete it, or choose another branch"
     )]
     Foreign(String),
     /// A file is not text, or too large to be read.
-    #[error("{path} on the branch {branch} is not a text that can be read; repair it, or delete the branch")]
+    #[error("{path} on the branch {branch} is not readable text; repair it, or delete the branch")]
     Unreadable {
         /// The branch.
         branch: String,
@@ -54,7 +54,7 @@ pub enum RecordError {
         path: String,
     },
     /// Others were faster each time.
-    #[error("the branch {0} moved each time that a record was to be written; try again later")]
+    #[error("the branch {0} moved at every attempt to write a record; try again later")]
     Busy(String),
 }
 

@@ -156,7 +156,7 @@ impl Reviews {
     }
 
     fn objection(&self) -> Option<String> {
-        self.against.first().map(|login| format!("{login} asks for changes"))
+        self.against.first().map(|login| format!("{login} has requested changes"))
     }
 
     fn lacking(&self, least: usize) -> Option<String> {
@@ -166,8 +166,8 @@ impl Reviews {
         let found = self.approved.len();
         (found < least).then(|| {
             format!(
-                "its latest commit has {found} of {least} required approvals since the plan was made, not counting its author \
-                 and whoever asks"
+                "its latest commit has {found} of {least} required approvals since the plan was made, not \
+                 counting its author and the person who asked"
             )
         })
     }
@@ -285,9 +285,7 @@ async fn failing(api: &Api, application: Application<'_>) -> Result<Option<Strin
     }
     if seen < all {
         // One that failed could hide behind many that did not.
-        return Ok(Some(format!(
-            "its latest commit has {all} checks, of which only {seen} can be looked at"
-        )));
+        return Ok(Some(format!("its latest commit has {all} checks, of which only {seen} can be read")));
     }
     let Combined { state, total_count } = api.get(&format!("/commits/{commit}/status"), STATUSES).await?;
     if total_count > 0 && state != "success" {

@@ -185,7 +185,7 @@ pub fn help(reason: Option<&str>, orders: &[Verb]) -> String {
         ),
         (
             Verb::Continue,
-            "`/architect continue RUN` – goes on with the interrupted session of this workflow run, from its sealed \
+            "`/architect continue RUN` – resumes the interrupted session of this workflow run, from its sealed \
              artifact; without a RUN, with the latest one of this issue or pull request",
         ),
         (Verb::Help, "`/architect help` – shows this list"),

@@ -59,25 +59,27 @@ pub(crate) enum InspectionError {
         limit: usize,
     },
     /// Text that people do not see.
-    #[error("{0} would get invisible characters or such that change the direction of text; remove them")]
+    #[error(
+        "{0} would contain invisible characters, or characters that change the direction of text; remove them"
+    )]
     Invisible(WorkspacePath),
     /// Control characters, which hide text in a diff or in a terminal.
-    #[error("{0} would get control characters, which can hide what a file says; remove them")]
+    #[error("{0} would contain control characters, which can hide what a file says; remove them")]
     Control(WorkspacePath),
     /// A name that is not what it looks like.
-    #[error("the name {} has characters that people do not see; rename the file", marked(.0.as_str()))]
+    #[error("the name {} contains invisible characters; rename the file", marked(.0.as_str()))]
     Name(WorkspacePath),
     /// Something that looks like a key or password.
-    #[error("{0} would get a text that is, or looks like, a secret; remove it")]
+    #[error("{0} would contain text that is, or looks like, a secret; remove it")]
     Secret(WorkspacePath),
     /// Who owns which files is decided by people.
-    #[error("it changes {0}, which says who has to review changes; change that by hand")]
+    #[error("it changes {0}, which decides who has to review changes; change it by hand")]
     CodeOwners(WorkspacePath),
     /// A lock file that must not change.
     #[error("it changes the lock file {0}, which `apply.lock_files: refuse` forbids")]
     LockFile(WorkspacePath),
     /// A lock file that is a link.
-    #[error("the lock file {0} would become a link, so that what it says stands elsewhere; keep it a file")]
+    #[error("the lock file {0} would become a link to content elsewhere; keep it a file")]
     LockFileLink(WorkspacePath),
     /// A lock file that changes alone.
     #[error(
@@ -92,7 +94,7 @@ pub(crate) enum InspectionError {
     },
     /// A lock file that names a host that it did not name before.
     #[error(
-        "the lock file {path} would get packages from {host}, which it did not name before; change it by hand"
+        "the lock file {path} would fetch packages from {host}, which it did not name before; change it by hand"
     )]
     Host {
         /// The lock file.
@@ -256,11 +258,17 @@ mod tests {
         let (manifest, lock) = (change("package.json", None, "{}\n"), "package-lock.json");
         let token = format!("token = \"ghp_{}\"\n", "a1B2".repeat(9));
         let cases = [
-            (vec![change("a.rs", Some("a\n"), "a\n// \u{202e}b\n")], "a.rs would get invisible characters"),
-            (vec![change("a.md", None, "a\u{200b}b\n")], "a.md would get invisible characters"),
-            (vec![change("a.md", None, "tag \u{e0041}\u{e0042}\n")], "a.md would get invisible characters"),
-            (vec![change("a.txt", None, "hunter2-and-more\n")], "a.txt would get a text that is"),
-            (vec![change("a.txt", None, &token)], "a.txt would get a text that is"),
+            (
+                vec![change("a.rs", Some("a\n"), "a\n// \u{202e}b\n")],
+                "a.rs would contain invisible characters",
+            ),
+            (vec![change("a.md", None, "a\u{200b}b\n")], "a.md would contain invisible characters"),
+            (
+                vec![change("a.md", None, "tag \u{e0041}\u{e0042}\n")],
+                "a.md would contain invisible characters",
+            ),
+            (vec![change("a.txt", None, "hunter2-and-more\n")], "a.txt would contain text that is"),
+            (vec![change("a.txt", None, &token)], "a.txt would contain text that is"),
             (vec![change(".github/codeowners", None, "* @me\n")], "it changes .github/codeowners"),
             (vec![change(lock, Some("{}\n"), "{ }\n")], "without package.json"),
             (
@@ -311,9 +319,9 @@ mod tests {
                 "from github:evil",
             ),
             (vec![manifest.clone(), change(lock, Some("{}\n"), npm)], "from registry.npmjs.org"),
-            (vec![change("a.js", None, "/*\0*/ x\n")], "a.js would get control characters"),
-            (vec![change("a.py", None, "# words \rprint()\n")], "a.py would get control characters"),
-            (vec![change("a.md", None, "\u{1b}[2K\n")], "a.md would get control characters"),
+            (vec![change("a.js", None, "/*\0*/ x\n")], "a.js would contain control characters"),
+            (vec![change("a.py", None, "# words \rprint()\n")], "a.py would contain control characters"),
+            (vec![change("a.md", None, "\u{1b}[2K\n")], "a.md would contain control characters"),
             (vec![change("a\u{200b}.md", None, "x\n")], "the name a"),
             (vec![change("a.png", None, "\0\u{1b}\u{202e}\n")], ""),
             (vec![change("a.md", Some("x\n"), "x\r\n\ty 👩‍💻 می‌خواهم ✌️\n")], ""),

@@ -39,7 +39,7 @@ pub(super) fn interpret(name: &str, finished: &Finished, timeout: Duration, can_
         }
         Ended::TimedOut => failed(name, -1, &format!("Timeout after {} s", timeout.as_secs())),
         Ended::NotStarted(error) => failed(name, -1, error),
-        Ended::StillRunning => failed(name, -1, "its processes could not be ended"),
+        Ended::StillRunning => failed(name, -1, "its processes could not be stopped"),
         ended => failed(name, ended.code(), &finished.output()),
     }
 }

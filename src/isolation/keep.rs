@@ -77,7 +77,7 @@ fn dropped(
     reverted.extend(refused.into_iter().filter(|path| !isolated.hides(path)));
     dropped.extend(found.special.iter().map(|path| format!("{path}: a pipe, socket or device")));
     if found.unnamed > 0 {
-        dropped.push(format!("{} with names that are not text", found.unnamed));
+        dropped.push(format!("{} with names that are not UTF-8", found.unnamed));
     }
     dropped
 }

@@ -256,7 +256,7 @@ impl Isolation {
         }
         let finished = work.run_on(shell, &root, isolated.view()).await;
         if finished.ended == Ended::StillRunning {
-            let reason = "processes of the command could not be ended, and may still be changing files";
+            let reason = "processes of the command could not be stopped, and may still be changing files";
             return Ok(IsolatedRun::refused(finished, reason));
         }
         let (below, judge) = (self.below.clone(), Arc::clone(&self.judge));
@@ -265,11 +265,11 @@ impl Isolation {
         let (ran, isolated) = blocking(move || {
             let mut isolated = isolated;
             if let Err(error) = isolated.leave(author) {
-                let reason = format!("what the command left in Git's own folder stands in the way: {error}");
+                let reason = format!("what the command left in the `.git` folder is in the way: {error}");
                 return (IsolatedRun::refused(finished, reason), None);
             }
             if let Err(error) = if is_alone { Ok(()) } else { isolated.renew(&below) } {
-                let reason = format!("could not copy what the command left, while others run: {error}");
+                let reason = format!("could not copy the command's files while others run: {error}");
                 return (IsolatedRun::refused(finished, reason), None);
             }
             keep_changes(isolated, before, finished, &below, &judge, (rights, keep))
@@ -316,14 +316,14 @@ impl Isolation {
         .await?;
         // Those before the first command count.
         self.modes.get_or_init(|| modes);
-        let place = "at another path, where references to the checkout's own path do not hold";
+        let place = "at another path, where references to the checkout's original path do not work";
         let (megabytes, took) = (bytes / 1_000_000, copied.took.as_secs_f64());
         let told = format!("commands run on a copy of the checkout, {place} ({megabytes} MB, {took:.1} s)");
         self.events.notice(NoticeLevel::Info, told);
         self.tell_of_git(&copied);
         if !self.shell.is_sandboxed() {
-            let told = "nothing keeps commands from the checkout itself: a program that names it by its own path (a virtual \
-                        environment, an editable install) uses it without planned edits, and may give a wrong verdict";
+            let told = "nothing keeps commands from the checkout itself: a program that refers to it by its \
+             original path (a virtual environment, an editable install) sees it without the planned edits, and its result may be wrong";
             self.events.notice(NoticeLevel::Warning, told);
         }
         if let Some(first) = copied.unreadable.first() {

@@ -41,7 +41,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
         if self.length > MAX_LINE {
             // Whoever reads takes an error for the end, and tells nobody.
             tracing::warn!(
-                "warning: a message of an MCP server is longer than {} MB; the server is not read any more",
+                "warning: a message of an MCP server is longer than {} MB; the server is no longer read",
                 MAX_LINE / 1_048_576
             );
             buffer.set_filled(start);

@@ -66,7 +66,7 @@ pub(super) enum UnusableSchema {
     #[error("its schema is longer than {0} bytes")]
     Long(usize),
     /// A few references stand for more than anybody can check.
-    #[error("its schema stands for more than {0} values when its references are followed")]
+    #[error("its schema expands to more than {0} values")]
     Large(usize),
     /// It is none.
     #[error("its schema is invalid: {0}")]

@@ -82,7 +82,7 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Polite<T> {
             self.requests += 1;
             if self.requests > MAX_REQUESTS {
                 tracing::warn!(
-                    "warning: an MCP server made more than {MAX_REQUESTS} requests; it is not read any more"
+                    "warning: an MCP server made more than {MAX_REQUESTS} requests; it is no longer read"
                 );
                 return None;
             }

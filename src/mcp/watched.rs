@@ -44,7 +44,7 @@ impl WatchedCheckout {
             return ToolResult::failed("changes of the server could not be detected, so it is not called");
         };
         if let Some(damage) = mirror.damage() {
-            return ToolResult::failed(format!("no server is called any more: {damage}"));
+            return ToolResult::failed(format!("no further server is called: {damage}"));
         }
         let before = {
             let mirror = Arc::clone(mirror);
@@ -74,13 +74,14 @@ impl WatchedCheckout {
             Ok(LateChanges { kept, restored }) => {
                 if !kept.is_empty() {
                     let kept = told(kept.iter().map(ToString::to_string).collect());
-                    let message = format!("an MCP server changed files after its answer: {kept}");
+                    let message = format!("after its answer, an MCP server changed files: {kept}");
                     events.notice(NoticeLevel::Warning, message);
                 }
                 if !restored.is_empty() {
                     let restored = told(restored.into_iter().collect());
-                    let message =
-                        format!("an MCP server changed after its answer what was restored: {restored}");
+                    let message = format!(
+                        "after its answer, an MCP server changed files that were then restored: {restored}"
+                    );
                     events.notice(NoticeLevel::Error, message);
                 }
                 mirror.damage().map_or(Ok(()), |damage| Err(damage.clone()))

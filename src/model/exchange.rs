@@ -71,7 +71,7 @@ impl Exchange {
             }
             break;
         }
-        Err(unavailable("the stream ended before the answer did".to_owned()))
+        Err(unavailable("the stream ended before the answer was complete".to_owned()))
     }
 }
 

@@ -124,7 +124,7 @@ pub enum LedgerError {
     },
     /// What is spent cannot be measured.
     #[error(
-        "no price is known for {0}, so its cost cannot be held against `costs.budget_per_day` or \
+        "no price is known for {0}, so its cost cannot be counted towards `costs.budget_per_day` or \
          `costs.budget_per_month`; add a price to `costs.prices_file`, or set `costs.unmeasured: warn`"
     )]
     NoPrice(String),
@@ -135,11 +135,11 @@ pub enum LedgerError {
     InCheckout(PathBuf),
     /// A branch without a repository on GitHub.
     #[error(
-        "a ledger can be on a branch only of a repository on GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`"
+        "a ledger on a branch requires a repository on GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`"
     )]
     NoGitHub,
     /// There is no folder for the file.
-    #[error("there is no place for the ledger; set `ledger` to a file, or `HOME`")]
+    #[error("there is no folder for the ledger; set `ledger` to a file, or set `HOME`")]
     NoPlace,
 }
 

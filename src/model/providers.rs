@@ -329,7 +329,7 @@ fn chain(error: &reqwest::Error) -> String {
     } else if error.is_connect() {
         "could not connect".to_owned()
     } else if error.is_redirect() {
-        "the request was not sent on".to_owned()
+        "the redirect was not followed".to_owned()
     } else {
         "the connection failed".to_owned()
     };

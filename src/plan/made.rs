@@ -73,7 +73,7 @@ pub enum MadeError {
     #[error("the plan does not say where it was made; make a new plan in a job of this workflow run")]
     Unknown,
     /// It comes from elsewhere.
-    #[error("the plan was made for the {what} {made}, and this is {here}; make a new plan here")]
+    #[error("the plan was made for the {what} {made}, but this is {here}; make a new plan here")]
     Elsewhere {
         /// What differs.
         what: &'static str,
@@ -173,11 +173,11 @@ mod tests {
         let refused: [(Change, &str); 8] = [
             (
                 |made| made.repository = "octo/other".into(),
-                "for the repository octo/other, and this is Octo/demo",
+                "for the repository octo/other, but this is Octo/demo",
             ),
-            (|made| made.run = 8, "for the run 8, and this is 7"),
-            (|made| made.workflow = None, "for the workflow none, and this is octo/demo/"),
-            (|made| made.commit = Some("d".repeat(40)), "for the commit dddddddddd, and this is cccccccccc"),
+            (|made| made.run = 8, "for the run 8, but this is 7"),
+            (|made| made.workflow = None, "for the workflow none, but this is octo/demo/"),
+            (|made| made.commit = Some("d".repeat(40)), "for the commit dddddddddd, but this is cccccccccc"),
             (|made| made.status = Status::Partial, "ended as partial"),
             (|made| made.gates.clear(), "gate `tests` did not pass"),
             (|made| made.gates[0].passed = false, "gate `tests` did not pass"),

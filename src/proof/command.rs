@@ -28,15 +28,15 @@ pub(crate) enum CommandError {
     Misplaced(#[from] MisplacedPlaceholder),
     /// A line of words, which a further shell would read.
     #[error(
-        "`{{{0}}}` stands within an argument with blanks of the test command; give the whole command as one argument, or \
-         the placeholder as one of its own"
+        "`{{{0}}}` is inside an argument of the test command that contains spaces; give the whole command \
+         as one argument, or make the placeholder an argument by itself"
     )]
     Within(String),
     /// There is no command.
     #[error("the test command is empty; name one, such as `pytest {{tests}}`")]
     Empty,
     /// A word cannot be given to a shell.
-    #[error("the test command holds a null byte")]
+    #[error("the test command contains a NUL byte")]
     Null,
 }
 
@@ -294,7 +294,7 @@ mod tests {
             ("sh -c 'pytest {test}'", "`{test}` stands in quotes"),
             ("echo `ls {files}`", "`{files}` stands in quotes"),
             ("  ", "the test command is empty"),
-            ("a\0b", "null byte"),
+            ("a\0b", "NUL byte"),
         ] {
             let error = TestCommand::parse(text).expect_err(text).to_string();
             assert!(error.contains(told), "{text}: {error}");

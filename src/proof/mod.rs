@@ -31,7 +31,7 @@ pub(crate) enum ProofError {
     Git(#[from] crate::git::GitError),
     /// The command is to be told which tests to run, and there are none.
     #[error(
-        "the change adds and changes no test; name a command without `{{tests}}`, `{{test}}` and `{{files}}`"
+        "the change neither adds nor changes a test; use a command without `{{tests}}`, `{{test}}` and `{{files}}`"
     )]
     NoTests,
     /// What the tests notice cannot be told.

@@ -68,7 +68,7 @@ impl CommandRun {
     fn believed(&self, seen: Observed) -> Observed {
         match (seen, self.results.doubts.first()) {
             (Observed::Passed, Some(doubt)) => {
-                Observed::Nothing(format!("what the output says of it cannot be relied on: {doubt}"))
+                Observed::Nothing(format!("its result in the output is not reliable: {doubt}"))
             }
             (seen, _) => seen,
         }
@@ -79,7 +79,7 @@ impl CommandRun {
         match &self.ended {
             Ended::NotStarted(error) => Err(ProofError::NotRunnable(error.clone())),
             Ended::Exited(126 | 127) if self.results.is_empty() => {
-                Err(ProofError::NotRunnable(self.quoted().unwrap_or_else(|| "it is not found".to_owned())))
+                Err(ProofError::NotRunnable(self.quoted().unwrap_or_else(|| "it was not found".to_owned())))
             }
             _ => Ok(()),
         }
@@ -102,7 +102,7 @@ impl CommandRun {
             }
             Ended::Cancelled => Observed::Nothing("it was interrupted".to_owned()),
             Ended::StillRunning => {
-                Observed::Nothing("the processes of the command could not be ended".to_owned())
+                Observed::Nothing("the processes of the command could not be stopped".to_owned())
             }
             Ended::Exited(126 | 127) => {
                 let line = self.quoted().unwrap_or_default();

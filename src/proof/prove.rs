@@ -98,9 +98,10 @@ fn verdict(old: Observed, new: Observed) -> (ProofVerdict, Option<String>) {
         (_, Skipped) => not_run("it is skipped".to_owned()),
         (_, Nothing(reason)) => not_run(reason),
         (Failed(reason), Passed) => (ProofVerdict::Proves, reason),
-        (Unbuilt(reason), Passed) => {
-            (ProofVerdict::Proves, Some(format!("it needs what the old code does not have: {reason}")))
-        }
+        (Unbuilt(reason), Passed) => (
+            ProofVerdict::Proves,
+            Some(format!("it needs something that the old code does not have: {reason}")),
+        ),
         (Passed, Passed) => (ProofVerdict::PassesOnOld, None),
         (Passed, Failed(reason)) => (ProofVerdict::FailsOnNew, reason),
         (Passed, Unbuilt(reason) | Hindered(reason)) => (ProofVerdict::FailsOnNew, Some(reason)),
@@ -109,7 +110,7 @@ fn verdict(old: Observed, new: Observed) -> (ProofVerdict, Option<String>) {
             (ProofVerdict::FailsOnBoth, Some(reason))
         }
         (Hindered(reason), _) => {
-            not_run(format!("on the old code, something else in its way cannot be built: {reason}"))
+            not_run(format!("on the old code, something else that it needs cannot be built: {reason}"))
         }
         (Skipped, _) => not_run("it is skipped on the old code".to_owned()),
         (Nothing(reason), _) => not_run(format!("on the old code: {reason}")),

@@ -81,7 +81,8 @@ impl States {
         let is_rust = has_extension(change.path.as_str(), "rs");
         let (Some(before), Some(after)) = (texts.before, texts.after) else {
             if !of_file.is_empty() {
-                self.inseparable.insert(texts.path.to_owned(), "its file is new and holds the code as well");
+                self.inseparable
+                    .insert(texts.path.to_owned(), "its file is new and contains the code as well");
             }
             return change.before.clone();
         };
@@ -96,7 +97,7 @@ impl States {
             None if !of_file.is_empty() => {
                 self.inseparable.insert(
                     texts.path.to_owned(),
-                    "it stands among the code, from which it cannot be told apart",
+                    "it is mixed with the code and cannot be separated from it",
                 );
                 change.before.clone()
             }

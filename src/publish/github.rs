@@ -84,14 +84,14 @@ impl Publication<'_> {
         if report.reviewed.is_some() && most > 0 && !self.cancel.is_cancelled() {
             match publisher.post_findings(request, report, self.prefix).await {
                 Ok(PostedFindings { posted, known, mended, left_out }) => {
-                    tracing::info!("findings: {posted} new, {known} known, {mended} mended");
+                    tracing::info!("findings: {posted} new, {known} known, {mended} fixed");
                     if left_out > 0 {
                         // The next review looks at the same again.
                         report.reviewed = None;
                         warn(
                             report,
                             format!(
-                                "{left_out} findings did not fit into one review, and come with the next one"
+                                "{left_out} findings did not fit into one review, and will be posted with the next one"
                             ),
                         );
                     }
@@ -257,8 +257,7 @@ impl Publication<'_> {
             }
             Ok(Posted::Outdated) => {
                 let message = format!(
-                    "the pull request has a newer commit, about which a later run has written the comment; this \
-                     run's comment is in {file}"
+                    "the pull request has a newer commit, and a later run has written the comment; this run's comment is in {file}"
                 );
                 tracing::info!("{message}");
                 report.notices.push(Notice { level: NoticeLevel::Info, message });

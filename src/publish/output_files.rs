@@ -183,7 +183,7 @@ fn make_folder(out: &Path, path: &Path) -> io::Result<()> {
     let below = path.strip_prefix(out).ok().filter(|below| {
         below.file_name().is_some() && below.components().all(|part| matches!(part, Component::Normal(_)))
     });
-    let below = below.ok_or_else(|| io::Error::other("it is not inside of the output folder"))?;
+    let below = below.ok_or_else(|| io::Error::other("it is not inside the output folder"))?;
     let mut folder = out.to_owned();
     for name in below.parent().into_iter().flat_map(Path::components) {
         folder.push(name);

@@ -265,7 +265,7 @@ fn missing_part(report: &RunReport) -> String {
         format!(" Next step: {}.", report.next_step)
     };
     format!(
-        "> [!WARNING]\n> This is only a part of what was asked for: {}.{gates}{next}\n\n",
+        "> [!WARNING]\n> This is only part of what was requested: {}.{gates}{next}\n\n",
         report.stop_reason
     )
 }

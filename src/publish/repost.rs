@@ -50,7 +50,7 @@ impl<'a> Repost<'a> {
         report.plan = report.plan.filter(|plan| is_digest(&plan.digest));
         if self.github.other_run.is_some() {
             let message =
-                "this report comes from a job without rights; its claims are not verified".to_owned();
+                "this report comes from a job without permissions; its claims are not verified".to_owned();
             report.notices.insert(0, Notice { level: NoticeLevel::Warning, message });
         }
         let frame = CommentFrame {

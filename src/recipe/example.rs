@@ -51,7 +51,7 @@ pub enum ExampleFault {
         diff: String,
     },
     /// The recipe changes more when it is done a second time.
-    #[error("{path} changes again when the recipe is done twice:\n{diff}")]
+    #[error("{path} changes again when the recipe runs a second time:\n{diff}")]
     Repeats {
         /// Path of the file.
         path: String,
@@ -59,7 +59,7 @@ pub enum ExampleFault {
         diff: String,
     },
     /// A file that could be parsed before cannot be parsed any more.
-    #[error("{path} does not parse any more, from line {line}")]
+    #[error("{path} no longer parses, from line {line}")]
     Broken {
         /// Path of the file.
         path: String,

@@ -155,7 +155,7 @@ pub enum Problem {
     #[error("invalid `manifest`")]
     Manifest(#[source] Box<InvalidManifestRule>),
     /// A structural rule that changes nothing.
-    #[error("`rewrite` requires `fix`, which says what stands in place of a match")]
+    #[error("`rewrite` requires `fix`, which replaces a match")]
     NoFix,
     /// Two examples of one name, which reports could not tell apart.
     #[error("two tests are called {0:?}")]
@@ -167,13 +167,13 @@ pub enum Problem {
     #[error(transparent)]
     Path(#[from] PathError),
     /// An example's file that no recipe sees.
-    #[error("{0} lies in a `.git` folder, which recipes do not see")]
+    #[error("{0} is in a `.git` folder, which recipes do not see")]
     GitFolder(WorkspacePath),
     /// Files are excluded from nothing.
     #[error("`exclude` requires `files` or `containing`")]
     ExcludeAlone,
     /// No run has such a tool.
-    #[error("there is no tool `{name}`{}", nearest.as_ref().map_or_else(String::new, |near| format!("; did you mean `{near}`?")))]
+    #[error("unknown tool `{name}`{}", nearest.as_ref().map_or_else(String::new, |near| format!("; did you mean `{near}`?")))]
     UnknownTool {
         /// The name.
         name: String,
@@ -320,7 +320,7 @@ mod tests {
             ("steps:\n- exclude: [a]\n  do: [{tool: grep}]\n", "`exclude` requires"),
             (
                 "steps:\n- files: ['*.py']\n  do: [{rewrite: {rule: {kind: nothing}, fix: x, language: python}}]\n",
-                "steps[0].do[0]: invalid `rewrite`: the rule is not valid in Python",
+                "steps[0].do[0]: invalid `rewrite`: not a valid rule for Python",
             ),
             ("steps:\n- files: ['*.py']\n  do: [{rewrite: {rule: {pattern: a}}}]\n", "requires `fix`"),
             ("steps:\n- do: [{rewrite: {rule: {pattern: a}, fix: b}}]\n", "give the step `files`"),
@@ -332,13 +332,13 @@ mod tests {
             ),
             (
                 "steps:\n- do: [{tool: grep}]\ntests: [{name: a, before: {x/.git/config: a}}]\n",
-                "tests[0]: x/.git/config lies in a `.git` folder",
+                "tests[0]: x/.git/config is in a `.git` folder",
             ),
             (
                 "steps:\n- do: [{tool: edit_fle}]\n",
-                "steps[0].do[0]: there is no tool `edit_fle`; did you mean `edit_file`?",
+                "steps[0].do[0]: unknown tool `edit_fle`; did you mean `edit_file`?",
             ),
-            ("steps:\n- do: [{tool: frobnicate}]\n", "steps[0].do[0]: there is no tool `frobnicate`"),
+            ("steps:\n- do: [{tool: frobnicate}]\n", "steps[0].do[0]: unknown tool `frobnicate`"),
             (
                 "steps:\n- do: [{tool: bash, with: {cmd: 'sh -c \"lint {file}\"'}}]\n",
                 "steps[0].do[0]: `{file}` stands in quotes",
@@ -346,7 +346,7 @@ mod tests {
             ("steps:\n- do: [{manifest: {path: a, set: 1}}]\n", "give the step `files`"),
             (
                 "steps:\n- files: ['*.toml']\n  do: [{manifest: {path: 'a[', set: 1}}]\n",
-                "steps[0].do[0]: invalid `manifest`: quotes or brackets",
+                "steps[0].do[0]: invalid `manifest`: invalid quotes or brackets",
             ),
             ("stpes: []\n", "did you mean `steps`?"),
         ] {

@@ -25,7 +25,7 @@ impl fmt::Display for PassedOver {
             write!(f, "\n\nNo file fits `files` and `containing` of {step}.")?;
         }
         for (files, what) in [
-            (&self.not_text, "not UTF-8, and left alone"),
+            (&self.not_text, "not UTF-8, so left unchanged"),
             (&self.not_parsed, "with a syntax error, so that matches may be missed"),
         ] {
             if files.is_empty() {
@@ -53,7 +53,7 @@ mod tests {
             PassedOver { steps: vec!["steps[0]".to_owned()], not_text: files(1), not_parsed: files(7) };
         assert_eq!(
             passed_over.to_string(),
-            "\n\nNo file fits `files` and `containing` of steps[0].\n\n1 file not UTF-8, and left alone: 0.py.\n\n7 files with a \
+            "\n\nNo file fits `files` and `containing` of steps[0].\n\n1 file not UTF-8, so left unchanged: 0.py.\n\n7 files with a \
              syntax error, so that matches may be missed: 0.py, 1.py, 2.py, 3.py, 4.py, …."
         );
         assert_eq!(PassedOver::default().to_string(), "");

@@ -209,7 +209,7 @@ impl Deeds<'_> {
                     false,
                     format!("when it last ran, in step {}, it ended with exit code {code}", call.step),
                 ),
-                None => (false, format!("it did not run to its end in step {}", call.step)),
+                None => (false, format!("it did not finish in step {}", call.step)),
             },
             (None, Some(_)) => (false, "it was not executed".to_owned()),
             (None, None) if may_hold => return None,
@@ -270,8 +270,8 @@ pub(super) fn section(report: &RunReport) -> Section {
 /// Returns the count of claims in a sentence without a full stop.
 pub(super) fn summary(holding: usize, all: usize) -> String {
     match all {
-        1 => format!("{holding} of 1 claim that can be checked is so"),
-        _ => format!("{holding} of {all} claims that can be checked are so"),
+        1 => format!("{holding} of 1 claim that can be checked is true"),
+        _ => format!("{holding} of {all} claims that can be checked are true"),
     }
 }
 

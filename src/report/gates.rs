@@ -105,11 +105,11 @@ pub(super) fn cases(report: &RunReport) -> Vec<TestCase> {
                 TestCaseBuilder::success(&name, time)
             }
             GateVerdict::NotRun => skipped("did not run"),
-            GateVerdict::FailedBefore => skipped("failed before the run already"),
+            GateVerdict::FailedBefore => skipped("already failed before the run"),
             GateVerdict::Failed | GateVerdict::NewlyFailing if !gate.required => skipped("optional gate"),
             GateVerdict::Failed => TestCaseBuilder::failure(&name, time, "gate", &message),
             GateVerdict::NewlyFailing => {
-                let message = format!("{message}; it did not fail so before the run");
+                let message = format!("{message}; it did not fail in this way before the run");
                 TestCaseBuilder::failure(&name, time, "newly failing gate", &message)
             }
         };
@@ -150,7 +150,7 @@ pub(super) fn tests(report: &RunReport) -> Vec<TestCase> {
         }
         for (cause, list) in [("gone", &tests.gone), ("newly skipped", &tests.newly_skipped)] {
             for name in &list.names {
-                let message = "it ran before the run, and does not any more";
+                let message = "it ran before the run, and no longer does";
                 let mut case = TestCaseBuilder::skipped_with_cause(&clean(name), cause, message);
                 cases.push(case.set_classname(&class).build());
             }

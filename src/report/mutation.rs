@@ -12,7 +12,7 @@ pub fn mutation_text(record: &MutationRecord) -> String {
     let lines: String = record.mutations.iter().map(|mutation| mutation_line(mutation) + "\n").collect();
     let left_out = match record.left_out {
         0 => String::new(),
-        count => format!(", {count} left out by the time limit"),
+        count => format!(", {count} not tried because of the time limit"),
     };
     let seconds = record.duration_ms / 1000;
     format!("{lines}{}{left_out} ({seconds} s)\n", record.summary())
@@ -22,7 +22,7 @@ pub fn mutation_text(record: &MutationRecord) -> String {
 pub(super) fn mutation_line(mutation: &MutationResult) -> String {
     let (sign, says) = match mutation.verdict {
         MutationVerdict::Noticed => ('✓', "noticed"),
-        MutationVerdict::Unnoticed => ('✗', "nobody notices"),
+        MutationVerdict::Unnoticed => ('✗', "no test notices"),
         MutationVerdict::NotRun => ('!', "could not be run"),
     };
     let MutationResult { path, line, kind, before, after, .. } = mutation;

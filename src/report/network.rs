@@ -74,9 +74,9 @@ pub(super) fn title(report: &RunReport) -> String {
     if hosts.iter().any(|host| host.decision == NetworkDecision::Learned) {
         let cut_off =
             if refused == 0 { "nothing was refused".to_owned() } else { format!("{refused} refused") };
-        return format!("Network: {asked} asked for while learning, {cut_off}");
+        return format!("Network: {asked} requested while learning, {cut_off}");
     }
-    format!("Network: {asked} asked for, {refused} refused")
+    format!("Network: {asked} requested, {refused} refused")
 }
 
 /// Renders the hosts, and what to allow.
@@ -85,7 +85,8 @@ pub(super) fn network(report: &RunReport) -> Section {
     if hosts.is_empty() {
         return Section::fixed(String::new());
     }
-    let mut table = "| | Host | Asked by | Times | Sent | Received |\n|---|---|---|--:|--:|--:|\n".to_owned();
+    let mut table =
+        "| | Host | Requested by | Times | Sent | Received |\n|---|---|---|--:|--:|--:|\n".to_owned();
     let mut reasons = String::new();
     for host in &hosts {
         let mut by: Vec<String> = host.by.iter().take(MAX_ASKERS).map(|by| code(&cut(by))).collect();

@@ -17,10 +17,8 @@ pub(super) fn section(report: &RunReport) -> Section {
     if findings.is_empty() {
         return Section::fixed(String::new());
     }
-    let title = format!(
-        "#### Tests and checks that demand less: {}\n\n",
-        plural(findings.len(), "finding", "findings")
-    );
+    let title =
+        format!("#### Weakened tests and checks: {}\n\n", plural(findings.len(), "finding", "findings"));
     let mut text = title.clone();
     for TestFinding { path, line, kind, severity, message } in findings {
         let icon = if *severity == Severity::Error { "❌" } else { "⚠️" };

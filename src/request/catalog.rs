@@ -45,11 +45,11 @@ const BATCH: &str = "Batch";
 
 /// All of them.
 pub const INPUTS: [Input; 33] = [
-    text("task", "TEXT", "What the agent is to do").about(TASK),
+    text("task", "TEXT", "What the agent should do").about(TASK),
     text(
         "task-file",
         "FILE",
-        "Markdown file that says what to do; YAML front matter may set agent, mode and expect",
+        "Markdown file with the task; its YAML front matter may set agent, mode and expect",
     )
     .about(TASK),
     text("mode", "MODE", "Whether to plan the changes or to make them [default: dry-run]")
@@ -65,7 +65,7 @@ pub const INPUTS: [Input; 33] = [
     )
     .about(TASK),
     text("max-rounds", "N", "Maximum number of rounds with `until` [default: 10]").about(TASK),
-    text("expect", "WHAT", "What the run has to leave behind, or it fails [default: by agent and delivery]")
+    text("expect", "WHAT", "What the run must leave behind, or else it fails [default: by agent and delivery]")
         .choices(&["changes", "no-changes", "any"])
         .about(TASK),
     text("output-schema", "SCHEMA", "JSON Schema (text or file) that the final message must satisfy")
@@ -135,7 +135,7 @@ pub const BATCH_INPUTS: [Input; 15] = [
     text("campaign", "FILE", "The campaign: a YAML file of repositories and tasks").about(BATCH),
     text("manifest", "FILE", "Task list written by `batch --matrix`, used instead of the batch file")
         .about(BATCH),
-    text("manifest-digest", "SHA256", "Refuse any task list but the one of this digest").about(BATCH),
+    text("manifest-digest", "SHA256", "Refuse any task list but the one with this digest").about(BATCH),
     text("jobs", "N", "Number of concurrent tasks [default: from the file, otherwise 4]").about(BATCH),
     text("shard", "I/N", "Run only shard I of N").about(BATCH),
     text("shards", "N", "Maximum number of shards in the matrix [default: 256]").about(BATCH),
@@ -143,13 +143,13 @@ pub const BATCH_INPUTS: [Input; 15] = [
     text(
         "journal",
         "BRANCH",
-        "Keep what tasks have done on a branch as well, sealed with `ARCHITECT_CI_SEAL_KEY`: `branch` or `branch:NAME`",
+        "Record finished tasks on a branch as well, sealed with `ARCHITECT_CI_SEAL_KEY`: `branch` or `branch:NAME`",
     )
     .about(BATCH),
     text(
         "retry",
         "ENDS",
-        "With `resume`, repeat tasks that ended like this: failed, partial, timeout (comma-separated)",
+        "With `resume`, repeat tasks that ended in one of these ways: failed, partial, timeout (comma-separated)",
     )
     .about(BATCH),
     text(
@@ -161,13 +161,13 @@ pub const BATCH_INPUTS: [Input; 15] = [
     text(
         "plans",
         "DIR",
-        "Write what another job of this workflow run has planned, instead of working on the tasks",
+        "Write the plans of other jobs of this workflow run instead of working on the tasks",
     )
     .about(BATCH),
     text(
         "report-digests",
         "JSON",
-        "With `plans`, the digests that the jobs that have planned put out: {\"shard-1\": SHA-256, …}",
+        "With `plans`, the digests that the planning jobs produced: {\"shard-1\": SHA-256, …}",
     )
     .about(BATCH),
     switch("fresh", None, "Do all tasks, whatever `previous` has settled").about(BATCH),

@@ -169,7 +169,7 @@ pub(crate) fn rooted(base: &Path, root: &str) -> Result<PathBuf, InputError> {
     if full.starts_with(base) {
         return Ok(full);
     }
-    let error = std::io::Error::other(format!("it is not inside of {}", base.display()));
+    let error = std::io::Error::other(format!("it is not inside {}", base.display()));
     Err(InputError::Workspace { path: full, error })
 }
 

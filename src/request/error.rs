@@ -132,7 +132,7 @@ pub enum InputError {
     Repository(crate::git::GitError),
     /// A repository that the pull request may have put there.
     #[error(
-        "{inner} is a repository inside of {outer} (for example a submodule), so a pull request controls \
+        "{inner} is a repository inside {outer} (for example a submodule), so a pull request controls \
          which commit it has; set `workspace` to the outer repository"
     )]
     Nested {
@@ -234,7 +234,7 @@ pub enum InputError {
     Sandbox(&'static str),
     /// A list of hosts that this machine cannot enforce as a whole, though the configuration requires it.
     #[error(
-        "{0}; use a machine for which `architect-ci doctor` says that commands have a network of their own, or change \
+        "{0}; use a machine for which `architect-ci doctor` says that commands have their own network, or change \
          `commands.network` or `commands.sandbox`"
     )]
     Hosts(&'static str),
@@ -243,7 +243,7 @@ pub enum InputError {
     NoPlan,
     /// A second job outside of a workflow run.
     #[error(
-        "`write` takes what another job of the same workflow run has planned, and this is no workflow run; use `apply`"
+        "`write` requires a plan from another job of the same workflow run, but this is not a workflow run; use `apply`"
     )]
     NoWorkflowRun,
     /// A second job that is not told which plan is meant.
@@ -289,9 +289,7 @@ pub enum InputError {
     #[error(transparent)]
     Ledger(#[from] crate::model::LedgerError),
     /// The ledger on a branch cannot be read or written.
-    #[error(
-        "could not use the ledger on its branch: {0}; set `costs.unmeasured: warn` to spend all the same"
-    )]
+    #[error("could not use the ledger on its branch: {0}; set `costs.unmeasured: warn` to spend anyway")]
     SharedLedger(#[from] crate::github::RecordError),
     /// Secrets cannot be masked in the report.
     #[error("the report was not published: {0}; see the transcript in the output folder")]

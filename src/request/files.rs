@@ -69,7 +69,7 @@ pub(super) fn guide(trusted: &Trusted<'_>, in_ci: bool) -> Option<Guide> {
             }))
         });
         found.unwrap_or_else(|error| {
-            tracing::warn!("the agent is not told what {name} says: {}", chain(&error));
+            tracing::warn!("the agent is not given {name}: {}", chain(&error));
             None
         })
     })

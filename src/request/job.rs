@@ -162,7 +162,7 @@ impl RequestContext<'_> {
     /// Tells whoever ordered something why it failed; the run itself ends with the error.
     async fn answer_failure(&mut self, github: &Environment, error: &str) {
         let masker = Masker::from_environment(&self.inputs.variables, &[], &[]);
-        let text = format!("The order was not carried out: {}\n", markdown(&masker.mask(error)).trim_end());
+        let text = format!("The command was not carried out: {}\n", markdown(&masker.mask(error)).trim_end());
         self.post_answer(github, &text).await;
         self.react(github, Reaction::Failed).await;
     }
@@ -266,8 +266,7 @@ impl RequestContext<'_> {
         };
         if fork {
             return Err(NoPlan::told(
-                "the pull request is from a fork, and the branch of a fork cannot be \
-                                     written",
+                "the pull request is from a fork, and the branch of a fork cannot be written to",
             ));
         }
         let key = self.comment_key();
@@ -350,7 +349,7 @@ fn choose(mut all: Vec<ShownPlan>, key: &str, digest: Option<&str>) -> Result<Sh
     let fits = |plan: &ShownPlan| digest.len() >= 8 && plan.mark.digest.starts_with(&digest);
     match all.iter().position(fits) {
         Some(at) => Ok(all.swap_remove(at)),
-        None if digest.len() < 8 => Err(NoPlan::told("a digest needs at least its first 8 characters")),
+        None if digest.len() < 8 => Err(NoPlan::told("a digest must have at least 8 characters")),
         None => Err(NoPlan::Told(format!(
             "no comment now shows a plan with that digest; what is shown now is {}",
             listed(&all)

@@ -72,8 +72,8 @@ pub(super) fn choose(
     if llm.base_url.as_ref().is_some_and(|url| url.contains(['?', '#'])) {
         // The value itself is not told: it may hold a key.
         return Err(InputError::rules(
-            "`base_url`: an address with a query (`?…`) or a fragment cannot be used, because paths are added to it; \
-             give a key by `api_key_env`",
+            "`base_url`: an address with a query (`?…`) or a fragment cannot be used, because paths are \
+             appended to it; pass a key with `api_key_env`",
         ));
     }
     let mut has_own_address = llm.base_url.is_some();

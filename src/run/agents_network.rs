@@ -36,7 +36,7 @@ pub(super) async fn agents_network(
     }
     if all.iter().any(|egress| egress.learns()) {
         let told =
-            "`network: learn`: every public host that is asked for is let through, and listed in the report";
+            "`network: learn`: every public host that is requested is allowed, and listed in the report";
         let missed = match shell.enforcement(&request.workspace).await {
             Enforcement::OwnNetwork => "",
             Enforcement::Ports | Enforcement::Nothing => {
@@ -58,7 +58,7 @@ async fn check_enforcement(request: &JobRequest, shell: &Shell, events: &Events)
         Enforcement::Ports => {
             "a program that avoids the proxy can connect to any address, at the port of the proxy"
         }
-        Enforcement::Nothing => "whatever has such a list does not start",
+        Enforcement::Nothing => "commands with such a list do not start",
     };
     if request.config().commands.sandbox == SandboxMode::Required {
         return Err(InputError::Hosts(NOT_WHOLE));
@@ -73,7 +73,7 @@ fn default_hosts(hosts: &[HostRule]) -> String {
     let what = if names.is_empty() {
         "no host, because no manifest of the checkout names a set of hosts".to_owned()
     } else {
-        format!("the hosts of {}, as the checkout's manifests say", names.join(", "))
+        format!("the hosts of {}, according to the checkout's manifests", names.join(", "))
     };
     format!("commands of the agent can reach {what}; set `commands.network` for others")
 }

@@ -35,10 +35,9 @@ impl Run<'_> {
         let (reason, message) = match checked {
             Err(error) => self.not_applied(&error),
             Ok(checked) => match self.judge_tests(checked.changes()).await {
-                Err(NotJudged) => (
-                    StopReason::NotApplied,
-                    "whether tests keep their meaning could not be judged".to_owned(),
-                ),
+                Err(NotJudged) => {
+                    (StopReason::NotApplied, "could not check whether tests keep their meaning".to_owned())
+                }
                 Ok(findings) => {
                     let is_refused = self.refuses(&findings);
                     test_findings = findings;

@@ -38,11 +38,11 @@ pub(super) fn attached(
         let path = folder.path();
         if SYSTEM.iter().any(|system| path.starts_with(system)) || request.workspace.starts_with(path) {
             return Err(invalid(
-                "use a folder that holds neither the checkout nor the system's own files".to_owned(),
+                "use a folder that contains neither the checkout nor the system's own files".to_owned(),
             ));
         }
         if folders.iter().any(|other: &AttachedFolder| other.name() == folder.name()) {
-            return Err(invalid(format!("another folder is called {} already", folder.name())));
+            return Err(invalid(format!("another folder is already named {}", folder.name())));
         }
         folders.push(folder);
     }

@@ -206,8 +206,8 @@ fn told(outcomes: &[GateOutcome]) -> Option<String> {
         .collect();
     (!failed.is_empty()).then(|| {
         format!(
-            "[These gates fail already, before any change of yours. Mend what your task is about, or what your change has \
-             to bring; leave the rest.]\n{}",
+            "[These gates already failed before you changed anything. Fix those that your task is about, or \
+             that your change has to make pass; leave the rest.]\n{}",
             failed.join("\n")
         )
     })

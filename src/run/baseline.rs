@@ -12,7 +12,7 @@ use crate::event::Base;
 use crate::git::Repository;
 
 /// What the agent is told of a checkout that does not hold what its commit holds.
-const DIRTY: &str = "[The checkout held uncommitted changes before you began. They are not yours, and are not part of \
+const DIRTY: &str = "[The checkout contained uncommitted changes before you began. They are not yours, and are not part of \
                      what you deliver, unless the task says otherwise.]";
 
 /// Where the checkout stood before the run.

@@ -86,18 +86,18 @@ impl Briefing<'_> {
         }
         let runs = if self.shell.is_sandboxed() {
             "whatever works on files of the checkout or /tmp: tests, builds, formatters, scripts, sed -i, git mv. Refused: \
-             git push and fetch, publishing, installs for the machine, other machines"
+             git push and fetch, publishing, system-wide installs, other machines"
         } else if commands.allowed_only == Some(true) {
-            "tests, linters, builds, formatters, and commands that look; others are refused"
+            "tests, linters, builds, formatters, and read-only commands; others are refused"
         } else {
-            "tests, linters, builds, formatters, and commands that look"
+            "tests, linters, builds, formatters, and read-only commands"
         };
         let where_to = match self.job.mode {
             RunMode::DryRun if self.records_commands && !self.shell.is_sandboxed() => {
-                "; only those that look run, as this machine has no sandbox; others are written down without output"
+                "; only read-only ones run, as this machine has no sandbox; others are recorded without output"
             }
             RunMode::DryRun if self.records_commands => {
-                "; only those that look run, others are written down without output"
+                "; only read-only ones run, others are recorded without output"
             }
             RunMode::DryRun => {
                 "; they run on a throw-away copy with your planned edits, and what they change is planned too"

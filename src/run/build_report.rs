@@ -261,7 +261,9 @@ fn put_back_modes(events: &Events, restored: &[Restored]) {
         let path = path.display();
         events.notice(
             NoticeLevel::Error,
-            format!("{after} changed the mode of {path} past the state on which commands work; {done}"),
+            format!(
+                "{after} changed the mode of {path} in the checkout itself, past the copy on which commands work; {done}"
+            ),
         );
     }
     if let Some(more) = restored.len().checked_sub(SHOWN).filter(|more| *more > 0) {

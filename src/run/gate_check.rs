@@ -158,14 +158,11 @@ impl GateCheck {
             // The gates pass, so this is none of their rounds.
             self.gate_rounds -= 1;
             return AnswerVerdict::SendBack(format!(
-                "The gates pass, but tests that ran before your change do not run any more:\n{text}Make them run again unless \
-                 your task asks for it, then finish again; say why of those that you leave, which people will see."
+                "The gates pass, but tests that ran before your change no longer run:\n{text}Make them run \
+                 again unless your task asks for this, then finish again; explain those that you leave, for the people who review this."
             ));
         }
-        self.report(
-            agent_run,
-            format!("tests that ran before the run do not run any more:\n{}", text.trim_end()),
-        );
+        self.report(agent_run, format!("tests that ran before the run no longer run:\n{}", text.trim_end()));
         AnswerVerdict::Accept
     }
 
@@ -183,7 +180,7 @@ impl GateCheck {
         let names = names.join(", ");
         if self.told_of_old_failures || !can_answer {
             let told = format!(
-                "required gates failed as they did before the run, which does not fail for them: {names}"
+                "required gates failed as they did before the run, and the run does not fail because of them: {names}"
             );
             self.report(agent_run, told);
             return AnswerVerdict::Accept;
@@ -192,8 +189,8 @@ impl GateCheck {
         // Nothing that the agent did is to blame, so this is none of its rounds.
         self.gate_rounds -= 1;
         AnswerVerdict::SendBack(format!(
-            "These gates fail just as they did before your change: {names}. If your task, or your change, is to make them \
-             pass, continue; else finish again, and they are reported as failing before.\n{}",
+            "These gates fail just as they did before your change: {names}. If your task or your change is \
+             meant to make them pass, continue; otherwise finish again, and they are reported as failing before.\n{}",
             outputs(failed)
         ))
     }

@@ -57,7 +57,7 @@ impl Run<'_> {
             check_among(&changes, || unchanged(&*workspace, &texts))
         });
         let found = judged.await.map_err(|_| {
-            let told = "test integrity: not judged, because the judgement itself failed";
+            let told = "test integrity: not checked, because the check itself failed";
             self.events.notice(NoticeLevel::Warning, told);
             NotJudged
         })?;
@@ -148,18 +148,18 @@ fn unjudged(path: &WorkspacePath) -> TestFinding {
         line: 1,
         kind: "vanished-test".to_owned(),
         severity: Severity::Error,
-        message: "the file is too large to be judged now".to_owned(),
+        message: "the file is now too large to be checked".to_owned(),
     }
 }
 
 /// Returns what the agent is told of findings.
 pub(super) fn complaint(findings: &[TestFinding]) -> String {
-    let mut text = "Your change makes tests or checks demand less than before:\n".to_owned();
+    let mut text = "Your change weakens tests or checks:\n".to_owned();
     let errors = findings.iter().filter(|finding| finding.severity == Severity::Error);
     for finding in errors.take(MAX_TOLD) {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "- {}:{}: {}", finding.path, finding.line, finding.message);
     }
-    text + "Put right what your task does not ask for: tests have to pass because the code is right. Then finish again; say \
-            why you leave what you leave, which people will see."
+    text + "Undo what your task does not ask for: tests have to pass because the code is right. Then finish \
+     again; explain what you leave, for the people who review this."
 }

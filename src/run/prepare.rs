@@ -146,7 +146,7 @@ impl<'a> Run<'a> {
             extras.as_ref().and_then(|extras| extras.guide).filter(|guide| !guide.is_committed)
         {
             let told =
-                format!("{} is not as it was committed, and the agent is told what it says", guide.file.path);
+                format!("{} has uncommitted changes, and the agent is given it as it is", guide.file.path);
             events.notice(NoticeLevel::Warning, told);
         }
         // Before the rest looks at the checkout as well: the first model call waits for this alone.

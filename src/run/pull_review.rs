@@ -25,8 +25,8 @@ const UNREADABLE_PERCENT: usize = 30;
 /// Added to the agent's prompt.
 pub(super) const INSTRUCTION: &str = "\nReview the pull request. Your final answer must be one JSON object and nothing \
     else:\n{\"findings\": [{\"file\": \"path\", \"line\": 1, \"severity\": \"error\" or \"warning\" or \"note\", \
-    \"confidence\": 0 to 100, \"message\": \"what is wrong, how it shows, and how to mend it, in at most three \
-    sentences\"}]}\nLines are those of the files as they are now. If there is nothing, answer {\"findings\": []}.\n";
+    \"confidence\": 0 to 100, \"message\": \"what is wrong, how it shows, and how to fix it, in at most three \
+     sentences\"}]}\nLines are those of the files as they are now. If there is nothing, answer {\"findings\": []}.\n";
 
 /// A pull request that is reviewed.
 pub(super) struct PullReview {
@@ -52,8 +52,7 @@ impl PullReview {
             Ok(files) => files,
             Err(error) => {
                 let told = format!(
-                    "the answer is no list of findings, because the change could not be read: {error}; set `fetch-depth: 0` \
-                     for `actions/checkout`"
+                    "the answer is not a list of findings, because the change could not be read: {error}; set `fetch-depth: 0` for `actions/checkout`"
                 );
                 run.events.notice(NoticeLevel::Warning, told);
                 return None;

@@ -65,7 +65,7 @@ impl RecipeCheck {
             return AnswerVerdict::GiveUp(StopReason::GatesFailed);
         }
         AnswerVerdict::SendBack(format!(
-            "The recipe is not accepted yet. Mend it, then finish again. This was round {} of {most}.\n\n{}",
+            "The recipe is not accepted yet. Fix it, then finish again. This was round {} of {most}.\n\n{}",
             self.round,
             faults.join("\n")
         ))
@@ -78,7 +78,7 @@ impl RecipeCheck {
         let path = recipes.first().map_or_else(String::new, |change| change.path.to_string());
         if !others.is_empty() {
             let names: Vec<&str> = others.iter().take(MAX_NAMED).map(|change| change.path.as_str()).collect();
-            return (path, vec![format!("{FORM} Put back what else has changed: {}", names.join(", "))]);
+            return (path, vec![format!("{FORM} Restore what else has changed: {}", names.join(", "))]);
         }
         let [change] = recipes[..] else {
             return (path, vec![format!("{FORM} There are {}.", recipes.len())]);
@@ -116,7 +116,8 @@ impl RecipeCheck {
             Ok(0) if !self.told_of_no_place => {
                 self.told_of_no_place = true;
                 Some(
-                    "The recipe changes nothing in this checkout. If that is meant, finish again.".to_owned(),
+                    "The recipe changes nothing in this checkout. If that is intended, finish again."
+                        .to_owned(),
                 )
             }
             Ok(_) => None,

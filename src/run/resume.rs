@@ -82,7 +82,7 @@ impl AgentRun<'_> {
         }
         let kept = changes.after.len() - foreign.len();
         let told = format!(
-            "resumed: {kept} files are as this run had left them, {put} of which had to be written again"
+            "resumed: {kept} files are as this run had left them, {put} of which had to be rewritten"
         );
         self.run.events.notice(NoticeLevel::Info, told);
         if !foreign.is_empty() {
@@ -98,7 +98,8 @@ impl AgentRun<'_> {
             .filter(|path| std::fs::symlink_metadata(tracked.path().join(path.as_str())).is_err())
             .collect();
         if !lost.is_empty() {
-            let told = format!("too large to be taken along, and not here: {}", named(&lost));
+            let told =
+                format!("too large for the sealed session, and not in this checkout: {}", named(&lost));
             self.run.events.notice(NoticeLevel::Warning, told);
         }
         Ok(())

@@ -28,7 +28,9 @@ impl Run<'_> {
         match self.permission().await {
             Ok(permission) => permission,
             Err(error) => {
-                let told = format!("test integrity: nobody is known to permit what was found: {error}");
+                let told = format!(
+                    "test integrity: could not find out whether anybody permits the findings: {error}"
+                );
                 self.events.notice(NoticeLevel::Warning, told);
                 None
             }
@@ -53,7 +55,7 @@ impl Run<'_> {
                 LabelPermission::MaybeOlder => {
                     let told = format!(
                         "test integrity: the label {label} does not count, because somebody may have pushed to the pull request \
-                         since it was set; take it off, set it again, and run this job again"
+                         since it was set; remove it, set it again, and run this job again"
                     );
                     self.events.notice(NoticeLevel::Warning, told);
                 }

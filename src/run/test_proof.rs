@@ -107,7 +107,7 @@ fn complaint(record: &ProofRecord) -> String {
     });
     format!(
         "The tests that your change adds or changes were run on the old code, where they have to fail, and on the new, where they \
-         have to pass. These do not show what you changed:\n{}Make them do so, or say why that cannot be, and finish again.",
+         have to pass. These do not show what you changed:\n{}Make them do so, or explain why they cannot, and finish again.",
         tests.collect::<String>()
     )
 }

@@ -121,7 +121,7 @@ pub enum SessionError {
     )]
     Unsealed(String),
     /// A sealed session cannot be used.
-    #[error("could not take up the sealed session {place}: {error}")]
+    #[error("could not resume the sealed session {place}: {error}")]
     Sealed {
         /// Where it is.
         place: String,
@@ -145,14 +145,14 @@ pub enum SessionError {
     )]
     NoChanges(String),
     /// The output folder is that of another session.
-    #[error("{} belongs to another session; set `out` to a folder of its own", .0.display())]
+    #[error("{} belongs to another session; set `out` to a different folder", .0.display())]
     Occupied(PathBuf),
     /// There is no state folder.
-    #[error("there is no place for what a session has to keep; set `HOME`")]
+    #[error("there is no folder for the data of sessions; set `HOME`")]
     NoState,
     /// A session of this machine is to go on elsewhere.
     #[error(
-        "the session {0} goes on in its own checkout and output folder; leave out `--workspace` and `--out`"
+        "the session {0} continues in its own checkout and output folder; leave out `--workspace` and `--out`"
     )]
     AtHome(String),
     /// A file of the session cannot be read.

@@ -127,7 +127,7 @@ impl Part {
         let (path, patch) = (&self.path, &self.section.patch);
         let before = match current(path, steps, cx) {
             Ok(_) if patch.creates => {
-                return refused(format!("the patch creates {path}, but it exists already"));
+                return refused(format!("the patch creates {path}, but it already exists"));
             }
             Ok(state) => Some(state),
             Err(FileError::Missing(_)) if patch.creates => None,
@@ -154,7 +154,7 @@ impl Part {
             _ if patch.deletes => set(steps, path, before, None),
             Some(to) => {
                 if to == path || current(to, steps, cx).is_ok() {
-                    return refused(format!("the patch moves {path} to {to}, which exists already"));
+                    return refused(format!("the patch moves {path} to {to}, which already exists"));
                 }
                 set(steps, path, before, None);
                 set(steps, to, None, Some(after));

@@ -61,7 +61,7 @@ impl BackgroundCommands {
         if self.lock().values().filter(|running| running.task.is_some()).count() >= MAX_RUNNING {
             cancel.cancel();
             return ToolResult::failed(format!(
-                "{MAX_RUNNING} commands run in the background already; stop one with background_command"
+                "{MAX_RUNNING} commands are already running in the background; stop one with background_command"
             ));
         }
         let begins = async {

@@ -84,11 +84,11 @@ impl FileTool for Grep {
         let literal = args.search(Syntax::Literal, &scope)?;
         match (literal.is_empty(), error, found) {
             (false, None, _) => Ok(ToolResult::done(format!(
-                "[no match as a regular expression; these lines have it literally]\n{}",
+                "[no match as a regular expression; these lines contain it literally]\n{}",
                 literal.render()
             ))),
             (false, Some(error), _) => Ok(ToolResult::done(format!(
-                "[{error}; these lines have it literally]\n{}",
+                "[{error}; these lines contain it literally]\n{}",
                 literal.render()
             ))),
             (true, Some(error), _) => Err(error),

@@ -84,7 +84,7 @@ fn moves(args: &Args, cx: &Context) -> Result<Vec<Move>, ToolError> {
         to = resolve(&format!("{to}/{name}"), cx)?;
     }
     if workspace.stat(&to)?.is_some() {
-        return refused(format!("{to} exists already; delete it first, or choose another path"));
+        return refused(format!("{to} already exists; delete it first, or choose another path"));
     }
     match workspace.stat(&from)?.map(|stat| stat.kind) {
         None => Err(FileError::Missing((*from).clone()).into()),

@@ -134,9 +134,8 @@ pub(super) fn syntax_warning(change: &FileChange) -> Option<String> {
     };
     let shown = after.lines().nth(line - 1).unwrap_or_default();
     let shown = &shown[..shown.floor_char_boundary(200)];
-    was_clean.then(|| {
-        format!("[warning: {} does not parse any more, from line {line}: `{}`]", change.path, shown.trim())
-    })
+    was_clean
+        .then(|| format!("[warning: {} no longer parses, from line {line}: `{}`]", change.path, shown.trim()))
 }
 
 /// Describes changes of several files: a table of paths and counts, with warnings.

@@ -128,12 +128,12 @@ impl View {
         let wanted = range.end.unwrap_or(total).min(total);
         let shown = format!("lines {}–{} of {}", grouped(range.start), grouped(last), grouped(total));
         if last < wanted {
-            notes.push(format!("{shown}; go on with start_line={}", last + 1));
+            notes.push(format!("{shown}; continue with start_line={}", last + 1));
         } else if range.start > 1 || last < total {
             notes.push(shown);
         }
         if is_crlf {
-            notes.push("line ends are CRLF".to_owned());
+            notes.push("line endings are CRLF".to_owned());
         }
         if last == total && !ends_in_newline {
             notes.push("no newline at the end".to_owned());
@@ -228,7 +228,7 @@ mod tests {
             .parse()
             .expect("a number");
         assert!(
-            note.starts_with("[lines 1–2,") && note.contains(" of 12,000; go on with start_line="),
+            note.starts_with("[lines 1–2,") && note.contains(" of 12,000; continue with start_line="),
             "{note}"
         );
         assert!(cut.contains(&format!("\n{}\tline {}\n[", next - 1, next - 1)), "{note}");
@@ -249,8 +249,8 @@ mod tests {
     fn one_line_is_always_shown() {
         assert_eq!(
             view("abc\ndef\n", 1, None, 1).as_deref(),
-            Ok("1\tabc\n[lines 1–1 of 2; go on with start_line=2]\n")
+            Ok("1\tabc\n[lines 1–1 of 2; continue with start_line=2]\n")
         );
-        assert_eq!(view("a\r\nb\r\n", 1, None, 100).as_deref(), Ok("1\ta\n2\tb\n[line ends are CRLF]\n"));
+        assert_eq!(view("a\r\nb\r\n", 1, None, 100).as_deref(), Ok("1\ta\n2\tb\n[line endings are CRLF]\n"));
     }
 }

@@ -23,7 +23,7 @@ pub struct Registry {
 
 /// Error for a second tool of the same name.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a tool named {0:?} is registered already")]
+#[error("a tool named {0:?} is already registered")]
 pub struct DuplicateTool(String);
 
 impl Registry {

@@ -171,7 +171,7 @@ fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, No
 fn missing(content: &str, lines: &[&str], wanted: &[&str], new: &str) -> String {
     if new.trim().len() > 10 && content.contains(new) {
         let at = content.find(new).map_or(1, |at| line_of(content, at));
-        return format!("old_str not found; new_str stands at line {at} already");
+        return format!("old_str not found; new_str is already at line {at}");
     }
     match nearest(lines, wanted) {
         Some((at, length)) => {
@@ -239,7 +239,7 @@ mod tests {
                 "def total(x):\n    pass\n",
                 "def sum(x):\n    pass",
                 "def total(x):\n",
-                Err("old_str not found; new_str stands at line 1 already"),
+                Err("old_str not found; new_str is already at line 1"),
             ),
         ];
         for (file, old, new, expected) in cases {

@@ -260,7 +260,7 @@ impl ToolResult {
     /// `reason` that the sentence goes on with.
     fn recorded(commands: &str, reason: &str) -> Self {
         let told = format!(
-            "This dry run records {commands} without running them{reason}, so there is no output; go on."
+            "This dry run records {commands} without running them{reason}, so there is no output; continue."
         );
         Self { is_recorded: true, ..Self::done(told) }
     }

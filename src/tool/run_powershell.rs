@@ -52,7 +52,7 @@ impl Tool for RunPowershell {
 
     fn description(&self) -> &'static str {
         "Run a PowerShell script in the workspace, under the same rules as run_command. Prefer edit_file, or .Replace() on \
-         the text, to writing a large file anew. For code with many quotes, write a helper script with a literal \
+         the text, to rewriting a large file. For code with many quotes, write a helper script with a literal \
          here-string (@'...'@) by Set-Content, run it, and remove it, instead of passing it inline."
     }
 

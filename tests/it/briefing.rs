@@ -79,7 +79,7 @@ fn gates_that_failed_before_do_not_fail_the_run() {
             "{mode}"
         );
         assert!(
-            run.file("junit.xml").contains("failed before the run already"),
+            run.file("junit.xml").contains("already failed before the run"),
             "{mode}: {}",
             run.file("junit.xml")
         );
@@ -210,7 +210,7 @@ fn looking_agents_and_test_sub_agents_change_nothing() {
     assert!(results[0].starts_with("exit code 0") && results[0].ends_with("\nbefore"), "{}", results[0]);
     assert!(
         results[1]
-            .starts_with("Error: Guardrail: the agent plan runs only commands that look, such as `git log`"),
+            .starts_with("Error: Guardrail: the agent plan runs only commands that read, such as `git log`"),
         "{}",
         results[1]
     );

@@ -342,7 +342,7 @@ async fn campaign_is_planned_without_a_token_that_writes_and_delivered_without_a
     let run = scene
         .run_as(&["run", "--plans", &folder, "--report-digests", &other], TOKEN, &actions)
         .expect_code(3);
-    assert!(run.stderr.contains("is not what a job of this workflow run has put out"), "{}", run.stderr);
+    assert!(run.stderr.contains("was not produced by a job of this workflow run"), "{}", run.stderr);
     // What another job may have left there does not keep the rest from being delivered.
     fs::create_dir_all(plans.join("stray")).expect("a folder");
     fs::write(plans.join("stray/campaign-plans.json"), "{}").expect("a file");
@@ -412,7 +412,7 @@ async fn campaign_files_that_make_no_sense_are_refused_before_anything_is_asked(
         (format!("name: words\nrepositories: {{ list: [octo/../a] }}\n{tasks}"), "invalid repository"),
         (format!("name: words\nrepositories: {{ topics: [rust] }}\n{tasks}"), "repositories.topics"),
         (format!("name: words\nrepositories: {{}}\n{tasks}"), "no repositories"),
-        (format!("name: words\n{places}tasks: []\n"), "there are no tasks"),
+        (format!("name: words\n{places}tasks: []\n"), "no tasks; list at least one"),
         (
             format!("name: words\n{places}tasks: [{{ task: a }}, {{ task: b }}]\n"),
             "tasks[0]: `id` is missing",

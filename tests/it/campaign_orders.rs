@@ -85,7 +85,7 @@ async fn campaign_closes_one_or_all_and_ends_for_good() {
     };
     let first = open(&standings).remove(0);
     let run = scene.run(&["close", "--only", "octo/other"]).expect_code(3);
-    assert!(run.stderr.contains("octo/other is no target of this campaign"), "{}", run.stderr);
+    assert!(run.stderr.contains("octo/other is not a target of this campaign"), "{}", run.stderr);
     scene.run(&["close", "--only", &first]).expect_code(0);
     assert_eq!((counts(&scene), scene.standings()[&first].as_str()), ([2, 0, 1], "withdrawn"));
     scene.on_another_machine().run(&["run"]).expect_code(0);
@@ -135,7 +135,7 @@ async fn campaign_blames_no_target_for_a_limit_of_github() {
     scene.fleet.state().limited = Some("octo/r001".to_owned());
     let run = scene.run(&["run"]).expect_code(0);
     assert!(run.stdout.contains("! rate-limited by GitHub until"), "{}", run.stdout);
-    assert!(run.stdout.contains("the next start goes on"), "{}", run.stdout);
+    assert!(run.stdout.contains("the next start continues"), "{}", run.stdout);
     assert_eq!(scene.standings()["octo/r001"], "planned");
     scene.fleet.state().limited = None;
     scene.on_another_machine().run(&["run"]).expect_code(0);
@@ -172,7 +172,11 @@ async fn campaign_finds_repositories_by_search_and_says_what_is_left_out() {
         scene.fleet.add(name, &[("a.txt", "old\n")]);
     }
     let run = scene.run(&["run"]).expect_code(0);
-    assert!(run.stdout.contains("the search finds 4 repositories, and GitHub lists 3"), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("the search matches 4 repositories, but GitHub lists only 3"),
+        "{}",
+        run.stdout
+    );
     assert_eq!(scene.standings().into_keys().collect::<Vec<_>>(), ["octo/web-a", "other/web-b"]);
     let change = |places: &str| {
         let file = format!("name: nowhere\nrepositories: {{ {places} }}\ntasks: [{{ recipe: words.yml }}]\n");

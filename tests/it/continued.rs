@@ -54,7 +54,7 @@ async fn continue_comment_goes_on_with_the_sealed_session_of_a_run() {
         };
         refused(7, "/architect continue", KEY, "there is no artifact with a sealed session");
         upload(&scene, &sealed, 4711);
-        refused(7, "/architect continue", OTHER_KEY, "its seal does not hold");
+        refused(7, "/architect continue", OTHER_KEY, "its seal is invalid");
         refused(9, "/architect continue", KEY, "it belongs to number 7, not to 9");
         // An artifact of another run cannot pass for that of this one.
         upload(&scene, &sealed, 4712);

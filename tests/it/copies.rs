@@ -302,7 +302,7 @@ fn command_whose_processes_cannot_be_ended_changes_nothing() {
     let run = without_namespaces(&sandbox, &sandbox.repo(), &turns, &["--mode", "yolo"]);
     let results = run.results();
     assert!(
-        results[0].contains("processes of the command could not be ended"),
+        results[0].contains("processes of the command could not be stopped"),
         "{}\n{}",
         results[0],
         run.stderr

@@ -402,7 +402,9 @@ async fn delivery_reports_pull_request_that_actions_cannot_open() {
         scene.github.fail("POST /repos/octo/demo/pulls", 403, message);
         let run = scene.nightly(&model, "pull-request", &[]).expect_code(1);
         assert!(
-            run.stderr.contains("the changes are on architect-ci/changes, but could not open a pull request"),
+            run.stderr.contains(
+                "the changes are on architect-ci/changes, but the pull request could not be opened"
+            ),
             "{}",
             run.stderr
         );
@@ -528,7 +530,7 @@ async fn delivery_of_partial_result_is_draft_that_says_what_is_missing() {
         {
             let world = scene.github.world();
             let pull = world.pulls.values().find(|pull| pull.head.ends_with(OWN)).expect("a pull request");
-            let told = "> [!WARNING]\n> This is only a part of what was asked for: the step limit was reached. Next step: ";
+            let told = "> [!WARNING]\n> This is only part of what was requested: the step limit was reached. Next step: ";
             assert!(pull.draft && pull.body.starts_with(told), "{}", pull.body);
         }
         // A branch alone would not say it.

@@ -197,7 +197,7 @@ async fn batch_resumed_delivers_what_it_holds() {
         // There is nothing to deliver where no batch was.
         let empty = scene.batch(&["deliver"], "empty");
         assert_eq!(empty.code, 3);
-        assert!(empty.stderr.contains("holds no batch of this user"), "{}", empty.stderr);
+        assert!(empty.stderr.contains("contains no batch of this user"), "{}", empty.stderr);
     })
     .await;
 }

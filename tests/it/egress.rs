@@ -504,8 +504,8 @@ fn notices(files: &[(&str, &str)]) -> Vec<String> {
 #[test]
 fn egress_defaults_to_the_sets_that_manifests_name() {
     for (file, told) in [
-        ("package.json", "the hosts of `node`, as the checkout's manifests say"),
-        ("pyproject.toml", "the hosts of `python`, as the checkout's manifests say"),
+        ("package.json", "the hosts of `node`, according to the checkout's manifests"),
+        ("pyproject.toml", "the hosts of `python`, according to the checkout's manifests"),
         ("README.md", "no host, because no manifest of the checkout names a set of hosts"),
     ] {
         let notices = notices(&[(file, "{}")]);
@@ -525,7 +525,7 @@ async fn egress_defaults_come_from_manifests_of_the_base() {
         let event = scene.pull_event(7, "dev");
         let run = scene.run("pull_request", &event, &["--model", &model], &[]).expect_code(0);
         assert!(
-            run.stderr.contains("the hosts of `rust`, as the checkout's manifests say"),
+            run.stderr.contains("the hosts of `rust`, according to the checkout's manifests"),
             "{}",
             run.stderr
         );

@@ -97,7 +97,7 @@ fn gates_that_pass_without_tests_of_the_base_are_told() {
         assert_eq!((&gate["passed"], &gate["verdict"]), (&json!(true), &json!("passed")), "{mode}");
         let tests = json!({"ran": 1, "gone": {"count": 1, "names": ["b::three"]}, "newly_skipped": {"count": 1, "names": ["a::two"]}});
         assert_eq!(gate["tests"], tests, "{mode}");
-        let warnings = report["notices"].to_string().matches("do not run any more").count();
+        let warnings = report["notices"].to_string().matches("no longer run").count();
         assert_eq!(warnings, 1, "{mode}: {}", report["notices"]);
         let comment = run.file("comment.md");
         assert!(comment.starts_with("### ⚠️ ") || comment.contains("\n### ⚠️ "), "{mode}: {comment}");

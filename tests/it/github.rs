@@ -259,6 +259,6 @@ fn runner_command_files_are_written() {
     assert_eq!(commands[0], "::add-mask::a-very-secret-token");
     assert_eq!(
         commands[1],
-        "::error title=Gate bad failed%2C which it did not before the run (exit code 3)::::error::gate"
+        "::error title=Gate bad failed%2C but not before the run (exit code 3)::::error::gate"
     );
 }

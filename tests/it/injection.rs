@@ -324,9 +324,8 @@ fn hostile_text_is_inert_in_real_run() {
         // Commands on stderr are our own: they tell of the gate, and each is one line.
         for command in commands(&run.stderr) {
             assert!(
-                command.starts_with(
-                    "::error title=Gate show failed%2C which it did not before the run (exit code 1)::"
-                ),
+                command
+                    .starts_with("::error title=Gate show failed%2C but not before the run (exit code 1)::"),
                 "{name}: {command}"
             );
         }

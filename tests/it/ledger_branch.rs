@@ -99,7 +99,7 @@ async fn ledger_on_branch_that_cannot_be_read_refuses() {
         scene.github.serve(&scene.sandbox.repo());
         let (run, requests) = scene.spends(1, &[]);
         assert_eq!(requests, 0);
-        assert!(run.expect_code(3).stderr.contains("holds commits that are no records of architect-ci"));
+        assert!(run.expect_code(3).stderr.contains("contains commits that are not records of architect-ci"));
         // GitHub does not answer.
         scene.github.forbid("GET /repos/octo/demo/git/ref");
         let (run, requests) = scene.spends(1, &[]);

@@ -256,10 +256,10 @@ fn a_large_file_does_not_hide_what_a_server_does_after_its_answer() {
     assert_eq!(sandbox.read("late.txt"), "late\n");
     let notices = notices(&run).join("\n");
     assert!(
-        notices.contains("an MCP server changed files after its answer: a-large.bin, late.txt"),
+        notices.contains("after its answer, an MCP server changed files: a-large.bin, late.txt"),
         "{notices}"
     );
-    assert!(notices.contains("changed after its answer what was restored: locked.txt"), "{notices}");
+    assert!(notices.contains("an MCP server changed files that were then restored: locked.txt"), "{notices}");
     assert_gone(&sandbox);
 }
 

@@ -156,7 +156,10 @@ fn what_servers_do_outside_of_calls_is_judged_all_the_same() {
         // What may be written is kept and told.
         assert_eq!(sandbox.read("built/x.o"), "theirs\n", "{how}");
         let report = run.report()["notices"].to_string();
-        assert!(report.contains("changed files after its answer: a.txt, b.txt"), "{how}: {report}");
+        assert!(
+            report.contains("after its answer, an MCP server changed files: a.txt, b.txt"),
+            "{how}: {report}"
+        );
         assert!(report.contains("what was restored: ") && report.contains("huge.pem"), "{how}: {report}");
     });
 }

@@ -135,7 +135,7 @@ fn batch_skips_what_earlier_night_settled() {
         format!("nothing that it read or wrote has changed since {}", first["started_at"].as_str().unwrap())
     );
     assert!(run.stdout.contains("2 of 66 tasks done, 64 settled"), "{}", run.stdout);
-    assert!(run.stderr.contains("estimate by the earlier night: 2 tasks, about "), "{}", run.stderr);
+    assert!(run.stderr.contains("estimate from the earlier night: 2 tasks, about "), "{}", run.stderr);
     // Nights go on from each other, with the reason of the first.
     let third = night(&previous).json("batch.json");
     assert_eq!((server.count(), ends(&third)["settled"]), (0, TASKS));
@@ -255,8 +255,9 @@ fn batch_retry_learns_from_failed_try() {
     assert_eq!((&bodies[0]["model"], &bodies[2]["model"]), (&json!("gpt-5"), &json!("gpt-5-large")));
     assert!(told(&bodies[0]).starts_with("Mend a.txt"), "{}", told(&bodies[0]));
     let second = told(&bodies[2]);
-    assert!(second.starts_with("[EARLIER TRY] Somebody tried this task before and failed"), "{second}");
-    for part in ["check (`grep -q", "a.txt: not good", "-old\n+bad", "[END OF EARLIER TRY]\n\nMend a.txt"] {
+    assert!(second.starts_with("[EARLIER ATTEMPT] An earlier attempt at this task failed"), "{second}");
+    for part in ["check (`grep -q", "a.txt: not good", "-old\n+bad", "[END OF EARLIER ATTEMPT]\n\nMend a.txt"]
+    {
         assert!(second.contains(part), "{part}\n{second}");
     }
 }

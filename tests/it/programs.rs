@@ -236,9 +236,10 @@ fn batch_lines_leave_no_trace_in_checkout() {
 #[test]
 fn batch_removes_nothing_that_is_not_its_own() {
     let batch = "name: b\ntasks: [{id: t, task: x}]\n";
-    for (file, told) in
-        [("tasks/mine.txt", "tasks/mine.txt is not of a batch"), (".worktrees/x/mine", ".worktrees/x")]
-    {
+    for (file, told) in [
+        ("tasks/mine.txt", "tasks/mine.txt does not belong to a batch"),
+        (".worktrees/x/mine", ".worktrees/x"),
+    ] {
         let sandbox = Sandbox::new(&[("batch.yml", batch), (file, "mine\n")]);
         let model = sandbox.script(&[], "done");
         let args = ["batch", "batch.yml", "--model", &model, "--out", "."];

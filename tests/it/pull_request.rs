@@ -686,7 +686,7 @@ async fn apply_with_digest_finds_comment_of_any_key() {
                 refused.stdout
             );
         }
-        assert!(order("/architect apply 0123", 6).stdout.contains("at least its first 8 characters"));
+        assert!(order("/architect apply 0123", 6).stdout.contains("at least 8 characters"));
         order(&format!("/architect apply {}", &tests[..8]), 0);
         assert_eq!(scene.branch("feature", "a.txt"), HEAD.replace("six", "SIX"));
         let all = scene.github.comments_by(BOT);
@@ -707,7 +707,7 @@ async fn failed_order_is_answered() {
         let (event, _) = scene.comment_event(7, "dev", "/architect apply");
         scene.run("issue_comment", &event, &[], &[("INPUT_TASK", "")]).expect_code(4);
         let answers = scene.answers();
-        assert!(answers[0].contains("The order was not carried out: "), "{answers:?}");
+        assert!(answers[0].contains("The command was not carried out: "), "{answers:?}");
         assert!(answers[0].contains("`permissions: actions: read`"), "{answers:?}");
         assert_eq!(scene.output("status").as_deref(), Some("failed"));
         assert_eq!(scene.output("exit-code").as_deref(), Some("4"));

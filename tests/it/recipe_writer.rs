@@ -96,13 +96,13 @@ fn recipe_writer_that_delivers_something_else_fails() {
         (vec![], "Deliver one recipe with tests", 1),
         (
             vec![write("a.py", "x = 1\n"), write("recipes/clock.yml", &good)],
-            "Put back what else has changed: a.py",
+            "Restore what else has changed: a.py",
             1,
         ),
-        (vec![write("clock.yml", &good)], "Put back what else has changed: clock.yml", 1),
+        (vec![write("clock.yml", &good)], "Restore what else has changed: clock.yml", 1),
         (vec![write("recipes/a.yml", &good), write("recipes/b.yml", &good)], "There are 2.", 1),
         (vec![write("recipes/clock.yml", "steps: [")], "recipes/clock.yml", 1),
-        (vec![write("recipes/clock.yml", breaks)], "a.py does not parse any more, from line 1", 1),
+        (vec![write("recipes/clock.yml", breaks)], "a.py no longer parses, from line 1", 1),
         // Somebody else's checkout may have the places.
         (vec![write("recipes/clock.yml", &finds_nothing)], "changes nothing in this checkout", 0),
     ] {
@@ -180,7 +180,8 @@ fn batch_gives_a_model_only_what_its_recipe_could_not_do() {
     assert_eq!(asked.len(), resisting);
     assert!(asked.iter().all(|task| task.contains("[EARLIER TRY]")), "{asked:?}");
     assert!(
-        !asked[0].contains("What other files needed") && asked[1].contains("What other files needed"),
+        !asked[0].contains("Changes that other files needed")
+            && asked[1].contains("Changes that other files needed"),
         "{asked:?}"
     );
     assert!(asked[1].contains("+x = datetime.now(UTC)"), "{}", asked[1]);

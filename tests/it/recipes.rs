@@ -252,7 +252,7 @@ fn recipe_rewrite_that_breaks_a_file_changes_nothing() {
         let run = sandbox.run(&["--mode", "yolo", "--model", "recipe::recipe.yml"], &[]);
         assert_eq!(std::fs::read_to_string(sandbox.repo().join("a.py")).unwrap(), "f(1)\n");
         let told = if optional { run.report()["message"].to_string() } else { run.stderr.clone() };
-        assert!(told.contains("a.py: the result would not parse any more, from line 1: `g(1`"), "{told}");
+        assert!(told.contains("a.py: the result would no longer parse, from line 1: `g(1`"), "{told}");
         assert_eq!(run.code == 0, optional, "{told}");
     }
 }
@@ -290,12 +290,12 @@ fn recipe_test_names_every_fault() {
         (
             replace("old old", "- {name: n, before: {a.txt: x, a.py: '# old'}, after: {a.py: '# old old'}}\n"),
             1,
-            vec!["a.py changes again when the recipe is done twice"],
+            vec!["a.py changes again when the recipe runs a second time"],
         ),
         (
             replace("(", "- {name: n, before: {a.py: 'old'}, after: {a.py: '('}}\n"),
             1,
-            vec!["a.py does not parse any more, from line 1"],
+            vec!["a.py no longer parses, from line 1"],
         ),
         (
             "steps:\n- do: [{tool: delete_file, with: {path: a.py}}]\n\
@@ -311,7 +311,7 @@ fn recipe_test_names_every_fault() {
             vec!["(not run: run_command)", "1 passed, 0 failed"],
         ),
         ("steps:\n- do: [{tool: grep}]\n".to_owned(), 3, vec!["has no tests"]),
-        ("steps:\n- do: [{tool: edit_fle}]\n".to_owned(), 3, vec!["there is no tool `edit_fle`; did you mean `edit_file`?"]),
+        ("steps:\n- do: [{tool: edit_fle}]\n".to_owned(), 3, vec!["unknown tool `edit_fle`; did you mean `edit_file`?"]),
         ("steps: [\n".to_owned(), 3, vec!["bad.yml"]),
     ] {
         let (found, told) = test("bad.yml", &text);
@@ -424,7 +424,7 @@ fn recipe_edits_manifests_in_both_modes_and_tables_what_it_did() {
 fn recipe_manifest_errors_name_file_and_line() {
     let recipe = "steps:\n- files: ['*.json']\n  do: [{manifest: {path: a, set: 2}}]\n";
     for (text, told) in [
-        ("{\n  \"a\": 1,\n  \"a\": 1\n}\n", "steps[0].do[0]: a.json: line 3: the key `a` stands there twice"),
+        ("{\n  \"a\": 1,\n  \"a\": 1\n}\n", "steps[0].do[0]: a.json: line 3: the key `a` is there twice"),
         ("{\n  \"a\": {}\n}\n", "steps[0].do[0]: a.json: `a` is a mapping, not a number"),
         ("{\n", "steps[0].do[0]: a.json: line 1: "),
     ] {

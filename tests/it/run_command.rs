@@ -526,7 +526,7 @@ fn command_changes_to_ignored_and_huge_files_are_kept() {
     let run = yolo(&sandbox, vec![command("bash probe.sh"), command("cat target/deep/o; rm -r target")]);
     let results = run.results();
     assert!(results[0].contains("[changed, but too large to be shown: huge.bin]"), "{}", results[0]);
-    assert!(results[0].contains("[not kept: 1 with names that are not text]"), "{}", results[0]);
+    assert!(results[0].contains("[not kept: 1 with names that are not UTF-8]"), "{}", results[0]);
     assert_eq!(sandbox.read("built.log"), "built\n");
     let mode = std::os::unix::fs::PermissionsExt::mode(
         &fs::metadata(sandbox.repo().join("built.log")).unwrap().permissions(),

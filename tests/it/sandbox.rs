@@ -177,7 +177,7 @@ fn doctor_reports_active_sandbox() {
     for part in [
         "✓ sandbox    active",
         "✓ files      commands have their own file system",
-        "✓ hosts      a list in `commands.network` is enforced: commands have a network of their own",
+        "✓ hosts      a list in `commands.network` is enforced: commands have their own network",
         "✓ network",
         "✓ git        git version",
         "✓ github     not on GitHub",

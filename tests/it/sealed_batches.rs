@@ -122,12 +122,12 @@ fn sealed_batch_goes_on_from_its_artifact() {
         &second,
     )
     .expect_code(3);
-    assert!(refused.stderr.contains("its seal does not hold"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("its seal is invalid"), "{}", refused.stderr);
     let segment = second.out().join("sealed/00001.sealed");
     let whole = fs::read(&segment).unwrap();
     fs::write(&segment, &whole[..whole.len() - 1]).unwrap();
     let refused = finish(command(&second, &["--resume"], &[]), &second).expect_code(3);
-    assert!(refused.stderr.contains("its seal does not hold"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("its seal is invalid"), "{}", refused.stderr);
     fs::write(&segment, whole).unwrap();
     let run = finish(command(&second, &["--resume"], &[]), &second).expect_code(0);
     assert_eq!(plans(&run), expected);

@@ -261,18 +261,18 @@ fn sealed_session_opens_for_its_key_repository_and_commit_alone() {
     changed[middle] ^= 1;
     for (folder, variables, told) in [
         (&whole, vec![], "there is no key"),
-        (&whole, vec![("ARCHITECT_CI_SEAL_KEY", OTHER_KEY)], "its seal does not hold"),
+        (&whole, vec![("ARCHITECT_CI_SEAL_KEY", OTHER_KEY)], "its seal is invalid"),
         (&whole, vec![("ARCHITECT_CI_SEAL_KEY", "secret")], "use 32 random bytes"),
         (
             &whole,
             vec![key, ("GITHUB_REPOSITORY", "octo/other")],
             "it belongs to the repository octo/demo, not to octo/other",
         ),
-        (&at("changed", &changed), vec![key], "its seal does not hold"),
-        (&at("cut", &bytes[..bytes.len() - 1]), vec![key], "its seal does not hold"),
-        (&at("half", &bytes[..bytes.len() / 2]), vec![key], "its seal does not hold"),
-        (&at("empty", b""), vec![key], "it is not sealed by a version"),
-        (&at("foreign", b"architect-ci sealed 2\n{}\n"), vec![key], "it is not sealed by a version"),
+        (&at("changed", &changed), vec![key], "its seal is invalid"),
+        (&at("cut", &bytes[..bytes.len() - 1]), vec![key], "its seal is invalid"),
+        (&at("half", &bytes[..bytes.len() / 2]), vec![key], "its seal is invalid"),
+        (&at("empty", b""), vec![key], "it was not sealed by a version"),
+        (&at("foreign", b"architect-ci sealed 2\n{}\n"), vec![key], "it was not sealed by a version"),
     ] {
         let run = try_resume(&second, folder, &variables).expect_code(3);
         assert!(run.stderr.contains(told), "{told}: {}", run.stderr);

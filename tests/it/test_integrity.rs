@@ -33,7 +33,7 @@ fn tests_check_reports_weakened_test() {
     assert_eq!(
         text,
         "✗ tests/test_shop.py:5 in `test_total`: `assert total ( [ 1 , 2 ] ) == 3` became `assert total ( [ 1 , 2 ] ) is not \
-         None`, which demands less\n1 error, 0 warnings\n"
+         None`, which is weaker\n1 error, 0 warnings\n"
     );
     let (code, text, _) = check(&sandbox, &["--base", "HEAD", "--json"]);
     let found: Value = serde_json::from_str(&text).expect("JSON");
@@ -48,7 +48,7 @@ fn tests_check_reports_weakened_test() {
 fn tests_check_accepts_honest_changes() {
     let sandbox = shop();
     let (code, text, _) = check(&sandbox, &["--base", "HEAD"]);
-    assert_eq!((code, text.as_str()), (Some(0), "✓ no test and no check demands less than before\n"));
+    assert_eq!((code, text.as_str()), (Some(0), "✓ no test or check is weaker than before\n"));
     sandbox.git(&["mv", "tests/test_shop.py", "tests/test_prices.py"]);
     sandbox.write("tests/test_new.py", "def test_new():\n    assert total([4]) == 4\n");
     let (code, text, _) = check(&sandbox, &["--base", "HEAD", "--json"]);

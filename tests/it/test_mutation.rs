@@ -35,8 +35,8 @@ fn tests_mutate_names_faults_that_nobody_notices() {
     let (code, text, error) = mutate(&sandbox, &COMMAND);
     assert_eq!(code, Some(1), "{text}{error}");
     let lines: Vec<&str> = text.lines().collect();
-    assert!(lines.contains(&"✗ shop.py:2 nobody notices: `>` became `>=` (off by one)"), "{text}");
-    assert!(lines.contains(&"✗ shop.py:2 nobody notices: `10` became `11` (off by one)"), "{text}");
+    assert!(lines.contains(&"✗ shop.py:2 no test notices: `>` became `>=` (off by one)"), "{text}");
+    assert!(lines.contains(&"✗ shop.py:2 no test notices: `10` became `11` (off by one)"), "{text}");
     assert!(
         lines.contains(&"✓ shop.py:2 noticed: `count > 10` became `not (count > 10)` (negated condition)"),
         "{text}"
@@ -89,7 +89,7 @@ fn tests_mutate_needs_tests_that_pass() {
     sandbox.git(&["clean", "-fdq"]);
     let (code, _, error) = mutate(&sandbox, &["--", "python3", "-m", "unittest", "{tests}"]);
     assert_eq!(code, Some(3));
-    assert!(error.contains("the change adds and changes no test"), "{error}");
+    assert!(error.contains("the change neither adds nor changes a test"), "{error}");
     sandbox.git(&["checkout", "--quiet", "."]);
     let (code, text, _) = mutate(&sandbox, &["--", "false"]);
     assert_eq!((code, text.as_str()), (Some(0), "no fault could be put into the change (0 s)\n"));

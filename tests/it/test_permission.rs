@@ -177,7 +177,7 @@ async fn test_permission_that_cannot_be_read_is_none() {
         let report = run.report();
         assert_eq!(report["stop_reason"], "tests_weakened", "{}", run.stderr);
         assert!(
-            report["notices"].to_string().contains("nobody is known to permit what was found"),
+            report["notices"].to_string().contains("could not find out whether anybody permits the findings"),
             "{report}"
         );
     })

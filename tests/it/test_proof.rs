@@ -272,7 +272,7 @@ fn tests_prove_writes_lines_and_junit() {
     assert_eq!(lines.len(), 8, "{}", proved.text);
     assert_eq!(
         lines[0],
-        "✓ tests/test_discount.py:7 `TestDiscount > test_half` proves the change: it needs what the old code does not have: \
+        "✓ tests/test_discount.py:7 `TestDiscount > test_half` proves the change: it needs something that the old code does not have: \
          ImportError: cannot import name 'discount' from 'shop' (REPO/shop.py)"
             .replace("REPO", &sandbox.repo().canonicalize().expect("a path").display().to_string())
     );

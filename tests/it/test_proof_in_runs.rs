@@ -51,7 +51,7 @@ fn runs_report_tests_that_prove_change() {
         );
         assert!(
             comment.contains(
-                "**Evidence:** 2 of 3 claims that can be checked are so\n- ❌ `updated README.md`: "
+                "**Evidence:** 2 of 3 claims that can be checked are true\n- ❌ `updated README.md`: "
             ),
             "{mode}: {comment}"
         );

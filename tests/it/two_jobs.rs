@@ -154,7 +154,7 @@ async fn second_job_refuses_every_other_plan() {
         for (files, told) in [
             (vec![file("x", "x\n"), file("y", "y\n")], "2 files, and `apply.max_files` is 1"),
             (vec![file("x", "1\n2\n3\n4\n5\n")], "5 lines, and `apply.max_lines` is 4"),
-            (vec![file("x", "a \u{202e} b\n")], "would get invisible characters"),
+            (vec![file("x", "a \u{202e} b\n")], "would contain invisible characters"),
             (vec![file(".github/workflows/x.yml", "on: push\n")], "always protected"),
             (vec![file(".github/architect.yml", "{}\n")], "always protected"),
             (vec![file("CODEOWNERS", "* @me\n")], "who has to review changes"),
@@ -229,9 +229,9 @@ async fn apply_requires_what_the_configuration_demands_of_the_pull_request() {
         judge("reader", "CHANGES_REQUESTED", &scene.head);
         refused("no owner of a.txt (@owner) has approved");
         judge("third", "CHANGES_REQUESTED", &scene.head);
-        refused("third asks for changes");
+        refused("third has requested changes");
         judge("third", "COMMENTED", &scene.head);
-        refused("third asks for changes");
+        refused("third has requested changes");
         judge("third", "DISMISSED", &scene.head);
         judge("owner", "APPROVED", &scene.head);
         refused("no check has run on its latest commit");
@@ -303,7 +303,7 @@ fn second_job_needs_a_workflow_run_and_a_digest() {
         Run::new(&output, out).expect_code(3)
     };
     assert!(write(&[]).stderr.contains("no digest is set"));
-    assert!(write(&["--digest", "0123456789"]).stderr.contains("this is no workflow run"));
+    assert!(write(&["--digest", "0123456789"]).stderr.contains("this is not a workflow run"));
 }
 
 const BATCH: &[(&str, &str)] = &[
@@ -406,8 +406,8 @@ async fn batch_writes_only_what_its_shards_have_put_out() {
         let told = write(&given, "without-one").json("batch.json");
         let notices = told["notices"].to_string();
         for part in [
-            "is not the report that the job of the shard 1 has put out",
-            "the output shard-1 is in no artifact",
+            "is not the report that the job of the shard 1 produced",
+            "contains the report whose digest is the output shard-1",
         ] {
             assert!(notices.contains(part), "{part}: {notices}");
         }

@@ -5,7 +5,7 @@
 
 For each recipe: how many places its packages have (by a regular expression that knows nothing of the recipe), how many of them
 are left afterwards, whether a second run changes anything, and whether Python still compiles what it compiled before (the
-recipes themselves leave a file alone that would not parse any more). Packages come from their registries, through pip, npm,
+recipes themselves leave a file alone that would no longer parse). Packages come from their registries, through pip, npm,
 cargo, go and mvn; what a machine cannot fetch is left out, and told. Exit code 1: a second run changed something, or a recipe failed.
 """
 

@@ -36,7 +36,7 @@ fn answer(mut input: impl BufRead) -> io::Result<()> {
     let mut line = Vec::new();
     input.read_until(b'\n', &mut line)?;
     let root: NewRoot = serde_json::from_slice(&line)
-        .map_err(|_| io::Error::other(format!("{HOLD} is not for people; see `architect-ci --help`")))?;
+        .map_err(|_| io::Error::other(format!("{HOLD} is internal; see `architect-ci --help`")))?;
     // Out of reach of the terminal's signals.
     let _ = setsid();
     std::env::set_current_dir("/")?;

@@ -182,24 +182,24 @@ impl StopReason {
             Self::LlmDone => done("the agent is done"),
             Self::Applied => done("the plan is applied"),
             Self::TestsDemandLess => done_but(
-                "tests or checks demand less than before",
+                "tests or checks are weaker than before",
                 "read the findings; where a change is intended, permit it by `tests.allow`",
             ),
             Self::TestsUnproven => done_but(
                 "tests of the change do not prove it",
-                "read which tests pass without the change or fail with it, and make them show what it is for",
+                "read which tests pass without the change or fail with it, and make them demonstrate the change",
             ),
             Self::FailedBefore => done_but(
                 "a required gate fails as it did before the run",
-                "mend the gate on its own; this change neither broke nor mended it",
+                "fix the gate separately; this change neither broke nor fixed it",
             ),
             Self::TestsLost => done_but(
                 "the gates pass, but tests that ran before the run did not",
-                "read which tests are gone or newly skipped: a gate that passes does not speak for them",
+                "see which tests are gone or newly skipped: a passing gate says nothing about them",
             ),
             Self::GatesFlaky => done_but(
                 "a required gate failed, and passed when it ran again on the same state",
-                "mend what makes the gate fail at times; until then, it shows little",
+                "fix what makes the gate flaky; until then, its result means little",
             ),
             Self::GatesSkipped => done_but(
                 "the quality gates were skipped",
@@ -214,12 +214,12 @@ impl StopReason {
                 "read the refusals below; set `expect: changes` if such a run is to fail",
             ),
             Self::NothingChanged => failed(
-                "changes were asked for, and there are none",
+                "changes were expected, but there are none",
                 "make the task more precise, or set `expect: any` if it may need no change",
             ),
             Self::UnwantedChanges => failed(
-                "no changes were asked for, and there are some",
-                "set `expect: any` if the task may change files, or let an agent do it that only reads",
+                "no changes were expected, but there are some",
+                "set `expect: any` if the task may change files, or use an agent that only reads",
             ),
             Self::EditsFailed => failed(
                 "every edit that the agent tried failed, so nothing changed",
@@ -238,7 +238,7 @@ impl StopReason {
             }
             Self::AnswerRefused => failed(
                 "the model refused to answer",
-                "word the task differently, or use another model; the provider's filter decided",
+                "word the task differently, or use another model; the provider's filter refused it",
             ),
             Self::InvalidOutput => failed(
                 "the final answer does not satisfy the output schema",
@@ -258,15 +258,15 @@ impl StopReason {
                 "read the error: without the gates, nobody knows whether the result is right",
             ),
             Self::TestsWeakened => failed(
-                "tests or checks demand less than before, which the configuration refuses",
+                "tests or checks are weaker than before, which the configuration refuses",
                 "restore what the findings name, or have a person permit it by `tests.allow`",
             ),
             Self::ProofFailed => failed(
                 "tests of the change do not prove it, which the configuration refuses",
-                "read which tests pass without the change or fail with it, and make them show what it is for",
+                "read which tests pass without the change or fail with it, and make them demonstrate the change",
             ),
             Self::NotChecked => partial(
-                "a check that was asked for could not be carried out",
+                "a requested check could not be carried out",
                 "read the warning for the reason, and review the change yourself",
             ),
             Self::NotConvinced => partial(
@@ -309,7 +309,7 @@ impl StopReason {
                 "continue with `architect-ci sessions resume`",
             ),
             Self::LlmError => {
-                failed("the model failed", "read the error; where the provider was down, try again later")
+                failed("the model failed", "read the error; if the provider was down, try again later")
             }
             Self::LlmUnauthorized => failed_by(
                 Exit::Authentication,
@@ -326,17 +326,17 @@ impl StopReason {
                 "read the step's error; mark it `optional` if it may fail",
             ),
             Self::CheckoutChanged => failed(
-                "the checkout changed in a way that it must not",
+                "the checkout changed in a way that is not allowed",
                 "read the error for what changed it; restore the checkout before you use it, and do not apply this plan",
             ),
             Self::ChangesUnknown => failed(
-                "what the run changed could not be found out",
-                "read the error; do not use this checkout before you have looked at it",
+                "could not find out what the run changed",
+                "read the error; inspect this checkout before you use it",
             ),
             Self::NotApplied => failed_by(
                 Exit::NotApplied,
                 "the plan cannot be applied; nothing was written",
-                "make a new plan on the present state",
+                "make a new plan for the current state",
             ),
             Self::CommandsFailed => failed(
                 "the plan's files are applied, and a command of it failed",

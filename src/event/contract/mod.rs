@@ -71,7 +71,7 @@ impl fmt::Display for Work {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Changed => "files are changed, or planned to be",
-            Self::Unchanged => "nothing changed: the agent read, ran commands, or only talked",
+            Self::Unchanged => "nothing changed: the agent read, ran commands, or only answered",
             Self::EditsFailed => "nothing changed: every edit failed or was refused",
             Self::CallsRefused => "nothing changed: every call was refused",
         })

@@ -169,7 +169,7 @@ impl Isolated {
         let is_gone =
             |folder: &WorkspacePath| self.masks.nested.iter().any(|entry| entry.starts_with(folder.as_str()));
         if let Some(folder) = found.gone_folders.iter().find(|folder| is_gone(folder)) {
-            let error = io::Error::other("a repository is gone with it");
+            let error = io::Error::other("it contained a repository, which is now gone");
             return Err(FileError::Io { path: folder.clone(), error });
         }
         for repository in &found.repositories {

@@ -91,10 +91,10 @@ pub enum IsolationError {
         error: io::Error,
     },
     /// Git's own folder could not be put in its place.
-    #[error("Git's own folder could not be made ready for an isolated run: {0}")]
+    #[error("could not prepare the `.git` folder for an isolated run: {0}")]
     Git(io::Error),
     /// A folder for a command beside others that could not be created.
-    #[error("could not make room for a command in the background: {0}")]
+    #[error("could not prepare a state for a background command: {0}")]
     Beside(io::Error),
     /// A machine on which no overlay can be mounted, so that only one command can run at a time.
     #[error(

@@ -310,7 +310,7 @@ fn network(report: &RunReport) -> Markup {
     }
     let rows = html! {
         table {
-            tr { th { "" } th { "Host" } th { "Asked by" } th { "Times" } th { "Sent" } th { "Received" } th { "Reason" } }
+            tr { th { "" } th { "Host" } th { "Requested by" } th { "Times" } th { "Sent" } th { "Received" } th { "Reason" } }
             @for host in &hosts {
                 tr class="item" {
                     td { (icon(host.decision)) }
