@@ -4,7 +4,7 @@
 //! of lower layers only; `tests/it/layering.rs` has the order. What knows none of them is in `crates/`.
 //! `ARCHITECTURE.md` is the map.
 //!
-//! Public is what tests, benchmarks and fuzzers use, and what stands in the signatures of that: `mcp`, `model` and `publish`
+//! Public is what tests, benchmarks and fuzzers use, and what is in the signatures of that: `mcp`, `model` and `publish`
 //! are there because requests, batches and errors of the input name their types.
 
 pub mod agent;

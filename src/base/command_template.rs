@@ -33,7 +33,7 @@ pub struct MisplacedPlaceholder {
     place: Place,
 }
 
-/// Where a value is no word.
+/// Where a value is not a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Quotes,

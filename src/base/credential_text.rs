@@ -24,7 +24,7 @@ const PARTS: [&str; 17] = [
 /// Words that do so only by themselves: `gpr.key` is one, `keyword` and `path` are none.
 const WORDS: [&str; 7] = ["ident", "key", "pat", "psw", "pw", "pwd", "pass"];
 
-/// Ends of names of keys that are no secret.
+/// Endings of names of keys that are not secret.
 const PUBLIC: [&str; 4] = ["signingkey", "publickey", "pubkey", "keyid"];
 
 /// Words that end in `pass` and have nothing to do with passwords.
@@ -54,7 +54,7 @@ pub(crate) fn holds_credential(line: &str) -> bool {
         || has_channel_token(&line)
 }
 
-/// Returns whatever has a value in a line: what stands before `=`, `:` or `>`, and what follows `--`.
+/// Returns whatever has a value in a line: what comes before `=`, `:` or `>`, and what follows `--`.
 fn names(line: &str) -> impl Iterator<Item = &str> {
     fn is_end(letter: char) -> bool {
         !letter.is_ascii_alphanumeric() && !"_.-".contains(letter)

@@ -130,7 +130,7 @@ impl Pattern {
     }
 }
 
-/// Match of a pattern, and the text that is to stand in its place.
+/// Match of a pattern, and the text that is to replace it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Replacement {
     /// Position of the match, in bytes.

@@ -26,7 +26,7 @@ pub(crate) fn find_program(name: &str, _: &[&Path]) -> Option<PathBuf> {
     Some(PathBuf::from(name))
 }
 
-/// Returns the program that only an administrator can change, else the first one that lies below none of `scratch`.
+/// Returns the program that only an administrator can change, else the first one that is below none of `scratch`.
 #[cfg(unix)]
 fn choose<'a>(
     found: &'a [PathBuf],

@@ -149,7 +149,7 @@ pub(crate) fn seal(key: &SealKey, header: &SealedHeader, content: &[u8]) -> Resu
     if sealed.len() > MAX_BOX { Err(SealError::TooLarge) } else { Ok(sealed) }
 }
 
-/// Returns what a box says of itself. Nothing of it is believed before it is opened.
+/// Returns what a box says of itself. Nothing of it is trusted before it is opened.
 pub(crate) fn header(sealed: &[u8]) -> Result<SealedHeader, SealError> {
     split(sealed).map(|(header, ..)| header)
 }

@@ -9,25 +9,25 @@ use super::problem::Problem;
 use crate::config::{Bounded, DeliverTo, GateConfig, Usd};
 use crate::event::{Expectation, RunMode};
 
-/// A list of tasks, and what all of them together may take.
+/// A list of tasks, and limits on all of them together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BatchFile {
     /// Its name: part of branches and of the comment's key.
     pub name: String,
-    /// How many tasks are worked on at a time.
+    /// Maximum number of concurrent tasks.
     #[serde(default)]
     pub jobs: Option<Bounded<1, 64>>,
-    /// Most money for all tasks, in USD.
+    /// Maximum cost of all tasks, in USD.
     #[serde(default)]
     pub budget_usd: Option<Usd>,
-    /// Most time for all tasks, in seconds.
+    /// Time limit for all tasks, in seconds.
     #[serde(default)]
     pub timeout: Option<Bounded<1, 604_800>>,
-    /// The tasks that run alone at first.
+    /// The tasks that run first, before all others.
     #[serde(default)]
     pub pilot: Option<Pilot>,
-    /// What holds for every task that does not say otherwise.
+    /// Defaults for every task.
     #[serde(default)]
     pub defaults: Entry,
     /// The tasks.
@@ -38,13 +38,13 @@ pub struct BatchFile {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Entry {
-    /// What tells it from all others, today and tomorrow: the same id is the same branch and pull request.
+    /// Identifies the task, in later batches as well: the same id means the same branch and pull request.
     pub id: Option<String>,
     /// Placeholders and where their values come from; every combination becomes a task.
     pub for_each: BTreeMap<String, Source>,
     /// What to do.
     pub task: Option<String>,
-    /// What to do, as a Markdown file.
+    /// What to do, in a Markdown file.
     pub task_file: Option<String>,
     /// A recipe in place of a model.
     pub recipe: Option<String>,
@@ -54,47 +54,47 @@ pub struct Entry {
     pub agent: Option<String>,
     /// `dry-run` or `yolo`.
     pub mode: Option<RunMode>,
-    /// A folder of the checkout, in which the task is worked on.
+    /// Folder of the checkout in which the agent works.
     pub folder: Option<String>,
-    /// Further folders that the task needs. The worktree then has these, the task's folder, `.github` and the files beside the
-    /// folders above them, and nothing else, which saves time in large repositories.
+    /// Further folders that the task needs. The worktree then contains only these, the task's folder, `.github`, and the
+    /// files next to the folders above them, which saves time in large repositories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sparse: Option<Vec<String>>,
-    /// Most model calls.
+    /// Maximum number of model calls.
     pub max_steps: Option<Bounded<1, 1000>>,
-    /// Most money, in USD.
+    /// Maximum cost, in USD.
     pub budget_usd: Option<Usd>,
-    /// Most time, in seconds.
+    /// Time limit, in seconds.
     pub timeout: Option<Bounded<1, 86_400>>,
-    /// Quality gates besides those of the configuration.
+    /// Quality gates in addition to those of the configuration.
     pub gates: Vec<GateConfig>,
-    /// Commands that have to succeed: the task is worked on in rounds until they do.
+    /// Commands that have to succeed: the agent works in rounds until they do.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub until: Vec<String>,
-    /// Most rounds until they do.
+    /// Maximum number of rounds with `until`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_rounds: Option<Bounded<1, 1000>>,
     /// Where changes go.
     pub deliver: Option<DeliverTo>,
-    /// What the task has to leave behind, or it fails.
+    /// What the task must leave behind, or else it fails.
     pub expect: Option<Expectation>,
-    /// Whether it is tried again.
+    /// When the task is repeated.
     pub retry: Option<Retry>,
 }
 
-/// Where the values of a placeholder come from: one of these.
+/// Source of a placeholder's values: exactly one of these.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Source {
     /// These.
     pub values: Vec<String>,
-    /// Files of the commit that fit one of these globs.
+    /// Files of the commit that match one of these globs.
     pub files: Vec<String>,
-    /// Folders that hold a file of one of these names, such as `Cargo.toml` or `package.json`.
+    /// Folders that contain a file with one of these names, such as `Cargo.toml` or `package.json`.
     pub folders_with: Vec<String>,
     /// The lines that a command prints.
     pub lines: Option<String>,
-    /// Globs of values that are left out.
+    /// Globs of values to leave out.
     pub exclude: Vec<String>,
 }
 
@@ -105,37 +105,37 @@ impl Source {
     }
 }
 
-/// When and how often a task is tried again, each time from the start.
+/// When and how often a task is repeated, each time from the start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Retry {
     /// How often.
     pub times: Bounded<0, 10>,
-    /// Seconds before the first try; each further one waits twice as long.
+    /// Seconds before the first repetition; each further one waits twice as long.
     pub wait: Bounded<0, 3600>,
     /// After which ends.
     pub on: Vec<RetryOn>,
-    /// What the next try is told of the last one, in front of the task.
+    /// What the agent is told about the previous attempt, before the task.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub with: Vec<RetryWith>,
-    /// The models of the further tries, one after the other; the last one stays.
+    /// The models for further attempts, in order; the last one is used for all that follow.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<String>,
 }
 
-/// A part of a failed try that the next one is told.
+/// What the next attempt is told about a failed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RetryWith {
-    /// What the gates that failed printed, or else the errors and the last message.
+    /// The output of the failed gates, or else the errors and the last message.
     Output,
-    /// What it changed.
+    /// Its changes.
     Diff,
-    /// Of a task with a recipe, what models did in other tasks on which the recipe failed as well.
+    /// For a task with a recipe: what models did in other tasks on which the recipe also failed.
     Neighbours,
 }
 
-/// The first tasks of a batch, which run alone: a bad rate stops the batch before more is spent.
+/// The first tasks of a batch, which run before all others: if too many of them fail, the batch stops before more is spent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pilot {
@@ -202,7 +202,7 @@ impl Default for Retry {
     }
 }
 
-/// An end after which a task is tried again.
+/// An outcome after which a task is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum RetryOn {

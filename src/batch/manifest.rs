@@ -43,11 +43,11 @@ pub struct Manifest {
     pub commit: String,
     /// SHA-256 of the file that it was made from.
     pub file_sha256: String,
-    /// Most money for all tasks, in USD.
+    /// Maximum cost of all tasks, in USD.
     pub budget_usd: Option<Usd>,
-    /// Most time for all tasks, in seconds.
+    /// Time limit for all tasks, in seconds.
     pub timeout: Option<u64>,
-    /// The tasks that run alone at first, in each shard.
+    /// The tasks that run first, before all others, in each shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pilot: Option<Pilot>,
     /// The tasks, in order.

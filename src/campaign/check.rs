@@ -1,4 +1,4 @@
-//! A campaign whose file makes sense.
+//! Validated campaign file.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ pub enum Problem {
     /// A name that branches could not have.
     #[error("invalid name {0:?}; use at most 60 lower-case letters, digits and single `-`")]
     Name(String),
-    /// Nowhere to go.
+    /// No repositories are selected.
     #[error("no repositories; set `list`, `file`, `organizations` or `search`")]
     Nowhere,
     /// Topics without accounts.
@@ -39,28 +39,28 @@ pub enum Problem {
     /// A duplicate id.
     #[error("duplicate id {0:?}; give each task a unique id")]
     SameId(String),
-    /// A task does nothing, or two things.
+    /// A task with no kind of work, or with more than one.
     #[error("set one of `task`, `task_file` and `recipe`")]
     OneKind,
-    /// Something that a campaign decides for all tasks.
+    /// A key that a campaign sets for all tasks.
     #[error("`{0}` has no effect in a campaign; remove it")]
     NotHere(&'static str),
 }
 
-/// Error for a file that makes no campaign.
+/// Error for an invalid campaign file.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}: {place}: {problem}")]
 pub struct InvalidCampaign {
     /// The file.
     pub file: String,
-    /// Where in it.
+    /// The position in the file.
     pub place: String,
     /// What is wrong and what to do.
     #[source]
     pub problem: Problem,
 }
 
-/// A campaign whose file makes sense.
+/// Validated campaign file.
 #[derive(Clone, Debug)]
 pub struct Campaign {
     /// The file.
@@ -114,7 +114,7 @@ impl Campaign {
         self.tasks.iter().find(|(task, _)| *task == id.task).map(|(_, entry)| entry)
     }
 
-    /// Returns what tells the commits and branches of a task from those of others.
+    /// Returns the text that distinguishes the commits and branches of a task from those of others.
     pub fn key(&self, task: &str) -> String {
         if task.is_empty() { self.file.name.clone() } else { format!("{}--{task}", self.file.name) }
     }

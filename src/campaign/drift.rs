@@ -1,5 +1,5 @@
-//! Drift: what a finished campaign has changed, and what others have brought back since. The tasks are planned again where they were
-//! done; wherever that leaves something to change, the repository has fallen back.
+//! Drift: detects where others have undone the changes of a finished campaign. The tasks are planned again where they were
+//! done; a repository has drifted if anything is left to change.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,10 +20,10 @@ use crate::report::drift_sarif;
 use crate::request::read_plan;
 use crate::run::Signal;
 
-/// The file, beside the plan of a target, that says where it fell back.
+/// The file next to a target's plan that lists where its change has been undone.
 const SARIF: &str = "drift.sarif";
 
-/// A target that fell back.
+/// A target whose change has been undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FallenBack {
     /// The repository, and after `:` the task if there are several.
@@ -33,7 +33,8 @@ pub struct FallenBack {
 }
 
 impl CampaignRequest {
-    /// Looks for what fell back. With `mends`, opens further pull requests there, within the limits of the campaign.
+    /// Looks for targets whose change has been undone. With `mends`, opens further pull requests there, within the limits
+    /// of the campaign.
     pub async fn drift(&self, mends: bool, signal: &Signal) -> Result<CampaignReport, CampaignError> {
         self.check_recipes().await?;
         let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
@@ -63,7 +64,7 @@ impl CampaignRequest {
         self.go_on(session, &Order::Run, signal, mends).await
     }
 
-    /// Writes where a target fell back, for code scanning there.
+    /// Writes where a target's change has been undone, for code scanning there.
     fn tell(&self, id: &TargetId) -> Result<FallenBack, CampaignError> {
         let folder = folder(&self.out, id);
         let plan = read_plan(&folder.join("plan.json")).ok();
@@ -87,7 +88,7 @@ fn places(plan: &Plan) -> Vec<(String, usize)> {
 }
 
 impl State {
-    /// Begins again with a target that fell back and has been planned: what was merged there belongs to the past.
+    /// Restarts a target that has drifted and has been planned: what was merged there belongs to the past.
     fn begin_again(&mut self, id: &TargetId, digest: String, owners: Vec<String>) {
         if let Some(record) = self.targets.get_mut(id) {
             let past = record.pull.unwrap_or(record.past).max(record.past);

@@ -1,4 +1,4 @@
-//! What the commands of a campaign do: look, judge, do what is to be done, tell.
+//! Commands of a campaign: observe GitHub, decide, act, report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -18,22 +18,22 @@ use crate::batch::Shard;
 use crate::github::{ApiError, ObservedRepository, close_pull, merge_pull, revert_pull};
 use crate::run::Signal;
 
-/// How often a start tries the very same step.
+/// Number of times that one start tries the same step.
 const MAX_TRIES: u32 = 2;
 
-/// Steps after which what is remembered is written down.
+/// Number of steps after which the state is saved.
 const STEPS_AT_ONCE: usize = 25;
 
-/// What a campaign is to do.
+/// An action on a campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Go on with whatever is to be done.
+    /// Everything that can be done now.
     Run,
-    /// Go on after a stop, and with the next wave.
+    /// Resume after a stop, and start the next wave.
     Continue,
-    /// Begin again with what failed and, if `closed`, with what people closed.
+    /// Start failed targets again, and with `closed` also those that people closed.
     Rerun {
-        /// Whether what was closed is opened again.
+        /// Whether closed pull requests are reopened.
         closed: bool,
     },
     /// Merge what is green.
@@ -42,16 +42,16 @@ pub enum Order {
     Close(Vec<String>),
     /// Close all, for good.
     Abandon,
-    /// Close all, and take back what is merged.
+    /// Close all, and revert what is merged.
     RollBack,
 }
 
 /// Plans that other jobs have made.
 #[derive(Clone, Copy, Debug)]
 pub struct PlansOfJobs<'a> {
-    /// The folder with what they have written.
+    /// The folder with their artifacts.
     pub folder: &'a Path,
-    /// What they have put out, as JSON; has to be known in GitHub Actions.
+    /// The digests of their results, as JSON; required in GitHub Actions.
     pub digests: Option<&'a str>,
 }
 
@@ -76,14 +76,14 @@ impl Order {
 }
 
 impl CampaignRequest {
-    /// Does what is ordered, as far as that does not have to wait for people.
+    /// Carries out an action, as far as it does not have to wait for people.
     pub async fn run(
         &self,
         order: &Order,
         plans: Option<PlansOfJobs<'_>>,
         signal: &Signal,
     ) -> Result<CampaignReport, CampaignError> {
-        // Who writes what others have planned makes no plans: there may be no model and no key.
+        // A start that writes the plans of others makes none itself: there may be no model and no key.
         let abilities = Abilities { plans: plans.is_none(), merges: *order == Order::Merge };
         if plans.is_none() && order.plans() {
             self.check_recipes().await?;
@@ -99,7 +99,7 @@ impl CampaignRequest {
         self.go_on(session, order, signal, true).await
     }
 
-    /// Does what is to be done until that has to wait, for people or for GitHub's limits; nothing if not `acts`.
+    /// Acts until it has to wait for people or for GitHub's limits; does nothing without `acts`.
     pub(super) async fn go_on(
         &self,
         mut session: Session<'_>,
@@ -108,7 +108,7 @@ impl CampaignRequest {
         acts: bool,
     ) -> Result<CampaignReport, CampaignError> {
         match self.work(&mut session, order, signal, acts).await {
-            // What was done and not written down is seen by the next start.
+            // The next start sees what was done but not saved.
             Err(error) if error.is_about_limit() => {
                 session.notices.push(format!("{error}; the next start continues"));
                 let judged = session.judge_unasked();
@@ -118,7 +118,7 @@ impl CampaignRequest {
         }
     }
 
-    /// Judges and does what is to be done, over and over.
+    /// Decides and acts, repeatedly.
     async fn work(
         &self,
         session: &mut Session<'_>,
@@ -126,7 +126,7 @@ impl CampaignRequest {
         signal: &Signal,
         acts: bool,
     ) -> Result<CampaignReport, CampaignError> {
-        // What people decided is written down before anything is done for it.
+        // Decisions of people are saved before they are acted on.
         session.save(order.word()).await?;
         let mut tried: BTreeMap<Step, u32> = BTreeMap::new();
         loop {
@@ -146,7 +146,7 @@ impl CampaignRequest {
         }
     }
 
-    /// Makes the plans that are to be made, of one shard of the targets, and writes nothing to GitHub.
+    /// Makes the plans that can be made now for one shard of the targets, and writes nothing to GitHub.
     pub async fn plan_only(
         &self,
         shard: Option<Shard>,
@@ -172,7 +172,7 @@ impl CampaignRequest {
         Ok((CampaignReport::new(&session, &judged), digest))
     }
 
-    /// Counts the plans that are to be made now.
+    /// Counts the plans that can be made now.
     pub async fn count_plans(&self) -> Result<usize, CampaignError> {
         self.check_recipes().await?;
         let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
@@ -199,20 +199,21 @@ fn is_of(shard: Option<Shard>, id: &TargetId) -> bool {
 }
 
 impl Session<'_> {
-    /// Changes what the campaign is after: by `order`, and by what people say on the dashboard. A comment counts as read from
+    /// Changes the goal of the campaign: by `order`, and by what people say on the dashboard. A comment counts as read from
     /// then on, so whoever reads it has to obey it.
     pub(super) async fn obey(&mut self, order: &Order) -> Result<(), CampaignError> {
         let has_order = self.read_orders().await?;
         self.give(order, has_order).await
     }
 
-    /// Obeys what people say on the dashboard, where that can be read: a job that plans may not be allowed to read issues.
+    /// Carries out the commands that people give on the dashboard, if it can be read: a job that plans may not be allowed
+    /// to read issues.
     async fn obey_if_readable(&mut self) -> Result<(), CampaignError> {
         let has_order = self.read_orders().await.unwrap_or(false);
         self.give(&Order::Run, has_order).await
     }
 
-    /// Changes what the campaign is after. `has_order` says that somebody wants to go on.
+    /// Changes the goal of the campaign. `has_order` says that somebody wants to continue.
     async fn give(&mut self, order: &Order, has_order: bool) -> Result<(), CampaignError> {
         let needs_standings = has_order || matches!(order, Order::Continue | Order::Rerun { .. });
         if needs_standings {
@@ -243,10 +244,10 @@ impl Session<'_> {
     }
 }
 
-/// Writes down and tells how it stands.
+/// Saves and reports the state.
 async fn conclude(session: &mut Session<'_>, judged: &Next) -> Result<CampaignReport, CampaignError> {
     let report = CampaignReport::new(session, judged);
-    // Where the dashboard is has to be known before what is remembered is written for the last time.
+    // The location of the dashboard has to be known before the state is saved for the last time.
     let shown = session.show(&report.title(), &report.dashboard()).await;
     session.save("end").await?;
     let mut report = CampaignReport::new(session, judged);
@@ -257,7 +258,7 @@ async fn conclude(session: &mut Session<'_>, judged: &Next) -> Result<CampaignRe
 }
 
 impl Session<'_> {
-    /// Carries out steps, and remembers what came of them.
+    /// Carries out steps, and records their outcomes.
     async fn carry_out(&mut self, steps: Vec<Step>, signal: &Signal) {
         let (plans, others): (Vec<Step>, Vec<Step>) =
             steps.into_iter().partition(|step| matches!(step, Step::Plan(..)));
@@ -267,7 +268,7 @@ impl Session<'_> {
             }
             let done = self.perform(&step, signal).await;
             self.changed(step.target());
-            // What was interrupted is begun again.
+            // Interrupted work starts again.
             if !(signal.is_set() && matches!(done, Done::Failed(_))) {
                 self.state.remember(&step, done);
             }
@@ -291,7 +292,7 @@ impl Session<'_> {
                 }
                 let id = step.target();
                 let done = self.request.plan(id, self.observed.get(id), signal).await;
-                // What was interrupted is begun again.
+                // Interrupted work starts again.
                 (!signal.is_set()).then_some((step, done))
             }
         };
@@ -307,7 +308,7 @@ impl Session<'_> {
             return self.request.deliver((id, past), &self.plans, observed, signal).await;
         }
         if let Err(error) = self.act(step).await {
-            // It will be seen whether it was done all the same.
+            // A later look shows whether it was done anyway.
             self.notices.push(format!("{id}: {error}"));
         }
         Done::Seen

@@ -1,4 +1,4 @@
-//! Reasons why a campaign cannot go on.
+//! Reasons why a campaign cannot continue.
 
 use std::path::PathBuf;
 
@@ -10,16 +10,16 @@ use crate::github::{ApiError, AppError, BranchFilesError, InvalidName};
 use crate::recipe::RecipeError;
 use crate::request::InputError;
 
-/// Reason why a campaign cannot go on.
+/// Reason why a campaign cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
     /// There is no file.
     #[error("no campaign is set; specify its file, as in `architect-ci campaign run campaign.yml`")]
     NoFile,
-    /// The file makes no campaign.
+    /// The campaign file is invalid.
     #[error(transparent)]
     Invalid(#[from] InvalidCampaign),
-    /// It is somewhere else than GitHub.
+    /// It does not run on GitHub.
     #[error(
         "a campaign keeps its state in a repository on GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`"
     )]
@@ -27,12 +27,12 @@ pub enum CampaignError {
     /// The file may have been written by a stranger.
     #[error("a campaign can be started by hand, on a schedule or by a push, but not by {0}")]
     Event(String),
-    /// The checkout is not what may steer it.
+    /// The checkout is not at a trusted commit.
     #[error(
         "the checkout is not at the event's commit, so its campaign file is not trusted; check out that commit"
     )]
     Untrusted,
-    /// A file that the campaign names.
+    /// A file that the campaign names cannot be read.
     #[error("could not read {path}, which the campaign names: {error}")]
     Read {
         /// The file.
@@ -41,7 +41,7 @@ pub enum CampaignError {
         #[source]
         error: std::io::Error,
     },
-    /// A line of a file of repositories.
+    /// A line in a file of repositories is invalid.
     #[error("{file}, line {line}: {error}")]
     Line {
         /// The file.
@@ -64,7 +64,7 @@ pub enum CampaignError {
     /// The branch with the state.
     #[error(transparent)]
     Branch(#[from] BranchFilesError),
-    /// What lies there.
+    /// The state there cannot be read.
     #[error(
         "could not read the state on {branch}: {error}; reset the branch to an earlier commit, or delete it"
     )]
@@ -74,7 +74,7 @@ pub enum CampaignError {
         /// Why; a part of the message.
         error: InvalidState,
     },
-    /// Nothing was found.
+    /// No targets were found.
     #[error(
         "the campaign has no targets: `repositories` matches none, or `exclude` removes all of them; check \
          the names, and whether the token can access the repositories"
@@ -83,7 +83,7 @@ pub enum CampaignError {
     /// A recipe.
     #[error(transparent)]
     Recipe(#[from] RecipeError),
-    /// A recipe that does not do what its tests say.
+    /// A recipe that fails its tests.
     #[error(transparent)]
     Tests(#[from] StartError),
     /// A name that is not a target.

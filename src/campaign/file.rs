@@ -1,4 +1,4 @@
-//! A campaign as people write it: one change for many repositories.
+//! Campaign file: one change for many repositories.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct CampaignFile {
     pub name: String,
     /// Where the change is made.
     pub repositories: Repositories,
-    /// What holds for every task that does not say otherwise.
+    /// Defaults for every task.
     #[serde(default)]
     pub defaults: Entry,
     /// What is done in each repository; each task has a branch and a pull request of its own there.
@@ -23,13 +23,13 @@ pub struct CampaignFile {
     /// The pull requests.
     #[serde(default)]
     pub pull_request: PullRequests,
-    /// How many repositories are taken on at a time.
+    /// The waves: how many repositories are changed at a time.
     #[serde(default)]
     pub waves: Waves,
-    /// When the campaign stops by itself.
+    /// Failure rates at which the campaign stops.
     #[serde(default)]
     pub stop: StopRules,
-    /// What is never exceeded.
+    /// Limits.
     #[serde(default)]
     pub limits: Limits,
     /// Who merges.
@@ -43,13 +43,13 @@ pub struct CampaignFile {
     pub state: StatePlace,
 }
 
-/// Where the change is made: everything that is named here, each repository once.
+/// Where the change is made: the union of everything listed here.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Repositories {
     /// These.
     pub list: Vec<RepositoryName>,
-    /// A file with one repository a line; `#` begins a comment.
+    /// A file with one repository per line; `#` begins a comment.
     pub file: Option<String>,
     /// All of these accounts.
     pub organizations: Vec<String>,
@@ -88,7 +88,7 @@ pub enum Reviewers {
     Owners,
 }
 
-/// How many repositories are taken on at a time.
+/// The waves: how many repositories are changed at a time.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Waves {
@@ -98,11 +98,11 @@ pub struct Waves {
     pub growth: Bounded<1, 100>,
     /// Targets of the largest wave.
     pub largest: Bounded<1, 10_000>,
-    /// Repositories that come first.
+    /// Repositories of the first wave.
     pub first: Vec<RepositoryName>,
-    /// What the wave before has to have reached.
+    /// What the previous wave has to have reached.
     pub after: After,
-    /// The share of the wave before that has to have reached it.
+    /// The share of the previous wave that has to have reached it.
     pub share: Percent,
     /// Who starts the next wave.
     pub approval: Approval,
@@ -130,7 +130,7 @@ pub enum Approval {
     Comment,
 }
 
-/// When a campaign stops by itself: a greater share of a wave than this.
+/// Failure rates above which a campaign stops, as shares of a wave.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StopRules {
@@ -144,16 +144,16 @@ pub struct StopRules {
     pub reverted: Percent,
 }
 
-/// What is never exceeded.
+/// Limits.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Open pull requests of the campaign.
     pub open: Bounded<1, 100_000>,
-    /// Open pull requests of the campaign that the same code owner has to look at; where a repository has no code owners, the
+    /// Open pull requests of the campaign that the same code owner has to review; where a repository has no code owners, the
     /// account that it belongs to.
     pub open_per_owner: Bounded<1, 10_000>,
-    /// Pull requests that are opened within an hour.
+    /// Maximum number of pull requests opened in an hour.
     pub per_hour: Bounded<1, 500>,
     /// How often a target is tried before it counts as failed.
     pub attempts: Bounded<1, 10>,
@@ -184,7 +184,7 @@ pub struct App {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StatePlace {
-    /// Other accounts whose states are believed, besides the one that the token belongs to.
+    /// Accounts whose states are trusted, besides the one that the token belongs to.
     pub writers: Vec<String>,
 }
 

@@ -1,8 +1,8 @@
 //! Campaigns: one change for many repositories, in waves, with a pull request in each.
 //!
-//! Nothing has to run in between: a start looks at GitHub ([`crate::github::Observed`]) and at what is remembered ([`State`], on a
-//! branch of the campaign's own repository), judges ([`reconcile::next`]), does what is to be done, and ends where it has to wait
-//! for people. So any machine can go on after any other.
+//! Nothing has to run in between: a start observes GitHub ([`crate::github::Observed`]), reads the saved state ([`State`],
+//! on a branch of the campaign's own repository), decides ([`reconcile::next`]), acts, and ends when it has to wait for
+//! people. Any machine can therefore continue where another one stopped.
 
 mod check;
 mod drift;

@@ -1,4 +1,4 @@
-//! Plans that are at hand: made by this start, by an earlier one on this machine, or by another job of the same workflow run.
+//! Available plans: made by this start, by an earlier one on this machine, or by another job of the same workflow run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -12,23 +12,23 @@ use crate::base::integrity::digest;
 use crate::plan::Plan;
 use crate::request::read_plan;
 
-/// The file in which a job says what it has planned.
+/// The file in which a job lists its plans.
 pub(super) const INDEX: &str = "campaign-plans.json";
 
 /// Largest such file, in bytes.
 const MAX_INDEX: u64 = 100_000_000;
 
-/// What a job has planned.
+/// The plans of a job.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Index {
     /// The campaign.
     pub(super) campaign: String,
-    /// What came of each target.
+    /// The outcome of each target.
     pub(super) targets: BTreeMap<TargetId, Planned>,
 }
 
-/// What came of a target.
+/// The outcome of a target.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(super) enum Planned {
@@ -41,12 +41,12 @@ pub(super) enum Planned {
     },
     /// There is nothing to change.
     Nothing,
-    /// It did not work out.
+    /// It failed.
     Failed(String),
 }
 
 impl Planned {
-    /// Returns what is remembered; `None` for what is no result of planning.
+    /// Returns the saved outcome; `None` if it is not a result of planning.
     pub(super) fn of(done: &Done) -> Option<Self> {
         match done {
             Done::Planned { digest, owners } => {
@@ -58,7 +58,7 @@ impl Planned {
         }
     }
 
-    /// Returns what becomes of a step by it.
+    /// Returns the resulting outcome of a step.
     pub(super) fn done(self) -> Done {
         match self {
             Self::Plan { digest, owners } => Done::Planned { digest, owners },
@@ -68,13 +68,13 @@ impl Planned {
     }
 }
 
-/// Reason why plans of another job are not believed.
+/// Reason why plans of another job are not trusted.
 #[derive(Debug, thiserror::Error)]
 pub enum UnverifiedPlans {
     /// Their digests are not known.
     #[error("`report-digests` is missing; set it from the outputs of the planning jobs")]
     NoDigests,
-    /// That is no JSON.
+    /// The digests are not JSON.
     #[error("invalid `report-digests`: {0}")]
     Digests(#[source] serde_json::Error),
     /// One cannot be read.
@@ -108,12 +108,12 @@ pub enum UnverifiedPlans {
     },
 }
 
-/// What the jobs before have planned.
+/// The plans of earlier jobs.
 #[derive(Debug, Default)]
 pub(super) struct Indexes {
-    /// What is believed, with the folder of its plans.
+    /// The trusted plans, with their folders.
     pub(super) indexes: Vec<(PathBuf, Index)>,
-    /// Why others are left out.
+    /// Reasons why others are left out.
     pub(super) left_out: Vec<UnverifiedPlans>,
 }
 
@@ -126,9 +126,9 @@ impl Index {
         Ok(digest(&text))
     }
 
-    /// Reads what the jobs before have planned: the files of this name in `folder` and in the folders there, each with a
-    /// digest that a job has put out, if `digests` says which these are. Others are left out, because any job of a workflow run
-    /// can write artifacts. It is an error if nothing is left of what jobs have put out.
+    /// Reads the plans of earlier jobs: the files of this name in `folder` and in the folders there, each with a
+    /// digest that a job has produced, if `digests` says which these are. Others are left out, because any job of a
+    /// workflow run can write artifacts. It is an error if no plan is left.
     pub(super) fn read_all(
         folder: &Path,
         campaign: &str,
@@ -138,7 +138,7 @@ impl Index {
             digests.map(serde_json::from_str).transpose().map_err(UnverifiedPlans::Digests)?;
         let known: Option<BTreeSet<String>> =
             known.map(|known| known.into_values().filter(|digest| !digest.is_empty()).collect());
-        // No artifact is downloaded where no job has planned anything.
+        // If no job has planned anything, no artifact is downloaded.
         if known.as_ref().is_some_and(BTreeSet::is_empty) && !folder.exists() {
             return Ok(Indexes::default());
         }
@@ -200,7 +200,7 @@ pub(super) fn folder(out: &Path, id: &TargetId) -> PathBuf {
     out.join("targets").join(id.repository.owner()).join(id.repository.name()).join(task)
 }
 
-/// Plans by target, with where they lie.
+/// Plans by target, with their paths.
 #[derive(Debug, Default)]
 pub(super) struct Plans {
     places: BTreeMap<TargetId, PathBuf>,
@@ -209,7 +209,7 @@ pub(super) struct Plans {
 }
 
 impl Plans {
-    /// Notes where a plan lies.
+    /// Records the path of a plan.
     pub(super) fn insert(&mut self, id: &TargetId, path: PathBuf, digest: String) {
         self.places.insert(id.clone(), path);
         self.digests.insert(id.clone(), digest);

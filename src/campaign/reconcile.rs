@@ -1,8 +1,8 @@
-//! The whole of a campaign's judgement, as one pure function: from the file, what is remembered and what GitHub says now, to what
-//! is remembered next and what is to be done.
+//! Reconciliation: one pure function that decides everything in a campaign. It takes the file, the saved state and what
+//! GitHub shows, and returns the new state and the next steps.
 //!
-//! It is asked again after every few steps, and after every start on whatever machine. A step that was done and not remembered is
-//! seen on GitHub; one that was remembered and not done is asked for again.
+//! It is called again after every few steps, and at every start on any machine. A step that was done but not saved is
+//! seen on GitHub; one that was saved but not done is returned again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,12 +16,12 @@ use crate::github::{Checks, Observed, ObservedRepository, PullFacts, PullState};
 /// Within how many seconds pull requests are counted for `per_hour`.
 const HOUR: u64 = 3600;
 
-/// What a judgement stands on besides what is remembered.
+/// What a decision is based on besides the saved state.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
     /// What GitHub says of targets whose wave has begun.
     pub observed: &'a BTreeMap<TargetId, Observed>,
-    /// Digests of the plans that are at hand.
+    /// Digests of the available plans.
     pub plans: &'a BTreeMap<TargetId, String>,
     /// Whether plans can be made here.
     pub can_plan: bool,
@@ -31,12 +31,12 @@ pub struct Situation<'a> {
     pub now: u64,
 }
 
-/// Something to do.
+/// A step to take.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     /// Close a pull request.
     Close(TargetId, u64),
-    /// Take a merged pull request back by another one.
+    /// Revert a merged pull request by another one.
     Revert(TargetId, u64),
     /// Merge a pull request whose head is still this commit.
     Merge(TargetId, u64, String),
@@ -47,7 +47,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// Returns what it is about.
+    /// Returns its target.
     pub fn target(&self) -> &TargetId {
         match self {
             Self::Close(id, _)
@@ -66,7 +66,7 @@ pub struct Next {
     pub state: State,
     /// What is to be done, in this order.
     pub steps: Vec<Step>,
-    /// Where each target stands.
+    /// The standing of each target.
     pub standings: BTreeMap<TargetId, Standing>,
     /// Targets that a limit holds back.
     pub held_back: usize,
@@ -186,7 +186,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Looks after an open pull request: one in conflict is planned anew, once for each head.
+    /// Looks after an open pull request: one in conflict is planned again, once for each head.
     fn tend(&mut self, id: &TargetId, record: &Record, pull: &PullFacts) {
         let is_refreshed = record.refreshed.as_ref() == Some(&pull.head);
         match &record.outcome {
@@ -262,7 +262,7 @@ fn owners(id: &TargetId, record: &Record) -> Vec<String> {
     record.owners.clone()
 }
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Done {
     /// There is a plan with this digest, and these people have to look at it.
@@ -283,12 +283,12 @@ pub enum Done {
     },
     /// It is closed, merged or taken back, as GitHub will show.
     Seen,
-    /// It did not work out.
+    /// It failed.
     Failed(String),
 }
 
 impl State {
-    /// Remembers what became of a step.
+    /// Remembers the outcome of a step.
     pub fn remember(&mut self, step: &Step, done: Done) {
         let Some(record) = self.targets.get_mut(step.target()) else { return };
         if let Step::Plan(_, Some(head)) = step {

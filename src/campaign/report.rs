@@ -24,7 +24,7 @@ const MAX_DASHBOARD: usize = 60_000;
 /// Rows of one list of the dashboard.
 const MAX_ROWS: usize = 150;
 
-/// How a campaign stands.
+/// State of a campaign.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct CampaignReport {
     /// The version of the format, 1.
@@ -33,48 +33,48 @@ pub struct CampaignReport {
     pub campaign: String,
     /// How it stands.
     pub status: CampaignStatus,
-    /// Why nothing more is begun, if so.
+    /// Why nothing more is started, if the campaign has stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
     /// The waves that have begun.
     pub waves: Vec<WaveReport>,
-    /// How many targets stand where.
+    /// Number of targets in each state.
     pub counts: BTreeMap<StandingKind, usize>,
-    /// How many targets a limit holds back.
+    /// Number of targets that a limit holds back.
     pub held_back: usize,
     /// The targets.
     pub targets: Vec<TargetReport>,
-    /// Targets where others have brought back what the campaign had changed, if that was looked for.
+    /// Targets where others have undone what the campaign had changed, if this was checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fallen_back: Vec<FallenBack>,
     /// Address of the dashboard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dashboard: Option<String>,
-    /// What people should know.
+    /// Notices for people.
     pub notices: Vec<String>,
 }
 
-/// How a campaign stands as a whole.
+/// Overall state of a campaign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CampaignStatus {
-    /// There is more to be done at once.
+    /// There is more to do now.
     Running,
     /// It waits for checks and people.
     Waiting,
-    /// It has stopped by itself.
+    /// It has stopped because of its own limits.
     Stopped,
-    /// All is done.
+    /// Everything is done.
     Finished,
     /// It was given up.
     Abandoned,
-    /// It is being taken back.
+    /// It is being rolled back.
     RollingBack,
-    /// It is taken back.
+    /// It has been rolled back.
     RolledBack,
 }
 
-/// How a wave stands.
+/// State of a wave.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct WaveReport {
     /// Its number, from 1.
@@ -83,7 +83,7 @@ pub struct WaveReport {
     pub members: usize,
     /// Targets that have reached what the next wave waits for.
     pub reached: usize,
-    /// Targets that have still to be planned or delivered.
+    /// Targets that still have to be planned or delivered.
     pub left: usize,
     /// Targets that failed.
     pub failed: usize,
@@ -95,7 +95,7 @@ pub struct WaveReport {
     pub reverted: usize,
 }
 
-/// How a target stands.
+/// State of a target.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TargetReport {
     /// The repository, and after `:` the task if there are several.
@@ -103,7 +103,7 @@ pub struct TargetReport {
     /// Its wave, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wave: Option<u32>,
-    /// Where it stands, in a word.
+    /// Its state, in a word.
     pub standing: StandingKind,
     /// Address of the pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What a campaign needs to know before it starts.
+//! Request of a campaign: everything that is known before it starts.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::recipe::{MAX_RECIPE, Recipe};
 use crate::request::{InputError, Inputs, Lookup, RequestContext, SharedLedger, out};
 use crate::trust::Trust;
 
-/// Events by which people who may not write to the repository speak.
+/// Events that people without write permission can cause.
 const SPOKEN: [&str; 7] = [
     "issue_comment",
     "issues",
@@ -42,7 +42,7 @@ pub(super) enum Tokens {
     App(Box<AppTokens>),
 }
 
-/// Everything that a campaign needs to know.
+/// Everything that a campaign needs.
 #[derive(Debug)]
 pub struct CampaignRequest {
     /// The campaign.
@@ -51,12 +51,12 @@ pub struct CampaignRequest {
     pub out: PathBuf,
     /// Targets that are planned at a time.
     pub jobs: usize,
-    /// What people should know.
+    /// Notices for people.
     pub warnings: Vec<String>,
     pub(super) inputs: Inputs,
     /// The checkout of the campaign's own repository.
     pub(super) checkout: PathBuf,
-    /// The configuration of all runs; that of a target's repository has no say.
+    /// The configuration of all runs; that of a target's repository has no effect.
     pub(super) config: PathBuf,
     pub(super) environment: Environment,
     pub(super) home: Api,
@@ -68,8 +68,8 @@ pub struct CampaignRequest {
 }
 
 impl CampaignRequest {
-    /// Reads what a campaign needs. Where nothing is `written`, one token that reads is enough, and the key of an app is not even
-    /// asked for.
+    /// Reads what a campaign needs. If nothing is `written`, one token that can read is enough, and the key of an app is
+    /// not even required.
     pub async fn resolve(lookup: &Lookup, written: bool) -> Result<Self, InputError> {
         let inputs = Inputs::read_for_batch(lookup)?;
         let context = RequestContext::read(&inputs)?;
@@ -147,7 +147,7 @@ impl CampaignRequest {
         Ok(())
     }
 
-    /// Finds the repositories. Returns them with what people should know.
+    /// Finds the repositories. Returns them with notices for people.
     pub async fn discover(&self) -> Result<(BTreeSet<RepositoryName>, Vec<String>), CampaignError> {
         let places = &self.campaign.file.repositories;
         let (mut all, mut notices) = (self.listed.clone(), Vec::new());

@@ -1,4 +1,4 @@
-//! One start of a campaign: what is remembered, what GitHub says now, and what is still to be told.
+//! One start of a campaign: the saved state, what GitHub shows now, and what is still to be reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::base::clock::unix_seconds;
 use crate::base::error::chain;
 use crate::github::{AppError, BranchFiles, Dashboard, Look, Observed, Writers, observe};
 
-/// What is found in comments on the dashboard.
+/// The command that comments on the dashboard can give.
 const CONTINUE: &str = "/architect continue";
 
 /// One start of a campaign.
@@ -24,9 +24,9 @@ pub(super) struct Session<'a> {
     pub(super) observed: BTreeMap<TargetId, Observed>,
     pub(super) plans: Plans,
     pub(super) dashboard: Option<Dashboard>,
-    /// What people should know.
+    /// Notices for people.
     pub(super) notices: Vec<String>,
-    /// Targets that fell back, where that was looked for.
+    /// Targets whose change has been undone, if this was checked.
     pub(super) fallen_back: Vec<FallenBack>,
     /// The account of the token.
     login: String,
@@ -37,7 +37,7 @@ pub(super) struct Session<'a> {
     merges: bool,
 }
 
-/// What a start may do.
+/// Permissions of a start.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Abilities {
     /// Whether it makes plans.
@@ -47,7 +47,7 @@ pub(super) struct Abilities {
 }
 
 impl<'a> Session<'a> {
-    /// Reads what is remembered, finds the repositories, and looks at those that have begun.
+    /// Reads the saved state, finds the repositories, and observes those that have begun.
     pub(super) async fn open(
         request: &'a CampaignRequest,
         abilities: Abilities,
@@ -92,7 +92,7 @@ impl<'a> Session<'a> {
         format!("<!-- architect-ci campaign {} -->", self.request.campaign.file.name)
     }
 
-    /// Looks at targets that have begun and were not looked at, or were changed since.
+    /// Observes targets that have begun and were not observed yet, or were changed since.
     pub(super) async fn observe(&mut self) -> Result<(), CampaignError> {
         let wanted: Vec<TargetId> = self
             .state
@@ -113,7 +113,7 @@ impl<'a> Session<'a> {
             let Some(first) = ids.first() else { continue };
             let api = match self.request.reader(&first.repository).await {
                 Ok(api) => api,
-                // The app is not installed there, or not any more.
+                // The app is not, or no longer, installed there.
                 Err(AppError::Api(error)) if error.is_missing() => {
                     self.observed.extend(ids.into_iter().map(|id| (id.clone(), Observed::missing())));
                     continue;
@@ -146,14 +146,14 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Takes over what other jobs have planned, as far as it is still wanted.
+    /// Takes over the plans of other jobs, as far as they are still needed.
     pub(super) async fn take_over(
         &mut self,
         folder: &Path,
         digests: Option<&str>,
     ) -> Result<(), CampaignError> {
         let name = &self.request.campaign.file.name;
-        // What these jobs have judged is judged again.
+        // The decisions of these jobs are made again.
         let can_plan = std::mem::replace(&mut self.can_plan, true);
         let judged = self.judge().await?;
         self.can_plan = can_plan;
@@ -163,7 +163,7 @@ impl<'a> Session<'a> {
         self.notices.extend(left_out.iter().map(|error| format!("left out: {}", chain(error))));
         for (folder, index) in indexes {
             for (id, planned) in index.targets {
-                // What has come to its end since is not begun again.
+                // Targets that have ended since are not started again.
                 let Some(step) = wanted.get(&id) else { continue };
                 let done = planned.done();
                 if let super::reconcile::Done::Planned { digest, .. } = &done {
@@ -186,7 +186,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Judges what is to be done, and remembers what that decides. Waves that begin are looked at before.
+    /// Decides on the next steps, and records the decisions. Waves that begin are observed first.
     pub(super) async fn judge(&mut self) -> Result<Next, CampaignError> {
         loop {
             self.observe().await?;
@@ -199,25 +199,25 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Judges for the report alone where GitHub cannot be asked: what was changed since it was looked at is not known.
+    /// Decides for the report only, if GitHub cannot be queried: changes since the last look are unknown.
     pub(super) fn judge_unasked(&mut self) -> Next {
         self.observed.retain(|id, _| !self.stale.contains(id));
         next(&self.request.campaign.file, self.state.clone(), &self.situation())
     }
 
-    /// Notes that GitHub has to be asked about a target again.
+    /// Records that a target has to be observed again.
     pub(super) fn changed(&mut self, id: &TargetId) {
         self.stale.insert(id.clone());
     }
 
-    /// Writes down what is remembered. Another machine that has done so since it was read is not overwritten.
+    /// Saves the state. What another machine has saved since it was read is not overwritten.
     pub(super) async fn save(&mut self, why: &str) -> Result<(), CampaignError> {
         let branch = self.request.state_branch();
         let message = format!("{}: {why}", self.request.campaign.file.name);
         Ok(self.files.replace(&self.request.home, &branch, self.state.files(), &message).await?)
     }
 
-    /// Reads what people order on the dashboard. Returns whether they want to go on.
+    /// Reads the commands that people gave on the dashboard. Returns whether they want to continue.
     pub(super) async fn read_orders(&mut self) -> Result<bool, CampaignError> {
         let home = &self.request.home;
         let found = Dashboard::find(home, self.state.dashboard, &self.marker(), &self.login).await?;
@@ -231,7 +231,7 @@ impl<'a> Session<'a> {
         Ok(true)
     }
 
-    /// Shows how the campaign stands.
+    /// Updates the dashboard.
     pub(super) async fn show(&mut self, title: &str, body: &str) -> Result<(), CampaignError> {
         let home = &self.request.home;
         let body = format!("{}\n{body}", self.marker());

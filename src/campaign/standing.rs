@@ -1,4 +1,4 @@
-//! Where a target stands: what is remembered and what GitHub says, brought together into one word.
+//! Standing of a target: combines the saved state and what GitHub shows into one value.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use super::state::{Outcome, Record};
 use super::target::TargetId;
 use crate::github::{Checks, Observed, ObservedRepository, PullFacts, PullState, RepositoryName};
 
-/// Where a target stands. Each target stands in exactly one place.
+/// Standing of a target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// Its wave has not begun.
@@ -18,9 +18,9 @@ pub enum Standing {
     Planned(String),
     /// There is nothing to change.
     Nothing,
-    /// It takes no part.
+    /// It does not take part.
     Skipped(Skip),
-    /// It was tried as often as may be.
+    /// It has used up its attempts.
     Failed(String),
     /// Its pull request is open.
     Open(PullFacts),
@@ -28,24 +28,24 @@ pub enum Standing {
     Merged(PullFacts),
     /// People closed its pull request.
     Closed(u64),
-    /// The change was merged and taken back.
+    /// The change was merged and reverted.
     Reverted(u64),
-    /// A command closed its pull request, or kept it from being opened.
+    /// A command closed its pull request, or prevented it.
     Withdrawn,
     /// GitHub was not asked.
     Unknown,
 }
 
-/// Why a target takes no part.
+/// Reason why a target does not take part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Skip {
-    /// It does not exist, or the token may not see it.
+    /// It does not exist, or the token cannot access it.
     Missing,
     /// Nobody can write to it.
     Archived,
     /// It has no commit.
     Empty,
-    /// It has not got the file that the campaign asks for.
+    /// It does not have the file that the campaign requires.
     NoFile,
     /// It has another name now, which is a target by itself.
     Renamed(RepositoryName),
@@ -70,7 +70,7 @@ impl std::fmt::Display for Skip {
 }
 
 impl Standing {
-    /// Brings together what is remembered of a target of this account and what GitHub says. `attempts` is how often a target is
+    /// Combines the saved record of a target of this account and what GitHub shows. `attempts` is how often a target is
     /// tried.
     pub fn of(
         owner: &str,
@@ -127,7 +127,7 @@ impl Standing {
         !matches!(self, Self::Waiting | Self::ToPlan | Self::Planned(_) | Self::Open(_) | Self::Unknown)
     }
 
-    /// Returns which of the places it is.
+    /// Returns its kind.
     pub fn kind(&self) -> StandingKind {
         match self {
             Self::Waiting => StandingKind::Waiting,
@@ -162,7 +162,7 @@ impl Standing {
     }
 }
 
-/// Where a target stands, without the particulars.
+/// State of a target, without details.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum StandingKind {
     /// Its wave has not begun.
@@ -177,10 +177,10 @@ pub enum StandingKind {
     /// There is nothing to change.
     #[serde(rename = "nothing to change")]
     Nothing,
-    /// It takes no part.
+    /// It does not take part.
     #[serde(rename = "skipped")]
     Skipped,
-    /// It was tried as often as may be.
+    /// It has used up its attempts.
     #[serde(rename = "failed")]
     Failed,
     /// Its pull request is open, and checks are not done or absent.
@@ -201,10 +201,10 @@ pub enum StandingKind {
     /// People closed its pull request.
     #[serde(rename = "closed")]
     Closed,
-    /// The change was merged and taken back.
+    /// The change was merged and reverted.
     #[serde(rename = "reverted")]
     Reverted,
-    /// A command closed its pull request, or kept it from being opened.
+    /// A command closed its pull request, or prevented it.
     #[serde(rename = "withdrawn")]
     Withdrawn,
     /// GitHub was not asked.
@@ -218,7 +218,7 @@ impl StandingKind {
         matches!(self, Self::Open | Self::OpenGreen | Self::OpenRed | Self::OpenConflict)
     }
 
-    /// Returns whether it goes no further unless somebody looks at it.
+    /// Returns whether it is stuck until somebody looks at it.
     pub fn needs_people(self) -> bool {
         matches!(
             self,
@@ -234,7 +234,7 @@ impl std::fmt::Display for StandingKind {
     }
 }
 
-/// Returns why a repository takes no part, if so.
+/// Returns why a repository does not take part, if it does not.
 fn skip(
     owner: &str,
     repository: &ObservedRepository,

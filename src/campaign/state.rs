@@ -1,4 +1,4 @@
-//! What a campaign remembers between two starts, on whatever machine. It holds what GitHub does not show: which target belongs to
+//! State of a campaign between two starts, on any machine. It contains what GitHub does not show: which target belongs to
 //! which wave, what failed, what people decided.
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use crate::base::integrity::digest;
 /// The version of the format.
 pub(super) const STATE_VERSION: u32 = 1;
 
-/// What a campaign remembers.
+/// Saved state of a campaign.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct State {
@@ -19,7 +19,7 @@ pub struct State {
     pub schema_version: u32,
     /// The campaign's name.
     pub campaign: String,
-    /// What the campaign is after.
+    /// The goal of the campaign.
     #[serde(default)]
     pub intent: Intent,
     /// How many waves have begun.
@@ -27,7 +27,7 @@ pub struct State {
     /// How many waves may begin, as people have approved; counts where the file asks for approval.
     #[serde(default)]
     pub approved: u32,
-    /// Why nothing more is begun, if so.
+    /// Why nothing more is started, if the campaign has stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<String>,
     /// The newest comment on the dashboard that was read.
@@ -41,34 +41,34 @@ pub struct State {
     pub targets: BTreeMap<TargetId, Record>,
 }
 
-/// What a campaign is after.
+/// Goal of a campaign.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Intent {
     /// The change in all repositories.
     #[default]
     Forward,
-    /// Nothing any more; open pull requests are closed.
+    /// No changes; open pull requests are closed.
     Abandoned,
-    /// The state before: open pull requests are closed, merged ones taken back by others.
+    /// The state before the campaign: open pull requests are closed, merged ones reverted.
     RollingBack,
 }
 
-/// What a campaign remembers of a target.
+/// Saved record of a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Record {
     /// The wave that it belongs to, from 0, once that has begun.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wave: Option<u32>,
-    /// What came of the last attempt.
+    /// The outcome of the last attempt.
     pub outcome: Outcome,
-    /// How often it failed in a row.
+    /// Number of consecutive failures.
     pub attempts: u32,
     /// The digest of the plan that its pull request holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivered: Option<String>,
-    /// The head that the pull request had when it was planned anew because of a conflict.
+    /// The head that the pull request had when it was planned again because of a conflict.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refreshed: Option<String>,
     /// Its pull request.
@@ -77,10 +77,10 @@ pub struct Record {
     /// Pull requests up to this number belong to the past: the target was begun again since.
     #[serde(skip_serializing_if = "is_zero")]
     pub past: u64,
-    /// Who has to look at the change.
+    /// Code owners who have to review the change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owners: Vec<String>,
-    /// Whether its end no longer counts for stopping: somebody has looked at it and gone on.
+    /// Whether its outcome no longer counts towards stopping, because somebody has looked at it and continued.
     #[serde(skip_serializing_if = "is_false")]
     pub excused: bool,
     /// Whether its pull request was closed by a command.
@@ -98,7 +98,7 @@ fn is_false(flag: &bool) -> bool {
     !*flag
 }
 
-/// What came of the last attempt at a target.
+/// Outcome of the last attempt at a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -109,7 +109,7 @@ pub enum Outcome {
     Planned(String),
     /// There is nothing to change.
     Nothing,
-    /// It did not work out.
+    /// It failed.
     Failed(String),
 }
 
@@ -149,7 +149,7 @@ pub(super) const MAX_WAVES: u32 = 10_000;
 /// The file with everything but the targets.
 pub(super) const HEADER: &str = "campaign.json";
 
-/// Error for files that are no state.
+/// Error for files that are not state.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidState {
     /// One cannot be read.
@@ -167,16 +167,16 @@ pub enum InvalidState {
     /// It is of another version of the program.
     #[error("its schema_version is {0}, but this program supports {STATE_VERSION}")]
     Version(u32),
-    /// It is of another campaign.
+    /// It belongs to another campaign.
     #[error("it is the state of the campaign {0:?}")]
     Other(String),
-    /// It tells of so many waves that counting them would take for ever.
+    /// It has so many waves that counting them would take too long.
     #[error("it has {0} waves; a campaign has at most {MAX_WAVES}")]
     Waves(u32),
 }
 
 impl State {
-    /// Returns the files that it is kept in, by name.
+    /// Returns the files that hold it, by name.
     pub fn files(&self) -> BTreeMap<String, String> {
         let count = self.targets.len().div_ceil(PER_FILE).max(1);
         let mut parts: BTreeMap<String, BTreeMap<&TargetId, &Record>> = BTreeMap::new();
@@ -191,7 +191,7 @@ impl State {
         files
     }
 
-    /// Reads the files that it is kept in.
+    /// Reads the files that hold it.
     pub fn of_files(campaign: &str, files: &BTreeMap<String, String>) -> Result<Self, InvalidState> {
         let failed = |file: &str| {
             let file = file.to_owned();

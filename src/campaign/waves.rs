@@ -1,4 +1,4 @@
-//! Waves: how many targets begin when, and what ends it.
+//! Waves: how many targets start at a time, and what stops the campaign.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::base::integrity::digest;
 use crate::batch::Percent;
 use crate::github::Checks;
 
-/// How the targets of a wave stand.
+/// Tally of a wave's targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Those that take part.
@@ -104,7 +104,7 @@ pub(super) fn size(file: &CampaignFile, wave: u32) -> usize {
     usize::try_from(size).unwrap_or(usize::MAX)
 }
 
-/// Begins waves until one has something to wait for, or may not begin yet. Returns the tally of the newest.
+/// Starts waves until one has to be waited for, or is not allowed to start yet. Returns the tally of the newest.
 pub(super) fn begin(
     file: &CampaignFile,
     state: &mut State,
@@ -143,7 +143,7 @@ pub(super) fn begin(
     }
 }
 
-/// Returns what targets are ordered by: those that come first, in their order; the others by a hash, so that no wave is one
+/// Returns the sort key of a target: those that come first, in their order; the others by a hash, so that no wave is one
 /// team's alone.
 fn order(file: &CampaignFile, campaign: &str, id: &TargetId) -> (usize, String) {
     let first = file.waves.first.iter().position(|name| *name == id.repository);

@@ -1,5 +1,5 @@
-//! The work on one target: it is planned on a shallow clone, and the plan delivered to a branch of its own. Both are runs like any
-//! other, with all that these check.
+//! Work on one target: plans it on a shallow clone, and delivers the plan to a branch. Both are ordinary runs, with all of
+//! their checks.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,7 +54,7 @@ const OWN: [&str; 12] = [
     "INPUT_EVENT",
 ];
 
-/// Reason why the work on a target did not come about.
+/// Reason why the work on a target failed.
 #[derive(Debug, thiserror::Error)]
 enum WorkError {
     #[error(transparent)]
@@ -133,9 +133,9 @@ impl CampaignRequest {
         }
     }
 
-    /// Returns what is remembered of a failure: one line, without secrets.
+    /// Returns the saved text of a failure: one line, without secrets.
     fn failed(&self, error: &WorkError) -> Done {
-        // That GitHub is waited for is no fault of the target's: a later start tries it again.
+        // Waiting for GitHub is not a failure of the target: a later start tries it again.
         let is_waiting = error.limited_until().is_some();
         let text = crate::base::error::chain(error);
         let masker = Masker::from_environment(&self.inputs.variables, &[], &[]);
@@ -161,7 +161,7 @@ impl CampaignRequest {
         fresh(&out)?;
         let inputs = Inputs {
             mode: Some(RunMode::DryRun),
-            // No token: whoever plans writes nowhere.
+            // No token: planning writes nothing.
             ..self.inputs_of(id, entry, &place, (repository.root(), &out), None)
         };
         let (mut request, masker) = block_in_place(|| {
@@ -259,11 +259,11 @@ impl CampaignRequest {
         let url = format!("{server}/{}.git", place.name);
         let checkout = folder(&self.out.join("clones"), id);
         let remote = RemoteRepository { url: &url, server, token: token.as_deref() };
-        // Git takes its time; other targets go on meanwhile.
+        // Git may be slow; other targets continue in the meantime.
         Ok(block_in_place(|| Repository::shallow_clone(&checkout, remote, &place.commit))?)
     }
 
-    /// Returns the inputs of a target's run: what was given for the campaign stands above what the task says.
+    /// Returns the inputs of a target's run: flags of the campaign take precedence over the task.
     fn inputs_of(
         &self,
         id: &TargetId,
@@ -327,7 +327,7 @@ fn fresh(folder: &Path) -> Result<(), WorkError> {
     std::fs::create_dir_all(folder).map_err(failed)
 }
 
-/// Checks that a run did all that was asked.
+/// Checks that a run did everything that was requested.
 fn check(report: &RunReport) -> Result<(), WorkError> {
     if report.status == Status::Success {
         return Ok(());

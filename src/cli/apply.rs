@@ -1,4 +1,4 @@
-//! `architect-ci apply`: makes a reviewed plan real, exactly and without a model.
+//! `architect-ci apply`: applies a reviewed plan, exactly and without a model.
 
 use std::path::Path;
 
@@ -78,7 +78,7 @@ impl Apply {
 pub(super) struct Write {
     #[arg(help = "The plan.json of an earlier job [default: the Action input `plan`]", value_name = "PLAN", value_hint = clap::ValueHint::FilePath)]
     plan: Option<String>,
-    /// The digest that the job before has put out; any other plan is refused
+    /// The digest that the job before has produced; any other plan is refused
     #[arg(long, value_name = "SHA256")]
     digest: Option<String>,
     #[command(flatten)]

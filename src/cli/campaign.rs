@@ -30,17 +30,17 @@ use crate::run::{Signal, on_signals};
      0 done or waiting, 1 stopped by its own rules, 3 invalid input, 4 missing permission.",
 ))]
 pub(super) enum Campaign {
-    /// Make the plans that are to be made now, and write nothing to GitHub
+    /// Make the plans that can be made now, and write nothing to GitHub
     Plan(File),
-    /// Count the plans that are to be made now, as a matrix of shards
+    /// Count the plans that can be made now, and print a matrix of shards for GitHub Actions
     Matrix(File),
-    /// Do what is to be done now: plan, open pull requests, merge, begin waves
+    /// Do everything that can be done now: plan, open pull requests, merge, begin waves
     Run(File),
     /// Show where each repository stands, and change nothing
     Status(File),
-    /// Go on after a stop, and with the next wave
+    /// Resume after a stop, and start the next wave
     Continue(File),
-    /// Begin again with what failed
+    /// Start failed targets again
     Rerun(Rerun),
     /// Merge the pull requests whose checks have passed
     Merge(File),
@@ -48,9 +48,9 @@ pub(super) enum Campaign {
     Close(Close),
     /// Close all open pull requests, and end the campaign for good
     Abandon(File),
-    /// Look for what fell back since the campaign has changed it, or mend it
+    /// Report targets whose change has been undone, or make it again
     Drift(Drift),
-    /// Close all open pull requests, and take back what is merged by further ones
+    /// Close open pull requests, and open reverting ones for those that were merged
     Rollback(File),
 }
 
@@ -66,10 +66,10 @@ pub(super) struct File {
 pub(super) struct Rerun {
     #[command(flatten)]
     file: File,
-    /// Begin again with targets that failed
+    /// Start targets again that failed
     #[arg(long, required = true)]
     failed: bool,
-    /// Also open again what was closed
+    /// Also reopen pull requests that people closed
     #[arg(long)]
     closed: bool,
 }
@@ -78,7 +78,7 @@ pub(super) struct Rerun {
 pub(super) struct Close {
     #[command(flatten)]
     file: File,
-    /// Close the pull request of this repository alone; may be given several times
+    /// Close only the pull request of this repository; can be given several times
     #[arg(long = "only", value_name = "OWNER/NAME")]
     only: Vec<String>,
 }
@@ -87,7 +87,7 @@ pub(super) struct Close {
 pub(super) struct Drift {
     #[command(flatten)]
     file: File,
-    /// Open further pull requests where something fell back
+    /// Open further pull requests where the change has been undone
     #[arg(long)]
     mend: bool,
 }

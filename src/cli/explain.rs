@@ -1,4 +1,4 @@
-//! `architect-ci explain`: what a command line is taken for under the current configuration, and why.
+//! `architect-ci explain`: how a command line is classified under the current configuration, and why.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufWriter, Write};

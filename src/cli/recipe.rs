@@ -1,4 +1,4 @@
-//! `architect-ci recipe test`: the examples of recipes, without a checkout and without a model.
+//! `architect-ci recipe test`: runs the tests of recipes, without a checkout and without a model.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! `architect-ci report`: what is done with the report of a run that is over.
+//! `architect-ci report`: posts or merges the reports of finished runs.
 
 use std::path::{Path, PathBuf};
 

@@ -232,7 +232,7 @@ fn ended_early(status: &str, exit: Exit) -> Vec<(&'static str, String)> {
     OUTPUTS.into_iter().map(|name| (name, value(name))).collect()
 }
 
-/// Writes the outputs of a step that is no run.
+/// Writes the outputs of a step that is not a run.
 pub(super) fn step_output(lookup: &Lookup, fields: &[(&str, String)]) {
     write_step(lookup, None, fields);
 }

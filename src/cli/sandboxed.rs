@@ -1,5 +1,5 @@
 //! `architect-ci __sandbox`: reads what to do from its standard input, shuts itself in, then becomes the program, or its
-//! parent. Not for people: supervisors start commands by it.
+//! parent. Internal: supervisors use it to start commands.
 
 /// What shells answer when a program cannot be run.
 const CANNOT_RUN: u8 = 126;
@@ -37,7 +37,7 @@ mod linux {
     use crate::command::sandbox::{become_user, enter, hide_process, restrict};
     use crate::command::supervisor::Launch;
 
-    /// Largest order that is believed.
+    /// Largest order that is trusted.
     const MOST: usize = 16 << 20;
 
     /// Reads what to run, and no more: the rest of the input is the program's.
@@ -66,7 +66,7 @@ mod linux {
         if launch.merge {
             rustix::stdio::dup2_stderr(rustix::stdio::stdout())?;
         }
-        // Before the folder that it lies in is out of sight.
+        // Before the folder that it is in is out of sight.
         let signal =
             launch.signal.as_ref().map(|path| OpenOptions::new().write(true).open(path)).transpose()?;
         if let Some(root) = &launch.restrictions.root {

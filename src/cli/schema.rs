@@ -1,7 +1,7 @@
 //! `architect-ci schema`: the JSON Schemas of everything that is read or written.
 //!
-//! They lie in `docs/schemas/`, where editors find them too; a test below makes them from the types. The
-//! code that does is thereby no part of the program.
+//! They are in `docs/schemas/`, where editors find them too; a test below generates them from the types. The
+//! code that generates them is therefore not part of the program.
 
 use clap::builder::PossibleValuesParser;
 

@@ -1,4 +1,4 @@
-//! `architect-ci sessions`: runs that have left their files.
+//! `architect-ci sessions`: lists, resumes and removes saved runs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -69,7 +69,7 @@ pub(super) struct Session {
     folders: Folders,
 }
 
-/// Inputs that may be other ones when a session goes on.
+/// Inputs that may be other ones when a session continues.
 #[derive(Clone, Debug)]
 pub(super) enum ResumeInputs {}
 

@@ -1,4 +1,4 @@
-//! `architect-ci tests check`: what the checkout's changes do to the meaning of its tests, without a model.
+//! `architect-ci tests check`: finds tests and checks that a change weakens, without a model.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -28,7 +28,7 @@ pub(super) enum Tests {
     Mutate(super::test_mutation::Mutate),
 }
 
-/// Compare the checkout with a commit, and report tests and checks that demand less than before
+/// Compare the checkout with a commit, and report tests and checks that are weaker than before
 #[derive(Debug, clap::Args)]
 #[command(after_help = below(
     &[

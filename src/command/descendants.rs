@@ -1,4 +1,4 @@
-//! Processes that a command has started, whatever session they moved to.
+//! Descendants of a command, whatever session they have moved to.
 
 use std::io;
 use std::path::Path;

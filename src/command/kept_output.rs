@@ -55,7 +55,7 @@ impl KeptOutputs {
         let path = loop {
             kept.last += 1;
             let path = self.folder.join(format!("{}.txt", kept.last));
-            // A session that goes on has the files of the one before.
+            // A session that continues has the files of the one before.
             if !path.exists() {
                 break path;
             }

@@ -22,7 +22,7 @@ impl PipeStatus {
     pub fn of(line: &str, shell: &str) -> Option<Self> {
         let is_bash = shell.rsplit('/').next().is_some_and(|name| name == "bash");
         let has_pipe = line.replace("||", "").contains('|');
-        // A here-document, or a line that goes on, would take in what is added.
+        // A here-document, or a line that continues, would take in what is added.
         let is_open = line.contains("<<") || line.trim_end().ends_with('\\');
         if !is_bash || !has_pipe || is_open {
             return None;
@@ -47,7 +47,7 @@ impl PipeStatus {
         let end = output[at + 1..].find('\n').map_or(output.len(), |end| at + 1 + end);
         let answer = output[at + 1..end].to_owned();
         output.replace_range(at..end, "");
-        // Marker and exit code of the whole stand before the codes of the last pipe.
+        // Marker and exit code of the whole come before the codes of the last pipe.
         let answer = answer.splitn(3, ' ').nth(2).unwrap_or_default();
         let (last, masked) = answer.split_once(';').unwrap_or((answer, ""));
         let mut pipes: Vec<PipeCodes> = Vec::new();

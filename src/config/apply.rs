@@ -1,17 +1,17 @@
-//! Section `apply`: what has to hold before a plan is applied, and how much one job may write.
+//! Section `apply`: conditions for applying a plan, and limits on what one job may write.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::bounded::Bounded;
 
-/// What has to hold before a plan is applied, and how much one job may write.
+/// Conditions for applying a plan, and limits on what one job may write.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Apply {
-    /// What has to be true of a pull request before a plan is applied to its branch.
+    /// Conditions that a pull request has to meet before a plan is applied to its branch.
     pub requires: Vec<Requirement>,
-    /// What becomes of a plan if the branch of its pull request has moved since.
+    /// What happens to a plan if the branch of its pull request has moved since then.
     pub follow: Follow,
     /// Whether plans may change lock files. In CI, a host that a lock file did not name before is refused in any case.
     pub lock_files: LockFiles,
@@ -25,12 +25,12 @@ pub struct Apply {
     pub max_comments: Option<Bounded<0, 1_000_000>>,
 }
 
-/// Something that has to be true of a pull request.
+/// A condition that a pull request has to meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Requirement {
-    /// So many people with write permission have approved its latest commit, and nobody asks for changes. Its author and
-    /// whoever asks for the plan to be applied do not count.
+    /// This many people with write permission have approved its latest commit, and nobody has requested changes. Its author and
+    /// the person who asks to apply the plan do not count.
     Approved(Bounded<1, 100>),
     /// For every planned file that `CODEOWNERS` of the base branch lists, one of its owners has approved the latest commit.
     CodeOwners,
@@ -55,7 +55,8 @@ pub enum LockFiles {
     Refuse,
 }
 
-/// What becomes of a plan if the branch of its pull request has moved since: by further commits, a rebase or a forced push.
+/// What happens to a plan if the branch of its pull request has moved since then: by further commits, a rebase or a forced
+/// push.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Follow {

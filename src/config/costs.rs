@@ -17,15 +17,15 @@ pub struct Costs {
     pub budget_per_day: Option<Usd>,
     /// USD that all runs with the same ledger may spend in a month (UTC).
     pub budget_per_month: Option<Usd>,
-    /// What happens where these budgets cannot be kept, because the ledger cannot be read or written or a model's price is
-    /// not known.
+    /// What happens if these budgets cannot be enforced because the ledger cannot be read or written, or a model's price is
+    /// unknown.
     pub unmeasured: Unmeasured,
     /// A YAML file of prices that override the built-in ones: `name: { input, cached, written, output }`, in
     /// USD per million tokens.
     pub prices_file: Option<String>,
 }
 
-/// What happens where a budget cannot be kept.
+/// What happens if a budget cannot be enforced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Unmeasured {

@@ -18,7 +18,7 @@ pub struct DryRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PlannedCommands {
-    /// They are only recorded, except for those that only look.
+    /// They are only recorded, except for read-only ones.
     Record,
     /// Safe and dev commands run on a copy, and the files that they change join the plan.
     Isolated,

@@ -117,7 +117,7 @@ const TYPES: [(&str, &str); 9] = [
     ("invalid type: map", "invalid type: mapping"),
 ];
 
-/// Returns a line of a rendered error in the words of the file: the place stands in the next line, what is allowed in the
+/// Returns a line of a rendered error in the words of the file: the place is in the next line, what is allowed in the
 /// help, and types of the program are none of the file's.
 fn plain_line(line: &str, has_help: bool) -> String {
     let mut line = match line.strip_prefix("error: line ").and_then(|rest| rest.split_once(": ")) {

@@ -1,5 +1,5 @@
-//! Sections `github` and `deliver`: what is published on GitHub, what may be asked for there, and where
-//! changes go.
+//! Sections `github` and `deliver`: what is published on GitHub, which commands are accepted there, and where changes
+//! go.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::verb::Verb;
 
-/// What is published on GitHub, and what may be asked for there.
+/// What is published on GitHub, and which commands are accepted there.
 #[expect(clippy::struct_excessive_bools, reason = "each one is a configuration key of its own")]
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -28,7 +28,7 @@ pub struct GitHub {
     pub required: bool,
     /// The label that starts a run on an issue.
     pub label: String,
-    /// What comments that begin with `/architect` may ask for.
+    /// Commands that are accepted in comments that begin with `/architect`.
     pub commands: Vec<Verb>,
     /// Users who may start runs without write permission.
     pub allow_users: Vec<String>,
@@ -86,15 +86,15 @@ pub struct Deliver {
     pub draft: bool,
     /// Labels of the pull request.
     pub labels: Vec<String>,
-    /// What becomes of changes that are only a part of what was asked for.
+    /// What happens to changes that are only part of what was requested.
     pub partial: PartialDelivery,
 }
 
-/// What becomes of the changes of a run that ended as partial.
+/// What happens to the changes of a run that ended as partial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PartialDelivery {
-    /// They go nowhere.
+    /// They are not delivered.
     #[default]
     Keep,
     /// They become a draft of a pull request that says what is missing.

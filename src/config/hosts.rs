@@ -1,4 +1,4 @@
-//! Hosts that child processes may ask for, as a configuration names them. The sets that have a name are in
+//! Hosts that child processes may reach, as a configuration names them. The sets that have a name are in
 //! `host_sets.yml`.
 
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::base::did_you_mean::nearest;
 use crate::base::yaml;
 
-/// A host, a network, or a set of hosts that may be asked for.
+/// A host, a network, or a set of hosts that may be requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostRule {
     text: String,
@@ -95,7 +95,7 @@ fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     }
 }
 
-/// Returns a name in the form in which names are compared; `None` for what is no name, or means an address.
+/// Returns a name in the form in which names are compared; `None` for what is not a name, or means an address.
 fn host_name(text: &str) -> Option<String> {
     if text.ends_with('.') || text.contains('*') {
         return None;

@@ -1,4 +1,4 @@
-//! Network of child processes: which hosts they may ask for.
+//! Network of child processes: which hosts they may reach.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ use super::hosts::HostRule;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Network {
-    /// Everything, nothing, or whatever is asked for, written down.
+    /// Everything, nothing, or everything that is requested, recorded in the report.
     Mode(NetworkMode),
-    /// These hosts, by the proxy of the run.
+    /// These hosts, through the proxy of the run.
     Hosts(AllowedHosts),
 }
 
@@ -27,11 +27,11 @@ pub enum NetworkMode {
     Allow,
     /// They may not; needs a sandbox.
     Deny,
-    /// They may ask for any public host; the report lists the hosts, and proposes the list to allow.
+    /// They may reach any public host; the report lists the hosts, and proposes the list to allow.
     Learn,
 }
 
-/// Hosts that may be asked for; nothing else can be reached.
+/// Hosts that may be reached; nothing else can be.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AllowedHosts {

@@ -31,11 +31,11 @@ pub struct Guardrails {
     pub require_test_after_edit: bool,
     /// Rules on text that is added to files.
     pub code_rules: Vec<CodeRule>,
-    /// Commands that must succeed when the agent says it is done. Each has a name of its own.
+    /// Commands that must succeed when the agent says it is done. Each needs a unique name.
     #[serde(deserialize_with = "distinct")]
     pub quality_gates: Vec<GateConfig>,
-    /// Maximum number of times the gates run: while this is not reached, a failed required gate sends the
-    /// agent back to work.
+    /// Maximum number of times the gates run: until then, a failed required gate sends the agent back to
+    /// work.
     pub max_gate_rounds: Bounded<1, 20>,
 }
 
@@ -86,7 +86,7 @@ fn filled<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error
     if text.trim().is_empty() { Err(D::Error::custom("this must not be empty")) } else { Ok(text) }
 }
 
-/// Reads gates that can be told apart by their names.
+/// Reads gates that can be distinguished by their names.
 fn distinct<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<GateConfig>, D::Error> {
     let gates = Vec::<GateConfig>::deserialize(deserializer)?;
     let mut names = BTreeSet::new();
@@ -111,7 +111,7 @@ pub struct GateConfig {
     #[serde(deserialize_with = "filled")]
     #[schemars(length(min = 1))]
     pub command: String,
-    /// Whether its failure fails the run.
+    /// Whether its failure ends the run as partial, with exit code 1.
     #[serde(default = "yes")]
     pub required: bool,
     /// Time limit in seconds.
@@ -182,15 +182,15 @@ pub struct HookConfig {
     #[serde(deserialize_with = "filled")]
     #[schemars(length(min = 1))]
     pub name: String,
-    /// The command line; `{file}` becomes the quoted path of a file, for each file of a call in a run of its own, and
-    /// `{files}` those of all files.
+    /// The command line; `{file}` becomes the quoted path of a file, in a separate run for each file of a call, and
+    /// `{files}` the paths of all files.
     #[serde(deserialize_with = "filled")]
     #[schemars(length(min = 1))]
     pub command: String,
     /// Regular expression that has to match the whole tool name; `*` matches all, and `edit` whatever changes files.
     #[serde(default = "star")]
     pub matcher: String,
-    /// Globs of the files that it is for; none means all calls.
+    /// Globs of the files that it applies to; none means all calls.
     #[serde(default)]
     pub file_patterns: Vec<String>,
     /// Time limit in seconds.

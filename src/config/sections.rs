@@ -41,20 +41,20 @@ pub struct Config {
     pub context: ContextLimits,
     /// What a run may cost.
     pub costs: Costs,
-    /// What a run has to leave behind, or it fails. By default, agents that only read are expected to change nothing;
+    /// What a run must leave behind, or else it fails. By default, agents that only read are expected to change nothing;
     /// others, if their changes are delivered, to change something.
     pub expect: Option<Expectation>,
     /// How the result is checked against the task.
     pub evaluation: Evaluation,
-    /// What the tests of a change have to show, and what happens if they demand less than before.
+    /// What the tests of a change have to prove, and what happens if tests are weakened.
     pub tests: Tests,
     /// Whether an agent that only reads reviews the changes at the end.
     pub review: Review,
     /// How a dry run treats what it cannot plan in memory.
     pub dry_run: DryRun,
-    /// What is published on GitHub, and what may be asked for there.
+    /// What is published on GitHub, and which commands are accepted there.
     pub github: GitHub,
-    /// What has to hold before a plan is applied, and how much one job may write.
+    /// Conditions for applying a plan, and limits on what one job may write.
     pub apply: Apply,
     /// Where changes go.
     pub deliver: Deliver,
@@ -79,11 +79,11 @@ pub struct Llm {
     pub timeout: Bounded<1, 3600>,
     /// Seconds that a whole answer may take.
     pub answer_timeout: Bounded<1, 86_400>,
-    /// Maximum number of requests in a minute. A provider's rate limit is found out and kept without it. It
-    /// holds for one process: each shard of a batch has its own.
+    /// Maximum number of requests in a minute. A provider's rate limit is detected and respected without it. It applies
+    /// to one process: each shard of a batch has its own.
     pub requests_per_minute: Option<Bounded<1, 1_000_000>>,
-    /// How often a failed request is retried. One that only has to wait until the model's rate limit lets it through is
-    /// not counted.
+    /// How often a failed request is retried. Waiting for the model's rate limit does not
+    /// count.
     pub retries: Bounded<0, 10>,
     /// Whether answers are streamed.
     pub stream: bool,
@@ -235,12 +235,12 @@ impl<'a> From<&'a Commands> for shell::CustomRules<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SandboxMode {
-    /// Used where the kernel offers it; where not, the run says so.
+    /// Used where the kernel offers it; otherwise the run gives a warning.
     #[default]
     Auto,
     /// Not used.
     Off,
-    /// Without it, there is no run.
+    /// Without it, a run does not start.
     Required,
 }
 

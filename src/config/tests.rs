@@ -1,24 +1,24 @@
-//! Tests: what those of a change have to show, and what becomes of a run after which tests demand less.
+//! Section `tests`: what the tests of a change have to prove, and what happens if a run weakens tests.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::bounded::Bounded;
 
-/// What the tests of a change have to show, and what happens if they demand less than before.
+/// What the tests of a change have to prove, and what happens if tests are weakened.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Tests {
     /// What happens if the change deletes, skips or weakens tests, or loosens checks.
     pub integrity: TestIntegrity,
-    /// Globs of files in which people permit that.
+    /// Globs of files in which this is permitted.
     pub allow: Vec<String>,
-    /// Label by which people permit it: it counts on the run's pull request or issue, if a person who may write to the repository
-    /// has set it, on a pull request after the last push.
+    /// Label that permits it: it counts on the run's pull request or issue if a person with write permission has set it, on a
+    /// pull request after the last push.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_label: Option<String>,
-    /// Trailer by which people permit it: it counts in the head commit of the run's pull request, if GitHub has verified that a
-    /// person who may write to the repository has signed that commit.
+    /// Trailer that permits it: it counts in the head commit of the run's pull request if GitHub has verified that a person
+    /// with write permission has signed that commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow_trailer: Option<String>,
     /// Whether the tests that the change adds or changes run on the old code, where they have to fail, and on the new, where
@@ -51,11 +51,11 @@ impl Default for Tests {
     }
 }
 
-/// What happens if tests or checks demand less than before.
+/// What happens if tests or checks are weaker than before.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TestIntegrity {
-    /// Nobody looks.
+    /// Nothing is checked.
     Off,
     /// The agent is told once; what is left is reported.
     #[default]

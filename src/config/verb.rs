@@ -1,11 +1,11 @@
-//! What comments may ask for.
+//! Commands that comments can give.
 
 use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a comment may ask for.
+/// A command in a comment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verb {
@@ -15,9 +15,9 @@ pub enum Verb {
     Plan,
     /// Apply the plan of the sticky comment.
     Apply,
-    /// Go on with the session that was interrupted.
+    /// Resume the session that was interrupted.
     Continue,
-    /// List what can be asked for.
+    /// List the commands.
     Help,
 }
 

@@ -335,7 +335,7 @@ impl Engine {
     }
 
     /// Masks secrets, marks invisible characters, and truncates what the model is shown of a result: a secret
-    /// may lie in a file or come from a hook.
+    /// may be in a file or come from a hook.
     fn sanitize_result(&self, result: &mut ToolResult) {
         let bounded = result.bounded;
         for text in [Some(&mut result.output), result.error.as_mut()].into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Tool `todo`: the agent's list of its own work, which survives compaction and stands in the live comment.
+//! Tool `todo`: the agent's list of its own work, which survives compaction and is in the live comment.
 
 use std::sync::Arc;
 

@@ -27,7 +27,7 @@ pub struct Effects {
 pub struct Remote {
     /// An address, or `SERVER/TOOL`.
     pub target: String,
-    /// Whether it only looks, as far as is known.
+    /// Whether it only reads, as far as is known.
     pub read_only: bool,
     /// Files of the workspace that the arguments name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -55,7 +55,7 @@ pub struct CommandEffect {
     /// Globs among its words, relative to the workspace.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub globs: Vec<String>,
-    /// Folders that it reads with all that lies in them.
+    /// Folders that it reads with all that is in them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trees: Vec<WorkspacePath>,
 }

@@ -133,7 +133,7 @@ pub struct TestChanges {
     /// Tests that ran before, and are skipped.
     #[serde(default, skip_serializing_if = "NamedTests::is_empty")]
     pub newly_skipped: NamedTests,
-    /// Tests that fail, and did not before.
+    /// Tests that fail, but did not before.
     #[serde(default, skip_serializing_if = "NamedTests::is_empty")]
     pub newly_failing: NamedTests,
     /// Tests that fail as they did before.

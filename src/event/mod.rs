@@ -123,7 +123,7 @@ pub struct Reply {
     pub duration_ms: u64,
 }
 
-/// What became of a tool call.
+/// The outcome of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -150,7 +150,7 @@ pub struct CallRecord {
     pub outcome: Outcome,
     /// Whether the tool did what was asked.
     pub success: bool,
-    /// Whether the end of the run cut it off, so that it is as good as never made when the session is resumed.
+    /// Whether the end of the run cut it off; a resumed session treats it as never made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_off: bool,
     /// The exit code of the command, if it ran one to its end.
@@ -195,13 +195,13 @@ pub struct Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HookDecision {
-    /// The call goes on.
+    /// The call continues.
     Allow,
-    /// The call goes on with other arguments.
+    /// The call continues with other arguments.
     Modify,
     /// The call is stopped.
     Block,
-    /// The hook itself failed; the call went on.
+    /// The hook itself failed; the call continued.
     Failed,
 }
 
@@ -276,7 +276,7 @@ pub enum Event {
     Subagent(SubagentRecord),
     /// A code review of what the run has changed.
     Review(ReviewRecord),
-    /// A host that a child process asked for.
+    /// A host that a child process requested.
     Network(NetworkRecord),
     /// Tests of the change, run on the old code and on the new.
     Proof(ProofRecord),

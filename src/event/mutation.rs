@@ -1,9 +1,9 @@
-//! What tests notice of small faults that were put into changed code.
+//! Mutations: which small faults in changed code the tests notice.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What became of a fault.
+/// The outcome of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MutationVerdict {
@@ -24,9 +24,9 @@ pub struct MutationResult {
     pub line: usize,
     /// The kind of fault: `negated condition`, `off by one`, `dropped call` or `returned default`.
     pub kind: String,
-    /// What stood there.
+    /// The code before.
     pub before: String,
-    /// What was put in its place; empty if nothing was.
+    /// The code put in its place; empty if there is none.
     pub after: String,
     /// What became of it.
     pub verdict: MutationVerdict,

@@ -1,17 +1,17 @@
-//! Hosts that child processes asked for, as the proxy of the run saw it.
+//! Hosts that child processes requested, as seen by the proxy of the run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A host that a child process asked for.
+/// A host that a child process requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkRecord {
-    /// The command line that asked, or the name of the hook, the gate, the MCP server or the model.
+    /// The command line that requested it, or the name of the hook, gate, MCP server or model.
     pub by: String,
     /// The key of the configuration that holds its list.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub key: String,
-    /// The host as it was asked for: a name or an address.
+    /// The host as it was requested: a name or an address.
     pub host: String,
     /// The port.
     pub port: u16,
@@ -20,7 +20,7 @@ pub struct NetworkRecord {
     /// Why it was refused, or could not be reached; which key to add.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// How often it was asked for.
+    /// How often it was requested.
     pub times: u32,
     /// Bytes sent to it.
     pub sent: u64,
@@ -28,16 +28,16 @@ pub struct NetworkRecord {
     pub received: u64,
 }
 
-/// What became of a request for a host.
+/// The outcome of a request for a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NetworkDecision {
-    /// It was let through, because a list names it.
+    /// It was allowed, because a list names it.
     Allowed,
-    /// It was let through and written down: `network: learn`.
+    /// It was allowed and recorded: `network: learn`.
     Learned,
     /// It was refused.
     Refused,
-    /// It was let through, but could not be reached.
+    /// It was allowed, but could not be reached.
     Unreachable,
 }

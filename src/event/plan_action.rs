@@ -1,4 +1,4 @@
-//! What a plan is made of: the calls that would write, and the commit that they stand on.
+//! Parts of a plan: the calls that would write, and the commit that they are based on.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -45,7 +45,7 @@ pub struct Finding {
     pub severity: Severity,
     /// What is wrong.
     pub message: String,
-    /// The text of the line, by which the finding is recognised when lines move.
+    /// The text of the line, by which the finding is recognized when lines move.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub place: String,
     /// How certain the reviewer is, in percent.
@@ -65,7 +65,7 @@ pub struct ReviewRecord {
 }
 
 impl Finding {
-    /// Returns the text of a line by which a finding on it is recognised: the whole line, of a long one its beginning with a
+    /// Returns the text of a line by which a finding on it is recognized: the whole line, of a long one its beginning with a
     /// hash of all of it.
     pub fn place_of(line: &str) -> String {
         let line = line.trim();

@@ -39,7 +39,7 @@ impl fmt::Display for RunMode {
 pub enum Status {
     /// The task is done.
     Success,
-    /// A part of the task is done; a limit was reached, or a gate failed.
+    /// Part of the task is done; a limit was reached, or a gate failed.
     Partial,
     /// The task is not done.
     Failed,
@@ -61,7 +61,7 @@ impl fmt::Display for Status {
 pub enum StopReason {
     /// The agent said that it is done, or in rounds, all checks pass.
     LlmDone,
-    /// The agent is done, and tests or checks demand less than before, for which the configuration asks for a warning.
+    /// The agent is done, and tests or checks are weaker than before, for which the configuration asks for a warning.
     TestsDemandLess,
     /// The agent is done, and tests of its change do not prove it, for which the configuration asks for a warning.
     TestsUnproven,
@@ -77,13 +77,13 @@ pub enum StopReason {
     ReportNotPosted,
     /// The agent is done, nothing changed, and every edit or every call that it tried failed or was refused.
     NothingWorked,
-    /// Changes were asked for, and there are none.
+    /// Changes were expected, but there are none.
     NothingChanged,
-    /// No changes were asked for, and there are some.
+    /// No changes were expected, but there are some.
     UnwantedChanges,
-    /// Changes were asked for, and every edit that the agent tried failed or was refused.
+    /// Changes were expected, but every edit that the agent tried failed or was refused.
     EditsFailed,
-    /// Changes were asked for, and every call of the agent was refused.
+    /// Changes were expected, but every call of the agent was refused.
     CallsRefused,
     /// The final answer is empty.
     EmptyAnswer,
@@ -91,7 +91,7 @@ pub enum StopReason {
     AnswerCut,
     /// The model, or its provider's filter, refused to answer.
     AnswerRefused,
-    /// The agent used up its turns.
+    /// The agent reached its step limit.
     MaxSteps,
     /// The time limit was reached.
     Timeout,
@@ -99,7 +99,7 @@ pub enum StopReason {
     BudgetExceeded,
     /// The conversation no longer fits the model's context.
     ContextFull,
-    /// The agent made the same call over and over.
+    /// The agent repeated the same call.
     Loop,
     /// The model could not be reached, or its answer was unusable.
     LlmError,
@@ -119,11 +119,11 @@ pub enum StopReason {
     GatesFailed,
     /// The gates could not be run.
     GatesNotRun,
-    /// Tests or checks demand less than before, which the configuration refuses.
+    /// Tests or checks are weaker than before, which the configuration refuses.
     TestsWeakened,
     /// Tests of the change do not prove it, which the configuration refuses.
     ProofFailed,
-    /// A review or self-check that was asked for could not be carried out.
+    /// A requested review or self-check could not be carried out.
     NotChecked,
     /// The self-check found that the task is not done.
     NotConvinced,
@@ -131,7 +131,7 @@ pub enum StopReason {
     FindingsLeft,
     /// The checkout changed during a dry run.
     CheckoutChanged,
-    /// What the run changed could not be found out.
+    /// Could not find out what the run changed.
     ChangesUnknown,
     /// A hook blocked a request to the model.
     HookBlocked,

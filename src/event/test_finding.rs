@@ -1,11 +1,11 @@
-//! Places where a change makes tests or checks demand less.
+//! Places where a change weakens tests or checks.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Severity;
 
-/// A place where a change makes tests or checks demand less.
+/// A place where a change weakens tests or checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TestFinding {
     /// The path of the file, relative to the workspace.

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::remote::remotely;
 use super::{GitError, RemoteRepository, Repository};
 
-/// The configuration of a clone. It is written anew each time, because whatever worked in the clone may have changed it.
+/// The configuration of a clone. It is rewritten each time, because whatever worked in the clone may have changed it.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n";
 
 /// Reason why a clone is not at the commit.

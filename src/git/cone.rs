@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// The folders that a checkout has, together with the files that lie beside the folders above them.
+/// The folders that a checkout has, together with the files that lie next to the folders above them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cone(BTreeSet<String>);
 

@@ -3,7 +3,7 @@
 //!
 //! The repository is found once, before any code from the checkout runs, and held as a [`Repository`];
 //! nothing looks for it again. Whatever can be read directly is read here, with each object verified by its
-//! hash from the commit down, so that neither replaced nor rewritten objects are believed. Everything else is
+//! hash from the commit down, so that neither replaced nor rewritten objects are trusted. Everything else is
 //! done by the `git` program on a private repository of this program (`private`), which borrows only the
 //! objects and the index of the checkout: the checkout's configuration, hooks, filters, and attributes are
 //! never obeyed.
@@ -92,7 +92,7 @@ pub enum GitError {
     /// A symbolic link in a commit that leads out of the repository or in a circle.
     #[error("in the commit {commit}, {path} is a link that leads out of the repository or forms a loop")]
     Link {
-        /// The path that was asked for.
+        /// The path that was requested.
         path: String,
         /// The commit in which it was looked up.
         commit: String,

@@ -32,7 +32,7 @@ const COMMANDS: [(&str, &str); 16] = [
 const ENDS: &str = "\"'`;|&()<>=$!";
 
 impl Repository {
-    /// Returns the files and folders that the settings name, most of which lie outside of the checkout. Settings are as
+    /// Returns the files and folders that the settings name, most of which are outside of the checkout. Settings are as
     /// they were when the repository was found.
     pub fn obeyed(&self) -> Vec<PathBuf> {
         let (root, settings) = (self.root(), self.settings());

@@ -188,7 +188,7 @@ fn run_restricted(
         let (tell, told) = mpsc::channel();
         scope.spawn(move || {
             let read = stdout.map_or_else(|| Ok(Vec::new()), |stdout| bounded(stdout, MAX_OUTPUT));
-            // Nobody listens any more where it was late.
+            // Nobody listens any longer where it was late.
             let _ = tell.send(read);
         });
         let printed = told.recv_timeout(most);

@@ -107,7 +107,7 @@ impl Settings {
     }
 }
 
-/// Splits what follows `[` into the header of a section and what stands behind it.
+/// Splits what follows `[` into the header of a section and what follows it.
 fn split_header(line: &str) -> Option<(&str, &str)> {
     let mut is_quoted = false;
     let end = line.find(|letter| {

@@ -51,7 +51,7 @@ pub fn looked_into() -> impl Iterator<Item = &'static str> {
     SHOWN_WITHIN.iter().map(|(folder, _)| *folder)
 }
 
-/// Returns whether a name is that of a reference or message that Git itself keeps beside the others, such as `HEAD`,
+/// Returns whether a name is that of a reference or message that Git itself keeps next to the others, such as `HEAD`,
 /// `ORIG_HEAD` or `MERGE_MSG`.
 pub fn is_head(name: &str) -> bool {
     name == "HEAD"

@@ -14,7 +14,7 @@ use super::private::PrivateRepository;
 use super::program::Call;
 use super::{GitError, Repository};
 
-/// References that stand beside the others.
+/// References that stand next to the others.
 const HEADS: [&str; 5] = ["HEAD", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "packed-refs"];
 
 impl Repository {

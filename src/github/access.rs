@@ -1,4 +1,4 @@
-//! What a token is allowed to do, as far as GitHub tells without anything being written.
+//! Permissions of a token, as far as they can be found out without writing anything.
 
 use serde::Deserialize;
 use serde_json::Value;

@@ -36,7 +36,7 @@ pub enum BranchFilesError {
         branch: String,
         /// Who wrote the commit.
         author: String,
-        /// Whose commits are believed.
+        /// Whose commits are trusted.
         expected: String,
         /// The commit.
         commit: String,
@@ -49,7 +49,7 @@ pub enum BranchFilesError {
     Unreadable(String),
 }
 
-/// Whose commits are believed.
+/// Whose commits are trusted.
 #[derive(Clone, Debug)]
 pub struct Writers<'a> {
     /// The account of the token.

@@ -27,10 +27,10 @@ const READ: Purpose = Purpose { doing: "read the branches", permission: "content
 /// The states of branches of ours, as far as they are known.
 #[derive(Debug, Default)]
 pub struct BranchStates {
-    /// The branches that will be asked for, in about this order.
+    /// The branches that will be requested, in about this order.
     expected: Vec<String>,
     known: Mutex<BTreeMap<(String, String), Known>>,
-    /// Branches that were asked for together with another one. Each is, once: whoever has delivered to it is done.
+    /// Branches that were requested together with another one. Each is, once: whoever has delivered to it is done.
     asked: Mutex<BTreeSet<String>>,
     /// Held while a query is under way, so that others wait for its answer.
     line: tokio::sync::Mutex<()>,
@@ -100,7 +100,7 @@ impl BranchStates {
         Some(known.state).filter(|state| state.is_fresh(known.at.elapsed()))
     }
 
-    /// Returns the branch, and others that will be asked for, those that come after it first.
+    /// Returns the branch, and others that will be requested, those that come after it first.
     fn group(&self, branch: &str) -> Vec<String> {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         asked.insert(branch.to_owned());

@@ -1,4 +1,4 @@
-//! The hidden lines with which a comment of ours begins: it is found again by them, and its plan is applied.
+//! Hidden lines at the beginning of our comments, by which a comment and its plan are found again.
 
 /// Returns the first line of the comment, by which it is found again. The key comes from trusted
 /// configuration, but must not end the HTML comment that it stands in.
@@ -102,7 +102,7 @@ impl ReviewedMark {
     }
 
     /// Returns a comment with the mark of the one that it replaces, unless it has its own: a run that was cancelled or has
-    /// failed reviewed nothing, and the next one goes on where the last has ended.
+    /// failed reviewed nothing, and the next one continues where the last has ended.
     pub(super) fn kept(old: &str, new: &str) -> String {
         let Some(mark) = Self::find(old).filter(|_| Self::find(new).is_none()) else { return new.to_owned() };
         let is_hidden = |line: &&str| line.starts_with("<!-- architect-ci ");

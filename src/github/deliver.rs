@@ -50,7 +50,7 @@ pub struct Delivery<'a> {
     pub key: &'a str,
     /// The clone, which saves requests if it holds the commit to build on.
     pub repository: Option<&'a Repository>,
-    /// States of branches that were asked for together.
+    /// States of branches that were requested together.
     pub states: Option<&'a BranchStates>,
 }
 
@@ -95,7 +95,7 @@ impl Delivery<'_> {
         }
         let branch = self.branch().to_owned();
         let is_on_parent = |own: &&Commit| own.parents == [ground.parent.sha.clone()];
-        // What the clone can tell need not be asked for.
+        // What the clone can tell need not be requested.
         let local = self.repository.and_then(|clone| clone.tree_with(&ground.parent.sha, &entries).ok());
         let is_there = |own: &Commit| Some(&own.tree) == local.as_ref();
         if let Some(own) = ground.own.as_ref().filter(is_on_parent).filter(|own| is_there(own)) {
@@ -211,7 +211,7 @@ impl Delivery<'_> {
         for change in self.changes {
             let path = named(change);
             let theirs = match &files {
-                // A truncated list proves nothing, so the file itself is asked for.
+                // A truncated list proves nothing, so the file itself is requested.
                 None => BranchVersion::Unknown,
                 Some(files) if change.after.is_some() && is_in_the_way(files, &path, &deleted) => {
                     conflicts.push(path);
@@ -312,9 +312,9 @@ impl Delivery<'_> {
                 "title": text.title, "body": text.body, "head": branch, "base": onto, "draft": text.draft
             });
             match api.send(Method::Post, "/pulls", Some(&body), PULLS).await {
-                // The response was lost; the pull request may exist all the same.
+                // The response was lost; the pull request may exist anyway.
                 Err(ApiError::Unclear { .. }) if tries < MAX_TRIES => {}
-                // Somebody has opened it since it was asked for.
+                // Somebody has opened it since it was requested.
                 Err(ApiError::Refused { status: 422, .. })
                     if matches!(known, KnownPull::None) && tries == 1 => {}
                 answer => break answer?,

@@ -1,4 +1,4 @@
-//! Where changes are delivered to, and what comes of it.
+//! Targets and results of deliveries.
 
 use super::error::ApiError;
 
@@ -61,7 +61,7 @@ pub enum DeliverError {
     #[error("{branch} has moved since the checkout, and changes there conflict with {}; run again on its \
              latest commit", .files.join(", "))]
     Conflict {
-        /// The branch that the commit stands on.
+        /// The branch that the commit is based on.
         branch: String,
         /// Paths of the files that cannot be merged.
         files: Vec<String>,

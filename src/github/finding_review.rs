@@ -1,7 +1,7 @@
-//! Findings of a review, posted as one review of the pull request. GitHub remembers them: a finding is recognised by its
+//! Findings of a review, posted as one review of the pull request. GitHub remembers them: a finding is recognized by its
 //! fingerprint in the hidden first line of a comment that we wrote, or in those of a review's text if the diff does not have
-//! its line. So none is posted twice, whoever has answered or resolved it, and one whose line is in no changed file any more is
-//! resolved. What differs in its line or in its words is another finding.
+//! its line. So no finding is posted twice, even if somebody has answered or resolved it, and one whose line is no longer in a
+//! changed file is resolved. A finding with another line or other words is a new one.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -43,7 +43,7 @@ pub struct FindingReview<'a> {
 pub struct PostedFindings {
     /// New findings.
     pub posted: usize,
-    /// Findings that stand there already, or that somebody has resolved.
+    /// Findings that are there already, or that somebody has resolved.
     pub known: usize,
     /// Earlier findings whose place is gone, and that were resolved.
     pub mended: usize,
@@ -126,7 +126,7 @@ impl FindingReview<'_> {
         Ok(sum)
     }
 
-    /// Returns the marks of findings that stand in the text of earlier reviews of ours.
+    /// Returns the marks of findings that are in the text of earlier reviews of ours.
     async fn listed_before(&self, api: &Api, ours: &str) -> Result<HashSet<String>, ApiError> {
         let author = api.login().await?;
         let reviews: Vec<EarlierReview> =

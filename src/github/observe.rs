@@ -31,7 +31,7 @@ pub struct Look<'a> {
     pub merged: Option<u64>,
 }
 
-/// Looks at repositories. The answers stand in the order of the questions. `with_file` is a path of the default branch.
+/// Looks at repositories. The answers are in the order of the questions. `with_file` is a path of the default branch.
 pub async fn observe(
     api: &Api,
     looks: &[Look<'_>],

@@ -1,5 +1,5 @@
-//! What GitHub says of one of many repositories, and of the pull requests from one branch there. Campaigns judge by this, so that a
-//! state that was lost, or is older than the world, leads to no second pull request.
+//! What GitHub says of one of many repositories, and of the pull requests from one branch there. Campaigns decide by this,
+//! so that a lost or outdated state never leads to a second pull request.
 
 use super::RepositoryName;
 
@@ -17,7 +17,7 @@ pub struct Observed {
 /// One of many repositories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ObservedRepository {
-    /// It does not exist, or the token may not see it.
+    /// It does not exist, or the token cannot access it.
     Missing,
     /// It is there.
     Present {
@@ -25,7 +25,7 @@ pub enum ObservedRepository {
         name: RepositoryName,
         /// Whether nobody can write to it.
         is_archived: bool,
-        /// Whether the default branch has the file that was asked for; `true` if none was.
+        /// Whether the default branch has the file that was requested; `true` if none was.
         has_file: bool,
         /// The default branch and the commit there; `None` before the first commit.
         head: Option<(String, String)>,

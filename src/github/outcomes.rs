@@ -1,4 +1,4 @@
-//! What became of the pull requests that this program has opened.
+//! The outcome of the pull requests that this program has opened.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -25,7 +25,7 @@ const QUERY: &str = "query Outcomes($owner: String!, $name: String!, $after: Str
   }
 }";
 
-/// What became of a pull request.
+/// The outcome of a pull request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fate {
     /// It was merged as it was delivered.

@@ -1,8 +1,8 @@
-//! Permission by people that tests demand less: a label of the pull request or issue, or a trailer of its head commit.
+//! Permission to weaken tests: a label of the pull request or issue, or a trailer of its head commit.
 //!
-//! Whoever may open a pull request writes its commits, and whoever may triage sets labels. So a label counts if the person who has
-//! set it last may write to the repository and has seen the head commit, and a trailer if GitHub has verified that the commit was signed by such a person. The
-//! name that a commit bears as its author's counts for nothing.
+//! Whoever may open a pull request writes its commits, and whoever may triage sets labels. So a label counts if the person
+//! who has set it last may write to the repository and has seen the head commit, and a trailer if GitHub has verified that
+//! the commit was signed by such a person. The author's name in a commit counts for nothing.
 
 use serde::Deserialize;
 use time::OffsetDateTime;

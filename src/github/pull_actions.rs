@@ -1,4 +1,4 @@
-//! What is done to a pull request from outside: it is merged, closed, taken back, or shown to reviewers.
+//! Actions on pull requests: merging, closing, reverting, and requesting reviews.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

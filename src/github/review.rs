@@ -31,7 +31,7 @@ pub struct Review<'a> {
     pub origin: &'a str,
     /// The path from the repository's root to the workspace: empty, or ending in `/`.
     pub prefix: &'a str,
-    /// Maximum number of suggestions that stand there.
+    /// Maximum number of suggestions that are there.
     pub most: usize,
 }
 

@@ -56,7 +56,7 @@ pub struct Sticky {
     known: Mutex<Option<u64>>,
 }
 
-/// What became of a comment.
+/// The outcome of a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Posted {
     /// It is at this URL.

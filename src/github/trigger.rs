@@ -161,7 +161,7 @@ fn allows_bot(rules: &Rules, login: &str) -> bool {
 }
 
 /// Returns whether the configuration vouches for the sender. A bot that gets here was named in it, and has
-/// no permission that GitHub could be asked for.
+/// no permission that GitHub could be requested.
 fn is_trusted(rules: &Rules, sender: &Person) -> bool {
     sender.bot || rules.allow_users.iter().any(|allowed| allowed.eq_ignore_ascii_case(&sender.login))
 }

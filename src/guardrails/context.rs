@@ -1,4 +1,4 @@
-//! What guardrails have to know about a run.
+//! Context of the guardrails: what they need to know about a run.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -13,7 +13,7 @@ static NO_PROGRAMS: LazyLock<ProgramFiles> = LazyLock::new(ProgramFiles::default
 pub struct GuardrailContext<'a> {
     /// Path of the workspace.
     pub root: &'a Path,
-    /// Where it lies in the repository: rules are about paths from the repository's root.
+    /// Where it is in the repository: rules are about paths from the repository's root.
     pub location: WorkspaceLocation,
     /// Configuration file that was used, relative to the workspace, to the repository or to a folder between them.
     pub config_file: Option<&'a str>,

@@ -308,7 +308,7 @@ impl Invocation {
         };
         let can_block = hook.event.can_block() && hook.waits;
         let mut response = interpret(&hook.name, &finished, hook.timeout, can_block);
-        // What blocks goes on blocking, whatever became of files that the hook left behind.
+        // What blocks continues blocking, whatever became of files that the hook left behind.
         if !refused.is_empty() && !matches!(response, HookResponse::Block(_)) {
             let reasons = refused.join("; ");
             response = HookResponse::Failed(format!(

@@ -109,7 +109,7 @@ fn follow(path: &Path, text: &str) -> Result<Option<PathBuf>, ToolError> {
     Ok(Some(here))
 }
 
-/// Returns the path within the checkout of an absolute one, or `None` if it lies outside.
+/// Returns the path within the checkout of an absolute one, or `None` if it is outside.
 fn within(place: &Path, root: &Path, text: &str) -> Result<Option<WorkspacePath>, ToolError> {
     let Ok(below) = place.strip_prefix(root) else { return Ok(None) };
     if below.as_os_str().is_empty() {

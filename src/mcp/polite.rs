@@ -1,5 +1,5 @@
-//! A connection that does not let its server ask for more than it takes: requests of a server are answered by us, and
-//! answers that it never reads would fill the memory.
+//! A connection that limits a server's requests: we answer them, and answers that the server never reads would fill the
+//! memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -50,7 +50,7 @@ impl Open {
     }
 
     fn close(&self) {
-        // An answer to what was no request is none of these.
+        // An answer to what was not a request is none of these.
         let _ = self.count.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |open| open.checked_sub(1));
         self.answered.notify_one();
     }

@@ -1,4 +1,4 @@
-//! Schemas of a server: how large they may be, and validation by them that ends.
+//! Schemas of a server: limits on their size, and validation with a time limit.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -83,7 +83,7 @@ impl Schema {
     }
 }
 
-/// Tells whether a schema is of a sensible size when its references are followed. One that leads back to where it stands is
+/// Tells whether a schema is of a sensible size when its references are followed. One that leads back to itself is
 /// followed once: how far it goes is up to the value.
 fn is_bounded(schema: &Value) -> bool {
     let mut expansion = Expansion { schema, left: MAX_EXPANDED, under_way: BTreeSet::new() };

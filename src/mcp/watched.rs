@@ -18,7 +18,7 @@ pub struct WatchedCheckout {
     /// Folders that this program writes to.
     own: Vec<PathBuf>,
     /// The copy of the checkout, made before a server starts. The call that is watched holds the lock, because the
-    /// changes of two calls at once could not be told apart.
+    /// changes of two calls at once could not be distinguished.
     mirror: Mutex<Option<Arc<Mirror>>>,
 }
 

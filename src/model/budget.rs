@@ -1,4 +1,4 @@
-//! The budget of a run: before every answer is asked for, its possible price is reserved, so that the sum of all answers
+//! The budget of a run: before every answer is requested, its possible price is reserved, so that the sum of all answers
 //! never exceeds the limit.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -67,7 +67,7 @@ impl Drop for Allowance {
     }
 }
 
-/// Reason why an answer cannot be asked for now.
+/// Reason why an answer cannot be requested now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
     /// Other answers are under way, and may leave enough of what is reserved for them.

@@ -1,4 +1,4 @@
-//! Errors between us and a model, sorted by what can be done about them.
+//! Errors of model requests, sorted by what can be done about them.
 
 use std::time::Duration;
 

@@ -26,7 +26,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// Sends the request and returns the answer. If nobody waits any more, the thread ends with the next piece of the
+    /// Sends the request and returns the answer. If nobody waits any longer, the thread ends with the next piece of the
     /// answer.
     pub(super) async fn run(self) -> Result<Completion, ModelError> {
         let gone = CancellationToken::new();

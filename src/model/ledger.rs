@@ -265,7 +265,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Returns a result as it is, or tells an error and goes on if the configuration says so.
+    /// Returns a result as it is, or tells an error and continues if the configuration says so.
     fn unless_warned(&self, result: Result<(), LedgerError>) -> Result<(), LedgerError> {
         match (result, self.limits.unmeasured) {
             (Err(error), Unmeasured::Warn) => {

@@ -121,7 +121,7 @@ pub trait ChatModel: Send + Sync {
     /// Sends one request, without retries.
     fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>>;
 
-    /// Ends whatever runs in order to answer. A later request starts it anew.
+    /// Ends whatever runs in order to answer. A later request starts it again.
     fn end(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }

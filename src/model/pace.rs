@@ -159,7 +159,7 @@ impl State {
             let since = self.first.map_or(LEAST_WINDOW, |first| now.duration_since(first));
             let window = since.clamp(LEAST_WINDOW, WINDOW);
             let count = self.recent.iter().filter(|then| now.duration_since(**then) <= window).count();
-            // A first guess from a burst may be far too low, and then takes long to mend.
+            // A first guess from a burst may be far too low, and then takes long to fix.
             (f64::from(u32::try_from(count).unwrap_or(u32::MAX)) / window.as_secs_f64()).max(FIRST)
         };
         self.rate = Some(rate.max(SLOWEST));

@@ -64,7 +64,7 @@ pub enum ApplyError {
     /// The plan is not the one that was reviewed.
     #[error("the plan has the digest {found}, not {wanted}; check `digest`")]
     OtherPlan {
-        /// Digest that was asked for.
+        /// Digest that was requested.
         wanted: String,
         /// Digest of the plan.
         found: String,

@@ -213,7 +213,7 @@ pub struct Plan {
     pub hooks: Vec<HookRecord>,
     /// Tokens used.
     pub usage: Usage,
-    /// Why the plan is not whole: the run ended before it was done, or the quality gates did not run. Such a plan is not
+    /// Why the plan is incomplete: the run ended before it was done, or the quality gates did not run. Such a plan is not
     /// applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,

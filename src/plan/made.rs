@@ -1,4 +1,4 @@
-//! Where a plan was made: the run of a workflow, and what came of it there. It is part of what the digest covers, so nobody
+//! Where a plan was made: the run of a workflow, and its outcome there. It is part of what the digest covers, so nobody
 //! can give a plan another origin without giving it another digest.
 
 use schemars::JsonSchema;

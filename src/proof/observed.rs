@@ -177,7 +177,7 @@ fn first_error(output: &str) -> Option<&str> {
         .filter(|line| !line.is_empty())
 }
 
-/// Returns whether a runner says that it ran no test, which is no failure of a test.
+/// Returns whether a runner says that it ran no test, which is not a failure of a test.
 fn says_none(output: &str) -> bool {
     output.lines().any(|line| {
         let line = line.trim();

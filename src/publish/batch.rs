@@ -158,7 +158,7 @@ fn tell_runner(
         ("exit-code", report.exit_code.to_string()),
         ("junit-path", shown("junit.xml")),
         ("report-path", shown("batch.json")),
-        // Of what was written, not of what lies there by now.
+        // Of what was written, not of what is there by now.
         ("report-digest", digest(report.json().as_bytes())),
         ("out-path", destination.out.display().to_string()),
         ("comment-url", comment_url.unwrap_or_default().to_owned()),

@@ -22,7 +22,7 @@ pub(super) fn write(report: &BatchReport, out: &Path) -> io::Result<()> {
     let mut table: Option<BufWriter<NamedTempFile>> = None;
     let mut size = 0;
     for task in &report.tasks {
-        // Commands of tasks may be able to write there, and to plant what is no file of ours.
+        // Commands of tasks may be able to write there, and to plant what is not a file of ours.
         let Ok(rows) = open_file(&out.join(TASKS).join(&task.id).join(MATCHES)) else { continue };
         let cell = csv::row(&[&task.id]);
         let rows = BufReader::new(rows.take(MAX_BYTES as u64)).split(b'\n');

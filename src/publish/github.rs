@@ -1,4 +1,4 @@
-//! Tells GitHub how a run ended, part by part; what fails becomes a notice of the report.
+//! Publishes the end of a run on GitHub, part by part; a failure becomes a notice in the report.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -172,7 +172,7 @@ impl Publication<'_> {
         }
     }
 
-    /// Keeps changes for a later delivery: what they are stands in a plan beside the report.
+    /// Keeps changes for a later delivery: their content is in a plan next to the report.
     fn hold(&self, report: &mut RunReport, limited_until: Option<String>) {
         // What is only a part would be taken for the whole later.
         if report.status != Status::Success {

@@ -1,7 +1,7 @@
-//! What is over is told: files first, then the runner's own channels, then the network. What fails on the way becomes
-//! a notice of the report, and the files are written once more.
+//! Publishing of finished runs: files first, then the runner's own channels, then the network. A failure on the way becomes a
+//! notice in the report, and the files are written once more.
 //!
-//! Nothing else of the project talks to GitHub once a run has ended.
+//! Nothing else in the project contacts GitHub after a run has ended.
 
 mod batch;
 mod batch_matches;

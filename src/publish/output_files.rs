@@ -1,4 +1,4 @@
-//! The files that a run leaves: where they lie, and what is written to them.
+//! The files that a run leaves: where they are, and what is written to them.
 
 use std::fs;
 use std::io;
@@ -38,7 +38,7 @@ pub(crate) struct OutputFiles {
 }
 
 impl OutputFiles {
-    /// The places, with their folders made, and without files of an earlier run; a run that goes on replaces its
+    /// The places, with their folders made, and without files of an earlier run; a run that continues replaces its
     /// transcript itself.
     pub(crate) fn new(out: &Path, config: &config::Report, goes_on: bool) -> Result<Self, InputError> {
         let wrong = |error, path: &Path| InputError::Write { path: path.to_owned(), error };

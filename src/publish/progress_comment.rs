@@ -1,4 +1,4 @@
-//! The comment while a long run works: at most one update in ten seconds, and none for short runs.
+//! Progress comment of a long run: at most one update in ten seconds, and none for short runs.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What GitHub is told at the end of a run: changes, comment, check, suggestions. Files are written by then.
+//! Publisher of a run's results on GitHub: changes, comment, check, suggestions. Files have been written by then.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -23,7 +23,7 @@ pub const MAX_RECIPE: u64 = 10_000_000;
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
-    /// What it is for, in one line.
+    /// Its purpose, in one line.
     #[serde(default)]
     pub description: String,
     /// What is done, in order.
@@ -33,22 +33,22 @@ pub struct Recipe {
     pub tests: Vec<Example>,
 }
 
-/// An example: files before, and what becomes of them. Done twice, the recipe must change nothing the second time, and
-/// a file that parses before must parse afterwards.
+/// An example: files before and after. A second run of the recipe must change nothing, and a file that parses
+/// before must parse afterwards.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Example {
     /// What it shows, in a few words.
     pub name: String,
-    /// Texts of the files before, by their paths.
+    /// Contents of the files before, by path.
     pub before: BTreeMap<String, String>,
-    /// Texts of the files that the recipe changes or adds. All others have to stay as they are.
+    /// Contents of the files that the recipe changes or adds. All others must stay unchanged.
     #[serde(default)]
     pub after: BTreeMap<String, String>,
     /// Files that the recipe deletes.
     #[serde(default)]
     pub deleted: Vec<String>,
-    /// Whether the recipe is allowed to change something when it is done a second time.
+    /// Whether a second run of the recipe is allowed to change something.
     #[serde(default)]
     pub repeats: bool,
 }
@@ -64,7 +64,7 @@ pub struct Step {
     /// Globs of files to skip.
     #[serde(default)]
     pub exclude: Vec<String>,
-    /// A regular expression that some line of the file has to match.
+    /// A regular expression that at least one line of the file has to match.
     #[serde(default)]
     pub containing: Option<String>,
     /// What is done: each action for all files, then the next.
@@ -98,7 +98,7 @@ pub struct Action {
     pub optional: bool,
 }
 
-/// What is replaced by what.
+/// A pattern and its replacement.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Replace {

@@ -38,9 +38,9 @@ pub struct Claim {
     pub subject: ClaimSubject,
     /// The claim, as it was understood: `changed src/shop.py`.
     pub claim: String,
-    /// Whether it is so.
+    /// Whether it is true.
     pub holds: bool,
-    /// What is so instead, or what shows that it is.
+    /// What is true instead, or what shows that it is.
     pub evidence: String,
 }
 

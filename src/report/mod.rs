@@ -161,7 +161,7 @@ pub struct StepSummary {
 pub struct PlanReport {
     /// The digest of the plan.
     pub digest: String,
-    /// Why the plan is not whole, and therefore not applied.
+    /// Why the plan is incomplete, and therefore not applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
     /// The actions, in order.
@@ -207,7 +207,7 @@ pub struct HeldDelivery {
 pub struct CarriedPlan {
     /// The digest of the plan that was applied.
     pub digest: String,
-    /// The plan that was asked for, and what others had changed since.
+    /// The requested plan, and what others had changed since.
     pub from: CarriedOver,
 }
 
@@ -251,7 +251,7 @@ pub struct RunReport {
     /// What the run was expected to leave behind.
     #[serde(default)]
     pub expected: Expectation,
-    /// What to do next; empty if the run did and showed what was asked.
+    /// What to do next; empty if the run did what was requested and verified it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub next_step: String,
     /// The agent's final message.
@@ -290,7 +290,7 @@ pub struct RunReport {
     /// The commit up to which the pull request was reviewed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewed: Option<String>,
-    /// The plan that was applied in place of the one that was asked for.
+    /// The plan that was applied in place of the requested one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried_over: Option<CarriedPlan>,
     /// The last run of the quality gates.
@@ -302,10 +302,10 @@ pub struct RunReport {
     /// The last code review of the changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub review: Option<ReviewRecord>,
-    /// Hosts that child processes asked for, in the order in which those ended.
+    /// Hosts that child processes requested, in the order in which those ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub network: Vec<NetworkRecord>,
-    /// Places where the change makes tests or checks demand less.
+    /// Places where the change weakens tests or checks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub test_findings: Vec<TestFinding>,
     /// Tests of the change, run on the old code and on the new.
@@ -314,7 +314,7 @@ pub struct RunReport {
     /// Faults in the changed code, and what its tests noticed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mutations: Option<MutationRecord>,
-    /// Claims of the final message that can be checked, and whether they are so.
+    /// Claims of the final message that can be checked, and whether they are true.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Claim>,
     /// Messages that people should see.

@@ -1,4 +1,4 @@
-//! What every request stands on: the checkout, the event, who is trusted, the configuration.
+//! Context of every request: the checkout, the event, who is trusted, the configuration.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -13,7 +13,7 @@ use crate::git::{RemoteRepository, Repository};
 use crate::github::{Api, ApiError, Environment, Subject, file_at};
 use crate::trust::{Origin, Trust, Trusted};
 
-/// What a request stands on.
+/// What a request is based on.
 pub(crate) struct RequestContext<'a> {
     pub(crate) inputs: &'a Inputs,
     /// The checkout; the workspace may be a folder of it.
@@ -53,7 +53,7 @@ impl<'a> RequestContext<'a> {
             api: OnceLock::new(),
         };
         context.warnings.extend(context.foreign_checkout());
-        // Nothing is checked out where another workflow's report is posted; what lies there (an artifact, say) is
+        // Nothing is checked out where another workflow's report is posted; what is there (an artifact, say) is
         // a stranger's.
         let has_nothing = matches!(context.trust, Trust::Base(_)) && context.repository.is_none();
         let is_after = context.github.as_ref().is_some_and(Environment::is_after_another_run);
@@ -182,7 +182,7 @@ fn existing_folder(path: PathBuf, border: Option<&Path>) -> Result<PathBuf, Inpu
 }
 
 /// Returns the state of the repository that steers the run. A pull request's author controls the checkout on events of
-/// that pull request, and wherever else a workflow checks it out, so the checkout is believed only where it is at the
+/// that pull request, and wherever else a workflow checks it out, so the checkout is trusted only where it is at the
 /// event's own commit.
 fn trust(
     inputs: &Inputs,

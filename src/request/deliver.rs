@@ -103,7 +103,7 @@ impl Deliver {
         Ok(Self::OwnBranch { branch, onto, title, pull: to == DeliverTo::PullRequest })
     }
 
-    /// Adds the id of a batch's task to the title, so that the pull requests of one batch can be told apart.
+    /// Adds the id of a batch's task to the title, so that the pull requests of one batch can be distinguished.
     #[must_use]
     pub(super) fn with_id(mut self, id: &str) -> Self {
         if let Self::PullBranch { title, .. } | Self::OwnBranch { title, .. } = &mut self {

@@ -1,4 +1,4 @@
-//! What is wrong with the inputs, and what to write instead.
+//! Errors of inputs: what is wrong, and what to write instead.
 
 use std::error::Error;
 use std::io;
@@ -101,7 +101,7 @@ pub enum InputError {
     /// The list of tasks of a batch is wrong, what an earlier start of it has left does not fit, or another is at work.
     #[error(transparent)]
     Batch(Box<dyn Error + Send + Sync>),
-    /// There is no such session, or it cannot go on.
+    /// There is no such session, or it cannot continue.
     #[error(transparent)]
     Session(#[from] SessionError),
     /// The event is wrong.

@@ -1,4 +1,4 @@
-//! Folders of the run: a link that the repository holds must not lead them elsewhere.
+//! Folders of the run: a link in the repository must not lead them elsewhere.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,4 @@
-//! What an event asks for becomes a job, or an answer, or nothing.
+//! Turns what an event asks for into a job, an answer, or nothing.
 
 use sanitize::Masker;
 use sanitize::untrusted::markdown;
@@ -226,7 +226,7 @@ impl RequestContext<'_> {
         RunRequest::for_task(self, &inputs).map(Job::run)
     }
 
-    /// Makes the job that goes on with an interrupted session, of a workflow run that is named or the latest one.
+    /// Makes the job that continues with an interrupted session, of a workflow run that is named or the latest one.
     async fn continued(&mut self, github: &Environment, run: Option<&str>) -> Result<Job, InputError> {
         let run = match run.map(str::parse) {
             None => None,
@@ -259,7 +259,7 @@ impl RequestContext<'_> {
         }
     }
 
-    /// The plan that is asked for, if a comment of ours shows it and it still fits the pull request.
+    /// The plan that is requested, if a comment of ours shows it and it still fits the pull request.
     async fn plan(&self, github: &Environment, digest: Option<&str>) -> Result<(ShownPlan, Plan), NoPlan> {
         let Subject::PullRequest { number, fork, .. } = github.subject else {
             return Err(NoPlan::told("there is no pull request to apply it to"));

@@ -1,4 +1,4 @@
-//! What every job needs to know, whether an agent works or a plan is applied.
+//! Request of any job, whether an agent works or a plan is applied.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ use crate::trust::{Origin, Trust};
 pub struct JobRequest {
     /// What to do, or what the plan was made for.
     pub task: String,
-    /// What the agent is told in front of the task.
+    /// What the agent is told before the task.
     pub preface: Option<String>,
     /// How.
     pub mode: RunMode,
@@ -41,7 +41,7 @@ pub struct JobRequest {
     pub model_name: String,
     /// Where: an existing folder, absolute.
     pub workspace: PathBuf,
-    /// Where it lies in its repository, or in the checkout if that is none.
+    /// Where it is in its repository, or in the checkout if that is none.
     pub location: WorkspaceLocation,
     /// Its repository.
     pub repository: Option<Repository>,
@@ -57,7 +57,7 @@ pub struct JobRequest {
     pub deliver: Deliver,
     /// What the job is expected to leave behind.
     pub expected: Expectation,
-    /// The plan of the comment that is applied; the comment goes on to show it if that fails.
+    /// The plan of the comment that is applied; the comment continues to show it if that fails.
     pub applies: Option<PlanMark>,
     /// All variables of the process.
     pub variables: Variables,
@@ -165,7 +165,7 @@ impl<'a> Draft<'a> {
         Ok(Self { context, inputs, origin, workspace, repository, servers, programs, warnings })
     }
 
-    /// Returns where the workspace lies in its repository.
+    /// Returns where the workspace is in its repository.
     fn location(&self) -> WorkspaceLocation {
         let root = self.repository.as_ref().map_or(self.context.checkout.as_path(), Repository::root);
         WorkspaceLocation::below(root, &self.workspace)

@@ -1,4 +1,4 @@
-//! The ledger of a run: where spending is written down, and what days and months may cost.
+//! The ledger of a run: where spending is recorded, and what days and months may cost.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ pub(super) fn labels(inputs: &Inputs, config: &Config) -> LedgerLabels {
     }
 }
 
-/// Opens the ledger of a run on `workspace`, if one is asked for. `shared` is the one on a branch, of which a copy is opened.
+/// Opens the ledger of a run on `workspace`, if one is requested. `shared` is the one on a branch, of which a copy is opened.
 pub(super) fn ledger(
     inputs: &Inputs,
     config: &Config,

@@ -79,7 +79,7 @@ pub(super) fn choose(
     let mut has_own_address = llm.base_url.is_some();
     if !has_own_address {
         let known = provider.address(value)?;
-        // GitHub Enterprise, Azure: the address is known, the key is needed all the same.
+        // GitHub Enterprise, Azure: the address is known, the key is needed anyway.
         llm.base_url = known;
     }
     let customary = provider.key_variables();
@@ -144,7 +144,7 @@ pub(super) fn suit_recipe(config: &mut Config) {
     config.guardrails.max_gate_rounds = Bounded::fixed::<1>();
     config.guardrails.require_test_after_edit = false;
     config.evaluation = Evaluation::Off;
-    // It may be reviewed; it mends nothing.
+    // It may be reviewed; it fixes nothing.
     config.review.max_fix_passes = Bounded::fixed::<0>();
     config.review.enabled &= config.review.model.is_some();
 }

@@ -1,4 +1,4 @@
-//! Comparison of what stands in the checkout with a commit, file by file.
+//! Comparison of what is in the checkout with a commit, file by file.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -88,7 +88,7 @@ impl Comparison<'_> {
         }
     }
 
-    /// Returns whether something stands at a path, and the entry of the commit.
+    /// Returns whether something is at a path, and the entry of the commit.
     fn entry(&self, path: &str) -> Result<(bool, Option<TreeEntry>), ProgramRefusal> {
         let on_disk = fs::symlink_metadata(self.root.join(path)).is_ok();
         let Some(repository) = self.repository else {
@@ -96,7 +96,7 @@ impl Comparison<'_> {
         };
         match repository.entry_at(self.commit, path) {
             Ok(entry) => Ok((on_disk, entry)),
-            // A word that is no file at all needs no commit.
+            // A word that is not a file at all needs no commit.
             Err(_) if !on_disk => Ok((false, None)),
             Err(error) => Err(ProgramRefusal::Git { path: path.to_owned(), error }),
         }
@@ -116,7 +116,7 @@ impl Comparison<'_> {
         ProgramRefusal::Differs { path: path.to_owned(), commit }
     }
 
-    /// Compares what stands at a path with an entry of the commit, folders with all that is in them, and links with what
+    /// Compares what is at a path with an entry of the commit, folders with all that is in them, and links with what
     /// they lead to; answers with the first path that differs.
     fn same(
         &self,
@@ -171,7 +171,7 @@ impl Comparison<'_> {
                 }
                 self.same(repository, &target, entry.as_ref(), links - 1)
             }
-            // Its commit says nothing of what stands there.
+            // Its commit says nothing of what is there.
             _ => differs(),
         }
     }

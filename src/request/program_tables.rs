@@ -1,4 +1,4 @@
-//! Programs that run files of the checkout: interpreters, and runners that files beside them steer.
+//! Programs that run files of the checkout: interpreters, and runners that obey files next to them.
 
 /// An interpreter, and how it finds what it runs.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub(super) struct Interpreter {
     loads: &'static [&'static str],
     /// Endings that are tried for a name without one.
     pub(super) endings: &'static [&'static str],
-    /// Files beside a script or above it that decide what it loads.
+    /// Files next to a script or above it that decide what it loads.
     pub(super) settings: &'static [&'static str],
     /// Whether modules are looked for in the folder that it is started in, unless a script says where.
     pub(super) imports_from_start: bool,
@@ -180,7 +180,7 @@ impl Interpreter {
     }
 }
 
-/// A program that runs what files beside it say.
+/// A program that runs what files next to it say.
 #[derive(Debug)]
 pub(super) struct Runner {
     names: &'static [&'static str],

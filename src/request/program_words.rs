@@ -126,7 +126,7 @@ impl ProgramWords {
     fn run(&mut self, word: &Word) {
         match word.text() {
             None => drop(self.unclear_program.get_or_insert_with(|| word.raw.clone())),
-            // Whatever it stands for, it lies in the folder before it.
+            // Whatever it stands for, it is in the folder before it.
             Some(text) if word.glob => {
                 let folder = before_glob(text);
                 if folder.is_empty() {
@@ -283,7 +283,7 @@ pub(super) fn with_variables<'v>(line: &str, value: impl Fn(&str) -> Option<&'v 
     replaced + rest
 }
 
-/// Returns the words of a text that is no command line but holds some, such as a Makefile.
+/// Returns the words of a text that is not a command line but holds some, such as a Makefile.
 pub(super) fn words_of_text(text: &str) -> BTreeSet<String> {
     pieces(text).flat_map(|piece| [piece.trim_start_matches('@').to_owned(), piece]).collect()
 }

@@ -1,5 +1,5 @@
-//! Programs that the configuration names: where the checkout holds what somebody wants to have merged, those of the
-//! repository have to be the base commit's; and wherever a run starts them, it must not change them.
+//! Programs that the configuration names: on pull requests, those in the repository have to match the base commit;
+//! and no run is allowed to change a program that it starts.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -290,7 +290,7 @@ impl Programs<'_> {
                 self.add_file(&program, false, started);
                 let around = program.canonicalize().ok().and_then(|real| self.path_of(real.parent()?));
                 around.into_iter().chain(self.path_of(&folder)).for_each(|path| started.add_folder(&path));
-                // Its packages lie beside it.
+                // Its packages lie next to it.
                 let all = self.path_of(packages).filter(|_| has_secret);
                 if let Some(path) = all {
                     started.add_tree(&path);

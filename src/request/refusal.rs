@@ -39,7 +39,7 @@ pub enum ProgramRefusal {
         /// The short hash of the commit.
         commit: String,
     },
-    /// A module beside it that Python would import is not as it should be.
+    /// A module next to it that Python would import is not as it should be.
     #[error("{0}; or keep it from being imported with `python -I`")]
     Imported(Box<ProgramRefusal>),
     /// Git could not compare it.

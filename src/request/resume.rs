@@ -1,4 +1,4 @@
-//! Requests that go on with a session: of this machine, or one that another has sealed.
+//! Requests that continue with a session: of this machine, or one that another has sealed.
 
 use std::path::Path;
 
@@ -78,7 +78,7 @@ pub(super) async fn find_sealed(
     })
 }
 
-/// Lets a request go on with a session that another machine has sealed.
+/// Lets a request continue with a session that another machine has sealed.
 pub(super) fn take_up(mut request: RunRequest, opened: OpenedSession) -> Result<RunRequest, InputError> {
     let JobRequest { workspace, out, variables, .. } = &request.job;
     let found = opened.settle(workspace, out, variables)?;

@@ -45,19 +45,19 @@ pub struct RunRequest {
     pub reviewer: Option<ReviewerModel>,
     /// What tokens cost.
     pub prices: Prices,
-    /// Where spending is written down, if it is.
+    /// Where spending is recorded, if it is.
     pub ledger: Option<Arc<Ledger>>,
     /// The ledger on a branch, of which `ledger` is a copy.
     pub shared_ledger: Option<SharedLedger>,
     /// How long the run may take.
     pub timeout: Option<Duration>,
-    /// Most rounds, where the run goes on in rounds until its gates pass.
+    /// Most rounds, where the run continues in rounds until its gates pass.
     pub rounds: Option<u32>,
     /// What the final message has to satisfy.
     pub output_schema: Option<Value>,
     /// The inputs that were given, by name.
     pub given: BTreeMap<String, String>,
-    /// The session that goes on.
+    /// The session that continues.
     pub resumed: Option<Resumed>,
 }
 

@@ -104,7 +104,7 @@ impl Claim {
 }
 
 /// Does work whose costs are kept on a branch, if there is such a ledger: opens it, and closes it however the work ends.
-/// Returns what came of the work, and why its costs could not be written down, if so; that is told beside the work's own
+/// Returns the outcome of the work, and why its costs could not be written down, if so; that is told beside the work's own
 /// end, never in its place.
 pub async fn with_ledger<T>(
     ledger: Option<&SharedLedger>,
@@ -272,7 +272,7 @@ impl SharedLedger {
         }
     }
 
-    /// Returns a result as it is, or tells an error and goes on if the configuration says so. A limit that is reached is no
+    /// Returns a result as it is, or tells an error and continues if the configuration says so. A limit that is reached is no
     /// matter of measuring.
     fn unless_warned(&self, result: Result<(), InputError>) -> Result<(), InputError> {
         match result {

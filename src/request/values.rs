@@ -14,7 +14,7 @@ use crate::base::env::Variables;
 use crate::config::{Bounded, Comment, DeliverTo, Usd};
 use crate::event::{Expectation, RunMode};
 
-/// The modes that can be asked for.
+/// The modes that can be requested.
 const MODES: [RunMode; 4] = [RunMode::DryRun, RunMode::Yolo, RunMode::ConfirmAll, RunMode::ConfirmSensitive];
 
 /// What a run is about where nothing else says so.
@@ -26,7 +26,7 @@ pub(super) const DESCRIBED: &str =
 pub struct Inputs {
     /// What to do.
     pub task: Option<String>,
-    /// What to do, as a Markdown file.
+    /// What to do, in a Markdown file.
     pub task_file: Option<PathBuf>,
     /// Whether to plan it or to do it.
     pub mode: Option<RunMode>,
@@ -50,7 +50,7 @@ pub struct Inputs {
     pub api_key_env: Option<String>,
     /// Whether the agent may run commands, where that is not left to the configuration.
     pub commands: Option<bool>,
-    /// Most model calls.
+    /// Maximum number of model calls.
     pub max_steps: Option<Bounded<1, 1000>>,
     /// Most money.
     pub budget_usd: Option<Usd>,
@@ -58,7 +58,7 @@ pub struct Inputs {
     pub timeout: Option<Duration>,
     /// Checks that have to pass before the work is over.
     pub until: Vec<String>,
-    /// Most rounds until they do.
+    /// Maximum number of rounds with `until`.
     pub max_rounds: Option<Bounded<1, 1000>>,
     /// The payload of the event.
     pub event: Option<PathBuf>,
@@ -205,7 +205,7 @@ fn given(lookup: &Lookup) -> BTreeMap<String, String> {
     let names = INPUTS.iter().map(|input| input.name).filter(|name| !matches!(*name, "out" | "workspace"));
     let given = names.filter_map(|name| {
         let value = lookup.text(name)?;
-        // Who goes on with the session gives the password of its model's server again.
+        // Who continues with the session gives the password of its model's server again.
         let kept = if name == "base-url" { without_userinfo(&value) } else { value };
         Some((name.to_owned(), kept))
     });

@@ -1,4 +1,4 @@
-//! What stands between an agent's last words and the end: the form of the answer, tests, quality gates.
+//! Acceptance checks between an agent's final answer and the end of the run: the form of the answer, tests, quality gates.
 
 use std::sync::atomic::Ordering;
 

@@ -155,7 +155,7 @@ impl Run<'_> {
         self.state_with(&back)
     }
 
-    /// Runs gates on a new state with the run's changes, and with nothing that commands have left beside them. None of them runs where
+    /// Runs gates on a new state with the run's changes, and with nothing that commands have left next to them. None of them runs where
     /// there is no such state.
     pub(super) async fn gates_afresh(&self, list: &[GateConfig], round: u32) -> Result<Vec<GateOutcome>, ()> {
         let predicted = self.tracked.is_none();

@@ -1,4 +1,4 @@
-//! Where the checkout stood before anything touched it.
+//! Baseline: the state of the checkout before the run changes anything.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The review of what a run has changed, by an agent that only reads and may have a model of its own.
+//! Code review of what a run has changed, by a read-only agent that may have its own model.
 
 use std::sync::Arc;
 
@@ -105,7 +105,7 @@ impl CodeReview {
             max_steps: MAX_STEPS,
             model: None,
             allowed_tools: agent.allowed_tools.map(|mut tools| {
-                // What strangers wrote on the web has no say in a review.
+                // What strangers wrote on the web has no effect in a review.
                 tools.retain(|tool| {
                     !matches!(tool.as_str(), "fetch_url" | "web_search" | "dispatch_subagent" | "todo")
                 });
@@ -144,7 +144,7 @@ fn not_reviewed(run: &Run<'_>, problem: &str) -> NotChecked {
     NotChecked
 }
 
-/// Reason why an answer is no review.
+/// Reason why an answer is not a review.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InvalidReview {
     /// There is no JSON in it.
@@ -205,7 +205,7 @@ fn line_of(workspace: &dyn Workspace, path: &WorkspacePath, line: u32) -> Option
     text.lines().nth(usize::try_from(line).ok()?.checked_sub(1)?).map(Finding::place_of)
 }
 
-/// Returns what to tell an agent whose answer is no review.
+/// Returns what to tell an agent whose answer is not a review.
 pub(super) fn form_complaint(answer: &str) -> Option<String> {
     let problem = read(answer).err()?;
     Some(format!("Your answer could not be read: {problem}. Answer again with only the JSON object."))
@@ -230,7 +230,7 @@ impl AnswerCheck for Form {
     }
 }
 
-/// What the agent is told to mend.
+/// What the agent is told to fix.
 pub(super) fn complaint(findings: &[&Finding]) -> String {
     let mut text = "A code review of your changes has these findings:\n".to_owned();
     for finding in findings {

@@ -1,4 +1,4 @@
-//! Reads off the contract how a run ends whose agent said that it is done.
+//! Determines from the contract how a run ends after its agent is done.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;

@@ -1,6 +1,6 @@
-//! What the agent is told besides its task: of the checkout, and of the event that started the run, which is a
-//! pull request's or an issue's title and text, and the size of the change. Anybody may have written those, so
-//! they come fenced, without what people do not see, and marked as information.
+//! Context of the task: the checkout, and the event that started the run (title and text of a pull request or issue, and
+//! the size of the change). Anybody may have written those, so they are fenced, stripped of invisible characters, and
+//! marked as information.
 
 use std::sync::LazyLock;
 

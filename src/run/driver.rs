@@ -55,7 +55,7 @@ pub(super) struct AgentRun<'a> {
     pub(super) surroundings: String,
     /// Gates on the state before the run.
     pub(super) base: BaseGates,
-    /// Whether a check that was asked for could not be carried out.
+    /// Whether a requested check could not be carried out.
     pub(super) is_unchecked: AtomicBool,
     /// What the change does to the meaning of tests, as it was judged last.
     pub(super) test_findings: Mutex<Vec<TestFinding>>,

@@ -18,7 +18,7 @@ pub(super) struct GateCheck {
     /// The round of the agent's work, from which the runs of the gates are counted.
     round: u32,
     gate_rounds: u32,
-    /// Number of calls that may have changed something when the gates last ran, and what came of them.
+    /// Number of calls that may have changed something when the gates last ran, and their outcomes.
     last: Option<(u64, Vec<GateOutcome>)>,
     told_of_old_failures: bool,
     told_of_lost_tests: bool,

@@ -1,4 +1,4 @@
-//! What the run's change does to the meaning of tests, judged without a model on the planned state.
+//! Test integrity of the run's change, checked without a model on the planned state.
 
 use std::fmt::Write;
 use std::sync::PoisonError;

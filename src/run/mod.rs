@@ -90,13 +90,13 @@ struct Run<'a> {
     planned: Option<Arc<OverlayWorkspace>>,
     disk: Arc<DiskWorkspace>,
     baseline: JoinHandle<Baseline>,
-    /// Files in which people permit that tests demand less.
+    /// Files in which tests may be weakened.
     allowed_tests: PathGlobs,
-    /// Who permits that tests demand less, and how, once somebody has asked.
+    /// Who permits this run to weaken tests, and how, once this has been looked up.
     test_permission: OnceCell<Option<String>>,
 }
 
-/// Applies a plan, and publishes what came of it.
+/// Applies a plan, and publishes its outcome.
 pub(crate) async fn apply(
     request: &ApplyRequest,
     masker: Arc<Masker>,

@@ -1,5 +1,5 @@
-//! Review of a pull request by an agent that only reads: what it is shown, which after the first time is only what is new,
-//! and how its answer is read.
+//! Review of a pull request by a read-only agent: what it is shown (after the first time, only what is new), and how its answer
+//! is read.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Goes on with a run that was cut off, from its log of changes: here, or where nothing of it is there yet.
+//! Resumes an interrupted run from its change log, in its own checkout or in one that has none of its work.
 
 use std::sync::PoisonError;
 

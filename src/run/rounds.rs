@@ -1,4 +1,4 @@
-//! Work in rounds: each begins with a fresh mind, and with what the one before has left, until all checks pass.
+//! Rounds: each starts a new conversation with the notes of the previous one, until all checks pass.
 
 use super::acceptance::Acceptance;
 use super::driver::AgentRun;

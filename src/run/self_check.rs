@@ -1,4 +1,4 @@
-//! The self-check: one more model call that looks at what was asked and what came of it.
+//! Self-check: one more model call, which compares the task with the result.
 
 use std::fmt::Write;
 use std::sync::Arc;

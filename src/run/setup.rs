@@ -1,4 +1,4 @@
-//! What every run begins and ends with, whoever works: files, observers, the session, the end.
+//! Set-up and end of every run: files, observers, session, report.
 
 use std::fs::File;
 use std::path::Path;
@@ -53,7 +53,7 @@ pub(super) struct RunSetup {
     events: Events,
     progress: Option<ProgressComment>,
     telemetry: Option<Arc<Telemetry>>,
-    /// Writes down what it would take to go on with this.
+    /// Records what it would take to continue with this.
     saving: Mutex<Option<JoinHandle<()>>>,
     /// What the run changes or plans.
     changes: Option<Arc<ChangeLog>>,
@@ -130,7 +130,7 @@ impl RunSetup {
         let progress = if shows_progress { ProgressComment::start(request, masker) } else { None };
         let is_session = request.alone && shows_progress;
         let log = change_log_path(&request.variables, &info.id).filter(|_| is_session);
-        // Without a log the run works all the same, but cannot be resumed.
+        // Without a log the run works anyway, but cannot be resumed.
         let changes = log
             .and_then(|path| ChangeLog::begin(path, resumed.map(|resumed| &resumed.changes)).ok())
             .map(Arc::new);
@@ -218,7 +218,7 @@ impl RunSetup {
         }
     }
 
-    /// Writes down what it would take to go on with this, beside everything else.
+    /// Records what it would take to continue with this, beside everything else.
     pub(super) fn save_session(&self, request: &RunRequest, masker: &Masker) {
         let job = &request.job;
         let masked = |text: &String| masker.mask(text).into_owned();

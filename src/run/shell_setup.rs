@@ -1,4 +1,4 @@
-//! How commands, hooks and gates are started: what they see, and the sandbox around them.
+//! Set-up of the shell: how commands, hooks and gates are started, what they see, and the sandbox around them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ const PLAIN_OUTPUT: [(&str, &str); 6] = [
     ("GIT_PAGER", "cat"),
 ];
 
-/// Variables that would have colours written all the same.
+/// Variables that would have colours written anyway.
 const FORCED_COLOUR: [&str; 3] = ["FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS"];
 
 /// The folders of a `PATH` that do not depend on where a command runs: what `.` holds is the agent's.

@@ -1,4 +1,4 @@
-//! Permission by people on GitHub that the tests of this run demand less.
+//! Permission by people on GitHub for this run to weaken tests.
 
 use super::Run;
 use super::integrity::demand_less;

@@ -53,7 +53,7 @@ impl ProofCheck {
         let run = &agent_run.run;
         let config = run.request.config();
         let is_skipped = run.tracked.is_none() && config.dry_run.gates == GateIsolation::Skip;
-        // What is no command was refused before the run.
+        // What is not a command was refused before the run.
         let Some(command) = test_command(config).ok().flatten().filter(|_| !is_skipped) else {
             return AnswerVerdict::Accept;
         };

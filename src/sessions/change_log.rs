@@ -1,7 +1,7 @@
 //! Change log of a run: every write, before it is made, and every action that a dry run plans.
 //!
 //! It lies in the user's state folder, where no command of an agent can write and from where nothing is uploaded, because it
-//! holds files as they are. A run that goes on takes its work from here, to the byte; what the log does not know of is other
+//! holds files as they are. A run that continues takes its work from here, to the byte; what the log does not know of is other
 //! people's.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -233,7 +233,7 @@ impl LoggedChanges {
         self.actions.clear();
     }
 
-    /// Returns what a log begins with that goes on from here.
+    /// Returns what a log begins with that continues from here.
     fn entries(&self) -> Vec<Entry> {
         let write = |path: &WorkspacePath| {
             let before = self.before.get(path);

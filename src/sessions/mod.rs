@@ -1,6 +1,6 @@
 //! Saved runs: finds, resumes and removes them.
 //!
-//! A session is the output folder of a run: `session.json` says what was asked for, `transcript.jsonl` what
+//! A session is the output folder of a run: `session.json` says what was requested, `transcript.jsonl` what
 //! happened, and `report.json` how it ended. The changes that it made are logged elsewhere ([`ChangeLog`]); a sealed session
 //! (`session.sealed`) holds all of it, for another machine.
 
@@ -150,7 +150,7 @@ pub enum SessionError {
     /// There is no state folder.
     #[error("there is no folder for the data of sessions; set `HOME`")]
     NoState,
-    /// A session of this machine is to go on elsewhere.
+    /// A session of this machine is to continue elsewhere.
     #[error(
         "the session {0} continues in its own checkout and output folder; leave out `--workspace` and `--out`"
     )]

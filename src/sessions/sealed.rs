@@ -1,5 +1,5 @@
-//! Sealed sessions: all that it takes to go on with a run on another machine, in one file that only holders of the user's key can
-//! read or make.
+//! Sealed sessions: all that it takes to continue with a run on another machine, in one file that only holders of the
+//! user's key can read or make.
 //!
 //! What comes out of the file is sealed like a session of this machine, and resumed like one.
 

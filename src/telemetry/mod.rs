@@ -117,7 +117,7 @@ impl Telemetry {
             resource: resource(variables, &config.service_name),
             trace,
             parent,
-            // A run that goes on counts its time from its first beginning.
+            // A run that continues counts its time from its first beginning.
             started: SystemTime::now() - earlier,
             lead: agent.to_owned(),
             model: model.to_owned(),

@@ -81,7 +81,7 @@ pub fn command_effects(
         for word in operands(name, simple) {
             let writes = writes(name, simple, word);
             if moves {
-                // The line changes folders, so the file may lie in any of them.
+                // The line changes folders, so the file may be in any of them.
                 command.globs.extend(word.text().map(|text| format!("**/{}", text.trim_start_matches("./"))));
             }
             if word.glob {

@@ -18,7 +18,7 @@ const MAX_OPEN: usize = 60;
 #[derive(Default)]
 struct Folder<'a> {
     folders: BTreeMap<&'a str, Folder<'a>>,
-    /// Names of files and links, and what stands behind them.
+    /// Names of files and links, and what follows them.
     files: Vec<(&'a str, String)>,
     /// Number of files below, at any depth.
     count: usize,

@@ -64,7 +64,7 @@ impl FileTool for ReadFile {
     }
 }
 
-/// Lines that are asked for, numbered from 1.
+/// Lines that are requested, numbered from 1.
 struct Range {
     start: usize,
     end: Option<usize>,

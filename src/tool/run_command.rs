@@ -91,7 +91,7 @@ pub(super) struct Args {
     /// Variables to set
     #[serde(default)]
     pub(super) env: BTreeMap<String, String>,
-    /// Start a server and go on; see `background_command`
+    /// Start a server and continue; see `background_command`
     #[serde(default)]
     pub(super) background: bool,
 }
@@ -257,7 +257,7 @@ fn shown(names: impl Iterator<Item = String>) -> String {
 
 impl ToolResult {
     /// Creates the result of a command that a dry run only records, because such `commands` do not run in it, for a
-    /// `reason` that the sentence goes on with.
+    /// `reason` that the sentence continues with.
     fn recorded(commands: &str, reason: &str) -> Self {
         let told = format!(
             "This dry run records {commands} without running them{reason}, so there is no output; continue."

@@ -194,7 +194,7 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
     Ok(Some("edit_file"))
 }
 
-/// One tool for several kinds of work, told apart by `command`.
+/// One tool for several kinds of work, distinguished by `command`.
 pub(super) fn editor(arguments: &mut Arguments) -> Changed {
     let command = take(arguments, &["command", "cmd", "action"]);
     let command = command.as_ref().and_then(text).unwrap_or_default().to_owned();

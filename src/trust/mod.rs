@@ -41,7 +41,7 @@ pub(crate) enum Trust {
 pub struct TrustedFile {
     /// What it says.
     pub text: String,
-    /// Relative to the workspace where it lies inside.
+    /// Relative to the workspace where it is inside.
     pub path: String,
     /// The commit it was read from, if not from disk.
     pub commit: Option<String>,
@@ -62,7 +62,7 @@ impl TrustedFile {
 pub struct Origin {
     /// The configuration; defaults where there is none.
     pub config: Config,
-    /// The file, relative to the workspace where it lies inside.
+    /// The file, relative to the workspace where it is inside.
     pub file: Option<String>,
     /// The commit it was read from, if not from disk.
     pub commit: Option<String>,
@@ -208,7 +208,7 @@ impl Trusted<'_> {
 }
 
 /// Reads a file of the checkout. Links are followed within it alone, and only to files of the commit that is checked
-/// out: a run could have made a link to what nobody is to see. What is no file is not opened.
+/// out: a run could have made a link to what nobody is to see. What is not a file is not opened.
 fn from_checkout(
     root: &Path,
     repository: Option<&Repository>,

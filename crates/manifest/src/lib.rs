@@ -2,8 +2,8 @@
 //! comments and layout included, stays as it is.
 //!
 //! What an edit means is decided on the values alone, the same for all formats. Each format only carries it out on the
-//! text, and its result is read again: unless the values are exactly those that were meant, nothing is changed. So a file
-//! that is unlike what people write is refused rather than damaged.
+//! text, and its result is read again: unless the values are exactly those that were meant, nothing is changed. An unusual file
+//! is therefore refused rather than damaged.
 //!
 //! ```
 //! use manifest::{ManifestEdit, ManifestRule};
@@ -41,7 +41,7 @@ pub use version::InvalidRequirement;
 /// Maximum size of a file, in bytes.
 pub const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// Maximum of edits times bytes: each edit reads the file anew.
+/// Maximum of edits times bytes: each edit reads the file again.
 const MAX_WORK: usize = 256 * 1024 * 1024;
 
 /// Format of a manifest.

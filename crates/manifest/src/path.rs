@@ -43,7 +43,7 @@ pub enum InvalidPath {
         "invalid quotes or brackets in the path `{0}`; write `\"…\"`, `[0]`, `[*]`, `[name=text]` or `[~regex]`"
     )]
     Brackets(String),
-    /// What items have to match is no regular expression.
+    /// What items have to match is not a regular expression.
     #[error("invalid regular expression in the path `{0}`")]
     Regex(String, #[source] regex::Error),
 }
@@ -100,7 +100,7 @@ impl Path {
     }
 }
 
-/// Reads what stands in brackets, and returns the text behind them.
+/// Reads what is in brackets, and returns the text behind them.
 fn items<'t>(inside: &'t str, path: &str) -> Result<(Segment, &'t str), InvalidPath> {
     let brackets = || InvalidPath::Brackets(path.to_owned());
     if let Some(behind) = inside.strip_prefix("*]") {

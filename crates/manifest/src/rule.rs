@@ -36,14 +36,14 @@ pub struct ManifestRule {
     pub when: Option<When>,
 }
 
-/// Condition of an edit. All that is given has to hold; `when: {}` asks for a value at the path.
+/// Condition of an edit. All parts have to hold; `when: {}` requires a value at the path.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct When {
-    /// The path that is looked at; without it, that of the edit, at each place on its own.
+    /// The path to check; without it, that of the edit, at each place separately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Whether there has to be nothing.
+    /// Whether there has to be no value.
     #[serde(default, skip_serializing_if = "is_false")]
     pub absent: bool,
     /// Comparisons such as `>=1.2, <2` that the first version in the value, or in its `version`, has to pass.
@@ -76,7 +76,7 @@ pub enum InvalidManifestRule {
     /// A requirement cannot be read.
     #[error(transparent)]
     Requirement(#[from] InvalidRequirement),
-    /// What a value has to match is no regular expression.
+    /// What a value has to match is not a regular expression.
     #[error("invalid regular expression in `when.matches`")]
     Matches(#[source] regex::Error),
     /// Nothing can be absent and have a version.
@@ -108,7 +108,7 @@ struct Condition {
     matches: Option<Regex>,
 }
 
-/// What became of a text.
+/// The outcome of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Edited {
     /// The text; the same as before if there was nothing to do.

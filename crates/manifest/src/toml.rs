@@ -76,7 +76,7 @@ pub(crate) fn edit(text: &str, edit: &Edit) -> Result<String, ManifestError> {
 fn with_head(text: &str, edited: String) -> String {
     let is_head = |line: &&str| line.trim().is_empty() || line.starts_with('#');
     let head: usize = text.split_inclusive('\n').take_while(is_head).map(str::len).sum();
-    // What stands directly above the first entry is about that, if something else stands before it.
+    // What stands directly above the first entry is about that, if something else comes before it.
     let kept = text[..head].rfind("\n\n").map_or(&text[..head], |end| &text[..end + 2]);
     if edited.starts_with(kept) { edited } else { format!("{kept}{}", edited.trim_start_matches('\n')) }
 }
@@ -148,7 +148,7 @@ fn append(item: &mut Item, mut value: toml_edit::Value) -> Option<()> {
     Some(())
 }
 
-/// Removes an item, and of the comments that behind it: what stands in front of it belongs to the one before.
+/// Removes an item, and of the comments that behind it: what stands before it belongs to the one before.
 fn remove_item(item: &mut Item, index: usize) -> Option<()> {
     if let Item::ArrayOfTables(tables) = item {
         (index < tables.len()).then(|| tables.remove(index))?;

@@ -1,4 +1,4 @@
-//! Values as all formats have them: what edits are decided on, and what their results are held against.
+//! Values common to all formats: edits are decided on them, and results are compared with them.
 
 /// Value of a manifest.
 #[derive(Clone, Debug, PartialEq, Eq)]

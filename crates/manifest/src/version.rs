@@ -1,4 +1,5 @@
-//! Versions in the texts of manifests, such as `^1.2`, `v4` or `requests>=2.0`, and what they are held against.
+//! Versions in the texts of manifests, such as `^1.2`, `v4` or `requests>=2.0`, and the requirements that they are compared
+//! with.
 
 use std::cmp::Ordering;
 
@@ -55,7 +56,7 @@ const STAGES: [(u8, &[&str]); 4] = [
 ];
 
 impl PreRelease {
-    /// Reads what stands behind the numbers of a version: `-rc.1`, `b2`, `.dev3`.
+    /// Reads what follows the numbers of a version: `-rc.1`, `b2`, `.dev3`.
     fn parse(text: &str) -> Option<Self> {
         let text = text.trim_start_matches(['-', '.', '_']);
         let end = text.find(|sign: char| !sign.is_ascii_alphabetic()).unwrap_or(text.len());

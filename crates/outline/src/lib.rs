@@ -10,7 +10,7 @@
 //! let language = Language::of("shop/cart.py").expect("a known extension");
 //! let outline = Outline::of(source, language)?;
 //! assert_eq!(outline.render(), "1-3       class Cart\n2-3         def add(self, item: str) -> None\n");
-//! // Syntax errors are tolerated, and said.
+//! // Syntax errors are tolerated, and reported.
 //! assert!(Outline::of("fn f(", Language::Parsed(grammar::Language::Rust))?.has_errors);
 //! # Ok::<(), outline::ParseTimeout>(())
 //! ```

@@ -1,4 +1,4 @@
-//! Blocks of lines: where one stands in a file although it was not quoted to the letter, and what is nearest to it
+//! Blocks of lines: where one is in a file although it was not quoted exactly, and what is nearest to it
 //! where it does not.
 
 /// Maximum number of lines shown of what is nearest.
@@ -13,9 +13,9 @@ const CANDIDATES: usize = 20;
 pub enum Shift {
     /// The same indentation.
     None,
-    /// The file has this in front of every line of the block.
+    /// The file has this before every line of the block.
     Deeper(String),
-    /// The block has this in front of every line of the file.
+    /// The block has this before every line of the file.
     Shallower(String),
 }
 

@@ -13,14 +13,14 @@ use crate::layout::with_marks;
 use crate::matching::{self, Replacement, Rewritten};
 use crate::{Language, RewriteError, imports};
 
-/// Rule as people write it: what is found, and what stands in its place.
+/// A structural rule: what to find, and what to replace it with.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RewriteRule {
     /// The language; without it, that of each file, by its extension. Files of other languages are left alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<Language>,
-    /// What is found: an ast-grep rule object with `pattern`, `kind`, `regex`, `inside`, `has`, `follows`, `precedes`,
+    /// What to find: an ast-grep rule object with `pattern`, `kind`, `regex`, `inside`, `has`, `follows`, `precedes`,
     /// `all`, `any`, `not` and `matches`. In patterns, `$NAME` stands for one node and `$$$NAME` for any number.
     pub rule: Map<String, Value>,
     /// Rules that the nodes of metavariables have to match, by the name of the metavariable.
@@ -35,7 +35,7 @@ pub struct RewriteRule {
     /// Rules that `rewrite` transforms use, each with an `id`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewriters: Vec<Value>,
-    /// What stands in place of each match, with its metavariables: a text, or an object with `template`, `expandStart` and
+    /// The replacement of each match, with its metavariables: a text, or an object with `template`, `expandStart` and
     /// `expandEnd`. Without it, matches are only found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<Value>,
@@ -51,7 +51,7 @@ pub struct Imports {
     /// Import statements to add, unless they are there already.
     #[serde(default)]
     pub add: Vec<String>,
-    /// Import statements to remove, if nothing in the file uses their names any more.
+    /// Import statements to remove, if nothing in the file uses their names.
     #[serde(default)]
     pub remove: Vec<String>,
 }

@@ -21,7 +21,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", neutral(&text).replace('"', "\"\""))
 }
 
-/// Returns a cell that is no formula.
+/// Returns a cell that is not a formula.
 fn neutral(text: &str) -> String {
     let first = text.trim_start().chars().next();
     let begins = text.starts_with('\t') || first.is_some_and(|sign| "=+-@|%＝＋－＠".contains(sign));

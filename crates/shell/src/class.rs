@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// A command that only looks at things.
+    /// A command that only reads.
     Safe,
     /// A command that builds, tests, or formats, and so runs the project's own code.
     Dev,

@@ -40,7 +40,7 @@ pub enum InvalidVariable {
     Value(String),
 }
 
-/// Returns a command line that sets variables before it goes on as `line` does. This line is what is judged, shown and
+/// Returns a command line that sets variables before it continues as `line` does. This line is what is judged, shown and
 /// run, so that it makes no difference how variables were given, and none of them reaches what starts the command.
 pub fn with_variables(line: &str, variables: &BTreeMap<String, String>) -> Result<String, InvalidVariable> {
     if variables.is_empty() {

@@ -129,7 +129,7 @@ pub(super) fn unwrap(simple: &Simple, walk: &mut Walk) {
         shell if is_shell(shell) => match script_of(arguments) {
             Script::Text(script) => walk.eval(script.text(), &format!("{shell} -c")),
             Script::File => {}
-            // What may be a script is looked at all the same.
+            // What may be a script is looked at anyway.
             Script::Unknown => {
                 let option = arguments.iter().position(|word| word.text().is_some_and(is_script_option));
                 if let Some(script) = option.and_then(|at| arguments.get(at + 1)) {

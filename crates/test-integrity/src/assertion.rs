@@ -222,7 +222,7 @@ fn assigned(text: &str) -> &str {
     bare.split_once(" := ").map_or(text, |(_, value)| value)
 }
 
-/// Splits a text of tokens at signs that stand in no brackets and no strings.
+/// Splits a text of tokens at signs that are in no brackets and no strings.
 fn split<'a>(text: &'a str, signs: &[&str]) -> Vec<&'a str> {
     let mut parts = Vec::new();
     let (mut depth, mut quote, mut start, mut at) = (0_usize, None, 0, 0);

@@ -24,7 +24,7 @@ pub struct ChangedTest {
     pub last_line: usize,
     /// Whether no test had its name before.
     pub is_new: bool,
-    /// Whether it stands in a file of the program rather than in one of tests.
+    /// Whether it is in a file of the program rather than in one of tests.
     pub is_among_code: bool,
     needs: BTreeSet<String>,
 }

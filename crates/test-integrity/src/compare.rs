@@ -153,7 +153,7 @@ impl Context<'_> {
             (Some(old), None) if old > 1 => Some((old, 1)),
             _ => None,
         };
-        // Loops can be told apart only if there are as many as before.
+        // Loops can be distinguished only if there are as many as before.
         let (old, new) = (&before.body.rows, &after.body.rows);
         let of_loops = (old.len() == new.len()).then(|| (old.iter().sum(), new.iter().sum()));
         let fewer = fewer.or(of_loops.filter(|(old, new): &(usize, usize)| new < old));
@@ -206,7 +206,7 @@ impl Context<'_> {
             return;
         }
 
-        // What stands there as before.
+        // What is there as before.
         let mut left = Vec::new();
         for assertion in old {
             let Some(at) = new.iter().position(|other| other.text == assertion.text) else {
@@ -370,7 +370,7 @@ fn fewer_demand(strength: Strength, before: &[Assertion], after: &[Assertion]) -
     count(after) < count(before)
 }
 
-/// Returns whether an assertion is Go's usual way to go on only without an error.
+/// Returns whether an assertion is Go's usual way to continue only without an error.
 fn is_mere_error_check(assertion: &Assertion) -> bool {
     assertion.text == "err != nil"
 }

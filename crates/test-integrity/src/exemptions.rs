@@ -46,7 +46,7 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
                 new.push((line, mark));
             }
         }
-        // A new file is the author's own style, but what is exempt in it is exempt all the same.
+        // A new file is the author's own style, but what is exempt in it is exempt anyway.
         for (line, mark) in new {
             if !take(&mut known, &mark) {
                 findings.push(Finding::new(

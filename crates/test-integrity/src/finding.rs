@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Way in which a change makes tests or checks demand less.
+/// Way in which a change weakens tests or checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -30,7 +30,7 @@ pub enum Kind {
     FewerCases,
     /// What a test is about is replaced by a mock.
     MockedSubject,
-    /// Most of a snapshot was written anew, or the snapshot is gone.
+    /// Most of a snapshot was rewritten, or the snapshot is gone.
     RewrittenSnapshot,
     /// A threshold, such as that of coverage, is lower.
     LowerThreshold,
@@ -73,11 +73,11 @@ impl Kind {
 pub enum Severity {
     /// There are honest reasons for it; somebody should look.
     Warning,
-    /// Tests or checks demand less than before.
+    /// Tests or checks are weaker than before.
     Error,
 }
 
-/// Place where a change makes tests or checks demand less.
+/// Place where a change weakens tests or checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// Path of the file, as it was given.

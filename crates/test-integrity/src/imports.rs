@@ -10,7 +10,7 @@ pub(crate) struct Import<'a> {
     pub(crate) words: BTreeSet<String>,
 }
 
-/// Returns the names that an import brings, in whatever language; none if it is no import.
+/// Returns the names that an import brings, in whatever language; none if it is not an import.
 pub(crate) fn imports(at: At<'_>) -> Vec<Import<'_>> {
     let mut found = Vec::new();
     match at.kind() {

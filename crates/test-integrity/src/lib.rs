@@ -1,6 +1,6 @@
 //! Finds what a change does to the meaning of tests, without a model and without running anything: tests that vanish,
 //! are skipped, emptied or made conditional, assertions that get fewer or looser, snapshots that are rewritten
-//! wholesale, and settings of test runners, linters and CI that demand less than before.
+//! wholesale, and settings of test runners, linters and CI that are weaker than before.
 //!
 //! Both states of each changed file go in, [`Finding`]s come out. Python, JavaScript, TypeScript, Rust, Go and Java are
 //! read by their grammars, other languages by a table of patterns. What moved or got another name is recognized by

@@ -23,7 +23,7 @@ pub(crate) struct Matching {
     pub(crate) new: Vec<usize>,
 }
 
-/// Most tokens that are compared for one change. Beyond that, tests are told apart by name alone.
+/// Most tokens that are compared for one change. Beyond that, tests are distinguished by name alone.
 const MAX_COMPARED: usize = 40_000_000;
 
 /// What two tests have to have in common: a path, which may be empty, and a name.

@@ -113,7 +113,7 @@ fn negated(at: At<'_>, language: Language) -> Option<Mutation> {
             | "ternary_expression"
     );
     let condition = is_branch.then(|| at.field("condition")).flatten()?;
-    // A pattern is no value that could be negated.
+    // A pattern is not a value that could be negated.
     if condition.descendants().iter().any(|below| matches!(below.kind(), "let_condition" | "let_chain")) {
         return None;
     }

@@ -112,7 +112,7 @@ impl ExpectedFailure<'_> {
 }
 
 /// Returns whether a test, with these assertions, says all that some other assertions say: as much is demanded, and their
-/// literals stand in the assertion or in the test's cases.
+/// literals are in the assertion or in the test's cases.
 pub(crate) fn says_all(test: &Test, assertions: &[Assertion], asserted: &[Assertion]) -> bool {
     let has_cases = test.cases.is_some_and(|cases| cases > 1);
     let of_cases: BTreeSet<&str> = if has_cases { words_of(test) } else { BTreeSet::new() };
@@ -147,7 +147,7 @@ fn words_of(test: &Test) -> BTreeSet<&str> {
     test.body.words.iter().map(String::as_str).collect()
 }
 
-/// Returns the names of a text that are no keywords of assertions.
+/// Returns the names of a text that are not keywords of assertions.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split(' ').filter(|word| {
         word.starts_with(|first: char| first.is_alphabetic() || first == '_')
@@ -168,7 +168,7 @@ fn without_places(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns what stands between the quotes of a text.
+/// Returns what is between the quotes of a text.
 pub(crate) fn literals(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

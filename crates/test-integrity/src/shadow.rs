@@ -47,7 +47,7 @@ impl Shadow<'_> {
     }
 }
 
-/// Returns the first name that a test uses as before, and that the test or its file now defines anew.
+/// Returns the first name that a test uses as before, and that the test or its file now defines again.
 pub(crate) fn shadow<'a>(before: (&Test, &Names), after: (&'a Test, &'a Names)) -> Option<Shadow<'a>> {
     let ((old, old_names), (new, new_names)) = (before, after);
     let language = Language::of(&new.path);

@@ -8,7 +8,7 @@ use crate::finding::{Finding, Kind};
 /// Fewest changed entries that are a rewrite rather than an update.
 const MIN_CHANGED: usize = 3;
 
-/// Returns whether most of a snapshot was written anew, or whether it is gone.
+/// Returns whether most of a snapshot was rewritten, or whether it is gone.
 pub(crate) fn compare(change: &Change<'_>) -> Vec<Finding> {
     let Some(before) = change.before else { return Vec::new() };
     let old = entries(before);

@@ -23,7 +23,7 @@ pub(crate) struct State {
     pub(crate) skipping: BTreeMap<String, (String, Skip)>,
     /// What skips the tests of other files, with the file that says it.
     pub(crate) everywhere: Vec<(String, Skip)>,
-    /// Names of functions that are no tests.
+    /// Names of functions that are not tests.
     pub(crate) functions: BTreeSet<String>,
     mocks: Vec<(String, Mark)>,
     /// Names of each file.

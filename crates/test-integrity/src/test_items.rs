@@ -16,7 +16,7 @@ pub(crate) fn lines_of_tests(text: &str) -> Vec<RangeInclusive<usize>> {
 /// Returns the old text of a Rust file with the tests of its new text in place of its own, or `None` if they cannot be
 /// told from the code.
 ///
-/// Tests can be told apart if all of them stand in items of the file's top level that only tests have: those with
+/// Tests can be distinguished if all of them stand in items of the file's top level that only tests have: those with
 /// `#[cfg(test)]` or `#[test]`.
 pub fn with_tests_of(before: &str, after: &str) -> Option<String> {
     let (old, new) = (TestItems::of(before)?, TestItems::of(after)?);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::tally::{Tally, count};
 use super::{Outcome, Results, Unbuilt, duration_ms, path_parts};
 
-/// What stands behind the name of an item whose example is a test.
+/// What follows the name of an item whose example is a test.
 const EXAMPLE: &str = "(doc test)";
 
 /// What has been read so far.
@@ -143,7 +143,7 @@ impl Reader {
         self.target.iter().cloned().chain(own).collect()
     }
 
-    /// Reads the list of failed tests, which is there also where what tests print stands between name and verdict.
+    /// Reads the list of failed tests, which is there also where what tests print is between name and verdict.
     fn listed(&mut self, line: &str) {
         if line == "failures:" {
             self.is_listing = true;

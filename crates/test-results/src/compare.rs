@@ -1,4 +1,4 @@
-//! What became of each test between two runs of the same command.
+//! The outcome of each test between two runs of the same command.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ const SLOWER_TIMES: u64 = 5;
 /// By how many milliseconds a test is slower that is so by far: less is noise.
 const SLOWER_MS: u64 = 2_000;
 
-/// What became of each test. Tests are named as `parts::of::name[case]`, in the order of the alphabet.
+/// The outcome of each test. Tests are named as `parts::of::name[case]`, in the order of the alphabet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     /// Tests that ran now, whether they passed or failed.
@@ -144,7 +144,7 @@ impl Same {
         match self {
             Self::Moved => parts.rev().take(1).chain(key.case.as_deref()).collect(),
             Self::CaseLike => parts.chain(key.case.as_ref().map(|_| "[]")).collect(),
-            // What stands in no file or class is beside nothing.
+            // What is in no file or class is beside nothing.
             Self::Renamed if key.name.len() < 2 => vec!["", key.name.first().map_or("", String::as_str)],
             Self::Renamed => parts.take(key.name.len() - 1).collect(),
         }

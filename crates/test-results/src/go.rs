@@ -91,7 +91,7 @@ impl Reader {
         if self.unbuilt(line) {
             return;
         }
-        // `ok example.com/shop 0.003s` stands behind the tests of a package.
+        // `ok example.com/shop 0.003s` follows the tests of a package.
         let mut columns = line.split('\t');
         let (Some(word), Some(package)) = (columns.next(), columns.next()) else { return };
         let has_failed = match word.trim_end() {

@@ -72,7 +72,7 @@ pub struct Results {
     pub tests: Vec<TestResult>,
     /// What could not be built or loaded.
     pub unbuilt: Vec<Unbuilt>,
-    /// Contradictions between the lines of single tests and a runner's own summary. What they say cannot be believed then:
+    /// Contradictions between the lines of single tests and a runner's own summary. What they say cannot be trusted then:
     /// the code under test prints lines as well.
     pub doubts: Vec<String>,
     /// Whether a runner that names tests has not come to its summary.

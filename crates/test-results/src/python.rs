@@ -47,7 +47,7 @@ pub(super) fn read(output: &str) -> Results {
 struct Node<'a> {
     name: Vec<String>,
     case: Option<&'a str>,
-    /// What stands behind it.
+    /// What follows it.
     behind: &'a str,
 }
 
@@ -74,7 +74,7 @@ fn node(text: &str) -> Option<Node<'_>> {
     }
 }
 
-/// Reads the id of something that is no Python: `docs/guide.txt::guide.txt - AssertionError`.
+/// Reads the id of something that is not Python: `docs/guide.txt::guide.txt - AssertionError`.
 fn other(text: &str) -> Option<Node<'_>> {
     let (path, rest) = text.split_once("::")?;
     let (name, behind) = rest.split_once(" - ").map_or((rest, ""), |(name, _)| (name, &rest[name.len()..]));

@@ -38,7 +38,7 @@ impl Tally {
     }
 }
 
-/// Returns the number in front of a word, of a list such as `1 failed, 2 passed`; 0 if it is not there.
+/// Returns the number before a word, of a list such as `1 failed, 2 passed`; 0 if it is not there.
 pub(super) fn count(list: &str, word: &str) -> usize {
     let parts = list.split([',', ';', '|']).map(str::trim);
     let found = parts.filter_map(|part| {

@@ -37,7 +37,7 @@ impl Reader {
                     self.results.add(name, outcome, message);
                     return;
                 }
-                // What a test prints stands between its name and its verdict.
+                // What a test prints is between its name and its verdict.
                 None if !is_boundary(line) => self.waiting = Some(name),
                 None => {}
             }
@@ -132,7 +132,7 @@ fn name(text: &str) -> Option<Vec<String>> {
 
 fn verdict(text: &str) -> Option<(Outcome, Option<&str>)> {
     let text = text.trim();
-    // A docstring stands before the verdict.
+    // A docstring comes before the verdict.
     let text = text.rsplit_once(" ... ").map_or(text, |(_, verdict)| verdict);
     Some(match text {
         "ok" | "unexpected success" => (Outcome::Passed, None),

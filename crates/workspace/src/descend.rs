@@ -18,7 +18,7 @@ const THREADS: usize = 4;
 /// deeper tree would need more memory than there is.
 const MAX_DEPTH: usize = 2_500;
 
-/// An entry that is no folder.
+/// An entry that is not a folder.
 pub struct WalkedEntry<'a> {
     /// The folder that it is in.
     pub folder: &'a Dir,
@@ -44,7 +44,7 @@ pub trait Visitor: Sync {
         metadata: &Metadata,
     ) -> io::Result<Option<Self::Folder>>;
 
-    /// Visits an entry that is no folder.
+    /// Visits an entry that is not a folder.
     fn meet(&self, folder: &Self::Folder, met: &WalkedEntry<'_>) -> io::Result<()>;
 
     /// Visits a folder that this user cannot list or search, or an entry of such a folder.

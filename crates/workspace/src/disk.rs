@@ -92,7 +92,7 @@ impl DiskWorkspace {
         Ok(Box::new(file))
     }
 
-    /// Writes to a temporary file beside the target and renames it: a reader sees the old or the new content,
+    /// Writes to a temporary file next to the target and renames it: a reader sees the old or the new content,
     /// and another name of the same file (a hard link) keeps the old content. The mode of an existing file is
     /// kept.
     pub(crate) fn write_file(&self, path: &ResolvedPath, content: &[u8]) -> Result<(), FileError> {

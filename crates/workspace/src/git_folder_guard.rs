@@ -182,7 +182,7 @@ pub(crate) fn remove(path: &Path) -> io::Result<()> {
     if metadata.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }
 
-/// Removes what stands at a path, if anything does.
+/// Removes what is at a path, if anything does.
 fn clear(path: &Path) -> io::Result<()> {
     match remove(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

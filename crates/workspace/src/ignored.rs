@@ -12,7 +12,7 @@ pub const IGNORE_FILES: [&str; 2] = [".gitignore", ".ignore"];
 
 /// Makes the ignore files between the root and `folder` apply to a walk that starts at `folder`.
 ///
-/// The walker's own search in parent folders would go on above the root, to files that are not part of the
+/// The walker's own search in parent folders would continue above the root, to files that are not part of the
 /// checkout.
 pub fn add_ancestors(builder: &mut WalkBuilder, root: &Path, folder: &WorkspacePath) {
     let mut above = folder.parent();

@@ -49,7 +49,7 @@ impl ProtectedFiles {
         restored
     }
 
-    /// Replaces whatever stands in the place of a folder above the file by a folder, so that nothing is
+    /// Replaces whatever is in the place of a folder above the file by a folder, so that nothing is
     /// written through a link. Returns whether the folder now exists.
     fn clear_way(&self, path: &Path) -> bool {
         let mut way = self.root.clone();

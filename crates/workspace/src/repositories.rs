@@ -1,4 +1,4 @@
-//! The repositories of a checkout: Git's own folders, wherever they lie in it.
+//! The repositories of a checkout: Git's own folders, wherever they are in it.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -78,7 +78,7 @@ pub fn stores(git: &Path) -> Vec<PathBuf> {
     std::iter::once(git.to_owned()).chain(modules).collect()
 }
 
-/// Whether the folder of a submodule may lie below: its name may have several parts, and of a repository only
+/// Whether the folder of a submodule may be below: its name may have several parts, and of a repository only
 /// `modules` holds others.
 fn may_lead_on(entry: &DirEntry) -> bool {
     let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());

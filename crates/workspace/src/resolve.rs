@@ -13,7 +13,7 @@ const MAX_LINKS: usize = 40;
 
 /// The kind of entry that one name in a path leads to.
 pub(crate) enum Step {
-    /// A folder, below which resolution goes on.
+    /// A folder, below which resolution continues.
     Directory,
     /// A symbolic link with its target as written.
     Link(String),

@@ -193,7 +193,7 @@ fn usual(path: &WorkspacePath) -> Option<&'static str> {
     (!is_installed).then_some(found)
 }
 
-/// Returns the path as any file system may read it; every file of a checkout is asked for, so ordinary names come first.
+/// Returns the path as any file system may read it; every file of a checkout is requested, so ordinary names come first.
 fn folded(path: &WorkspacePath) -> Cow<'_, str> {
     let text = path.as_str();
     let is_ordinary = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b':' | b'~' | b'\\');

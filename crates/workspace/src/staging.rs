@@ -1,4 +1,4 @@
-//! Staging: writes files beside the checkout and moves them into it, which is what applying a plan asks of
+//! Staging: writes files next to the checkout and moves them into it, which is what applying a plan asks of
 //! the disk.
 
 use std::collections::BTreeSet;
@@ -87,7 +87,7 @@ impl DiskWorkspace {
         self.restore(path, Some(&state))
     }
 
-    /// Opens the folder for a file, creates it if necessary, and removes a folder that stands in the file's
+    /// Opens the folder for a file, creates it if necessary, and removes a folder that is in the file's
     /// own place.
     pub(crate) fn folder_for(&self, path: &WorkspacePath) -> io::Result<cap_std::fs::Dir> {
         let resolved = ResolvedPath(path.clone());

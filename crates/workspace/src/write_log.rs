@@ -21,7 +21,7 @@ pub(crate) struct LogSlot(OnceLock<Arc<dyn WriteLog>>);
 
 impl LogSlot {
     pub(crate) fn set(&self, log: Arc<dyn WriteLog>) {
-        // Two logs would be a mistake of ours; the first goes on.
+        // Two logs would be a mistake of ours; the first continues.
         let _ = self.0.set(log);
     }
 

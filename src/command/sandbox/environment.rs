@@ -26,7 +26,7 @@ impl Sandbox {
         }
         environment.remove("XDG_RUNTIME_DIR");
         if !own_root {
-            // What cannot be shared is made anew in the private home folder.
+            // What cannot be shared is made again in the private home folder.
             for name in self.0.places.closed_variables(environment) {
                 environment.remove(name);
             }

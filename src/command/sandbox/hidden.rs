@@ -1,5 +1,5 @@
 //! What children do not see in places that they do: keys and passwords of the system, what a runner keeps in its own
-//! folder, credentials beside programs and in caches, and sockets of daemons.
+//! folder, credentials next to programs and in caches, and sockets of daemons.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,10 +26,10 @@ const OF_SYSTEM: [&str; 14] = [
 const OF_RUNNER: [&str; 7] =
     [".credentials", ".credentials_rsaparams", ".runner", ".env", ".path", "_diag", "_work/_temp"];
 
-/// Two of these files, which only a runner has beside each other.
+/// Two of these files, which only a runner has next to each other.
 const MARKS_OF_RUNNER: [&str; 2] = [".runner", ".credentials"];
 
-/// Folders in which programs that are no part of the system are installed, runners among them.
+/// Folders in which programs that are not part of the system are installed, runners among them.
 const INSTALLED: [&str; 2] = ["/opt", "/usr/local"];
 
 /// How deep below them a runner's folder is looked for.
@@ -72,7 +72,7 @@ const CREDENTIALS: [&str; 33] = [
     "tokens.json",
 ];
 
-/// Files that may hold one, beside the folders of programs.
+/// Files that may hold one, next to the folders of programs.
 const SETTINGS: [&str; 16] = [
     ".condarc",
     ".npmrc",

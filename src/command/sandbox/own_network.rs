@@ -62,7 +62,7 @@ fn request() -> Vec<u8> {
     request
 }
 
-/// Returns the error in an answer; `None` if it is no answer.
+/// Returns the error in an answer; `None` if it is not an answer.
 fn parse(answer: &[u8]) -> Option<i32> {
     let kind = u16::from_ne_bytes(answer.get(4..6)?.try_into().ok()?);
     let error = i32::from_ne_bytes(answer.get(16..20)?.try_into().ok()?);

@@ -169,7 +169,7 @@ pub(super) fn named_by(words: &[String], home: Option<&Path>) -> Vec<PathBuf> {
     };
     let named = words.iter().flat_map(|word| word.split(['=', ':', ' '])).map(Path::new);
     let named = named.filter(|path| path.is_absolute() && is_plain(path)).filter_map(|path| {
-        // What a program loads is beside it, in `../lib`, or among the packages to which it belongs.
+        // What a program loads is next to it, in `../lib`, or among the packages to which it belongs.
         let packages = path.ancestors().filter(|above| above.ends_with("node_modules")).last();
         let folder = match packages {
             Some(packages) => packages.to_owned(),

@@ -293,7 +293,7 @@ impl Sandbox {
     }
 
     /// Returns the folders to open for programs that trusted settings name by absolute paths: the files
-    /// beside a script belong to it.
+    /// next to a script belong to it.
     #[must_use]
     pub fn opening(&self, words: &[String]) -> Vec<PathBuf> {
         super::places::named_by(words, self.0.places.home.as_deref())

@@ -91,7 +91,7 @@ impl Repository {
 }
 
 impl Repository {
-    /// What lies beside the workspace and is nobody's business: sensitive files, and other repositories, which may hold
+    /// What lies next to the workspace and is nobody's business: sensitive files, and other repositories, which may hold
     /// credentials.
     pub(super) fn sensitive(&self, workspace: &Path, sensitive: &SensitiveFiles) -> Vec<PathBuf> {
         let Some(root) = &self.root else { return Vec::new() };

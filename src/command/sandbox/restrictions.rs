@@ -156,7 +156,7 @@ impl Sandbox {
         let named = lists.into_iter().flatten().chain(places.open_caches());
         opened.extend(named.map(|place| places.real(place)).chain(writable.iter().cloned()));
         opened.extend(repository.harmless(&self.0.temp, &self.0.masking));
-        // A copy is elsewhere, where no path leads to what is beside the workspace.
+        // A copy is elsewhere, where no path leads to what is next to the workspace.
         if root == self.0.workspace {
             opened.extend(repository.root.clone());
         }

@@ -1,4 +1,4 @@
-//! The clauses: what is told of a run that ends for a reason, one clause for each reason.
+//! Clauses: how an end is reported, one clause for each reason.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
-//! The contract: what each way in which a run can end means, in one table.
+//! Contract: the meaning of every way in which a run can end, in one table.
 //!
-//! Two steps lead to an end. What the agent did and what was asked for give the reason ([`answered`]); the reason gives
-//! everything that is told of the run ([`StopReason::clause`]). The documentation prints both. Nothing is green that did
-//! not do, and show, what was asked.
+//! Two steps lead to an end. What the agent did and what was requested give the reason ([`answered`]); the reason gives
+//! everything that is reported about the run ([`StopReason::clause`]). The documentation prints both. A run is green only
+//! if it did what was requested and verified it.
 
 mod clause;
 mod whole_plan;

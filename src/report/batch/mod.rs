@@ -36,13 +36,13 @@ pub enum TaskEnd {
     Failed,
     /// Unknown: the shard that was to run it left no report.
     Lost,
-    /// A part of it is done.
+    /// Part of it is done.
     Partial,
     /// It was not begun, or has to begin again.
     NotRun,
     /// It is done.
     Success,
-    /// It was done before, and would be done just so again.
+    /// It was done before, with a result that still holds.
     Settled,
 }
 

@@ -1,5 +1,5 @@
-//! Edits of the text. What they cannot do well, such as a key after `?`, comes to values that nobody asked for, which
-//! the caller notices.
+//! Edits of the text. Anything they cannot handle, such as a key after `?`, results in unexpected values, which the caller
+//! detects.
 
 use std::ops::Range;
 
@@ -174,7 +174,7 @@ fn set(text: &str, old: &Node, value: &Value, is_in_flow: bool) -> String {
     }
 }
 
-/// Returns what stands in place of a collection in lines of its own that gets empty: brackets, behind the colon of its key if
+/// Returns what replaces a collection in lines of its own that gets empty: brackets, behind the colon of its key if
 /// there is no comment between.
 fn emptied(
     text: &str,
@@ -196,7 +196,7 @@ fn emptied(
     }
 }
 
-/// Returns what stands in place of a block of lines, with its `|` or `>`: another block where the text is one of lines.
+/// Returns what replaces a block of lines, with its `|` or `>`: another block where the text is one of lines.
 fn set_block_scalar(text: &str, parent: &Node, old: &Node, value: &Value) -> Option<(Range<usize>, String)> {
     let header = text[..old.start].rfind(['|', '>'])?;
     let start = parent.parts(text).into_iter().find(|part| part.contains(&old.start))?.start;

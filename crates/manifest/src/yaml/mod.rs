@@ -1,4 +1,4 @@
-//! YAML: each node with where it stands in the text, which edits then change.
+//! YAML: each node with where it is in the text, which edits then change.
 
 mod edit;
 mod render;
@@ -15,7 +15,7 @@ pub(crate) use edit::edit;
 /// Node with its place.
 #[derive(Debug)]
 struct Node {
-    /// Where it begins; anchors and tags stand before.
+    /// Where it begins; anchors and tags come before.
     start: usize,
     /// Where its last sign ends. An empty value begins and ends at one place.
     end: usize,

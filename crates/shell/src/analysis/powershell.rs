@@ -350,7 +350,7 @@ fn is_block(value: Node<'_>) -> bool {
         && value.named_child(0).is_some_and(|child| child.kind() == "script_block_expression")
 }
 
-/// Returns a word that names a file. It becomes unknown if it contains a drive (which is no folder of the
+/// Returns a word that names a file. It becomes unknown if it contains a drive (which is not a folder of the
 /// workspace), a `\` (which separates folders like `/`), or begins with `~` (the home folder).
 fn file(word: Word) -> Word {
     let odd = word.text().is_some_and(|text| text.contains([':', '\\']) || text.starts_with('~'));

@@ -1,4 +1,4 @@
-//! Tests of Java: JUnit, `TestNG` and the assertion libraries beside them.
+//! Tests of Java: JUnit, `TestNG` and the assertion libraries next to them.
 
 use super::annotations::{Annotations, modifier, not_nested, not_run};
 use super::{Reader, Skip, Test, TestFile, arguments, worse};
@@ -182,7 +182,7 @@ impl Reader for Java {
     }
 }
 
-/// Reads `verify(store, times(1)).save(3)`, which demands less of the number, or of what is given, than that it is this one.
+/// Reads `verify(store, times(1)).save(3)`, which is weaker of the number, or of what is given, than that it is this one.
 fn verification(root: At<'_>, call: At<'_>, words: &[&str]) -> Assertion {
     let mut assertion = Assertion::of_call("calledWith", &arguments(call), call.line(), words);
     let mode = arguments(root).into_iter().nth(1).unwrap_or_default();
@@ -204,7 +204,7 @@ fn asks_nothing(call: At<'_>) -> bool {
     arguments(call).iter().any(|given| given.ends_with("-> { }") || given.ends_with("-> true"))
 }
 
-/// Returns whether a node stands in a method of an object that the test makes.
+/// Returns whether a node is in a method of an object that the test makes.
 fn is_of_object(at: At<'_>) -> bool {
     let mut node = at.node.parent();
     while let Some(outer) = node.filter(|outer| outer.kind() != "method_declaration") {

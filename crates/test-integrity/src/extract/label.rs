@@ -48,7 +48,7 @@ fn unquoted(text: &str) -> String {
     plain
 }
 
-/// Reads what stands behind `\u`: four digits, or some in braces.
+/// Reads what follows `\u`: four digits, or some in braces.
 fn code_point(signs: &mut std::str::Chars<'_>) -> Option<char> {
     if signs.as_str().starts_with('{') {
         return hexadecimal(signs.by_ref().skip(1).take_while(|sign| *sign != '}'));

@@ -34,7 +34,7 @@ pub(crate) struct Skip {
     pub(crate) line: usize,
     /// Whether it may run nevertheless.
     pub(crate) is_conditional: bool,
-    /// What says so, as it stands in the file.
+    /// What says so, as it is in the file.
     pub(crate) text: String,
 }
 
@@ -96,11 +96,11 @@ impl Test {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TestFile {
     pub(crate) tests: Vec<Test>,
-    /// Functions that are no tests but assert something, by name.
+    /// Functions that are not tests but assert something, by name.
     pub(crate) helpers: BTreeMap<String, Body>,
     /// Names of functions that say that they assert something, and do not.
     pub(crate) hollow: BTreeSet<String>,
-    /// Names of functions that are no tests.
+    /// Names of functions that are not tests.
     pub(crate) functions: BTreeSet<String>,
     /// Functions that skip whatever test calls or asks for them.
     pub(crate) skipping: BTreeMap<String, Skip>,
@@ -112,12 +112,12 @@ pub(crate) struct TestFile {
 }
 
 impl TestFile {
-    /// Adds a function that is no test.
+    /// Adds a function that is not a test.
     fn add_function(&mut self, name: &str, mut body: Body) {
         self.functions.insert(name.to_owned());
         let early = body.skip.take_if(|skip| !skip.is_conditional);
         match early {
-            // What stands behind the end is never asserted.
+            // What follows the end is never asserted.
             Some(skip) if skip.text.starts_with("return") => {
                 body.assertions.retain(|assertion| assertion.line < skip.line);
                 if body.assertions.is_empty() {
@@ -154,7 +154,7 @@ trait Reader {
     }
     /// Returns whether what is below a node happens only under a condition.
     fn is_condition(&self, at: At<'_>) -> bool;
-    /// Returns whether a node catches failures of what is below it, and goes on.
+    /// Returns whether a node catches failures of what is below it, and continues.
     fn swallows(&self, at: At<'_>) -> bool;
     /// Returns what a node replaces by a mock.
     fn mock(&self, at: At<'_>) -> Option<String>;
@@ -333,7 +333,7 @@ pub(crate) fn tests(path: &str, text: &str) -> TestFile {
         return if Role::of(path) == Role::Test { lines::read(path, text) } else { TestFile::default() };
     };
     let is_test = Role::of(path) == Role::Test;
-    // Rust's tests stand beside the code; elsewhere a file of tests has a name of its own, or asks for its library.
+    // Rust's tests stand next to the code; elsewhere a file of tests has a name of its own, or asks for its library.
     if !is_test && language != Language::Rust && !mentions_tests(language, text) {
         return TestFile::default();
     }

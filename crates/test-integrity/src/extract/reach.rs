@@ -149,7 +149,7 @@ fn is_constant(condition: At<'_>, values: &[&str]) -> bool {
     values.contains(&bare) || never
 }
 
-/// How often each token stands in a test.
+/// How often each token is in a test.
 pub(super) struct Tokens(BTreeMap<String, usize>, String);
 
 impl Tokens {

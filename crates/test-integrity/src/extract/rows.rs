@@ -51,7 +51,7 @@ fn kind_of(statement: At<'_>) -> &str {
     }
 }
 
-/// Returns the number of items of a list, whether it stands there or elsewhere in the file under a name.
+/// Returns the number of items of a list, whether it is there or elsewhere in the file under a name.
 pub(super) fn len(at: At<'_>) -> Option<usize> {
     if at.text().len() > MAX_TEXT {
         return None;

@@ -23,7 +23,7 @@ struct Binding {
 /// Names of a test with what they stand for.
 pub(super) struct Values<'a> {
     bindings: Vec<Binding>,
-    /// Number of times that each token stands in the test.
+    /// Number of times that each token is in the test.
     counts: BTreeMap<&'a str, usize>,
     source: &'a str,
 }
@@ -49,13 +49,13 @@ impl<'a> Values<'a> {
     /// Returns whether a text is that of a collection in which nothing is.
     pub(super) fn is_empty(&self, text: &str, at: usize) -> bool {
         let named = || self.bindings.iter().rfind(|binding| binding.name == text && binding.end <= at);
-        // What stands at three places may be filled at one of them.
+        // What is at three places may be filled at one of them.
         let is_unfilled = || self.counts.get(text).is_some_and(|count| *count == 2);
         is_empty(text) || is_unfilled() && named().is_some_and(|binding| is_empty(&binding.value))
     }
 
     /// Notes which assertions hold whatever the program does, since both of their sides are the same or are given by the test.
-    /// `starts` are the places of the assertions, and `asserted` is how often each token stands in one.
+    /// `starts` are the places of the assertions, and `asserted` is how often each token is in one.
     pub(super) fn settle(
         &self,
         assertions: &mut [Assertion],

@@ -181,7 +181,7 @@ fn yaml(text: &str) -> Vec<Entry> {
                     }
                     items(&full, value, at + 1, &mut entries);
                 } else {
-                    // What stands in a list is told apart by its place.
+                    // What is in a list is distinguished by its place.
                     let in_list = is_item
                         || path.iter().any(|(_, name)| name == "steps" || name == "repos" || name == "hooks");
                     let full = if in_list && matches!(key.as_str(), "if" | "continue-on-error") {

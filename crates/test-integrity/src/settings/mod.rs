@@ -139,7 +139,7 @@ const SEVERITIES: &[&[&str]] = &[
     &["error", "deny", "2", "forbid"],
 ];
 
-/// Returns how a file of settings demands less than before.
+/// Returns how a file of settings is weaker than before.
 pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     let Some(before) = change.before else {
         return cargo::compare(change.path, "", change.after.unwrap_or_default());
@@ -222,7 +222,7 @@ fn is_demand(entry: &Entry) -> bool {
         || is_rule(&entry.key)
 }
 
-/// Returns the settings that are no items of lists, by key and by how often the key was met before.
+/// Returns the settings that are not items of lists, by key and by how often the key was met before.
 fn numbered(entries: &[Entry]) -> BTreeMap<(&str, usize), &Entry> {
     let mut met: BTreeMap<&str, usize> = BTreeMap::new();
     let plain = entries.iter().filter(|entry| !entry.is_item);
@@ -235,7 +235,7 @@ fn numbered(entries: &[Entry]) -> BTreeMap<(&str, usize), &Entry> {
         .collect()
 }
 
-/// Returns how a setting demands less than before; `None` as what it is now means that it is gone.
+/// Returns how a setting is weaker than before; `None` as what it is now means that it is gone.
 fn looser(before: &Entry, now: Option<&str>) -> Option<(Kind, &'static str)> {
     let key = last(&before.key);
     let number = |text: &str| text.trim_end_matches(['%', ',']).trim().parse::<f64>().ok();

@@ -24,7 +24,7 @@ use crate::copy::copy_all;
 
 pub(super) use twin::find as find_entry;
 
-/// How often the checkout is looked at anew after something was removed that kept it from being read. One time is enough
+/// How often the checkout is looked at again after something was removed that kept it from being read. One time is enough
 /// for all folders of one level.
 const MAX_LOOKS: usize = 256;
 
@@ -41,7 +41,7 @@ pub struct Mirror {
     _scratch: Scratch,
 }
 
-/// What became of the changes of a call.
+/// The outcome of the changes of a call.
 #[derive(Debug, Default)]
 pub struct SettledChanges {
     /// The changes that were kept.
