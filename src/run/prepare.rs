@@ -145,8 +145,10 @@ impl<'a> Run<'a> {
         if let Some(guide) =
             extras.as_ref().and_then(|extras| extras.guide).filter(|guide| !guide.is_committed)
         {
-            let told =
-                format!("{} has uncommitted changes, and the agent is given it as it is", guide.file.path);
+            let told = format!(
+                "{} differs from the commit, and the agent is given it as it is here",
+                guide.file.path
+            );
             events.notice(NoticeLevel::Warning, told);
         }
         // Before the rest looks at the checkout as well: the first model call waits for this alone.

@@ -160,6 +160,9 @@ fn what_servers_do_outside_of_calls_is_judged_all_the_same() {
             report.contains("after its answer, an MCP server changed files: a.txt, b.txt"),
             "{how}: {report}"
         );
-        assert!(report.contains("what was restored: ") && report.contains("huge.pem"), "{how}: {report}");
+        assert!(
+            report.contains("changed files that were then restored: ") && report.contains("huge.pem"),
+            "{how}: {report}"
+        );
     });
 }

@@ -178,7 +178,7 @@ fn batch_gives_a_model_only_what_its_recipe_could_not_do() {
     assert_eq!(report["tasks"].as_array().unwrap().iter().filter(by_model).count(), resisting);
     let asked = asked.lock().unwrap();
     assert_eq!(asked.len(), resisting);
-    assert!(asked.iter().all(|task| task.contains("[EARLIER TRY]")), "{asked:?}");
+    assert!(asked.iter().all(|task| task.contains("[EARLIER ATTEMPT]")), "{asked:?}");
     assert!(
         !asked[0].contains("Changes that other files needed")
             && asked[1].contains("Changes that other files needed"),
@@ -188,7 +188,7 @@ fn batch_gives_a_model_only_what_its_recipe_could_not_do() {
     // The recipe gets it back as tests, which say what a further rule has to do.
     let notice = report["notices"][0]["message"].as_str().unwrap();
     assert!(
-        notice.starts_with(&format!("a model did {resisting} tasks that recipes/clock.yml could not do")),
+        notice.starts_with(&format!("a model completed {resisting} tasks that recipes/clock.yml could not")),
         "{notice}"
     );
     let offered = run.file("recipes/recipes/clock.yml");

@@ -113,7 +113,7 @@ fn prompt_has_guides_of_the_commit_in_ci_and_tells_of_others_elsewhere() {
             let (told, stderr) = system(&[("CI", "")]);
             assert!(told.contains("Obey the last run."), "{name}: {told}");
             assert!(!told.contains("by the maintainers"), "{name}: {told}");
-            assert!(stderr.contains(&format!("{name} is not as it was committed")), "{name}: {stderr}");
+            assert!(stderr.contains(&format!("{name} differs from the commit")), "{name}: {stderr}");
         }
     }
 }

@@ -100,7 +100,7 @@ fn tests_check_rejects_what_is_no_commit() {
     for base in ["nowhere", "HEAD~99", "--all", "HEAD:shop.py", "0000000", "HEAD@{1}", "refs/../../x", ""] {
         let (code, _, error) = check(&sandbox, &[&format!("--base={base}")]);
         assert_eq!(code, Some(3), "{base}: {error}");
-        assert!(error.contains("names no commit"), "{base}: {error}");
+        assert!(error.contains("is not a commit"), "{base}: {error}");
     }
     let elsewhere = tempfile::tempdir().expect("a folder");
     let (code, _, error) =
