@@ -265,6 +265,9 @@ impl RunSetup {
         if let Some(sealing) = self.sealing {
             tokio::task::block_in_place(|| sealing.end(&events, is_done));
         }
+        if let Some(changes) = self.changes.filter(|_| is_done) {
+            changes.remove();
+        }
         let published =
             publish_run(request, artifacts, &self.files, masker, signal.token(), self.progress).await;
         if let Some(telemetry) = &self.telemetry {

@@ -9,6 +9,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -19,6 +20,12 @@ use crate::event::{CallRecord, End, Event, Line, Observer, PlannedAction, StopRe
 
 /// Most bytes of a log; a run that writes more cannot be resumed.
 const MAX_LOG: u64 = 500_000_000;
+
+/// How long a log is kept that nobody goes on from. A runner that wipes its output folders leaves nothing else that tells of it.
+const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
+
+/// Extension of the file name of a log.
+pub(super) const EXTENSION: &str = "changes";
 
 /// A state of a file in the log; without content there is no file.
 #[derive(Serialize, Deserialize)]
@@ -79,6 +86,7 @@ impl ChangeLog {
     pub(crate) fn begin(path: PathBuf, earlier: Option<&LoggedChanges>) -> io::Result<Self> {
         let folder = path.parent().unwrap_or(&path);
         fs::create_dir_all(folder)?;
+        remove_forgotten(folder);
         let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
         let mut text = Vec::new();
         for entry in earlier.map(LoggedChanges::entries).unwrap_or_default() {
@@ -109,6 +117,12 @@ impl ChangeLog {
         }
     }
 
+    /// Removes the log of a run that has nothing left to do.
+    pub(crate) fn remove(&self) {
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let _ = fs::remove_file(&self.path);
+    }
+
     /// Notes an action of a dry run.
     pub(crate) fn note_action(&self, action: &PlannedAction) {
         self.write(&Entry::Action { action: Box::new(action.clone()) });
@@ -131,6 +145,20 @@ impl Observer for ChangeLog {
         if let Event::Call(call) = &line.event {
             let CallRecord { agent, step, id, .. } = call.as_ref();
             self.write(&Entry::Call { agent: agent.clone(), step: *step, id: id.clone() });
+        }
+    }
+}
+
+/// Removes the logs in `folder` that were last written before [`KEPT_FOR`].
+fn remove_forgotten(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let age =
+            entry.metadata().and_then(|found| found.modified()).map(|at| at.elapsed().unwrap_or_default());
+        if path.extension().is_some_and(|extension| extension == EXTENSION)
+            && age.is_ok_and(|age| age > KEPT_FOR)
+        {
+            let _ = fs::remove_file(path);
         }
     }
 }
@@ -291,5 +319,23 @@ mod tests {
             assert_eq!(logged.after.contains_key(&file), counts, "{stop_reason}");
             assert!(logged.is_own(&file, Some(&after)), "{stop_reason}: it was about to be written");
         }
+    }
+
+    #[test]
+    fn logs_that_nobody_goes_on_from_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = |name: &str, age: Duration| {
+            let path = folder.path().join(name);
+            let file = File::create(&path).unwrap();
+            file.set_modified(std::time::SystemTime::now() - age).unwrap();
+            path
+        };
+        let day = Duration::from_hours(24);
+        let (forgotten, recent) = (old("a.changes", 31 * day), old("b.changes", 29 * day));
+        let seal = old("a", 31 * day);
+        let log = ChangeLog::begin(folder.path().join("c.changes"), None).unwrap();
+        assert_eq!([&forgotten, &recent, &seal].map(|path| path.exists()), [false, true, true]);
+        log.remove();
+        assert!(!folder.path().join("c.changes").exists());
     }
 }

@@ -340,7 +340,7 @@ pub(crate) fn transcript_seal(variables: &Variables, id: &str) -> Option<Seal> {
 /// Returns the path of a session's change log, in the user's state folder.
 pub(crate) fn change_log_path(variables: &Variables, id: &str) -> Option<PathBuf> {
     let id = uuid::Uuid::parse_str(id).ok()?;
-    Some(state_folder(variables)?.join(format!("sessions/{id}.changes")))
+    Some(state_folder(variables)?.join(format!("sessions/{id}.{}", change_log::EXTENSION)))
 }
 
 fn size(folder: &Path) -> u64 {

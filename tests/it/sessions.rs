@@ -141,6 +141,13 @@ fn session_resumes_killed_run() {
         );
         let over = program(&sandbox, &["sessions", "resume", id, "--in", &folder]).expect_code(3);
         assert!(over.stderr.contains("succeeded"), "{}", over.stderr);
+        // The log of changes holds files as they are; the seals that stay hold none.
+        let state = fs::read_dir(sandbox.path().join("state/architect-ci/sessions")).expect("the seals");
+        let left: Vec<_> = state.map(|entry| entry.unwrap().path()).collect();
+        assert!(
+            !left.is_empty() && left.iter().all(|path| path.extension() != Some("changes".as_ref())),
+            "{left:?}"
+        );
     }
 }
 
