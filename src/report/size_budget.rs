@@ -1,5 +1,8 @@
 //! Size limits of reports: the least important parts shrink first, and what fits in the end is shown after all.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 /// A part of a report. When space is short, those with the lowest weight shrink first.
 #[derive(Clone)]
 pub(super) struct Section {
@@ -54,15 +57,19 @@ fn length(text: &str) -> usize {
 /// longest. The room that the last cut leaves goes to the most important sections that fit into it.
 pub(super) fn fit(mut sections: Vec<Section>, limit: usize) -> String {
     let mut total: usize = sections.iter().map(Section::length).sum();
+    let turn = |at: usize, section: &Section| (Reverse(section.weight), section.text().len(), Reverse(at));
+    let mut shrinkable = BinaryHeap::new();
+    if total > limit {
+        shrinkable.extend(sections.iter().enumerate().map(|(at, section)| turn(at, section)));
+    }
     while total > limit {
-        let shrinkable = sections
-            .iter_mut()
-            .filter_map(|section| section.next().map(|next| (section, next)))
-            .min_by_key(|(section, _)| (section.weight, usize::MAX - section.text().len()));
-        let Some((section, next)) = shrinkable else { break };
-        let before = section.length();
+        let Some((_, _, Reverse(at))) = shrinkable.pop() else { break };
+        let section = &mut sections[at];
+        let Some(next) = section.next() else { continue };
+        total -= section.length();
         section.at = next;
-        total = total - before + section.length();
+        total += section.length();
+        shrinkable.push(turn(at, section));
     }
     let mut by_weight: Vec<&mut Section> = sections.iter_mut().filter(|section| section.at > 0).collect();
     by_weight.sort_by_key(|section| u8::MAX - section.weight);
