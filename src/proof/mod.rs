@@ -13,7 +13,7 @@ pub(crate) use command::{CommandError, TestCommand};
 pub(crate) use mutate::{MutationLimits, mutate};
 pub(crate) use prove::{Prover, prove};
 pub(crate) use since::changes_since;
-pub(crate) use states::States;
+pub(crate) use states::{States, names_of_changed_tests};
 
 use crate::isolation::IsolationError;
 

@@ -31,16 +31,8 @@ pub(crate) struct States {
 impl States {
     /// Makes the states of a change; `is_on_disk` says whether the disk has it already.
     pub(crate) fn new(changes: &ChangeSet, is_on_disk: bool) -> Self {
-        let texts: Vec<(String, Option<String>, Option<String>)> = changes
-            .iter()
-            .map(|change| {
-                (change.path.to_string(), text(change.before.as_ref()), text(change.after.as_ref()))
-            })
-            .collect();
-        let given: Vec<Change<'_>> = texts
-            .iter()
-            .map(|(path, before, after)| Change { path, before: before.as_deref(), after: after.as_deref() })
-            .collect();
+        let texts = Texts::of(changes);
+        let given = texts.changes();
         let mut states = Self {
             old: Vec::new(),
             old_with_settings: None,
@@ -64,11 +56,6 @@ impl States {
         }
         states.old_with_settings = has_settings.then_some(with_settings);
         states
-    }
-
-    /// Returns the tests that the change adds or changes.
-    pub(crate) fn tests(&self) -> &[ChangedTest] {
-        &self.tests
     }
 
     /// Returns what a file is among the old code with the tests of the change.
@@ -103,6 +90,31 @@ impl States {
             }
             _ => change.before.clone(),
         }
+    }
+}
+
+/// Returns the names of the tests that a change adds or changes.
+pub(crate) fn names_of_changed_tests(changes: &ChangeSet) -> Vec<String> {
+    let texts = Texts::of(changes);
+    changed_tests(&texts.changes()).iter().map(ChangedTest::name).collect()
+}
+
+/// The text files of a change: their paths, and their texts before and after.
+struct Texts(Vec<(String, Option<String>, Option<String>)>);
+
+impl Texts {
+    fn of(changes: &ChangeSet) -> Self {
+        let texts = |change: &FileChange| {
+            (change.path.to_string(), text(change.before.as_ref()), text(change.after.as_ref()))
+        };
+        Self(changes.iter().map(texts).collect())
+    }
+
+    fn changes(&self) -> Vec<Change<'_>> {
+        self.0
+            .iter()
+            .map(|(path, before, after)| Change { path, before: before.as_deref(), after: after.as_deref() })
+            .collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Builds the report of a run: changes, plan, and the proof that a dry run changed nothing.
 
+use std::cell::LazyCell;
 use std::sync::PoisonError;
 
 use serde_json::json;
@@ -17,7 +18,7 @@ use crate::git::Repository;
 use crate::hooks::{HookEvent, Subject};
 use crate::isolation::Isolation;
 use crate::plan::{Made, MadeGate, Plan, Planned};
-use crate::proof::States;
+use crate::proof::names_of_changed_tests;
 use crate::publish::RunArtifacts;
 use crate::report::{
     CarriedPlan, Claim, Collected, Collector, Deeds, FileSummary, PlanReport, RunReport, evidence,
@@ -217,9 +218,11 @@ fn with_missing(mut gates: Vec<GateRecord>, config: &Config, reason: StopReason)
 
 /// Returns the claims of the final message that can be checked.
 fn claims(message: &str, files: &[FileSummary], collected: &Collected, changes: &ChangeSet) -> Vec<Claim> {
-    let states = States::new(changes, false);
-    let tests: Vec<String> = states.tests().iter().map(test_integrity::ChangedTest::name).collect();
-    evidence(message, &Deeds { files, calls: &collected.calls, gates: &collected.gates, tests: &tests })
+    // Few messages speak of a test by its name, and to look for them reads all files.
+    let tests = LazyCell::new(|| names_of_changed_tests(changes));
+    let deeds =
+        Deeds { files, calls: &collected.calls, gates: &collected.gates, tests: &|| tests.as_slice() };
+    evidence(message, &deeds)
 }
 
 /// All files that were changed, those as well that are too large to be compared. Their paths begin at the repository's

@@ -105,7 +105,7 @@ struct Context<'a> {
     /// Names of files that the change adds, without their extensions.
     added: Vec<&'a str>,
     /// What the program no longer has.
-    removed: &'a Removed,
+    removed: &'a Removed<'a>,
     /// Assertions that some test makes, if the one that made them no longer does.
     moved: BTreeSet<String>,
     /// Tests that were not there before, under whatever name.

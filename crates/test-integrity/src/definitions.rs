@@ -1,5 +1,6 @@
 //! What a program no longer has: names that it no longer defines, and texts that it no longer says.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
@@ -23,16 +24,22 @@ const MAX_COMPARED: usize = 10_000_000;
 /// Most texts that count as removed. Where more are gone, none does.
 const MAX_TEXTS: usize = 200;
 
-/// What the program had before the change, and has no more.
-#[derive(Default)]
-pub(crate) struct Removed {
+/// What the program had before the change, and has no more. It is read when a test first asks for it: most changes leave
+/// tests alone, and may be large.
+pub(crate) struct Removed<'c> {
+    changes: &'c [Change<'c>],
+    gone: OnceCell<Gone>,
+}
+
+/// Names that are no longer defined, and texts that are no longer said.
+struct Gone {
     names: BTreeSet<String>,
     texts: BTreeSet<String>,
 }
 
-impl Removed {
+impl Gone {
     /// Compares both states of the program. What only got another name was not removed.
-    pub(crate) fn by(changes: &[Change<'_>]) -> Self {
+    fn by(changes: &[Change<'_>]) -> Self {
         let (mut old, mut new) = (Said::default(), Said::default());
         for change in changes.iter().filter(|change| Role::of(change.path) == Role::Source) {
             old.read(change.path, change.before.unwrap_or_default());
@@ -44,6 +51,16 @@ impl Removed {
         // Where as many are new as are gone, they say the same in other words.
         let texts = if gone.len() > added && gone.len() <= MAX_TEXTS { gone } else { BTreeSet::new() };
         Self { names, texts }
+    }
+}
+
+impl<'c> Removed<'c> {
+    pub(crate) fn by(changes: &'c [Change<'c>]) -> Self {
+        Self { changes, gone: OnceCell::new() }
+    }
+
+    fn gone(&self) -> &Gone {
+        self.gone.get_or_init(|| Gone::by(self.changes))
     }
 
     /// Returns whether a test was about what is gone. A name that the test gives a meaning of its own is not the program's.
@@ -58,7 +75,7 @@ impl Removed {
 
     fn has_text(&self, text: &str) -> bool {
         let is_it = |gone: &String| gone.contains(text) || text.contains(gone.as_str());
-        text.len() >= MIN_TEXT && self.texts.iter().any(is_it)
+        text.len() >= MIN_TEXT && self.gone().texts.iter().any(is_it)
     }
 
     /// Returns how many of some words of a test are names of what is gone.
@@ -69,7 +86,7 @@ impl Removed {
 
     /// Returns whether some words of a test are about what is gone.
     pub(crate) fn concerns<'a>(&self, test: &Test, words: impl IntoIterator<Item = &'a str>) -> bool {
-        let names = |part: &str| self.names.contains(part) && !test.body.defined.contains_key(part);
+        let names = |part: &str| self.gone().names.contains(part) && !test.body.defined.contains_key(part);
         words.into_iter().any(|word| match literal(word) {
             Some(text) => self.has_text(text),
             None => word.split(['.', ':']).any(names),

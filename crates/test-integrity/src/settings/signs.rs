@@ -8,32 +8,40 @@ use regex::Regex;
 use crate::finding::{Finding, Kind};
 use crate::weaker::short;
 
+// Paths of the files that a tool reads.
+const YAML: &str = r"\.ya?ml$";
+const PYTEST: &str = r"(^|/)(pyproject\.toml|\.?pytest\.ini|setup\.cfg|tox\.ini)$";
+const NOX: &str = r"(^|/)noxfile\.py$";
+const MAVEN: &str = r"(^|/)pom\.xml$";
+const GRADLE: &str = r"\.gradle(\.kts)?$";
+const JAVASCRIPT: &str = r"(jest|vitest|playwright|karma|cypress)\S*\.[cm]?[jt]s$|package\.json$";
+
 /// Files, by a pattern of their paths; lines of these; and what a new one means.
 #[rustfmt::skip]
 const TABLE: &[(&str, &str, Kind, &str)] = &[
-    (r"\.ya?ml$", r#"^shell:\s*["']?bash \{0\}"#, Kind::WeakerCheck, "a failed command no longer ends the step"),
-    (r"\.ya?ml$", r"^PYTHONOPTIMIZE\s*[:=]", Kind::WeakerCheck, "assertions are not run"),
-    (r"\.ya?ml$", r"^(branches|paths)-ignore:.*\*\*", Kind::WeakerCheck, "the workflow never runs"),
-    (r"\.ya?ml$", r"^(- )?if:.*\b(false|never)\b", Kind::WeakerCheck, "a step or job never runs"),
-    (r"\.ya?ml$", r"^(- )?if:\s*.*(vars\.|github\.ref\b|github\.event_name\b)", Kind::LooserRule, "a step or job runs only under a condition"),
-    (r"\.ya?ml$", r"\bpython\S* -O+ ", Kind::WeakerCheck, "assertions are not run"),
+    (YAML, r#"^shell:\s*["']?bash \{0\}"#, Kind::WeakerCheck, "a failed command no longer ends the step"),
+    (YAML, r"^PYTHONOPTIMIZE\s*[:=]", Kind::WeakerCheck, "assertions are not run"),
+    (YAML, r"^(branches|paths)-ignore:.*\*\*", Kind::WeakerCheck, "the workflow never runs"),
+    (YAML, r"^(- )?if:.*\b(false|never)\b", Kind::WeakerCheck, "a step or job never runs"),
+    (YAML, r"^(- )?if:\s*.*(vars\.|github\.ref\b|github\.event_name\b)", Kind::LooserRule, "a step or job runs only under a condition"),
+    (YAML, r"\bpython\S* -O+ ", Kind::WeakerCheck, "assertions are not run"),
     (r"\.pre-commit", r"^(- )?(stages:\s*\[?\s*manual|exclude:)|--exit-zero", Kind::LooserRule, "a hook is called in fewer cases"),
     (r"golangci", r"^(new:\s*true|tests:\s*false|disable-all:\s*true|default:\s*none|issues-exit-code:\s*0)", Kind::LooserRule, "less is checked"),
-    (r"(^|/)(pyproject\.toml|\.?pytest\.ini|setup\.cfg|tox\.ini)$", r"^python_(files|functions|classes)\b", Kind::LooserRule, "other names are those of tests"),
-    (r"(^|/)(pyproject\.toml|\.?pytest\.ini|setup\.cfg|tox\.ini)$", r"^testpaths\b", Kind::LooserRule, "other folders are those of tests"),
-    (r"(^|/)(pyproject\.toml|\.?pytest\.ini|setup\.cfg|tox\.ini)$", r"--reruns\b", Kind::LooserRule, "what fails is run again"),
-    (r"(^|/)(pyproject\.toml|\.?pytest\.ini|setup\.cfg|tox\.ini)$", r#"^filterwarnings\s*=\s*\[?\s*["']?ignore"?\]?$"#, Kind::LooserRule, "warnings are dropped"),
+    (PYTEST, r"^python_(files|functions|classes)\b", Kind::LooserRule, "other names are those of tests"),
+    (PYTEST, r"^testpaths\b", Kind::LooserRule, "other folders are those of tests"),
+    (PYTEST, r"--reruns\b", Kind::LooserRule, "what fails is run again"),
+    (PYTEST, r#"^filterwarnings\s*=\s*\[?\s*["']?ignore"?\]?$"#, Kind::LooserRule, "warnings are dropped"),
     (r"(^|/)tox\.ini$", r"^commands\s*=\s*-\s|^ignore_(outcome|errors)\s*=\s*(?i:true)", Kind::WeakerCheck, "a failure no longer counts"),
     (r"(^|/)(GNUm|M|m)akefile$", r"^\.IGNORE\b|^MAKEFLAGS\b.*-\w*i", Kind::WeakerCheck, "a failure no longer counts"),
-    (r"(^|/)noxfile\.py$", r"\bsuccess_codes\s*=", Kind::WeakerCheck, "a failure no longer counts"),
-    (r"(^|/)noxfile\.py$", r"\bdefault\s*=\s*False", Kind::LooserRule, "a session does not run by itself"),
-    (r"(^|/)pom\.xml$", r"<(excludes|exclude|excludedGroups|test)>", Kind::LooserRule, "tests are left out"),
-    (r"(^|/)pom\.xml$", r"<rerunFailingTestsCount>|<failIfNoTests>\s*false", Kind::LooserRule, "a failure counts less"),
-    (r"\.gradle(\.kts)?$", r"\bonlyIf\s*\{\s*false|^(isE|e)nabled\s*=\s*false", Kind::WeakerCheck, "tests do not run"),
-    (r"\.gradle(\.kts)?$", r"^exclude\b|\bexcludeTestsMatching\b|\bexcludeTags\b", Kind::LooserRule, "tests are left out"),
-    (r"(jest|vitest|playwright|karma|cypress)\S*\.[cm]?[jt]s$|package\.json$", r#"\b(testNamePattern|testPathIgnorePatterns|dangerouslyIgnoreUnhandledErrors|grepInvert|testIgnore|retries|retry)["']?\s*:"#, Kind::LooserRule, "tests are left out, or run again"),
-    (r"(jest|vitest|playwright|karma|cypress)\S*\.[cm]?[jt]s$|package\.json$", r#"\b(passWithNoTests)["']?\s*:\s*true|\btestTimeout["']?\s*:\s*0\b"#, Kind::LooserRule, "tests may hang, or be none"),
-    (r"(jest|vitest|playwright|karma|cypress)\S*\.[cm]?[jt]s$|package\.json$", r#"\b(testMatch|testRegex|roots|moduleNameMapper|exclude|alias)["']?\s*:|\binclude["']?\s*:.*\.(test|spec)\."#, Kind::LooserRule, "other files are tested"),
+    (NOX, r"\bsuccess_codes\s*=", Kind::WeakerCheck, "a failure no longer counts"),
+    (NOX, r"\bdefault\s*=\s*False", Kind::LooserRule, "a session does not run by itself"),
+    (MAVEN, r"<(excludes|exclude|excludedGroups|test)>", Kind::LooserRule, "tests are left out"),
+    (MAVEN, r"<rerunFailingTestsCount>|<failIfNoTests>\s*false", Kind::LooserRule, "a failure counts less"),
+    (GRADLE, r"\bonlyIf\s*\{\s*false|^(isE|e)nabled\s*=\s*false", Kind::WeakerCheck, "tests do not run"),
+    (GRADLE, r"^exclude\b|\bexcludeTestsMatching\b|\bexcludeTags\b", Kind::LooserRule, "tests are left out"),
+    (JAVASCRIPT, r#"\b(testNamePattern|testPathIgnorePatterns|dangerouslyIgnoreUnhandledErrors|grepInvert|testIgnore|retries|retry)["']?\s*:"#, Kind::LooserRule, "tests are left out, or run again"),
+    (JAVASCRIPT, r#"\b(passWithNoTests)["']?\s*:\s*true|\btestTimeout["']?\s*:\s*0\b"#, Kind::LooserRule, "tests may hang, or be none"),
+    (JAVASCRIPT, r#"\b(testMatch|testRegex|roots|moduleNameMapper|exclude|alias)["']?\s*:|\binclude["']?\s*:.*\.(test|spec)\."#, Kind::LooserRule, "other files are tested"),
 ];
 
 /// Numbers of configurations that are code, which have to be reached.
