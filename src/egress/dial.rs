@@ -27,7 +27,7 @@ pub(super) enum DialError {
     Unknown(#[source] io::Error),
     #[error("could not connect: {0}")]
     Unreachable(#[source] io::Error),
-    #[error("the proxy of this machine (`HTTPS_PROXY`, `HTTP_PROXY`) could not reach it: {0}")]
+    #[error("the proxy of this machine (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`) could not reach it: {0}")]
     Upstream(#[from] UpstreamError),
     #[error("it did not answer within {} s", DIAL.as_secs())]
     Late,

@@ -19,7 +19,8 @@ impl Rules {
         Self { allow, learn: false }
     }
 
-    /// Returns rules that let everything public through.
+    /// Returns rules that let everything public through: every name, where a proxy of this machine resolves it, and else
+    /// what leads to a public address.
     pub fn learning() -> Self {
         Self { allow: Vec::new(), learn: true }
     }
