@@ -157,14 +157,14 @@ impl Repository {
 
 impl Held {
     fn new(root: PathBuf, git_dir: PathBuf, common: PathBuf) -> Result<Self, GitError> {
-        let settings = Settings::read(&common, &git_dir);
+        let settings = Settings::read(&common, &git_dir)?;
         let unusable = |problem: String| GitError::Unusable { path: common.display().to_string(), problem };
-        let hash = match settings.last("extensions", "objectformat") {
+        let hash = match settings.own("extensions", "objectformat") {
             None | Some("sha1") => Kind::Sha1,
             Some("sha256") => Kind::Sha256,
             Some(other) => return Err(unusable(format!("its objects use the unsupported hash {other:?}"))),
         };
-        if let Some(other) = settings.last("extensions", "refstorage").filter(|kind| *kind != "files") {
+        if let Some(other) = settings.own("extensions", "refstorage").filter(|kind| *kind != "files") {
             return Err(unusable(format!("its branches are stored in the unsupported format {other:?}")));
         }
         let (git_dir, common) = (HeldFolder::open(git_dir), HeldFolder::open(common));

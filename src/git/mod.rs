@@ -23,6 +23,7 @@ mod refs;
 mod remote;
 mod revision;
 mod settings;
+mod settings_text;
 mod shown;
 mod withhold;
 mod worktree;
@@ -62,6 +63,14 @@ pub enum GitError {
     Unusable {
         /// The folder or file that is at fault.
         path: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// Settings that are not known, though they may name what Git runs.
+    #[error("could not read the settings in {file}: {problem}; repair this file, as Git needs it too", file = .file.display())]
+    Settings {
+        /// The file of settings.
+        file: std::path::PathBuf,
         /// What is wrong with it.
         problem: String,
     },

@@ -147,6 +147,87 @@ mod tests {
         }
     }
 
+    #[test]
+    fn every_setting_that_runs_something_is_obeyed() {
+        for setting in [
+            "[alias]\n\tx = !ci/run.sh",
+            "[alias]\n\tx = -c core.hooksPath=ci/run.sh commit",
+            "[commit]\n\ttemplate = ci/run.sh",
+            "[core]\n\talternateRefsCommand = ci/run.sh",
+            "[core]\n\tsshCommand = $PWD/ci/run.sh -v",
+            "[core]\n\tsshCommand = \"$(git rev-parse --show-toplevel)/ci/run.sh\"",
+            "[credential \"https://host\"]\n\thelper = !ci/run.sh",
+            "[difftool \"x\"]\n\tcmd = ci/run.sh $LOCAL",
+            "[mergetool \"x\"]\n\tpath = ci/run.sh",
+            "[gpg \"ssh\"]\n\tdefaultKeyCommand = ci/run.sh",
+            "[gpg \"ssh\"]\n\tallowedSignersFile = ci/run.sh",
+            "[hook \"lint\"]\n\tcommand = ci/run.sh",
+            "[interactive]\n\tdiffFilter = ci/run.sh",
+            "[pager]\n\tlog = ci/run.sh",
+            "[remote \"origin\"]\n\tuploadpack = ci/run.sh",
+            "[remote \"origin\"]\n\treceivepack = ci/run.sh",
+            "[sendemail \"x\"]\n\ttoCmd = ci/run.sh",
+            "[submodule \"x\"]\n\tupdate = \"!ci/run.sh\"",
+            "[tar \"tar.x\"]\n\tcommand = ci/run.sh",
+            "[trailer \"x\"]\n\tcommand = ci/run.sh",
+            "[trailer \"x\"]\n\tcmd = ci/run.sh",
+            "[uploadpack]\n\tpackObjectsHook = ci/run.sh",
+            // A comment that ends in a backslash does not continue.
+            "[core]\n\t# C:\\hooks\\\n\thooksPath = ci",
+        ] {
+            let dir = tempfile::tempdir().expect("a folder");
+            let root = &dir.path().canonicalize().expect("a path");
+            fs::create_dir_all(root.join(".git/objects")).expect("folders");
+            write(root, ".git/HEAD", "ref: refs/heads/main\n");
+            write(root, ".git/config", setting);
+            write(root, "ci/run.sh", "");
+            write(root, "checkout", "");
+            let repository = Repository::find(root, Some(root)).expect("a usable repository");
+            let files = obeyed(repository.as_ref(), root);
+            assert!(files.contains(&path("ci/run.sh")), "{setting}");
+            assert!(!files.contains(&path("checkout")), "{setting}");
+        }
+    }
+
+    #[test]
+    fn words_of_git_are_no_files() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let root = &dir.path().canonicalize().expect("a path");
+        fs::create_dir_all(root.join(".git/objects")).expect("folders");
+        write(root, ".git/HEAD", "ref: refs/heads/main\n");
+        let config = "[submodule \"x\"]\n\tupdate = checkout\n[alias]\n\tst = status\n[credential]\n\thelper = store\n";
+        write(root, ".git/config", config);
+        let repository = Repository::find(root, Some(root)).expect("a usable repository");
+        for word in ["checkout", "status", "store"] {
+            write(root, word, "");
+            assert!(!obeyed(repository.as_ref(), root).contains(&path(word)), "{word}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn paths_in_the_home_folder_are_expanded() {
+        // The workspace of this test lies in the home folder, which the process shares with other tests.
+        let home = std::env::home_dir().expect("a home folder");
+        let dir = tempfile::tempdir_in(&home).expect("a folder");
+        let root = &dir.path().canonicalize().expect("a path");
+        let below =
+            root.strip_prefix(home.canonicalize().expect("a path")).expect("a folder in it").display();
+        fs::create_dir_all(root.join(".git/objects")).expect("folders");
+        write(root, ".git/HEAD", "ref: refs/heads/main\n");
+        let config = format!(
+            "[core]\n\thooksPath = ~/{below}/hooks\n\tsshCommand = ~/{below}/ssh -v\n[include]\n\tpath = ~/{below}/more\n"
+        );
+        write(root, ".git/config", &config);
+        write(root, "more", "[core]\n\tfsmonitor = watch.sh\n");
+        write(root, "watch.sh", "");
+        let repository = Repository::find(root, Some(root)).expect("a usable repository");
+        let files = obeyed(repository.as_ref(), root);
+        for file in ["hooks/pre-commit", "ssh", "more", "watch.sh"] {
+            assert!(files.contains(&path(file)), "{file}");
+        }
+    }
+
     #[cfg(unix)]
     #[test]
     fn links_to_hooks_are_obeyed_with_what_they_lead_to() {
