@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use gix_config::parse::{EventRef, Events};
+
 use crate::base::credential_text::holds_credential;
 use crate::git::{is_head, is_shown, looked_into};
 
@@ -60,34 +62,96 @@ pub(super) fn clean(git: &Path) -> Cleaned {
     cleaned
 }
 
+/// Returns settings without credentials. What cannot be parsed may hold one anywhere, and Git does not read it either.
 fn without_credentials(text: &str) -> String {
-    let mut kept = String::with_capacity(text.len());
-    let mut is_open = true;
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        let mut whole = line.to_owned();
-        // A value may continue on the next line.
-        while whole.ends_with('\\')
-            && let Some(next) = lines.next()
-        {
-            whole.push('\n');
-            whole += next;
-        }
-        let trimmed = whole.trim().to_ascii_lowercase();
-        let plain = with_plain_addresses(&whole);
-        let holds = holds_credential(&plain.replace("\\\n", ""));
-        if let Some(header) = trimmed.strip_prefix('[') {
-            let name = header.split([' ', ']', '.', '"']).next().unwrap_or_default();
-            // A key may follow the section's name on the same line; the name itself may be an address with a credential.
-            let is_credential = holds && header.ends_with(']');
-            is_open = !is_credential && !SECTIONS.contains(&name);
-        }
-        if is_open && !holds {
-            kept += &plain;
-            kept.push('\n');
+    let events = match Events::from_bytes(text.as_bytes(), None) {
+        Ok(events) => events,
+        Err(error) => return format!("# left out: line {} is no setting of Git's\n", error.line_number()),
+    };
+    let mut kept = Kept::default();
+    for event in events.frontmatter() {
+        kept.add(event);
+    }
+    for section in events.sections() {
+        let EventRef::SectionHeader { name, .. } = section.header() else { continue };
+        let is_open = !SECTIONS.contains(&name.to_string().to_ascii_lowercase().as_str());
+        // The name of a section may be an address with a credential.
+        let is_open = is_open && kept.take(&written(&section.header()));
+        if is_open {
+            section.body().for_each(|event| kept.add(event));
+        } else {
+            kept.drop_line();
         }
     }
-    kept
+    kept.end("");
+    kept.text
+}
+
+/// Settings as far as they are kept, line by line.
+#[derive(Default)]
+struct Kept {
+    text: String,
+    /// What is kept of the current line.
+    line: String,
+    /// Whether something of the current line is not.
+    is_cut: bool,
+    /// The key and the value that are being read, which may go on in the next line.
+    setting: String,
+}
+
+impl Kept {
+    fn add(&mut self, event: EventRef<'_>) {
+        let text = written(&event);
+        match event {
+            EventRef::SectionValueName(_) => self.setting = text,
+            EventRef::Value(_) | EventRef::ValueDone(_) => {
+                let setting = std::mem::take(&mut self.setting) + &text;
+                self.take(&setting);
+            }
+            _ if !self.setting.is_empty() => self.setting += &text,
+            EventRef::Comment { .. } => {
+                self.take(&text);
+            }
+            EventRef::Newline(_) => self.end(&text),
+            _ => self.line += &text,
+        }
+    }
+
+    /// Takes a part of a line, unless it holds a credential even without users in addresses.
+    fn take(&mut self, part: &str) -> bool {
+        let plain = with_plain_addresses(part);
+        let holds = holds_credential(&plain.replace("\\\r\n", "").replace("\\\n", ""));
+        if holds {
+            self.is_cut = true;
+        } else {
+            self.line += &plain;
+        }
+        !holds
+    }
+
+    /// Leaves out what follows up to the next section.
+    fn drop_line(&mut self) {
+        self.is_cut = true;
+        self.end("\n");
+    }
+
+    /// Ends a line by line breaks. A line of which nothing is left goes with its own.
+    fn end(&mut self, breaks: &str) {
+        let line = std::mem::take(&mut self.line);
+        let is_cut = std::mem::take(&mut self.is_cut);
+        let left = if is_cut { line.trim_end() } else { &line };
+        let is_gone = is_cut && left.is_empty();
+        self.text += left;
+        self.text += if is_gone { breaks.split_once('\n').map_or("", |(_, more)| more) } else { breaks };
+    }
+}
+
+/// Returns an event as it is written in a file.
+fn written(event: &EventRef<'_>) -> String {
+    let mut bytes = Vec::new();
+    // Memory takes everything.
+    let _ = event.write_to(&mut bytes);
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Removes user and password from URLs.
@@ -120,12 +184,34 @@ mod tests {
                      \turl = https://host/o/r\n\tfetch = +refs/heads/*:refs/x/*\n[user]\n\tname = me\n";
         assert_eq!(without_credentials(text), plain);
         assert_eq!(without_credentials(plain), plain);
-        assert_eq!(without_credentials("[http] extraHeader = x\n[user]\n"), "[user]\n");
+        assert_eq!(without_credentials("[http] extraHeader = x\n[user]\n"), "[http]\n[user]\n");
         assert_eq!(
             without_credentials("[http]\n\textraheader = a\\\nb\n\tpostBuffer = 1\n"),
             "[http]\n\tpostBuffer = 1\n"
         );
         assert_eq!(with_plain_addresses("url = ssh://git@host/o"), "url = ssh://git@host/o");
+    }
+
+    #[test]
+    fn settings_stay_in_their_section_and_comments_end_with_their_line() {
+        for (text, plain) in [
+            (
+                "[remote \"a\"]\n\turl = u\n[remote \"b\"] token = x\n\turl = v\n",
+                "[remote \"a\"]\n\turl = u\n[remote \"b\"]\n\turl = v\n",
+            ),
+            (
+                "[core] # x\\\n[credential]\n\thelper = store --file f\n[user] name = me",
+                "[core] # x\\\n[user] name = me",
+            ),
+            ("[core] [credential] helper = x\r\n\r\n[user]\r\n", "[core]\n[user]\r\n"),
+            (
+                "[user]\n\tname = me # token = x\n\n# password = x\n\n\temail = e\n",
+                "[user]\n\tname = me\n\n\n\temail = e\n",
+            ),
+            ("[user]\n\tx = 1\n[core\n\ttoken = x\n", "# left out: line 3 is no setting of Git's\n"),
+        ] {
+            assert_eq!(without_credentials(text), plain);
+        }
     }
 
     #[test]
