@@ -153,6 +153,9 @@ fn task(entry: &Entry, defaults: &Entry, is_only: bool) -> Result<String, Proble
     if kinds.iter().filter(|given| **given).count() != 1 {
         return Err(Problem::OneKind);
     }
+    if let Some(recipe) = &entry.recipe {
+        WorkspacePath::parse(recipe)?;
+    }
     let decided = [
         ("for_each", !entry.for_each.is_empty()),
         ("mode", entry.mode.or(defaults.mode).is_some()),

@@ -36,7 +36,7 @@ pub enum Order {
         /// Whether closed pull requests are reopened.
         closed: bool,
     },
-    /// Merge what is green.
+    /// Merge what is green, and plan nothing.
     Merge,
     /// Close these pull requests; all if there are none.
     Close(Vec<String>),
@@ -57,8 +57,8 @@ pub struct PlansOfJobs<'a> {
 
 impl Order {
     /// Returns whether targets are planned for it.
-    fn plans(&self) -> bool {
-        matches!(self, Self::Run | Self::Continue | Self::Rerun { .. } | Self::Merge)
+    pub fn plans(&self) -> bool {
+        matches!(self, Self::Run | Self::Continue | Self::Rerun { .. })
     }
 
     /// Returns a word for the history of the state.
@@ -84,8 +84,9 @@ impl CampaignRequest {
         signal: &Signal,
     ) -> Result<CampaignReport, CampaignError> {
         // A start that writes the plans of others makes none itself: there may be no model and no key.
-        let abilities = Abilities { plans: plans.is_none(), merges: *order == Order::Merge };
-        if plans.is_none() && order.plans() {
+        let can_plan = plans.is_none() && order.plans();
+        let abilities = Abilities { plans: can_plan, merges: *order == Order::Merge };
+        if can_plan {
             self.check_recipes().await?;
         }
         let mut session = Session::open(self, abilities).await?;

@@ -1,7 +1,10 @@
 //! Request of a campaign: everything that is known before it starts.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
+
+use workspace::{DiskWorkspace, LastLink, WorkspacePath};
 
 use super::check::Campaign;
 use super::error::CampaignError;
@@ -138,9 +141,9 @@ impl CampaignRequest {
         let recipes: BTreeSet<&String> =
             self.campaign.tasks.iter().filter_map(|(_, entry)| entry.recipe.as_ref()).collect();
         for recipe in recipes {
-            let path = self.checkout.join(recipe);
-            let text = std::fs::File::open(&path).and_then(|file| read_at_most(file, MAX_RECIPE));
-            let text = text.map_err(|error| CampaignError::Read { path, error })?;
+            let text = read_recipe(&self.checkout, recipe);
+            let path = || self.checkout.join(recipe);
+            let text = text.map_err(|error| CampaignError::Read { path: path(), error })?;
             let parsed = Recipe::parse(&String::from_utf8_lossy(&text), recipe)?;
             check_tests(&parsed, recipe).await?;
         }
@@ -196,21 +199,12 @@ impl CampaignRequest {
 
     /// Returns a client that may write to a repository.
     pub(super) async fn writer(&self, repository: &RepositoryName) -> Result<Api, AppError> {
-        self.api(repository, Permissions::Write).await
-    }
-
-    /// Returns a client that may read what belongs to the account of a repository.
-    pub(super) async fn reader(&self, repository: &RepositoryName) -> Result<Api, AppError> {
-        self.api(repository, Permissions::Read).await
-    }
-
-    async fn api(&self, repository: &RepositoryName, permissions: Permissions) -> Result<Api, AppError> {
-        let token = self.token(repository, permissions).await?;
+        let token = self.token(repository, Permissions::Write).await?;
         Ok(Api::new(&self.environment.of_repository(repository, token))?)
     }
 
     /// Returns a client that may read what belongs to an account; `None` if the campaign's app is not installed there.
-    async fn api_of(&self, account: &str) -> Result<Option<Api>, AppError> {
+    pub(super) async fn api_of(&self, account: &str) -> Result<Option<Api>, AppError> {
         let Tokens::App(app) = &self.tokens else { return Ok(Some(self.home.clone())) };
         let Some(token) = app.token_of(account).await? else { return Ok(None) };
         let environment = Environment { token: Some(token), ..self.environment.clone() };
@@ -239,6 +233,14 @@ fn tokens(campaign: &Campaign, environment: &Environment, inputs: &Inputs) -> Re
     let key = inputs.variables.get(&app.key_env).filter(|key| !key.trim().is_empty());
     let key = key.ok_or_else(|| CampaignError::NoKey(app.key_env.clone()))?;
     Ok(Tokens::App(Box::new(AppTokens::new(&app.id, key, environment)?)))
+}
+
+/// Reads a recipe of the checkout: never out of it, and never what is no file.
+fn read_recipe(checkout: &Path, recipe: &str) -> io::Result<Vec<u8>> {
+    let path = WorkspacePath::parse(recipe).map_err(io::Error::other)?;
+    let disk = DiskWorkspace::open(checkout).map_err(io::Error::other)?;
+    let found = disk.resolve(&path, LastLink::Follow).and_then(|found| disk.open_file(&found));
+    read_at_most(found.map_err(io::Error::other)?, MAX_RECIPE)
 }
 
 /// Reads the repositories that files list.

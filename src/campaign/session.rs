@@ -12,7 +12,7 @@ use super::state::{Outcome, State};
 use super::target::TargetId;
 use crate::base::clock::unix_seconds;
 use crate::base::error::chain;
-use crate::github::{AppError, BranchFiles, Dashboard, Look, Observed, Writers, observe};
+use crate::github::{BranchFiles, Dashboard, Look, Observed, Writers, observe};
 
 /// The command that comments on the dashboard can give.
 const CONTINUE: &str = "/architect continue";
@@ -109,16 +109,11 @@ impl<'a> Session<'a> {
             groups.entry(group).or_default().push(id);
         }
         let with_file = self.request.campaign.file.repositories.with_file.as_deref();
-        for ids in groups.into_values() {
-            let Some(first) = ids.first() else { continue };
-            let api = match self.request.reader(&first.repository).await {
-                Ok(api) => api,
-                // The app is not, or no longer, installed there.
-                Err(AppError::Api(error)) if error.is_missing() => {
-                    self.observed.extend(ids.into_iter().map(|id| (id.clone(), Observed::missing())));
-                    continue;
-                }
-                Err(error) => return Err(error.into()),
+        for (owner, ids) in groups {
+            // The app is installed for accounts: one of their repositories may be left out.
+            let Some(api) = self.request.api_of(owner).await? else {
+                self.observed.extend(ids.into_iter().map(|id| (id.clone(), Observed::missing())));
+                continue;
             };
             let branches: Vec<String> = ids.iter().map(|id| self.request.campaign.branch(&id.task)).collect();
             let looks: Vec<Look<'_>> = ids

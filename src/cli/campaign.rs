@@ -42,7 +42,7 @@ pub(super) enum Campaign {
     Continue(File),
     /// Start failed targets again
     Rerun(Rerun),
-    /// Merge the pull requests whose checks have passed
+    /// Merge the pull requests whose checks have passed, and plan nothing
     Merge(File),
     /// Close open pull requests and delete their branches
     Close(Close),
@@ -195,11 +195,11 @@ fn work(lookup: &Lookup, action: &Action) -> Result<Exit, InputError> {
 }
 
 impl Action {
-    /// Returns whether targets may be planned, which models may do.
+    /// Returns whether targets may be planned, which models may do. To look for what fell back is to plan again.
     fn asks_models(&self, lookup: &Lookup) -> bool {
         match self {
             Self::Plan | Self::Drift { .. } => true,
-            Self::Order(_) => lookup.path("plans").is_none(),
+            Self::Order(order) => order.plans() && lookup.path("plans").is_none(),
             Self::Matrix | Self::Status => false,
         }
     }

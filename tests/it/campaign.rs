@@ -405,6 +405,11 @@ async fn campaign_files_that_make_no_sense_are_refused_before_anything_is_asked(
     scene.sandbox.write("broken.yml", "steps: [{ do: [{ replace: { pattern: a, with: b } }] }]\n");
     let test = "tests: [{ name: a, before: { a.txt: old }, after: { a.txt: other } }]\n";
     scene.sandbox.write("wrong.yml", format!("{RECIPE}{test}"));
+    let (repo, outside) = (scene.sandbox.repo(), scene.sandbox.path().join("outside"));
+    rustix::fs::mkfifoat(rustix::fs::CWD, repo.join("pipe"), 0o600.into()).expect("a pipe");
+    fs::create_dir(&outside).expect("a folder");
+    fs::write(outside.join("words.yml"), RECIPE).expect("a file");
+    std::os::unix::fs::symlink(&outside, repo.join("away")).expect("a link");
     for (text, told) in [
         (format!("name: Words\n{places}{tasks}"), "name: invalid name \"Words\""),
         (format!("name: words\n{places}{tasks}wave: 1\n"), "wave"),
@@ -425,6 +430,9 @@ async fn campaign_files_that_make_no_sense_are_refused_before_anything_is_asked(
         (format!("name: words\nrepositories: {{ file: gone.txt }}\n{tasks}"), "gone.txt"),
         (format!("name: words\nrepositories: {{ file: ../list }}\n{tasks}"), "repositories.file"),
         (format!("name: words\n{places}tasks: [{{ recipe: gone.yml }}]\n"), "could not read"),
+        (format!("name: words\n{places}tasks: [{{ recipe: ../words.yml }}]\n"), "tasks[0]: "),
+        (format!("name: words\n{places}tasks: [{{ recipe: pipe }}]\n"), "could not read"),
+        (format!("name: words\n{places}tasks: [{{ recipe: away/words.yml }}]\n"), "could not read"),
         (format!("name: words\n{places}tasks: [{{ recipe: broken.yml }}]\n"), "broken.yml: steps[0].do[0]"),
         (format!("name: words\n{places}tasks: [{{ recipe: wrong.yml }}]\n"), "fails its test \"a\""),
         (format!("name: words\n{places}{tasks}app: {{ id: '1', key_env: NO_KEY }}\n"), "`NO_KEY` is not set"),

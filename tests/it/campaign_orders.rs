@@ -216,6 +216,40 @@ async fn campaign_by_an_app_writes_to_each_repository_with_a_token_of_its_own() 
     assert!(run.stdout.contains("octo/a: open"), "{}", run.stdout);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_by_an_app_misses_only_repositories_that_are_left_out() {
+    let scene = Scene::new("").await;
+    scene.sandbox.write(
+        "campaign.yml",
+        "name: words\nrepositories: { list: [octo/a, octo/b, octo/c] }\ntasks: [{ recipe: words.yml }]\n\
+         waves: { canary: 9 }\napp: { id: '1', key_env: APP_KEY }\n",
+    );
+    for name in ["octo/b", "octo/c"] {
+        scene.fleet.add(name, &[("a.txt", "old\n")]);
+    }
+    let mut app = App::of(&[("octo", 7)]);
+    app.left_out.push("octo/a".to_owned());
+    scene.fleet.state().app = Some(app);
+    let key = include_str!("../cases/app-key.pem");
+    let run = scene.run_as(&["run"], TOKEN, &[("APP_KEY", key)]).expect_code(0);
+    assert_eq!(counts(&scene), [2, 0, 0], "{}{}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("octo/a: skipped"), "{}", run.stdout);
+    scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_is_merged_and_given_up_without_recipes() {
+    let mut scene = Scene::new("waves: { canary: 2 }\n").await;
+    scene.plain(2);
+    scene.run(&["run"]).expect_code(0);
+    check(&scene, "SUCCESS");
+    scene.sandbox.write("words.yml", "steps: [{ do: [{ replace: { pattern: a, with: b } }] }]\n");
+    scene.on_another_machine().run(&["run"]).expect_code(3);
+    scene.on_another_machine().run(&["merge"]).expect_code(0);
+    assert_eq!(counts(&scene), [0, 2, 0]);
+    scene.assert_valid();
+}
+
 /// A campaign whose tasks ask a model, with so many repositories, and so many USD for a day.
 async fn asking(repositories: usize, per_day: f64) -> Scene {
     let scene = Scene::new(&format!("waves: {{ canary: {repositories} }}\n")).await;
@@ -260,6 +294,15 @@ async fn campaign_writes_down_on_a_branch_what_models_cost() {
     assert!((spent - 0.0052).abs() < 1e-9, "{entries:?}");
     let of = |key: &str| entries.iter().find_map(|entry| entry[key].as_str().map(str::to_owned));
     assert!(of("reservation").is_some() && of("reservation") == of("settles"), "{entries:?}");
+    // What makes no plan is done when nothing is left to spend.
+    let spent = "evaluation: off\ncosts: { budget_per_day: 0.005, prices_file: prices.yml }\n";
+    scene.sandbox.write(".github/architect.yml", spent);
+    let (run, requests) = start(&scene, &["run"]);
+    assert!(run.expect_code(2).stderr.contains("is spent") && requests == 0);
+    for word in ["merge", "abandon"] {
+        start(&scene, &[word]).0.expect_code(0);
+    }
+    assert_eq!(counts(&scene), [0, 0, 2]);
     scene.assert_valid();
 }
 

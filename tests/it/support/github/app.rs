@@ -12,6 +12,8 @@ use super::answer;
 pub struct App {
     /// The accounts that have installed it, with the numbers of the installations.
     installations: BTreeMap<String, u64>,
+    /// Repositories of these accounts for which it is not installed.
+    pub left_out: Vec<String>,
     /// Tokens that it was given.
     tokens: BTreeMap<String, Scope>,
 }
@@ -28,13 +30,18 @@ impl App {
     /// An app that these accounts have installed.
     pub fn of(installations: &[(&str, u64)]) -> Self {
         let installations = installations.iter().map(|(name, id)| ((*name).to_owned(), *id)).collect();
-        Self { installations, tokens: BTreeMap::new() }
+        Self { installations, ..Self::default() }
     }
 
     /// Answers a request by the app itself; `None` if it is not one that an app sends.
     pub fn answer(&mut self, method: &str, path: &str, body: &Value) -> Option<ResponseTemplate> {
         let words: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         match (method, words.as_slice()) {
+            ("GET", ["repos", account, name, "installation"])
+                if self.left_out.contains(&format!("{account}/{name}")) =>
+            {
+                Some(answer(404, &json!({"message": "Not Found"})))
+            }
             ("GET", ["orgs" | "users", account, "installation"] | ["repos", account, _, "installation"]) => {
                 Some(match self.installations.get(&account.to_lowercase()) {
                     Some(id) => answer(200, &json!({ "id": id })),
