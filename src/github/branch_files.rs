@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::api::{Api, Login, Purpose, is_same_login};
-use super::commit::{Commit, commit_to, has_moved, text_entry};
+use super::commit::{Commit, CommitError, commit_to, text_entry};
 use super::contents::blob;
 use super::error::ApiError;
 
@@ -95,8 +95,8 @@ impl BranchFiles {
             .collect();
         let sha = match commit_to(api, branch, self.tip.as_ref(), &entries, message).await {
             Ok(sha) => sha,
-            Err(error) if has_moved(&error) => return Err(BranchFilesError::Moved(branch.to_owned())),
-            Err(error) => return Err(error.into()),
+            Err(CommitError::Moved(_)) => return Err(BranchFilesError::Moved(branch.to_owned())),
+            Err(CommitError::Api(error)) => return Err(error.into()),
         };
         self.tip = Some(Commit::get(api, &sha).await?);
         self.files = files;

@@ -1,7 +1,7 @@
 //! Commits by the Git data API: without a clone or a key, and signed by GitHub if the token belongs to a
 //! bot.
 //!
-//! Text goes into the tree itself, so that a thousand files take a few requests; anything else becomes a
+//! Short text goes into the tree itself, so that a thousand files take a few requests; anything else becomes a
 //! blob first.
 
 use std::collections::BTreeMap;
@@ -20,6 +20,9 @@ use super::error::ApiError;
 /// Limits of one request for a tree: the number of files, and the bytes of their content.
 const MAX_FILES: usize = 500;
 const MAX_BYTES: usize = 4_000_000;
+
+/// Length of a text from which on it becomes a blob, in bytes: GitHub gives up on trees that hold more.
+const LONG_TEXT: usize = 500_000;
 
 const READ: Purpose = Purpose { doing: "read the branch", permission: "contents: read" };
 const WRITE: Purpose = Purpose { doing: "commit", permission: "contents: write" };
@@ -94,24 +97,29 @@ impl Commit {
 
     /// Lists the files of the commit by path. Returns `None` if GitHub does not list all of them.
     pub(super) async fn files(&self, api: &Api) -> Result<Option<BTreeMap<String, Blob>>, ApiError> {
-        #[derive(Deserialize)]
-        struct Tree {
-            tree: Vec<Listed>,
-            #[serde(default)]
-            truncated: bool,
-        }
-        #[derive(Deserialize)]
-        struct Listed {
-            path: String,
-            mode: String,
-            sha: String,
-        }
         let tree: Tree = api.get(&format!("/git/trees/{}?recursive=1", self.tree), READ).await?;
         if tree.truncated {
             return Ok(None);
         }
         let file = |entry: Listed| Some((entry.path, Blob { mode: mode(&entry.mode)?, sha: entry.sha }));
         Ok(Some(tree.tree.into_iter().filter_map(file).collect()))
+    }
+
+    /// Lists the names of the files in a folder of the commit, which need not exist. Returns `None` if GitHub does not list
+    /// all of them; it lists many more than of the folder's content.
+    pub(super) async fn names_in(&self, api: &Api, folder: &str) -> Result<Option<Vec<String>>, ApiError> {
+        let mut sha = self.tree.clone();
+        for name in folder.split('/') {
+            let Tree { tree, truncated } = api.get(&format!("/git/trees/{sha}"), READ).await?;
+            match tree.into_iter().find(|entry| entry.path == name && entry.mode == FOLDER) {
+                Some(entry) => sha = entry.sha,
+                None if truncated => return Ok(None),
+                None => return Ok(Some(Vec::new())),
+            }
+        }
+        let Tree { tree, truncated } = api.get(&format!("/git/trees/{sha}"), READ).await?;
+        let names = tree.into_iter().filter(|entry| mode(&entry.mode).is_some()).map(|entry| entry.path);
+        Ok((!truncated).then(|| names.collect()))
     }
 
     /// Returns the content of a file at this commit, or `None` if the response does not include it.
@@ -136,26 +144,65 @@ pub(super) fn text_entry(path: &str, text: &str) -> Entry {
     (path.to_owned(), Some(state))
 }
 
-/// Commits to a branch of ours on top of its tip, or begins the branch where it has none. Returns the commit's id. GitHub
-/// refuses it with 409 or 422 if somebody else was faster.
+/// Reasons why nothing was committed to a branch.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CommitError {
+    /// The branch is not where it was: somebody else was faster.
+    #[error(transparent)]
+    Moved(ApiError),
+    /// A request failed.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+}
+
+/// Commits to a branch of ours on top of its tip, or begins the branch where it has none. Returns the commit's id.
 pub(super) async fn commit_to(
     api: &Api,
     branch: &str,
     tip: Option<&Commit>,
     entries: &[Entry],
     message: &str,
-) -> Result<String, ApiError> {
+) -> Result<String, CommitError> {
     let tree = tree_of(api, tip.map(|tip| tip.tree.as_str()), entries).await?;
     let parents: Vec<&str> = tip.iter().map(|tip| tip.sha.as_str()).collect();
     let commit = create_commit(api, &tree, &parents, message).await?;
-    point(api, branch, &commit, tip.is_some(), false).await?;
-    Ok(commit)
+    match point(api, branch, &commit, tip.is_some(), false).await {
+        Ok(()) => Ok(commit),
+        // Rules of the repository refuse with the same status, each time.
+        Err(error) if matches!(error.status(), Some(409 | 422)) => {
+            let now = Commit::tip(api, branch).await?.map(|now| now.sha);
+            let has_moved = now.as_ref() != tip.map(|tip| &tip.sha) || says_moved(&error);
+            Err(if has_moved { CommitError::Moved(error) } else { CommitError::Api(error) })
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
-/// Returns whether GitHub refused to move a branch because it is not where it was.
-pub(super) fn has_moved(error: &ApiError) -> bool {
-    matches!(error.status(), Some(409 | 422))
+/// Returns whether GitHub says that a branch is not where it was, even if another of its servers does not know yet.
+fn says_moved(error: &ApiError) -> bool {
+    let text = error.to_string().to_ascii_lowercase();
+    ["fast forward", "fast-forward", "reference already exists", "but expected"]
+        .iter()
+        .any(|words| text.contains(words))
 }
+
+/// A tree, as the Git data API lists it.
+#[derive(Deserialize)]
+struct Tree {
+    tree: Vec<Listed>,
+    #[serde(default)]
+    truncated: bool,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    path: String,
+    mode: String,
+    sha: String,
+}
+
+/// The mode of a folder.
+const FOLDER: &str = "040000";
 
 /// A file in a tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -184,7 +231,7 @@ async fn tree_of(api: &Api, base: Option<&str>, entries: &[Entry]) -> Result<Str
         let entry = match state {
             None => json!({"path": path, "mode": "100644", "type": "blob", "sha": null}),
             Some(state) => match std::str::from_utf8(&state.content) {
-                Ok(text) if !text.contains('\0') => {
+                Ok(text) if text.len() < LONG_TEXT && !text.contains('\0') => {
                     bytes += text.len();
                     json!({"path": path, "mode": state.mode.to_string(), "type": "blob", "content": text})
                 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::api::{Api, Purpose};
-use super::commit::{Commit, commit_to, has_moved, in_path, text_entry};
+use super::commit::{Commit, CommitError, commit_to, in_path, text_entry};
 use super::contents::content;
 use super::deliver::trailer;
 use super::error::ApiError;
@@ -53,6 +53,16 @@ pub enum RecordError {
         /// The file.
         path: String,
     },
+    /// A folder that GitHub does not list.
+    #[error(
+        "{folder} on the branch {branch} has more files than GitHub lists; delete those that are done with"
+    )]
+    TooMany {
+        /// The branch.
+        branch: String,
+        /// The folder.
+        folder: String,
+    },
     /// Others were faster each time.
     #[error("the branch {0} moved at every attempt to write a record; try again later")]
     Busy(String),
@@ -79,17 +89,9 @@ impl RecordBranch {
 
     /// Returns the names of the files in a folder, which need not exist.
     pub async fn list(&self, folder: &str) -> Result<Vec<String>, RecordError> {
-        #[derive(Deserialize)]
-        struct Listed {
-            name: String,
-        }
         let Some(tip) = self.tip().await? else { return Ok(Vec::new()) };
-        let address = format!("/contents/{}?ref={}", in_path(folder), tip.sha);
-        match self.api.get::<Vec<Listed>>(&address, READ).await {
-            Ok(listed) => Ok(listed.into_iter().map(|file| file.name).collect()),
-            Err(error) if error.is_missing() => Ok(Vec::new()),
-            Err(error) => Err(error.into()),
-        }
+        let too_many = || RecordError::TooMany { branch: self.name.clone(), folder: folder.to_owned() };
+        tip.names_in(&self.api, folder).await?.ok_or_else(too_many)
     }
 
     /// Changes a file. `change` makes the new text from the one that is there, anew whenever somebody else was faster; if it
@@ -114,8 +116,8 @@ impl RecordBranch {
             match commit_to(&self.api, &self.name, tip.as_ref(), &entries, &message).await {
                 Ok(_) => return Ok(()),
                 // Somebody was faster, or the branch is there by now.
-                Err(error) if has_moved(&error) => detail!("{error}; trying again"),
-                Err(error) => return Err(RecordError::from(error).into()),
+                Err(CommitError::Moved(error)) => detail!("{error}; trying again"),
+                Err(CommitError::Api(error)) => return Err(RecordError::from(error).into()),
             }
             // Writers that failed together must not come back together.
             let most = FIRST_PAUSE.saturating_mul(1 << tries.min(10)).min(MAX_PAUSE);

@@ -294,7 +294,7 @@ impl RequestContext<'_> {
             )));
         }
         match plan_of_run(api, mark.run, &mark.digest).await? {
-            ArtifactLookup::Plan(plan) => Ok((shown, *plan)),
+            ArtifactLookup::Found(plan) => Ok((shown, *plan)),
             ArtifactLookup::Expired => Err(NoPlan::Told(format!(
                 "the artifacts of the run {} have expired; ask for a new plan with `/architect plan`",
                 mark.run

@@ -10,7 +10,7 @@ use super::run_request::RunRequest;
 use super::values::Inputs;
 use crate::base::env::Variables;
 use crate::git::Repository;
-use crate::github::{Api, Environment, sealed_session};
+use crate::github::{Api, ArtifactLookup, Environment, sealed_session};
 use crate::sessions::{Found, OpenedSession, Resumed, SessionError};
 
 /// Makes the request of a session again, with what is given now above what was given then.
@@ -73,9 +73,12 @@ pub(super) async fn find_sealed(
     };
     let found = sealed_session(api, run, open).await.map_err(InputError::GitHub)?;
     let place = run.map_or_else(|| "of an artifact".to_owned(), |run| format!("of the workflow run {run}"));
-    found.ok_or_else(|| {
-        problem.map_or(SessionError::NoArtifact, |error| SessionError::Sealed { place, error }).into()
-    })
+    let absent = match found {
+        ArtifactLookup::Found(opened) => return Ok(opened),
+        ArtifactLookup::Expired => SessionError::NoArtifact(" any more (those of the run have expired)"),
+        ArtifactLookup::Nothing => SessionError::NoArtifact(""),
+    };
+    Err(problem.map_or(absent, |error| SessionError::Sealed { place, error }).into())
 }
 
 /// Lets a request continue with a session that another machine has sealed.

@@ -128,11 +128,11 @@ pub enum SessionError {
         /// The reason.
         error: SealError,
     },
-    /// No artifact holds a sealed session.
+    /// No artifact holds a sealed session; holds what is known of the reason.
     #[error(
-        "there is no artifact with a sealed session; upload the output folder of the run with `if: always()`, under a name that begins with `architect-ci`"
+        "there is no artifact with a sealed session{0}; upload the output folder of the run with `if: always()`, under a name that begins with `architect-ci`"
     )]
-    NoArtifact,
+    NoArtifact(&'static str),
     /// There is no repository on GitHub.
     #[error("artifacts are those of a repository on GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`")]
     NoGitHub,

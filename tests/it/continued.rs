@@ -67,6 +67,16 @@ async fn continue_comment_goes_on_with_the_sealed_session_of_a_run() {
         assert_eq!(report["mode"], "dry-run", "as the session was started");
         let run = ask(&scene, 7, "/architect continue", KEY, &model).expect_code(0);
         assert!(run.file("plan.patch").contains("+FIVE"), "the latest one of this pull request");
+        // However many artifacts there are, and even if one goes while it is looked for.
+        for id in 10_000..10_230 {
+            let name = if id < 10_030 { "architect-ci-of-others" } else { "coverage" };
+            scene.github.world().artifacts.insert(id, (name.to_owned(), 1, b"no archive".to_vec()));
+        }
+        scene.github.fail_with("GET /repos/octo/demo/actions/artifacts/", 410, "Artifact has expired", &[]);
+        let run = ask(&scene, 7, "/architect continue", KEY, &model).expect_code(0);
+        assert!(run.file("plan.patch").contains("+FIVE"), "it is on the third page");
+        scene.github.world().artifacts.values_mut().for_each(|(_, _, bytes)| bytes.clear());
+        refused(7, "/architect continue 4711", KEY, "have expired");
         let run = ask(&scene, 7, "/architect continue soon", KEY, &model).expect_code(3);
         assert!(run.stdout.contains("takes the id of a workflow run"), "{}", run.stdout);
     })

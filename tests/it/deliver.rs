@@ -276,7 +276,7 @@ async fn delivery_handles_every_kind_of_file() {
         let git = world.repository.as_ref().unwrap();
         let tree = git.tree_of(OWN);
         let listed: Vec<String> = git
-            .entries(&tree)
+            .entries(&tree, true)
             .iter()
             .filter(|entry| entry.mode != "040000")
             .map(|entry| format!("{} {}", entry.mode, entry.path))
@@ -320,7 +320,10 @@ async fn delivery_of_thousand_files_takes_few_requests() {
         let listed = {
             let world = scene.github.world();
             let git = world.repository.as_ref().unwrap();
-            git.entries(&git.tree_of(OWN)).into_iter().filter(|entry| entry.path.starts_with("many/")).count()
+            git.entries(&git.tree_of(OWN), true)
+                .into_iter()
+                .filter(|entry| entry.path.starts_with("many/"))
+                .count()
         };
         assert_eq!(listed, 1_000);
         assert!(scene.github.requests().len() <= 12, "{:?}", scene.github.requests());

@@ -91,6 +91,53 @@ async fn records_are_read_back_whole_and_only_from_our_branch() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn records_are_tried_again_only_where_the_branch_has_moved() {
+    const TREES: &str = "POST /repos/octo/demo/git/trees";
+    const MOVES: &str = "PATCH /repos/octo/demo/git/refs/heads/architect-ci-records";
+    let (github, _sandbox) = github().await;
+    let branch = records(&github);
+    branch.append(FILE, "a\n", "add costs").await.expect("written");
+    for (request, message) in [
+        (TREES, "Sorry, your request timed out. It's likely that your input was too large to process."),
+        (MOVES, "Repository rule violations found"),
+    ] {
+        github.fail_with(request, 422, message, &[]);
+        let before = github.count(TREES);
+        let failed = branch.append(FILE, "b\n", "add costs").await;
+        assert!(matches!(failed, Err(RecordError::Api(ApiError::Refused { .. }))), "{failed:?}");
+        assert_eq!(github.count(TREES), before + 1, "{message}");
+    }
+    github.fail_with(MOVES, 422, "Update is not a fast forward", &[]);
+    branch.append(FILE, "c\n", "add costs").await.expect("written");
+    assert_eq!(branch.read(FILE).await.expect("read").expect("there"), "a\nc\n");
+    github.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn records_are_listed_whatever_their_number_and_long_ones_are_blobs() {
+    let (github, _sandbox) = github().await;
+    let branch = records(&github);
+    branch.append("batches/1/00001.sealed", &"x".repeat(600_000), "add").await.expect("written");
+    assert_eq!(github.count("POST /repos/octo/demo/git/blobs"), 1);
+    {
+        let world = github.world();
+        let git = world.repository.as_ref().expect("a repository");
+        let message = git.text(&["log", "-1", "--format=%B", BRANCH]).expect("a message");
+        let blob = git.write_blob(b"x");
+        let entry = |n| (format!("batches/1/{n:05}.sealed"), "100644".to_owned(), Some(blob.clone()));
+        let tip = git.branch(BRANCH).expect("the branch");
+        let tree = git.write_tree(Some(&tip), &(2..=1_200).map(entry).collect::<Vec<_>>());
+        git.set(&format!("refs/heads/{BRANCH}"), &git.write_commit(&tree, &[tip], &message));
+    }
+    let listed = branch.list("batches/1").await.expect("listed");
+    assert_eq!((listed.len(), listed[1_199].as_str()), (1_200, "01200.sealed"));
+    for folder in ["batches/2", "batches/1/00001.sealed", "none"] {
+        assert_eq!(branch.list(folder).await.expect("listed"), Vec::<String>::new(), "{folder}");
+    }
+    github.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn requests_wait_together_for_rate_limit() {
     let (github, _sandbox) = github().await;
     let limit = "You have exceeded a secondary rate limit";

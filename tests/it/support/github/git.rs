@@ -100,8 +100,10 @@ impl Repository {
         list.lines().map(str::to_owned).collect()
     }
 
-    pub fn entries(&self, tree: &str) -> Vec<Entry> {
-        let listed = self.run(&["ls-tree", "-r", "-t", "-z", tree], b"", None).expect("a tree");
+    /// The entries of a tree; if `deep`, with those of the folders in it.
+    pub fn entries(&self, tree: &str, deep: bool) -> Vec<Entry> {
+        let deep: &[&str] = if deep { &["-r", "-t"] } else { &[] };
+        let listed = self.run(&[&["ls-tree", "-z"], deep, &[tree]].concat(), b"", None).expect("a tree");
         String::from_utf8_lossy(&listed)
             .split('\0')
             .filter_map(|line| {

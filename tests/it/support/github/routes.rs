@@ -31,7 +31,7 @@ pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Reque
     match (method, parts.as_slice()) {
         (_, ["issues", ..]) => issues(world, &asked),
         (_, ["pulls", ..]) => pulls(world, &asked),
-        (_, ["git", ..]) => git(world, method, &parts, &body),
+        (_, ["git", ..]) => git(world, &asked),
         (_, ["check-runs", ..]) => checks(world, method, number(1), &body),
         ("GET", ["collaborators", login, "permission"]) => match world.people.get(*login) {
             Some(permission) => answer(
@@ -72,9 +72,11 @@ pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Reque
             let is_of_run = |run: u64| parts.len() == 2 || run == number(2);
             let of_run = world.artifacts.iter().filter(|(_, (_, run, _))| is_of_run(*run));
             let list: Vec<Value> = of_run
+                .rev()
                 .map(|(id, (name, _, bytes))| json!({"id": id, "name": name, "size_in_bytes": bytes.len(), "expired": bytes.is_empty()}))
                 .collect();
-            answer(200, &json!({"total_count": list.len(), "artifacts": list}))
+            let shape = |some: &[Value]| json!({"total_count": list.len(), "artifacts": some});
+            page_of(world, path, &query, &list, shape)
         }
         ("GET", ["actions", "artifacts", id, "zip"]) => {
             // The archive lies on another host.
@@ -87,11 +89,22 @@ pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Reque
 
 /// A page of a list, with a link to the next.
 fn page(world: &World, path: &str, query: &BTreeMap<String, String>, items: &[Value]) -> ResponseTemplate {
+    page_of(world, path, query, items, |shown| json!(shown))
+}
+
+/// A page of a list that `shape` puts into an answer, with a link to the next.
+fn page_of(
+    world: &World,
+    path: &str,
+    query: &BTreeMap<String, String>,
+    items: &[Value],
+    shape: impl Fn(&[Value]) -> Value,
+) -> ResponseTemplate {
     let number =
         |name: &str, default: usize| query.get(name).and_then(|value| value.parse().ok()).unwrap_or(default);
     let (at, size) = (number("page", 1), number("per_page", 30));
-    let shown: Vec<&Value> = items.iter().skip((at - 1) * size).take(size).collect();
-    let response = answer(200, &json!(shown));
+    let (from, to) = (((at - 1) * size).min(items.len()), (at * size).min(items.len()));
+    let response = answer(200, &shape(&items[from..to]));
     if items.len() <= at * size {
         return response;
     }
@@ -334,7 +347,8 @@ fn add_review_comment(world: &mut World, pull: u64, comment: &Value) {
     world.review_comments.insert(id, review_comment);
 }
 
-fn git(world: &mut World, method: &str, parts: &[&str], body: &Value) -> ResponseTemplate {
+fn git(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
+    let Asked { method, parts, body, query, .. } = *asked;
     let git = world.git();
     let show_ref = |sha: &str| json!({"ref": "x", "node_id": "R", "url": "https://x.invalid", "object": {"type": "commit", "sha": sha, "url": "https://x.invalid"}});
     match (method, &parts[1..]) {
@@ -398,7 +412,7 @@ fn git(world: &mut World, method: &str, parts: &[&str], body: &Value) -> Respons
         }
         ("GET", ["trees", sha]) => {
             let tree: Vec<Value> = git
-                .entries(sha)
+                .entries(sha, query.contains_key("recursive"))
                 .into_iter()
                 .map(
                     |entry| json!({"path": entry.path, "mode": entry.mode, "sha": entry.sha, "type": "blob"}),
@@ -487,7 +501,7 @@ fn contents(world: &World, path: &str, at: Option<&String>) -> ResponseTemplate 
         None => {
             let below = format!("{path}/");
             let entries =
-                world.git().resolve(commit).map(|sha| world.git().entries(&sha)).unwrap_or_default();
+                world.git().resolve(commit).map(|sha| world.git().entries(&sha, true)).unwrap_or_default();
             let names = entries.iter().filter_map(|entry| entry.path.strip_prefix(&below));
             let listed: Vec<Value> = names
                 .filter(|name| !name.contains('/'))
