@@ -81,7 +81,7 @@ pub(super) struct Inner {
     pub(super) networks: Arc<AtomicUsize>,
     /// How many trusted children were started, if it is theirs.
     pub(super) trusted: Option<AtomicUsize>,
-    /// The sandboxes of single hooks and gates, by their names.
+    /// The sandboxes of single hooks, gates, servers and models, by their names.
     pub(super) owners: Mutex<BTreeMap<String, Sandbox>>,
     /// Whether daemons could be reached by sockets with a path.
     pub(super) daemons: Arc<OnceLock<bool>>,
