@@ -100,12 +100,12 @@ pub fn new_names(changes: &[Change<'_>]) -> BTreeSet<String> {
         if let Some(text) = change.before.map(code)
             && let Some(tree) = parse(&text, language)
         {
-            old.extend(At { node: tree.root_node(), source: &text }.words().into_iter().map(str::to_owned));
+            old.extend(At::root(&tree, &text).words().into_iter().map(str::to_owned));
         }
         if let Some(text) = change.after.map(code)
             && let Some(tree) = parse(&text, language)
         {
-            let root = At { node: tree.root_node(), source: &text };
+            let root = At::root(&tree, &text);
             let names = root.descendants().into_iter().filter_map(|at| at.field("name"));
             new.extend(names.map(|name| name.text().to_owned()));
         }
@@ -229,7 +229,7 @@ impl Read {
             };
             return Self { tests: found.into_iter().map(of_patterns).collect(), ..Self::default() };
         };
-        let root = At { node: tree.root_node(), source: text };
+        let root = At::root(&tree, text);
         let mut read = Self::default();
         let all = root.descendants();
         let mut spans = Vec::new();

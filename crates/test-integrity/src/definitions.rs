@@ -118,7 +118,7 @@ impl Said {
             _ => text.to_owned(),
         };
         let Some(tree) = parse(&text, language) else { return self.read_lines(&text) };
-        let root = At { node: tree.root_node(), source: &text };
+        let root = At::root(&tree, &text);
         let mut waiting = vec![root];
         while let Some(at) = waiting.pop() {
             self.add(declared(at), at);

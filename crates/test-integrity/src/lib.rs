@@ -28,6 +28,7 @@ mod exemptions;
 mod extract;
 mod files;
 mod finding;
+mod given;
 mod imports;
 mod matching;
 mod mutation;

@@ -74,7 +74,7 @@ impl Mutation {
 pub fn mutations(path: &str, text: &str, lines: &BTreeSet<usize>) -> Vec<Mutation> {
     let Some(language) = Language::of(path).filter(|_| !is_of_tests(path)) else { return Vec::new() };
     let Some(tree) = parse(text, language) else { return Vec::new() };
-    let root = At { node: tree.root_node(), source: text };
+    let root = At::root(&tree, text);
     // What is broken already is no place for a fault.
     if root.node.has_error() {
         return Vec::new();

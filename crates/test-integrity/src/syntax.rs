@@ -5,6 +5,7 @@ use std::time::Duration;
 use tree_sitter::{Node, Tree};
 
 use crate::files::Language;
+use crate::given::Given;
 
 /// Time limit of parsing one text; broken text can keep a grammar busy.
 const MAX_TIME: Duration = Duration::from_secs(2);
@@ -19,9 +20,16 @@ pub(crate) fn parse(text: &str, language: Language) -> Option<Tree> {
 pub(crate) struct At<'a> {
     pub(crate) node: Node<'a>,
     pub(crate) source: &'a str,
+    /// The values of names, where they were read.
+    pub(crate) given: Option<&'a Given<'a>>,
 }
 
 impl<'a> At<'a> {
+    /// Returns the root of a tree.
+    pub(crate) fn root(tree: &'a Tree, source: &'a str) -> Self {
+        Self { node: tree.root_node(), source, given: None }
+    }
+
     /// Returns the same source with another node.
     pub(crate) fn with(self, node: Node<'a>) -> Self {
         Self { node, ..self }

@@ -41,7 +41,7 @@ impl TestItems {
     /// Reads a file; `None` if it has tests that do not stand apart.
     pub(crate) fn of(text: &str) -> Option<Self> {
         let tree = parse(text, Language::Rust)?;
-        let root = At { node: tree.root_node(), source: text };
+        let root = At::root(&tree, text);
         let mut items = Vec::new();
         let mut rest = String::with_capacity(text.len());
         let mut copied = 0;

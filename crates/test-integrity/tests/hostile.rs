@@ -93,3 +93,18 @@ fn large_changes_are_judged_as_well() {
         check(&[Change { path, before: Some(&calls), after: Some(&deep) }]);
     }
 }
+
+#[test]
+fn many_tests_of_one_table_are_judged_soon() {
+    let tests = |count: usize| -> String {
+        let each = |at| format!("test.each(TABLE)('case {at}', (a) => {{ expect(f(a)).toBe({at}); }});\n");
+        format!("const TABLE = [1, 2, 3];\n{}", (0..count).map(each).collect::<String>())
+    };
+    let took = |count: usize| {
+        let (before, after) = (tests(count), tests(count - 1));
+        let since = std::time::Instant::now();
+        check(&[Change { path: "a.test.js", before: Some(&before), after: Some(&after) }]);
+        since.elapsed()
+    };
+    eprintln!("{:?}", [took(1_000), took(2_000), took(4_000)]);
+}

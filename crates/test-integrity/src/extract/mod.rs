@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::assertion::Assertion;
 use crate::files::{Language, Role};
+use crate::given::Given;
 use crate::syntax::{At, parse};
 use crate::{vocabulary, weaker};
 pub(crate) use names::Names;
@@ -338,7 +339,8 @@ pub(crate) fn tests(path: &str, text: &str) -> TestFile {
         return TestFile::default();
     }
     let Some(tree) = parse(text, language) else { return lines::read(path, text) };
-    let root = At { node: tree.root_node(), source: text };
+    let given = Given::of(At::root(&tree, text));
+    let root = At { given: Some(&given), ..At::root(&tree, text) };
     let mut file = match language {
         Language::Python => python::read(path, root),
         Language::EcmaScript => ecmascript::read(path, root),

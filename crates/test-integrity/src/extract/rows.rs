@@ -80,7 +80,7 @@ pub(super) fn len(at: At<'_>) -> Option<usize> {
             Some(in_brackets(&tokens.words()))
         }
         "identifier" => {
-            let value = value_of(at)?;
+            let value = at.given?.value(at)?;
             if value.kind() == "nil" || is_empty(&value.normal()) { Some(0) } else { len(value) }
         }
         "subscript" | "slice_expression" => {
@@ -147,56 +147,4 @@ fn in_brackets(words: &[&str]) -> usize {
         is_open = true;
     }
     items
-}
-
-/// Returns what a name stands for: the last value that it was given before, in the blocks around it.
-fn value_of(at: At<'_>) -> Option<At<'_>> {
-    let mut scope = at.node.parent();
-    while let Some(node) = scope {
-        let statements = at.with(node).children().into_iter().rev();
-        let before = statements.filter(|statement| statement.node.end_byte() <= at.node.start_byte());
-        if let Some(value) =
-            before.flat_map(given).find(|(name, _)| *name == at.text()).map(|(_, value)| value)
-        {
-            return Some(value);
-        }
-        scope = node.parent();
-    }
-    None
-}
-
-/// Returns the names that a statement gives a value, with the values.
-fn given(statement: At<'_>) -> Vec<(&str, At<'_>)> {
-    let mut found = Vec::new();
-    let mut waiting = vec![(statement, 0)];
-    while let Some((at, depth)) = waiting.pop() {
-        let name = at.field("left").or_else(|| at.field("name")).or_else(|| at.field("pattern"));
-        let value = at.field("right").or_else(|| at.field("value"));
-        match (at.kind(), name, value) {
-            (
-                "assignment"
-                | "variable_declarator"
-                | "assignment_expression"
-                | "short_var_declaration"
-                | "assignment_statement"
-                | "const_item"
-                | "static_item"
-                | "let_declaration"
-                | "var_spec",
-                Some(name),
-                Some(value),
-            ) => found.push((name.text(), single(value))),
-            _ if depth < 2 => waiting.extend(at.children().into_iter().map(|child| (child, depth + 1))),
-            _ => {}
-        }
-    }
-    found
-}
-
-/// Returns the only expression of Go's lists of them.
-fn single(at: At<'_>) -> At<'_> {
-    match at.children().as_slice() {
-        [only] if at.kind() == "expression_list" => *only,
-        _ => at,
-    }
 }
