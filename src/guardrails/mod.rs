@@ -7,7 +7,8 @@ mod refusal;
 mod tracked;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -291,11 +292,31 @@ impl Guardrails {
 
     /// Returns why a file must never be written, whatever the configuration says.
     fn always_protected(&self, path: &WorkspacePath) -> Option<&'static str> {
-        let reason = self.location.names_of(path).find_map(|path| self.protected_place(&path));
+        let place = self.location.names_of(path).find_map(|path| self.protected_place(&path));
         let of = |files: &ProgramFiles, reason| files.contains(path).then_some(reason);
-        reason
+        place
+            .or_else(|| self.protected_in_nested(path))
             .or_else(|| of(&self.programs, "a hook, the model or an MCP server of this run uses it"))
             .or_else(|| of(&self.obeyed, "the settings of the repository name it, so Git runs or obeys it"))
+    }
+
+    /// Returns why a file is protected as a part of a repository below the workspace: what is protected at the root is so
+    /// there as well.
+    fn protected_in_nested(&self, path: &WorkspacePath) -> Option<&'static str> {
+        let folded = path.folded();
+        let is_config = |file: &WorkspacePath| folded.ends_with(&file.folded());
+        // Nearly all names are none of these, which is known without asking the disk.
+        let may_be = folded.contains(".github")
+            || folded.ends_with("architect.yml")
+            || self.config_file.as_ref().is_some_and(is_config);
+        if !may_be {
+            return None;
+        }
+        path.as_str().match_indices('/').find_map(|(at, _)| {
+            let below = WorkspacePath::parse(&path.as_str()[at + 1..]).ok()?;
+            let reason = self.protected_place(&below)?;
+            is_repository(&self.root.join(&path.as_str()[..at])).then_some(reason)
+        })
     }
 
     fn protected_place(&self, path: &WorkspacePath) -> Option<&'static str> {
@@ -339,6 +360,14 @@ fn shell_glob_fits(glob: &str, file: &WorkspacePath, dots: bool) -> bool {
     };
     let starts = if anywhere { names.len() } else { 1 };
     (0..starts).any(|start| fits(&names[start..]))
+}
+
+/// Returns `true` if a folder is the root of a repository or a linked worktree, or if that cannot be known.
+fn is_repository(folder: &Path) -> bool {
+    match folder.join(".git").symlink_metadata() {
+        Ok(_) => true,
+        Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
+    }
 }
 
 /// Returns `true` if a path is, or lies in, a `.git`, as any file system may read it.

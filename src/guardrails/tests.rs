@@ -104,3 +104,33 @@ fn protection_does_not_depend_on_the_workspace() {
         );
     }
 }
+
+#[test]
+fn nested_repositories_are_protected_as_the_root_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path();
+    std::fs::create_dir_all(root.join("app/.git")).expect("a repository");
+    std::fs::create_dir_all(root.join("deep/tree")).expect("a folder");
+    std::fs::write(root.join("deep/tree/.git"), "gitdir: elsewhere").expect("a worktree");
+    std::fs::create_dir_all(root.join("plain")).expect("a folder");
+    let context = GuardrailContext { root, ..GuardrailContext::default() };
+    let rules = Guardrails::new(&config::Guardrails::default(), context).expect("valid rules");
+    for (file, reason) in [
+        ("app/.github/workflows/ci.yml", "workflows run"),
+        ("app/.GitHub/Workflows/ci.yml", "workflows run"),
+        ("app/.github/actions/x/action.yml", "local actions run"),
+        ("app/.architect.yml", "configures this tool"),
+        ("app/ARCHIT~1.YML", "configures this tool"),
+        ("app/.github/architect.yml", "configures this tool"),
+        ("deep/tree/.github/workflows/new/x.yml", "workflows run"),
+        ("app/.github/dependabot.yml", ""),
+        ("app/src/.github/workflows/ci.yml", ""),
+        ("deep/.github/workflows/ci.yml", ""),
+        ("plain/.github/workflows/ci.yml", ""),
+        ("plain/.architect.yml", ""),
+        ("missing/.architect.yml", ""),
+    ] {
+        let found = rules.check_write(&path(file)).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(found.contains(reason) && found.is_empty() == reason.is_empty(), "{file}: {found}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Rules on what calls do and on what really changes, in both modes.
 #![cfg(unix)]
 
-use crate::support::{Run, Sandbox};
+use crate::support::{Run, Sandbox, git};
 use serde_json::{Value, json};
 
 type Call = (&'static str, Value);
@@ -239,6 +239,42 @@ fn guardrails_protect_the_repository_whatever_folder_is_the_workspace() {
             }
             assert!(!sandbox.repo().join(".github/workflows/evil.yml").exists(), "{mode}");
         }
+    }
+}
+
+/// A workspace may hold several checkouts, as `actions/checkout` with `path` makes them, and linked worktrees.
+#[test]
+fn guardrails_protect_the_workflows_of_nested_checkouts() {
+    let files = [
+        (".architect.yml", "commands: { dev_commands: [bash] }\ndry_run: { commands: isolated }\n"),
+        (".gitignore", "/app\n/tree\n"),
+        ("f.txt", "one\n"),
+    ];
+    let script = "printf evil > app/.github/workflows/ci.yml; mkdir -p tree/.github/actions/x; echo e > tree/.github/actions/x/action.yml";
+    let calls = [
+        write("app/.github/workflows/evil.yml", "on: push\n"),
+        write("tree/.architect.yml", "hooks: {}\n"),
+        command(&format!("bash -c '{script}'")),
+        write("app/src/main.rs", "fn main() {}\n"),
+    ];
+    for mode in ["dry-run", "yolo"] {
+        let sandbox = Sandbox::new(&files);
+        let repo = sandbox.repo();
+        git(&repo, &["init", "-q", "app"]);
+        std::fs::create_dir_all(repo.join("app/.github/workflows")).unwrap();
+        std::fs::write(repo.join("app/.github/workflows/ci.yml"), "on: push\n").unwrap();
+        git(&repo, &["worktree", "add", "-q", "--detach", "tree"]);
+        let model = sandbox.script(&[calls.to_vec()], "done");
+        let run = sandbox.run(&["--model", &model, "--mode", mode], &[]);
+        let results = run.results();
+        assert!(results[0].contains("workflows run with the repository's rights"), "{mode}: {}", results[0]);
+        assert!(results[1].contains("it configures this tool"), "{mode}: {}", results[1]);
+        assert!(results[2].contains("app/.github/workflows/ci.yml"), "{mode}: {}", results[2]);
+        assert!(!results[3].starts_with("Error"), "{mode}: {}", results[3]);
+        assert_eq!(sandbox.read("app/.github/workflows/ci.yml"), "on: push\n", "{mode}");
+        assert!(!repo.join("app/.github/workflows/evil.yml").exists(), "{mode}");
+        assert!(!repo.join("tree/.github").exists(), "{mode}");
+        assert_eq!(sandbox.read("tree/.architect.yml"), files[0].1, "{mode}");
     }
 }
 
