@@ -128,14 +128,16 @@ fn without_numbers(block: &str) -> Option<String> {
 /// Replaces whole lines that differ from `old` in trailing blanks and in a uniform indentation alone. The new lines are
 /// indented like those that they replace.
 fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
-    let lines: Vec<&str> = content.split('\n').collect();
+    let all_lines: Vec<&str> = content.split('\n').collect();
+    // What follows the last line end is no line.
+    let lines = all_lines.strip_suffix(&[""]).unwrap_or(&all_lines);
     let (old_text, ends) = old.strip_suffix('\n').map_or((old, false), |text| (text, true));
     let wanted: Vec<&str> = old_text.split('\n').collect();
-    let found = places(&lines, &wanted);
+    let found = places(lines, &wanted);
     let new_text = if ends { new.strip_suffix('\n').unwrap_or(new) } else { new };
     let removes_lines = ends && new.is_empty();
     let shift = match found.as_slice() {
-        [] => return Err(NotReplaced(missing(content, &lines, &wanted, new))),
+        [] => return Err(NotReplaced(missing(content, lines, &wanted, new))),
         [one] => &one.shift,
         several if all && several.iter().all(|place| place.shift == several[0].shift) => &several[0].shift,
         several => {
@@ -144,9 +146,9 @@ fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, No
         }
     };
     let Some(replacement) = shift.apply_to(new_text) else {
-        return Err(NotReplaced(missing(content, &lines, &wanted, new)));
+        return Err(NotReplaced(missing(content, lines, &wanted, new)));
     };
-    let mut result: Vec<&str> = Vec::with_capacity(lines.len());
+    let mut result: Vec<&str> = Vec::with_capacity(all_lines.len());
     let (mut at, mut times) = (0, 0);
     for place in &found {
         if place.at < at {
@@ -159,7 +161,7 @@ fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, No
         at = place.at + wanted.len();
         times += 1;
     }
-    result.extend(&lines[at..]);
+    result.extend(&all_lines[at..]);
     let note = match shift.describe() {
         Some(difference) => format!("{difference} of indentation, and new_str was indented accordingly"),
         None => "blanks at the ends of lines differ from old_str".to_owned(),
@@ -227,6 +229,8 @@ mod tests {
                 Err("old_str is not unique (2): lines 1, 1; add lines around it, or set replace_all"),
             ),
             ("a", "z", "b", Err("old_str not found, and nothing like it")),
+            ("bar\nfoo\n", "foo \n", "F\n", Ok("bar\nF\n")),
+            ("bar\nfoo\n", "foo \n", "", Ok("bar\n")),
             ("a", "", "b", Err("old_str is empty; to create or replace a whole file use write_file")),
             ("a", "a", "a", Err("old_str and new_str are the same; nothing to change")),
             (
@@ -246,6 +250,12 @@ mod tests {
             let result = content(file, old, new);
             assert_eq!(result.as_deref().map_err(String::as_str), expected, "{file:?} {old:?} {new:?}");
         }
+    }
+
+    #[test]
+    fn the_end_of_the_last_line_is_not_a_blank_line() {
+        let result = content("foo\nbar\nfoo\n", "foo\n\n", "F");
+        assert!(result.is_err_and(|error| error.starts_with("old_str not found")));
     }
 
     #[test]
