@@ -1,6 +1,6 @@
 //! Tool `apply_patch`.
 
-use patch::{Section, apply, sections};
+use patch::{Effect, Section, Side, apply, sections};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileChange, FileError, FileState, Kind, LastLink, Mode, ResolvedPath, WorkspacePath};
@@ -26,7 +26,10 @@ pub(super) struct Args {
 /// Part of the patch, and the files that it is about.
 struct Part {
     section: Section,
+    /// The file. A link is what it leads to where text is changed, and otherwise the link itself.
     path: ResolvedPath,
+    /// The link, if the path is one.
+    link: Option<ResolvedPath>,
     moved_to: Option<ResolvedPath>,
 }
 
@@ -35,6 +38,8 @@ struct Step {
     path: ResolvedPath,
     before: Option<FileState>,
     after: Option<FileState>,
+    /// Whether it is a link, which can only be removed.
+    is_link: bool,
 }
 
 impl FileTool for ApplyPatch {
@@ -70,7 +75,8 @@ impl FileTool for ApplyPatch {
             })?;
         }
         let mut changes: Vec<FileChange> = Vec::with_capacity(steps.len());
-        for step in steps {
+        let (links, files): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(|step| step.is_link);
+        for step in files {
             let change = FileChange::new((*step.path).clone(), step.before.clone(), step.after.clone());
             let Some(change) = change else { continue };
             if let Err(error) = step.carry_out(cx) {
@@ -78,7 +84,12 @@ impl FileTool for ApplyPatch {
             }
             changes.push(change);
         }
-        let output = match (changes.as_slice(), parts.as_slice()) {
+        // A link cannot be put back, so links go last.
+        for link in &links {
+            cx.workspace.remove(&link.path).map_err(|error| undone(&error, &changes, cx))?;
+        }
+        let mut output = match (changes.as_slice(), parts.as_slice()) {
+            ([], _) if !links.is_empty() => String::new(),
             ([], _) => "the files are already as the patch makes them; nothing changed".to_owned(),
             ([change], _) => describe(change),
             (_, [Part { path, moved_to: Some(to), .. }]) => {
@@ -86,6 +97,14 @@ impl FileTool for ApplyPatch {
             }
             _ => format!("{} changed\n{}", counted(changes.len(), "file", "s"), table(&changes)),
         };
+        for line in
+            links.iter().map(|link| format!("Deleted the link {}", link.path)).chain(miscounted(&parts))
+        {
+            if !output.is_empty() && !output.ends_with('\n') {
+                output.push('\n');
+            }
+            output += &line;
+        }
         Ok(ToolResult { changes, ..ToolResult::done(output) })
     }
 }
@@ -93,31 +112,53 @@ impl FileTool for ApplyPatch {
 impl Args {
     fn parts(&self, cx: &Context) -> Result<Vec<Part>, ToolError> {
         let refused = |error: &dyn std::fmt::Display| ToolError::Refused(error.to_string());
-        let resolved = |path: &str| -> Result<ResolvedPath, ToolError> {
-            Ok(cx.workspace.resolve(&cx.workspace.parse(path)?, LastLink::Follow)?)
+        let resolved = |path: &str, last: LastLink| -> Result<ResolvedPath, ToolError> {
+            Ok(cx.workspace.resolve(&cx.workspace.parse(path)?, last)?)
         };
         let exists = |path: &str| {
-            let kind = resolved(path).ok().and_then(|path| cx.workspace.stat(&path).ok()?);
-            kind.is_some_and(|stat| stat.kind == Kind::File)
+            let kind =
+                resolved(path, LastLink::Follow).ok().and_then(|path| cx.workspace.stat(&path).ok()?);
+            let is_link = || resolved(path, LastLink::Keep).is_ok_and(|path| is_link(&path, cx));
+            kind.is_some_and(|stat| stat.kind == Kind::File) || is_link()
         };
         let sections = sections(&self.patch).map_err(|error| refused(&error))?;
         let is_one = sections.len() == 1;
         let part = |section: Section| {
-            let named = section.paths(&exists);
-            if let (Some(path), true) = (&self.path, is_one) {
+            let (file, to) = if let (Some(path), true) = (&self.path, is_one) {
                 section.check(&cx.workspace.parse(path)?).map_err(|error| refused(&error))?;
-                let moved_to = named.and_then(|(_, to)| to).map(|to| resolved(&to)).transpose()?;
-                return Ok(Part { section, path: resolved(path)?, moved_to });
-            }
-            let (path, to) = named.ok_or_else(|| {
-                ToolError::Refused(
-                    "the patch does not name its file; give it as `path`, or as a line `+++ PATH`".to_owned(),
-                )
-            })?;
-            Ok(Part { section, path: resolved(&path)?, moved_to: to.map(|to| resolved(&to)).transpose()? })
+                (path.clone(), section.moved_to().map(str::to_owned))
+            } else {
+                let named = section.paths(&exists).map_err(|error| refused(&error))?;
+                named.ok_or_else(|| {
+                    ToolError::Refused(
+                        "the patch does not name its file; give it as `path`, or as a line `+++ PATH`"
+                            .to_owned(),
+                    )
+                })?
+            };
+            let own = resolved(&file, LastLink::Keep)?;
+            let link = Some(own.clone()).filter(|path| is_link(path, cx));
+            let changes_text = to.is_none() && section.patch.effect == Effect::Change;
+            let path = if changes_text { resolved(&file, LastLink::Follow)? } else { own };
+            let moved_to = to.map(|to| resolved(&to, LastLink::Keep)).transpose()?;
+            Ok(Part { section, path, link, moved_to })
         };
         sections.into_iter().map(part).collect()
     }
+}
+
+fn is_link(path: &ResolvedPath, cx: &Context) -> bool {
+    cx.workspace.stat(path).is_ok_and(|stat| stat.is_some_and(|stat| stat.kind == Kind::Link))
+}
+
+/// Returns what to tell of hunks that have more lines than their headers say: all of these lines count.
+fn miscounted(parts: &[Part]) -> Vec<String> {
+    let hunks = parts.iter().flat_map(|part| part.section.patch.hunks.iter().map(move |hunk| (part, hunk)));
+    let more = hunks.filter(|(_, hunk)| hunk.exceeds_counts());
+    more.map(|(part, _)| {
+        format!("[{}: a hunk has more lines than its header says; all were applied]", part.path)
+    })
+    .collect()
 }
 
 impl Part {
@@ -125,21 +166,48 @@ impl Part {
     fn plan(&self, steps: &mut Vec<Step>, cx: &Context) -> Result<(), ToolError> {
         let refused = |reason: String| Err(ToolError::Refused(reason));
         let (path, patch) = (&self.path, &self.section.patch);
+        if patch.effect.deletes() && !cx.allow_delete {
+            return refused(super::delete_file::DISABLED.to_owned());
+        }
+        if let Some(link) = &self.link
+            && steps.iter().any(|step| step.path == *link)
+        {
+            return refused(format!("an earlier part of the patch deletes the link {link}; make two calls"));
+        }
+        match (&self.link, patch.effect) {
+            (Some(link), _) if self.moved_to.is_some() => {
+                return refused(format!("{link} is a link; move what it leads to"));
+            }
+            (Some(link), Effect::Create) => {
+                return refused(format!("the patch creates {link}, but it already exists"));
+            }
+            (Some(link), Effect::Delete) => {
+                return refused(format!(
+                    "the patch deletes a file, but {link} is a link; delete it with delete_file"
+                ));
+            }
+            (Some(link), Effect::Discard | Effect::DeleteLink) => {
+                if patch.effect == Effect::DeleteLink && !self.leads_where_it_says(cx) {
+                    return refused(format!("the link {link} does not lead where the patch says"));
+                }
+                steps.push(Step { path: link.clone(), before: None, after: None, is_link: true });
+                return Ok(());
+            }
+            (None, Effect::DeleteLink) => {
+                return refused(format!("the patch deletes a link, but {path} is none"));
+            }
+            (Some(_), Effect::Change) | (None, _) => {}
+        }
         let before = match current(path, steps, cx) {
-            Ok(_) if patch.creates => {
+            Ok(_) if patch.effect == Effect::Create => {
                 return refused(format!("the patch creates {path}, but it already exists"));
             }
             Ok(state) => Some(state),
-            Err(FileError::Missing(_)) if patch.creates => None,
+            Err(FileError::Missing(_)) if patch.effect == Effect::Create => None,
             Err(error) => return Err(error.into()),
         };
-        // A mark without lines deletes a file whatever is in it.
-        let deletes_all = patch.deletes && patch.hunks.is_empty();
-        if patch.deletes && !cx.allow_delete {
-            return refused(super::delete_file::DISABLED.to_owned());
-        }
         let content = match &before {
-            Some(state) if !deletes_all && !patch.hunks.is_empty() => text(path, state)?,
+            Some(state) if patch.effect == Effect::Delete || !patch.hunks.is_empty() => text(path, state)?,
             _ => "",
         };
         let patched = apply(content, patch).map_err(|error| ToolError::Refused(error.to_string()))?;
@@ -151,9 +219,10 @@ impl Part {
         let after = FileState { content, mode };
         check_size(path, after.content.len())?;
         match &self.moved_to {
-            _ if patch.deletes => set(steps, path, before, None),
+            _ if patch.effect.deletes() => set(steps, path, before, None),
             Some(to) => {
-                if to == path || current(to, steps, cx).is_ok() {
+                let is_free = matches!(current(to, steps, cx), Err(FileError::Missing(_)));
+                if to == path || !is_free {
                     return refused(format!("the patch moves {path} to {to}, which already exists"));
                 }
                 set(steps, path, before, None);
@@ -163,9 +232,23 @@ impl Part {
         }
         Ok(())
     }
+
+    /// Returns `true` if the link leads where the hunk that deletes it says: its target is its only line.
+    fn leads_where_it_says(&self, cx: &Context) -> bool {
+        let [hunk] = self.section.patch.hunks.as_slice() else { return false };
+        let (old, new) = (hunk.side(Side::Old), hunk.side(Side::New));
+        let (Some(link), [target], []) = (&self.link, old.as_slice(), new.as_slice()) else { return false };
+        let target = match link.parent() {
+            Some(folder) if !target.starts_with('/') => format!("{folder}/{target}"),
+            _ => (*target).to_owned(),
+        };
+        let said = cx.workspace.parse(&target).ok();
+        let said = said.and_then(|path| cx.workspace.resolve(&path, LastLink::Follow).ok());
+        said.is_some() && said == cx.workspace.resolve(link, LastLink::Follow).ok()
+    }
 }
 
-/// Returns a file as the earlier parts leave it.
+/// Returns a file as the earlier parts leave it; a link is none.
 fn current(path: &ResolvedPath, steps: &[Step], cx: &Context) -> Result<FileState, FileError> {
     match steps.iter().find(|step| step.path == *path) {
         Some(step) => step.after.clone().ok_or_else(|| FileError::Missing((**path).clone())),
@@ -177,7 +260,7 @@ fn current(path: &ResolvedPath, steps: &[Step], cx: &Context) -> Result<FileStat
 fn set(steps: &mut Vec<Step>, path: &ResolvedPath, before: Option<FileState>, after: Option<FileState>) {
     match steps.iter_mut().find(|step| step.path == *path) {
         Some(step) => step.after = after,
-        None => steps.push(Step { path: path.clone(), before, after }),
+        None => steps.push(Step { path: path.clone(), before, after, is_link: false }),
     }
 }
 

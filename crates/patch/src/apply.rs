@@ -2,7 +2,8 @@
 //! why they do not apply.
 
 use super::block;
-use super::parse::{Hunk, HunkPosition, Patch, Side};
+use super::hunk::{Hunk, HunkPosition, Side};
+use super::parse::Patch;
 use super::place::{Agreement, Image, Misplaced};
 
 /// Maximum number of lines shown of what was expected and of what was found.
@@ -42,7 +43,9 @@ pub enum ApplyError {
         hunk: usize,
     },
     /// A patch that deletes the file but does not remove all of its lines.
-    #[error("the patch deletes the file but leaves lines in it")]
+    #[error(
+        "the patch deletes the file but leaves lines in it; remove all of them, or use `*** Delete File`"
+    )]
     Leftover,
 }
 
@@ -52,7 +55,7 @@ pub enum ApplyError {
 pub fn apply(content: &str, patch: &Patch) -> Result<String, ApplyError> {
     let applied =
         exactly(content, &patch.hunks, Agreement::Exact).or_else(|_| without_cr(content, &patch.hunks))?;
-    if patch.deletes && !applied.is_empty() {
+    if patch.effect.deletes() && !applied.is_empty() {
         return Err(ApplyError::Leftover);
     }
     Ok(applied)

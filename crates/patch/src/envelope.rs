@@ -1,7 +1,8 @@
 //! The `*** Begin Patch` format: files named by marks, hunks found by their lines.
 
-use super::header::{Header, Name};
-use super::parse::{Hunk, HunkPosition, Line, ParseError, Section};
+use super::header::{Existence, Header, Name};
+use super::hunk::{Hunk, HunkPosition, Line};
+use super::parse::{ParseError, Section};
 
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
@@ -17,7 +18,8 @@ pub(super) fn is_envelope(text: &str) -> bool {
     text.lines().take(5).any(|line| marks.iter().any(|mark| line.trim_start().starts_with(mark)))
 }
 
-/// Parses a patch. What precedes the first mark and follows the last, as in a shell's here-document, is ignored.
+/// Parses one patch or several. What precedes the first mark and follows the last, as in a shell's here-document, is ignored
+/// unless it may be part of a patch.
 pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {
     let mut sections: Vec<Section> = Vec::new();
     let mut file: Option<File> = None;
@@ -28,7 +30,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {
         let next = if let Some(name) = starts(ADD) {
             Some(Header { old: Some(Name::Nothing), new: named(name), ..Header::default() })
         } else if let Some(name) = starts(DELETE) {
-            Some(Header { old: named(name), new: Some(Name::Nothing), ..Header::default() })
+            let existence = Some(Existence::Discarded);
+            Some(Header { old: named(name), new: Some(Name::Nothing), existence, ..Header::default() })
         } else {
             starts(UPDATE).map(|name| Header {
                 old: named(name.clone()),
@@ -40,13 +43,24 @@ pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {
             sections.extend(file.take().map(File::finished).transpose()?);
             file = Some(File { header, hunks: Vec::new() });
         } else if mark == END {
-            break;
-        } else if let Some(file) = &mut file {
-            file.line(line).map_err(|()| ParseError::Stray { line: index + 1, text: line.to_owned() })?;
+            sections.extend(file.take().map(File::finished).transpose()?);
+        } else {
+            let read = match &mut file {
+                Some(file) => file.line(line),
+                None if is_outside(mark) => Ok(()),
+                None => Err(()),
+            };
+            read.map_err(|()| ParseError::Stray { line: index + 1, text: line.to_owned() })?;
         }
     }
     sections.extend(file.map(File::finished).transpose()?);
     if sections.is_empty() { Err(ParseError::NoHunk) } else { Ok(sections) }
+}
+
+/// Returns `true` if a line outside of the files' parts is none of a patch.
+fn is_outside(line: &str) -> bool {
+    let of_patch = ["***", "@@", "diff ", "--- ", "+++ "];
+    line == BEGIN || !of_patch.iter().any(|start| line.starts_with(start))
 }
 
 struct File {
@@ -58,10 +72,14 @@ impl File {
     /// Reads a line of the file's part. Fails if it belongs to nothing.
     fn line(&mut self, line: &str) -> Result<(), ()> {
         if let Some(name) = line.strip_prefix(MOVE) {
-            if let Some(Name::File(old)) = &self.header.old {
-                self.header.renamed = (Some(old.clone()), Some(name.trim().to_owned()));
-            }
-            return Ok(());
+            // Only a file that is changed can be moved, and only once.
+            return match (&self.header.old, &self.header.new, &self.header.renamed) {
+                (Some(Name::File(old)), Some(Name::File(_)), None) => {
+                    self.header.renamed = Some((old.clone(), name.trim().to_owned()));
+                    Ok(())
+                }
+                _ => Err(()),
+            };
         }
         if line.trim_end() == END_OF_FILE {
             if let Some(Hunk { place: HunkPosition::Anchored { at_end, .. }, .. }) = self.hunks.last_mut() {
@@ -120,9 +138,9 @@ impl File {
             self.hunks = if whole.lines.is_empty() { Vec::new() } else { vec![whole] };
         }
         let is_update = self.header.old.is_some() && self.header.old == self.header.new;
-        if is_update && self.hunks.is_empty() && self.header.renamed.1.is_none() {
+        if is_update && self.hunks.is_empty() && self.header.renamed.is_none() {
             return Err(ParseError::EmptyHunk(1));
         }
-        Ok(Section::new(self.header, self.hunks))
+        Section::new(self.header, self.hunks)
     }
 }

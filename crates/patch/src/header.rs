@@ -1,6 +1,6 @@
 //! Headers of a unified diff: which file a part of it is about.
 
-use super::parse::ParseError;
+use super::parse::{Effect, ParseError};
 use workspace::WorkspacePath;
 
 /// Name in a header.
@@ -12,13 +12,31 @@ pub(super) enum Name {
     File(String),
 }
 
-/// Names that the headers of one file give.
+/// What a header says of the existence of a file, beside its names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Existence {
+    /// It is created.
+    Created,
+    /// It is deleted.
+    Deleted,
+    /// It is a link, and deleted.
+    LinkDeleted,
+    /// It is deleted, whatever it is.
+    Discarded,
+}
+
+/// What the headers of one file say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) old: Option<Name>,
     pub(super) new: Option<Name>,
     /// Old and new name of a file that is renamed.
-    pub(super) renamed: (Option<String>, Option<String>),
+    pub(super) renamed: Option<(String, String)>,
+    pub(super) existence: Option<Existence>,
+    /// Both names as Git writes them in one line.
+    pub(super) git: Option<String>,
+    /// Old name of a file whose new one has not been read yet.
+    pub(super) from: Option<String>,
 }
 
 impl Header {
@@ -34,11 +52,54 @@ impl Header {
         *self == Self::default()
     }
 
+    /// Returns the header with names, which Git leaves out for empty files, and what becomes of the file. Fails if its lines
+    /// contradict each other.
+    pub(super) fn completed(mut self) -> Result<(Self, Effect), ParseError> {
+        if let (Some(existence), None, None) = (self.existence, &self.old, &self.new) {
+            let (old, new) = self.git.as_deref().and_then(same_names).ok_or(ParseError::Unnamed)?;
+            let names = match existence {
+                Existence::Created => (Name::Nothing, Name::File(new)),
+                _ => (Name::File(old), Name::Nothing),
+            };
+            (self.old, self.new) = (Some(names.0), Some(names.1));
+        }
+        let contradiction = |what| Err(ParseError::Contradiction(what));
+        let nothing = Some(Name::Nothing);
+        let effect = match (self.old == nothing, self.new == nothing, self.existence) {
+            (false, false, None) => Effect::Change,
+            (true, false, None | Some(Existence::Created)) => Effect::Create,
+            (false, true, None | Some(Existence::Deleted)) => Effect::Delete,
+            (false, true, Some(Existence::LinkDeleted)) => Effect::DeleteLink,
+            (false, true, Some(Existence::Discarded)) => Effect::Discard,
+            (true, true, _) => return contradiction("both names are `/dev/null`"),
+            _ => return contradiction("whether the file is created, changed or deleted"),
+        };
+        if self.from.is_some() {
+            return contradiction("there is `rename from`, but no `rename to`");
+        }
+        if let Some((from, to)) = &self.renamed {
+            let is = |name: &Option<Name>, prefix: &str, renamed: &String| match name {
+                Some(Name::File(file)) => {
+                    file == renamed || file.strip_prefix(prefix) == Some(renamed.as_str())
+                }
+                Some(Name::Nothing) => false,
+                None => true,
+            };
+            if !is(&self.old, "a/", from) || !is(&self.new, "b/", to) {
+                return contradiction("`rename from` and `rename to` name other files than `---` and `+++`");
+            }
+        }
+        Ok((self, effect))
+    }
+
     /// Returns the file and, if it is renamed, its new name, as paths in the repository. Git puts `a/` and `b/` before
     /// names; `exists` tells such a prefix from a folder of that name.
-    pub(super) fn paths(&self, exists: &dyn Fn(&str) -> bool) -> Option<(String, Option<String>)> {
-        if let (Some(from), Some(to)) = &self.renamed {
-            return Some((from.clone(), Some(to.clone())));
+    pub(super) fn paths(
+        &self,
+        exists: &dyn Fn(&str) -> bool,
+    ) -> Result<Option<(String, Option<String>)>, ParseError> {
+        if let Some((from, to)) = &self.renamed {
+            return Ok(Some((from.clone(), Some(to.clone()))));
         }
         let plain = |name: &Option<Name>, prefix: &str| match name {
             Some(Name::File(file)) => match file.strip_prefix(prefix) {
@@ -49,60 +110,123 @@ impl Header {
         };
         match (plain(&self.old, "a/"), plain(&self.new, "b/")) {
             (Some(old), Some(new)) if old != new => {
-                // Tools other than Git compare a copy (`file.orig`) with the file.
-                if exists(&new) { Some((new, None)) } else { Some((old, Some(new))) }
+                // Tools other than Git compare a copy (`file.orig`, `file~`) with the file.
+                let (short, long) = if old.len() < new.len() { (&old, &new) } else { (&new, &old) };
+                match long.strip_prefix(short.as_str()) {
+                    Some(ending) if !ending.contains('/') => Ok(Some((short.clone(), None))),
+                    _ => Err(ParseError::TwoNames(old, new)),
+                }
             }
-            (old, new) => Some((new.or(old)?, None)),
+            (old, new) => Ok(new.or(old).map(|file| (file, None))),
         }
     }
 
-    /// Checks that every name in the header is the file of the call, with or without a leading folder such as
-    /// `a/`.
+    /// Checks that the header is about the file of the call: that it names no other, but for a leading folder such as `a/`
+    /// and for the new name of a file that is renamed.
     pub(super) fn check(&self, path: &WorkspacePath) -> Result<(), ParseError> {
+        let other =
+            |named: &str| Err(ParseError::OtherFile { named: named.to_owned(), path: path.to_string() });
+        if let Some((from, _)) = &self.renamed {
+            return if WorkspacePath::parse(from)? == *path { Ok(()) } else { other(from) };
+        }
         for name in [&self.old, &self.new] {
             let Some(Name::File(named)) = name else { continue };
             let whole = WorkspacePath::parse(named)?;
             let below = named.split_once('/').and_then(|(_, below)| WorkspacePath::parse(below).ok());
             if whole != *path && below.as_ref() != Some(path) {
-                return Err(ParseError::OtherFile { named: named.clone(), path: path.to_string() });
+                return other(named);
             }
         }
         Ok(())
     }
 }
 
-/// Returns whether a line is one of Git's headers between files that carry nothing needed here.
-pub(super) fn is_header(line: &str) -> bool {
-    ["diff ", "index ", "new file mode", "deleted file mode", "similarity ", "rename ", "Binary files", "\\ "]
-        .iter()
-        .any(|start| line.starts_with(start))
+/// Returns the names in Git's line `diff --git a/NAME b/NAME` if they are one name, which is how they are told apart: a name
+/// may contain blanks.
+fn same_names(text: &str) -> Option<(String, String)> {
+    let (old, rest) = text.split_at_checked(text.len() / 2)?;
+    let (old, new) = (unquoted_if_quoted(old), unquoted_if_quoted(rest.strip_prefix(' ')?));
+    let is_same =
+        old == new || old.strip_prefix("a/").is_some_and(|name| new.strip_prefix("b/") == Some(name));
+    is_same.then_some((old, new))
 }
 
-/// Refuses Git's extended headers that ask for more than a change of content.
-pub(super) fn extended(line: &str) -> Result<(), ParseError> {
+/// Returns whether a line is one of Git's headers between files that carry nothing needed here.
+pub(super) fn is_header(line: &str) -> bool {
+    [
+        "diff ",
+        "index ",
+        "new file mode",
+        "deleted file mode",
+        "old mode",
+        "new mode",
+        "similarity ",
+        "dissimilarity ",
+        "rename ",
+        "copy ",
+        "Binary files",
+        "GIT binary patch",
+        "\\ ",
+    ]
+    .iter()
+    .any(|start| line.starts_with(start))
+}
+
+/// Reads one of Git's extended headers. Refuses what asks for more than a change of content.
+pub(super) fn extended(line: &str, header: &mut Header) -> Result<(), ParseError> {
     let unsupported = [
         ("copy ", "copies a file"),
         ("old mode ", "changes a mode"),
+        ("new mode ", "changes a mode"),
         ("new file mode 100755", "creates an executable file"),
         ("new file mode 120000", "creates a link"),
+        ("new file mode 160000", "changes a submodule"),
+        ("deleted file mode 160000", "changes a submodule"),
         ("GIT binary patch", "is binary"),
         ("Binary files ", "is binary"),
+        ("diff --cc ", "is a combined diff"),
+        ("diff --combined ", "is a combined diff"),
     ];
-    match unsupported.iter().find(|(start, _)| line.starts_with(start)) {
-        Some((_, what)) => Err(ParseError::Unsupported(what)),
-        None => Ok(()),
+    if let Some((_, what)) = unsupported.iter().find(|(start, _)| line.starts_with(start)) {
+        return Err(ParseError::Unsupported(what));
     }
+    if let Some(names) = line.strip_prefix("diff --git ") {
+        header.git = Some(names.to_owned());
+    } else if let Some(from) = line.strip_prefix("rename from ") {
+        header.from = Some(unquoted_if_quoted(from));
+    } else if let Some(to) = line.strip_prefix("rename to ") {
+        let from = header.from.take();
+        let from = from.ok_or(ParseError::Contradiction("there is `rename to`, but no `rename from`"))?;
+        header.renamed = Some((from, unquoted_if_quoted(to)));
+    } else if line.starts_with("new file mode ") {
+        header.existence = Some(Existence::Created);
+    } else if let Some(mode) = line.strip_prefix("deleted file mode ") {
+        let is_link = mode.trim() == "120000";
+        header.existence = Some(if is_link { Existence::LinkDeleted } else { Existence::Deleted });
+    } else if line.starts_with("index ") {
+        match line.trim_end().rsplit(' ').next() {
+            Some("120000") => return Err(ParseError::Unsupported("changes where a link leads")),
+            Some("160000") => return Err(ParseError::Unsupported("changes a submodule")),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
-/// Parses the name after `--- ` or `+++ `, without the date behind a tab, and unquoted.
+/// Parses the name after `--- ` or `+++ `, without the date behind a tab, and unquoted. Git puts a tab behind a name with
+/// blanks; without one, blanks at the end are nobody's.
 pub(super) fn name(text: &str) -> Name {
-    let text = text.split('\t').next().unwrap_or(text).trim_end();
-    let name = if text.starts_with('"') { unquoted(text) } else { text.to_owned() };
+    let text = text.split_once('\t').map_or_else(|| text.trim_end(), |(name, _)| name);
+    let name = unquoted_if_quoted(text);
     if name == "/dev/null" { Name::Nothing } else { Name::File(name) }
 }
 
+fn unquoted_if_quoted(name: &str) -> String {
+    if name.starts_with('"') { unquoted(name) } else { name.to_owned() }
+}
+
 /// Decodes a name in Git's C-like quotes.
-pub(super) fn unquoted(text: &str) -> String {
+fn unquoted(text: &str) -> String {
     let inner = text.trim_matches('"').as_bytes();
     let mut bytes = Vec::with_capacity(inner.len());
     let mut at = 0;

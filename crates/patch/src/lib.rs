@@ -8,9 +8,11 @@ mod apply;
 pub mod block;
 mod envelope;
 mod header;
+mod hunk;
 mod parse;
 mod place;
 pub mod search_replace;
 
 pub use apply::{ApplyError, apply};
-pub use parse::{Hunk, HunkPosition, Line, ParseError, Patch, Section, Side, sections};
+pub use hunk::{Hunk, HunkPosition, Line, Side};
+pub use parse::{Effect, ParseError, Patch, Section, sections};

@@ -1,125 +1,37 @@
 //! Patch parser: reads the hunks and headers of a unified diff for one file.
 
-use super::header::{Header, Name, extended, is_header, name, unquoted};
+use super::header::{Header, extended, is_header, name};
+use super::hunk::{Hunk, HunkPosition, Line, Side};
 use workspace::WorkspacePath;
 
-/// A line of a hunk, without its LF but with the CR of a CRLF ending.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
-    /// A line on both sides.
-    Context(String),
-    /// A line of the old side only.
-    Removed(String),
-    /// A line of the new side only.
-    Added(String),
-}
-
-impl Line {
-    fn text(&self) -> &str {
-        let (Self::Context(text) | Self::Removed(text) | Self::Added(text)) = self;
-        text
-    }
-}
-
-/// One of the two states of a file in a diff.
+/// What a patch does with its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
-    /// The state before the patch.
-    Old,
-    /// The state after the patch.
-    New,
+pub enum Effect {
+    /// Changes what is in it, or moves it.
+    Change,
+    /// Creates it.
+    Create,
+    /// Deletes it, and says what is in it.
+    Delete,
+    /// Deletes a link, and says where it leads.
+    DeleteLink,
+    /// Deletes it, whatever it is.
+    Discard,
 }
 
-/// Where a hunk says that it belongs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HunkPosition {
-    /// At a line, from 1.
-    Numbered {
-        /// First line in the old file; for a pure insertion, the line before it.
-        old_start: usize,
-        /// First line in the new file; for a pure deletion, the line before it.
-        new_start: usize,
-        /// Whether the header says that no line of the old file is concerned.
-        inserts: bool,
-    },
-    /// Where its lines are.
-    Anchored {
-        /// Lines that come somewhere before it, the outermost first.
-        below: Vec<String>,
-        /// Whether it is at the end of the file.
-        at_end: bool,
-    },
-}
-
-/// A contiguous change to a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hunk {
-    /// Where it belongs.
-    pub place: HunkPosition,
-    /// Context, removed, and added lines in the order of the patch.
-    pub lines: Vec<Line>,
-    /// Whether the last line of the old and of the new side lacks its newline.
-    pub no_newline: (bool, bool),
-}
-
-impl Hunk {
-    /// Returns the hunk with the CR of CRLF endings removed.
-    pub(super) fn without_cr(&self) -> Self {
-        let plain = |text: &String| text.trim_end_matches('\r').to_owned();
-        let lines = self.lines.iter().map(|line| match line {
-            Line::Context(text) => Line::Context(plain(text)),
-            Line::Removed(text) => Line::Removed(plain(text)),
-            Line::Added(text) => Line::Added(plain(text)),
-        });
-        Self { lines: lines.collect(), ..self.clone() }
-    }
-
-    /// Returns the hunk without so many lines of context at its start and its end, as far as it begins and ends with context;
-    /// `None` if nothing else of the old side would be left, or if the end of the file is among them.
-    pub(super) fn without_outer_context(&self, lines: usize) -> Option<Self> {
-        let is_context = |line: &&Line| matches!(line, Line::Context(_));
-        let leading = self.lines.iter().take(lines).take_while(is_context).count();
-        let inner = &self.lines[leading..];
-        let trailing = inner.iter().rev().take(lines).take_while(is_context).count();
-        if trailing > 0 && (self.no_newline.0 || self.no_newline.1) {
-            return None;
-        }
-        let place = match &self.place {
-            HunkPosition::Numbered { old_start, new_start, inserts } => HunkPosition::Numbered {
-                old_start: old_start + leading,
-                new_start: new_start + leading,
-                inserts: *inserts,
-            },
-            anchored @ HunkPosition::Anchored { .. } => anchored.clone(),
-        };
-        let inner = inner[..inner.len() - trailing].to_vec();
-        let hunk = Self { place, lines: inner, no_newline: self.no_newline };
-        (leading + trailing > 0 && !hunk.side(Side::Old).is_empty()).then_some(hunk)
-    }
-
-    /// Returns whether the hunk has lines that stay.
-    pub(super) fn has_context(&self) -> bool {
-        self.lines.iter().any(|line| matches!(line, Line::Context(_)))
-    }
-
-    /// Returns the text of the lines of one side.
-    pub fn side(&self, side: Side) -> Vec<&str> {
-        let other = |line: &Line| match side {
-            Side::Old => matches!(line, Line::Added(_)),
-            Side::New => matches!(line, Line::Removed(_)),
-        };
-        self.lines.iter().filter(|line| !other(line)).map(Line::text).collect()
+impl Effect {
+    /// Returns `true` if there is no file afterwards.
+    pub fn deletes(self) -> bool {
+        matches!(self, Self::Delete | Self::DeleteLink | Self::Discard)
     }
 }
 
 /// The changes that a patch makes to one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
-    /// Whether the old name is `/dev/null`.
-    pub creates: bool,
-    /// Whether the new name is `/dev/null`.
-    pub deletes: bool,
-    /// The hunks in the order of the patch; empty only if an empty file is created or deleted.
+    /// What becomes of the file.
+    pub effect: Effect,
+    /// The hunks in the order of the patch; empty only if a file is moved or discarded, or if it is empty.
     pub hunks: Vec<Hunk>,
 }
 
@@ -149,6 +61,18 @@ pub enum ParseError {
     /// A change of more than content, such as a rename or a mode; holds a verb phrase for it.
     #[error("the patch {0}, which apply_patch does not support; it only changes content")]
     Unsupported(&'static str),
+    /// Headers for one file that name two, without saying that it is renamed.
+    #[error("the patch names two files, {0} and {1}; to move a file, it needs `rename from` and `rename to`")]
+    TwoNames(String, String),
+    /// Headers for one file that do not agree with each other; holds what is wrong.
+    #[error("the headers of the patch contradict each other: {0}")]
+    Contradiction(&'static str),
+    /// A header that says that a file is created or deleted, but not for certain which.
+    #[error("the patch creates or deletes a file, but which is not certain; add the lines `--- ` and `+++ `")]
+    Unnamed,
+    /// Headers of a file without any change to it.
+    #[error("the patch names {0}, but does not say what to change in it")]
+    Unchanged(String),
     /// A hunk without lines, by its number from 1.
     #[error("hunk {0} has no lines")]
     EmptyHunk(usize),
@@ -171,28 +95,34 @@ pub struct Section {
 }
 
 impl Section {
-    /// Creates a section from its parts.
-    pub(super) fn new(header: Header, hunks: Vec<Hunk>) -> Self {
-        let creates = header.old == Some(Name::Nothing);
-        let deletes = header.new == Some(Name::Nothing);
-        Self { header, patch: Patch { creates, deletes, hunks } }
+    /// Creates a section from its parts. Fails if its headers contradict each other, or if it does nothing.
+    pub(super) fn new(header: Header, hunks: Vec<Hunk>) -> Result<Self, ParseError> {
+        let (header, effect) = header.completed()?;
+        // An empty file is created or deleted without any hunk, and a file is renamed without one.
+        if hunks.is_empty() && effect == Effect::Change && header.renamed.is_none() {
+            let named = header.file().map(str::to_owned).or(header.git);
+            return Err(named.map_or(ParseError::NoHunk, ParseError::Unchanged));
+        }
+        Ok(Self { header, patch: Patch { effect, hunks } })
     }
 
     /// Returns the file and, if it is renamed, its new name, as they are written; `None` if there is no header.
     /// `exists` returns whether there is a file of a name.
-    pub fn paths(&self, exists: &dyn Fn(&str) -> bool) -> Option<(String, Option<String>)> {
+    pub fn paths(
+        &self,
+        exists: &dyn Fn(&str) -> bool,
+    ) -> Result<Option<(String, Option<String>)>, ParseError> {
         self.header.paths(exists)
+    }
+
+    /// Returns the new name of a file that is renamed.
+    pub fn moved_to(&self) -> Option<&str> {
+        self.header.renamed.as_ref().map(|(_, to)| to.as_str())
     }
 
     /// Checks that the section is for the file at `path`.
     pub fn check(&self, path: &WorkspacePath) -> Result<(), ParseError> {
         self.header.check(path)
-    }
-
-    fn is_empty(&self) -> bool {
-        // An empty file is created or deleted without any hunk, and a file is renamed without one.
-        let does_something = self.patch.creates || self.patch.deletes || self.header.renamed.1.is_some();
-        self.patch.hunks.is_empty() && !does_something
     }
 }
 
@@ -224,6 +154,9 @@ pub fn sections(text: &str) -> Result<Vec<Section>, ParseError> {
     let mut at = 0;
     while at < lines.len() {
         let line = lines[at].trim_end_matches('\r');
+        if line.starts_with("@@@") {
+            return Err(ParseError::Unsupported("is a combined diff"));
+        }
         if line.starts_with("@@") {
             let (hunk, next) = hunk(lines, at, hunks.len() + 1)?;
             hunks.push(hunk);
@@ -234,7 +167,7 @@ pub fn sections(text: &str) -> Result<Vec<Section>, ParseError> {
             line.strip_prefix("--- ").zip(lines.get(at + 1).and_then(|line| line.strip_prefix("+++ ")));
         let begins_file = line.starts_with("diff --git ") || (pair.is_some() && !hunks.is_empty());
         if begins_file && (!hunks.is_empty() || !header.is_empty()) {
-            done.push(Section::new(std::mem::take(&mut header), std::mem::take(&mut hunks)));
+            done.push(Section::new(std::mem::take(&mut header), std::mem::take(&mut hunks))?);
         }
         if let Some((old, new)) = pair {
             header.old = Some(name(old));
@@ -242,40 +175,18 @@ pub fn sections(text: &str) -> Result<Vec<Section>, ParseError> {
             at += 2;
             continue;
         }
-        if let Some(from) = line.strip_prefix("rename from ") {
-            header.renamed.0 = Some(unquoted_if_quoted(from));
-        } else if let Some(to) = line.strip_prefix("rename to ") {
-            header.renamed.1 = Some(unquoted_if_quoted(to));
-        } else {
-            extended(line)?;
-            without_hunks(line, lines.get(at.wrapping_sub(1)), &mut header);
-        }
-        if !hunks.is_empty() && !line.trim().is_empty() && !is_header(line) {
+        // Before the first header, there may be words on the patch.
+        let is_within = !hunks.is_empty() || !header.is_empty();
+        if is_within && !line.trim().is_empty() && !is_header(line) {
             return Err(ParseError::Stray { line: at + 1, text: line.to_owned() });
         }
+        extended(line, &mut header)?;
         at += 1;
     }
-    done.push(Section::new(header, hunks));
-    let is_only = done.len() == 1;
-    done.retain(|section| !section.is_empty() || is_only);
-    if done.iter().any(Section::is_empty) { Err(ParseError::NoHunk) } else { Ok(done) }
-}
-
-/// Notes that an empty file is created or deleted, which Git writes without `---` and `+++` lines.
-fn without_hunks(line: &str, before: Option<&&str>, header: &mut Header) {
-    let git = before.and_then(|before| before.strip_prefix("diff --git "));
-    let named =
-        git.and_then(|names| names.rsplit_once(" b/")).map(|(_, name)| format!("b/{}", name.trim_end()));
-    let Some(named) = named else { return };
-    if line.starts_with("new file mode ") {
-        (header.old, header.new) = (Some(Name::Nothing), Some(Name::File(named)));
-    } else if line.starts_with("deleted file mode ") {
-        (header.old, header.new) = (Some(Name::File(named.replacen("b/", "a/", 1))), Some(Name::Nothing));
+    if done.is_empty() || !header.is_empty() || !hunks.is_empty() {
+        done.push(Section::new(header, hunks)?);
     }
-}
-
-fn unquoted_if_quoted(name: &str) -> String {
-    if name.starts_with('"') { unquoted(name) } else { name.to_owned() }
+    Ok(done)
 }
 
 /// Parses the hunk whose `@@` line has the index `header`. Returns it with the index of the line after it.
@@ -290,6 +201,10 @@ fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), P
         let next_file =
             line.starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ "));
         if line.starts_with("@@") || line.starts_with("diff --git ") || (next_file && full) {
+            break;
+        }
+        if range.is_some() && full && is_signature(&lines[at..]) {
+            at = lines.len();
             break;
         }
         match line.trim_end_matches('\r').chars().next() {
@@ -324,10 +239,19 @@ fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), P
     Ok((hunk, at))
 }
 
+/// Returns `true` if nothing is left of a patch but the signature that `git format-patch` puts below it.
+fn is_signature(rest: &[&str]) -> bool {
+    let version = |line: &str| line.starts_with(|c: char| c.is_ascii_digit());
+    let mut below = rest.iter().skip(1).map(|line| line.trim()).filter(|line| !line.is_empty());
+    rest.first().is_some_and(|line| line.trim_end_matches('\r') == "-- ")
+        && below.next().is_none_or(version)
+        && below.next().is_none()
+}
+
 /// Returns where a hunk says that it belongs.
 fn place(header: &str, range: Option<Range>) -> HunkPosition {
-    if let Some(Range { start, old, new_start, .. }) = range {
-        return HunkPosition::Numbered { old_start: start, new_start, inserts: old == 0 };
+    if let Some(Range { start, old, new_start, new }) = range {
+        return HunkPosition::Numbered { old_start: start, new_start, counts: (old, new) };
     }
     let below = header.trim_matches(['@', ' ', '\r', '\t']);
     HunkPosition::Anchored {

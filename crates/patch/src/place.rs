@@ -1,8 +1,10 @@
 //! Placement of hunks: where in a file each belongs. What Git would accept lands where Git puts it; beyond that, a hunk
 //! is taken only if there is one place for it.
 
+use std::ops::Range;
+
 use super::block;
-use super::parse::{Hunk, HunkPosition, Line, Side};
+use super::hunk::{Hunk, HunkPosition, Line, Side};
 
 /// File as it is while hunks are put into it.
 pub(super) struct Image {
@@ -70,9 +72,9 @@ impl Image {
         }
         let old = hunk.side(Side::Old);
         let at = match &hunk.place {
-            HunkPosition::Numbered { old_start, new_start, inserts } => {
+            HunkPosition::Numbered { old_start, new_start, counts } => {
                 let from = new_start.saturating_sub(1);
-                let found = self.numbered(hunk, &old, (*old_start, from), *inserts, agreement)?;
+                let found = self.numbered(hunk, &old, (*old_start, from), counts.0 == 0, agreement)?;
                 // A deletion without context names the line before it.
                 self.drifted |= found != from && !(found == from + 1 && hunk.side(Side::New).is_empty());
                 found
@@ -91,7 +93,13 @@ impl Image {
         for fuzz in 1..=FUZZ {
             let Some(inner) = hunk.without_outer_context(fuzz) else { break };
             let old = inner.side(Side::Old);
-            match self.only(&self.places(&old, Agreement::Exact)) {
+            let found = match &inner.place {
+                HunkPosition::Numbered { .. } => self.only(&self.places(&old, Agreement::Exact)),
+                HunkPosition::Anchored { below, at_end } => {
+                    self.anchored(&old, below, *at_end, Agreement::Exact)
+                }
+            };
+            match found {
                 Ok(at) => {
                     self.drifted = true;
                     self.replace(at, &inner, old.len());
@@ -128,8 +136,10 @@ impl Image {
             let at_start = old_start == 0 || (old_start == 1 && has_context);
             let at_end = (has_context && !trailing) || hunk.no_newline.1;
             let found = self.nearest(old, from, (at_start, at_end), hunk.no_newline.0);
-            // Without context, only the line that is stated is certain.
-            if let Some(found) = found.filter(|found| has_context || *found == from || *found == from + 1) {
+            // Without context, only the line that is stated is certain. A deletion states the line before it.
+            let deletes = hunk.side(Side::New).is_empty();
+            let is_stated = |found: &usize| *found == from || (deletes && *found == from + 1);
+            if let Some(found) = found.filter(|found| has_context || is_stated(found)) {
                 return Ok(found);
             }
         }
@@ -206,35 +216,55 @@ impl Image {
         if at_end {
             places.retain(|at| at + old.len() == self.lines.len());
         }
-        let only = self.only(&places);
-        if !matches!(only, Err(Misplaced::Ambiguous(_))) {
-            return only;
+        let whole = 0..self.lines.len();
+        let blocks = below.iter().fold(vec![whole], |blocks, anchor| self.below(&blocks, anchor));
+        if below.is_empty() || blocks.is_empty() {
+            return self.only(&places);
         }
-        // The anchors decide, if they lead to one place only.
-        let starts = below.iter().fold(vec![0], |starts, anchor| self.behind(&starts, anchor));
-        let mut first: Vec<usize> = starts
+        // In each block that the anchors lead to, the first place is meant.
+        let mut first: Vec<usize> = blocks
             .iter()
-            .filter_map(|start| places.iter().copied().find(|at| at + old.len() > *start))
+            .filter_map(|block| {
+                let is_in = |at: &usize| at + old.len() > block.start && *at < block.end;
+                places.iter().copied().find(is_in)
+            })
             .collect();
         first.sort_unstable();
         first.dedup();
-        match first.as_slice() {
-            [at] if !below.is_empty() => Ok(*at),
-            _ => only,
-        }
+        self.only(&first)
     }
 
-    /// Returns the lines that contain an anchor, from any of the lines `starts` on.
-    fn behind(&self, starts: &[usize], anchor: &str) -> Vec<usize> {
-        let Some(start) = starts.iter().min() else { return Vec::new() };
-        let lines = self.lines.iter().enumerate().skip(*start);
-        let equal: Vec<usize> =
-            lines.clone().filter(|(_, line)| line.trim() == anchor.trim()).map(|(at, _)| at).collect();
-        if equal.is_empty() {
-            lines.filter(|(_, line)| line.contains(anchor.trim())).map(|(at, _)| at).collect()
-        } else {
-            equal
+    /// Returns the blocks that begin with a line that contains an anchor, in any of `blocks`.
+    fn below(&self, blocks: &[Range<usize>], anchor: &str) -> Vec<Range<usize>> {
+        let anchor = anchor.trim();
+        let found = |fits: &dyn Fn(&str) -> bool| {
+            let lines = blocks.iter().flat_map(|block| block.clone().map(|at| (at, block.end)));
+            let mut found: Vec<Range<usize>> = lines
+                .filter(|(at, _)| fits(self.lines[*at].trim()))
+                .map(|(at, end)| at..self.end_of_block(at).min(end))
+                .collect();
+            found.sort_unstable_by_key(|block| block.start);
+            found.dedup();
+            found
+        };
+        let equal = found(&|line| line == anchor);
+        if equal.is_empty() { found(&|line| line.contains(anchor)) } else { equal }
+    }
+
+    /// Returns the index of the line behind the block that a line opens: the next one that begins as it does, such as
+    /// `class`. A line that opens none, because what follows is not indented below it, counts to the end.
+    fn end_of_block(&self, at: usize) -> usize {
+        let indent = |line: &str| line.len() - line.trim_start().len();
+        let start = |line: &str| {
+            let word: String = line.trim_start().chars().take_while(|c| c.is_alphanumeric()).collect();
+            (indent(line), word)
+        };
+        let line = &self.lines[at];
+        let mut below = (at + 1..self.lines.len()).filter(|below| !self.lines[*below].trim().is_empty());
+        if below.clone().next().is_none_or(|below| indent(&self.lines[below]) <= indent(line)) {
+            return self.lines.len();
         }
+        below.find(|below| start(&self.lines[*below]) == start(line)).unwrap_or(self.lines.len())
     }
 
     /// Replaces lines by the new side of a hunk. Lines that stay keep what the file has.

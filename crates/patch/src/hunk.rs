@@ -1,0 +1,120 @@
+//! Hunks: the contiguous changes that a patch makes to a file, and where they say that they belong.
+
+/// A line of a hunk, without its LF but with the CR of a CRLF ending.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A line on both sides.
+    Context(String),
+    /// A line of the old side only.
+    Removed(String),
+    /// A line of the new side only.
+    Added(String),
+}
+
+impl Line {
+    fn text(&self) -> &str {
+        let (Self::Context(text) | Self::Removed(text) | Self::Added(text)) = self;
+        text
+    }
+}
+
+/// One of the two states of a file in a diff.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The state before the patch.
+    Old,
+    /// The state after the patch.
+    New,
+}
+
+/// Where a hunk says that it belongs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HunkPosition {
+    /// At a line, from 1.
+    Numbered {
+        /// First line in the old file; for a pure insertion, the line before it.
+        old_start: usize,
+        /// First line in the new file; for a pure deletion, the line before it.
+        new_start: usize,
+        /// Number of lines of the old and of the new file that the header says it has.
+        counts: (usize, usize),
+    },
+    /// Where its lines are.
+    Anchored {
+        /// Lines that come somewhere before it, the outermost first.
+        below: Vec<String>,
+        /// Whether it is at the end of the file.
+        at_end: bool,
+    },
+}
+
+/// A contiguous change to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// Where it belongs.
+    pub place: HunkPosition,
+    /// Context, removed, and added lines in the order of the patch.
+    pub lines: Vec<Line>,
+    /// Whether the last line of the old and of the new side lacks its newline.
+    pub no_newline: (bool, bool),
+}
+
+impl Hunk {
+    /// Returns the hunk with the CR of CRLF endings removed.
+    pub(super) fn without_cr(&self) -> Self {
+        let plain = |text: &String| text.trim_end_matches('\r').to_owned();
+        let lines = self.lines.iter().map(|line| match line {
+            Line::Context(text) => Line::Context(plain(text)),
+            Line::Removed(text) => Line::Removed(plain(text)),
+            Line::Added(text) => Line::Added(plain(text)),
+        });
+        Self { lines: lines.collect(), ..self.clone() }
+    }
+
+    /// Returns the hunk without so many lines of context at its start and its end, as far as it begins and ends with context;
+    /// `None` if nothing else of the old side would be left, or if the end of the file is among them.
+    pub(super) fn without_outer_context(&self, lines: usize) -> Option<Self> {
+        let is_context = |line: &&Line| matches!(line, Line::Context(_));
+        let leading = self.lines.iter().take(lines).take_while(is_context).count();
+        let inner = &self.lines[leading..];
+        let trailing = inner.iter().rev().take(lines).take_while(is_context).count();
+        if trailing > 0 && (self.no_newline.0 || self.no_newline.1) {
+            return None;
+        }
+        let place = match &self.place {
+            HunkPosition::Numbered { old_start, new_start, counts } => HunkPosition::Numbered {
+                old_start: old_start + leading,
+                new_start: new_start + leading,
+                counts: *counts,
+            },
+            anchored @ HunkPosition::Anchored { .. } => anchored.clone(),
+        };
+        let inner = inner[..inner.len() - trailing].to_vec();
+        let hunk = Self { place, lines: inner, no_newline: self.no_newline };
+        (leading + trailing > 0 && !hunk.side(Side::Old).is_empty()).then_some(hunk)
+    }
+
+    /// Returns whether the hunk has lines that stay.
+    pub(super) fn has_context(&self) -> bool {
+        self.lines.iter().any(|line| matches!(line, Line::Context(_)))
+    }
+
+    /// Returns `true` if there are more lines than the header says.
+    pub fn exceeds_counts(&self) -> bool {
+        match self.place {
+            HunkPosition::Numbered { counts: (old, new), .. } => {
+                self.side(Side::Old).len() > old || self.side(Side::New).len() > new
+            }
+            HunkPosition::Anchored { .. } => false,
+        }
+    }
+
+    /// Returns the text of the lines of one side.
+    pub fn side(&self, side: Side) -> Vec<&str> {
+        let other = |line: &Line| match side {
+            Side::Old => matches!(line, Line::Added(_)),
+            Side::New => matches!(line, Line::Removed(_)),
+        };
+        self.lines.iter().filter(|line| !other(line)).map(Line::text).collect()
+    }
+}
