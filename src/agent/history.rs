@@ -3,8 +3,12 @@
 use crate::event::{Event, Line, ToolCall};
 use crate::model::Message;
 
+use super::subagent::DISPATCH;
+
 const INTERRUPTED: &str = "Error: the run was interrupted here. The files are as they were before this call, but it is \
                            unknown whether it took effect elsewhere; check before you repeat it";
+const DISPATCH_INTERRUPTED: &str = "Error: the run was interrupted here, and the subagent with it. What the calls of the subagent \
+                                    that had ended changed is kept; look at it before you dispatch the rest again";
 const RESUMED: &str = "[RESUMED] The run was interrupted and is now resumed, with the checkout as you left \
                        it. Continue the task.";
 
@@ -95,7 +99,8 @@ impl History {
     /// Adds an error result for every call in `open`, because providers reject calls without results.
     fn close(&mut self, open: &mut Vec<ToolCall>) {
         for call in open.drain(..) {
-            let content = INTERRUPTED.to_owned();
+            let told = if call.name == DISPATCH { DISPATCH_INTERRUPTED } else { INTERRUPTED };
+            let content = told.to_owned();
             self.messages.push(Message::Tool { id: call.id, name: call.name, content, success: false });
         }
     }
@@ -145,5 +150,22 @@ mod tests {
         let result = RegainedResult { id: "b".to_owned(), content: "made again".to_owned(), success: true };
         let history = History::of(lines[..3].iter(), "build", &[result], true);
         assert!(matches!(&history.messages[2], Message::Tool { id, success: true, .. } if id == "b"));
+    }
+
+    #[test]
+    fn what_a_subagent_had_finished_is_not_said_to_be_undone() {
+        let line = r#"{"type": "reply", "agent": "build", "step": 1, "calls": [{"id": "a", "name": "write_file", "arguments": {}}, {"id": "b", "name": "dispatch_subagent", "arguments": {}}]}"#;
+        let line: Line = serde_json::from_str(line).expect("a line");
+        let history = History::of([&line].into_iter(), "build", &[], true);
+        let told: Vec<&str> = history
+            .messages
+            .iter()
+            .filter_map(|message| match message {
+                Message::Tool { content, .. } => Some(content.as_str()),
+                _ => None,
+            })
+            .collect();
+        assert!(told[0].contains("as they were before this call"), "{told:?}");
+        assert!(told[1].contains("is kept") && !told[1].contains("as they were"), "{told:?}");
     }
 }

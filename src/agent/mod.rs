@@ -25,7 +25,7 @@ pub use limits::Limits;
 pub use news::News;
 pub use repo_map::repo_map;
 pub use session::{AnswerCheck, AnswerVerdict, Session, SessionOutcome, StepOffset};
-pub use subagent::{Dispatch, SubagentContext, SubagentKind};
+pub use subagent::{DISPATCH, Dispatch, SubagentContext, SubagentKind};
 
 /// Tools of agents that change nothing; of commands, they can only run those that look.
 const READ_ONLY: [&str; 13] = [

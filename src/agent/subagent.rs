@@ -83,6 +83,9 @@ pub struct SubagentContext {
     pub surroundings: String,
 }
 
+/// Name of the tool that hands a task to a subagent.
+pub const DISPATCH: &str = "dispatch_subagent";
+
 /// Tool `dispatch_subagent`.
 pub struct Dispatch {
     context: OnceLock<SubagentContext>,
@@ -166,7 +169,7 @@ impl Args {
 
 impl Tool for Dispatch {
     fn name(&self) -> &'static str {
-        "dispatch_subagent"
+        DISPATCH
     }
 
     fn description(&self) -> &'static str {

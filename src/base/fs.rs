@@ -13,6 +13,14 @@ pub(crate) fn write_atomic(path: &Path, content: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// Writes a file that must be whole even after a loss of power, and otherwise as [`write_atomic`] does.
+pub(crate) fn write_durable(path: &Path, content: &[u8]) -> io::Result<()> {
+    let file = fresh(path, content)?;
+    readable(file.as_file())?;
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
 /// Writes a file that other users of the machine cannot read, and otherwise as [`write_atomic`] does.
 pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     // Temporary files are this user's alone.
@@ -69,22 +77,27 @@ pub(crate) fn read_at_most(file: impl io::Read, most: u64) -> io::Result<Vec<u8>
 /// what it held.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// Locks a file for this process, until it is closed. Returns `false` if another process holds it.
+pub(crate) fn lock(file: &fs::File) -> bool {
+    let since = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(fs::TryLockError::WouldBlock) if since.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Err(fs::TryLockError::WouldBlock) => return false,
+            // Some file systems know no locks; then nobody holds one.
+            Ok(()) | Err(fs::TryLockError::Error(_)) => return true,
+        }
+    }
+}
+
 /// Locks a folder for this process; nothing is written to it. Returns `None` if another process holds it. The lock ends
 /// with the file that is returned.
 #[cfg(unix)]
 pub(crate) fn lock_folder(path: &Path) -> io::Result<Option<fs::File>> {
     let folder = fs::File::open(path)?;
-    let since = Instant::now();
-    loop {
-        match folder.try_lock() {
-            Err(fs::TryLockError::WouldBlock) if since.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            Err(fs::TryLockError::WouldBlock) => return Ok(None),
-            // Some file systems know no locks; then nobody holds one.
-            Ok(()) | Err(fs::TryLockError::Error(_)) => return Ok(Some(folder)),
-        }
-    }
+    Ok(lock(&folder).then_some(folder))
 }
 
 /// Returns a file that locks nothing: folders cannot be opened here.

@@ -61,6 +61,14 @@ pub(crate) struct SealedHeader {
     pub number: u64,
 }
 
+impl SealedHeader {
+    /// Returns the header of a box that this job seals.
+    pub(crate) fn of(kind: &str, id: String, variables: &Variables, repository: String, number: u64) -> Self {
+        let run = variables.get("GITHUB_RUN_ID").and_then(|run| run.parse().ok()).unwrap_or(0);
+        Self { kind: kind.to_owned(), id, repository, run, number }
+    }
+}
+
 /// Errors that can occur when a box is sealed or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
@@ -91,8 +99,8 @@ pub enum SealError {
         /// What was expected.
         expected: String,
     },
-    /// The system has no random bytes, or could not compress.
-    #[error("could not seal it: {0}")]
+    /// The system: a file, or its random bytes.
+    #[error(transparent)]
     Io(#[from] io::Error),
 }
 

@@ -23,7 +23,7 @@ use crate::publish::{OutputFiles, ProgressComment, RunResult, publish_run};
 use crate::report::{Collector, LogObserver, TranscriptWriter};
 use crate::request::{InputError, JobRequest, RunRequest};
 use crate::sessions::{
-    ChangeLog, Resumed, SessionError, SessionFile, SessionPlace, SessionSealer, change_log_path,
+    ChangeLog, Resumed, SEALED, SessionError, SessionFile, SessionPlace, SessionSealer, change_log_path,
     transcript_seal,
 };
 use crate::telemetry::{Telemetry, TelemetryOptions};
@@ -86,11 +86,11 @@ impl Sealing {
 
     /// Seals the session for the last time, or removes it if there is nothing left to do.
     fn end(self, events: &Events, is_done: bool) {
-        if is_done {
-            self.task.abort();
-            self.sealer.remove();
-        } else if let Err(error) = self.sealer.seal() {
-            let told = format!("the session could not be sealed for another machine: {error}");
+        if let Err(error) = self.sealer.end(is_done) {
+            let told = match is_done {
+                true => format!("`{SEALED}`, of which nothing is left to do, could not be removed: {error}"),
+                false => format!("the session could not be sealed for another machine: {error}"),
+            };
             events.notice(NoticeLevel::Warning, told);
         }
     }
@@ -130,9 +130,8 @@ impl RunSetup {
         let progress = if shows_progress { ProgressComment::start(request, masker) } else { None };
         let is_session = request.alone && shows_progress;
         let log = change_log_path(&request.variables, &info.id).filter(|_| is_session);
-        // Without a log the run works anyway, but cannot be resumed.
         let changes = log
-            .and_then(|path| ChangeLog::begin(path, resumed.map(|resumed| &resumed.changes)).ok())
+            .and_then(|path| ChangeLog::begin(path, resumed.map(|resumed| &resumed.changes)))
             .map(Arc::new);
         let sealing = if is_session { Sealing::start(request, &info.id, &files.transcript)? } else { None };
         // The log first: what it does not know to have ended has not.
@@ -254,9 +253,9 @@ impl RunSetup {
         masker: &Masker,
         signal: &Signal,
     ) -> Result<RunResult, InputError> {
-        let is_done = outcome.ended.reason.status() == Status::Success;
         let events = run.events.clone();
         let artifacts = run.report(outcome, &self.info, signal).await;
+        let is_done = artifacts.report.status == Status::Success;
         let saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(saving) = saving {
             // Done long since, but for runs that are over at once.

@@ -16,7 +16,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use workspace::{FileState, Mode, WorkspacePath, WriteLog};
 
-use crate::event::{CallRecord, End, Event, Line, Observer, PlannedAction, StopReason};
+use crate::base::fs::lock;
+use crate::event::{CallRecord, Event, Line, Observer, PlannedAction};
 
 /// Most bytes of a log; a run that writes more cannot be resumed.
 const MAX_LOG: u64 = 500_000_000;
@@ -82,9 +83,20 @@ struct Open {
 }
 
 impl ChangeLog {
-    /// Begins a log at `path`, with what an earlier part of the session has done.
-    pub(crate) fn begin(path: PathBuf, earlier: Option<&LoggedChanges>) -> io::Result<Self> {
-        let folder = path.parent().unwrap_or(&path);
+    /// Begins a log at `path`, with what an earlier part of the session has done. Without one the run works all the same, but
+    /// cannot be resumed.
+    pub(crate) fn begin(path: PathBuf, earlier: Option<&LoggedChanges>) -> Option<Self> {
+        match Self::open(&path, earlier) {
+            Ok(open) => Some(Self { path, open: Mutex::new(Some(open)) }),
+            Err(error) => {
+                give_up(&path, &error.to_string());
+                None
+            }
+        }
+    }
+
+    fn open(path: &Path, earlier: Option<&LoggedChanges>) -> io::Result<Open> {
+        let folder = path.parent().unwrap_or(path);
         fs::create_dir_all(folder)?;
         remove_forgotten(folder);
         let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
@@ -93,10 +105,12 @@ impl ChangeLog {
             text.extend(line(&entry));
         }
         fresh.write_all(&text)?;
-        fresh.persist(&path).map_err(|error| error.error)?;
-        let file = OpenOptions::new().append(true).open(&path)?;
-        let open = Open { file, written: text.len() as u64 };
-        Ok(Self { path, open: Mutex::new(Some(open)) })
+        let written = text.len() as u64;
+        let file = OpenOptions::new().append(true).open(fresh.path())?;
+        // Before anybody can find it.
+        lock(&file);
+        fresh.persist(path).map_err(|error| error.error)?;
+        Ok(Open { file, written })
     }
 
     /// Appends an entry. A log with a gap would be wrong, so there is none any more if that fails.
@@ -112,8 +126,7 @@ impl ChangeLog {
         };
         if let Some(problem) = problem {
             *slot = None;
-            let _ = fs::remove_file(&self.path);
-            tracing::warn!("warning: this run cannot be resumed: could not log its changes: {problem}");
+            give_up(&self.path, &problem);
         }
     }
 
@@ -163,6 +176,17 @@ fn remove_forgotten(folder: &Path) {
     }
 }
 
+/// Removes a log that tells less than the run has done, or that of an earlier part of it.
+fn give_up(path: &Path, problem: &str) {
+    let _ = fs::remove_file(path);
+    tracing::warn!("warning: this run cannot be resumed: could not log its changes: {problem}");
+}
+
+/// Returns whether a run writes to the log at this path.
+pub(super) fn is_written(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| !lock(&file))
+}
+
 fn line(entry: &Entry) -> Vec<u8> {
     // The types hold nothing that JSON cannot.
     let mut text = serde_json::to_vec(entry).unwrap_or_default();
@@ -191,9 +215,7 @@ impl LoggedChanges {
     pub(crate) fn read(path: &Path, past: &[Line]) -> io::Result<Self> {
         // An end that cuts calls off leaves no record of them.
         let is_whole = past.iter().any(|line| match &line.event {
-            Event::End(End { stop_reason, .. }) => {
-                !stop_reason.is_interruption() && *stop_reason != StopReason::Timeout
-            }
+            Event::End(end) => !end.stop_reason.may_cut_off(),
             _ => false,
         });
         let ended: BTreeSet<(&str, u32, &str)> = past
@@ -297,6 +319,7 @@ impl LoggedChanges {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{End, StopReason};
 
     #[test]
     fn writes_of_a_call_that_was_cut_off_do_not_count() {

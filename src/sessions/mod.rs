@@ -5,7 +5,10 @@
 //! (`session.sealed`) holds all of it, for another machine.
 
 mod change_log;
+mod error;
 mod sealed;
+#[cfg(test)]
+mod tests;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,13 +19,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::env::{Variables, state_folder};
 use crate::base::integrity::Seal;
-use crate::base::sealed_box::SealError;
 use crate::event::{Event, Line, RunMode, Status};
 
 pub(crate) use change_log::{ChangeLog, LoggedChanges};
-pub(crate) use sealed::OpenedSession;
-pub(crate) use sealed::SEALED;
-pub(crate) use sealed::{SessionPlace, SessionSealer, sealed_file};
+pub(crate) use error::SessionError;
+pub(crate) use sealed::{OpenedSession, SEALED, SessionPlace, SessionSealer, repository_name, sealed_file};
 
 const SESSION: &str = "session.json";
 /// Maximum depth of sessions below a folder: those of a batch are two levels down.
@@ -89,80 +90,6 @@ pub(crate) struct Found {
     pub file: SessionFile,
     /// The state of the session when it was found.
     pub state: State,
-}
-
-/// Errors that can occur when looking up or resuming a session.
-#[derive(Debug, thiserror::Error)]
-pub enum SessionError {
-    /// No session has this id or folder.
-    #[error("there is no session {0}; use one of `architect-ci sessions list`, or name its folder")]
-    Unknown(String),
-    /// Several sessions have ids that begin like this.
-    #[error("more than one session begins with {0}; use more of its id, or its folder")]
-    Ambiguous(String),
-    /// Another process is running the session.
-    #[error("the session {0} is in use; wait until it ends")]
-    Running(String),
-    /// The session has succeeded, so there is nothing left to do.
-    #[error("the session {0} succeeded, so there is nothing to resume")]
-    Over(String),
-    /// Another commit is checked out than the session began with.
-    #[error("the checkout is at {now}, but the session began at {then}; check out that commit to resume")]
-    Moved {
-        /// The commit that is checked out.
-        now: String,
-        /// The commit that the session began with.
-        then: String,
-    },
-    /// The session file or its transcript is not as our run left it: its seal is missing or does not match.
-    #[error(
-        "the session {0} was changed after this user's run wrote it (its seal in ~/.local/state/architect-ci \
-         does not match or is missing); start the task again"
-    )]
-    Unsealed(String),
-    /// A sealed session cannot be used.
-    #[error("could not resume the sealed session {place}: {error}")]
-    Sealed {
-        /// Where it is.
-        place: String,
-        /// The reason.
-        error: SealError,
-    },
-    /// No artifact holds a sealed session; holds what is known of the reason.
-    #[error(
-        "there is no artifact with a sealed session{0}; upload the output folder of the run with `if: always()`, under a name that begins with `architect-ci`"
-    )]
-    NoArtifact(&'static str),
-    /// There is no repository on GitHub.
-    #[error("artifacts are those of a repository on GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`")]
-    NoGitHub,
-    /// The session cannot be sealed for other machines.
-    #[error("the session cannot be sealed for other machines: {0}")]
-    Key(SealError),
-    /// The changes that a session had made are not known.
-    #[error(
-        "the changes that the session {0} had made are not known (there is no log of them in ~/.local/state/architect-ci); start the task again"
-    )]
-    NoChanges(String),
-    /// The output folder is that of another session.
-    #[error("{} belongs to another session; set `out` to a different folder", .0.display())]
-    Occupied(PathBuf),
-    /// There is no state folder.
-    #[error("there is no folder for the data of sessions; set `HOME`")]
-    NoState,
-    /// A session of this machine is to continue elsewhere.
-    #[error(
-        "the session {0} continues in its own checkout and output folder; leave out `--workspace` and `--out`"
-    )]
-    AtHome(String),
-    /// A file of the session cannot be read.
-    #[error("could not read {path}: {problem}")]
-    Unreadable {
-        /// The path of the file.
-        path: PathBuf,
-        /// The failure, in words.
-        problem: String,
-    },
 }
 
 impl SessionFile {
@@ -377,7 +304,7 @@ impl Resumed {
     /// Returns whether the run was interrupted before it could come to an end of its own.
     pub fn was_cut_off(&self) -> bool {
         !self.lines.iter().any(|line| match &line.event {
-            Event::End(end) => !end.stop_reason.is_interruption(),
+            Event::End(end) => !end.stop_reason.may_cut_off(),
             _ => false,
         })
     }

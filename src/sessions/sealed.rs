@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::change_log::is_written;
 use super::{Found, SessionError, SessionFile, change_log_path, pick, transcript_seal};
 use crate::base::env::Variables;
 use crate::base::fs::{write_atomic, write_private};
@@ -49,6 +51,8 @@ pub(crate) struct SessionSealer {
     out: PathBuf,
     transcript: PathBuf,
     changes: Option<PathBuf>,
+    /// Whether the session was sealed for the last time; held while it is sealed, so that no older state comes after that.
+    has_ended: Mutex<bool>,
 }
 
 /// Where a session lies.
@@ -86,19 +90,34 @@ impl SessionSealer {
     ) -> Result<Option<Self>, SealError> {
         let Some(key) = SealKey::read(variables)? else { return Ok(None) };
         let SessionPlace { id, out, transcript } = session;
-        let header = SealedHeader {
-            kind: KIND.to_owned(),
-            id: id.to_owned(),
-            repository: repository_name(variables, repository),
-            run: variables.get("GITHUB_RUN_ID").and_then(|run| run.parse().ok()).unwrap_or(0),
-            number: number.unwrap_or(0),
-        };
+        let repository = repository_name(variables, repository);
+        let header = SealedHeader::of(KIND, id.to_owned(), variables, repository, number.unwrap_or(0));
         let changes = change_log_path(variables, id);
-        Ok(Some(Self { key, header, out: out.to_owned(), transcript: transcript.to_owned(), changes }))
+        let (out, transcript) = (out.to_owned(), transcript.to_owned());
+        Ok(Some(Self { key, header, out, transcript, changes, has_ended: Mutex::default() }))
     }
 
-    /// Seals the session as it is now. A run that has not saved its session yet has nothing to seal.
-    pub(crate) fn seal(&self) -> Result<(), SealError> {
+    /// Seals the session as it is now, unless it has ended.
+    pub(super) fn seal(&self) -> Result<(), SealError> {
+        let has_ended = self.has_ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if *has_ended { Ok(()) } else { self.write() }
+    }
+
+    /// Seals the session for the last time, or removes what is sealed if there is nothing left to do.
+    pub(crate) fn end(&self, is_done: bool) -> Result<(), SealError> {
+        let mut has_ended = self.has_ended.lock().unwrap_or_else(PoisonError::into_inner);
+        *has_ended = true;
+        if !is_done {
+            return self.write();
+        }
+        match fs::remove_file(self.out.join(SEALED)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the box. A run that has not saved its session yet has nothing to seal.
+    fn write(&self) -> Result<(), SealError> {
         let Ok(session) = SessionFile::read(&self.out) else { return Ok(()) };
         // Before the log, which may know more than the transcript but must not know less.
         let transcript = fs::read_to_string(&self.transcript)?;
@@ -128,11 +147,6 @@ impl SessionSealer {
             let _ = tokio::task::spawn_blocking(move || sealer.seal()).await;
             (sealed, pause) = (length, MIN_PAUSE.max(started.elapsed() * PAUSE_FACTOR));
         }
-    }
-
-    /// Removes the sealed session of a run that has nothing left to do.
-    pub(crate) fn remove(&self) {
-        let _ = fs::remove_file(self.out.join(SEALED));
     }
 }
 
@@ -183,7 +197,7 @@ impl OpenedSession {
         }
         let key = SealKey::read(variables)?.ok_or(SealError::NoKey)?;
         let (header, content) = open(&key, sealed)?;
-        let content: Content = serde_json::from_slice(&content).map_err(std::io::Error::other)?;
+        let content: Content = serde_json::from_slice(&content).map_err(|_| SealError::Foreign)?;
         if content.session.id != header.id {
             return Err(elsewhere("the session", &header.id, &content.session.id));
         }
@@ -223,7 +237,7 @@ impl OpenedSession {
         let Content { session, transcript, changes } = self.content;
         let failed = |path: &Path| {
             let path = path.to_owned();
-            move |error: std::io::Error| SessionError::Unreadable { path, problem: error.to_string() }
+            move |error: std::io::Error| SessionError::Unwritable { path, problem: error.to_string() }
         };
         fs::create_dir_all(out).map_err(failed(out))?;
         let out = &out.canonicalize().map_err(failed(out))?;
@@ -231,6 +245,9 @@ impl OpenedSession {
             return Err(SessionError::Occupied(out.to_owned()));
         }
         let log = change_log_path(variables, &session.id).ok_or(SessionError::NoState)?;
+        if is_written(&log) {
+            return Err(SessionError::Running(session.id));
+        }
         let session = session.moved_to(workspace, out);
         write_private(&session.transcript, transcript.as_bytes()).map_err(failed(&session.transcript))?;
         if let Some(seal) = transcript_seal(variables, &session.id) {

@@ -170,11 +170,6 @@ impl StopReason {
         Self::NotPermitted,
     ];
 
-    /// Returns whether a signal ended the run, in the midst of whatever was under way.
-    pub const fn is_interruption(self) -> bool {
-        matches!(self, Self::UserInterrupt | Self::Terminated)
-    }
-
     /// Returns what this end means.
     #[expect(clippy::too_many_lines, reason = "one table")]
     pub const fn clause(self) -> Clause {
