@@ -3,11 +3,13 @@
 use std::sync::PoisonError;
 
 use tokio::task::block_in_place;
-use workspace::{FileChange, FileError, OverlayWorkspace, TrackedWorkspace, WorkspacePath};
+use workspace::{
+    DiskWorkspace, FileChange, FileError, FileState, OverlayWorkspace, TrackedWorkspace, WorkspacePath,
+};
 
 use super::driver::AgentRun;
 use super::setup::RunSetup;
-use crate::agent::{History, RegainedResult};
+use crate::agent::{DISPATCH, History, RegainedResult};
 use crate::engine::Caller;
 use crate::event::{Event, Line, NoticeLevel, Outcome, RunMode, ToolCall};
 use crate::request::InputError;
@@ -45,11 +47,14 @@ impl AgentRun<'_> {
         let _ = self.run.engine.baseline_ready.clone().wait_for(|ready| *ready).await;
         let changes = &resumed.changes;
         let restored = block_in_place(|| match (&self.run.tracked, &self.run.planned) {
-            (Some(tracked), _) => self.change_again(tracked, changes),
+            (Some(tracked), _) => {
+                self.change_again(tracked, changes);
+                Ok(())
+            }
             (None, Some(planned)) => plan_again(planned, changes),
             (None, None) => Ok(()),
         });
-        restored.map_err(|error| SessionError::Unreadable {
+        restored.map_err(|error| SessionError::Unwritable {
             path: self.request.job.workspace.clone(),
             problem: error.to_string(),
         })?;
@@ -63,24 +68,11 @@ impl AgentRun<'_> {
         Ok(())
     }
 
-    /// Brings files of the checkout to where the calls that ended have left them. What others have changed stays.
-    fn change_again(&self, tracked: &TrackedWorkspace, changes: &LoggedChanges) -> Result<(), FileError> {
+    /// Brings files of the checkout to where the calls that ended have left them. What others have changed stays, and so does
+    /// what cannot be written.
+    fn change_again(&self, tracked: &TrackedWorkspace, changes: &LoggedChanges) {
         tracked.take_up(changes.before.clone(), changes.large.clone());
-        let (mut put, mut foreign) = (0, Vec::new());
-        for (path, before) in &changes.before {
-            let now = tracked.disk().state_of(path)?;
-            let then = changes.after.get(path).unwrap_or(before);
-            if now == *then {
-                continue;
-            }
-            if changes.is_own(path, now.as_ref()) {
-                tracked.disk().put(path, then.as_ref())?;
-                put += 1;
-            } else {
-                foreign.push(path);
-            }
-        }
-        let kept = changes.after.len() - foreign.len();
+        let Regained { kept, put, foreign, failed } = Regained::of(tracked.disk(), changes);
         let told = format!(
             "resumed: {kept} files are as this run had left them, {put} of which had to be rewritten"
         );
@@ -90,6 +82,14 @@ impl AgentRun<'_> {
                 "changed by somebody else since the interruption, so left as they are: {}",
                 named(&foreign)
             );
+            self.run.events.notice(NoticeLevel::Warning, told);
+        }
+        for error in failed.iter().take(MAX_NAMED) {
+            let told = format!("could not bring a file to where this run had left it: {error}");
+            self.run.events.notice(NoticeLevel::Warning, told);
+        }
+        if failed.len() > MAX_NAMED {
+            let told = format!("and {} more files", failed.len() - MAX_NAMED);
             self.run.events.notice(NoticeLevel::Warning, told);
         }
         let lost: Vec<&WorkspacePath> = changes
@@ -102,7 +102,6 @@ impl AgentRun<'_> {
                 format!("too large for the sealed session, and not in this checkout: {}", named(&lost));
             self.run.events.notice(NoticeLevel::Warning, told);
         }
-        Ok(())
     }
 
     /// Makes the calls of the last answer that were under way, as far as it is certain that they have had no effect: files are
@@ -113,7 +112,7 @@ impl AgentRun<'_> {
         for (step, call) in under_way(resumed, &agent.name) {
             let effects = self.run.engine.effects(&call).unwrap_or_default();
             let runs = effects.command.is_some() && self.request.job.mode != RunMode::DryRun;
-            if runs || effects.remote.is_some() || call.name == "dispatch_subagent" {
+            if runs || effects.remote.is_some() || call.name == DISPATCH {
                 break;
             }
             let allowed = agent.allowed_tools.as_deref();
@@ -122,6 +121,59 @@ impl AgentRun<'_> {
             regained.push(RegainedResult { id: call.id, content: result.text(), success: result.success });
         }
         regained
+    }
+}
+
+/// What became of files of the checkout that the run had changed.
+#[derive(Default)]
+struct Regained<'a> {
+    /// How many are as the calls that ended left them.
+    kept: usize,
+    /// How many had to be written.
+    put: usize,
+    /// Files that somebody else has changed.
+    foreign: Vec<&'a WorkspacePath>,
+    /// Why others could not be read or written.
+    failed: Vec<FileError>,
+}
+
+impl<'a> Regained<'a> {
+    fn of(disk: &DiskWorkspace, changes: &'a LoggedChanges) -> Self {
+        let mut regained = Self::default();
+        for (path, before) in &changes.before {
+            let after = changes.after.get(path);
+            let then = after.unwrap_or(before);
+            match regained.bring(disk, changes, path, then.as_ref()) {
+                Ok(true) => regained.kept += usize::from(after.is_some()),
+                Ok(false) => regained.foreign.push(path),
+                Err(error) => regained.failed.push(error),
+            }
+        }
+        regained
+    }
+
+    /// Brings a file to a state, unless somebody else has changed it. Returns whether it is in that state.
+    fn bring(
+        &mut self,
+        disk: &DiskWorkspace,
+        changes: &LoggedChanges,
+        path: &WorkspacePath,
+        then: Option<&FileState>,
+    ) -> Result<bool, FileError> {
+        let now = match disk.state_of(path) {
+            // The log holds none so large.
+            Err(FileError::TooLarge { .. }) => return Ok(false),
+            now => now?,
+        };
+        if now.as_ref() == then {
+            return Ok(true);
+        }
+        if !changes.is_own(path, now.as_ref()) {
+            return Ok(false);
+        }
+        disk.put(path, then)?;
+        self.put += 1;
+        Ok(true)
     }
 }
 
@@ -159,5 +211,55 @@ fn named(paths: &[&WorkspacePath]) -> String {
     match paths.len().saturating_sub(MAX_NAMED) {
         0 => shown,
         more => format!("{shown} and {more} more"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use workspace::Mode;
+
+    use super::*;
+
+    fn path(text: &str) -> WorkspacePath {
+        WorkspacePath::parse(text).unwrap()
+    }
+
+    fn state(text: &str) -> Option<FileState> {
+        Some(FileState { content: text.as_bytes().into(), mode: Mode::Regular })
+    }
+
+    #[test]
+    fn files_that_are_not_the_runs_or_cannot_be_written_do_not_end_the_rest() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in [("kept.txt", "new"), ("lost.txt", "old"), ("theirs.txt", "theirs"), ("file", "")]
+        {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        let large = std::fs::File::create(folder.path().join("large.bin")).unwrap();
+        large.set_len(1_000_000_000).unwrap();
+        let states = |states: &[(&str, Option<FileState>)]| {
+            states.iter().map(|(name, state)| (path(name), state.clone())).collect()
+        };
+        let mut changes = LoggedChanges::default();
+        changes.before = states(&[
+            ("kept.txt", state("old")),
+            ("lost.txt", state("old")),
+            // Of a call that did not end, so that the run has left nothing there.
+            ("theirs.txt", state("old")),
+            ("file/below.txt", None),
+            ("large.bin", None),
+        ]);
+        changes.after = states(&[
+            ("kept.txt", state("new")),
+            ("lost.txt", state("new")),
+            ("file/below.txt", state("new")),
+        ]);
+        let disk = DiskWorkspace::open(folder.path()).unwrap();
+        let Regained { kept, put, foreign, failed } = Regained::of(&disk, &changes);
+        assert_eq!((kept, put), (2, 1));
+        assert_eq!(foreign, [&path("large.bin"), &path("theirs.txt")]);
+        assert_eq!(failed.len(), 1, "{failed:?}");
+        assert!(failed[0].to_string().contains("file"), "{failed:?}");
+        assert_eq!(std::fs::read(folder.path().join("lost.txt")).unwrap(), b"new");
     }
 }

@@ -103,6 +103,11 @@ impl TrackedWorkspace {
         }
     }
 
+    /// Takes back the announcement of changes that could not be made: what is there now counts.
+    pub fn take_back(&self, changes: &[FileChange]) {
+        changes.iter().for_each(|change| self.withdraw(&ResolvedPath(change.path.clone())));
+    }
+
     /// Records what a file was before its first change, and tells the log what it is about to be.
     fn remember<E>(
         &self,
@@ -122,8 +127,22 @@ impl TrackedWorkspace {
         Ok(())
     }
 
-    fn writing(&self, path: &ResolvedPath, after: Option<&FileState>) -> Result<(), FileError> {
-        self.remember(path, || self.disk.state(path), after)
+    /// Makes a write, of which the log is told before it. If it fails, the log is told what is there after all.
+    fn logged(
+        &self,
+        path: &ResolvedPath,
+        after: Option<&FileState>,
+        write: impl FnOnce() -> Result<(), FileError>,
+    ) -> Result<(), FileError> {
+        self.remember(path, || self.disk.state(path), after)?;
+        write().inspect_err(|_| self.withdraw(path))
+    }
+
+    fn withdraw(&self, path: &ResolvedPath) {
+        // What cannot be read is nothing that could be written again.
+        if let (Some(log), Ok(now)) = (self.log.get(), self.disk.state(path)) {
+            log.writing(path, None, now.as_ref());
+        }
     }
 }
 
@@ -146,18 +165,16 @@ impl Workspace for TrackedWorkspace {
 
     fn write(&self, path: &ResolvedPath, content: &[u8]) -> Result<(), FileError> {
         let mode = self.disk.stat(path)?.map_or(Mode::Regular, |stat| stat.mode);
-        self.writing(path, Some(&FileState { content: content.into(), mode }))?;
-        self.disk.write_file(path, content)
+        let after = FileState { content: content.into(), mode };
+        self.logged(path, Some(&after), || self.disk.write_file(path, content))
     }
 
     fn place(&self, path: &ResolvedPath, state: &FileState) -> Result<(), FileError> {
-        self.writing(path, Some(state))?;
-        self.disk.restore(path, Some(state))
+        self.logged(path, Some(state), || self.disk.restore(path, Some(state)))
     }
 
     fn remove(&self, path: &ResolvedPath) -> Result<(), FileError> {
-        self.writing(path, None)?;
-        self.disk.remove_file(path)
+        self.logged(path, None, || self.disk.remove_file(path))
     }
 
     fn walk(&self, folder: &ResolvedPath, depth: Option<usize>) -> Result<Walk, FileError> {
@@ -179,7 +196,59 @@ impl Workspace for TrackedWorkspace {
 
     fn revert(&self, change: &FileChange) -> Result<(), FileError> {
         let path = ResolvedPath(change.path.clone());
-        self.writing(&path, change.before.as_ref())?;
-        self.disk.restore(&path, change.before.as_ref())
+        let before = change.before.as_ref();
+        self.logged(&path, before, || self.disk.restore(&path, before))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The state that each file has by the log.
+    #[derive(Default)]
+    struct Logged(Mutex<BTreeMap<String, Option<Vec<u8>>>>);
+
+    impl WriteLog for Logged {
+        fn writing(&self, path: &WorkspacePath, _: Option<Option<&FileState>>, after: Option<&FileState>) {
+            let content = after.map(|state| state.content.to_vec());
+            self.0.lock().unwrap().insert(path.to_string(), content);
+        }
+
+        fn large(&self, _: &WorkspacePath, _: bool) {}
+    }
+
+    #[test]
+    fn writes_that_fail_are_not_logged_as_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |path: &str| folder.path().join(path);
+        std::fs::write(at("file"), "old").unwrap();
+        std::fs::create_dir_all(at("full/folder")).unwrap();
+        let tracked = TrackedWorkspace::new(Arc::new(DiskWorkspace::open(folder.path()).unwrap()));
+        let log = Arc::new(Logged::default());
+        tracked.set_log(Arc::clone(&log) as _);
+        let path = |text: &str| ResolvedPath(WorkspacePath::parse(text).unwrap());
+        let state = FileState { content: b"new".as_slice().into(), mode: Mode::Regular };
+        assert!(tracked.write(&path("file/below"), b"new").is_err());
+        assert!(tracked.place(&path("file/placed"), &state).is_err());
+        assert!(tracked.remove(&path("gone")).is_err());
+        tracked.write(&path("made"), b"new").unwrap();
+        // Announced, and then not made.
+        let change =
+            FileChange::new(path("file").0, tracked.disk().state(&path("file")).unwrap(), Some(state));
+        let changes: Vec<FileChange> = change.into_iter().collect();
+        tracked.absorb(&changes);
+        assert_eq!(log.0.lock().unwrap()["file"].as_deref(), Some(b"new".as_slice()));
+        tracked.take_back(&changes);
+        let logged = log.0.lock().unwrap();
+        for (path, expected) in [
+            ("file/below", None),
+            ("file/placed", None),
+            ("gone", None),
+            ("made", Some("new")),
+            ("file", Some("old")),
+        ] {
+            assert_eq!(logged[path].as_deref(), expected.map(str::as_bytes), "{path}");
+        }
     }
 }

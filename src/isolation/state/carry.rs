@@ -42,7 +42,8 @@ impl Isolated {
                 self.make_way(found, tracked.disk()).map_err(CarryError::Outputs)?;
                 // First, so that a run that is killed meanwhile is known to have begun with it.
                 tracked.absorb(&found.changes);
-                write_all(tracked.disk(), &self.journal, &found.changes)?;
+                write_all(tracked.disk(), &self.journal, &found.changes)
+                    .inspect_err(|_| tracked.take_back(&found.changes))?;
                 self.keep_times(tracked.disk(), found);
                 Ok(self.carry_outputs(found, tracked.disk()))
             }
