@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
 use super::manifest::Manifest;
 use crate::base::env::Variables;
-use crate::base::fs::write_atomic;
+use crate::base::fs::{lock, write_durable};
 use crate::base::integrity::{Seal, digest};
 use crate::report::{ShardReport, TaskReport};
 use crate::request::InputError;
@@ -19,9 +18,6 @@ use crate::request::InputError;
 /// The list of tasks.
 pub(super) const MANIFEST: &str = "manifest.json";
 const JOURNAL: &str = "journal.jsonl";
-
-/// How long a journal is waited for that another process holds.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// One line.
 #[derive(Debug, Serialize, Deserialize)]
@@ -114,15 +110,7 @@ impl Journal {
             return Err(JournalError::Foreign(path));
         }
         let file = OpenOptions::new().create(true).read(true).append(true).open(&path).map_err(failed)?;
-        // A process that was killed may have left children that are not yet themselves, and hold what it held.
-        let since = Instant::now();
-        while file.try_lock().is_err() {
-            if since.elapsed() > PATIENCE {
-                return Err(JournalError::Busy(path));
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        Ok(Self { path, file })
+        if lock(&file) { Ok(Self { path, file }) } else { Err(JournalError::Busy(path)) }
     }
 
     /// Returns the list of tasks that it is about, if there is one. One that somebody else has written is not obeyed.
@@ -148,18 +136,30 @@ impl Journal {
         manifest.is_ok_and(|manifest| seal_of(out, variables).holds(manifest.digest().as_bytes()))
     }
 
-    /// Puts a list of tasks and what was done of it into a folder, as if that had been done there.
+    /// Replaces the list of tasks and what was done of it, as if that had been done here.
     pub(super) fn put(
-        out: &Path,
+        &mut self,
         manifest: &str,
         journal: &str,
         variables: &Variables,
-    ) -> std::io::Result<()> {
-        write_atomic(&out.join(JOURNAL), journal.as_bytes())?;
-        let path = out.join(MANIFEST);
-        write_atomic(&path, manifest.as_bytes())?;
-        let manifest = Manifest::read(&path).map_err(std::io::Error::other)?;
-        seal_of(out, variables).put(manifest.digest().as_bytes())
+    ) -> Result<(), JournalError> {
+        let path = self.path.with_file_name(MANIFEST);
+        let failed = |path: &Path, error| JournalError::Io { path: path.to_owned(), error };
+        // The seal last: what is not whole is not of this machine.
+        let written = self.file.set_len(0).and_then(|()| self.file.write_all(journal.as_bytes()));
+        written.and_then(|()| self.file.sync_all()).map_err(|error| failed(&self.path, error))?;
+        write_durable(&path, manifest.as_bytes()).map_err(|error| failed(&path, error))?;
+        let manifest = Manifest::read(&path).map_err(|error| failed(&path, std::io::Error::other(error)))?;
+        self.seal(variables).put(manifest.digest().as_bytes()).map_err(|error| failed(&path, error))
+    }
+
+    /// Checks that nothing is lost if `folder` and the list of tasks are replaced by those of a journal.
+    pub(super) fn check_replaceable(&self, folder: &Path, journal: &str) -> Result<(), JournalError> {
+        let manifest = self.path.with_file_name(MANIFEST);
+        if manifest.exists() && Manifest::read(&manifest).is_err() {
+            return Err(JournalError::Foreign(manifest));
+        }
+        self.check(folder, begun_in(journal.as_bytes()).map_err(|error| self.failed(error))?)
     }
 
     /// Returns the length of the journal in a folder, in bytes.
@@ -188,6 +188,11 @@ impl Journal {
     /// Checks that `folder`, below the output folder, holds nothing but folders of tasks that were begun here: whatever is
     /// in it will be removed.
     pub(super) fn check_own(&self, folder: &Path) -> Result<(), JournalError> {
+        self.check(folder, BTreeSet::new())
+    }
+
+    /// Checks the same where other tasks, too, may have left folders.
+    fn check(&self, folder: &Path, mut begun: BTreeSet<String>) -> Result<(), JournalError> {
         let failed = |error| JournalError::Io { path: folder.to_owned(), error };
         match fs::symlink_metadata(folder) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
@@ -195,7 +200,8 @@ impl Journal {
             Ok(found) if !found.is_dir() => return Err(JournalError::Foreign(folder.to_owned())),
             Ok(_) => {}
         }
-        let begun = self.begun_ever().map_err(failed)?;
+        let journal = File::open(&self.path).map_err(|error| self.failed(error))?;
+        begun.extend(begun_in(BufReader::new(journal)).map_err(|error| self.failed(error))?);
         for entry in fs::read_dir(folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
@@ -207,15 +213,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Returns the ids of all tasks that were ever begun here.
-    fn begun_ever(&self) -> std::io::Result<BTreeSet<String>> {
-        let mut ids = BTreeSet::new();
-        for line in BufReader::new(File::open(&self.path)?).split(b'\n') {
-            if let Ok(Line::Begun { id, .. }) = serde_json::from_slice(&line?) {
-                ids.insert(id);
-            }
-        }
-        Ok(ids)
+    fn failed(&self, error: std::io::Error) -> JournalError {
+        JournalError::Io { path: self.path.clone(), error }
     }
 
     /// Reads what an earlier start has done; a line that was cut by its end counts for nothing.
@@ -262,15 +261,8 @@ impl Journal {
         if let Some(variables) = anew {
             self.file.set_len(0).map_err(|error| failed(&self.path, error))?;
             let path = self.path.with_file_name(MANIFEST);
-            // In one step: a list that was cut is of no use to anybody.
-            let folder = path.parent().unwrap_or(&path);
-            let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
-                file.write_all(manifest.json().as_bytes())?;
-                file.as_file().sync_all()?;
-                file.persist(&path).map_err(|error| error.error)
-            });
-            let seal = self.seal(variables);
-            let sealed = written.and_then(|_| seal.put(manifest.digest().as_bytes()));
+            let written = write_durable(&path, manifest.json().as_bytes());
+            let sealed = written.and_then(|()| self.seal(variables).put(manifest.digest().as_bytes()));
             sealed.map_err(|error| failed(&path, error))?;
         }
         self.write(&Line::Batch { manifest: manifest.digest(), shard, started_at: started_at.to_owned() })
@@ -298,6 +290,17 @@ impl Journal {
         self.file.write_all(format!("\n{text}").as_bytes()).map_err(failed)?;
         self.file.sync_data().map_err(failed)
     }
+}
+
+/// Returns the ids of all tasks that were ever begun, by a journal.
+fn begun_in(journal: impl BufRead) -> std::io::Result<BTreeSet<String>> {
+    let mut ids = BTreeSet::new();
+    for line in journal.split(b'\n') {
+        if let Ok(Line::Begun { id, .. }) = serde_json::from_slice(&line?) {
+            ids.insert(id);
+        }
+    }
+    Ok(ids)
 }
 
 /// Returns the integrity seal of the list of tasks in a folder.

@@ -23,6 +23,7 @@ mod problem;
 mod progress_display;
 mod recipe_tests;
 mod request;
+mod restored;
 mod scheduler;
 mod sealed;
 mod settled;

@@ -147,11 +147,13 @@ pub async fn run_batch(
 async fn open_journal(request: &BatchRequest) -> Result<(Journal, Option<SealedJournal>), InputError> {
     let (out, variables) = (&request.destination.out, &request.destination.variables);
     let place = SealedPlace::of(request)?;
-    let mut restored = false;
+    // First, so that nobody else works in the folder meanwhile.
+    let mut journal = Journal::open(out)?;
+    let mut series = None;
     if let Some(place) = place.as_ref().filter(|_| request.resume && !Journal::is_own(out, variables)) {
-        restored = place.restore(variables).await?;
+        series = place.restore(&mut journal, variables).await?;
     }
-    Ok((Journal::open(out)?, place.map(|place| SealedJournal { place, restored })))
+    Ok((journal, place.map(|place| SealedJournal { place, series })))
 }
 
 fn told(message: &str) -> Notice {

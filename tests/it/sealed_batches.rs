@@ -105,7 +105,8 @@ fn sealed_batch_goes_on_from_its_artifact() {
     let expected = plans(&finish(command(&undisturbed, &[], &[]), &undisturbed).expect_code(0));
     assert_eq!(expected.len(), 60);
     let first = Sandbox::clone_of(&origin);
-    killed(&first, command(&first, &[], &[]), || segments(&first.out()) > 0);
+    // The first one holds the list of tasks alone.
+    killed(&first, command(&first, &[], &[]), || segments(&first.out()) > 1);
     // All that an artifact takes along, and none of the first machine's seals.
     let second = Sandbox::clone_of(&origin);
     fs::create_dir_all(second.out()).unwrap();
@@ -147,7 +148,8 @@ async fn sealed_batch_goes_on_from_a_branch_when_its_machine_is_lost() {
     tokio::task::spawn_blocking(move || {
         let args = ["--journal", "branch", "--resume", "--deliver", "none"];
         let first = Sandbox::clone_of(&origin);
-        let moved = || github.count("POST /repos/octo/demo/git/refs");
+        // The first commit, which makes the branch, holds the list of tasks alone.
+        let moved = || github.count("PATCH /repos/octo/demo/git/refs");
         killed(&first, command(&first, &args, &variables), || moved() > 0);
         assert!(requests(&github) >= 1);
         let second = Sandbox::clone_of(&origin);
@@ -172,6 +174,134 @@ async fn sealed_batch_goes_on_from_a_branch_when_its_machine_is_lost() {
         )
         .expect_code(3);
         assert!(refused.stderr.contains("set `ARCHITECT_CI_SEAL_KEY`"), "{}", refused.stderr);
+    })
+    .await
+    .expect("no panic");
+}
+
+#[test]
+fn sealed_batch_goes_on_when_nothing_can_be_sealed() {
+    let origin = origin(60);
+    let machine = Sandbox::clone_of(&origin);
+    let (out, log) = (machine.out(), machine.path().join("log"));
+    let mut command = command(&machine, &[], &[]);
+    let mut child = command
+        .stdout(Stdio::null())
+        .stderr(fs::File::create(&log).unwrap())
+        .spawn()
+        .expect("the binary runs");
+    let started = Instant::now();
+    while segments(&out) == 0 {
+        assert!(started.elapsed() < Duration::from_mins(1), "{}", fs::read_to_string(&log).unwrap());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // No folder, so no segments.
+    fs::rename(out.join("sealed"), machine.path().join("aside")).unwrap();
+    fs::write(out.join("sealed"), "").unwrap();
+    let ended = loop {
+        if let Some(ended) = child.try_wait().unwrap() {
+            break ended;
+        }
+        if started.elapsed() > Duration::from_mins(5) {
+            child.kill().unwrap();
+            panic!("it hangs: {}", fs::read_to_string(&log).unwrap());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let log = fs::read_to_string(&log).unwrap();
+    assert!(ended.success(), "{log}");
+    assert!(log.contains("the journal could not be kept"), "{log}");
+}
+
+#[test]
+fn sealed_batch_replaces_only_what_is_of_a_batch() {
+    let origin = origin(3);
+    let first = Sandbox::clone_of(&origin);
+    finish(command(&first, &[], &[]), &first).expect_code(0);
+    let copied = |names: &[&str]| {
+        let other = Sandbox::clone_of(&origin);
+        fs::create_dir_all(other.out()).unwrap();
+        for name in names {
+            let copy = Command::new("cp").arg("-r").arg(first.out().join(name)).arg(other.out()).status();
+            assert!(copy.unwrap().success());
+        }
+        other
+    };
+    // A project's files of the same names.
+    for (name, args) in [
+        ("tasks/notes.txt", &["--resume"][..]),
+        ("manifest.json", &["--resume"]),
+        ("sealed/notes.txt", &["--resume"]),
+        ("sealed/notes.txt", &[]),
+    ] {
+        let second = copied(&["sealed"]);
+        let path = second.out().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "[]").unwrap();
+        let refused = finish(command(&second, args, &[]), &second).expect_code(3);
+        assert!(refused.stderr.contains("is not of a batch"), "{name}: {}", refused.stderr);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "[]", "{name}");
+    }
+    // Whole copies can be delivered from, and gone on with.
+    for resume in [false, true] {
+        let second = copied(&["sealed", "tasks", "manifest.json", "journal.jsonl"]);
+        let (repo, out) = (second.repo(), second.out());
+        let run = if resume {
+            finish(command(&second, &["--resume"], &[]), &second)
+        } else {
+            let args =
+                ["batch", "deliver", "--workspace", repo.to_str().unwrap(), "--out", out.to_str().unwrap()];
+            let mut deliver = second.command(&args);
+            deliver.current_dir(&repo).env(KEY.0, KEY.1);
+            finish(deliver, &second)
+        };
+        assert_eq!(plans(&run.expect_code(0)).len(), 3);
+        assert_eq!(transcripts(&second.out()), transcripts(&first.out()), "nothing is done again");
+        // What was sealed meanwhile is still of the batch.
+        let third = Sandbox::clone_of(&origin);
+        fs::create_dir_all(third.out()).unwrap();
+        let copy = Command::new("cp").arg("-r").arg(second.out().join("sealed")).arg(third.out()).status();
+        assert!(copy.unwrap().success());
+        let run = finish(command(&third, &["--resume"], &[]), &third).expect_code(0);
+        assert_eq!(plans(&run).len(), 3);
+        assert_eq!(transcripts(&third.out()), transcripts(&first.out()), "nothing is done again");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn sealed_batch_takes_up_the_newest_journal_of_a_branch_and_what_it_lacks() {
+    let github = GitHub::start().await;
+    let origin = origin(3);
+    github.serve(&origin.repo());
+    let variables = github.variables();
+    tokio::task::spawn_blocking(move || {
+        let start = |machine: &Sandbox, more: &[&str]| {
+            let args = [&["--journal", "branch", "--deliver", "none"], more].concat();
+            finish(command(machine, &args, &variables), machine).expect_code(0)
+        };
+        let monday = Sandbox::clone_of(&origin);
+        start(&monday, &[]);
+        origin.write("p0/a.txt", "line of wednesday\n");
+        origin.commit("wednesday");
+        let wednesday = Sandbox::clone_of(&origin);
+        let expected = plans(&start(&wednesday, &[]));
+        assert_ne!(expected, plans(&Run::new(&Command::new("true").output().unwrap(), monday.out())));
+        let other = Sandbox::clone_of(&origin);
+        assert_eq!(plans(&start(&other, &["--resume"])), expected);
+        assert_eq!(transcripts(&other.out()), transcripts(&wednesday.out()), "nothing is done again");
+        // GitHub has lost the last commits, which an artifact still has.
+        let server = github.world().repository.as_ref().unwrap().path().to_owned();
+        let listed =
+            || git(&server, &["ls-tree", "-r", "--name-only", "architect-ci-records"]).lines().count();
+        let all = listed();
+        git(&server, &["update-ref", "refs/heads/architect-ci-records", "architect-ci-records~1"]);
+        assert_eq!(listed(), all - 1);
+        let last = Sandbox::clone_of(&origin);
+        fs::create_dir_all(last.out()).unwrap();
+        let copy = Command::new("cp").arg("-r").arg(wednesday.out().join("sealed")).arg(last.out()).status();
+        assert!(copy.unwrap().success());
+        assert_eq!(plans(&start(&last, &["--resume"])), expected);
+        assert_eq!(listed(), all, "the branch has all of it again");
     })
     .await
     .expect("no panic");
