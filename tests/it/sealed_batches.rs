@@ -86,7 +86,9 @@ fn plans(run: &Run) -> BTreeMap<String, (String, String)> {
 }
 
 fn segments(folder: &Path) -> usize {
-    fs::read_dir(folder.join("sealed")).map_or(0, |entries| entries.flatten().count())
+    // Those that are still being written have other names.
+    let is_whole = |entry: &fs::DirEntry| entry.path().extension().is_some_and(|end| end == "sealed");
+    fs::read_dir(folder.join("sealed")).map_or(0, |entries| entries.flatten().filter(is_whole).count())
 }
 
 fn transcripts(out: &Path) -> BTreeMap<String, Vec<u8>> {
