@@ -74,7 +74,7 @@ impl SealedPlace {
             if let Some(manifest) = segment.manifest {
                 if numbers.range(number..).count() as u64 <= numbers.last().map_or(0, |last| last - number) {
                     tracing::warn!(
-                        "warning: parts of the sealed journal are missing; their tasks are done again"
+                        "warning: parts of the sealed journal are missing; their tasks will run again"
                     );
                 }
                 parts.reverse();
@@ -83,7 +83,7 @@ impl SealedPlace {
         }
         if !numbers.is_empty() {
             tracing::warn!(
-                "warning: the first part of the sealed journal is missing; all tasks are done again"
+                "warning: the first part of the sealed journal is missing; all tasks will run again"
             );
         }
         Ok(None)
