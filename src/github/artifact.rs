@@ -1,5 +1,6 @@
 //! Plans and sealed sessions among the artifacts of workflow runs.
 
+use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
 
 use serde::Deserialize;
@@ -17,6 +18,9 @@ pub const ARTIFACT: &str = "architect-ci";
 /// The largest archive to download and the largest plan to unpack from one, in bytes.
 const MAX_ARCHIVE: usize = 200_000_000;
 const MAX_PLAN: u64 = 100_000_000;
+
+/// Most bytes to unpack from one archive, all files together.
+const MAX_UNPACKED: u64 = 1_000_000_000;
 
 /// Maximum number of archives to look into, of one workflow run and of all runs of the repository.
 const MAX_ARTIFACTS: usize = 20;
@@ -40,6 +44,26 @@ struct Artifact {
     size_in_bytes: usize,
     #[serde(default)]
     expired: bool,
+    workflow_run: Option<WorkflowRun>,
+}
+
+/// The workflow run that has uploaded an artifact.
+#[derive(Deserialize)]
+struct WorkflowRun {
+    id: u64,
+    repository_id: Option<u64>,
+    head_repository_id: Option<u64>,
+}
+
+impl Artifact {
+    fn run(&self) -> Option<u64> {
+        self.workflow_run.as_ref().map(|run| run.id)
+    }
+
+    /// Returns whether the workflow run worked on a commit of a fork.
+    fn is_of_fork(&self) -> bool {
+        self.workflow_run.as_ref().is_none_or(|run| run.repository_id != run.head_repository_id)
+    }
 }
 
 /// The result of looking for a file among artifacts.
@@ -58,16 +82,16 @@ pub enum ArtifactLookup<T> {
 pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<ArtifactLookup<Box<Plan>>, ApiError> {
     let is_it = |plan: &Plan| plan.digest == digest && plan.computed_digest() == digest;
     // Files of that name that are not plans are left out.
-    let pick = |text: &[u8]| serde_json::from_slice(text).ok().filter(is_it).map(Box::new);
+    let pick = |_, text: &[u8]| serde_json::from_slice(text).ok().filter(is_it).map(Box::new);
     look_into(api, Some(run), ("plan.json", MAX_PLAN), pick).await
 }
 
 /// Downloads artifacts of a workflow run, or of all runs of the repository, newest first, until one holds a sealed session that
-/// `fits`.
+/// `fits`. That is told which workflow run has uploaded the artifact.
 pub async fn sealed_session<T>(
     api: &Api,
     run: Option<u64>,
-    fits: impl FnMut(&[u8]) -> Option<T>,
+    fits: impl FnMut(u64, &[u8]) -> Option<T>,
 ) -> Result<ArtifactLookup<T>, ApiError> {
     look_into(api, run, (SEALED, MAX_BOX as u64), fits).await
 }
@@ -77,13 +101,22 @@ async fn look_into<T>(
     api: &Api,
     run: Option<u64>,
     (name, most): (&str, u64),
-    mut pick: impl FnMut(&[u8]) -> Option<T>,
+    mut pick: impl FnMut(u64, &[u8]) -> Option<T>,
 ) -> Result<ArtifactLookup<T>, ApiError> {
     let all = ours(api, run).await?;
     let most_artifacts = if run.is_some() { MAX_ARTIFACTS } else { MAX_ARTIFACTS_OF_ALL };
     let mut has_expired = all.iter().any(|artifact| artifact.expired);
     let is_there = |artifact: &&Artifact| !artifact.expired && artifact.size_in_bytes <= MAX_ARCHIVE;
-    for artifact in all.iter().filter(is_there).take(most_artifacts) {
+    // One run with many cannot hide those of others.
+    let mut of_run: BTreeMap<Option<u64>, usize> = BTreeMap::new();
+    let mut is_looked_into = |artifact: &&Artifact| {
+        let count = of_run.entry(artifact.run()).or_default();
+        *count += 1;
+        *count <= MAX_ARTIFACTS
+    };
+    let some = all.iter().filter(is_there).filter(|artifact| is_looked_into(artifact));
+    for artifact in some.take(most_artifacts) {
+        let Some(of) = run.or_else(|| artifact.run()) else { continue };
         let path = format!("/actions/artifacts/{}/zip", artifact.id);
         let archive = match api.download(&path, MAX_ARCHIVE, READ).await {
             Ok(archive) => archive,
@@ -94,12 +127,9 @@ async fn look_into<T>(
             }
             Err(error) => return Err(error),
         };
-        match files_named(archive, name, most) {
-            Ok(files) => {
-                if let Some(found) = files.iter().find_map(|file| pick(file)) {
-                    return Ok(ArtifactLookup::Found(found));
-                }
-            }
+        match find_in(archive, (name, most), MAX_UNPACKED, |file| pick(of, file)) {
+            Ok(Some(found)) => return Ok(ArtifactLookup::Found(found)),
+            Ok(None) => {}
             Err(error) => detail!("could not read the artifact {}: {error}", artifact.name),
         }
     }
@@ -107,7 +137,8 @@ async fn look_into<T>(
     Ok(if has_expired && run.is_some() { ArtifactLookup::Expired } else { ArtifactLookup::Nothing })
 }
 
-/// Lists artifacts of ours, newest first: a job that ran again has left two of the same name.
+/// Lists artifacts of ours, newest first: a job that ran again has left two of the same name. Those of forks come last and do
+/// not count, because anybody can upload them.
 async fn ours(api: &Api, run: Option<u64>) -> Result<Vec<Artifact>, ApiError> {
     let below = run.map_or_else(String::new, |run| format!("/runs/{run}"));
     let path = format!("/repos/{}/{}/actions{below}/artifacts", api.owner(), api.name());
@@ -115,17 +146,23 @@ async fn ours(api: &Api, run: Option<u64>) -> Result<Vec<Artifact>, ApiError> {
     let end = |page: Artifacts| {
         found.extend(page.artifacts.into_iter().filter(|artifact| artifact.name.starts_with(ARTIFACT)));
         pages += 1;
-        (pages >= MAX_PAGES || found.len() >= MAX_ARTIFACTS_OF_ALL).then_some(())
+        let own = found.iter().filter(|artifact: &&Artifact| !artifact.is_of_fork()).count();
+        (pages >= MAX_PAGES || own >= MAX_ARTIFACTS_OF_ALL).then_some(())
     };
     api.pages(&path, READ, end).await?;
-    found.sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
+    found.sort_by_key(|artifact| (artifact.is_of_fork(), std::cmp::Reverse(artifact.id)));
     Ok(found)
 }
 
-/// Unpacks the files of an archive that have a name and no more than so many bytes.
-fn files_named(archive: Vec<u8>, name: &str, most: u64) -> Result<Vec<Vec<u8>>, zip::result::ZipError> {
+/// Returns what `pick` makes of the first file of an archive that it takes, among those that have a name and no more than so many
+/// bytes, and that many in all. One is held at a time, because a small archive can unpack to many large ones.
+fn find_in<T>(
+    archive: Vec<u8>,
+    (name, most): (&str, u64),
+    mut left: u64,
+    mut pick: impl FnMut(&[u8]) -> Option<T>,
+) -> Result<Option<T>, zip::result::ZipError> {
     let mut archive = zip::ZipArchive::new(Cursor::new(archive))?;
-    let mut files = Vec::new();
     for index in 0..archive.len() {
         let file = archive.by_index(index)?;
         if file.name()?.rsplit('/').next() != Some(name) || file.size() > most {
@@ -133,8 +170,40 @@ fn files_named(archive: Vec<u8>, name: &str, most: u64) -> Result<Vec<Vec<u8>>, 
         }
         let mut bytes = Vec::new();
         // An archive may declare a file to be small, and yet unpack to an endless one.
-        file.take(most).read_to_end(&mut bytes)?;
-        files.push(bytes);
+        file.take(most.min(left)).read_to_end(&mut bytes)?;
+        if let Some(found) = pick(&bytes) {
+            return Ok(Some(found));
+        }
+        left -= bytes.len() as u64;
+        if left == 0 {
+            break;
+        }
     }
-    Ok(files)
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use zip::write::SimpleFileOptions;
+
+    use super::*;
+
+    #[test]
+    fn archive_is_unpacked_one_file_at_a_time_and_not_without_end() {
+        let zeros = vec![0; 100_000];
+        let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for number in 0..12 {
+            archive.start_file(format!("{number}/plan.json"), SimpleFileOptions::default()).unwrap();
+            archive.write_all(&zeros).unwrap();
+        }
+        let small = archive.finish().unwrap().into_inner();
+        let mut seen = 0;
+        let found = find_in(small, ("plan.json", 150_000), 1_000_000, |file| {
+            seen += file.len() as u64;
+            None::<()>
+        });
+        assert_eq!((found.unwrap(), seen), (None, 1_000_000));
+    }
 }

@@ -7,6 +7,7 @@ use std::io::{Cursor, Write as _};
 use serde_json::json;
 use zip::write::SimpleFileOptions;
 
+use crate::support::github::FORKS_RUN;
 use crate::support::scene::{Scene, scene};
 use crate::support::{Run, Sandbox};
 
@@ -20,7 +21,7 @@ fn upload(scene: &Scene, sealed: &[u8], run: u64) {
     archive.write_all(sealed).unwrap();
     let bytes = archive.finish().unwrap().into_inner();
     let mut world = scene.github.world();
-    let id = 900 + world.artifacts.len() as u64;
+    let id = world.artifacts.keys().max().map_or(900, |last| last + 1);
     world.artifacts.insert(id, ("architect-ci".to_owned(), run, bytes));
 }
 
@@ -67,6 +68,17 @@ async fn continue_comment_goes_on_with_the_sealed_session_of_a_run() {
         assert_eq!(report["mode"], "dry-run", "as the session was started");
         let run = ask(&scene, 7, "/architect continue", KEY, &model).expect_code(0);
         assert!(run.file("plan.patch").contains("+FIVE"), "the latest one of this pull request");
+        // Nor for the latest one, nor do those of a fork hide it.
+        let own = scene.github.world().artifacts.remove(&900).unwrap();
+        upload(&scene, &sealed, FORKS_RUN);
+        refused(7, "/architect continue", KEY, "it belongs to the workflow run 4711, not to");
+        scene.github.world().artifacts.insert(900, own);
+        for _ in 0..150 {
+            upload(&scene, b"no session", FORKS_RUN);
+        }
+        let run = ask(&scene, 7, "/architect continue", KEY, &model).expect_code(0);
+        assert!(run.file("plan.patch").contains("+FIVE"), "it is the latest one of this repository");
+        scene.github.world().artifacts.retain(|_, (_, run, _)| *run != FORKS_RUN);
         // However many artifacts there are, and even if one goes while it is looked for.
         for id in 10_000..10_230 {
             let name = if id < 10_030 { "architect-ci-of-others" } else { "coverage" };

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers};
 
 pub use git::Repository;
+pub use routes::FORKS_RUN;
 
 /// A token that may read contents, and nothing else.
 pub const READ_TOKEN: &str = "ghs_reads_contents";

@@ -19,6 +19,9 @@ fn invalid(message: &str) -> ResponseTemplate {
     answer(422, &json!({"message": "Validation Failed", "errors": [{"message": message}]}))
 }
 
+/// The workflow run that a fork's pull request has started.
+pub const FORKS_RUN: u64 = 6666;
+
 pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Request) -> ResponseTemplate {
     let Some(path) = path.strip_prefix(REPOSITORY) else { return missing() };
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
@@ -73,7 +76,7 @@ pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Reque
             let of_run = world.artifacts.iter().filter(|(_, (_, run, _))| is_of_run(*run));
             let list: Vec<Value> = of_run
                 .rev()
-                .map(|(id, (name, _, bytes))| json!({"id": id, "name": name, "size_in_bytes": bytes.len(), "expired": bytes.is_empty()}))
+                .map(|(id, (name, run, bytes))| json!({"id": id, "name": name, "size_in_bytes": bytes.len(), "expired": bytes.is_empty(), "workflow_run": {"id": run, "repository_id": 1, "head_repository_id": if *run == FORKS_RUN { 2 } else { 1 }}}))
                 .collect();
             let shape = |some: &[Value]| json!({"total_count": list.len(), "artifacts": some});
             page_of(world, path, &query, &list, shape)
