@@ -18,11 +18,16 @@ pub(crate) fn is_in_ci(variables: &Variables) -> bool {
     set("CI") || set("GITHUB_ACTIONS")
 }
 
-/// Returns the folder in which this program keeps what outlives a run: the user's, where no commit and no command of an
-/// agent can put anything. `None` if the user has none.
+/// Returns the folder in which this program keeps what outlives a run: the user's. `None` if the user has none.
 pub(crate) fn state_folder(variables: &Variables) -> Option<PathBuf> {
     let variable = |name: &str| variables.get(name).map(Path::new).filter(|value| value.is_absolute());
     let home = || variable("HOME").map(|home| home.join(".local/state"));
     let state = variable("XDG_STATE_HOME").map(Path::to_owned).or_else(home)?;
-    Some(state.join("architect-ci"))
+    Some(real(&state.join("architect-ci")))
+}
+
+/// Returns a path without links, as far as it exists.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    let existing = |above: &Path| Some(above.canonicalize().ok()?.join(path.strip_prefix(above).ok()?));
+    path.ancestors().find_map(existing).unwrap_or_else(|| path.to_owned())
 }

@@ -27,6 +27,12 @@ pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     fresh(path, content)?.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// Creates a folder if it is missing, and checks that no link leads elsewhere.
+pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path)?;
+    if path.canonicalize()? == path { Ok(()) } else { Err(io::Error::other("it was replaced by a link")) }
+}
+
 fn fresh(path: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     let folder = path.parent().unwrap_or(path);
     if folder.canonicalize()? != folder {

@@ -1,5 +1,5 @@
 //! Integrity seals: whatever a later start obeys is compared with a hash that no command of an agent could
-//! have written. Output folders may lie where commands can write; the user's state folder does not.
+//! have written. Output folders may lie where commands can write; the user's state folder does not, or is not used for this.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -8,22 +8,30 @@ use std::path::PathBuf;
 use sha2::{Digest, Sha256};
 
 use super::env::{Variables, state_folder};
+use super::fs::{create_folder, write_private};
 
-/// The path of an integrity seal; `None` if the user has no state folder.
+/// Returns the user's state folder, if what lies there can be believed. In a checkout, commands of an agent can write anything:
+/// `HOME` is the checkout in some containers.
+pub(crate) fn believed_folder(variables: &Variables) -> Option<PathBuf> {
+    let is_in_checkout = |folder: &PathBuf| folder.ancestors().any(|above| above.join(".git").exists());
+    state_folder(variables).filter(|folder| !is_in_checkout(folder))
+}
+
+/// The path of an integrity seal; `None` if the user has no state folder that can be believed.
 pub(crate) struct Seal(Option<PathBuf>);
 
 impl Seal {
     /// Returns the seal named `name`, such as `sessions/ID`. The name must be ours, because it becomes part
     /// of a path.
     pub(crate) fn new(variables: &Variables, name: &str) -> Self {
-        Self(state_folder(variables).map(|state| state.join(name)))
+        Self(believed_folder(variables).map(|state| state.join(name)))
     }
 
     /// Seals a text. Without a state folder this does nothing, and [`Self::holds`] is false ever after.
     pub(crate) fn put(&self, text: &[u8]) -> io::Result<()> {
         let Some(path) = &self.0 else { return Ok(()) };
-        fs::create_dir_all(path.parent().unwrap_or(path))?;
-        fs::write(path, digest(text))
+        create_folder(path.parent().unwrap_or(path))?;
+        write_private(path, digest(text).as_bytes())
     }
 
     /// Returns whether a text is the one that was sealed.
@@ -36,7 +44,7 @@ impl Seal {
     pub(crate) fn grow(&self, text: &[u8]) -> io::Result<Option<GrowingSeal>> {
         let Some(path) = &self.0 else { return Ok(None) };
         let folder = path.parent().unwrap_or(path);
-        fs::create_dir_all(folder)?;
+        create_folder(folder)?;
         let first = tempfile::NamedTempFile::new_in(folder)?;
         let mut seal = GrowingSeal { hash: Sha256::new(), length: 0, file: first.reopen()? };
         seal.append(text)?;
@@ -110,5 +118,29 @@ mod tests {
         drop(seal.grow(b"new\n").expect("sealed"));
         assert_eq!(part(b"one\ntwo\n"), None);
         assert_eq!(part(b"new\n"), Some(&b"new\n"[..]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_seal_is_written_through_a_link() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().expect("a folder");
+        let base = folder.path();
+        let variables = [("XDG_STATE_HOME".to_owned(), base.display().to_string())].into_iter().collect();
+        let (ours, victim) = (base.join("architect-ci/sessions"), base.join("victim"));
+        fs::create_dir_all(&ours).expect("a folder");
+        fs::write(&victim, "theirs").expect("a file");
+        symlink(&victim, ours.join("x")).expect("a link");
+        let seal = Seal::new(&variables, "sessions/x");
+        seal.put(b"text").expect("sealed");
+        assert!(seal.holds(b"text"));
+        assert_eq!(fs::read(&victim).expect("a file"), b"theirs");
+        let elsewhere = base.join("elsewhere");
+        fs::create_dir(&elsewhere).expect("a folder");
+        symlink(&elsewhere, base.join("architect-ci/held")).expect("a link");
+        let seal = Seal::new(&variables, "held/x");
+        seal.put(b"text").expect_err("a link");
+        assert!(seal.grow(b"text").is_err());
+        assert_eq!(fs::read_dir(&elsewhere).expect("a folder").count(), 0);
     }
 }

@@ -13,7 +13,9 @@ use super::run::{complain, launch};
 use super::style::below;
 use crate::base::env::Variables;
 use crate::event::Exit;
-use crate::request::{InputError, Inputs, Job, Lookup, resumed_request, sealed_session_of_run, variables};
+use crate::request::{
+    InputError, Inputs, Job, Lookup, MAY_CHANGE, resumed_request, sealed_session_of_run, variables,
+};
 use crate::sessions::{Found, OpenedSession, SessionError, State, find, pick, sealed_file, usual};
 
 /// List, show, resume and remove saved runs
@@ -69,26 +71,13 @@ pub(super) struct Session {
     folders: Folders,
 }
 
-/// Inputs that may be other ones when a session continues.
+/// Inputs that may be other ones when a session continues, and where a sealed one does.
 #[derive(Clone, Debug)]
 pub(super) enum ResumeInputs {}
 
 impl InputSet for ResumeInputs {
     fn holds(name: &str) -> bool {
-        matches!(
-            name,
-            "model"
-                | "base-url"
-                | "api-key-env"
-                | "max-steps"
-                | "budget-usd"
-                | "timeout"
-                | "workspace"
-                | "out"
-                | "json"
-                | "verbose"
-                | "quiet"
-        )
+        MAY_CHANGE.contains(&name) || matches!(name, "workspace" | "out")
     }
 }
 
@@ -220,8 +209,13 @@ fn settle(opened: OpenedSession, lookup: &Lookup) -> Result<Found, InputError> {
     let folder = lookup.path("workspace").unwrap_or_else(|| PathBuf::from("."));
     let workspace =
         folder.canonicalize().map_err(|error| InputError::Workspace { path: folder.clone(), error })?;
-    let out = lookup
-        .path("out")
-        .unwrap_or_else(|| std::env::temp_dir().join(format!("architect-ci-{}", &opened.file().id)));
-    Ok(opened.settle(&workspace, &out, lookup.variables())?)
+    if let Some(out) = lookup.path("out") {
+        return Ok(opened.settle(&workspace, &out, lookup.variables())?);
+    }
+    // Nobody can have put anything there: the id of a session is no secret, and not the name.
+    let error = |error| InputError::Out { path: std::env::temp_dir(), error };
+    let fresh = tempfile::Builder::new().prefix("architect-ci-").tempdir().map_err(error)?;
+    let found = opened.settle(&workspace, fresh.path(), lookup.variables())?;
+    let _ = fresh.keep();
+    Ok(found)
 }

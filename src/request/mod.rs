@@ -43,7 +43,7 @@ pub use ledger::default_ledger;
 pub use lookup::{Lookup, variables};
 pub use model::{ModelChoice, ReviewerModel};
 pub(crate) use programs::Programs;
-pub(crate) use resume::{resumed_request, sealed_session_of_run};
+pub(crate) use resume::{MAY_CHANGE, resumed_request, sealed_session_of_run};
 pub use run_request::RunRequest;
 pub use shared_ledger::{
     Claim, SharedLedger, ledger_branch, ledger_records, read_shared_ledger, with_ledger,

@@ -1,7 +1,6 @@
 //! Requests that continue with a session: of this machine, or one that another has sealed.
 
-use std::path::Path;
-
+use super::catalog::{INPUTS, Input};
 use super::error::InputError;
 use super::job_request::JobRequest;
 use super::lookup::Lookup;
@@ -9,11 +8,15 @@ use super::model::ModelChoice;
 use super::run_request::RunRequest;
 use super::values::Inputs;
 use crate::base::env::Variables;
-use crate::git::Repository;
 use crate::github::{Api, ArtifactLookup, Environment, sealed_session};
 use crate::sessions::{Found, OpenedSession, Resumed, SessionError};
 
-/// Makes the request of a session again, with what is given now above what was given then.
+/// Inputs that may differ when a session goes on: who answers, how far, and how this start speaks. All others are those of the
+/// first start, whatever the environment says.
+pub(crate) const MAY_CHANGE: [&str; 9] =
+    ["model", "base-url", "api-key-env", "max-steps", "budget-usd", "timeout", "json", "verbose", "quiet"];
+
+/// Makes the request of a session again. What may change is what is given now, if it is; all else is as it was then.
 pub(crate) fn resumed_request(found: &Found, lookup: &Lookup) -> Result<RunRequest, InputError> {
     let resumed = found.resume(lookup.variables())?;
     let out = found.folder.canonicalize().unwrap_or_else(|_| found.folder.clone());
@@ -21,14 +24,20 @@ pub(crate) fn resumed_request(found: &Found, lookup: &Lookup) -> Result<RunReque
     // What was named by a relative path is found from where it was named.
     let _ = std::env::set_current_dir(&file.started_in);
     let mut all = lookup.clone();
-    for (name, value) in &file.inputs {
-        if lookup.text(name).is_none() {
-            all = all.with(name, value);
-        }
+    for Input { name, .. } in &INPUTS {
+        let now = lookup.text(name).filter(|_| MAY_CHANGE.contains(name));
+        // Without a value it counts as absent, and no variable is asked.
+        let value = now.or_else(|| file.inputs.get(*name).cloned()).unwrap_or_default();
+        all = all.with(name, &value);
     }
+    // What became of the inputs: a run that was forced to be a dry run stays one.
+    for name in ["task-file", "dry-run"] {
+        all = all.with(name, "");
+    }
+    all = all.with("mode", &file.mode.to_string()).with("task", &file.task);
     all = all.with("out", &out.display().to_string());
     all = all.with("workspace", &file.workspace.display().to_string());
-    check_commit(&file.workspace, file.commit.as_deref())?;
+    file.check_commit(&file.workspace)?;
     let mut request = RunRequest::resolve(&Inputs::read(&all)?)?;
     request.go_on_with(resumed);
     Ok(request)
@@ -40,15 +49,6 @@ impl RunRequest {
             resumed.begin_again();
         }
         self.resumed = Some(resumed);
-    }
-}
-
-/// Checks that the commit is checked out that a session began with.
-fn check_commit(workspace: &Path, then: Option<&str>) -> Result<(), SessionError> {
-    let repository = Repository::find(workspace, None).ok().flatten();
-    match (then, repository.and_then(|repository| repository.head())) {
-        (Some(then), Some(now)) if *then != now => Err(SessionError::Moved { now, then: then.to_owned() }),
-        _ => Ok(()),
     }
 }
 
@@ -86,7 +86,6 @@ pub(super) async fn find_sealed(
 pub(super) fn take_up(mut request: RunRequest, opened: OpenedSession) -> Result<RunRequest, InputError> {
     let JobRequest { workspace, out, variables, .. } = &request.job;
     let found = opened.settle(workspace, out, variables)?;
-    check_commit(workspace, found.file.commit.as_deref())?;
     let resumed = found.resume(variables)?;
     request.go_on_with(resumed);
     Ok(request)

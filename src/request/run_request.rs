@@ -124,6 +124,9 @@ impl RunRequest {
         }
         let mut given = inputs.given.clone();
         given.insert("workspace".to_owned(), context.checkout.display().to_string());
+        // The head of a task's file may have said these.
+        given.insert("agent".to_owned(), agent.name.clone());
+        given.insert("expect".to_owned(), job.expected.to_string());
         Ok(Self {
             job,
             agent,

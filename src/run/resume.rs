@@ -51,7 +51,7 @@ impl AgentRun<'_> {
                 self.change_again(tracked, changes);
                 Ok(())
             }
-            (None, Some(planned)) => plan_again(planned, changes),
+            (None, Some(planned)) => self.plan_again(planned, changes),
             (None, None) => Ok(()),
         });
         restored.map_err(|error| SessionError::Unwritable {
@@ -72,18 +72,13 @@ impl AgentRun<'_> {
     /// what cannot be written.
     fn change_again(&self, tracked: &TrackedWorkspace, changes: &LoggedChanges) {
         tracked.take_up(changes.before.clone(), changes.large.clone());
-        let Regained { kept, put, foreign, failed } = Regained::of(tracked.disk(), changes);
+        let may_write = |path: &WorkspacePath| self.may_write(path);
+        let Regained { kept, put, foreign, failed } = Regained::of(tracked.disk(), changes, may_write);
         let told = format!(
             "resumed: {kept} files are as this run had left them, {put} of which had to be rewritten"
         );
         self.run.events.notice(NoticeLevel::Info, told);
-        if !foreign.is_empty() {
-            let told = format!(
-                "changed by somebody else since the interruption, so left as they are: {}",
-                named(&foreign)
-            );
-            self.run.events.notice(NoticeLevel::Warning, told);
-        }
+        self.tell_of_foreign(&foreign);
         for error in failed.iter().take(MAX_NAMED) {
             let told = format!("could not bring a file to where this run had left it: {error}");
             self.run.events.notice(NoticeLevel::Warning, told);
@@ -100,6 +95,44 @@ impl AgentRun<'_> {
         if !lost.is_empty() {
             let told =
                 format!("too large for the sealed session, and not in this checkout: {}", named(&lost));
+            self.run.events.notice(NoticeLevel::Warning, told);
+        }
+    }
+
+    /// Plans what was planned. What others have changed since is not planned over.
+    fn plan_again(&self, planned: &OverlayWorkspace, changes: &LoggedChanges) -> Result<(), FileError> {
+        let (mut again, mut foreign) = (Vec::new(), Vec::new());
+        let has_changed =
+            |(path, after): &(&WorkspacePath, &Option<FileState>)| changes.before.get(*path) != Some(*after);
+        for (path, after) in changes.after.iter().filter(has_changed) {
+            let now = match planned.original(path) {
+                // The log holds none so large.
+                Err(FileError::TooLarge { .. }) => None,
+                now => Some(now?),
+            };
+            let is_known =
+                now.as_ref().is_some_and(|now| now == after || changes.before.get(path) == Some(now));
+            if is_known && self.may_write(path) {
+                again.push(FileChange { path: path.clone(), before: None, after: after.clone() });
+            } else {
+                foreign.push(path);
+            }
+        }
+        self.tell_of_foreign(&foreign);
+        planned.absorb(&again)
+    }
+
+    /// Returns whether the run can have written a file: the log is not obeyed where the agent is not.
+    fn may_write(&self, path: &WorkspacePath) -> bool {
+        self.run.engine.guardrails.check_write(path).is_ok()
+    }
+
+    fn tell_of_foreign(&self, foreign: &[&WorkspacePath]) {
+        if !foreign.is_empty() {
+            let told = format!(
+                "changed by somebody else since the interruption, so left as they are: {}",
+                named(foreign)
+            );
             self.run.events.notice(NoticeLevel::Warning, told);
         }
     }
@@ -138,12 +171,16 @@ struct Regained<'a> {
 }
 
 impl<'a> Regained<'a> {
-    fn of(disk: &DiskWorkspace, changes: &'a LoggedChanges) -> Self {
+    fn of(
+        disk: &DiskWorkspace,
+        changes: &'a LoggedChanges,
+        may_write: impl Fn(&WorkspacePath) -> bool,
+    ) -> Self {
         let mut regained = Self::default();
         for (path, before) in &changes.before {
             let after = changes.after.get(path);
             let then = after.unwrap_or(before);
-            match regained.bring(disk, changes, path, then.as_ref()) {
+            match regained.bring(disk, changes, path, then.as_ref(), may_write(path)) {
                 Ok(true) => regained.kept += usize::from(after.is_some()),
                 Ok(false) => regained.foreign.push(path),
                 Err(error) => regained.failed.push(error),
@@ -152,13 +189,14 @@ impl<'a> Regained<'a> {
         regained
     }
 
-    /// Brings a file to a state, unless somebody else has changed it. Returns whether it is in that state.
+    /// Brings a file to a state, unless somebody else has changed it or it is protected. Returns whether it is in that state.
     fn bring(
         &mut self,
         disk: &DiskWorkspace,
         changes: &LoggedChanges,
         path: &WorkspacePath,
         then: Option<&FileState>,
+        may_write: bool,
     ) -> Result<bool, FileError> {
         let now = match disk.state_of(path) {
             // The log holds none so large.
@@ -168,23 +206,13 @@ impl<'a> Regained<'a> {
         if now.as_ref() == then {
             return Ok(true);
         }
-        if !changes.is_own(path, now.as_ref()) {
+        if !may_write || !changes.is_own(path, now.as_ref()) {
             return Ok(false);
         }
         disk.put(path, then)?;
         self.put += 1;
         Ok(true)
     }
-}
-
-/// Plans what was planned.
-fn plan_again(planned: &OverlayWorkspace, changes: &LoggedChanges) -> Result<(), FileError> {
-    let change = |(path, after): (&WorkspacePath, &Option<_>)| FileChange {
-        path: path.clone(),
-        before: None,
-        after: after.clone(),
-    };
-    planned.absorb(&changes.after.iter().map(change).collect::<Vec<_>>())
 }
 
 /// Returns the calls of an agent's last answer of which the transcript has no result, with their turn.
@@ -231,8 +259,13 @@ mod tests {
     #[test]
     fn files_that_are_not_the_runs_or_cannot_be_written_do_not_end_the_rest() {
         let folder = tempfile::tempdir().unwrap();
-        for (name, text) in [("kept.txt", "new"), ("lost.txt", "old"), ("theirs.txt", "theirs"), ("file", "")]
-        {
+        for (name, text) in [
+            ("kept.txt", "new"),
+            ("lost.txt", "old"),
+            ("theirs.txt", "theirs"),
+            ("file", ""),
+            ("guarded.txt", "old"),
+        ] {
             std::fs::write(folder.path().join(name), text).unwrap();
         }
         let large = std::fs::File::create(folder.path().join("large.bin")).unwrap();
@@ -248,16 +281,19 @@ mod tests {
             ("theirs.txt", state("old")),
             ("file/below.txt", None),
             ("large.bin", None),
+            ("guarded.txt", state("old")),
         ]);
         changes.after = states(&[
             ("kept.txt", state("new")),
             ("lost.txt", state("new")),
             ("file/below.txt", state("new")),
+            ("guarded.txt", state("new")),
         ]);
         let disk = DiskWorkspace::open(folder.path()).unwrap();
-        let Regained { kept, put, foreign, failed } = Regained::of(&disk, &changes);
+        let Regained { kept, put, foreign, failed } =
+            Regained::of(&disk, &changes, |path| path != &self::path("guarded.txt"));
         assert_eq!((kept, put), (2, 1));
-        assert_eq!(foreign, [&path("large.bin"), &path("theirs.txt")]);
+        assert_eq!(foreign, [&path("guarded.txt"), &path("large.bin"), &path("theirs.txt")]);
         assert_eq!(failed.len(), 1, "{failed:?}");
         assert!(failed[0].to_string().contains("file"), "{failed:?}");
         assert_eq!(std::fs::read(folder.path().join("lost.txt")).unwrap(), b"new");

@@ -24,7 +24,7 @@ use crate::report::{Collector, LogObserver, TranscriptWriter};
 use crate::request::{InputError, JobRequest, RunRequest};
 use crate::sessions::{
     ChangeLog, Resumed, SEALED, SessionError, SessionFile, SessionPlace, SessionSealer, change_log_path,
-    transcript_seal,
+    check_state, transcript_seal,
 };
 use crate::telemetry::{Telemetry, TelemetryOptions};
 
@@ -129,7 +129,8 @@ impl RunSetup {
                 .map_err(|error| InputError::Write { path: files.transcript.clone(), error })?;
         let progress = if shows_progress { ProgressComment::start(request, masker) } else { None };
         let is_session = request.alone && shows_progress;
-        let log = change_log_path(&request.variables, &info.id).filter(|_| is_session);
+        let is_kept = is_session && check_state(&request.variables, &request.workspace).is_ok();
+        let log = change_log_path(&request.variables, &info.id).filter(|_| is_kept);
         let changes = log
             .and_then(|path| ChangeLog::begin(path, resumed.map(|resumed| &resumed.changes)))
             .map(Arc::new);
@@ -220,6 +221,9 @@ impl RunSetup {
     /// Records what it would take to continue with this, beside everything else.
     pub(super) fn save_session(&self, request: &RunRequest, masker: &Masker) {
         let job = &request.job;
+        if let Err(error @ SessionError::StateInCheckout(_)) = check_state(&job.variables, &job.workspace) {
+            self.events.notice(NoticeLevel::Warning, format!("this run cannot be resumed: {error}"));
+        }
         let masked = |text: &String| masker.mask(text).into_owned();
         let file = SessionFile {
             id: self.info.id.clone(),
@@ -257,12 +261,16 @@ impl RunSetup {
         let artifacts = run.report(outcome, &self.info, signal).await;
         let is_done = artifacts.report.status == Status::Success;
         let saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let is_session = saving.is_some();
         if let Some(saving) = saving {
             // Done long since, but for runs that are over at once.
             let _ = saving.await;
         }
-        if let Some(sealing) = self.sealing {
-            tokio::task::block_in_place(|| sealing.end(&events, is_done));
+        match self.sealing {
+            Some(sealing) => tokio::task::block_in_place(|| sealing.end(&events, is_done)),
+            // Of an earlier start with a key.
+            None if is_done && is_session => drop(std::fs::remove_file(request.out.join(SEALED))),
+            None => {}
         }
         if let Some(changes) = self.changes.filter(|_| is_done) {
             changes.remove();

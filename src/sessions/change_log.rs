@@ -16,7 +16,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use workspace::{FileState, Mode, WorkspacePath, WriteLog};
 
-use crate::base::fs::lock;
+use crate::base::fs::{create_folder, lock};
 use crate::event::{CallRecord, Event, Line, Observer, PlannedAction};
 
 /// Most bytes of a log; a run that writes more cannot be resumed.
@@ -97,7 +97,7 @@ impl ChangeLog {
 
     fn open(path: &Path, earlier: Option<&LoggedChanges>) -> io::Result<Open> {
         let folder = path.parent().unwrap_or(path);
-        fs::create_dir_all(folder)?;
+        create_folder(folder)?;
         remove_forgotten(folder);
         let mut fresh = tempfile::NamedTempFile::new_in(folder)?;
         let mut text = Vec::new();
@@ -197,7 +197,7 @@ fn line(entry: &Entry) -> Vec<u8> {
 /// What the log of an interrupted run says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LoggedChanges {
-    /// Files as they were before the run changed them; empty for a dry run.
+    /// Files as they were before the run changed or planned them.
     pub(crate) before: BTreeMap<WorkspacePath, Option<FileState>>,
     /// Files as the calls that ended left them.
     pub(crate) after: BTreeMap<WorkspacePath, Option<FileState>>,

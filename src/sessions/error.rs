@@ -63,6 +63,11 @@ pub enum SessionError {
     /// There is no state folder.
     #[error("there is no folder for the data of sessions; set `HOME`")]
     NoState,
+    /// The state folder lies where commands of an agent can write.
+    #[error(
+        "what lies in {} is not believed, because commands of an agent can write there; set `XDG_STATE_HOME` to a folder outside of any checkout, and start the task again", .0.display()
+    )]
+    StateInCheckout(PathBuf),
     /// A session of this machine is to continue elsewhere.
     #[error(
         "the session {0} continues in its own checkout and output folder; leave out `--workspace` and `--out`"

@@ -17,9 +17,10 @@ use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::env::{Variables, state_folder};
-use crate::base::integrity::Seal;
+use crate::base::env::{Variables, real, state_folder};
+use crate::base::integrity::{Seal, believed_folder};
 use crate::event::{Event, Line, RunMode, Status};
+use crate::git::Repository;
 
 pub(crate) use change_log::{ChangeLog, LoggedChanges};
 pub(crate) use error::SessionError;
@@ -119,6 +120,17 @@ impl SessionFile {
         report.map_or(State::Unfinished, |report| State::Ended(report.status))
     }
 
+    /// Checks that the commit is checked out that the session began with.
+    pub(crate) fn check_commit(&self, workspace: &Path) -> Result<(), SessionError> {
+        let repository = Repository::find(workspace, None).ok().flatten();
+        let now = repository.and_then(|repository| repository.head());
+        if now == self.commit {
+            return Ok(());
+        }
+        let shown = |commit: Option<String>| commit.unwrap_or_else(|| "no commit".to_owned());
+        Err(SessionError::Moved { now: shown(now), then: shown(self.commit.clone()) })
+    }
+
     /// Returns the events of the session's transcript.
     pub fn lines(&self) -> Result<Vec<Line>, SessionError> {
         read_lines(&self.transcript).map_err(|error| SessionError::Unreadable {
@@ -197,6 +209,7 @@ impl Found {
     /// Checks that the session can be resumed and its integrity seal is intact, and returns what is needed
     /// to resume it.
     pub(crate) fn resume(&self, variables: &Variables) -> Result<Resumed, SessionError> {
+        check_state(variables, &self.file.workspace)?;
         let text = fs::read(self.folder.join(SESSION)).unwrap_or_default();
         // The text that the seal covers has to be the one that is obeyed.
         let file: Option<SessionFile> = serde_json::from_slice(&text).ok();
@@ -252,6 +265,13 @@ impl Found {
     }
 }
 
+/// Checks that there is a folder for seals and logs where no command of a run on this workspace can write.
+pub(crate) fn check_state(variables: &Variables, workspace: &Path) -> Result<(), SessionError> {
+    let Some(folder) = state_folder(variables) else { return Err(SessionError::NoState) };
+    let believed = believed_folder(variables).filter(|folder| !folder.starts_with(real(workspace)));
+    believed.map(drop).ok_or(SessionError::StateInCheckout(folder))
+}
+
 /// Returns the seal of a session, or `None` if `id` is not a UUID: another text could lead to any path.
 fn seal(variables: &Variables, id: &str) -> Option<Seal> {
     let id = uuid::Uuid::parse_str(id).ok()?;
@@ -267,7 +287,7 @@ pub(crate) fn transcript_seal(variables: &Variables, id: &str) -> Option<Seal> {
 /// Returns the path of a session's change log, in the user's state folder.
 pub(crate) fn change_log_path(variables: &Variables, id: &str) -> Option<PathBuf> {
     let id = uuid::Uuid::parse_str(id).ok()?;
-    Some(state_folder(variables)?.join(format!("sessions/{id}.{}", change_log::EXTENSION)))
+    Some(believed_folder(variables)?.join(format!("sessions/{id}.{}", change_log::EXTENSION)))
 }
 
 fn size(folder: &Path) -> u64 {

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::change_log::is_written;
-use super::{Found, SessionError, SessionFile, change_log_path, pick, transcript_seal};
+use super::{Found, SessionError, SessionFile, change_log_path, check_state, pick, transcript_seal};
 use crate::base::env::Variables;
-use crate::base::fs::{write_atomic, write_private};
+use crate::base::fs::{create_folder, write_atomic, write_private};
 use crate::base::sealed_box::{MAX_BOX, SealError, SealKey, SealedHeader, header, open, seal};
 use crate::git::Repository;
 
@@ -204,7 +204,8 @@ impl OpenedSession {
         Ok(Self { content, header })
     }
 
-    /// Checks that the session belongs to a repository; where either side does not know its own, the commit has to do.
+    /// Checks that the session belongs to a repository; where either side does not know its own, the commit has to do, which is
+    /// the same in no other.
     fn check_repository(&self, name: &str) -> Result<(), SealError> {
         let found = &self.header.repository;
         if !found.is_empty() && !name.is_empty() && found != name {
@@ -229,6 +230,8 @@ impl OpenedSession {
         let name = repository_name(variables, repository.as_ref());
         let place = self.content.session.id.clone();
         self.check_repository(&name).map_err(|error| SessionError::Sealed { place, error })?;
+        self.file().check_commit(workspace)?;
+        check_state(variables, workspace)?;
         self.unpack(workspace, out, variables)?;
         pick(&out.display().to_string(), &[])
     }
@@ -254,7 +257,7 @@ impl OpenedSession {
             seal.grow(transcript.as_bytes()).map_err(failed(&session.transcript))?;
         }
         if let Some(changes) = changes {
-            fs::create_dir_all(log.parent().unwrap_or(&log)).map_err(failed(&log))?;
+            create_folder(log.parent().unwrap_or(&log)).map_err(failed(&log))?;
             write_private(&log, changes.as_bytes()).map_err(failed(&log))?;
         }
         // Last: without it there is no session.

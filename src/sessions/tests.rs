@@ -101,15 +101,34 @@ fn a_session_at_work_is_not_taken_up_beside_itself() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().canonicalize().unwrap();
     let (out, variables) = (&base.join("out"), variables(&base));
+    let checkout = &base.join("repo");
     fs::create_dir(out).unwrap();
+    fs::create_dir(checkout).unwrap();
     let log = ChangeLog::begin(change_log_path(&variables, ID).unwrap(), None).unwrap();
     session(out, &variables).end(false).unwrap();
     let take_up = || {
         let opened = OpenedSession::read(&out.join(SEALED), &variables).unwrap();
-        opened.settle(&base, &base.join("other"), &variables)
+        opened.settle(checkout, &base.join("other"), &variables)
     };
     assert!(matches!(take_up(), Err(SessionError::Running(id)) if id == ID));
     assert!(!base.join("other/session.json").exists());
     drop(log);
     assert_eq!(take_up().unwrap().file.id, ID);
+}
+
+#[cfg(unix)]
+#[test]
+fn state_that_commands_can_write_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = folder.path().canonicalize().unwrap();
+    let (repo, checkout) = (base.join("repo"), base.join("checkout"));
+    fs::create_dir_all(checkout.join(".git")).unwrap();
+    fs::create_dir_all(&repo).unwrap();
+    std::os::unix::fs::symlink(&repo, base.join("link")).unwrap();
+    let check = |state: &Path| check_state(&variables(state), &repo);
+    check(&base.join("state")).unwrap();
+    for state in [repo.join("state"), base.join("link/not/yet"), checkout.join("home/.local/state")] {
+        assert!(matches!(check(&state), Err(SessionError::StateInCheckout(_))), "{}", state.display());
+    }
+    assert!(change_log_path(&variables(&checkout), ID).is_none());
 }

@@ -283,6 +283,12 @@ fn sealed_session_opens_for_its_key_repository_and_commit_alone() {
     third.commit("something else");
     let run = try_resume(&third, &whole, &[key]).expect_code(3);
     assert!(run.stderr.contains("check out that commit to resume"), "{}", run.stderr);
+    assert!(!third.out().exists(), "nothing is unpacked");
+    // Nor is a folder of which nobody knows what it holds.
+    let fourth = Sandbox::without_git(&[("a.txt", "zero\n")]);
+    let run = try_resume(&fourth, &whole, &[key]).expect_code(3);
+    assert!(run.stderr.contains("the checkout is at no commit"), "{}", run.stderr);
+    assert!(!fourth.out().exists(), "nothing is unpacked");
     // And as it is, with the log of what it had planned.
     let run = try_resume(&second, &whole, &[key]).expect_code(0);
     assert_eq!(run.report()["calls"].as_array().unwrap().len(), 8, "no call is made twice");
@@ -341,4 +347,27 @@ fn resumed_run_tells_its_own_edits_from_those_of_others() {
         "the run's own file is as it was left, and went on from there"
     );
     assert_eq!(here.read("log.txt"), expected["log.txt"]);
+}
+
+#[test]
+fn sealed_session_goes_on_in_a_folder_that_nobody_could_prepare() {
+    let origin = origin();
+    let first = interrupted(&origin, &[]);
+    let id: Value = serde_json::from_slice(&fs::read(first.out().join("session.json")).unwrap()).unwrap();
+    let second = Sandbox::clone_of(&origin);
+    let victim = second.path().join("victim");
+    fs::create_dir(&victim).unwrap();
+    let name = format!("architect-ci-{}", id["id"].as_str().unwrap());
+    std::os::unix::fs::symlink(&victim, second.path().join(name)).unwrap();
+    let (sealed, repo) = (first.out(), second.repo());
+    let args = ["sessions", "resume", sealed.to_str().unwrap(), "--model", "exec::python3 model.py"];
+    let mut command = second.command(&[&args[..], &["--workspace", repo.to_str().unwrap()]].concat());
+    let output = command.env("ARCHITECT_CI_SEAL_KEY", KEY).output().unwrap();
+    Run::new(&output, second.out()).expect_code(0);
+    assert_eq!(fs::read_dir(&victim).unwrap().count(), 0);
+    // At home it needs no key; what was sealed is not left behind when nothing is left to do.
+    let out = first.out();
+    let args = ["sessions", "resume", out.to_str().unwrap(), "--model", "exec::python3 model.py"];
+    Run::new(&first.command(&args).output().unwrap(), out.clone()).expect_code(0);
+    assert!(!out.join("session.sealed").exists());
 }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::support::{Run, Sandbox};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Writes three files, one a turn; before the third it waits for a file to appear.
 const MODEL: &str = r#"
@@ -242,4 +242,104 @@ fn sessions_are_listed_and_cleaned() {
     assert!(at(&["clean", "--older-than", "0"]).expect_code(0).stdout.starts_with("1 removed, "));
     assert!(!sandbox.out().exists());
     assert!(at(&["list"]).expect_code(0).stdout.starts_with("No sessions found"));
+}
+
+/// A repository, and a model that makes two edits in it.
+fn edits() -> (Sandbox, String) {
+    let sandbox =
+        Sandbox::new(&[("a.txt", "one\n"), ("b.txt", "two\n"), (".architect.yml", "evaluation: off\n")]);
+    let write = |path: &str| vec![("write_file", json!({"path": path, "content": "new\n"}))];
+    let model = sandbox.script(&[write("a.txt"), write("b.txt")], "Both.");
+    (sandbox, model)
+}
+
+/// A run that stops after the first of two edits.
+fn stopped(mode: &str) -> Sandbox {
+    let (sandbox, model) = edits();
+    sandbox.run(&["--mode", mode, "--model", &model, "--max-steps", "1"], &[]).expect_code(2);
+    sandbox
+}
+
+fn go_on(sandbox: &Sandbox, variables: &[(&str, &str)]) -> Run {
+    let out = sandbox.out();
+    let mut command = sandbox.command(&["sessions", "resume", out.to_str().unwrap(), "--max-steps", "9"]);
+    Run::new(&command.envs(variables.iter().copied()).output().expect("the binary runs"), out)
+}
+
+#[test]
+fn session_keeps_the_inputs_of_its_first_start() {
+    for variables in [
+        [("INPUT_MODE", "yolo"), ("INPUT_TASK", "Something else"), ("INPUT_AGENT", "review")],
+        [("ARCHITECT_MODE", "yolo"), ("ARCHITECT_TASK_FILE", "a.txt"), ("ARCHITECT_EXPECT", "no-changes")],
+    ] {
+        let sandbox = stopped("dry-run");
+        let run = go_on(&sandbox, &variables).expect_code(0);
+        let report = run.report();
+        assert_eq!((&report["mode"], &report["task"]), (&json!("dry-run"), &json!("Do it")));
+        assert!(run.file("plan.patch").contains("a.txt") && run.file("plan.patch").contains("b.txt"));
+        assert_eq!(sandbox.read("a.txt") + &sandbox.read("b.txt"), "one\ntwo\n");
+    }
+}
+
+#[test]
+fn run_that_was_forced_to_be_a_dry_run_resumes_as_one() {
+    let (sandbox, model) = edits();
+    let event = sandbox.path().join("event.json");
+    let repository =
+        |name: &str, fork: bool| json!({"full_name": name, "fork": fork, "default_branch": "main"});
+    let sha = sandbox.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    let pull = json!({
+        "number": 7, "title": "t", "body": "", "state": "open", "draft": false,
+        "user": {"login": "stranger", "type": "User"},
+        "head": {"sha": sha, "ref": "x", "repo": repository("stranger/r", true)},
+        "base": {"sha": sha, "ref": "main", "repo": repository("o/r", false)},
+    });
+    let text = json!({
+        "action": "opened", "number": 7, "pull_request": pull, "repository": repository("o/r", false),
+        "sender": {"login": "stranger", "type": "User"},
+    });
+    fs::write(&event, text.to_string()).unwrap();
+    let variables = [
+        ("GITHUB_ACTIONS", "true"),
+        ("GITHUB_EVENT_NAME", "pull_request"),
+        ("GITHUB_EVENT_PATH", event.to_str().unwrap()),
+        ("GITHUB_REPOSITORY", "o/r"),
+        ("GITHUB_SHA", &sha),
+    ];
+    let args = ["--mode", "yolo", "--model", &model, "--max-steps", "1"];
+    sandbox.run(&args, &variables).expect_code(2);
+    let run = go_on(&sandbox, &[]).expect_code(0);
+    assert_eq!(run.report()["mode"], "dry-run", "{}", run.stderr);
+    assert_eq!(sandbox.read("a.txt") + &sandbox.read("b.txt"), "one\ntwo\n");
+    assert!(run.file("plan.patch").contains("b.txt"));
+}
+
+#[test]
+fn resumed_dry_run_does_not_plan_over_the_work_of_others() {
+    let sandbox = stopped("dry-run");
+    sandbox.write("a.txt", "one\nsomebody else's\n");
+    let run = go_on(&sandbox, &[]).expect_code(0);
+    let told = "changed by somebody else since the interruption, so left as they are: a.txt";
+    assert!(run.stderr.contains(told), "{}", run.stderr);
+    let patch = run.file("plan.patch");
+    assert!(!patch.contains("a.txt") && patch.contains("b.txt"), "{patch}");
+}
+
+#[test]
+fn session_with_its_state_in_the_checkout_is_not_resumed() {
+    let sandbox = Sandbox::new(&[
+        (".architect.yml", "evaluation: off\n"),
+        (".gitignore", ".local\n"),
+        ("a.txt", "one\n"),
+    ]);
+    let state = sandbox.repo().join(".local/state");
+    let variables = [("XDG_STATE_HOME", state.to_str().unwrap())];
+    let write = vec![("write_file", json!({"path": "a.txt", "content": "new\n"}))];
+    let model = sandbox.script(&[write], "Done.");
+    let run =
+        sandbox.run(&["--mode", "yolo", "--model", &model, "--max-steps", "1"], &variables).expect_code(2);
+    assert!(run.stderr.contains("this run cannot be resumed"), "{}", run.stderr);
+    assert!(!state.join("architect-ci/sessions").exists());
+    let run = go_on(&sandbox, &variables).expect_code(3);
+    assert!(run.stderr.contains("is not believed"), "{}", run.stderr);
 }

@@ -45,7 +45,9 @@ impl OverlayWorkspace {
 
     fn tell(&self, path: &WorkspacePath, after: Option<&FileState>) {
         if let Some(log) = self.log.get() {
-            log.writing(path, None, after);
+            let is_first = !self.planned().files.contains_key(path);
+            let before = self.original(path).ok().filter(|_| is_first);
+            log.writing(path, before.as_ref().map(Option::as_ref), after);
         }
     }
 

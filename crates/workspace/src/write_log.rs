@@ -8,7 +8,7 @@ use super::path::WorkspacePath;
 /// A receiver of writes. What it cannot keep must not end the run.
 pub trait WriteLog: Send + Sync {
     /// Receives the state that a file is about to have; `None` if it is about to be removed. `before` is what was there before
-    /// the run changed it for the first time, and is given at that first change alone, and only by a workspace that keeps it.
+    /// the run changed or planned it, and is given with its first change, and with one behind a change that was taken back.
     fn writing(&self, path: &WorkspacePath, before: Option<Option<&FileState>>, after: Option<&FileState>);
 
     /// Receives a file that is too large to be held in memory, and whether it was there before.
