@@ -61,9 +61,10 @@ impl SealedPlace {
         let (mut series, mut parts) = (None, Vec::new());
         // From the last to the first one, before which there are only older journals.
         for &number in numbers.iter().rev() {
-            let sealed = match local.contains(&number) {
-                true => block_in_place(|| self.read_local(number))?,
-                false => self.read_from_branch(number).await?,
+            let sealed = if local.contains(&number) {
+                block_in_place(|| self.read_local(number))?
+            } else {
+                self.read_from_branch(number).await?
             };
             let segment = block_in_place(|| self.open(number, &sealed))?;
             if *series.get_or_insert_with(|| segment.series.clone()) != segment.series {

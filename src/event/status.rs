@@ -155,11 +155,7 @@ impl StopReason {
     /// Returns whether a run that ended so may have been cut off in the midst of a call or of a judgement, of which there is no
     /// record then.
     pub fn may_cut_off(self) -> bool {
-        match self {
-            Self::UserInterrupt | Self::Terminated | Self::Timeout => true,
-            // It stands in place of whatever else ended the run.
-            Self::CheckoutChanged => true,
-            _ => false,
-        }
+        // The last one stands in place of whatever else ended the run.
+        matches!(self, Self::UserInterrupt | Self::Terminated | Self::Timeout | Self::CheckoutChanged)
     }
 }

@@ -13,13 +13,13 @@ use crate::plan::link_outside;
 /// brought back to what is below.
 pub(super) fn keep_changes(
     mut isolated: Isolated,
-    before: Before,
+    before: &Before,
     finished: Finished,
     below: &Below,
     judge: &Judge,
     (rights, keep): (Rights, Keep),
 ) -> (IsolatedRun, Option<Isolated>) {
-    let mut found = match isolated.found(&before, below) {
+    let mut found = match isolated.found(before, below) {
         Ok(found) => found,
         Err(error) => {
             let reason = format!("could not read what the command changed: {error}");
@@ -46,7 +46,7 @@ pub(super) fn keep_changes(
         ran.refused = reasons;
         (ran.changes, ran.large, ran.built) = (Vec::new(), Vec::new(), Vec::new());
     }
-    let forgotten = if leaves_nothing { isolated.forget(&before) } else { Ok(()) };
+    let forgotten = if leaves_nothing { isolated.forget(before) } else { Ok(()) };
     let settled = forgotten
         .and_then(|()| isolated.settle(&found, below, carried))
         .and_then(|()| isolated.revert(&reverted, below));

@@ -272,7 +272,7 @@ impl Isolation {
                 let reason = format!("could not copy the command's files while others run: {error}");
                 return (IsolatedRun::refused(finished, reason), None);
             }
-            keep_changes(isolated, before, finished, &below, &judge, (rights, keep))
+            keep_changes(isolated, &before, finished, &below, &judge, (rights, keep))
         })
         .await;
         if ran.has_left_files {

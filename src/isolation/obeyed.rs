@@ -132,7 +132,7 @@ fn is_loaded(name: &str) -> bool {
 pub(super) fn is_bytecode(path: &WorkspacePath) -> bool {
     let folder = path.parent();
     let is_cache = folder.as_ref().and_then(WorkspacePath::file_name) == Some("__pycache__");
-    is_cache && path.file_name().is_some_and(|name| name.ends_with(".pyc")) && tool_folder(path).is_none()
+    is_cache && path.as_str().strip_suffix(".pyc").is_some() && tool_folder(path).is_none()
 }
 
 #[cfg(test)]

@@ -252,8 +252,8 @@ mod tests {
         WorkspacePath::parse(text).unwrap()
     }
 
-    fn state(text: &str) -> Option<FileState> {
-        Some(FileState { content: text.as_bytes().into(), mode: Mode::Regular })
+    fn state(text: &str) -> FileState {
+        FileState { content: text.as_bytes().into(), mode: Mode::Regular }
     }
 
     #[test]
@@ -275,19 +275,19 @@ mod tests {
         };
         let mut changes = LoggedChanges::default();
         changes.before = states(&[
-            ("kept.txt", state("old")),
-            ("lost.txt", state("old")),
+            ("kept.txt", Some(state("old"))),
+            ("lost.txt", Some(state("old"))),
             // Of a call that did not end, so that the run has left nothing there.
-            ("theirs.txt", state("old")),
+            ("theirs.txt", Some(state("old"))),
             ("file/below.txt", None),
             ("large.bin", None),
-            ("guarded.txt", state("old")),
+            ("guarded.txt", Some(state("old"))),
         ]);
         changes.after = states(&[
-            ("kept.txt", state("new")),
-            ("lost.txt", state("new")),
-            ("file/below.txt", state("new")),
-            ("guarded.txt", state("new")),
+            ("kept.txt", Some(state("new"))),
+            ("lost.txt", Some(state("new"))),
+            ("file/below.txt", Some(state("new"))),
+            ("guarded.txt", Some(state("new"))),
         ]);
         let disk = DiskWorkspace::open(folder.path()).unwrap();
         let Regained { kept, put, foreign, failed } =

@@ -87,9 +87,10 @@ impl Sealing {
     /// Seals the session for the last time, or removes it if there is nothing left to do.
     fn end(self, events: &Events, is_done: bool) {
         if let Err(error) = self.sealer.end(is_done) {
-            let told = match is_done {
-                true => format!("`{SEALED}`, of which nothing is left to do, could not be removed: {error}"),
-                false => format!("the session could not be sealed for another machine: {error}"),
+            let told = if is_done {
+                format!("`{SEALED}` is no longer needed, and could not be removed: {error}")
+            } else {
+                format!("the session could not be sealed for another machine: {error}")
             };
             events.notice(NoticeLevel::Warning, told);
         }

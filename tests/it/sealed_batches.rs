@@ -292,7 +292,7 @@ async fn sealed_batch_takes_up_the_newest_journal_of_a_branch_and_what_it_lacks(
         assert_eq!(plans(&start(&other, &["--resume"])), expected);
         assert_eq!(transcripts(&other.out()), transcripts(&wednesday.out()), "nothing is done again");
         // GitHub has lost the last commits, which an artifact still has.
-        let server = github.world().repository.as_ref().unwrap().path().to_owned();
+        let server = github.world().repository.as_ref().unwrap().path().clone();
         let listed =
             || git(&server, &["ls-tree", "-r", "--name-only", "architect-ci-records"]).lines().count();
         let all = listed();

@@ -21,7 +21,7 @@ struct Value<'a> {
     block: Range<usize>,
     /// The end of that statement.
     end: usize,
-    value: At<'a>,
+    given: At<'a>,
 }
 
 impl<'a> Given<'a> {
@@ -50,7 +50,7 @@ impl<'a> Given<'a> {
         let mut statement = at;
         for block in above.into_iter().flatten() {
             let end = statement.node.end_byte();
-            values.push(Value { block: block.node.byte_range(), end, value });
+            values.push(Value { block: block.node.byte_range(), end, given: value });
             statement = block;
         }
     }
@@ -63,7 +63,7 @@ impl<'a> Given<'a> {
         let around = before.iter().rev().take(MAX_LOOKED_AT).filter(|value| value.block.contains(&start));
         // They come backwards, and of several in one block the first is taken, which is the last one given.
         let innermost = around.min_by_key(|value| value.block.len());
-        innermost.map(|found| At { given: at.given, ..found.value })
+        innermost.map(|found| At { given: at.given, ..found.given })
     }
 }
 

@@ -105,7 +105,9 @@ impl TrackedWorkspace {
 
     /// Takes back the announcement of changes that could not be made: what is there now counts.
     pub fn take_back(&self, changes: &[FileChange]) {
-        changes.iter().for_each(|change| self.withdraw(&ResolvedPath(change.path.clone())));
+        for change in changes {
+            self.withdraw(&ResolvedPath(change.path.clone()));
+        }
     }
 
     /// Records what a file was before its first change, and tells the log what it is about to be.
