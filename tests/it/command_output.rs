@@ -145,7 +145,7 @@ fn extra_folders_are_read_and_not_written() {
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "from the library\n", "{mode}");
     }
     for (given, problem) in
-        [("/proc", "holds neither the checkout"), ("..", "holds neither"), ("../none", "No such file")]
+        [("/proc", "contains neither the checkout"), ("..", "contains neither"), ("../none", "No such file")]
     {
         sandbox.write(".architect.yml", format!("workspace: {{ extra_dirs: ['{given}'] }}\n"));
         let model = sandbox.script(&[], "done");

@@ -133,7 +133,7 @@ async fn session_of_a_workflow_run_is_resumed_by_its_id() {
         upload(&scene, b"nothing that is sealed", 4711);
         upload(&scene, &sealed, 4711);
         upload(&scene, &sealed, 4712);
-        refused("run:4711", OTHER_KEY, "its seal does not hold");
+        refused("run:4711", OTHER_KEY, "its seal is invalid");
         refused("run:4712", KEY, "it belongs to the workflow run 4711, not to 4712");
         refused("run:4713", KEY, "there is no artifact with a sealed session");
         let (run, _machine) = resume("run:4711", 1, KEY);

@@ -325,7 +325,7 @@ fn programs_of_hooks_and_servers_that_commands_changed_are_told_of() {
         let notices = run.report()["notices"].to_string();
         for owner in ["hook lint", "MCP server near"] {
             let told = format!(
-                "the {owner} runs programs that Git ignores and that commands of this run had changed before: node_modules/.bin/lint"
+                "the {owner} runs or obeys files that Git ignores and that commands of this run had changed before: node_modules/.bin/lint"
             );
             assert_eq!(notices.contains(&told), is_told, "{owner}: {notices}");
         }

@@ -52,7 +52,7 @@ async fn later_reviews_look_at_what_is_new_and_repeat_nothing() {
     scene(CONFIG, |mut scene| {
         let first = finding("a.txt", 2, "Two is @octocat's; fixes #1.");
         let (log, asked) = review(&scene, found(std::slice::from_ref(&first)), 0);
-        assert!(log.contains("findings: 1 new, 0 known, 0 mended"), "{log}");
+        assert!(log.contains("findings: 1 new, 0 known, 0 fixed"), "{log}");
         assert!(asked.contains("-two\\\\n+TWO") || asked.contains("+TWO"), "{asked}");
         assert_eq!(reviewed(&scene).as_deref(), Some(scene.head.as_str()));
         {
@@ -66,7 +66,7 @@ async fn later_reviews_look_at_what_is_new_and_repeat_nothing() {
         commit(&mut scene, "b.txt", "new\n");
         let second = finding("b.txt", 1, "New is old.");
         let (log, asked) = review(&scene, found(&[first.clone(), second.clone()]), 0);
-        assert!(log.contains("findings: 1 new, 1 known, 0 mended"), "{log}");
+        assert!(log.contains("findings: 1 new, 1 known, 0 fixed"), "{log}");
         assert!(asked.contains("+new") && !asked.contains("+TWO"), "{asked}");
         assert!(asked.contains("have been reviewed before"), "{asked}");
         // Resolved by a person, told anew by a forced push, indented, and moved to another folder: silent, and not lost.
@@ -75,16 +75,16 @@ async fn later_reviews_look_at_what_is_new_and_repeat_nothing() {
         scene.sandbox.git(&["commit", "--quiet", "--amend", "-m", "told anew"]);
         push(&mut scene);
         let (log, _) = review(&scene, found(&[first.clone(), second.clone()]), 0);
-        assert!(log.contains("findings: 0 new, 2 known, 0 mended"), "{log}");
+        assert!(log.contains("findings: 0 new, 2 known, 0 fixed"), "{log}");
         scene.sandbox.git(&["rm", "--quiet", "b.txt"]);
         commit(&mut scene, "folder/b.txt", "zero\n  new\n");
         let moved = finding("folder/b.txt", 2, "New is old.");
         let (log, _) = review(&scene, found(&[moved]), 0);
-        assert!(log.contains("findings: 0 new, 1 known, 0 mended"), "{log}");
+        assert!(log.contains("findings: 0 new, 1 known, 0 fixed"), "{log}");
         // Mended: ticked off.
         commit(&mut scene, "folder/b.txt", "zero\nbetter\n");
         let (log, _) = review(&scene, found(&[]), 0);
-        assert!(log.contains("findings: 0 new, 0 known, 1 mended"), "{log}");
+        assert!(log.contains("findings: 0 new, 0 known, 1 fixed"), "{log}");
         let world = scene.github.world();
         assert_eq!((world.review_comments.len(), world.reviews.len(), world.resolved.len()), (2, 2, 1));
         drop(world);
@@ -101,24 +101,24 @@ async fn finding_is_silenced_by_no_other_one() {
         let outside = finding("a.txt", 9, "Outside of the diff.");
         let nowhere = finding("nowhere.txt", 1, "About nothing.");
         let (log, _) = review(&scene, found(&[harmless, outside.clone(), nowhere.clone()]), 0);
-        assert!(log.contains("findings: 3 new, 0 known, 0 mended"), "{log}");
+        assert!(log.contains("findings: 3 new, 0 known, 0 fixed"), "{log}");
         // The same text of a line, in a file of the same name, and on the same line.
         commit(&mut scene, "b/index.js", "db(secret)\nreturn run(x)\n");
         let severe = finding("b/index.js", 2, "x comes from the request, and is run.");
         let same_line = finding("a/index.js", 2, "x comes from the request, and is run.");
         let (log, _) = review(&scene, found(&[severe, same_line, outside, nowhere]), 0);
-        assert!(log.contains("findings: 2 new, 2 known, 0 mended"), "{log}");
+        assert!(log.contains("findings: 2 new, 2 known, 0 fixed"), "{log}");
         // A line that is longer than anybody would quote is still there.
         let long = format!("evil({}1){}; x = {}", " ".repeat(150), " ".repeat(100), "y".repeat(200));
         commit(&mut scene, "long.js", &format!("a\n{long}\n"));
         let (log, _) = review(&scene, found(&[finding("long.js", 2, "Evil.")]), 0);
-        assert!(log.contains("findings: 1 new, 0 known, 0 mended"), "{log}");
+        assert!(log.contains("findings: 1 new, 0 known, 0 fixed"), "{log}");
         // Nor is it gone for being in a file of another name.
         scene.sandbox.git(&["mv", "long.js", "renamed.js"]);
         scene.sandbox.commit("renamed");
         push(&mut scene);
         let (log, _) = review(&scene, found(&[finding("renamed.js", 2, "Evil!")]), 0);
-        assert!(log.contains("findings: 0 new, 1 known, 0 mended"), "{log}");
+        assert!(log.contains("findings: 0 new, 1 known, 0 fixed"), "{log}");
     })
     .await;
 }
@@ -180,10 +180,10 @@ async fn review_that_failed_is_gone_on_with() {
         let outside = finding("a.txt", 9, "Outside of the diff.");
         let nowhere = finding("none.txt", 1, "About no file.");
         let (log, _) = review(&scene, found(&[outside.clone(), nowhere.clone()]), 0);
-        assert!(log.contains("findings: 1 new, 1 known, 0 mended"), "{log}");
+        assert!(log.contains("findings: 1 new, 1 known, 0 fixed"), "{log}");
         commit(&mut scene, "f.txt", "and again\n");
         let (log, _) = review(&scene, found(&[outside, nowhere]), 0);
-        assert!(log.contains("findings: 0 new, 2 known, 0 mended"), "{log}");
+        assert!(log.contains("findings: 0 new, 2 known, 0 fixed"), "{log}");
         scene.github.assert_valid();
     })
     .await;

@@ -241,7 +241,7 @@ fn sealed_batch_replaces_only_what_is_of_a_batch() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, "[]").unwrap();
         let refused = finish(command(&second, args, &[]), &second).expect_code(3);
-        assert!(refused.stderr.contains("is not of a batch"), "{name}: {}", refused.stderr);
+        assert!(refused.stderr.contains("does not belong to a batch"), "{name}: {}", refused.stderr);
         assert_eq!(fs::read_to_string(&path).unwrap(), "[]", "{name}");
     }
     // Whole copies can be delivered from, and gone on with.
