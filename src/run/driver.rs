@@ -74,6 +74,8 @@ pub(super) struct Worked<'a> {
     pub(super) setup: RunSetup,
     pub(super) run: Run<'a>,
     pub(super) outcome: Outcome,
+    /// Ends what is done after the work as well, such as the last hooks.
+    _clock: Clock,
 }
 
 /// Lets an agent work on a task to its end.
@@ -104,7 +106,7 @@ pub(super) async fn work<'a>(
     // Before the proof that a dry run changed nothing.
     run.base.stop().await;
     run.stop_servers(&mut outcome).await;
-    Ok(Worked { _alone: alone, setup, run: run.run, outcome })
+    Ok(Worked { _alone: alone, setup, run: run.run, outcome, _clock: clock })
 }
 
 /// Keeps other runs from changing the same checkout, if this one changes it; the lock ends with the file.

@@ -125,7 +125,7 @@ fn runs_tell_of_test_programs_that_commands_have_planted() {
         let plant = Answer::Calls(vec![("run_command", json!({"command": "bash plant.sh"}))]);
         let answers = vec![plant, change(TEST), Answer::Text("done"), Answer::Text("it is so")];
         let run = run(&sandbox, &ModelServer::start(answers), mode);
-        let told = "the test command runs programs that Git ignores and that commands of this run had changed before: dist/check";
+        let told = "the test command runs or obeys files that Git ignores and that commands of this run had changed before: dist/check";
         let notices = run.report()["notices"].to_string();
         assert_eq!(notices.contains(told), mode == "yolo", "{mode}: {notices}\n{}", run.stderr);
     }

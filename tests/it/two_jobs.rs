@@ -125,7 +125,7 @@ async fn second_job_refuses_every_other_plan() {
                 false,
                 "was changed after the review",
             ),
-            (|plan| plan["made"]["run"] = json!(4712), true, "for the run 4712, and this is 4711"),
+            (|plan| plan["made"]["run"] = json!(4712), true, "for the run 4712, but this is 4711"),
             (|plan| plan["made"]["repository"] = json!("octo/else"), true, "for the repository octo/else"),
             (|plan| plan["made"]["commit"] = json!("d".repeat(40)), true, "for the commit dddddddddd"),
             (
@@ -495,7 +495,7 @@ async fn batch_is_planned_in_shards_and_written_by_another_job() {
         command.envs(variables.iter().cloned()).env("GITHUB_WORKFLOW_REF", WORKFLOW).envs(foreign);
         let run = Run::new(&command.output().expect("the binary runs"), PathBuf::from(&again)).expect_code(1);
         assert!(
-            run.file("batch.json").contains("for the run 4711, and this is 4712"),
+            run.file("batch.json").contains("for the run 4711, but this is 4712"),
             "{}",
             run.file("batch.json")
         );

@@ -75,7 +75,9 @@ impl File {
             // Only a file that is changed can be moved, and only once.
             return match (&self.header.old, &self.header.new, &self.header.renamed) {
                 (Some(Name::File(old)), Some(Name::File(_)), None) => {
-                    self.header.renamed = Some((old.clone(), name.trim().to_owned()));
+                    let to = name.trim().to_owned();
+                    self.header.renamed = Some((old.clone(), to.clone()));
+                    self.header.new = Some(Name::File(to));
                     Ok(())
                 }
                 _ => Err(()),
