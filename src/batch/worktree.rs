@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::file::Entry;
 use super::manifest::Task;
@@ -10,6 +12,10 @@ use crate::git::{Cone, GitError, Repository};
 /// Where worktrees of a batch lie, below its output folder; hidden, so that no artifact takes them along.
 const FOLDER: &str = ".worktrees";
 
+/// After how many removed worktrees Git's records of them are removed as well. Each `git worktree add` reads all records, and
+/// removing them takes a process.
+const RECORDS: usize = 16;
+
 /// The worktrees of a batch.
 #[derive(Clone, Debug)]
 pub(super) struct Worktrees {
@@ -17,12 +23,14 @@ pub(super) struct Worktrees {
     folder: PathBuf,
     /// The way from the repository to the checkout: empty, or ending in `/`.
     prefix: String,
+    /// Number of worktrees that were removed.
+    removed: Arc<AtomicUsize>,
 }
 
 impl Worktrees {
     pub(super) fn new(repository: &Repository, out: &Path) -> Self {
         let prefix = repository.prefix();
-        Self { repository: repository.clone(), folder: out.join(FOLDER), prefix }
+        Self { repository: repository.clone(), folder: out.join(FOLDER), prefix, removed: Arc::default() }
     }
 
     /// Where they lie.
@@ -63,19 +71,26 @@ impl Worktrees {
         Cone::new(folders.map(|folder| format!("{}{folder}", self.prefix)))
     }
 
-    /// Removes one, whatever is in it.
+    /// Removes one, whatever is in it. Git's record of it is removed with those of others.
     pub(super) fn remove(&self, id: &str) {
         let path = self.folder.join(id);
-        // What Git cannot remove is removed all the same; what is left in its own folder is pruned at the end.
         if !path.exists() {
             return;
         }
-        // Without the lock as well: what is in the way has to go.
-        let _alone = self.repository.lock_worktrees().ok();
-        if self.repository.remove_worktree(&path).is_err() {
+        if fs::remove_dir_all(&path).is_err() {
             make_removable(&path);
             let _ = fs::remove_dir_all(&path);
         }
+        if (self.removed.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(RECORDS) {
+            self.remove_records();
+        }
+    }
+
+    /// Removes Git's records of worktrees that are gone.
+    fn remove_records(&self) {
+        // Without the lock as well: what is in the way has to go.
+        let _alone = self.repository.lock_worktrees().ok();
+        let _ = self.repository.prune_worktrees();
     }
 
     /// Removes all, of an earlier start as well.
@@ -86,8 +101,7 @@ impl Worktrees {
             }
         }
         let _ = fs::remove_dir(&self.folder);
-        let _alone = self.repository.lock_worktrees().ok();
-        let _ = self.repository.prune_worktrees();
+        self.remove_records();
     }
 }
 

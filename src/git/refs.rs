@@ -24,6 +24,11 @@ impl Repository {
         Some(Base { commit, branch, dirty: self.is_dirty().unwrap_or(false) })
     }
 
+    /// Returns the commit that is checked out with its branch, where the files have just been made from it.
+    pub fn fresh_base(&self) -> Option<Base> {
+        Some(Base { commit: self.head()?, branch: self.branch(), dirty: false })
+    }
+
     /// Returns the name of the branch that is checked out, if one is.
     pub fn branch(&self) -> Option<String> {
         let head = fs::read_to_string(self.held.git_dir.path().ok()?.join("HEAD")).ok()?;

@@ -42,13 +42,6 @@ impl Repository {
         self.on_clone(self.root(), sparse.into_iter().chain(["read-tree", "--reset", "-u", "HEAD"]))
     }
 
-    /// Removes a worktree, including any changes in it.
-    pub fn remove_worktree(&self, path: &Path) -> Result<(), GitError> {
-        // Twice, because a locked worktree takes two.
-        let args = ["worktree", "remove", "--force", "--force"].map(OsStr::new);
-        self.on_clone(path, args.into_iter().chain([path.as_os_str()]))
-    }
-
     /// Removes the records of worktrees whose folders no longer exist.
     pub fn prune_worktrees(&self) -> Result<(), GitError> {
         self.on_clone(self.root(), ["worktree", "prune"])

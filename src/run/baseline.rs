@@ -27,12 +27,19 @@ pub(super) struct Baseline {
     pub(super) protected: Option<ProtectedFiles>,
 }
 
+/// A checkout before a run.
+pub(super) struct Checkout {
+    pub(super) root: PathBuf,
+    pub(super) repository: Option<Repository>,
+    /// Whether its files have just been made from its commit.
+    pub(super) is_fresh: bool,
+}
+
 /// The commit and where every file stands, or, where files may change (`protected` says which may not), what protected
 /// ones hold: found out beside the first model call. The
 /// receiver tells when that is done, and the first tool may run.
 pub(super) fn capture_baseline(
-    root: PathBuf,
-    repository: Option<Repository>,
+    Checkout { root, repository, is_fresh }: Checkout,
     out: PathBuf,
     protected: Option<IsProtected>,
     news: Arc<News>,
@@ -42,7 +49,11 @@ pub(super) fn capture_baseline(
         let baseline = Baseline {
             snapshot: protected.is_none().then(|| Snapshot::take(&root, &out)),
             protected: protected.map(|rule| ProtectedFiles::remember(&root, rule)),
-            base: repository.as_ref().and_then(Repository::base),
+            base: repository.as_ref().and_then(if is_fresh {
+                Repository::fresh_base
+            } else {
+                Repository::base
+            }),
             prefix: repository.as_ref().map(Repository::prefix).unwrap_or_default(),
         };
         if baseline.base.as_ref().is_some_and(|base| base.dirty) {

@@ -16,7 +16,7 @@ use workspace::{
 use super::Run;
 use super::agents_network::agents_network;
 use super::attached::{Attached, attached};
-use super::baseline::capture_baseline;
+use super::baseline::{Checkout, capture_baseline};
 use super::context;
 use super::shell_setup::{self, shell};
 use super::test_proof::test_command;
@@ -158,8 +158,12 @@ impl<'a> Run<'a> {
         let protected: Option<IsProtected> =
             (!dry_run).then(|| Arc::new(move |path: &WorkspacePath| rules.is_protected(path)) as _);
         let (baseline, ready) = capture_baseline(
-            request.workspace.clone(),
-            request.repository.clone(),
+            Checkout {
+                root: request.workspace.clone(),
+                repository: request.repository.clone(),
+                // Each of many has a worktree or a clone of its own.
+                is_fresh: !request.alone,
+            },
             request.out.clone(),
             protected,
             Arc::clone(&news),
