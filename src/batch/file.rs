@@ -61,7 +61,7 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sparse: Option<Vec<String>>,
     /// Maximum number of model calls.
-    pub max_steps: Option<Bounded<1, 1000>>,
+    pub max_steps: Option<Bounded<1, 10_000>>,
     /// Maximum cost, in USD.
     pub budget_usd: Option<Usd>,
     /// Time limit, in seconds.

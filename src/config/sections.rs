@@ -143,7 +143,7 @@ pub struct AgentConfig {
     /// `confirm-all`. In CI nobody can, so there the mode is `dry-run` unless another is given.
     pub confirm_mode: Option<ConfirmMode>,
     /// Maximum number of model calls.
-    pub max_steps: Option<Bounded<1, 1000>>,
+    pub max_steps: Option<Bounded<1, 10_000>>,
     /// Another model for this agent.
     pub model: Option<String>,
 }

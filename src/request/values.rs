@@ -51,7 +51,7 @@ pub struct Inputs {
     /// Whether the agent may run commands, where that is not left to the configuration.
     pub commands: Option<bool>,
     /// Maximum number of model calls.
-    pub max_steps: Option<Bounded<1, 1000>>,
+    pub max_steps: Option<Bounded<1, 10_000>>,
     /// Most money.
     pub budget_usd: Option<Usd>,
     /// Most time; of a batch, that of all tasks.
