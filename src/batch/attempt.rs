@@ -42,6 +42,8 @@ pub(super) struct BatchContext {
     pub(super) journal: Mutex<Journal>,
     pub(super) signal: Signal,
     pub(super) deadline: Option<Instant>,
+    /// Most requests to a model in a minute that this machine may send.
+    pub(super) requests_per_minute: Option<u64>,
     /// What another job has planned, where this one only writes it.
     pub(super) planned: Option<PlannedTasks>,
     /// What keys of tasks are made from; `None` if they cannot be made.
@@ -187,6 +189,7 @@ impl BatchContext {
                 out: &out,
                 budget_usd: if let Reservation::Usd(usd) = share { Some(usd) } else { None },
                 timeout: self.time_left(task),
+                requests_per_minute: self.requests_per_minute,
                 lesson: lesson.as_deref(),
                 model: model.map(String::as_str),
             };

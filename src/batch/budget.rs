@@ -64,6 +64,11 @@ pub(super) fn share_of_shard(budget: f64, tasks: usize, all: usize) -> f64 {
     budget * tasks as f64 / all.max(1) as f64
 }
 
+/// Returns a shard's part of the requests that a whole batch may send in a minute: that of its tasks, but at least one.
+pub(super) fn requests_of_shard(requests: u64, tasks: usize, all: usize) -> u64 {
+    (requests.saturating_mul(tasks as u64) / all.max(1) as u64).max(1)
+}
+
 #[cfg(test)]
 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
 mod tests {
@@ -85,6 +90,13 @@ mod tests {
         assert_eq!(budget.reserve(None, 1), Reservation::Exhausted);
         assert_eq!(Budget::new(None, 5.0).reserve(Some(1.0), 1), Reservation::Usd(1.0));
         assert_eq!(Budget::new(None, 5.0).reserve(None, 1), Reservation::Unlimited);
+    }
+
+    #[test]
+    fn shards_share_requests_by_their_tasks() {
+        assert_eq!((requests_of_shard(240, 3, 48), requests_of_shard(240, 6, 48)), (15, 30));
+        assert_eq!((requests_of_shard(10, 1, 1000), requests_of_shard(60, 0, 0)), (1, 1));
+        assert_eq!((1..=16).map(|_| requests_of_shard(240, 3, 48)).sum::<u64>(), 240);
     }
 
     /// A generator of numbers that is the same everywhere.

@@ -11,6 +11,7 @@ use super::problem::{LinesError, Problem};
 use crate::base::command_template::{CommandTemplate, Dialect, operand};
 use crate::base::integrity::digest;
 use crate::base::template::{fill, is_name, names, path_part};
+use crate::config::Bounded;
 
 /// Most characters of a value in a task's text.
 const MAX_VALUE: usize = 300;
@@ -91,7 +92,8 @@ pub fn expand(
     let mut manifest = Manifest::new(&batch.name, commit, text, tasks);
     manifest.budget_usd = batch.budget_usd;
     manifest.pilot.clone_from(&batch.pilot);
-    manifest.timeout = batch.timeout.map(crate::config::Bounded::get);
+    manifest.timeout = batch.timeout.map(Bounded::get);
+    manifest.requests_per_minute = batch.requests_per_minute.map(Bounded::get);
     Ok(manifest)
 }
 

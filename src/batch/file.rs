@@ -24,6 +24,9 @@ pub struct BatchFile {
     /// Time limit for all tasks, in seconds.
     #[serde(default)]
     pub timeout: Option<Bounded<1, 604_800>>,
+    /// Maximum number of requests to a model per minute. Shards on other machines share it: each gets its tasks' part.
+    #[serde(default)]
+    pub requests_per_minute: Option<Bounded<1, 1_000_000>>,
     /// The tasks that run first, before all others.
     #[serde(default)]
     pub pilot: Option<Pilot>,

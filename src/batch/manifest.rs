@@ -47,6 +47,9 @@ pub struct Manifest {
     pub budget_usd: Option<Usd>,
     /// Time limit for all tasks, in seconds.
     pub timeout: Option<u64>,
+    /// Maximum number of requests to a model per minute, of all shards together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests_per_minute: Option<u64>,
     /// The tasks that run first, before all others, in each shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pilot: Option<Pilot>,
@@ -93,6 +96,7 @@ impl Manifest {
             file_sha256: digest(file.as_bytes()),
             budget_usd: None,
             timeout: None,
+            requests_per_minute: None,
             pilot: None,
             tasks,
         }

@@ -223,6 +223,12 @@ impl BatchRequest {
             // Nobody can answer several at a time.
             return Err(InputError::ModeNeedsTerminal(job.mode));
         }
+        let llm = &mut job.origin.config.llm;
+        let granted = place.requests_per_minute.map(Bounded::new).transpose().map_err(InputError::rules)?;
+        llm.requests_per_minute = match (llm.requests_per_minute, granted) {
+            (Some(own), Some(granted)) => Some(if own.get() < granted.get() { own } else { granted }),
+            (own, granted) => own.or(granted),
+        };
         job.preface = place.lesson.map(str::to_owned);
         job.origin.config.guardrails.quality_gates.extend(task.entry.gates.iter().cloned());
         self.share(job);

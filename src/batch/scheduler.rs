@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 
 use super::attempt::{BatchContext, Done, TASKS, failure, spent_in, title};
-use super::budget::{Budget, Reservation, share_of_shard};
+use super::budget::{Budget, Reservation, requests_of_shard, share_of_shard};
 use super::circuit_breaker::CircuitBreaker;
 use super::held;
 use super::journal::{EarlierStart, Journal, clear};
@@ -87,8 +87,11 @@ pub async fn run_batch(
         }
         None => manifest.tasks.clone(),
     };
-    // The budget is that of all shards together.
-    let budget = budget.map(|usd| share_of_shard(usd, tasks.len(), manifest.tasks.len()));
+    // Budget and pace are those of all shards together.
+    let (own, all) = (tasks.len(), manifest.tasks.len());
+    let budget = budget.map(|usd| share_of_shard(usd, own, all));
+    let requests_per_minute =
+        manifest.requests_per_minute.map(|requests| requests_of_shard(requests, own, all));
     let (digest, name, commit) = (manifest.digest(), manifest.name.clone(), manifest.commit.clone());
     let run_url = request.destination.github.as_ref().and_then(|github| github.run_url.clone());
     let (key_parts, nights) = settled::prepare(request, clone, &manifest, &mut notices);
@@ -97,6 +100,7 @@ pub async fn run_batch(
         key_parts,
         neighbours: Neighbours::new(clone, &commit),
         deadline: timeout.map(|timeout| started + timeout),
+        requests_per_minute,
         journal: Mutex::new(journal),
         signal: signal.clone(),
         request: Arc::clone(request),

@@ -14,6 +14,8 @@ pub struct TaskPaths<'a> {
     pub budget_usd: Option<f64>,
     /// Most time.
     pub timeout: Option<Duration>,
+    /// Most requests to its model in a minute, of all tasks of this process.
+    pub requests_per_minute: Option<u64>,
     /// What an earlier try teaches.
     pub lesson: Option<&'a str>,
     /// The model of a further try.
@@ -23,6 +25,14 @@ pub struct TaskPaths<'a> {
 impl<'a> TaskPaths<'a> {
     /// Takes the place of a task that asks no model.
     pub(super) fn without_limits(checkout: &'a Path, out: &'a Path) -> Self {
-        Self { checkout, out, budget_usd: None, timeout: None, lesson: None, model: None }
+        Self {
+            checkout,
+            out,
+            budget_usd: None,
+            timeout: None,
+            requests_per_minute: None,
+            lesson: None,
+            model: None,
+        }
     }
 }

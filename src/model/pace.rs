@@ -32,6 +32,9 @@ const PROBING: f64 = 0.05;
 /// Time without a refusal after which the old limit means nothing any more.
 const FORGET: Duration = Duration::from_mins(1);
 
+/// Longest delay of the first request, where a rate is granted.
+const LONGEST_DELAY_OF_FIRST: Duration = Duration::from_secs(5);
+
 /// Delay after a refusal that names none.
 const DELAY: Duration = Duration::from_secs(1);
 
@@ -83,6 +86,14 @@ impl Pace {
             (Some(one), Some(other)) => Some(one.min(other)),
             (one, other) => one.or(other),
         };
+        // Machines that share a limit and start together must not begin with a burst.
+        if state.first.is_none()
+            && state.next.is_none()
+            && let Some(rate) = state.granted
+        {
+            let longest = Duration::from_secs_f64(1.0 / rate).min(LONGEST_DELAY_OF_FIRST);
+            state.next = Some(Instant::now() + longest.mul_f64(fastrand::f64()));
+        }
         drop(state);
         pace
     }

@@ -201,16 +201,23 @@ fn apply_keeps_file_that_is_saved_meanwhile() {
 
 /// A server that answers with calls until a conversation has `turns` answers; of more than `per_second` requests in a
 /// second, it refuses the rest.
-struct LimitedServer {
-    url: String,
-    refused: Arc<Mutex<usize>>,
+pub(crate) struct LimitedServer {
+    pub(crate) url: String,
+    /// How often each request was refused.
+    refused: Arc<Mutex<BTreeMap<String, usize>>>,
 }
 
 impl LimitedServer {
-    fn start(per_second: usize, turns: usize) -> Self {
+    /// Returns how many requests were refused, and how often one of them was at most.
+    pub(crate) fn refusals(&self) -> (usize, usize) {
+        let refused = self.refused.lock().unwrap();
+        (refused.values().sum(), refused.values().max().copied().unwrap_or(0))
+    }
+
+    pub(crate) fn start(per_second: usize, turns: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
-        let refused = Arc::<Mutex<usize>>::default();
+        let refused = Arc::<Mutex<BTreeMap<String, usize>>>::default();
         let began = Instant::now();
         let seen = Arc::<Mutex<BTreeMap<u64, usize>>>::default();
         let count = Arc::clone(&refused);
@@ -226,7 +233,7 @@ impl LimitedServer {
                             *count > per_second
                         };
                         if is_over {
-                            *count.lock().unwrap() += 1;
+                            *count.lock().unwrap().entry(body.to_string()).or_default() += 1;
                             respond(
                                 &stream,
                                 "429 X",
@@ -300,7 +307,7 @@ fn batch_keeps_to_rate_limit_of_model() {
     let args = ["--jobs", "16", "--model", "openai::gpt-5", "--base-url", &server.url];
     let run = batch(&sandbox, &args).expect_code(0);
     assert_eq!(ends(&run.json("batch.json")), BTreeMap::from([("success".to_owned(), 16)]));
-    let refused = *server.refused.lock().unwrap();
+    let (refused, _) = server.refusals();
     // Ideal: 48 requests in 12 s. The first burst of 16 is refused but for four.
     eprintln!("48 requests took {:?}, {refused} were refused", began.elapsed());
     assert!(refused < 48, "{refused} requests were refused");

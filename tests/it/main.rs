@@ -75,6 +75,7 @@ mod sealed_batches;
 mod second_machine;
 mod session;
 mod sessions;
+mod shared_pace;
 mod subagents;
 mod support;
 mod telemetry;
