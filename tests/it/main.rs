@@ -45,6 +45,7 @@ mod layering;
 mod ledger_branch;
 mod leftovers;
 mod limits;
+mod machine_faults;
 mod masks;
 mod mcp;
 mod mcp_bounds;

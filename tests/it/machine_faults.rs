@@ -1,0 +1,115 @@
+//! Machines that lack something: space on a disk, or processes. What they prevent is said, is no success, and is done later.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+use crate::faults::{ends, tasks};
+use crate::support::Sandbox;
+
+const RECIPE: &str = "steps:\n- do: [{tool: write_file, with: {path: done.txt, content: done}}]\n";
+
+/// Runs a script of the shell with a small disk at `small`: 600 kB until `grow`. `$@` is the program with its arguments.
+fn on_small_disk(sandbox: &Sandbox, script: &str, args: &[&str]) -> Output {
+    let small = sandbox.path().join("small");
+    fs::create_dir_all(&small).unwrap();
+    let script = format!(
+        "small=$1; shift; mount -t tmpfs -o size=600k none \"$small\"; grow() {{ mount -o remount,size=200m \"$small\"; }}; {script}"
+    );
+    let mut command = Command::new("unshare");
+    command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, "sh"]).arg(&small);
+    command.arg(env!("CARGO_BIN_EXE_architect-ci")).args(args).current_dir(sandbox.repo());
+    command
+        .env_remove("GITHUB_ACTIONS")
+        .env("CI", "true")
+        .env("XDG_STATE_HOME", sandbox.path().join("state"));
+    command.env("TMPDIR", sandbox.path()).output().expect("unshare runs")
+}
+
+#[test]
+fn batch_does_later_what_a_full_disk_prevented() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), ("recipe.yml", RECIPE)]);
+    let more = json!({"recipe": "recipe.yml", "mode": "yolo", "deliver": "patch"});
+    sandbox.write("batch.yml", tasks("full", 30, &more));
+    sandbox.commit("tasks");
+    let out = sandbox.path().join("small/out");
+    let kept = sandbox.path().join("kept");
+    let script = format!(
+        "\"$@\"; echo \"first: $?\"; cp \"$small/out/batch.json\" {kept}.first.json; grow; \
+         \"$@\" --resume; echo \"second: $?\"; cp \"$small/out/batch.json\" {kept}.second.json",
+        kept = kept.display()
+    );
+    let args = ["batch", "batch.yml", "--jobs", "2", "--out", out.to_str().unwrap()];
+    let output = on_small_disk(&sandbox, &script, &args);
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(!stdout.contains("first: 0"), "{stdout}\n{stderr}");
+    assert!(stderr.contains("No space left on device"), "{stderr}");
+    assert!(stdout.contains("second: 0"), "{stdout}\n{stderr}");
+    let report = fs::read_to_string(kept.with_extension("second.json")).expect("a report");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!(ends(&report).get("success"), Some(&30), "{:?}", ends(&report));
+    assert_eq!(sandbox.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
+}
+
+#[test]
+fn run_whose_report_does_not_fit_is_no_success() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
+    let large = "line\n".repeat(150_000);
+    let model =
+        sandbox.script(&[vec![("write_file", json!({"path": "large.txt", "content": large}))]], "done");
+    let out = sandbox.path().join("small/out");
+    for mode in ["dry-run", "yolo"] {
+        let args = ["run", "--task", "x", "--model", &model, "--mode", mode, "--out", out.to_str().unwrap()];
+        let output = on_small_disk(&sandbox, "\"$@\"", &args);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(!matches!(output.status.code(), Some(0 | 101) | None), "{mode}: {told}");
+        assert!(
+            told.contains("No space left on device") || told.contains("could not be written"),
+            "{mode}: {told}"
+        );
+    }
+}
+
+/// The program, allowed so many processes and threads; the limit holds for no user that the kernel knows as root.
+fn with_processes(sandbox: &Sandbox, most: u32, program: &Path, args: &[&str]) -> Output {
+    let wrapper: &[&str] = if rustix::process::getuid().is_root() {
+        &["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"]
+    } else {
+        &["unshare", "--user", "--map-root-user"]
+    };
+    let mut command = Command::new("timeout");
+    command.arg("60").args(wrapper).args(["prlimit", &format!("--nproc={most}")]).arg(program).args(args);
+    command.current_dir(sandbox.path()).env_clear().env("CI", "true").env("HOME", sandbox.path());
+    command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("TMPDIR", sandbox.path());
+    command.output().expect("it runs")
+}
+
+#[test]
+fn run_that_may_start_too_few_processes_says_so() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), ("recipe.yml", RECIPE)]);
+    // Where another user can reach it.
+    let program = sandbox.path().join("program");
+    fs::copy(env!("CARGO_BIN_EXE_architect-ci"), &program).unwrap();
+    let opened = Command::new("chmod").args(["-R", "a+rwX"]).arg(sandbox.path()).status().unwrap();
+    assert!(opened.success());
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let (repo, out) = (sandbox.repo(), sandbox.out());
+    let args = ["run", "--task", "x", "--model", "recipe::recipe.yml", "--workspace", repo.to_str().unwrap()];
+    let args = [&args[..], &["--quiet", "--out", out.to_str().unwrap()]].concat();
+    let mut codes = Vec::new();
+    for most in [2, 5, 9, 12, 60] {
+        let output = with_processes(&sandbox, most, &program, &args);
+        let told = String::from_utf8_lossy(&output.stderr);
+        let code = output.status.code();
+        assert!(
+            code == Some(0) || code == Some(3) && told.contains("could not start threads"),
+            "{most}: {code:?} {told}"
+        );
+        codes.push(code);
+    }
+    assert_eq!((codes[0], codes[4]), (Some(3), Some(0)));
+}
