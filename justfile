@@ -30,9 +30,13 @@ egress-cost *args:
 attacks generated="2000":
     ATTACKS_EVERY=1 ATTACKS_GENERATED={{generated}} ATTACKS_SEQUENCES={{generated}} cargo test --test it attacks::
 
-# So many writers of one branch of records at the same time; `cargo test` has five.
+# So many writers of one branch of records, and of one ledger, at the same time; `cargo test` has five.
 record-writers count="20":
-    WRITERS={{count}} cargo test --test it records::
+    WRITERS={{count}} cargo test --test it -- records:: ledger_on_branch_is
+
+# Nights over so many tasks, of which three in a hundred have changed between two of them.
+nights tasks="1000":
+    NIGHT_TASKS={{tasks}} cargo test --test it batch_skips_what_earlier_night_settled
 
 # So many tasks on 16 machines that share a model which allows so many requests in a second, within 1.3 times the ideal time.
 pace tasks="1000" per_second="4":

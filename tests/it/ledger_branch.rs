@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::records::writers;
 use crate::support::Run;
 use crate::support::model::{Answer, ModelServer};
 use crate::support::scene::{Scene, scene};
@@ -183,6 +184,96 @@ async fn ledger_that_cannot_be_closed_is_told_beside_the_error_of_the_run() {
                 .abs()
                 < 1e-9
         );
+    })
+    .await;
+}
+
+/// Runs of many machines at the same time: their reports' costs, and how many answers they got. A run without a known price has
+/// no cost. No report is left behind.
+fn spend_at_once(
+    scene: &Scene,
+    answers: impl Fn(usize) -> usize,
+    model: impl Fn(usize) -> &'static str,
+) -> (f64, u64) {
+    let event = scene.event("schedule", &[]);
+    let start = |number: usize| {
+        let read = |n: usize| Answer::Calls(vec![("read_file", json!({"path": "a.txt", "end_line": n + 1}))]);
+        let server =
+            ModelServer::start((1..answers(number)).map(read).chain([Answer::Text("done")]).collect());
+        let out = scene.sandbox.path().join(format!("machine-{number}"));
+        let args = [
+            "--model",
+            model(number),
+            "--base-url",
+            &server.url,
+            "--budget-usd",
+            "0.02",
+            "--ledger",
+            "branch",
+        ];
+        let mut command = scene.job("schedule", &event, &out, &args);
+        command.env("OPENAI_API_KEY", "k").env("XDG_STATE_HOME", out.with_extension("state"));
+        (command.spawn().expect("it runs"), out, server)
+    };
+    let running: Vec<_> = (0..writers()).map(start).collect();
+    let (mut usd, mut count) = (0.0, 0);
+    for (mut child, out, server) in running {
+        child.wait().expect("an end");
+        if let Ok(text) = std::fs::read_to_string(out.join("report.json")) {
+            let report: Value = serde_json::from_str(&text).expect("JSON");
+            usd += report["cost_usd"].as_f64().unwrap_or(0.0);
+            std::fs::remove_dir_all(&out).expect("removed");
+        }
+        count += server.bodies().len() as u64;
+    }
+    (usd, count)
+}
+
+fn total(costs: &Value, key: &str) -> f64 {
+    costs.as_object().expect("sums").values().filter_map(|sum| sum[key].as_f64()).sum()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ledger_on_branch_is_the_sum_of_all_reports() {
+    const WARNS: &[(&str, &str)] = &[
+        (
+            ".github/architect.yml",
+            "evaluation: off\ncosts: { budget_per_month: 50, unmeasured: warn, prices_file: prices.yml }\nllm: { stream: false }\n",
+        ),
+        FILES[1],
+    ];
+    scene(WARNS, |scene| {
+        let scene = scene.on_main();
+        let model = |number| if number % 4 == 3 { "openai::mystery" } else { "openai::gpt-5" };
+        let (usd, answers) = spend_at_once(&scene, |number| 1 + number % 3, model);
+        let costs = scene.costs(&["--by", "month"]);
+        assert!((total(&costs, "usd") - usd).abs() < 1e-9 && usd > 0.0, "{usd}: {costs}");
+        #[expect(clippy::cast_precision_loss, reason = "a few")]
+        let answers = answers as f64;
+        assert!((total(&costs, "answers") - answers).abs() < 0.5, "{answers}: {costs}");
+        assert!(total(&costs, "unpriced") >= 1.0 && total(&costs, "reserved") < 0.5, "{costs}");
+        scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ledger_on_branch_is_never_above_the_cap_by_more_than_one_answer() {
+    const CAPPED: &[(&str, &str)] = &[
+        (
+            ".github/architect.yml",
+            "evaluation: off\ncosts: { budget_per_day: 0.03, prices_file: prices.yml }\nllm: { stream: false }\n",
+        ),
+        FILES[1],
+    ];
+    scene(CAPPED, |scene| {
+        let scene = scene.on_main();
+        // Together they want more than there is.
+        let (usd, answers) = spend_at_once(&scene, |_| 9, |_| "openai::gpt-5");
+        let costs = scene.costs(&["--by", "day"]);
+        assert!((total(&costs, "usd") - usd).abs() < 1e-9, "{usd}: {costs}");
+        assert!(usd <= 0.03 + 0.0013 + 1e-9 && answers >= 9, "{usd} USD for {answers} answers");
+        scene.github.assert_valid();
     })
     .await;
 }

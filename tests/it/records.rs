@@ -19,7 +19,7 @@ async fn github() -> (GitHub, Sandbox) {
 }
 
 /// Number of writers at the same time; `just record-writers` has more of them.
-fn writers() -> usize {
+pub fn writers() -> usize {
     std::env::var("WRITERS").ok().and_then(|count| count.parse().ok()).unwrap_or(5)
 }
 
