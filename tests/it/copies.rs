@@ -285,7 +285,10 @@ fn modes_that_a_command_changes_past_its_copy_are_put_back_and_told() {
     assert_eq!(fs::read_to_string(sandbox.repo().join("a.txt")).unwrap(), "one\n2\n");
     let told = run.report()["notices"].to_string();
     for path in ["build/out", "run.sh"] {
-        assert!(told.contains(&format!("changed the mode of {repo}/{path} in the checkout itself, past")), "{path}: {told}");
+        assert!(
+            told.contains(&format!("changed the mode of {repo}/{path} in the checkout itself, past")),
+            "{path}: {told}"
+        );
     }
 }
 

@@ -1,4 +1,4 @@
-//! Machines that lack something: space on a disk, or processes. What they prevent is said, is no success, and is done later.
+//! Machines that lack something: space on a disk, or processes. What they prevent is said, and is no success.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -6,20 +6,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::faults::{ends, tasks};
 use crate::support::Sandbox;
 
 const RECIPE: &str = "steps:\n- do: [{tool: write_file, with: {path: done.txt, content: done}}]\n";
 
-/// Runs a script of the shell with a small disk at `small`: 600 kB until `grow`. `$@` is the program with its arguments.
+/// Runs a script of the shell with a small disk at `small`, of 600 kB. `$@` is the program with its arguments.
 fn on_small_disk(sandbox: &Sandbox, script: &str, args: &[&str]) -> Output {
     let small = sandbox.path().join("small");
     fs::create_dir_all(&small).unwrap();
-    let script = format!(
-        "small=$1; shift; mount -t tmpfs -o size=600k none \"$small\"; grow() {{ mount -o remount,size=200m \"$small\"; }}; {script}"
-    );
+    let script = format!("small=$1; shift; mount -t tmpfs -o size=600k none \"$small\"; {script}");
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, "sh"]).arg(&small);
     command.arg(env!("CARGO_BIN_EXE_architect-ci")).args(args).current_dir(sandbox.repo());
@@ -28,31 +25,6 @@ fn on_small_disk(sandbox: &Sandbox, script: &str, args: &[&str]) -> Output {
         .env("CI", "true")
         .env("XDG_STATE_HOME", sandbox.path().join("state"));
     command.env("TMPDIR", sandbox.path()).output().expect("unshare runs")
-}
-
-#[test]
-fn batch_does_later_what_a_full_disk_prevented() {
-    let sandbox = Sandbox::new(&[("a.txt", "one\n"), ("recipe.yml", RECIPE)]);
-    let more = json!({"recipe": "recipe.yml", "mode": "yolo", "deliver": "patch"});
-    sandbox.write("batch.yml", tasks("full", 30, &more));
-    sandbox.commit("tasks");
-    let out = sandbox.path().join("small/out");
-    let kept = sandbox.path().join("kept");
-    let script = format!(
-        "\"$@\"; echo \"first: $?\"; cp \"$small/out/batch.json\" {kept}.first.json; grow; \
-         \"$@\" --resume; echo \"second: $?\"; cp \"$small/out/batch.json\" {kept}.second.json",
-        kept = kept.display()
-    );
-    let args = ["batch", "batch.yml", "--jobs", "2", "--out", out.to_str().unwrap()];
-    let output = on_small_disk(&sandbox, &script, &args);
-    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(!stdout.contains("first: 0"), "{stdout}\n{stderr}");
-    assert!(stderr.contains("No space left on device"), "{stderr}");
-    assert!(stdout.contains("second: 0"), "{stdout}\n{stderr}");
-    let report = fs::read_to_string(kept.with_extension("second.json")).expect("a report");
-    let report: Value = serde_json::from_str(&report).expect("JSON");
-    assert_eq!(ends(&report).get("success"), Some(&30), "{:?}", ends(&report));
-    assert_eq!(sandbox.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
 }
 
 #[test]
