@@ -43,6 +43,19 @@ fn fresh(path: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
     Ok(file)
 }
 
+/// Returns whether a disk has less than a megabyte left. Where that cannot be asked, it is taken to have more.
+#[cfg(unix)]
+pub(crate) fn is_disk_full(path: &Path) -> bool {
+    const LEAST: u64 = 1_000_000;
+    rustix::fs::statvfs(path).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) < LEAST)
+}
+
+/// Returns whether a disk has less than a megabyte left. Where that cannot be asked, it is taken to have more.
+#[cfg(not(unix))]
+pub(crate) fn is_disk_full(_: &Path) -> bool {
+    false
+}
+
 /// Opens a file for reading: never through a link, and never anything else than a file, whose opening or reading might not end.
 pub(crate) fn open_file(path: &Path) -> io::Result<fs::File> {
     let folder = path.parent().unwrap_or(path);

@@ -19,6 +19,7 @@ use super::request::BatchRequest;
 use super::settled::KeyParts;
 use super::task_paths::TaskPaths;
 use super::worktree::Worktrees;
+use crate::base::fs::is_disk_full;
 use crate::event::{Event, Exit, Line, StopReason};
 use crate::publish::{RunResult, TRANSCRIPT};
 use crate::report::{TaskEnd, TaskReport, file_log};
@@ -135,6 +136,8 @@ impl BatchContext {
     async fn attempt(&self, task: &Task, share: Reservation, attempt: u32) -> Attempt {
         self.note(|journal| journal.begun(&task.id, attempt));
         let ended = self.try_once(task, share, attempt).await;
+        // Before the worktree makes room.
+        let is_disk_full = block_in_place(|| is_disk_full(&self.request.destination.out));
         block_in_place(|| self.worktrees.remove(&task.id));
         let folder = format!("{TASKS}/{}", task.id);
         match ended {
@@ -149,7 +152,9 @@ impl BatchContext {
                     report.key = block_in_place(|| key_parts.key(task, &out));
                 }
                 self.seal_held(&report);
-                Attempt { report, is_fault_of_machine: false, dearest_answer }
+                let is_fault_of_machine = report.stop_reason == Some(StopReason::NotWritten)
+                    || report.end == TaskEnd::Failed && is_disk_full;
+                Attempt { report, is_fault_of_machine, dearest_answer }
             }
             Err(error) => {
                 let is_fault_of_machine = error.is_fault_of_machine();

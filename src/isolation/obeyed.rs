@@ -1,6 +1,8 @@
 //! Files that programs obey without being told to: settings that are found by their names, and code that is loaded before a
 //! program's own. A command can leave such a file where Git ignores it, and no reviewer sees it.
 
+use std::path::Path;
+
 use workspace::WorkspacePath;
 
 use super::doubt::tool_folder;
@@ -132,7 +134,7 @@ fn is_loaded(name: &str) -> bool {
 pub(super) fn is_bytecode(path: &WorkspacePath) -> bool {
     let folder = path.parent();
     let is_cache = folder.as_ref().and_then(WorkspacePath::file_name) == Some("__pycache__");
-    is_cache && path.as_str().strip_suffix(".pyc").is_some() && tool_folder(path).is_none()
+    is_cache && Path::new(path.as_str()).extension() == Some("pyc".as_ref()) && tool_folder(path).is_none()
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Machines that lack something: space on a disk, or processes. What they prevent is said, and is no success.
+//! Machines that lack something: space on a disk, or processes. What they prevent is said, is no success, and is done later.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -6,17 +6,20 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
+use crate::faults::{ends, tasks};
 use crate::support::Sandbox;
 
 const RECIPE: &str = "steps:\n- do: [{tool: write_file, with: {path: done.txt, content: done}}]\n";
 
-/// Runs a script of the shell with a small disk at `small`, of 600 kB. `$@` is the program with its arguments.
+/// Runs a script of the shell with a small disk at `small`: 600 kB until `grow`. `$@` is the program with its arguments.
 fn on_small_disk(sandbox: &Sandbox, script: &str, args: &[&str]) -> Output {
     let small = sandbox.path().join("small");
     fs::create_dir_all(&small).unwrap();
-    let script = format!("small=$1; shift; mount -t tmpfs -o size=600k none \"$small\"; {script}");
+    let script = format!(
+        "small=$1; shift; mount -t tmpfs -o size=600k none \"$small\"; grow() {{ mount -o remount,size=200m \"$small\"; }}; {script}"
+    );
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, "sh"]).arg(&small);
     command.arg(env!("CARGO_BIN_EXE_architect-ci")).args(args).current_dir(sandbox.repo());
@@ -25,6 +28,31 @@ fn on_small_disk(sandbox: &Sandbox, script: &str, args: &[&str]) -> Output {
         .env("CI", "true")
         .env("XDG_STATE_HOME", sandbox.path().join("state"));
     command.env("TMPDIR", sandbox.path()).output().expect("unshare runs")
+}
+
+#[test]
+fn batch_does_later_what_a_full_disk_prevented() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), ("recipe.yml", RECIPE)]);
+    let more = json!({"recipe": "recipe.yml", "mode": "yolo", "deliver": "patch"});
+    sandbox.write("batch.yml", tasks("full", 30, &more));
+    sandbox.commit("tasks");
+    let out = sandbox.path().join("small/out");
+    let kept = sandbox.path().join("kept");
+    let script = format!(
+        "\"$@\"; echo \"first: $?\"; cp \"$small/out/batch.json\" {kept}.first.json; grow; \
+         \"$@\" --resume; echo \"second: $?\"; cp \"$small/out/batch.json\" {kept}.second.json",
+        kept = kept.display()
+    );
+    let args = ["batch", "batch.yml", "--jobs", "2", "--out", out.to_str().unwrap()];
+    let output = on_small_disk(&sandbox, &script, &args);
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(!stdout.contains("first: 0"), "{stdout}\n{stderr}");
+    assert!(stderr.contains("No space left on device"), "{stderr}");
+    assert!(stdout.contains("second: 0"), "{stdout}\n{stderr}");
+    let report = fs::read_to_string(kept.with_extension("second.json")).expect("a report");
+    let report: Value = serde_json::from_str(&report).expect("JSON");
+    assert_eq!(ends(&report).get("success"), Some(&30), "{:?}", ends(&report));
+    assert_eq!(sandbox.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
 }
 
 #[test]
@@ -49,7 +77,9 @@ fn run_whose_report_does_not_fit_is_no_success() {
 /// The program, allowed so many processes and threads; the limit holds for no user that the kernel knows as root.
 fn with_processes(sandbox: &Sandbox, most: u32, program: &Path, args: &[&str]) -> Output {
     let wrapper: &[&str] = if rustix::process::getuid().is_root() {
-        &["setpriv", "--reuid", "12345", "--regid", "12345", "--clear-groups"]
+        // Another user, for whom the limit holds, who may reach what lies in folders of root's.
+        const REACH: &str = "+dac_override,+dac_read_search";
+        &["setpriv", "--reuid", "12345", "--clear-groups", "--inh-caps", REACH, "--ambient-caps", REACH]
     } else {
         &["unshare", "--user", "--map-root-user"]
     };
