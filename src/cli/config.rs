@@ -249,7 +249,7 @@ fn faults(config: &config::Config, trusted: &Trusted<'_>, file: Option<&TrustedF
             location: WorkspaceLocation::default(),
             config_file: file.map(|file| file.path.as_str()),
             programs: &ProgramFiles::default(),
-            obeyed: ProgramFiles::default(),
+            git_configured: ProgramFiles::default(),
             allow_workflow_edits: config.workspace.allow_workflow_edits,
             allowed_only: false,
             tracked: Tracked::default(),

@@ -124,7 +124,7 @@ impl Rules {
             ),
             config_file: origin.file.as_deref(),
             programs: &ProgramFiles::default(),
-            obeyed: ProgramFiles::default(),
+            git_configured: ProgramFiles::default(),
             allow_workflow_edits: origin.config.workspace.allow_workflow_edits,
             allowed_only: in_ci || commands.allowed_only == Some(true),
             tracked: Tracked::default(),

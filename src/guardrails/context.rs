@@ -20,7 +20,7 @@ pub struct GuardrailContext<'a> {
     /// Programs of hooks, models and MCP servers that are files of the workspace.
     pub programs: &'a ProgramFiles,
     /// What of the workspace Git runs or obeys because the repository's settings name it.
-    pub obeyed: ProgramFiles,
+    pub git_configured: ProgramFiles,
     /// Whether workflows may be written.
     pub allow_workflow_edits: bool,
     /// Whether dangerous commands are refused.
@@ -34,8 +34,17 @@ impl Default for GuardrailContext<'_> {
         let (config_file, allow_workflow_edits, allowed_only) = (None, false, false);
         let tracked = Tracked::default();
         let (root, programs) = (Path::new("."), &*NO_PROGRAMS);
-        let obeyed = ProgramFiles::default();
+        let git_configured = ProgramFiles::default();
         let location = WorkspaceLocation::default();
-        Self { root, location, config_file, programs, obeyed, allow_workflow_edits, allowed_only, tracked }
+        Self {
+            root,
+            location,
+            config_file,
+            programs,
+            git_configured,
+            allow_workflow_edits,
+            allowed_only,
+            tracked,
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Guardrails: rules that no model output can turn off, checked on a call's effects before anything else.
 
 mod context;
+mod git_configured;
 mod inspection;
-mod obeyed;
 mod refusal;
 mod tracked;
 
@@ -24,8 +24,8 @@ use crate::config::{self, Bounded, Severity};
 use crate::event::{Class, CommandEffect, Effects};
 
 pub(crate) use context::GuardrailContext;
+pub(crate) use git_configured::git_configured_files;
 pub(crate) use inspection::{CODE_OWNERS, InspectionError, inspect};
-pub(crate) use obeyed::obeyed;
 pub(crate) use refusal::{InvalidGuardrail, Refusal};
 pub(crate) use tracked::{tracked, tracked_files};
 
@@ -41,7 +41,7 @@ pub struct Guardrails {
     sensitive: Arc<SensitiveFiles>,
     config_file: Option<WorkspacePath>,
     programs: ProgramFiles,
-    obeyed: ProgramFiles,
+    git_configured: ProgramFiles,
     allow_workflow_edits: bool,
     allowed_only: bool,
     blocked_commands: Patterns,
@@ -80,7 +80,7 @@ impl Guardrails {
             location: context.location,
             config_file: context.config_file.and_then(|path| WorkspacePath::parse(path).ok()),
             programs: context.programs.clone(),
-            obeyed: context.obeyed,
+            git_configured: context.git_configured,
             allow_workflow_edits: context.allow_workflow_edits,
             allowed_only: context.allowed_only,
             blocked_commands: Patterns::read("guardrails.blocked_commands", &rules.blocked_commands)?,
@@ -297,7 +297,9 @@ impl Guardrails {
         place
             .or_else(|| self.protected_in_nested(path))
             .or_else(|| of(&self.programs, "a hook, the model or an MCP server of this run uses it"))
-            .or_else(|| of(&self.obeyed, "the settings of the repository name it, so Git runs or obeys it"))
+            .or_else(|| {
+                of(&self.git_configured, "the settings of the repository name it, so Git runs or obeys it")
+            })
     }
 
     /// Returns why a file is protected as a part of a repository below the workspace: what is protected at the root is so

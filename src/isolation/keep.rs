@@ -3,7 +3,7 @@
 use workspace::{Judge, WorkspacePath};
 
 use super::state::{Before, Below, Isolated, Outcome};
-use super::{IsolatedRun, Keep, obeyed};
+use super::{IsolatedRun, Keep, auto_loaded};
 use crate::base::verbose_log::detail;
 use crate::command::Finished;
 use crate::command::sandbox::Rights;
@@ -86,7 +86,7 @@ fn dropped(
 fn take_bytecode(found: &mut Outcome, isolated: &Isolated) -> Vec<WorkspacePath> {
     let (bytecode, others) = std::mem::take(&mut found.outputs)
         .into_iter()
-        .partition(|path| obeyed::is_bytecode(path) && isolated.has(path));
+        .partition(|path| auto_loaded::is_bytecode(path) && isolated.has(path));
     found.outputs = others;
     bytecode
 }

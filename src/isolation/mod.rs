@@ -2,10 +2,10 @@
 //! changes are judged before any of them is kept, and a dry run keeps them in its plan. Nothing that others
 //! wrote ever runs on the checkout itself.
 
+mod auto_loaded;
 mod beside;
 mod doubt;
 mod keep;
-mod obeyed;
 mod state;
 
 use std::borrow::Cow;
@@ -148,24 +148,24 @@ impl Isolation {
         let path = self.shell.environment.get("PATH").map(String::as_str);
         let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         let mut doubts = doubt::doubts(line, path, self.root(), &built);
-        doubts.extend(built.iter().filter(|path| obeyed::is_obeyed(path)).map(ToString::to_string));
+        doubts.extend(built.iter().filter(|path| auto_loaded::is_auto_loaded(path)).map(ToString::to_string));
         doubts.sort();
         doubts.dedup();
         doubts
     }
 
     /// Tells of files that commands have left where Git ignores them, if programs obey some of them by their names.
-    pub fn tell_of_obeyed(&self) {
+    pub fn warn_of_auto_loaded(&self) {
         let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        let obeyed: Vec<String> =
-            built.iter().filter(|path| obeyed::is_obeyed(path)).map(ToString::to_string).collect();
-        if !obeyed.is_empty() {
+        let auto_loaded: Vec<String> =
+            built.iter().filter(|path| auto_loaded::is_auto_loaded(path)).map(ToString::to_string).collect();
+        if !auto_loaded.is_empty() {
             let told = format!(
                 "commands of this run changed files that Git ignores ({} in all), which are in no diff; by their names, programs \
                  obey or load {} of them: {}",
                 built.len(),
-                obeyed.len(),
-                obeyed.join(", ")
+                auto_loaded.len(),
+                auto_loaded.join(", ")
             );
             self.events.notice(NoticeLevel::Warning, told);
         }
@@ -279,7 +279,7 @@ impl Isolation {
             self.has_left_files.store(true, Ordering::Relaxed);
         }
         // A gate installs tools for itself, but the tests that it runs may be the agent's.
-        let counts = |path: &&WorkspacePath| author == Author::Agent || obeyed::is_obeyed(path);
+        let counts = |path: &&WorkspacePath| author == Author::Agent || auto_loaded::is_auto_loaded(path);
         let built = ran.built.iter().filter(counts).cloned();
         self.built.lock().unwrap_or_else(PoisonError::into_inner).extend(built);
         // If the state could not be brought back to what is below, it is dropped, so that the next command
@@ -368,8 +368,8 @@ impl IsolatedRun {
     }
 
     /// Returns the files that were kept, that Git ignores, and that programs obey by their names.
-    pub fn obeyed(&self) -> impl Iterator<Item = &WorkspacePath> {
-        self.built.iter().filter(|path| obeyed::is_obeyed(path))
+    pub fn auto_loaded(&self) -> impl Iterator<Item = &WorkspacePath> {
+        self.built.iter().filter(|path| auto_loaded::is_auto_loaded(path))
     }
 
     fn refused(finished: Finished, reason: impl Into<String>) -> Self {

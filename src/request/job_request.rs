@@ -21,7 +21,7 @@ use crate::config::{Bounded, Config, GateConfig, Hooks, HostRule};
 use crate::event::{Expectation, RunMode, Status};
 use crate::git::Repository;
 use crate::github::{self, BranchStates, Environment, PlanMark};
-use crate::guardrails::{GuardrailContext, Guardrails, obeyed, tracked};
+use crate::guardrails::{GuardrailContext, Guardrails, git_configured_files, tracked};
 use crate::mcp::Server;
 use crate::plan::{JournalFolder, Made, recover};
 use crate::trust::{Origin, Trust};
@@ -189,7 +189,7 @@ impl<'a> Draft<'a> {
             root: path,
             location: self.location(),
             config_file: self.origin.file.as_deref(),
-            obeyed: obeyed(self.repository.as_ref(), path),
+            git_configured: git_configured_files(self.repository.as_ref(), path),
             allow_workflow_edits: config.workspace.allow_workflow_edits,
             tracked: tracked(self.repository.as_ref()),
             ..GuardrailContext::default()

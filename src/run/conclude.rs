@@ -41,7 +41,7 @@ impl AgentRun<'_> {
         if let ModelChoice::Exec { command, .. } = &self.request.model {
             isolation.tell_of_doubts("model", command);
         }
-        isolation.tell_of_obeyed();
+        isolation.warn_of_auto_loaded();
     }
 
     /// Returns what the agent has done.

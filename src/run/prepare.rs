@@ -282,7 +282,7 @@ fn guardrails(request: &JobRequest) -> Result<Guardrails, InvalidGuardrail> {
         location: request.location.clone(),
         config_file: request.origin.file.as_deref(),
         programs: &request.programs,
-        obeyed: guardrails::obeyed(request.repository.as_ref(), &request.workspace),
+        git_configured: guardrails::git_configured_files(request.repository.as_ref(), &request.workspace),
         allow_workflow_edits: config.workspace.allow_workflow_edits,
         allowed_only: config.commands.allowed_only == Some(true),
         tracked: tracked(request.repository.as_ref()),

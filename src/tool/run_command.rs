@@ -226,7 +226,7 @@ impl CommandCall {
     }
 
     fn result(&self, ran: IsolatedRun, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
-        let obeyed: Vec<String> = ran.obeyed().map(ToString::to_string).collect();
+        let auto_loaded: Vec<String> = ran.auto_loaded().map(ToString::to_string).collect();
         let IsolatedRun { finished, changes, large, dropped, warnings, refused, built: _, has_left_files: _ } =
             ran;
         let mut result = ToolResult { refused, ..self.tool.limits.result(&finished, pipe, timeout) };
@@ -234,10 +234,10 @@ impl CommandCall {
             result.add(&format!("[no network: {}:{} was refused: {}]", host.host, host.port, host.reason));
         }
         result.note_changes(changes, &large, dropped, &warnings);
-        if !obeyed.is_empty() {
+        if !auto_loaded.is_empty() {
             result.add(&format!(
                 "[left where Git ignores it, but programs obey it by its name, so people are told of it: {}]",
-                shown(obeyed.into_iter())
+                shown(auto_loaded.into_iter())
             ));
         }
         result

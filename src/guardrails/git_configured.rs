@@ -39,9 +39,9 @@ const HOOKS: [&str; 22] = [
 
 /// Returns what of the workspace Git runs or obeys because the repository's settings name it, as they were when the
 /// repository was found.
-pub(crate) fn obeyed(repository: Option<&Repository>, workspace: &Path) -> ProgramFiles {
+pub(crate) fn git_configured_files(repository: Option<&Repository>, workspace: &Path) -> ProgramFiles {
     let mut files = ProgramFiles::default();
-    for path in repository.map(Repository::obeyed).unwrap_or_default() {
+    for path in repository.map(Repository::configured_files).unwrap_or_default() {
         let path = normalize(&path);
         if workspace.starts_with(&path) {
             // To protect everything would leave nothing to work on.
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_settings_name_is_obeyed() {
+    fn what_settings_name_is_found() {
         for (config, inside, outside) in [
             (
                 "[core]\n\thooksPath = .husky/_\n",
@@ -137,7 +137,7 @@ mod tests {
             write(root, "root.sh", "");
             write(root, "clean/x", "");
             let repository = Repository::find(root, Some(root)).expect("a usable repository");
-            let files = obeyed(repository.as_ref(), root);
+            let files = git_configured_files(repository.as_ref(), root);
             for file in inside {
                 assert!(files.contains(&path(file)), "{config}: {file}");
             }
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_that_runs_something_is_obeyed() {
+    fn every_setting_that_runs_something_is_read() {
         for setting in [
             "[alias]\n\tx = !ci/run.sh",
             "[alias]\n\tx = -c core.hooksPath=ci/run.sh commit",
@@ -183,7 +183,7 @@ mod tests {
             write(root, "ci/run.sh", "");
             write(root, "checkout", "");
             let repository = Repository::find(root, Some(root)).expect("a usable repository");
-            let files = obeyed(repository.as_ref(), root);
+            let files = git_configured_files(repository.as_ref(), root);
             assert!(files.contains(&path("ci/run.sh")), "{setting}");
             assert!(!files.contains(&path("checkout")), "{setting}");
         }
@@ -200,7 +200,7 @@ mod tests {
         let repository = Repository::find(root, Some(root)).expect("a usable repository");
         for word in ["checkout", "status", "store"] {
             write(root, word, "");
-            assert!(!obeyed(repository.as_ref(), root).contains(&path(word)), "{word}");
+            assert!(!git_configured_files(repository.as_ref(), root).contains(&path(word)), "{word}");
         }
     }
 
@@ -222,7 +222,7 @@ mod tests {
         write(root, "more", "[core]\n\tfsmonitor = watch.sh\n");
         write(root, "watch.sh", "");
         let repository = Repository::find(root, Some(root)).expect("a usable repository");
-        let files = obeyed(repository.as_ref(), root);
+        let files = git_configured_files(repository.as_ref(), root);
         for file in ["hooks/pre-commit", "ssh", "more", "watch.sh"] {
             assert!(files.contains(&path(file)), "{file}");
         }
@@ -230,7 +230,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_to_hooks_are_obeyed_with_what_they_lead_to() {
+    fn links_to_hooks_are_followed_with_what_they_lead_to() {
         use std::os::unix::fs::symlink;
 
         let dir = tempfile::tempdir().expect("a folder");
@@ -244,13 +244,13 @@ mod tests {
         symlink("real", root.join("ci/link")).expect("a link");
         symlink("../../../tools/check.sh", root.join("ci/real/all/pre-commit")).expect("a link");
         let repository = Repository::find(root, Some(root)).expect("a usable repository");
-        let files = obeyed(repository.as_ref(), root);
+        let files = git_configured_files(repository.as_ref(), root);
         for file in ["hooks", "hooks/all/x", "ci/link", "ci/real/all/commit-msg", "tools/check.sh"] {
             assert!(files.contains(&path(file)), "{file}");
         }
         assert!(!files.contains(&path("ci/real/other")));
         // The workspace may be a folder of the repository.
-        let below = obeyed(repository.as_ref(), &root.join("ci"));
+        let below = git_configured_files(repository.as_ref(), &root.join("ci"));
         assert!(below.contains(&path("real/all/commit-msg")) && !below.contains(&path("real/other")));
     }
 }

@@ -74,7 +74,7 @@ const ENDS: &str = "\"'`;|&()<>=$!";
 impl Repository {
     /// Returns the files and folders that the settings name, most of which are outside of the checkout. Settings are as
     /// they were when the repository was found.
-    pub fn obeyed(&self) -> Vec<PathBuf> {
+    pub fn configured_files(&self) -> Vec<PathBuf> {
         let (root, settings) = (self.root(), self.settings());
         let mut found = settings.included().to_vec();
         for setting in settings.iter() {

@@ -1,4 +1,4 @@
-//! Files that programs obey without being told to: settings that are found by their names, and code that is loaded before a
+//! Files that programs load without being told to: settings that are found by their names, and code that is loaded before a
 //! program's own. A command can leave such a file where Git ignores it, and no reviewer sees it.
 
 use std::path::Path;
@@ -108,8 +108,8 @@ const IN_FOLDERS: [(&str, &str); 5] = [
 /// Folders that builds fill, in which nothing is run as a project.
 const OF_BUILDS: [&str; 2] = ["target", "__pycache__"];
 
-/// Returns whether programs obey a file because of its name. What is in folders of tools is judged by who runs them.
-pub(super) fn is_obeyed(path: &WorkspacePath) -> bool {
+/// Returns whether programs load or follow a file because of its name. What is in folders of tools is judged by who runs them.
+pub(super) fn is_auto_loaded(path: &WorkspacePath) -> bool {
     if tool_folder(path).is_some_and(|folder| folder != *path)
         || path.parent().is_some_and(|folder| folder.names().any(|name| OF_BUILDS.contains(&name)))
     {
@@ -121,11 +121,11 @@ pub(super) fn is_obeyed(path: &WorkspacePath) -> bool {
     NAMES.contains(&name.as_str())
         || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
         || IN_FOLDERS.contains(&(folder, name.as_str()))
-        || is_loaded(&name)
+        || has_loaded_extension(&name)
 }
 
 /// Returns whether an interpreter loads a file in the place of a source, or before all others.
-fn is_loaded(name: &str) -> bool {
+fn has_loaded_extension(name: &str) -> bool {
     [".pth", ".pyc", ".egg-link"].iter().any(|extension| name.ends_with(extension))
 }
 
@@ -146,8 +146,8 @@ mod tests {
     }
 
     #[test]
-    fn files_that_programs_obey_are_known_by_name() {
-        for (text, obeyed) in [
+    fn auto_loaded_files_are_known_by_name() {
+        for (text, auto_loaded) in [
             ("conftest.py", true),
             ("tests/conftest.py", true),
             ("lib/extra.pth", true),
@@ -167,7 +167,7 @@ mod tests {
             ("target/debug/app", false),
             ("out.log", false),
         ] {
-            assert_eq!(is_obeyed(&path(text)), obeyed, "{text}");
+            assert_eq!(is_auto_loaded(&path(text)), auto_loaded, "{text}");
         }
     }
 
