@@ -1,26 +1,20 @@
 //! The report of a batch as one page, with links to the pages of its tasks.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, html};
 use sanitize::untrusted::visible;
 
 use super::markdown::why;
 use super::{BatchReport, TaskEnd, TaskReport, batch_headline};
 use crate::report::figures::{cost, duration, tokens};
 use crate::report::footer::is_link;
-use crate::report::html::STYLE;
+use crate::report::html::head;
 
 /// Renders the page.
 pub fn batch_html(report: &BatchReport) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
-                title { (batch_headline(report)) " · architect-ci" }
-                style { (PreEscaped(STYLE)) }
-            }
+            (head(&batch_headline(report), "script-src 'none'"))
             body {
                 header {
                     h1 { (batch_headline(report)) }

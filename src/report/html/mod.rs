@@ -24,26 +24,33 @@ use super::sections::headline;
 use super::usage::by_agent;
 use crate::event::{HookDecision, NoticeLevel};
 
-pub(super) const STYLE: &str = include_str!("report.css");
+const STYLE: &str = include_str!("report.css");
 
 /// Search and folding; all that the script does is to hide and show.
 const SCRIPT: &str = include_str!("report.js");
+
+/// Renders the head of a page that loads nothing, and runs only those scripts that `scripts` allows.
+pub(super) fn head(title: &str, scripts: &str) -> Markup {
+    let policy = format!("default-src 'none'; style-src 'unsafe-inline'; {scripts}");
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta http-equiv="Content-Security-Policy" content=(policy);
+            title { (title) " · architect-ci" }
+            style { (PreEscaped(STYLE)) }
+        }
+    }
+}
 
 /// Renders the page.
 pub fn html(report: &RunReport) -> String {
     // Whatever slipped through neutralization could neither run nor call home: only this very script runs.
     let own = STANDARD.encode(Sha256::digest(SCRIPT));
-    let policy = format!("default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{own}'");
     let page = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(policy);
-                title { (headline(report)) " · architect-ci" }
-                style { (PreEscaped(STYLE)) }
-            }
+            (head(&headline(report), &format!("script-src 'sha256-{own}'")))
             body {
                 header {
                     h1 { (headline(report)) }
