@@ -59,7 +59,7 @@ campaign repositories="200" kills="30" seed="7":
 
 # Random histories of campaigns against their judgement, and the simulations of docs/scale.md.
 campaign-histories count="5000":
-    CAMPAIGN_HISTORIES={{count}} cargo test --test it campaign_model
+    CAMPAIGN_HISTORIES={{count}} cargo test --test it campaign::model
 
 # What tasks on real projects cost a model, of some tasks or all; `--check` holds the limits. Sources come by network.
 turns *args:

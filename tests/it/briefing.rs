@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::support::model::{Answer, ModelServer};
-use crate::support::{Run, Sandbox};
+use crate::support::{Run, Sandbox, command};
 use serde_json::{Value, json};
 
 fn edit(path: &str, old: &str, new: &str) -> (&'static str, Value) {
@@ -199,7 +199,6 @@ fn looking_agents_and_test_sub_agents_change_nothing() {
         ("a.txt", "one\n"),
         ("spoil.sh", "echo two > a.txt; cat a.txt\n"),
     ]);
-    let command = |line: &str| ("run_command", json!({"command": line}));
     let server = ModelServer::start(vec![
         Answer::Calls(vec![command("git log --format=%s -1")]),
         Answer::Calls(vec![command("bash spoil.sh")]),

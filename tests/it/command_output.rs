@@ -1,14 +1,10 @@
 //! What the model gets of a command's output, and where it finds the rest.
 #![cfg(target_os = "linux")]
 
-use crate::support::{Run, Sandbox};
+use crate::support::{Run, Sandbox, command};
 use serde_json::{Value, json};
 
 const CONFIG: &str = "commands: { dev_commands: [bash] }\n";
-
-fn command(line: &str) -> (&'static str, Value) {
-    ("run_command", json!({ "command": line }))
-}
 
 fn run(sandbox: &Sandbox, mode: &str, turns: &[Vec<(&str, Value)>]) -> Run {
     let model = sandbox.script(turns, "done");

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::Sandbox;
@@ -25,17 +25,8 @@ impl Terminal {
         unlockpt(&master).expect("unlocked");
         let name = ptsname(&master, Vec::new()).expect("a name").into_string().expect("text");
         let open = || File::options().read(true).write(true).open(&name).expect("the other end");
-        let (repo, out) = (sandbox.repo(), sandbox.out());
-        let mut command: Command = sandbox.command(&[
-            "run",
-            "--task",
-            "x",
-            "--workspace",
-            repo.to_str().unwrap(),
-            "--out",
-            out.to_str().unwrap(),
-        ]);
-        command.args(args).env_remove("CI").env_remove("GITHUB_ACTIONS");
+        let mut command = sandbox.run_command(args);
+        command.env_remove("CI").env_remove("GITHUB_ACTIONS");
         let child =
             command.stdin(open()).stderr(open()).stdout(Stdio::null()).spawn().expect("the binary runs");
         let keyboard = File::from(master);

@@ -4,23 +4,14 @@
 
 use std::fs;
 
-use crate::isolation::{both, command};
-use crate::support::Sandbox;
-use serde_json::{Value, json};
+use crate::isolation::{both, with_gates};
+use crate::support::{Sandbox, command};
+use serde_json::json;
 
 const IGNORED: &str = "build/\nbuild\nnode_modules/\n.venv/\n";
 
 fn configuration(gates: &[(&str, &str)]) -> String {
-    let gates: Vec<Value> = gates
-        .iter()
-        .map(|(name, command)| json!({"name": name, "command": command, "required": false}))
-        .collect();
-    json!({
-        "commands": {"dev_commands": ["bash"]},
-        "dry_run": {"commands": "isolated"},
-        "guardrails": {"max_gate_rounds": 1, "quality_gates": gates},
-    })
-    .to_string()
+    with_gates(gates).to_string()
 }
 
 /// Creates a folder beside the checkout that nobody may read or change.

@@ -9,10 +9,8 @@ use zip::write::SimpleFileOptions;
 
 use crate::support::github::FORKS_RUN;
 use crate::support::scene::{Scene, scene};
+use crate::support::sealed::{KEY, OTHER_KEY};
 use crate::support::{Run, Sandbox};
-
-const KEY: (&str, &str) = ("ARCHITECT_CI_SEAL_KEY", "c2Vzc2lvbnMgYXJlIHNlYWxlZCB3aXRoIHRoaXMga2U=");
-const OTHER_KEY: (&str, &str) = (KEY.0, "YW5vdGhlciBrZXkgdGhhdCBvcGVucyBub3RoaW5nIQ0=");
 
 /// Keeps a file as the sealed session of a workflow run.
 fn upload(scene: &Scene, sealed: &[u8], run: u64) {
@@ -31,6 +29,14 @@ fn script(scene: &Scene) -> String {
     scene.sandbox.script(&[vec![edit("five", "FIVE")], vec![edit("one", "ONE")]], "Both.")
 }
 
+/// A run on the pull request that ends after one step; returns its sealed session.
+fn interrupted(scene: &Scene, model: &str) -> Vec<u8> {
+    let event = scene.pull_event(7, "dev");
+    let args = ["--model", model, "--max-steps", "1"];
+    let run = scene.run("pull_request", &event, &args, &[KEY]).expect_code(2);
+    fs::read(run.out.join("session.sealed")).expect("a sealed session")
+}
+
 /// A comment that asks for it, on another machine.
 fn ask(scene: &Scene, number: u64, comment: &str, key: (&str, &str), model: &str) -> Run {
     let state = scene.sandbox.path().join("another-home");
@@ -44,10 +50,7 @@ fn ask(scene: &Scene, number: u64, comment: &str, key: (&str, &str), model: &str
 async fn continue_comment_goes_on_with_the_sealed_session_of_a_run() {
     scene(&[(".github/architect.yml", "evaluation: off\n")], |scene| {
         let model = script(&scene);
-        let event = scene.pull_event(7, "dev");
-        let args = ["--model", &model, "--max-steps", "1"];
-        let run = scene.run("pull_request", &event, &args, &[KEY]).expect_code(2);
-        let sealed = fs::read(run.out.join("session.sealed")).expect("a sealed session");
+        let sealed = interrupted(&scene, &model);
         let refused = |number: u64, comment: &str, key, told: &str| {
             let run = ask(&scene, number, comment, key, &model).expect_code(3);
             assert!(run.stderr.contains(told), "{told}: {}", run.stderr);
@@ -99,10 +102,7 @@ async fn continue_comment_goes_on_with_the_sealed_session_of_a_run() {
 async fn session_of_a_workflow_run_is_resumed_by_its_id() {
     scene(&[(".github/architect.yml", "evaluation: off\n")], |scene| {
         let model = script(&scene);
-        let event = scene.pull_event(7, "dev");
-        let args = ["--model", &model, "--max-steps", "1"];
-        let run = scene.run("pull_request", &event, &args, &[KEY]).expect_code(2);
-        let sealed = fs::read(run.out.join("session.sealed")).expect("a sealed session");
+        let sealed = interrupted(&scene, &model);
         let resume = |name: &str, number: usize, key: (&str, &str)| {
             let machine = Sandbox::clone_of(&scene.sandbox);
             machine.git(&["checkout", "--quiet", &scene.head]);

@@ -8,8 +8,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::isolation::{CONFIG, NO_NAMESPACES, command};
-use crate::support::{Run, Sandbox};
+use crate::isolation::{CONFIG, NO_NAMESPACES};
+use crate::support::{Run, Sandbox, command};
 
 /// Starts a program without the capabilities by which root reads every file.
 const ORDINARY: &str = "exec setpriv --bounding-set=-dac_override,-dac_read_search -- \"$@\"";

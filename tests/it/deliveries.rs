@@ -42,6 +42,12 @@ impl Scene {
         scene
     }
 
+    /// Pushes what is checked out to the default branch.
+    fn push_main(&self) {
+        let origin = self.github.world().repository.as_ref().unwrap().path();
+        self.sandbox.git(&["push", "--quiet", origin.to_str().unwrap(), "HEAD:main"]);
+    }
+
     /// Starts `batch` with these arguments, on a schedule.
     fn batch(&self, args: &[&str], out: &str) -> Run {
         let event = self.event("schedule", &[]).display().to_string();
@@ -94,12 +100,7 @@ async fn delivery_of_batch_takes_few_requests() {
         // Something new: the branch is made anew, and its pull request brought up to date.
         scene.sandbox.write("n0/n.txt", "old and older\n");
         scene.sandbox.commit("more to do");
-        scene.sandbox.git(&[
-            "push",
-            "--quiet",
-            scene.github.world().repository.as_ref().unwrap().path().to_str().unwrap(),
-            "HEAD:main",
-        ]);
+        scene.push_main();
         let (_, requests) = sent(&|| scene.batch(&["batch.yml"], "third").expect_code(0));
         assert!(requests.len() <= 4 * TASKS + 1, "{requests:#?}");
         assert_eq!(scene.pulls().len(), TASKS);
@@ -114,12 +115,7 @@ async fn delivery_of_batch_takes_few_requests() {
         };
         scene.sandbox.write("n1/n.txt", "old, old\n");
         scene.sandbox.commit("more to do");
-        scene.sandbox.git(&[
-            "push",
-            "--quiet",
-            scene.github.world().repository.as_ref().unwrap().path().to_str().unwrap(),
-            "HEAD:main",
-        ]);
+        scene.push_main();
         let run = scene.batch(&["batch.yml"], "fourth").expect_code(1);
         assert!(
             run.file("batch.json").contains("contains commits that this job did not make"),

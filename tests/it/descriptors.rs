@@ -4,7 +4,7 @@
 
 use std::fs;
 
-use crate::support::{Run, Sandbox};
+use crate::support::{Run, Sandbox, command};
 use serde_json::{Value, json};
 
 /// Takes open files and a folder, and writes to them as soon as a gate is at work.
@@ -51,10 +51,6 @@ connection = socket.socket(socket.AF_UNIX)
 connection.connect("/tmp/handed")
 connection.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, handed)])
 "#;
-
-fn command(line: &str) -> (&'static str, Value) {
-    ("run_command", json!({ "command": line }))
-}
 
 fn background(line: &str) -> (&'static str, Value) {
     ("run_command", json!({ "command": line, "background": true }))

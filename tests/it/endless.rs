@@ -34,11 +34,8 @@ fn server(head: &'static str, piece: &str) -> String {
 /// Runs a task; gives the exit code, how long it took, and the most memory that the process held, in MiB.
 fn run(url: &str, more: &[&str]) -> (Option<i32>, Duration, u64) {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
-    let (repo, out) = (sandbox.repo(), sandbox.out());
-    let shared = ["run", "--task", "Do it", "--model", "openai::gpt-5", "--base-url", url];
-    let places = ["--workspace", repo.to_str().unwrap(), "--out", out.to_str().unwrap()];
-    let mut command = sandbox.command(&shared);
-    command.args(places).args(more).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut command = sandbox.run_command(&["--model", "openai::gpt-5", "--base-url", url]);
+    command.args(more).stdout(Stdio::null()).stderr(Stdio::null());
     let began = Instant::now();
     let mut child = command.spawn().expect("the binary runs");
     let status = format!("/proc/{}/status", child.id());
@@ -87,10 +84,7 @@ fn model_endless_line_obeys_timeout_and_signal() {
     assert!(most < 300, "{most} MiB");
     // A signal ends it as well: sent as soon as the answer has begun.
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
-    let (repo, out) = (sandbox.repo(), sandbox.out());
-    let mut command =
-        sandbox.command(&["run", "--task", "Do it", "--model", "openai::gpt-5", "--base-url", &url]);
-    command.args(["--workspace", repo.to_str().unwrap(), "--out", out.to_str().unwrap()]);
+    let mut command = sandbox.run_command(&["--model", "openai::gpt-5", "--base-url", &url]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
     let status = format!("/proc/{}/status", child.id());
     let began = Instant::now();
@@ -103,7 +97,7 @@ fn model_endless_line_obeys_timeout_and_signal() {
     let mut at_start = None;
     while at_start.is_none_or(|start| held() < start + 4_000) {
         assert!(began.elapsed() < Duration::from_mins(1), "the answer does not come");
-        if at_start.is_none() && out.join("transcript.jsonl").exists() {
+        if at_start.is_none() && sandbox.out().join("transcript.jsonl").exists() {
             at_start = Some(held());
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -113,7 +107,7 @@ fn model_endless_line_obeys_timeout_and_signal() {
     let sent = Instant::now();
     assert_eq!(child.wait().expect("an end").code(), Some(143));
     assert!(sent.elapsed() < Duration::from_mins(1), "{:?}", sent.elapsed());
-    assert!(out.join("report.json").is_file());
+    assert!(sandbox.out().join("report.json").is_file());
 }
 
 #[test]

@@ -1,17 +1,13 @@
 //! Rules on what calls do and on what really changes, in both modes.
 #![cfg(unix)]
 
-use crate::support::{Run, Sandbox, git};
+use crate::support::{Run, Sandbox, command, git};
 use serde_json::{Value, json};
 
 type Call = (&'static str, Value);
 
 fn write(path: &str, content: &str) -> Call {
     ("write_file", json!({"path": path, "content": content}))
-}
-
-fn command(line: &str) -> Call {
-    ("run_command", json!({ "command": line }))
 }
 
 /// Runs the calls one after the other, planned and for real; what the model is told has to be the same.

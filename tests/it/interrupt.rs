@@ -18,10 +18,8 @@ fn interrupt(
     ready: impl Fn(&str) -> bool,
     signal: Signal,
 ) -> (Run, Duration) {
-    let (repo, out) = (sandbox.repo(), sandbox.out());
-    let fixed = ["run", "--workspace", repo.to_str().unwrap(), "--out", out.to_str().unwrap(), "--task", "x"];
     let mut child = sandbox
-        .command(&[&fixed[..], args].concat())
+        .run_command(args)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -46,7 +44,7 @@ fn interrupt(
     let output = child.wait_with_output().expect("the end");
     let took = sent.elapsed();
     reader.join().expect("the log");
-    let mut run = Run::new(&output, out);
+    let mut run = Run::new(&output, sandbox.out());
     run.stderr.clone_from(&log.lock().unwrap());
     (run, took)
 }

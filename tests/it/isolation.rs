@@ -6,14 +6,10 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Run, Sandbox};
+use crate::support::{Run, Sandbox, command};
 use serde_json::{Value, json};
 
 pub const CONFIG: &str = "commands: { dev_commands: [bash] }\ndry_run: { commands: isolated }\n";
-
-pub fn command(line: &str) -> (&'static str, Value) {
-    ("run_command", json!({ "command": line }))
-}
 
 /// Where no namespace can be made, as on GitHub's runners: no overlay, so a copy.
 pub const NO_NAMESPACES: &str = "echo 0 > /proc/sys/user/max_user_namespaces && echo 0 > /proc/sys/user/max_mnt_namespaces && exec setpriv --no-new-privs --bounding-set=-sys_admin -- \"$@\"";
@@ -29,19 +25,8 @@ pub fn both(
         let sandbox = Sandbox::new(files);
         prepare(&sandbox);
         let model = sandbox.script(turns, "done");
-        let (repo, out, before) = (sandbox.repo(), sandbox.out(), sandbox.tree());
-        let args = [
-            "run",
-            "--task",
-            "x",
-            "--model",
-            &model,
-            "--workspace",
-            repo.to_str().unwrap(),
-            "--out",
-            out.to_str().unwrap(),
-        ];
-        let mut command = sandbox.command(&args);
+        let before = sandbox.tree();
+        let mut command = sandbox.run_command(&["--model", &model]);
         if method == "copy" {
             let binary = env!("CARGO_BIN_EXE_architect-ci");
             let mut wrapped = Command::new("unshare");
@@ -54,7 +39,7 @@ pub fn both(
                 .stdin(Stdio::null());
             command = wrapped;
         }
-        let run = Run::new(&command.output().expect("the binary runs"), out);
+        let run = Run::new(&command.output().expect("the binary runs"), sandbox.out());
         assert!(
             run.stderr.contains(&format!(
                 "commands run on a{}",
@@ -71,6 +56,19 @@ pub fn both(
         assert!(!left.iter().any(|name| name.to_string_lossy().contains("isolated")), "{method}: {left:?}");
         check(method, &sandbox, &run);
     }
+}
+
+/// A configuration with gates that are not required, and commands that run on the isolated state.
+pub fn with_gates(gates: &[(&str, &str)]) -> Value {
+    let gates: Vec<Value> = gates
+        .iter()
+        .map(|(name, command)| json!({"name": name, "command": command, "required": false}))
+        .collect();
+    json!({
+        "commands": {"dev_commands": ["bash"]},
+        "dry_run": {"commands": "isolated"},
+        "guardrails": {"max_gate_rounds": 1, "quality_gates": gates},
+    })
 }
 
 fn planned(run: &Run) -> Vec<String> {
@@ -303,20 +301,8 @@ fn isolation_sweeps_leftovers_of_killed_run() {
     let files = [(".architect.yml", CONFIG), ("a.txt", "one\n"), (".s/1", "touch started; sleep 300\n")];
     let sandbox = Sandbox::new(&files);
     let model = sandbox.script(&[vec![command("bash .s/1")]], "done");
-    let (repo, out) = (sandbox.repo(), sandbox.out());
-    let args = [
-        "run",
-        "--task",
-        "x",
-        "--model",
-        &model,
-        "--workspace",
-        repo.to_str().unwrap(),
-        "--out",
-        out.to_str().unwrap(),
-    ];
-    let mut runner =
-        sandbox.command(&args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
+    let mut runner = sandbox.run_command(&["--model", &model]);
+    let mut runner = runner.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
     let scratch = || -> Vec<_> {
         let entries = fs::read_dir(sandbox.path()).unwrap().flatten();
         entries.map(|entry| entry.path()).filter(|path| path.to_string_lossy().contains("isolated")).collect()

@@ -1,16 +1,12 @@
 //! Batches and applies that are killed at random moments, and gone on with on another machine: other state folder, other path.
 #![cfg(unix)]
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::kills::{kill, kills, seed, signals};
+use crate::support::sealed::{batch, model, plans, start, take_along};
 use crate::support::{Run, Sandbox};
-
-const KEY: (&str, &str) = ("ARCHITECT_CI_SEAL_KEY", "c2Vzc2lvbnMgYXJlIHNlYWxlZCB3aXRoIHRoaXMga2U=");
 
 const BATCH: &str = r#"
 name: nightly
@@ -35,77 +31,26 @@ steps:
       - replace: { pattern: "line", with: "line line" }
 "#;
 
-/// Makes one call a turn, the next one as soon as the last has succeeded.
-const MODEL: &str = r#"
-import json, sys
-CALLS = [
-    ("write_file", {"path": "b.txt", "content": "b\n"}),
-    ("run_command", {"command": "cat b.txt >> a.txt"}),
-]
-for line in sys.stdin:
-    asked = json.loads(line)
-    done = [m for m in asked["messages"] if m["role"] == "tool" and m["success"]]
-    if len(done) < len(CALLS):
-        name, arguments = CALLS[len(done)]
-        reply = {"calls": [{"name": name, "arguments": arguments}]}
-    else:
-        reply = {"text": "Done."}
-    reply["usage"] = {"input": 100, "output": 10}
-    print(json.dumps(reply), flush=True)
-"#;
+/// The calls of the model.
+const CALLS: &str = r#"[write("b.txt", "b\n"), command("cat b.txt >> a.txt")]"#;
 
 /// A repository with the tasks of a batch.
 fn origin_of_batch() -> Sandbox {
+    let model = model(CALLS);
     let folder = |letter: char, number: usize| {
-        let model =
-            if letter == 'q' { Some((format!("q{number}/model.py"), MODEL.to_owned())) } else { None };
-        [(format!("{letter}{number}/a.txt"), format!("line {number}\n"))].into_iter().chain(model)
+        let own = (letter == 'q').then(|| (format!("q{number}/model.py"), model.clone()));
+        [(format!("{letter}{number}/a.txt"), format!("line {number}\n"))].into_iter().chain(own)
     };
     let files: Vec<(String, String)> =
         (0..8).flat_map(|n| folder('p', n)).chain((0..4).flat_map(|n| folder('q', n))).collect();
     let mut all = vec![
         ("nightly.yml", BATCH),
         ("recipe.yml", RECIPE),
-        ("model.py", MODEL),
+        ("model.py", model.as_str()),
         (".architect.yml", "evaluation: off\n"),
     ];
     all.extend(files.iter().map(|(path, text)| (path.as_str(), text.as_str())));
     Sandbox::new(&all)
-}
-
-fn batch(machine: &Sandbox) -> Command {
-    let (repo, out) = (machine.repo(), machine.out());
-    let args = ["batch", "nightly.yml", "--resume", "--workspace", repo.to_str().unwrap(), "--out"];
-    let mut command = machine.command(&[&args[..], &[out.to_str().unwrap()]].concat());
-    command.current_dir(machine.repo()).env(KEY.0, KEY.1);
-    command
-}
-
-fn spawn(mut command: Command, machine: &Sandbox) -> Child {
-    let log = fs::OpenOptions::new().create(true).append(true).open(machine.path().join("log")).unwrap();
-    command.stdout(Stdio::null()).stderr(log).spawn().expect("the binary runs")
-}
-
-/// The plan of each task, by its digest.
-fn plans(run: &Run) -> BTreeMap<String, (String, String)> {
-    let report = run.json("batch.json");
-    let plan = |task: &serde_json::Value| {
-        assert_eq!(task["end"], "success", "{task:#}");
-        let id = task["id"].as_str().expect("an id").to_owned();
-        let patch = run.file(&format!("{}/plan.patch", task["folder"].as_str().expect("a folder")));
-        (id, (task["plan_digest"].as_str().expect("a digest").to_owned(), patch))
-    };
-    report["tasks"].as_array().expect("tasks").iter().map(plan).collect()
-}
-
-/// What an artifact takes along: the sealed journal, and none of what the machine knows.
-fn take_along(from: &Path, to: &Path) {
-    let sealed = from.join("sealed");
-    if sealed.exists() {
-        fs::create_dir_all(to).unwrap();
-        let copied = Command::new("cp").arg("-r").arg(sealed).arg(to).status().unwrap();
-        assert!(copied.success());
-    }
 }
 
 #[test]
@@ -115,7 +60,8 @@ fn killed_batches_end_on_another_machine_as_if_undisturbed() {
     let origin = origin_of_batch();
     let undisturbed = Sandbox::clone_of(&origin);
     let started = Instant::now();
-    let run = Run::new(&batch(&undisturbed).output().unwrap(), undisturbed.out()).expect_code(0);
+    let run =
+        Run::new(&batch(&undisturbed, &["--resume"]).output().unwrap(), undisturbed.out()).expect_code(0);
     let (expected, length) = (plans(&run), started.elapsed());
     assert!(
         expected.len() == 12
@@ -124,15 +70,15 @@ fn killed_batches_end_on_another_machine_as_if_undisturbed() {
     for number in 0..kills() {
         let mut here = Sandbox::clone_of(&origin);
         for signal in signals(&mut random) {
-            kill(&mut spawn(batch(&here), &here), signal, length, &mut random);
+            kill(&mut start(batch(&here, &["--resume"]), &here), signal, length, &mut random);
             // Its disk is lost more often than not.
             if random.u8(..3) > 0 {
                 let there = Sandbox::clone_of(&origin);
-                take_along(&here.out(), &there.out());
+                take_along(&here, &there);
                 here = there;
             }
         }
-        let run = Run::new(&batch(&here).output().unwrap(), here.out()).expect_code(0);
+        let run = Run::new(&batch(&here, &["--resume"]).output().unwrap(), here.out()).expect_code(0);
         assert_eq!(plans(&run), expected, "kill {number} of seed {seed}");
         assert_eq!(here.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
         assert_eq!(here.git(&["status", "--porcelain"]), "", "kill {number} of seed {seed}");
@@ -183,7 +129,7 @@ fn killed_applies_end_on_another_machine_as_if_undisturbed() {
     for number in 0..kills() {
         let mut here = Sandbox::clone_of(&origin);
         for signal in signals(&mut random) {
-            let ended = kill(&mut spawn(apply(&here), &here), signal, length, &mut random);
+            let ended = kill(&mut start(apply(&here), &here), signal, length, &mut random);
             let now = here.tree();
             let is_open = here.repo().join(".git/architect-ci-apply/journal.json").exists();
             let is_whole = now == before || now == expected;

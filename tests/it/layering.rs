@@ -91,9 +91,8 @@ const MAX_LINES: usize = 400;
 
 #[test]
 fn source_files_are_short() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let lines = |path: &str| fs::read_to_string(root.join(path)).expect("a file").lines().count();
-    let counted = sources().into_iter().map(|(path, _)| (lines(&path), path));
+    let counted =
+        rust_files(&["src", "crates", "tests"]).into_iter().map(|(path, text)| (text.lines().count(), path));
     let long: Vec<String> = counted
         .filter(|(lines, _)| *lines > MAX_LINES)
         .map(|(lines, path)| format!("{path}: {lines}"))
@@ -101,20 +100,22 @@ fn source_files_are_short() {
     assert!(long.is_empty(), "these files are longer than {MAX_LINES} lines; split them by idea: {long:#?}");
 }
 
-/// Returns the source files of the program and its crates, with their paths from the root and their text up to their
-/// unit tests.
-fn sources() -> Vec<(String, String)> {
+/// Returns the Rust files below these folders, with their paths from the root and their text.
+fn rust_files(folders: &[&str]) -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let all = files(&root.join("src")).into_iter().chain(files(&root.join("crates")));
+    let all = folders.iter().flat_map(|folder| files(&root.join(folder)));
     let rust = all.filter(|file| file.extension().is_some_and(|end| end == "rs"));
     let read = |file: PathBuf| {
-        let path =
-            file.strip_prefix(root).expect("below the root").to_str().expect("a name").replace('\\', "/");
-        let text = fs::read_to_string(&file).expect("a file");
-        let code = text.split("\nmod tests {\n").next().unwrap_or_default().to_owned();
-        (path, code)
+        let path = file.strip_prefix(root).expect("below the root").to_str().expect("a name");
+        (path.replace('\\', "/"), fs::read_to_string(&file).expect("a file"))
     };
     rust.map(read).collect()
+}
+
+/// Returns the source files of the program and its crates, with their text up to their unit tests.
+fn sources() -> Vec<(String, String)> {
+    let code = |text: &str| text.split("\nmod tests {\n").next().unwrap_or_default().to_owned();
+    rust_files(&["src", "crates"]).into_iter().map(|(path, text)| (path, code(&text))).collect()
 }
 
 /// Returns the functions and types whose errors are texts: a caller can neither tell them apart nor find their cause.

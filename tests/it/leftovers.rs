@@ -4,23 +4,17 @@
 
 use std::os::unix::net::UnixListener;
 
-use crate::isolation::{both, command};
-use crate::support::{Run, Sandbox};
+use crate::isolation::{both, with_gates};
+use crate::support::{Run, Sandbox, command};
 use serde_json::{Value, json};
 
 const MODES: [&str; 2] = ["yolo", "dry-run"];
 
 fn configuration(gates: &[(&str, &str)]) -> String {
-    let gates: Vec<Value> = gates
-        .iter()
-        .map(|(name, command)| json!({"name": name, "command": command, "required": false}))
-        .collect();
-    json!({
-        "commands": {"dev_commands": ["bash", "python3"]},
-        "dry_run": {"commands": "isolated"},
-        "guardrails": {"max_gate_rounds": 1, "protected_files": ["locked.txt"], "quality_gates": gates},
-    })
-    .to_string()
+    let mut configuration = with_gates(gates);
+    configuration["commands"]["dev_commands"] = json!(["bash", "python3"]);
+    configuration["guardrails"]["protected_files"] = json!(["locked.txt"]);
+    configuration.to_string()
 }
 
 fn run(sandbox: &Sandbox, mode: &str, lines: &[&str]) -> Run {

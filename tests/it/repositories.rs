@@ -7,8 +7,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::isolation::{CONFIG, both, command};
-use crate::support::{Sandbox, git};
+use crate::isolation::{CONFIG, both};
+use crate::support::{Sandbox, command, git};
 
 /// Plants what deceives Git, or has it run a program, wherever it can.
 const PLANT: &str = "echo two > a.txt; echo new > new.txt; echo x > untracked.txt\n\

@@ -4,16 +4,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
 use crate::support::github::GitHub;
+use crate::support::sealed::{KEY, OTHER_KEY, batch, copy, plans, start, take_along};
 use crate::support::{Run, Sandbox, git};
-
-const KEY: (&str, &str) = ("ARCHITECT_CI_SEAL_KEY", "c2Vzc2lvbnMgYXJlIHNlYWxlZCB3aXRoIHRoaXMga2U=");
-const OTHER_KEY: (&str, &str) = (KEY.0, "YW5vdGhlciBrZXkgdGhhdCBvcGVucyBub3RoaW5nIQ0=");
 
 const BATCH: &str = r#"
 name: nightly
@@ -43,11 +39,8 @@ fn origin(tasks: usize) -> Sandbox {
 }
 
 fn command(machine: &Sandbox, more: &[&str], variables: &[(String, String)]) -> Command {
-    let (repo, out) = (machine.repo(), machine.out());
-    let args =
-        ["batch", "nightly.yml", "--workspace", repo.to_str().unwrap(), "--out", out.to_str().unwrap()];
-    let mut command = machine.command(&[&args[..], more].concat());
-    command.current_dir(machine.repo()).env(KEY.0, KEY.1).envs(variables.iter().cloned());
+    let mut command = batch(machine, more);
+    command.envs(variables.iter().cloned());
     command
 }
 
@@ -56,10 +49,9 @@ fn finish(mut command: Command, machine: &Sandbox) -> Run {
 }
 
 /// Starts a batch and kills it as soon as it is time.
-fn killed(machine: &Sandbox, mut command: Command, is_time: impl Fn() -> bool) {
+fn killed(machine: &Sandbox, command: Command, is_time: impl Fn() -> bool) {
     let log = machine.path().join("log");
-    command.stdout(Stdio::null()).stderr(fs::File::create(&log).unwrap());
-    let mut child: Child = command.spawn().expect("the binary runs");
+    let mut child = start(command, machine);
     let started = Instant::now();
     while !is_time() {
         assert!(started.elapsed() < Duration::from_mins(2), "nothing is sealed");
@@ -69,20 +61,6 @@ fn killed(machine: &Sandbox, mut command: Command, is_time: impl Fn() -> bool) {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-}
-
-/// The plan of each task, by its digest.
-fn plans(run: &Run) -> BTreeMap<String, (String, String)> {
-    let report = run.json("batch.json");
-    let tasks = report["tasks"].as_array().expect("tasks").iter();
-    tasks
-        .map(|task: &Value| {
-            assert_eq!(task["end"], "success", "{task:#}");
-            let id = task["id"].as_str().unwrap().to_owned();
-            let patch = run.file(&format!("tasks/{id}/plan.patch"));
-            (id, (task["plan_digest"].as_str().unwrap_or_default().to_owned(), patch))
-        })
-        .collect()
 }
 
 fn segments(folder: &Path) -> usize {
@@ -111,10 +89,7 @@ fn sealed_batch_goes_on_from_its_artifact() {
     killed(&first, command(&first, &[], &[]), || segments(&first.out()) > 1);
     // All that an artifact takes along, and none of the first machine's seals.
     let second = Sandbox::clone_of(&origin);
-    fs::create_dir_all(second.out()).unwrap();
-    let copied =
-        Command::new("cp").arg("-r").arg(first.out().join("sealed")).arg(second.out()).status().unwrap();
-    assert!(copied.success());
+    take_along(&first, &second);
     // Not with another key, nor changed.
     let mut other = command(&second, &["--resume"], &[]);
     let refused = finish(
@@ -222,10 +197,8 @@ fn sealed_batch_replaces_only_what_is_of_a_batch() {
     finish(command(&first, &[], &[]), &first).expect_code(0);
     let copied = |names: &[&str]| {
         let other = Sandbox::clone_of(&origin);
-        fs::create_dir_all(other.out()).unwrap();
         for name in names {
-            let copy = Command::new("cp").arg("-r").arg(first.out().join(name)).arg(other.out()).status();
-            assert!(copy.unwrap().success());
+            copy(&first.out().join(name), &other.out());
         }
         other
     };
@@ -261,9 +234,7 @@ fn sealed_batch_replaces_only_what_is_of_a_batch() {
         assert_eq!(transcripts(&second.out()), transcripts(&first.out()), "nothing is done again");
         // What was sealed meanwhile is still of the batch.
         let third = Sandbox::clone_of(&origin);
-        fs::create_dir_all(third.out()).unwrap();
-        let copy = Command::new("cp").arg("-r").arg(second.out().join("sealed")).arg(third.out()).status();
-        assert!(copy.unwrap().success());
+        take_along(&second, &third);
         let run = finish(command(&third, &["--resume"], &[]), &third).expect_code(0);
         assert_eq!(plans(&run).len(), 3);
         assert_eq!(transcripts(&third.out()), transcripts(&first.out()), "nothing is done again");
@@ -299,9 +270,7 @@ async fn sealed_batch_takes_up_the_newest_journal_of_a_branch_and_what_it_lacks(
         git(&server, &["update-ref", "refs/heads/architect-ci-records", "architect-ci-records~1"]);
         assert_eq!(listed(), all - 1);
         let last = Sandbox::clone_of(&origin);
-        fs::create_dir_all(last.out()).unwrap();
-        let copy = Command::new("cp").arg("-r").arg(wednesday.out().join("sealed")).arg(last.out()).status();
-        assert!(copy.unwrap().success());
+        take_along(&wednesday, &last);
         assert_eq!(plans(&start(&last, &["--resume"])), expected);
         assert_eq!(listed(), all, "the branch has all of it again");
     })

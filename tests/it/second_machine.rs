@@ -11,18 +11,11 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::support::kills::{kill, kills, seed, signals};
+use crate::support::sealed::{self, KEY, OTHER_KEY, model, model_that_waits};
 use crate::support::{Run, Sandbox};
 
-/// A key as `openssl rand -base64 32` prints one.
-const KEY: &str = "c2Vzc2lvbnMgYXJlIHNlYWxlZCB3aXRoIHRoaXMga2U=";
-const OTHER_KEY: &str = "YW5vdGhlciBrZXkgdGhhdCBvcGVucyBub3RoaW5nIQ0=";
-
-/// Makes one call a turn, the next one as soon as the last has succeeded.
-const MODEL: &str = r#"
-import json, sys
-def write(path, content): return ("write_file", {"path": path, "content": content})
-def command(line): return ("run_command", {"command": line})
-CALLS = [
+/// The calls of the model.
+const CALLS: &str = r#"[
     write("a.txt", "one\n"),
     command("echo line >> log.txt"),
     write("deep/er/b.txt", "b\n"),
@@ -31,18 +24,7 @@ CALLS = [
     command("rm deep/er/b.txt && printf '\\000\\001' > binary.dat"),
     write("deep/er/b.txt", "again\n"),
     command("cat log.txt >> a.txt"),
-]
-for line in sys.stdin:
-    asked = json.loads(line)
-    done = [m for m in asked["messages"] if m["role"] == "tool" and m["success"]]
-    if len(done) < len(CALLS):
-        name, arguments = CALLS[len(done)]
-        reply = {"calls": [{"name": name, "arguments": arguments}]}
-    else:
-        reply = {"text": "Done."}
-    reply["usage"] = {"input": 100, "output": 10}
-    print(json.dumps(reply), flush=True)
-"#;
+]"#;
 
 /// Does something else when it is applied twice.
 const RECIPE: &str = r#"
@@ -72,8 +54,9 @@ const WORKS: [Work; 4] = [
 fn origin() -> Sandbox {
     let many: Vec<(String, String)> =
         (0..40).map(|number| (format!("t{number}.txt"), "line\n".repeat(number))).collect();
+    let model = model(CALLS);
     let mut files = vec![
-        ("model.py", MODEL),
+        ("model.py", model.as_str()),
         ("recipe.yml", RECIPE),
         (".architect.yml", "evaluation: off\n"),
         ("a.txt", "zero\n"),
@@ -87,14 +70,13 @@ fn origin() -> Sandbox {
 fn start(machine: &Sandbox, work: Work) -> Child {
     let out = machine.out();
     let args = ["run", "--task", "Do it", "--model", work.model, "--mode", work.mode, "--out"];
-    spawn(machine, &[&args[..], &[out.to_str().unwrap()]].concat())
+    start_with_key(machine, &[&args[..], &[out.to_str().unwrap()]].concat())
 }
 
-fn spawn(machine: &Sandbox, args: &[&str]) -> Child {
+fn start_with_key(machine: &Sandbox, args: &[&str]) -> Child {
     let mut command = machine.command(args);
-    command.current_dir(machine.repo()).env("ARCHITECT_CI_SEAL_KEY", KEY);
-    let log = fs::File::create(machine.path().join("log")).unwrap();
-    command.stdout(Stdio::null()).stderr(log).spawn().expect("the binary runs")
+    command.current_dir(machine.repo()).env(KEY.0, KEY.1);
+    sealed::start(command, machine)
 }
 
 /// Takes up a sealed session on a machine.
@@ -102,7 +84,7 @@ fn resume(machine: &Sandbox, sealed: &Path) -> Child {
     let (repo, out) = (machine.repo(), machine.out());
     let args =
         ["sessions", "resume", sealed.to_str().unwrap(), "--workspace", repo.to_str().unwrap(), "--out"];
-    spawn(machine, &[&args[..], &[out.to_str().unwrap()]].concat())
+    start_with_key(machine, &[&args[..], &[out.to_str().unwrap()]].concat())
 }
 
 /// What a run that succeeded has left, by name.
@@ -191,16 +173,12 @@ fn killed_runs_end_on_another_machine_as_if_undisturbed() {
 fn interrupted(origin: &Sandbox, variables: &[(&str, &str)]) -> Sandbox {
     let machine = Sandbox::clone_of(origin);
     // It waits before the fourth answer.
-    let model = MODEL.replace(
-        "    if len(done) <",
-        "    if len(done) == 3: import time; time.sleep(3600)\n    if len(done) <",
-    );
-    fs::write(machine.path().join("slow.py"), model).unwrap();
+    fs::write(machine.path().join("slow.py"), model_that_waits(CALLS, 3)).unwrap();
     let (out, model) = (machine.out(), format!("exec::python3 {}", machine.path().join("slow.py").display()));
     let args =
         ["run", "--task", "Do it", "--model", &model, "--mode", "dry-run", "--out", out.to_str().unwrap()];
     let mut command = machine.command(&args);
-    command.current_dir(machine.repo()).env("ARCHITECT_CI_SEAL_KEY", KEY).envs(variables.iter().copied());
+    command.current_dir(machine.repo()).env(KEY.0, KEY.1).envs(variables.iter().copied());
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
     let written = |name: &str| fs::metadata(out.join(name)).and_then(|found| found.modified()).ok();
     let calls = || {
@@ -248,7 +226,6 @@ fn sealed_session_opens_for_its_key_repository_and_commit_alone() {
     let bytes = fs::read(&sealed).unwrap();
     assert!(!String::from_utf8_lossy(&bytes).contains("deep/er"), "nothing of it can be read");
     let second = Sandbox::clone_of(&origin);
-    let key = ("ARCHITECT_CI_SEAL_KEY", KEY);
     let at = |name: &str, content: &[u8]| -> PathBuf {
         let folder = second.path().join(name);
         fs::create_dir_all(&folder).unwrap();
@@ -261,18 +238,18 @@ fn sealed_session_opens_for_its_key_repository_and_commit_alone() {
     changed[middle] ^= 1;
     for (folder, variables, told) in [
         (&whole, vec![], "there is no key"),
-        (&whole, vec![("ARCHITECT_CI_SEAL_KEY", OTHER_KEY)], "its seal is invalid"),
-        (&whole, vec![("ARCHITECT_CI_SEAL_KEY", "secret")], "use 32 random bytes"),
+        (&whole, vec![OTHER_KEY], "its seal is invalid"),
+        (&whole, vec![(KEY.0, "secret")], "use 32 random bytes"),
         (
             &whole,
-            vec![key, ("GITHUB_REPOSITORY", "octo/other")],
+            vec![KEY, ("GITHUB_REPOSITORY", "octo/other")],
             "it belongs to the repository octo/demo, not to octo/other",
         ),
-        (&at("changed", &changed), vec![key], "its seal is invalid"),
-        (&at("cut", &bytes[..bytes.len() - 1]), vec![key], "its seal is invalid"),
-        (&at("half", &bytes[..bytes.len() / 2]), vec![key], "its seal is invalid"),
-        (&at("empty", b""), vec![key], "it was not sealed by a version"),
-        (&at("foreign", b"architect-ci sealed 2\n{}\n"), vec![key], "it was not sealed by a version"),
+        (&at("changed", &changed), vec![KEY], "its seal is invalid"),
+        (&at("cut", &bytes[..bytes.len() - 1]), vec![KEY], "its seal is invalid"),
+        (&at("half", &bytes[..bytes.len() / 2]), vec![KEY], "its seal is invalid"),
+        (&at("empty", b""), vec![KEY], "it was not sealed by a version"),
+        (&at("foreign", b"architect-ci sealed 2\n{}\n"), vec![KEY], "it was not sealed by a version"),
     ] {
         let run = try_resume(&second, folder, &variables).expect_code(3);
         assert!(run.stderr.contains(told), "{told}: {}", run.stderr);
@@ -281,16 +258,16 @@ fn sealed_session_opens_for_its_key_repository_and_commit_alone() {
     // A commit that is not the session's.
     let third = Sandbox::clone_of(&origin);
     third.commit("something else");
-    let run = try_resume(&third, &whole, &[key]).expect_code(3);
+    let run = try_resume(&third, &whole, &[KEY]).expect_code(3);
     assert!(run.stderr.contains("check out that commit to resume"), "{}", run.stderr);
     assert!(!third.out().exists(), "nothing is unpacked");
     // Nor is a folder of which nobody knows what it holds.
     let fourth = Sandbox::without_git(&[("a.txt", "zero\n")]);
-    let run = try_resume(&fourth, &whole, &[key]).expect_code(3);
+    let run = try_resume(&fourth, &whole, &[KEY]).expect_code(3);
     assert!(run.stderr.contains("the checkout is at no commit"), "{}", run.stderr);
     assert!(!fourth.out().exists(), "nothing is unpacked");
     // And as it is, with the log of what it had planned.
-    let run = try_resume(&second, &whole, &[key]).expect_code(0);
+    let run = try_resume(&second, &whole, &[KEY]).expect_code(0);
     assert_eq!(run.report()["calls"].as_array().unwrap().len(), 8, "no call is made twice");
     let (expected, _) = undisturbed(&origin, WORKS[0]);
     assert_eq!(run.file("plan.patch"), expected["plan.patch"]);
@@ -306,11 +283,7 @@ fn resumed_run_tells_its_own_edits_from_those_of_others() {
     let origin = origin();
     let here = Sandbox::clone_of(&origin);
     let work = Work { mode: "yolo", ..WORKS[0] };
-    let model = MODEL.replace(
-        "    if len(done) <",
-        "    if len(done) == 4: import time; time.sleep(3600)\n    if len(done) <",
-    );
-    fs::write(here.path().join("slow.py"), model).unwrap();
+    fs::write(here.path().join("slow.py"), model_that_waits(CALLS, 4)).unwrap();
     let slow = format!("exec::python3 {}", here.path().join("slow.py").display());
     let mut child = start(&here, Work { model: Box::leak(slow.into_boxed_str()), ..work });
     let transcript = || fs::read_to_string(here.out().join("transcript.jsonl")).unwrap_or_default();
@@ -362,7 +335,7 @@ fn sealed_session_goes_on_in_a_folder_that_nobody_could_prepare() {
     let (sealed, repo) = (first.out(), second.repo());
     let args = ["sessions", "resume", sealed.to_str().unwrap(), "--model", "exec::python3 model.py"];
     let mut command = second.command(&[&args[..], &["--workspace", repo.to_str().unwrap()]].concat());
-    let output = command.env("ARCHITECT_CI_SEAL_KEY", KEY).output().unwrap();
+    let output = command.env(KEY.0, KEY.1).output().unwrap();
     Run::new(&output, second.out()).expect_code(0);
     assert_eq!(fs::read_dir(&victim).unwrap().count(), 0);
     // At home it needs no key; what was sealed is not left behind when nothing is left to do.

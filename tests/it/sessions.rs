@@ -39,12 +39,10 @@ fn interrupted(mode: &str) -> Sandbox {
         Sandbox::new(&[("model.py", MODEL), ("a.txt", "before\n"), (".architect.yml", "evaluation: off\n")]);
     let go = sandbox.path().join("go");
     let model = format!("exec::python3 model.py {}", go.display());
-    let (repo, out) = (sandbox.repo(), sandbox.out());
-    let args = ["run", "--mode", mode, "--task", "Write three files", "--model", &model];
+    let out = sandbox.out();
+    let args = ["--mode", mode, "--task", "Write three files", "--model", &model];
     let mut child = sandbox
-        .command(
-            &[&args[..], &["--workspace", repo.to_str().unwrap(), "--out", out.to_str().unwrap()]].concat(),
-        )
+        .run_command(&args)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()

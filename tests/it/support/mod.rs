@@ -4,6 +4,7 @@ pub mod github;
 pub mod kills;
 pub mod model;
 pub mod scene;
+pub mod sealed;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -125,8 +126,8 @@ impl Sandbox {
         command
     }
 
-    /// `run` on the repository with a task, plus these arguments and variables.
-    pub fn run(&self, args: &[&str], variables: &[(&str, &str)]) -> Run {
+    /// The command `run` on the repository with a task, plus these arguments.
+    pub fn run_command(&self, args: &[&str]) -> Command {
         let (repo, out) = (self.repo(), self.out());
         let mut all = vec!["run", "--out", out.to_str().unwrap()];
         if !args.contains(&"--workspace") {
@@ -136,8 +137,21 @@ impl Sandbox {
             all.extend(["--task", "Do it"]);
         }
         all.extend(args);
-        let output = self.command(&all).envs(variables.iter().copied()).output().expect("the binary runs");
-        Run::new(&output, out)
+        self.command(&all)
+    }
+
+    /// Runs that command with these variables, to its end.
+    pub fn run(&self, args: &[&str], variables: &[(&str, &str)]) -> Run {
+        let output = self.run_command(args).envs(variables.iter().copied()).output();
+        Run::new(&output.expect("the binary runs"), self.out())
+    }
+
+    /// Runs the batch of `batch.yml`, with these arguments, to its end.
+    pub fn batch(&self, more: &[&str]) -> Run {
+        let out = self.out();
+        let args = [&["batch", "batch.yml", "--out", out.to_str().unwrap()], more].concat();
+        let output = self.command(&args).current_dir(self.repo()).output();
+        Run::new(&output.expect("the binary runs"), out)
     }
 
     /// Every file of the repository with its content, `.git` left out.
@@ -196,6 +210,11 @@ impl Run {
             .map(|line| line["result"].as_str().unwrap().to_owned())
             .collect()
     }
+}
+
+/// A call of `run_command` with this line.
+pub fn command(line: &str) -> (&'static str, Value) {
+    ("run_command", json!({ "command": line }))
 }
 
 pub fn git(dir: &Path, args: &[&str]) -> String {

@@ -369,6 +369,10 @@ impl Responder {
     }
 }
 
+fn missing() -> ResponseTemplate {
+    answer(404, &json!({"message": "Not Found"}))
+}
+
 fn answer(status: u16, body: &Value) -> ResponseTemplate {
     ResponseTemplate::new(status).set_body_json(body)
 }

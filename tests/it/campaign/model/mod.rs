@@ -1,0 +1,190 @@
+//! Campaigns against a world of repositories that exists in memory alone: people act as they like, machines are killed at any step
+//! and gone on with elsewhere, and whatever happens, some things must hold.
+
+mod world;
+
+use std::collections::BTreeMap;
+
+use architect_ci::campaign::reconcile::{Situation, Step, is_finished, next};
+use architect_ci::campaign::{Campaign, CampaignFile, Intent, Standing, State, TargetId};
+use architect_ci::github::{Checks, PullState};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use world::{Choice, Kind, OPEN, PER_HOUR, PER_OWNER, Place, World};
+
+fn campaign(stops: bool, approval: &str, merge: &str) -> Campaign {
+    let share = if stops { "34%" } else { "100%" };
+    let text = format!(
+        "name: clock\nrepositories: {{ list: [octo/a] }}\ntasks: [{{ task: x }}]\nmerge: {merge}\n\
+         waves: {{ canary: 2, growth: 2, largest: 8, share: 60%, approval: {approval} }}\n\
+         stop: {{ failed: {share}, red: {share}, closed: {share}, reverted: {share} }}\n\
+         limits: {{ open: {OPEN}, open_per_owner: {PER_OWNER}, per_hour: {PER_HOUR}, attempts: 2 }}\n"
+    );
+    let file: CampaignFile = architect_ci::config::parse_as(&text, "campaign.yml").expect("a campaign");
+    Campaign::new(file, "campaign.yml").expect("a campaign")
+}
+
+/// How long it goes on for.
+const WILD: usize = 40;
+const FRIENDLY: usize = 300;
+
+fn play(seed: u64) {
+    let choice = &mut Choice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
+    let approval = if choice.one_in(3) { "comment" } else { "automatic" };
+    let merge = if choice.one_in(3) { "green" } else { "never" };
+    let campaign = campaign(choice.one_in(2), approval, merge);
+    let file = &campaign.file;
+    let mut world = World::new(choice);
+    let mut saved = State::new("clock");
+    saved.know(world.places.keys().cloned());
+    let mut machines: [BTreeMap<TargetId, String>; 2] = [BTreeMap::new(), BTreeMap::new()];
+    let rolls_back = choice.one_in(4);
+    for round in 0..WILD + FRIENDLY {
+        let is_friendly = round >= WILD;
+        let machine = usize::try_from(choice.below(2)).expect("small");
+        let plans = &mut machines[machine];
+        if choice.one_in(6) {
+            plans.clear();
+        }
+        let observed = world.observe(&saved);
+        let situation = Situation {
+            observed: &observed,
+            plans: &plans.clone(),
+            can_plan: true,
+            merges: choice.one_in(5),
+            now: world.now,
+        };
+        let text = saved.files();
+        assert_eq!(State::of_files("clock", &text).expect("a state"), saved, "what is saved can be read");
+        let judged = next(file, saved.clone(), &situation);
+        world.check(file, &observed, &judged);
+        let again = next(file, judged.state.clone(), &situation);
+        assert_eq!(
+            (&again.state, &again.steps),
+            (&next(file, saved.clone(), &situation).state, &judged.steps)
+        );
+        if is_friendly && is_finished(&judged.state, &judged, &world.observe(&judged.state)) {
+            let is_forward = judged.state.intent == Intent::Forward;
+            let is_over = |standing: &Standing| standing.is_final() || !is_forward;
+            assert!(judged.standings.values().all(is_over), "{:?}", judged.standings);
+            assert!(world.places.values().all(|place| place.created <= 1));
+            return;
+        }
+        let mut state = judged.state.clone();
+        // Whoever looks at the dashboard goes on now and then.
+        if choice.one_in(4) {
+            state.go_on(&judged.standings);
+        }
+        if rolls_back && round == WILD {
+            state.intent = Intent::RollingBack;
+        }
+        let is_killed = !is_friendly && choice.one_in(2);
+        let kill = usize::try_from(choice.below(1 + judged.steps.len() as u64)).expect("small");
+        for (at, step) in judged.steps.iter().enumerate() {
+            if is_killed && at == kill {
+                break;
+            }
+            let done = world.carry_out(step, plans);
+            state.remember(step, done);
+            if choice.one_in(3) {
+                saved = state.clone();
+            }
+        }
+        if !is_killed {
+            saved = state;
+        }
+        world.go_on(choice, is_friendly);
+    }
+    panic!("seed {seed}: no end: {:?} {:?}", saved.stopped, saved.waves);
+}
+
+#[test]
+fn campaigns_come_to_an_end_whatever_happens() {
+    let cases = std::env::var("CAMPAIGN_HISTORIES").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
+    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    runner
+        .run(&any::<u64>(), |seed| {
+            play(seed);
+            Ok(())
+        })
+        .unwrap();
+}
+
+/// Requests for each target that is delivered, as `campaign_goes_in_waves_over_repositories_of_all_kinds` counts them.
+const FOR_A_DELIVERY: usize = 9;
+
+/// Requests for each writing down of what is remembered, and after how many steps that is.
+const FOR_A_SAVE: usize = 4;
+const STEPS: usize = 25;
+
+/// What a large campaign takes: starts an hour apart, and people who merge within a day.
+fn simulate(targets: usize, largest: usize, per_hour: usize) -> (usize, u32, usize, usize) {
+    let text = format!(
+        "name: clock\nrepositories: {{ list: [octo/a] }}\ntasks: [{{ task: x }}]\n\
+         waves: {{ canary: 5, growth: 5, largest: {largest}, share: 90% }}\n\
+         limits: {{ open: 100000, open_per_owner: 10000, per_hour: {per_hour} }}\n"
+    );
+    let file: CampaignFile = architect_ci::config::parse_as(&text, "campaign.yml").expect("a campaign");
+    let name = |at: usize| TargetId::try_from(format!("owner{}/r{at}", at % 20)).expect("a name");
+    let kind = Kind::Plain;
+    let places =
+        (0..targets).map(|at| (name(at), Place { kind, pulls: Vec::new(), revert: None, created: 0 }));
+    let mut world = World { places: places.collect(), now: 1_000_000, numbers: 0, heads: 0 };
+    let mut state = State::new("clock");
+    state.know(world.places.keys().cloned());
+    let mut plans = BTreeMap::new();
+    let (mut queries, mut requests) = (0, 0);
+    for hour in 0.. {
+        let mut observed = world.observe(&state);
+        queries += observed.len().div_ceil(50);
+        loop {
+            let situation = Situation {
+                observed: &observed,
+                plans: &plans.clone(),
+                can_plan: true,
+                merges: false,
+                now: world.now,
+            };
+            let judged = next(&file, state.clone(), &situation);
+            state = judged.state.clone();
+            let delivered = judged.steps.iter().filter(|step| matches!(step, Step::Deliver(..))).count();
+            requests += delivered * FOR_A_DELIVERY + judged.steps.len().div_ceil(STEPS) * FOR_A_SAVE;
+            for step in &judged.steps {
+                let done = world.carry_out(step, &mut plans);
+                state.remember(step, done);
+            }
+            let grown =
+                state.targets.iter().any(|(id, record)| record.wave.is_some() && !observed.contains_key(id));
+            observed = world.observe(&state);
+            queries += judged.steps.len().div_ceil(50);
+            if judged.steps.is_empty() && !grown {
+                if is_finished(&state, &judged, &observed) {
+                    return (hour, state.waves, queries, requests);
+                }
+                break;
+            }
+        }
+        world.now += 3600;
+        for pull in world.places.values_mut().flat_map(|place| &mut place.pulls) {
+            if pull.created_at + 24 * 3600 <= world.now {
+                (pull.state, pull.checks) = (PullState::Merged, Checks::Passed);
+            }
+        }
+    }
+    unreachable!("the loop ends by returning")
+}
+
+/// The simulations of `docs/scale.md`.
+#[test]
+fn campaigns_take_as_long_as_the_documentation_says() {
+    let documentation =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/scale.md")).expect("a page");
+    let is_large = std::env::var_os("CAMPAIGN_HISTORIES").is_some();
+    let rows: &[_] = if is_large { &[(1000, 200, 60), (10_000, 2000, 500)] } else { &[(1000, 200, 60)] };
+    for &(targets, largest, per_hour) in rows {
+        let (hours, waves, queries, requests) = simulate(targets, largest, per_hour);
+        let row =
+            format!("| {targets} | {largest} | {per_hour} | {waves} | {hours} | {queries} | {requests} |");
+        assert!(documentation.contains(&row), "docs/scale.md lacks the row\n{row}");
+    }
+}

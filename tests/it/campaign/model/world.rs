@@ -1,0 +1,224 @@
+//! The world: repositories in memory alone, and what people do there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use architect_ci::campaign::reconcile::{Done, Next, Step};
+use architect_ci::campaign::{CampaignFile, Intent, Standing, State, TargetId};
+use architect_ci::github::{Checks, Observed, ObservedRepository, PullFacts, PullState};
+
+/// A source of choices that a seed decides.
+pub(super) struct Choice(pub(super) u64);
+
+impl Choice {
+    pub(super) fn below(&mut self, most: u64) -> u64 {
+        // Knuth's constants; the high bits are the good ones.
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+
+    pub(super) fn one_in(&mut self, most: u64) -> bool {
+        self.below(most) == 0
+    }
+}
+
+/// What a repository is like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Plain,
+    Archived,
+    Empty,
+    Missing,
+    /// Has nothing to change.
+    Same,
+    /// Refuses branches.
+    Protected,
+}
+
+pub(super) struct Place {
+    pub(super) kind: Kind,
+    pub(super) pulls: Vec<PullFacts>,
+    pub(super) revert: Option<PullFacts>,
+    pub(super) created: usize,
+}
+
+pub(super) struct World {
+    pub(super) places: BTreeMap<TargetId, Place>,
+    pub(super) now: u64,
+    pub(super) numbers: u64,
+    pub(super) heads: u64,
+}
+
+/// Limits of the campaign.
+pub(super) const OPEN: usize = 9;
+pub(super) const PER_OWNER: usize = 4;
+pub(super) const PER_HOUR: usize = 5;
+
+impl World {
+    pub(super) fn new(choice: &mut Choice) -> Self {
+        let mut places = BTreeMap::new();
+        for at in 0..2 + choice.below(30) {
+            let owner = ["octo", "other", "third"][usize::try_from(choice.below(3)).expect("small")];
+            let id = TargetId::try_from(format!("{owner}/r{at}")).expect("a name");
+            let kind = match choice.below(12) {
+                0 => Kind::Archived,
+                1 => Kind::Empty,
+                2 => Kind::Missing,
+                3 => Kind::Same,
+                4 => Kind::Protected,
+                _ => Kind::Plain,
+            };
+            places.insert(id, Place { kind, pulls: Vec::new(), revert: None, created: 0 });
+        }
+        Self { places, now: 1_000_000, numbers: 0, heads: 0 }
+    }
+
+    pub(super) fn observe(&self, state: &State) -> BTreeMap<TargetId, Observed> {
+        let begun = state.targets.iter().filter(|(_, record)| record.wave.is_some());
+        begun
+            .map(|(id, _)| {
+                let place = &self.places[id];
+                let repository = match place.kind {
+                    Kind::Missing => ObservedRepository::Missing,
+                    kind => ObservedRepository::Present {
+                        name: id.repository.clone(),
+                        is_archived: kind == Kind::Archived,
+                        has_file: true,
+                        head: (kind != Kind::Empty).then(|| ("main".to_owned(), "c".repeat(40))),
+                    },
+                };
+                let observed =
+                    Observed { repository, pulls: place.pulls.clone(), revert: place.revert.clone() };
+                (id.clone(), observed)
+            })
+            .collect()
+    }
+
+    pub(super) fn pull(&mut self) -> PullFacts {
+        (self.numbers, self.heads) = (self.numbers + 1, self.heads + 1);
+        PullFacts {
+            number: self.numbers,
+            node: format!("PR_{}", self.numbers),
+            state: PullState::Open,
+            head: format!("h{}", self.heads),
+            checks: Checks::Pending,
+            is_conflicting: false,
+            created_at: self.now,
+            is_reverted: false,
+        }
+    }
+
+    /// Does what a step says, and returns what came of it.
+    pub(super) fn carry_out(&mut self, step: &Step, plans: &mut BTreeMap<TargetId, String>) -> Done {
+        let fresh = self.pull();
+        let place = self.places.get_mut(step.target()).expect("a target");
+        assert!(
+            !matches!(place.kind, Kind::Archived | Kind::Empty | Kind::Missing),
+            "nothing can be done there: {step:?}"
+        );
+        let at = |place: &Place, number: &u64| {
+            place.pulls.iter().position(|pull| pull.number == *number).expect("the pull request")
+        };
+        match step {
+            Step::Plan(_, _) if place.kind == Kind::Same => Done::Nothing,
+            Step::Plan(id, _) => {
+                let digest = format!("d-{}", fresh.head);
+                plans.insert(id.clone(), digest.clone());
+                Done::Planned { digest, owners: Vec::new() }
+            }
+            Step::Deliver(_, _) if place.kind == Kind::Protected => Done::Failed("protected".to_owned()),
+            Step::Deliver(id, digest) => {
+                assert_eq!(plans.get(id), Some(digest), "a plan that is not at hand");
+                let digest = digest.clone();
+                if let Some(open) = place.pulls.iter_mut().find(|pull| pull.state == PullState::Open) {
+                    (open.head, open.checks, open.is_conflicting) = (fresh.head, Checks::Pending, false);
+                    return Done::Delivered { digest, pull: Some(open.number) };
+                }
+                assert!(place.pulls.is_empty(), "a second pull request: {id}");
+                place.created += 1;
+                let pull = Some(fresh.number);
+                place.pulls.push(fresh);
+                Done::Delivered { digest, pull }
+            }
+            Step::Merge(_, number, head) => {
+                let at = at(place, number);
+                let pull = &mut place.pulls[at];
+                assert!(pull.head == *head && pull.checks == Checks::Passed && !pull.is_conflicting);
+                pull.state = PullState::Merged;
+                Done::Seen
+            }
+            Step::Close(_, number) => {
+                let at = at(place, number);
+                place.pulls[at].state = PullState::Closed;
+                Done::Seen
+            }
+            Step::Revert(id, _) => {
+                assert!(place.revert.is_none(), "a second revert: {id}");
+                place.revert = Some(fresh);
+                Done::Seen
+            }
+        }
+    }
+
+    /// What people, checks and time do.
+    pub(super) fn go_on(&mut self, choice: &mut Choice, is_friendly: bool) {
+        self.now += choice.below(2400);
+        for place in self.places.values_mut() {
+            for pull in place.pulls.iter_mut().chain(&mut place.revert) {
+                match (pull.state, if is_friendly { 1 } else { choice.below(9) }) {
+                    (PullState::Open, 0) => pull.checks = Checks::Failed,
+                    (PullState::Open, 1) if !pull.is_conflicting => {
+                        (pull.checks, pull.state) = (Checks::Passed, PullState::Merged);
+                    }
+                    (PullState::Open, 2) => pull.checks = Checks::Passed,
+                    (PullState::Open, 3) => pull.is_conflicting = true,
+                    (PullState::Open, 4) => pull.state = PullState::Closed,
+                    (PullState::Merged, 5) if choice.one_in(4) => pull.is_reverted = true,
+                    _ => {}
+                }
+            }
+            if is_friendly && place.kind == Kind::Plain && choice.one_in(30) {
+                place.kind = Kind::Archived;
+            }
+        }
+    }
+
+    pub(super) fn check(&self, file: &CampaignFile, before: &Observations, next: &Next) {
+        let known: BTreeSet<&TargetId> = next.state.targets.keys().collect();
+        assert!(self.places.keys().all(|id| known.contains(id)), "a target was lost");
+        assert_eq!(known, next.standings.keys().collect(), "every target is told, once");
+        let open = |id: &TargetId| matches!(next.standings[id], Standing::Open(_));
+        let is_new = |step: &&Step| match step {
+            Step::Deliver(id, _) => !open(id),
+            Step::Revert(..) => true,
+            _ => false,
+        };
+        let new: Vec<&TargetId> = next.steps.iter().filter(is_new).map(Step::target).collect();
+        let lately = before
+            .values()
+            .flat_map(|observed| observed.pulls.iter().chain(&observed.revert))
+            .filter(|pull| pull.created_at + 3600 > self.now)
+            .count();
+        assert!(lately.max(PER_HOUR) >= lately + new.len(), "too many within an hour");
+        let opened = known.iter().filter(|id| open(id)).count();
+        assert!(new.is_empty() || opened + new.len() <= OPEN, "too many are open");
+        for owner in ["octo", "other", "third"] {
+            let of = |id: &TargetId| id.repository.owner() == owner;
+            let count =
+                known.iter().filter(|id| of(id) && open(id)).count() + new.iter().filter(|id| of(id)).count();
+            assert!(count <= PER_OWNER || new.iter().all(|id| !of(id)), "too many of {owner}");
+        }
+        if next.state.stopped.is_some() && next.state.intent == Intent::Forward {
+            assert!(next.steps.iter().all(|step| matches!(step, Step::Close(..))), "{:?}", next.steps);
+        }
+        let begun = next.state.targets.values().filter(|record| record.wave.is_some()).count();
+        let most: usize = (0..next.state.waves).map(|wave| (2usize << wave).min(8)).sum();
+        assert!(
+            begun <= most && file.waves.largest.get() == 8,
+            "{begun} have begun in {} waves",
+            next.state.waves
+        );
+        assert!(next.steps.iter().all(|step| next.state.targets[step.target()].wave.is_some()));
+    }
+}
+
+type Observations = BTreeMap<TargetId, Observed>;

@@ -1,0 +1,141 @@
+//! Waves over repositories of all kinds, until a campaign is at its end or stops.
+
+use std::fs;
+
+use super::{Scene, WAVES};
+use crate::support::github::fleet::HOME;
+use serde_json::{Value, json};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_goes_in_waves_over_repositories_of_all_kinds() {
+    let mut scene = Scene::new(&format!("{WAVES}stop: {{ failed: 100% }}\n")).await;
+    scene.plain(6);
+    scene.fleet.add("octo/same", &[("a.txt", "new\n")]);
+    scene.fleet.add("octo/empty", &[]);
+    scene.fleet.add("octo/archived", &[("a.txt", "old\n")]);
+    scene.fleet.add("octo/protected", &[("a.txt", "old\n")]);
+    scene.fleet.add("octo/renamed", &[("a.txt", "old\n")]);
+    {
+        let mut state = scene.fleet.state();
+        state.place("octo/archived").archived = true;
+        state.place("octo/renamed").renamed = Some("octo/r000".to_owned());
+    }
+    scene.fleet.protect("octo/protected");
+    for _ in 0..8 {
+        scene.on_another_machine().run(&["continue"]).expect_code(0);
+        scene.fleet.state().merge_all();
+    }
+    let standings = scene.standings();
+    for (name, expected) in [
+        ("octo/r000", "merged"),
+        ("octo/r005", "merged"),
+        ("octo/same", "nothing to change"),
+        ("octo/empty", "skipped"),
+        ("octo/archived", "skipped"),
+        ("octo/protected", "failed"),
+        ("octo/renamed", "skipped"),
+    ] {
+        assert_eq!(standings[name], expected, "{name}: {standings:?}");
+    }
+    assert_eq!(standings.len(), 11);
+    let state = scene.fleet.state();
+    assert!(state.places.values().all(|place| place.pulls.len() <= 1));
+    let place = &state.places["octo/r003"];
+    assert_eq!(place.git().show("main", "a.txt").unwrap(), b"new\n");
+    assert_eq!(place.pulls.values().next().unwrap().title, "Call it new");
+    // What `docs/scale.md` counts with.
+    let about = state.requests.iter().filter(|request| request.contains(" /repos/octo/r003/"));
+    assert_eq!(about.count(), 9, "requests for a target");
+    // One dashboard, which tells it.
+    assert_eq!(state.issues.len(), 1);
+    let (title, body, _) = state.issues.values().next().unwrap();
+    assert_eq!(title, "Campaign words");
+    assert!(body.contains("finished") && body.contains("octo/protected"), "{body}");
+    drop(state);
+    scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_stops_by_itself_goes_on_by_order_and_is_rolled_back() {
+    let mut scene = Scene::new(WAVES).await;
+    scene.plain(6);
+    scene.run(&["run"]).expect_code(0);
+    assert_eq!(scene.fleet.state().count("OPEN"), 2, "the canary");
+    // People do not want it in one of them.
+    let mut state = scene.fleet.state();
+    let found = state.places.iter_mut().find(|(_, place)| !place.pulls.is_empty());
+    let (name, place) = found.expect("a pull request");
+    let refused = name.clone();
+    place.pulls.values_mut().next().expect("a pull request").state = "CLOSED";
+    let issue = *state.issues.keys().next().expect("a dashboard");
+    state.merge_all();
+    // Neither an edited dashboard nor a stranger's comment has a say.
+    state.issues.get_mut(&issue).expect("the dashboard").1.push_str("\nstopped: null");
+    state.comment(issue, "reader", "/architect continue");
+    drop(state);
+    let run = scene.on_another_machine().run(&["run"]).expect_code(1);
+    assert!(run.stdout.contains("wave 1: 1 of 2 closed by people, more than 20%"), "{}", run.stdout);
+    assert_eq!(scene.fleet.state().count("OPEN"), 0);
+    scene.fleet.state().comment(issue, "dev", "/architect continue");
+    scene.on_another_machine().run(&["run"]).expect_code(0);
+    assert_eq!(scene.fleet.state().count("OPEN"), 4, "the second wave");
+    // The same comment counts once.
+    scene.run(&["run"]).expect_code(0);
+    let mut state = scene.fleet.state();
+    let place = state.places.values_mut().find(|place| place.pulls.values().any(|pull| pull.state == "OPEN"));
+    let place = place.expect("an open one");
+    let number = *place.pulls.keys().next().expect("a number");
+    place.merge(number);
+    drop(state);
+    scene.run(&["rollback"]).expect_code(0);
+    let state = scene.fleet.state();
+    assert_eq!((state.count("MERGED"), state.count("OPEN"), state.count("CLOSED")), (2, 2, 4));
+    let reverts = state.places.values().flat_map(|place| place.pulls.values());
+    assert_eq!(reverts.filter(|pull| pull.branch.starts_with("revert-")).count(), 2);
+    drop(state);
+    // Asked for again, nothing is taken back twice; once it is merged, all is as before.
+    scene.on_another_machine().run(&["rollback"]).expect_code(0);
+    scene.fleet.state().merge_all();
+    scene.run(&["run"]).expect_code(0);
+    assert_eq!(scene.status()["status"], "rolled-back");
+    let state = scene.fleet.state();
+    for (name, place) in state.places.iter().filter(|(name, _)| *name != HOME) {
+        assert_eq!(place.git().show("main", "a.txt").unwrap(), b"old\n", "{name}");
+        let branches = place.git().text(&["for-each-ref", "--format=%(refname)", "refs/heads/architect-ci"]);
+        let is_merged = place.pulls.values().any(|pull| pull.state == "MERGED");
+        // What people have closed is theirs.
+        assert!(
+            is_merged || *name == refused || branches.is_some_and(|text| text.is_empty()),
+            "{name}: a branch is left"
+        );
+    }
+    drop(state);
+    scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_finds_and_mends_what_falls_back() {
+    let mut scene = Scene::new(WAVES).await;
+    scene.plain(2);
+    scene.run(&["run"]).expect_code(0);
+    scene.fleet.state().merge_all();
+    scene.run(&["drift"]).expect_code(0);
+    scene.fleet.state().place("octo/r001").git().push("main", &[("c.txt", "x\nold\n")], "the old way");
+    let run = scene.on_another_machine().run(&["drift", "--json"]).expect_code(1);
+    let report: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    assert_eq!(report["fallen_back"], json!([{"id": "octo/r001", "files": ["c.txt"]}]));
+    let sarif = fs::read_to_string(scene.out().join("targets/octo/r001/_/drift.sarif")).expect("a file");
+    assert!(sarif.contains("\"ruleId\": \"campaign/words\"") && sarif.contains("c.txt"), "{sarif}");
+    assert!(scene.fleet.state().issues.values().next().expect("a dashboard").1.contains("Fell back"));
+    scene.on_another_machine().run(&["drift", "--mend"]).expect_code(0);
+    let state = scene.fleet.state();
+    assert_eq!((state.count("MERGED"), state.count("OPEN")), (2, 1));
+    assert_eq!(state.places["octo/r001"].pulls.len(), 2);
+    drop(state);
+    // Nothing is opened twice.
+    scene.on_another_machine().run(&["run"]).expect_code(0);
+    scene.fleet.state().merge_all();
+    scene.run(&["drift"]).expect_code(0);
+    assert_eq!(scene.fleet.state().count("MERGED"), 3);
+    scene.assert_valid();
+}

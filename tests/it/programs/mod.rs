@@ -1,0 +1,8 @@
+//! Programs of the checkout that a configuration names: those of a stranger's head are not started, in whatever spelling
+//! they are named, and no run rewrites those that judge it.
+#![cfg(unix)]
+
+mod batch_lines;
+mod paths;
+mod rewriting;
+mod spellings;

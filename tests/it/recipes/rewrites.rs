@@ -1,0 +1,47 @@
+//! Steps that rewrite code by its structure.
+
+use super::STRUCTURAL;
+use crate::support::{Sandbox, tree};
+
+#[test]
+fn recipe_rewrites_by_structure_in_both_modes() {
+    let files = [
+        ("a.py", "from datetime import datetime\nx = datetime.utcnow()  # datetime.utcnow()\n"),
+        ("sub/b.py", "import datetime\n'datetime.utcnow()'\n"),
+        ("c.txt", "datetime.utcnow()\n"),
+        ("recipe.yml", STRUCTURAL),
+    ];
+    let [planned, done] = ["dry-run", "yolo"].map(|mode| {
+        let sandbox = Sandbox::new(&files);
+        let run = sandbox.run(&["--mode", mode, "--model", "recipe::recipe.yml"], &[]).expect_code(0);
+        let message = run.report()["message"].as_str().unwrap().to_owned();
+        assert!(message.starts_with("Completed: 2 files, 1 call, 1 match."), "{message}");
+        if mode == "dry-run" {
+            let patch = sandbox.out().join("plan.patch");
+            crate::support::git(&sandbox.repo(), &["apply", patch.to_str().unwrap()]);
+        }
+        (tree(&sandbox.repo()), run.file("plan.patch"))
+    });
+    assert_eq!(planned, done);
+    let text = String::from_utf8(done.0["a.py"].clone()).unwrap();
+    assert_eq!(text, "from datetime import datetime, UTC\nx = datetime.now(UTC)  # datetime.utcnow()\n");
+    assert_eq!(done.0["c.txt"], b"datetime.utcnow()\n");
+}
+
+#[test]
+fn recipe_rewrite_that_breaks_a_file_changes_nothing() {
+    let recipe = |optional: bool| {
+        format!(
+            "steps:\n- files: ['*.py']\n  do: [{{rewrite: {{rule: {{pattern: f($A)}}, fix: 'g($A'}}, optional: {optional}}}]\n"
+        )
+    };
+    for optional in [false, true] {
+        let recipe = recipe(optional);
+        let sandbox = Sandbox::new(&[("a.py", "f(1)\n"), ("recipe.yml", &recipe)]);
+        let run = sandbox.run(&["--mode", "yolo", "--model", "recipe::recipe.yml"], &[]);
+        assert_eq!(std::fs::read_to_string(sandbox.repo().join("a.py")).unwrap(), "f(1)\n");
+        let told = if optional { run.report()["message"].to_string() } else { run.stderr.clone() };
+        assert!(told.contains("a.py: the result would no longer parse, from line 1: `g(1`"), "{told}");
+        assert_eq!(run.code == 0, optional, "{told}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Steps that change files and run commands, in both modes.
+
+use super::files;
+use crate::support::{Sandbox, tree};
+use serde_json::json;
+
+#[test]
+fn recipe_changes_matching_files_in_both_modes() {
+    let [planned, done] = ["dry-run", "yolo"].map(|mode| {
+        let sandbox = Sandbox::new(&files());
+        let before = sandbox.tree();
+        // Without a task, which the recipe's description stands for.
+        let run = sandbox
+            .command(&["run", "--mode", mode, "--model", "recipe::recipe.yml"])
+            .args([
+                "--workspace".as_ref(),
+                sandbox.repo().as_os_str(),
+                "--out".as_ref(),
+                sandbox.out().as_os_str(),
+            ])
+            .output()
+            .expect("the binary runs");
+        let run = crate::support::Run::new(&run, sandbox.out()).expect_code(0);
+        if mode == "dry-run" {
+            assert_eq!(sandbox.tree(), before);
+            crate::support::git(
+                &sandbox.repo(),
+                &["apply", sandbox.out().join("plan.patch").to_str().unwrap()],
+            );
+        }
+        let report = run.report();
+        assert_eq!(report["task"], "Clocks know their time zone");
+        assert_eq!(report["model"], "recipe::recipe.yml");
+        assert!(
+            report["message"].as_str().unwrap().starts_with("Completed: 3 files, 7 calls, 4 matches."),
+            "{report}"
+        );
+        assert!(
+            report["message"].as_str().unwrap().contains("edit_file on d.py: Error: old_str is not unique")
+        );
+        (tree(&sandbox.repo()), run.file("plan.patch"))
+    });
+    assert_eq!(planned, done);
+    let text = |name: &str| String::from_utf8(done.0[name].clone()).unwrap();
+    assert_eq!(
+        text("a.py"),
+        "from datetime import UTC, datetime\nx = datetime.now(UTC)\ny = datetime.now(UTC)\n"
+    );
+    assert_eq!(text("b c/$(touch x).py"), "from datetime import UTC, datetime\nz = datetime.now(UTC)\n");
+    assert_eq!(text("legacy/a.py"), "x = datetime.utcnow()\n");
+    assert_eq!(text("secret/.env.py"), "x = datetime.utcnow()\n");
+    assert_eq!(text("CHANGES.md"), "Clocks know their zone; {file} and {file} are no names here.\n");
+}
+
+#[test]
+fn recipe_commands_quote_file_names() {
+    let recipe = "steps:\n- files: ['*.sh', '**/*.sh']\n  do: [{tool: run_command, with: {command: 'wc -l {file}'}}]\n";
+    let name = "it's; touch pwned $(touch pwned) `touch pwned`.sh";
+    let sandbox = Sandbox::new(&[(name, "a\nb\n"), ("-rf.sh", "a\n"), ("recipe.yml", recipe)]);
+    let run = sandbox.run(&["--mode", "yolo", "--model", "recipe::recipe.yml"], &[]);
+    // A name that looks like an option is a file as well.
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(!sandbox.repo().join("pwned").exists());
+    assert_eq!(run.calls(), ["run_command executed true", "run_command executed true"]);
+    assert!(run.results()[1].contains(&format!("2 {name}")), "{:?}", run.results());
+}
+
+#[test]
+fn recipe_obeys_guardrails_and_gates() {
+    let recipe = "steps:\n- do: [{tool: write_file, with: {path: .github/workflows/x.yml, content: x}}]\n";
+    let sandbox = Sandbox::new(&[("recipe.yml", recipe)]);
+    let run = sandbox.run(&["--mode", "yolo", "--model", "recipe::recipe.yml"], &[]).expect_code(1);
+    assert_eq!(run.report()["guardrails"].as_array().unwrap().len(), 1);
+    assert_eq!(run.report()["stop_reason"], "recipe_failed");
+
+    let recipe = "steps:\n- do: [{tool: write_file, with: {path: a.txt, content: wrong}}]\n";
+    let gates = "guardrails:\n  quality_gates: [{name: right, command: grep right a.txt}]\n";
+    let sandbox = Sandbox::new(&[("recipe.yml", recipe), (".architect.yml", gates)]);
+    let run = sandbox.run(&["--model", "recipe::recipe.yml"], &[]).expect_code(1);
+    let report = run.report();
+    assert_eq!((&report["stop_reason"], &report["gates"][0]["round"]), (&json!("gates_failed"), &json!(1)));
+}
+
+#[test]
+fn recipe_of_many_files_takes_step_per_action() {
+    let sandbox = Sandbox::new(&[(
+        "recipe.yml",
+        "steps:\n- files: ['*.txt']\n  do: [{replace: {pattern: a, with: b}}]\n",
+    )]);
+    for n in 0..1_100 {
+        let rest: String = (0..100).map(|line| format!("{line}\n")).collect();
+        sandbox.write(&format!("{n}.txt"), format!("a\n{rest}a\n"));
+    }
+    let run = sandbox.run(&["--model", "recipe::recipe.yml"], &[]).expect_code(0);
+    assert_eq!(run.report()["steps"].as_array().unwrap().len(), 2);
+    assert_eq!(run.report()["files"].as_array().unwrap().len(), 1_100);
+}
+
+#[test]
+fn recipe_errors_are_found_before_start() {
+    let sandbox = Sandbox::new(&[("recipe.yml", "steps:\n- do: [{tol: x}]\n")]);
+    let run = sandbox.run(&["--model", "recipe::recipe.yml"], &[]).expect_code(3);
+    assert!(run.stderr.contains("did you mean `tool`?"), "{}", run.stderr);
+    let run = sandbox.run(&["--model", "recipe::other.yml"], &[]).expect_code(3);
+    assert!(run.stderr.contains("other.yml"), "{}", run.stderr);
+}

@@ -1,0 +1,92 @@
+//! The queries that are played.
+
+use std::time::SystemTime;
+
+use super::{Place, Pull, State};
+use crate::support::github::{BOT, answer};
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use wiremock::ResponseTemplate;
+
+pub(super) fn answer_query(state: &mut State, body: &Value) -> ResponseTemplate {
+    let query = body["query"].as_str().unwrap_or_default();
+    let variables = &body["variables"];
+    if query.contains("viewer") {
+        return answer(200, &json!({"data": {"viewer": {"login": BOT}}}));
+    }
+    let text = |name: String| variables[name].as_str().map(str::to_owned);
+    if query.contains("revertPullRequest") {
+        let number: u64 =
+            text("id".to_owned()).and_then(|id| id.rsplit('_').next()?.parse().ok()).expect("an id");
+        let fresh = state.id();
+        let place =
+            state.places.values_mut().find(|place| place.pulls.contains_key(&number)).expect("a place");
+        let pull = place.pulls[&number].clone();
+        let branch = format!("revert-{number}-{}", pull.branch);
+        let (git, merge) = (place.git(), pull.merge.clone().expect("it is merged"));
+        let before = git.parents(&merge).remove(0);
+        let main = git.branch("main").expect("main is there");
+        let message = format!("Revert\n\nThis reverts commit {merge}.");
+        let commit = git.write_commit(&git.tree_of(&before), &[main], &message);
+        git.set(&format!("refs/heads/{branch}"), &commit);
+        let title = format!("Revert #{number}");
+        let revert = Pull { branch, title, state: "OPEN", created: SystemTime::now(), merge: None, ..pull };
+        place.pulls.insert(fresh, revert);
+        return answer(
+            200,
+            &json!({"data": {"revertPullRequest": {"revertPullRequest": {"number": fresh}}}}),
+        );
+    }
+    let (mut data, mut errors) = (serde_json::Map::new(), Vec::new());
+    for at in 0.. {
+        let (Some(owner), Some(name)) = (text(format!("o{at}")), text(format!("n{at}"))) else { break };
+        let key = format!("{owner}/{name}");
+        let found = state.places.iter().find(|(place, _)| place.to_lowercase() == key);
+        let Some((_, place)) = found else {
+            errors.push(
+                json!({"type": "NOT_FOUND", "path": [format!("t{at}")], "message": "Could not resolve"}),
+            );
+            data.insert(format!("t{at}"), Value::Null);
+            continue;
+        };
+        let pulls = |branch: Option<String>| {
+            let of_branch = place.pulls.iter().filter(|(_, pull)| Some(&pull.branch) == branch.as_ref());
+            let nodes: Vec<Value> = of_branch.map(|(number, pull)| show_pull(place, *number, pull)).collect();
+            json!({ "nodes": nodes })
+        };
+        let head = place.git().branch("main").map(|oid| {
+            let messages: Vec<Value> = place
+                .git()
+                .text(&["log", "-30", "--format=%B%x00", &oid])
+                .unwrap_or_default()
+                .split('\0')
+                .map(|message| json!({ "message": message }))
+                .collect();
+            json!({"name": "main", "target": {"oid": oid, "history": {"nodes": messages}}})
+        });
+        let answer = json!({
+            "nameWithOwner": place.renamed.clone().unwrap_or(key), "isArchived": place.archived,
+            "defaultBranchRef": head, "pulls": pulls(text(format!("b{at}"))),
+            "reverts": pulls(text(format!("r{at}")))
+        });
+        data.insert(format!("t{at}"), answer);
+    }
+    let mut whole = json!({ "data": data });
+    if !errors.is_empty() {
+        whole["errors"] = json!(errors);
+    }
+    answer(200, &whole)
+}
+
+fn show_pull(place: &Place, number: u64, pull: &Pull) -> Value {
+    let head = place.git().branch(&pull.branch).unwrap_or_else(|| "0".repeat(40));
+    let rollup = pull.checks.map(|state| json!({ "state": state }));
+    json!({
+        "id": format!("PR_{number}"), "number": number, "state": pull.state, "headRefOid": head,
+        "isCrossRepository": false, "mergeable": if pull.conflicting { "CONFLICTING" } else { "MERGEABLE" },
+        "createdAt": OffsetDateTime::from(pull.created).format(&Rfc3339).expect("a time"),
+        "mergeCommit": pull.merge.as_ref().map(|oid| json!({ "oid": oid })),
+        "commits": {"nodes": [{"commit": {"statusCheckRollup": rollup}}]}
+    })
+}
