@@ -1,5 +1,7 @@
 //! Which results belong to which tests.
 
+use std::collections::BTreeMap;
+
 use regex::Regex;
 
 use super::{Results, TestResult};
@@ -16,14 +18,28 @@ impl Results {
     pub fn of(&self, names: &[Vec<String>]) -> Vec<Vec<&TestResult>> {
         let patterns: Vec<Vec<Part>> =
             names.iter().map(|name| name.iter().map(|part| Part::new(part)).collect()).collect();
+        // What does not end alike does not fit, so that each result is compared with few of many tests.
+        let mut by_end: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut with_cases = Vec::new();
+        for (test, parts) in patterns.iter().enumerate() {
+            match parts.last() {
+                Some(last) if last.cases.is_some() => with_cases.push(test),
+                Some(last) => by_end.entry(normal(&last.text)).or_default().push(test),
+                None => {}
+            }
+        }
         let mut found: Vec<Vec<(usize, &TestResult)>> = vec![Vec::new(); names.len()];
         for result in &self.tests {
-            let fits: Vec<usize> = patterns.iter().map(|parts| common(parts, &result.name)).collect();
-            let best = fits.iter().copied().max().unwrap_or(0);
-            for (test, fit) in fits.into_iter().enumerate() {
-                if fit > 0 && fit == best {
-                    found[test].push((fit, result));
-                }
+            let Some(end) = result.name.last() else { continue };
+            let of_end = by_end.get(&normal(end)).into_iter().flatten();
+            let fits: Vec<(usize, usize)> = of_end
+                .chain(&with_cases)
+                .map(|test| (*test, common(&patterns[*test], &result.name)))
+                .filter(|(_, fit)| *fit > 0)
+                .collect();
+            let best = fits.iter().map(|(_, fit)| *fit).max();
+            for (test, fit) in fits.into_iter().filter(|(_, fit)| Some(*fit) == best) {
+                found[test].push((fit, result));
             }
         }
         found.into_iter().map(best).collect()
@@ -87,7 +103,11 @@ impl Part {
 
 /// Compares two parts; a crate `test-results` is called `test_results` as well.
 fn is_same(one: &str, other: &str) -> bool {
-    one == other || one.len() == other.len() && one.replace('-', "_") == other.replace('-', "_")
+    one == other || one.len() == other.len() && normal(one) == normal(other)
+}
+
+fn normal(part: &str) -> String {
+    part.replace('-', "_")
 }
 
 /// Returns how well two names fit: the parts that they have in common at their ends. Parts that are the same fit better than
@@ -104,17 +124,36 @@ mod tests {
     use super::*;
     use crate::Outcome;
 
-    #[test]
-    fn placeholders_take_no_result_of_another_test() {
-        let result = |name: &str| TestResult {
-            name: vec!["a".to_owned(), name.to_owned()],
+    fn result(parts: &[&str]) -> TestResult {
+        TestResult {
+            name: parts.iter().map(|part| (*part).to_owned()).collect(),
             case: None,
             outcome: Outcome::Passed,
             message: None,
             duration_ms: None,
+        }
+    }
+
+    #[test]
+    fn many_results_are_matched_with_many_tests() {
+        let name = |number: usize| vec!["file".to_owned(), format!("test-{number}")];
+        let names: Vec<Vec<String>> = (0..20_000).map(name).collect();
+        let tests = (0..20_000).map(|number| result(&["src", "file", &format!("test_{number}")])).collect();
+        let results = Results { tests, ..Results::default() };
+        let start = std::time::Instant::now();
+        let found = results.of(&names);
+        let is_its_own = |(number, of): (usize, &Vec<&TestResult>)| {
+            of.len() == 1 && of[0].name[2] == format!("test_{number}")
         };
-        let results =
-            Results { tests: vec![result("gen 1"), result("gen x"), result("other")], ..Results::default() };
+        assert!(found.iter().enumerate().all(is_its_own));
+        // Each with each takes minutes.
+        assert!(start.elapsed().as_secs() < 10, "{:?}", start.elapsed());
+    }
+
+    #[test]
+    fn placeholders_take_no_result_of_another_test() {
+        let tests = ["gen 1", "gen x", "other"].map(|name| result(&["a", name])).to_vec();
+        let results = Results { tests, ..Results::default() };
         let names = ["gen ${value}", "gen x", "${value}", "${a} ${b}"];
         let names: Vec<Vec<String>> =
             names.iter().map(|name| vec!["a".to_owned(), (*name).to_owned()]).collect();
