@@ -75,6 +75,15 @@ honest-rate repository count="150":
     cargo build
     python3 tests/scripts/honest-rate.py target/debug/architect-ci {{repository}} {{count}}
 
+# Makes the pictures in docs/pictures again. Wants Chromium, and github-markdown-css, marked and puppeteer-core in the
+# folder of Node modules.
+pictures modules="target/ci-tools":
+    cargo build --profile dist
+    rm -rf target/pictures
+    OUT=target/pictures/run ARCHITECT_CI=target/dist/architect-ci samples/try.sh invoice --quiet >/dev/null
+    tests/scripts/large-report.py target/dist/architect-ci target/pictures/large
+    MODULES={{modules}} CHROMIUM=$(command -v chromium) node tests/scripts/pictures.mjs target/pictures/run target/pictures/large docs/pictures
+
 # A sample: invoice or slug.
 try name="invoice":
     samples/try.sh {{name}}
