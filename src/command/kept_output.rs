@@ -2,11 +2,13 @@
 //! be read and searched without running the command again.
 
 use std::collections::VecDeque;
-use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use cap_fs_ext::DirExt;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions};
 use sanitize::Masker;
 
 /// Maximum size of all files together, in bytes. The oldest goes when a new one needs its space.
@@ -17,7 +19,9 @@ const FOLDER: &str = "command-output";
 
 /// Folder for the outputs of one run's commands.
 pub struct KeptOutputs {
-    folder: PathBuf,
+    path: PathBuf,
+    /// Held open: where the output folder lies in the checkout, others can put a link in its place.
+    folder: Dir,
     masker: Arc<Masker>,
     /// Maximum size of all files together, in bytes.
     limit: u64,
@@ -27,7 +31,7 @@ pub struct KeptOutputs {
 #[derive(Default)]
 struct Kept {
     last: u32,
-    files: VecDeque<(PathBuf, u64)>,
+    files: VecDeque<(String, u64)>,
     total: u64,
 }
 
@@ -38,36 +42,45 @@ impl KeptOutputs {
     }
 
     fn with_limit(out: &Path, masker: Arc<Masker>, limit: u64) -> io::Result<Self> {
-        let folder = out.join(FOLDER);
-        fs::create_dir_all(&folder)?;
-        Ok(Self { folder: folder.canonicalize()?, masker, limit, kept: Mutex::default() })
+        std::fs::create_dir_all(out)?;
+        let out = out.canonicalize()?;
+        let opened = Dir::open_ambient_dir(&out, ambient_authority())?;
+        match opened.create_dir(FOLDER) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        // A pull request may have put a link there.
+        let folder = opened.open_dir_nofollow(FOLDER)?;
+        Ok(Self { path: out.join(FOLDER), folder, masker, limit, kept: Mutex::default() })
     }
 
     /// Returns the path of the folder: absolute, and without symbolic links.
     pub fn folder(&self) -> &Path {
-        &self.folder
+        &self.path
     }
 
     /// Writes an output, masked, to a new file, and returns its path.
     pub fn keep(&self, text: &str) -> io::Result<PathBuf> {
         let text = self.masker.mask(text);
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let path = loop {
+        let (name, mut file) = loop {
             kept.last += 1;
-            let path = self.folder.join(format!("{}.txt", kept.last));
-            // A session that continues has the files of the one before.
-            if !path.exists() {
-                break path;
+            let name = format!("{}.txt", kept.last);
+            match self.folder.open_with(&name, OpenOptions::new().write(true).create_new(true)) {
+                // A session that continues has the files of the one before.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                opened => break (name, opened?),
             }
         };
         let size = text.len() as u64;
         while kept.total + size > self.limit {
             let Some((oldest, size)) = kept.files.pop_front() else { break };
-            fs::remove_file(oldest)?;
+            self.folder.remove_file(oldest)?;
             kept.total -= size;
         }
-        fs::write(&path, text.as_bytes())?;
-        kept.files.push_back((path.clone(), size));
+        file.write_all(text.as_bytes())?;
+        let path = self.path.join(&name);
+        kept.files.push_back((name, size));
         kept.total += size;
         Ok(path)
     }
@@ -75,7 +88,29 @@ impl KeptOutputs {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn links_are_not_written_through() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (out, elsewhere) = (dir.path().join("out"), dir.path().join("elsewhere"));
+        let masker = || Arc::new(Masker::new([]));
+        fs::create_dir_all(out.join(FOLDER)).expect("a folder");
+        std::os::unix::fs::symlink(&elsewhere, out.join(FOLDER).join("1.txt")).expect("a link");
+        let kept = KeptOutputs::new(&out, masker()).expect("a folder");
+        assert_eq!(kept.keep("one\n").expect("a file").file_name(), Some("2.txt".as_ref()));
+        assert!(!elsewhere.exists());
+        // A link that comes to be there later leads nowhere either.
+        fs::create_dir(&elsewhere).expect("a folder");
+        fs::rename(out.join(FOLDER), out.join("moved")).expect("a folder");
+        std::os::unix::fs::symlink(&elsewhere, out.join(FOLDER)).expect("a link");
+        kept.keep("two\n").expect("a file");
+        assert_eq!(fs::read_dir(&elsewhere).expect("a folder").count(), 0);
+        assert!(KeptOutputs::new(&out, masker()).is_err());
+    }
 
     #[test]
     fn outputs_get_files_of_their_own_and_the_oldest_make_room() {

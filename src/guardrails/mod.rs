@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::WalkBuilder;
 use workspace::{
-    ChangeSet, FileChange, Glob, LineCounts, PathGlobs, ProgramFiles, SensitiveFiles, Workspace,
+    ChangeSet, FileChange, Glob, LineCounts, PathGlobs, ProgramFiles, Proposed, SensitiveFiles, Workspace,
     WorkspaceLocation, WorkspacePath,
 };
 
@@ -97,16 +97,22 @@ impl Guardrails {
     pub fn judge(
         &self,
         workspace: &dyn Workspace,
-        changes: &[FileChange],
-        unread: &[WorkspacePath],
+        Proposed { changes, large, outputs }: Proposed<'_>,
     ) -> Result<Vec<String>, Vec<String>> {
-        let paths = changes.iter().map(|change| &change.path).chain(unread);
+        let paths = changes.iter().map(|change| &change.path).chain(large).chain(outputs);
         let refused: Vec<String> =
             paths.filter_map(|path| self.check_write(path).err()).map(|reason| reason.to_string()).collect();
         if !refused.is_empty() {
             return Err(refused);
         }
-        if changes.is_empty() || !self.checks_changes() {
+        if !self.checks_changes() {
+            return Ok(Vec::new());
+        }
+        // Of what is not read nobody knows whether it keeps the rules.
+        if let Some(path) = large.first() {
+            return Err(vec![Refusal::TooLargeToCheck(path.clone()).to_string()]);
+        }
+        if changes.is_empty() {
             return Ok(Vec::new());
         }
         let all = workspace.changes().map_err(|error| vec![error.to_string()])?.and(changes);

@@ -108,6 +108,12 @@ pub enum Refusal {
         /// The limit.
         limit: usize,
     },
+    /// A file whose content is not read, where rules are about contents.
+    #[error(
+        "{0} is larger than 10 MiB, so it cannot be checked against code_rules, max_files_modified and \
+         max_lines_changed; keep it smaller, or where ignore files exclude it"
+    )]
+    TooLargeToCheck(WorkspacePath),
     /// Code that is not added.
     #[error("{path}: {message} (code_rules: {pattern})")]
     Code {

@@ -1,6 +1,6 @@
 //! What becomes of a command's changes: they are judged, and then kept or reverted.
 
-use workspace::{Judge, WorkspacePath};
+use workspace::{Judge, Proposed, WorkspacePath, may_write};
 
 use super::state::{Before, Below, Isolated, Outcome};
 use super::{IsolatedRun, Keep, auto_loaded};
@@ -67,9 +67,8 @@ fn dropped(
 ) -> Vec<String> {
     let mut dropped: Vec<String> =
         found.repositories.iter().map(|path| format!("{path}: a separate repository")).collect();
-    let is_refused = |path: &WorkspacePath| {
-        isolated.hides(path) || isolated.is_sensitive(path) && judge(&[], std::slice::from_ref(path)).is_err()
-    };
+    let is_refused =
+        |path: &WorkspacePath| isolated.hides(path) || isolated.is_sensitive(path) && !may_write(judge, path);
     let (refused, kept): (Vec<_>, Vec<_>) =
         std::mem::take(&mut found.outputs).into_iter().partition(is_refused);
     found.outputs = kept;
@@ -93,11 +92,10 @@ fn take_bytecode(found: &mut Outcome, isolated: &Isolated) -> Vec<WorkspacePath>
 
 /// Leaves out build outputs that must not be changed and were not: `npm install` writes the hooks of Husky anew each time.
 fn leave_out_rewritten(found: &mut Outcome, isolated: &Isolated, below: &Below, judge: &Judge) {
-    if judge(&[], &found.outputs).is_ok() {
+    if judge(found.outputs_proposed()).is_ok() {
         return;
     }
-    let may_change = |path: &WorkspacePath| judge(&[], std::slice::from_ref(path)).is_ok();
-    found.outputs.retain(|path| may_change(path) || !isolated.is_as_below(path, below));
+    found.outputs.retain(|path| may_write(judge, path) || !isolated.is_as_below(path, below));
 }
 
 /// Returns a reason for refusal if a command with read-only rights changed something. This happens only where
@@ -115,8 +113,8 @@ fn keep_all(
     judge: &Judge,
     ran: &mut IsolatedRun,
 ) -> Result<(), Vec<String>> {
-    let unread: Vec<WorkspacePath> = found.outputs.iter().chain(&found.large).cloned().collect();
-    ran.warnings = judge(&found.changes, &unread)?;
+    let Outcome { changes, large, outputs, .. } = found;
+    ran.warnings = judge(Proposed { changes, large, outputs })?;
     if let (Below::Planned(_), Some(path)) = (below, found.large.first()) {
         return Err(vec![format!("{path} is too large to be planned")]);
     }
@@ -141,7 +139,7 @@ fn keep_outputs(
 ) -> Result<(), Vec<String>> {
     ran.built.clone_from(&found.outputs);
     let Below::Real(tracked) = below else { return Ok(()) };
-    judge(&[], &found.outputs)?;
+    judge(found.outputs_proposed())?;
     let outputs = found.outputs_alone();
     for left in isolated.carry_outputs(&outputs, tracked.disk()) {
         detail!("not kept: {left}");

@@ -23,7 +23,7 @@ use rmcp::model::{CallToolRequestParams, CallToolResult, ClientRequest, Request,
 use rmcp::service::{PeerRequestOptions, RunningService, ServiceError};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
-use workspace::Damage;
+use workspace::{Checks, Damage};
 
 use crate::base::env::Variables;
 use crate::command::{Shell, StdioChild, last_lines};
@@ -111,12 +111,19 @@ impl Servers {
     }
 
     /// Stops all servers and the processes they have started. What they changed in the checkout after their last answers
-    /// is judged and reported. The error says what of it could not be put back.
-    pub async fn stop(self) -> Result<(), Damage> {
-        drop(self.tools);
-        join_all(self.running.into_iter().map(|running| end(running.service, running.child))).await;
+    /// is judged and reported, or put back if checks of the run have not seen it. The error says what of it could not be put
+    /// back.
+    pub async fn stop(mut self, checks: Checks) -> Result<(), Damage> {
+        self.tools.clear();
+        let running = std::mem::take(&mut self.running);
+        join_all(running.into_iter().map(|running| end(running.service, running.child))).await;
+        self.settle(checks).await
+    }
+
+    /// Judges what servers have changed in the checkout outside of all calls, and reports it.
+    pub async fn settle(&self, checks: Checks) -> Result<(), Damage> {
         match self.context.as_ref().and_then(|context| Some((context.checkout.as_ref()?, &context.events))) {
-            Some((checkout, events)) => checkout.settle_late(events).await,
+            Some((checkout, events)) => checkout.settle_late(events, checks).await,
             None => Ok(()),
         }
     }

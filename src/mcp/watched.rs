@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
-use workspace::{Damage, FileError, Judge, LateChanges, Mirror, SettledChanges, TrackedWorkspace};
+use workspace::{Checks, Damage, FileError, Judge, LateChanges, Mirror, SettledChanges, TrackedWorkspace};
 
 use crate::event::{Events, NoticeLevel};
 use crate::tool::ToolResult;
@@ -63,12 +63,12 @@ impl WatchedCheckout {
         result
     }
 
-    /// Settles what servers changed outside of all calls, after the last of them is gone, and reports it. The error says
-    /// what could not be put back.
-    pub(super) async fn settle_late(&self, events: &Events) -> Result<(), Damage> {
-        let Some(mirror) = self.mirror.lock().await.take() else { return Ok(()) };
-        let (settling, judge) = (Arc::clone(&mirror), Arc::clone(&self.judge));
-        let settled = blocking(move || settling.settle_late(&judge)).await;
+    /// Settles what servers have changed outside of all calls, and reports it. The error says what could not be put back.
+    pub(super) async fn settle_late(&self, events: &Events, checks: Checks) -> Result<(), Damage> {
+        let held = self.mirror.lock().await;
+        let Some(mirror) = held.as_ref() else { return Ok(()) };
+        let (settling, judge) = (Arc::clone(mirror), Arc::clone(&self.judge));
+        let settled = blocking(move || settling.settle_late(&judge, checks)).await;
         let told = |paths: Vec<String>| paths.join(", ");
         match settled {
             Ok(LateChanges { kept, restored }) => {
@@ -79,9 +79,15 @@ impl WatchedCheckout {
                 }
                 if !restored.is_empty() {
                     let restored = told(restored.into_iter().collect());
-                    let message = format!(
-                        "after its answer, an MCP server changed files that were then restored: {restored}"
-                    );
+                    let message = match checks {
+                        Checks::Pending => format!(
+                            "after its answer, an MCP server changed files that were then restored: {restored}"
+                        ),
+                        Checks::Done => format!(
+                            "after the quality gates had begun, an MCP server changed files that were then \
+                             restored: {restored}"
+                        ),
+                    };
                     events.notice(NoticeLevel::Error, message);
                 }
                 mirror.damage().map_or(Ok(()), |damage| Err(damage.clone()))

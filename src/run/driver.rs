@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use sanitize::Masker;
 use serde_json::json;
 use time::OffsetDateTime;
+use workspace::{Checks, Damage};
 
 use super::acceptance::Acceptance;
 use super::base_gates::BaseGates;
@@ -339,13 +340,19 @@ impl<'a> AgentRun<'a> {
         if servers.is_empty() {
             return;
         }
-        if let Err(damage) = servers.stop().await {
-            let message = format!("an MCP server changed the checkout: {damage}");
-            self.run.events.notice(NoticeLevel::Error, message);
+        // What a gate has passed is what is delivered.
+        let checks = if self.has_checks() && !self.skips_gates() { Checks::Done } else { Checks::Pending };
+        if let Err(damage) = servers.stop(checks).await {
+            self.tell_of_damage(&damage);
             if outcome.ended.reason.status() != Status::Failed {
                 outcome.ended.reason = StopReason::CheckoutChanged;
             }
         }
+    }
+
+    fn tell_of_damage(&self, damage: &Damage) {
+        let message = format!("an MCP server changed the checkout: {damage}");
+        self.run.events.notice(NoticeLevel::Error, message);
     }
 
     /// Runs the gates, unless the configuration has a dry run skip them. The error has been told already.
@@ -354,19 +361,27 @@ impl<'a> AgentRun<'a> {
             self.run.events.notice(NoticeLevel::Info, "quality gates were skipped (dry_run.gates: skip)");
             return Ok(Vec::new());
         }
+        if let Err(damage) = self.servers.settle(Checks::Pending).await {
+            self.tell_of_damage(&damage);
+        }
         self.run.gates(round).await
     }
 
     /// Returns whether there are gates, or tests to run, and the configuration has this dry run skip them.
     pub(super) fn skips_gates(&self) -> bool {
-        let config = self.request.job.config();
         self.run.tracked.is_none()
-            && config.dry_run.gates == GateIsolation::Skip
-            && (!config.guardrails.quality_gates.is_empty()
-                || config.tests.prove != ProveTests::Off
-                || config.tests.mutate.get() > 0)
+            && self.request.job.config().dry_run.gates == GateIsolation::Skip
+            && self.has_checks()
             // Rounds are there for their checks.
             && self.request.rounds.is_none()
+    }
+
+    /// Returns whether there are gates, or tests to run.
+    fn has_checks(&self) -> bool {
+        let config = self.request.job.config();
+        !config.guardrails.quality_gates.is_empty()
+            || config.tests.prove != ProveTests::Off
+            || config.tests.mutate.get() > 0
     }
 
     fn system_prompt(&self, prompt: &str) -> String {

@@ -239,7 +239,7 @@ impl RunWorkspace {
     ) -> Self {
         let judge = |workspace: Arc<dyn Workspace>| -> Judge {
             let rules = Arc::clone(guardrails);
-            Arc::new(move |changes, unread| rules.judge(workspace.as_ref(), changes, unread))
+            Arc::new(move |proposed| rules.judge(workspace.as_ref(), proposed))
         };
         let isolated = |below: Below, judge: &Judge| {
             // Gates and hooks have a home folder of their own.

@@ -133,7 +133,7 @@ impl Run<'_> {
         let planned = OverlayWorkspace::new(Arc::clone(&self.disk));
         planned.absorb(changes)?;
         // Nothing of it is kept, so there is nothing to judge.
-        let judge: Judge = Arc::new(|_, _| Ok(Vec::new()));
+        let judge: Judge = Arc::new(|_| Ok(Vec::new()));
         let (shell, events) = (self.isolation.shell().clone(), Events::new(Vec::new()));
         Ok(Isolation::new(Below::Planned(Arc::new(planned)), self.source.clone(), shell, events, judge))
     }

@@ -4,7 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use workspace::{DiskWorkspace, FileChange, FileError, OverlayWorkspace, SensitiveFiles, WorkspaceLocation};
+use workspace::{
+    DiskWorkspace, FileChange, FileError, OverlayWorkspace, Proposed, SensitiveFiles, WorkspaceLocation,
+};
 
 use super::shell_setup::{ShellContext, shell};
 use crate::base::env::Variables;
@@ -81,7 +83,7 @@ impl Throwaway {
         let planned = OverlayWorkspace::new(Arc::clone(&self.disk));
         planned.absorb(changes)?;
         let below = Below::Planned(Arc::new(planned));
-        let judge = Arc::new(|_: &[FileChange], _: &[_]| Ok(Vec::new()));
+        let judge = Arc::new(|_: Proposed<'_>| Ok(Vec::new()));
         Ok(Isolation::new(below, self.source.clone(), self.shell.clone(), Events::new(Vec::new()), judge))
     }
 }

@@ -1,4 +1,4 @@
-//! Ignore rules for planned files: the walker knows the ignore files on disk, this module those as planned.
+//! Ignore rules for the listings of planned files: the walker knows the ignore files on disk, this module those as planned.
 
 use std::path::Path;
 
@@ -70,45 +70,6 @@ impl IgnoreRules {
             .filter_map(|(folder, matcher)| Some(matcher.matched(path.relative_to(folder)?, directory)))
             .find(|matched| !matched.is_none())
             .is_some_and(|matched| matched.is_ignore())
-    }
-}
-
-/// Folders in which builds and package managers commonly leave what they make.
-const USUAL_OUTPUTS: [&str; 16] = [
-    "node_modules",
-    "target",
-    "dist",
-    "build",
-    "out",
-    ".venv",
-    "venv",
-    "__pycache__",
-    ".pytest_cache",
-    ".mypy_cache",
-    ".ruff_cache",
-    ".tox",
-    ".nox",
-    ".gradle",
-    ".next",
-    "coverage",
-];
-
-/// Which new files are outputs of builds, that nobody has to look at.
-///
-/// What ignore files excluded before the run is one. What only the run's own ignore files exclude is one where builds
-/// commonly leave theirs; otherwise an agent could hide its work by a line in `.gitignore`.
-pub struct Exclusion {
-    /// The rules from before the run.
-    pub original: IgnoreRules,
-    /// The rules as they are now.
-    pub now: IgnoreRules,
-}
-
-impl Exclusion {
-    /// Returns whether a file is an output.
-    pub fn is_output(&self, path: &WorkspacePath) -> bool {
-        let is_usual = || path.names().any(|name| USUAL_OUTPUTS.contains(&name));
-        self.original.excludes(path, false) || (is_usual() && self.now.excludes(path, false))
     }
 }
 

@@ -21,6 +21,7 @@ pub mod ignored;
 mod inventory;
 mod location;
 mod mirror;
+pub mod outputs;
 mod overlay;
 mod path;
 mod program_files;
@@ -48,7 +49,7 @@ pub use git_folder_guard::{APPLY_FOLDER, APPLY_JOURNAL, GitFolder, Restored};
 pub use globs::{Glob, InvalidGlob, PathGlobs};
 pub use inventory::{Inventory, Touched};
 pub use location::WorkspaceLocation;
-pub use mirror::{Damage, LateChanges, Mirror, SettledChanges};
+pub use mirror::{Checks, Damage, LateChanges, Mirror, SettledChanges};
 pub use overlay::OverlayWorkspace;
 pub use path::{PathError, ResolvedPath, WorkspacePath};
 pub use program_files::ProgramFiles;
@@ -59,11 +60,24 @@ pub use snapshot::{Difference, FileStamp, Snapshot};
 pub use tracked::TrackedWorkspace;
 pub use write_log::WriteLog;
 
-/// A judgement of changes: `Ok` with warnings, or `Err` with the reasons for refusing them. The second
-/// argument lists files that are too large, or are build outputs, and whose content is therefore not
-/// compared.
-pub type Judge =
-    Arc<dyn Fn(&[FileChange], &[WorkspacePath]) -> Result<Vec<String>, Vec<String>> + Send + Sync>;
+/// What others have changed, and is to be judged.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Proposed<'a> {
+    /// Changes with their contents.
+    pub changes: &'a [FileChange],
+    /// Files that are too large for their contents to be compared.
+    pub large: &'a [WorkspacePath],
+    /// What builds leave behind: only where it lies matters.
+    pub outputs: &'a [WorkspacePath],
+}
+
+/// A judgement of changes: `Ok` with warnings, or `Err` with the reasons for refusing them.
+pub type Judge = Arc<dyn Fn(Proposed<'_>) -> Result<Vec<String>, Vec<String>> + Send + Sync>;
+
+/// Returns whether others may write to a path, whatever they write there.
+pub fn may_write(judge: &Judge, path: &WorkspacePath) -> bool {
+    judge(Proposed { outputs: std::slice::from_ref(path), ..Proposed::default() }).is_ok()
+}
 
 /// Maximum size of a file that is read or edited as a whole, in bytes.
 pub const MAX_FILE: u64 = 10 * 1024 * 1024;

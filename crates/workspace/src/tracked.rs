@@ -19,13 +19,34 @@ pub struct TrackedWorkspace {
     before: Mutex<BTreeMap<ResolvedPath, Option<FileState>>>,
     /// Changed files that are too large to be held in memory, and whether they existed before.
     large: Mutex<BTreeMap<WorkspacePath, bool>>,
+    /// What the run last wrote to each file since that was last taken; `None` if nobody asks for it.
+    latest: Mutex<Option<BTreeMap<WorkspacePath, Option<FileState>>>>,
     log: LogSlot,
 }
 
 impl TrackedWorkspace {
     /// Starts tracking changes to `disk`.
     pub fn new(disk: Arc<DiskWorkspace>) -> Self {
-        Self { disk, before: Mutex::default(), large: Mutex::default(), log: LogSlot::default() }
+        let (before, large, latest) = (Mutex::default(), Mutex::default(), Mutex::default());
+        Self { disk, before, large, latest, log: LogSlot::default() }
+    }
+
+    /// Remembers from now on what the run writes, for [`Self::take_latest`].
+    pub fn keep_latest(&self) {
+        self.latest.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default();
+    }
+
+    /// Returns what the run has written since this was last called: each file as it left it. Others may have changed it
+    /// since.
+    pub fn take_latest(&self) -> BTreeMap<WorkspacePath, Option<FileState>> {
+        let mut latest = self.latest.lock().unwrap_or_else(PoisonError::into_inner);
+        latest.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+
+    fn note_latest(&self, path: &ResolvedPath, state: Option<&FileState>) {
+        if let Some(latest) = self.latest.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+            latest.insert(path.0.clone(), state.cloned());
+        }
     }
 
     /// Tells `log` of every write from now on, before it is made.
@@ -126,6 +147,8 @@ impl TrackedWorkspace {
             let first = before.get(path).filter(|_| is_first).map(Option::as_ref);
             log.writing(path, first, after);
         }
+        drop(before);
+        self.note_latest(path, after);
         Ok(())
     }
 
@@ -142,9 +165,11 @@ impl TrackedWorkspace {
 
     fn withdraw(&self, path: &ResolvedPath) {
         // What cannot be read is nothing that could be written again.
-        if let (Some(log), Ok(now)) = (self.log.get(), self.disk.state(path)) {
+        let Ok(now) = self.disk.state(path) else { return };
+        if let Some(log) = self.log.get() {
             log.writing(path, None, now.as_ref());
         }
+        self.note_latest(path, now.as_ref());
     }
 }
 

@@ -40,21 +40,11 @@ impl Below {
         })
     }
 
-    /// Returns the text of a file, as it was before the command; `None` if it is too large or not UTF-8.
-    pub(super) fn text(&self, path: &WorkspacePath) -> Option<String> {
-        text(&self.state(path).ok()??)
-    }
-
-    /// Returns the text of a file, as it was before the run.
-    pub(super) fn original_text(&self, path: &WorkspacePath) -> Option<String> {
-        let state = match self {
+    /// Returns a file as it was before the run.
+    pub(super) fn original(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
+        match self {
             Self::Planned(planned) => planned.original(path),
             Self::Real(tracked) => tracked.original(path),
-        };
-        text(&state.ok()??)
+        }
     }
-}
-
-fn text(state: &FileState) -> Option<String> {
-    String::from_utf8(state.content.to_vec()).ok()
 }

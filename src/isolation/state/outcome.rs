@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
-use workspace::ignored::{Exclusion, IgnoreRules};
-use workspace::{FileChange, FileError, FileState, Inventory, MAX_FILE, Touched, WorkspacePath};
+use workspace::outputs::{Exclusion, GitIgnoreRules};
+use workspace::{FileChange, FileError, FileState, Inventory, MAX_FILE, Proposed, Touched, WorkspacePath};
 
 use super::upper_changes;
 use super::{Below, Isolated, Kind};
@@ -39,6 +39,11 @@ impl Outcome {
     #[must_use]
     pub fn outputs_alone(&self) -> Self {
         Self { outputs: self.outputs.clone(), ..Self::default() }
+    }
+
+    /// Returns the build outputs alone, to be judged.
+    pub fn outputs_proposed(&self) -> Proposed<'_> {
+        Proposed { outputs: &self.outputs, ..Proposed::default() }
     }
 }
 
@@ -81,8 +86,8 @@ impl Isolated {
             let (_, known) = match &mut rules {
                 Some(known) if known.0 == folder => known,
                 other => {
-                    let now = IgnoreRules::collect(&folder, |path| below.text(path));
-                    let original = IgnoreRules::collect(&folder, |path| below.original_text(path));
+                    let now = GitIgnoreRules::collect(&folder, |path| below.state(path).ok()?);
+                    let original = GitIgnoreRules::collect(&folder, |path| below.original(path).ok()?);
                     other.insert((folder, Exclusion { original, now }))
                 }
             };

@@ -11,14 +11,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use super::changes::{FileChange, FileState};
+use super::changes::FileChange;
 use super::disk::DiskWorkspace;
-use super::ignored::{Exclusion, IgnoreRules};
 use super::inventory::Inventory;
+use super::outputs::{Exclusion, GitIgnoreRules};
 use super::path::WorkspacePath;
 use super::snapshot::FileStamp;
 use super::tracked::TrackedWorkspace;
-use super::{FileError, Judge, MAX_FILE};
+use super::{FileError, Judge, MAX_FILE, Proposed, may_write};
 use crate::Scratch;
 use crate::copy::copy_all;
 
@@ -65,6 +65,15 @@ pub struct LateChanges {
     pub restored: BTreeSet<String>,
 }
 
+/// Whether the run's checks, such as quality gates, are over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Checks {
+    /// They are yet to come, or there are none.
+    Pending,
+    /// They have seen the state that is to be delivered.
+    Done,
+}
+
 /// The changes that were found, but for those that are never kept.
 #[derive(Default)]
 struct Observed {
@@ -96,6 +105,7 @@ impl Mirror {
         };
         let own = own.iter().map(PathBuf::as_path).chain([temp]).filter_map(|path| below(&path.to_owned()));
         let (own, copy) = (own.collect(), DiskWorkspace::open(&to)?);
+        checkout.keep_latest();
         Ok(Self { checkout, copy, start, own, damage: OnceLock::new(), _scratch: scratch })
     }
 
@@ -107,10 +117,7 @@ impl Mirror {
     /// Brings the copy up to date with the run's own changes, and returns the metadata of all files before a
     /// call.
     pub fn before(&self) -> Result<Inventory, FileError> {
-        for path in self.of_the_run() {
-            let full = Path::new(path.as_str());
-            self.sync(full).map_err(|error| FileError::Io { path: path.clone(), error })?;
-        }
+        self.follow_run()?;
         Inventory::take(self.checkout.path())
     }
 
@@ -118,8 +125,9 @@ impl Mirror {
     pub fn settle(&self, before: &Inventory, judge: &Judge) -> SettledChanges {
         let mut settled = SettledChanges::default();
         let judged = self.observe(before, None).map_err(|error| vec![unreadable(&error)]).and_then(|found| {
-            settled.dropped = found.dropped;
-            settled.warnings = judge(&found.changes, &found.large)?;
+            settled.dropped.clone_from(&found.dropped);
+            let Observed { changes, large, .. } = &found;
+            settled.warnings = judge(Proposed { changes, large, outputs: &[] })?;
             self.keep(&found.changes, &found.large).map_err(|error| vec![unreadable(&error)])?;
             Ok((found.changes, found.large))
         });
@@ -136,27 +144,30 @@ impl Mirror {
     }
 
     /// Has the changes judged that were made outside of all calls, since the start: those that are refused are put back.
-    /// Files that ignore files exclude are left out if commands may write them: they are what builds leave behind. The
-    /// error says what could not be put back, or read.
-    pub fn settle_late(&self, judge: &Judge) -> Result<LateChanges, Damage> {
-        for path in self.of_the_run() {
-            // One that cannot be copied is found below, where it is told.
-            let _ = self.sync(Path::new(path.as_str()));
-        }
+    /// Files that ignore files exclude are left out if commands may write them: they are what builds leave behind. Nothing
+    /// is kept that checks of the run have not seen. The error says what could not be put back, or read.
+    pub fn settle_late(&self, judge: &Judge, checks: Checks) -> Result<LateChanges, Damage> {
+        self.follow_run().map_err(|error| self.damaged(error.to_string()))?;
         let Observed { changes, large, dropped } =
             self.observe(&self.start, Some(judge)).map_err(|error| self.damaged(unreadable(&error)))?;
         let mut late = LateChanges { restored: dropped, ..LateChanges::default() };
-        let is_refused = |path: &WorkspacePath| judge(&[], std::slice::from_ref(path)).is_err();
+        let is_refused = |path: &WorkspacePath| checks == Checks::Done || !may_write(judge, path);
         let (mut refused, mut changes): (Vec<_>, Vec<_>) =
             changes.into_iter().partition(|change| is_refused(&change.path));
         let (mut refused_large, mut large): (Vec<_>, Vec<_>) = large.into_iter().partition(is_refused);
-        if let Err(reasons) = judge(&changes, &large) {
+        if let Err(reasons) = judge(Proposed { changes: &changes, large: &large, outputs: &[] }) {
             late.restored.extend(reasons);
             refused.append(&mut changes);
             refused_large.append(&mut large);
         }
+        let of_the_run: BTreeSet<WorkspacePath> = self.checkout.changed().into_iter().collect();
         for path in refused.iter().map(|change| &change.path).chain(&refused_large) {
-            let put_back = self.put_back(Path::new(path.as_str()), &self.start);
+            let full = Path::new(path.as_str());
+            let put_back = if of_the_run.contains(path) {
+                twin::copy(self.copy.dir(), self.checkout.disk().dir(), full)
+            } else {
+                self.put_back(full, &self.start)
+            };
             put_back.map_err(|error| self.damaged(format!("could not restore {path}: {error}")))?;
             late.restored.insert(path.to_string());
         }
@@ -166,9 +177,15 @@ impl Mirror {
         Ok(late)
     }
 
-    /// Returns the files that the run has changed, as far as it knows.
-    fn of_the_run(&self) -> impl Iterator<Item = WorkspacePath> {
-        self.checkout.changed().into_iter().chain(self.checkout.large().into_iter().map(|(path, _)| path))
+    /// Brings the copy to where the run has left its files: as it wrote them, whatever the checkout holds now.
+    fn follow_run(&self) -> Result<(), FileError> {
+        for (path, state) in self.checkout.take_latest() {
+            self.copy.put(&path, state.as_ref())?;
+        }
+        for (path, _) in self.checkout.large() {
+            self.sync(Path::new(path.as_str())).map_err(|error| FileError::Io { path, error })?;
+        }
+        Ok(())
     }
 
     /// Copies a file of the checkout to the mirror, unless it looks the same there.
@@ -191,9 +208,12 @@ impl Mirror {
             self.checkout.note_large(path, was_there);
         }
         self.checkout.absorb(changes);
+        // As it was judged: the checkout may hold something else by now.
         changes.iter().try_for_each(|change| {
-            let full = PathBuf::from(change.path.as_str());
-            self.sync(&full).map_err(|error| (full, error))
+            let path = PathBuf::from(change.path.as_str());
+            self.copy
+                .put(&change.path, change.after.as_ref())
+                .map_err(|error| (path, io::Error::other(error)))
         })
     }
 
@@ -223,9 +243,7 @@ impl Mirror {
                 found.dropped.extend(dropped);
                 continue;
             };
-            if late.is_some_and(|judge| {
-                self.is_output(&named) && judge(&[], std::slice::from_ref(&named)).is_ok()
-            }) {
+            if late.is_some_and(|judge| self.is_output(&named) && may_write(judge, &named)) {
                 continue;
             }
             if self.is_large(path) {
@@ -339,10 +357,8 @@ impl Mirror {
     /// Returns whether ignore files exclude a path, both as they were before the run and as they are.
     fn is_output(&self, path: &WorkspacePath) -> bool {
         let folder = path.parent().unwrap_or_else(WorkspacePath::root);
-        let text = |state: Option<FileState>| String::from_utf8(state?.content.to_vec()).ok();
-        let original = |path: &WorkspacePath| text(self.checkout.original(path).ok()?);
-        let now = |path: &WorkspacePath| text(self.copy.state_of(path).ok()?);
-        let (original, now) = (IgnoreRules::collect(&folder, original), IgnoreRules::collect(&folder, now));
+        let original = GitIgnoreRules::collect(&folder, |path| self.checkout.original(path).ok()?);
+        let now = GitIgnoreRules::collect(&folder, |path| self.copy.state_of(path).ok()?);
         Exclusion { original, now }.is_output(path)
     }
 
