@@ -10,6 +10,7 @@ mod state;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError};
@@ -23,6 +24,7 @@ use crate::base::verbose_log::detail;
 use crate::command::sandbox::{Rights, View};
 use crate::command::{Ended, Finished, Job, LiveOutput, Shell};
 use crate::event::{Events, NoticeLevel};
+use crate::plan::may_lead_outside;
 use keep::keep_changes;
 pub use state::{
     Author, Before, Below, CarryError, Isolated, IsolationError, IsolationSource, Outcome, Secrets,
@@ -166,6 +168,25 @@ impl Isolation {
                 built.len(),
                 auto_loaded.len(),
                 auto_loaded.join(", ")
+            );
+            self.events.notice(NoticeLevel::Warning, told);
+        }
+    }
+
+    /// Tells of links that commands have left in the checkout where Git ignores them, and that lead out of it. Those in folders
+    /// of tools are left out: environments of Python link the interpreter.
+    pub fn warn_of_links(&self) {
+        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        let leads_outside = |path: &&WorkspacePath| {
+            doubt::tool_folder(path).is_none()
+                && fs::read_link(self.root().join(path.as_str()))
+                    .is_ok_and(|target| may_lead_outside(path, target.as_os_str().as_encoded_bytes()))
+        };
+        let links: Vec<String> = built.iter().filter(leads_outside).map(ToString::to_string).collect();
+        if !links.is_empty() {
+            let told = format!(
+                "commands of this run left links that may lead outside of the workspace, where Git ignores them: {}",
+                links.join(", ")
             );
             self.events.notice(NoticeLevel::Warning, told);
         }

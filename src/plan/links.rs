@@ -43,7 +43,7 @@ fn leads_outside(root: &Path, changes: &ChangeSet) -> Result<Option<WorkspacePat
 
 /// Returns `true` if a link may lead outside by its target alone. A target may first climb, then descend: no folder above the
 /// link is a link itself, so the way up is known, but a `..` after a name may lead anywhere.
-fn may_lead_outside(link: &WorkspacePath, target: &[u8]) -> bool {
+pub(crate) fn may_lead_outside(link: &WorkspacePath, target: &[u8]) -> bool {
     let Ok(target) = std::str::from_utf8(target) else { return true };
     let mut names = target.split('/').filter(|name| !matches!(*name, "" | ".")).peekable();
     let mut climbed = 0;

@@ -14,6 +14,6 @@ pub use carry_over::{CarriedOver, CarryOverError};
 pub use file::{Contents, Damaged, Plan, PlanFile, Planned, PlannedCommand, SCHEMA_VERSION};
 pub use journal::{JournalError, MayWrite, Step, recover, write_all};
 pub use journal_folder::JournalFolder;
-pub(crate) use links::link_outside;
+pub(crate) use links::{link_outside, may_lead_outside};
 pub use made::{Expected, Made, MadeError, MadeGate, SecondJob};
 pub use tracker::{DryRunTracker, summarize_call};

@@ -42,6 +42,7 @@ impl AgentRun<'_> {
             isolation.tell_of_doubts("model", command);
         }
         isolation.warn_of_auto_loaded();
+        isolation.warn_of_links();
     }
 
     /// Returns what the agent has done.

@@ -82,4 +82,5 @@ mod tools;
 mod trust;
 mod turns;
 mod two_jobs;
+mod unseen;
 mod web;

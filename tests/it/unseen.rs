@@ -1,0 +1,80 @@
+//! Files that rules about contents must not miss: what only other tools than Git ignore, what is too large to be read, and
+//! links among what Git ignores.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use crate::support::{Run, Sandbox, command};
+
+const RULES: &str = "commands: { dev_commands: [bash, python3] }\nguardrails:\n  code_rules:\n    - { pattern: 'eval\\(', \
+                     message: no eval, severity: block }\n";
+
+fn run(sandbox: &Sandbox, mode: &str, line: &str) -> Run {
+    let model = sandbox.script(&[vec![command(line)]], "done");
+    sandbox.run(&["--model", &model, "--mode", mode], &[])
+}
+
+#[test]
+fn rules_are_about_every_file_that_git_would_take() {
+    for (ignore_file, rule) in
+        [(".ignore", "src/\n"), (".gitignore", "{src,doc}\n"), (".gitignore", "[src\nsrc\\\n")]
+    {
+        let sandbox = Sandbox::new(&[(".architect.yml", RULES), (ignore_file, rule), ("a.txt", "one\n")]);
+        for mode in ["yolo", "dry-run"] {
+            let run = run(&sandbox, mode, "bash -c 'mkdir -p src/deep && echo \"eval(1)\" > src/deep/a.py'");
+            assert!(
+                run.results()[0].contains("src/deep/a.py: no eval"),
+                "{rule:?}, {mode}: {:?}",
+                run.results()
+            );
+            assert!(!sandbox.repo().join("src/deep/a.py").exists(), "{rule:?}, {mode}");
+        }
+    }
+}
+
+#[test]
+fn files_too_large_for_rules_are_refused_where_there_are_rules() {
+    let line = "python3 -c 'open(\"large.py\", \"w\").write(\"eval(1)\" + \"#\" * 11_000_000)'";
+    for (config, is_kept) in [(RULES, false), ("commands: { dev_commands: [python3] }\n", true)] {
+        let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);
+        let run = run(&sandbox, "yolo", line);
+        assert_eq!(
+            run.results()[0].contains("large.py is larger than 10 MiB"),
+            !is_kept,
+            "{:?}",
+            run.results()
+        );
+        assert_eq!(sandbox.repo().join("large.py").exists(), is_kept, "{:?}", run.results());
+    }
+}
+
+#[test]
+fn links_among_ignored_files_that_lead_outside_are_told_of() {
+    let files = [(".architect.yml", RULES), (".gitignore", "*.log\nnode_modules/\n"), ("a.txt", "one\n")];
+    let sandbox = Sandbox::new(&files);
+    let line = "bash -c 'mkdir -p node_modules && ln -s /etc node_modules/x && ln -s ../.. up.log && ln -s a.txt in.log'";
+    let report = run(&sandbox, "yolo", line).report();
+    let told =
+        report["notices"].as_array().expect("notices").iter().filter_map(|notice| notice["message"].as_str());
+    let told: Vec<&str> = told.filter(|message| message.contains("outside of the workspace")).collect();
+    assert!(told.len() == 1 && told[0].ends_with(": up.log"), "{:#}", report["notices"]);
+}
+
+#[test]
+fn outputs_of_commands_are_not_written_through_links_of_a_pull_request() {
+    for mode in ["yolo", "dry-run"] {
+        let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
+        let outside = sandbox.path().join("outside");
+        fs::create_dir_all(sandbox.repo().join("reports/command-output")).expect("a folder");
+        symlink(&outside, sandbox.repo().join("reports/command-output/1.txt")).expect("a link");
+        sandbox.commit("a link");
+        let model = sandbox.script(&[vec![command("seq 1 100000")]], "done");
+        let out = sandbox.repo().join("reports");
+        let args = ["run", "--task", "x", "--model", &model, "--mode", mode, "--workspace", "repo", "--out"];
+        let output = sandbox.command(&args).arg(&out).output().expect("the binary runs");
+        let run = Run::new(&output, out);
+        assert!(!outside.exists(), "{mode}");
+        assert!(run.results()[0].contains("command-output/2.txt"), "{mode}: {:?}", run.results());
+    }
+}
