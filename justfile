@@ -48,10 +48,10 @@ session-cost *args:
     cargo build --profile dist
     tests/scripts/session-cost.py {{args}}
 
-# So many runs of each kind (dry and real, model and recipe), batches and applies, killed at random moments and gone on with on
-# another machine.
-kills count="150" seed="7":
-    KILLS={{count}} KILLS_SEED={{seed}} cargo test --test it -- --nocapture killed_runs killed_batches killed_applies
+# So many dry runs and real ones (by a model and by a recipe), and so many batches and applies, each killed at random moments and
+# gone on with on another machine.
+kills runs="300" others="100" seed="7":
+    KILLS_RUNS={{runs}} KILLS_OTHERS={{others}} KILLS_SEED={{seed}} cargo test --test it -- --nocapture killed_runs killed_batches killed_applies
 
 # A campaign over many repositories, killed so often and gone on with on another machine each time.
 campaign repositories="200" kills="30" seed="7":

@@ -4,7 +4,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use crate::support::kills::{kill, kills, seed, signals};
+use crate::support::kills::{kill, others, play, signals};
 use crate::support::sealed::{batch, model, plans, start, take_along};
 use crate::support::{Run, Sandbox};
 
@@ -55,8 +55,6 @@ fn origin_of_batch() -> Sandbox {
 
 #[test]
 fn killed_batches_end_on_another_machine_as_if_undisturbed() {
-    let seed = seed();
-    let mut random = fastrand::Rng::with_seed(seed);
     let origin = origin_of_batch();
     let undisturbed = Sandbox::clone_of(&origin);
     let started = Instant::now();
@@ -67,10 +65,10 @@ fn killed_batches_end_on_another_machine_as_if_undisturbed() {
         expected.len() == 12
             && expected.values().all(|(digest, patch)| digest.len() == 64 && !patch.is_empty())
     );
-    for number in 0..kills() {
+    play("batches", others(), |random| {
         let mut here = Sandbox::clone_of(&origin);
-        for signal in signals(&mut random) {
-            kill(&mut start(batch(&here, &["--resume"]), &here), signal, length, &mut random);
+        for signal in signals(random) {
+            kill(&mut start(batch(&here, &["--resume"]), &here), signal, length, random);
             // Its disk is lost more often than not.
             if random.u8(..3) > 0 {
                 let there = Sandbox::clone_of(&origin);
@@ -79,10 +77,10 @@ fn killed_batches_end_on_another_machine_as_if_undisturbed() {
             }
         }
         let run = Run::new(&batch(&here, &["--resume"]).output().unwrap(), here.out()).expect_code(0);
-        assert_eq!(plans(&run), expected, "kill {number} of seed {seed}");
+        assert_eq!(plans(&run), expected);
         assert_eq!(here.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
-        assert_eq!(here.git(&["status", "--porcelain"]), "", "kill {number} of seed {seed}");
-    }
+        assert_eq!(here.git(&["status", "--porcelain"]), "");
+    });
 }
 
 /// Changes, adds and removes files, and makes one executable.
@@ -99,8 +97,6 @@ steps:
 
 #[test]
 fn killed_applies_end_on_another_machine_as_if_undisturbed() {
-    let seed = seed();
-    let mut random = fastrand::Rng::with_seed(seed);
     let many: Vec<(String, String)> =
         (0..150).map(|number| (format!("t{number}.txt"), "line\n".repeat(number + 1))).collect();
     let mut files = vec![
@@ -126,17 +122,14 @@ fn killed_applies_end_on_another_machine_as_if_undisturbed() {
     let length: Duration = started.elapsed();
     let (expected, patch) = (undisturbed.tree(), run.file("plan.patch"));
     assert!(expected.len() == before.len() + 149 && patch.len() > 10_000, "{}", expected.len());
-    for number in 0..kills() {
+    play("applies", others(), |random| {
         let mut here = Sandbox::clone_of(&origin);
-        for signal in signals(&mut random) {
-            let ended = kill(&mut start(apply(&here), &here), signal, length, &mut random);
+        for signal in signals(random) {
+            let ended = kill(&mut start(apply(&here), &here), signal, length, random);
             let now = here.tree();
             let is_open = here.repo().join(".git/architect-ci-apply/journal.json").exists();
             let is_whole = now == before || now == expected;
-            assert!(
-                is_whole || is_open,
-                "kill {number} of seed {seed}: {ended}, half applied and no journal"
-            );
+            assert!(is_whole || is_open, "{ended}, half applied and no journal");
             // The checkout is gone on with at another path, by a user who knows nothing of the first one.
             let there = Sandbox::without_git(&[]);
             fs::remove_dir(there.repo()).unwrap();
@@ -144,8 +137,8 @@ fn killed_applies_end_on_another_machine_as_if_undisturbed() {
             here = there;
         }
         let run = Run::new(&apply(&here).output().unwrap(), here.out()).expect_code(0);
-        assert_eq!(here.tree(), expected, "kill {number} of seed {seed}");
+        assert_eq!(here.tree(), expected);
         assert!(run.stdout.contains(&digest.as_str().unwrap()[..12]), "{}", run.stdout);
         assert!(!here.repo().join(".git/architect-ci-apply").exists());
-    }
+    });
 }

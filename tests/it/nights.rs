@@ -88,7 +88,7 @@ fn batch_does_not_settle_what_showed_nothing() {
 #[test]
 fn batch_skips_what_earlier_night_settled() {
     // `just nights` has more of them.
-    let count = std::env::var("NIGHT_count").ok().and_then(|count| count.parse().ok()).unwrap_or(66);
+    let count = std::env::var("NIGHT_TASKS").ok().and_then(|count| count.parse().ok()).unwrap_or(66);
     let sandbox = Sandbox::new(&[(".architect.yml", CONFIG)]);
     for n in 0..count {
         sandbox.write(&format!("f{n}.txt"), format!("{n}\n"));

@@ -1,5 +1,6 @@
 //! Kills at random moments: how many, from which seed, and by which signals.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
@@ -9,14 +10,30 @@ fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
 }
 
-/// How many of each kind are killed: `KILLS`, or a few.
-pub fn kills() -> u64 {
-    number("KILLS", 2)
+/// How many dry runs and how many real ones are killed: `KILLS_RUNS`, or a few.
+pub fn runs() -> u64 {
+    number("KILLS_RUNS", 4)
 }
 
-/// The seed of all moments: `KILLS_SEED`, or always the same.
-pub fn seed() -> u64 {
-    number("KILLS_SEED", 7)
+/// How many batches, and how many applies: `KILLS_OTHERS`, or a few.
+pub fn others() -> u64 {
+    number("KILLS_OTHERS", 2)
+}
+
+/// Plays something so often, each time from a seed of its own (the first one is `KILLS_SEED`). Fails at the end, with the seeds
+/// that failed.
+pub fn play(what: &str, times: u64, kill: impl Fn(&mut fastrand::Rng)) {
+    let first = number("KILLS_SEED", 7);
+    let fails = |seed: &u64| {
+        let failed = catch_unwind(AssertUnwindSafe(|| kill(&mut fastrand::Rng::with_seed(*seed)))).is_err();
+        if failed {
+            eprintln!("{what}: failed from seed {seed}");
+        }
+        failed
+    };
+    let failed: Vec<u64> = (first..first + times).filter(fails).collect();
+    eprintln!("{what}: {} of {times} went on as if undisturbed", times - failed.len() as u64);
+    assert!(failed.is_empty(), "{what}: failed from the seeds {failed:?}");
 }
 
 /// The signals of one to three kills.
