@@ -246,7 +246,8 @@ impl Journal {
                 Err(_) => {}
             }
         }
-        Ok(earlier)
+        // Without the line that says what it is about, it says nothing.
+        Ok(if earlier.started_at.is_some() { earlier } else { EarlierStart::default() })
     }
 
     /// Begins: anew, or behind what there is.

@@ -59,6 +59,8 @@ pub async fn run_batch(
     let earlier =
         if request.resume { journal.earlier(&manifest.digest(), shard)? } else { EarlierStart::default() };
     let anew = earlier.started_at.is_none();
+    // A journal that begins anew is another one.
+    let sealed = sealed.map(|sealed| SealedJournal { series: sealed.series.filter(|_| !anew), ..sealed });
     let started_at = earlier.started_at.clone().unwrap_or_else(now);
     let worktrees = Worktrees::new(clone, &request.destination.out);
     for folder in [request.destination.out.join(TASKS).as_path(), worktrees.folder()] {

@@ -115,6 +115,30 @@ fn sealed_batch_goes_on_from_its_artifact() {
     assert!(same >= 1 && after.len() == 60, "{same} of {}", before.len());
 }
 
+#[test]
+fn sealed_batch_of_a_machine_that_ended_no_task_goes_on_twice() {
+    let origin = origin(6);
+    let [first, second, third] = [(); 3].map(|()| Sandbox::clone_of(&origin));
+    let expected = plans(&finish(command(&first, &[], &[]), &first).expect_code(0));
+    let take = |from: &Sandbox, names: &[&str], to: &Sandbox| {
+        fs::create_dir_all(to.out().join("sealed")).unwrap();
+        for name in names {
+            fs::copy(from.out().join("sealed").join(name), to.out().join("sealed").join(name)).unwrap();
+        }
+    };
+    // Before a task ends, the list of tasks alone is sealed.
+    take(&first, &["00001.sealed"], &second);
+    finish(command(&second, &["--resume"], &[]), &second).expect_code(0);
+    let sealed: Vec<String> = fs::read_dir(second.out().join("sealed"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    take(&second, &sealed.iter().map(String::as_str).collect::<Vec<_>>(), &third);
+    let run = finish(command(&third, &["--resume"], &[]), &third).expect_code(0);
+    assert_eq!(plans(&run), expected);
+    assert_eq!(transcripts(&third.out()), transcripts(&second.out()), "nothing is done again");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn sealed_batch_goes_on_from_a_branch_when_its_machine_is_lost() {
     let github = GitHub::start().await;
