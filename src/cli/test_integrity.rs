@@ -131,13 +131,22 @@ impl Checked {
             return "✓ no test or check is weaker than before\n".to_owned();
         }
         let lines = findings.iter().map(|finding| {
-            let sign = if finding.severity == Severity::Error { '✗' } else { '!' };
+            let sign = match finding.severity {
+                Severity::Error => '✗',
+                Severity::Warning => '!',
+                Severity::Note => '·',
+            };
             format!("{sign} {}:{} {}\n", visible(&finding.path), finding.line, visible(&finding.message))
         });
-        let errors = findings.iter().filter(|finding| finding.severity == Severity::Error).count();
+        let of = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
         let count =
             |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
-        let summary = format!("{}, {}\n", count(errors, "error"), count(findings.len() - errors, "warning"));
+        let mut summary =
+            format!("{}, {}", count(of(Severity::Error), "error"), count(of(Severity::Warning), "warning"));
+        if of(Severity::Note) > 0 {
+            summary += &format!(", {}", count(of(Severity::Note), "note"));
+        }
+        summary.push('\n');
         lines.chain([summary]).collect()
     }
 }

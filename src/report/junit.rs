@@ -40,8 +40,9 @@ pub fn junit(report: &RunReport) -> Result<String, JunitError> {
     if let Some(review) = &report.review {
         builder.add_testsuite(suite("review", findings(review), report));
     }
-    if !report.test_findings.is_empty() {
-        builder.add_testsuite(suite("test integrity", test_findings::cases(report), report));
+    let findings_of_tests = test_findings::cases(report);
+    if !findings_of_tests.is_empty() {
+        builder.add_testsuite(suite("test integrity", findings_of_tests, report));
     }
     if let Some(record) = &report.proof {
         builder.add_testsuite(suite("proof of tests", proof_cases(record), report));

@@ -17,11 +17,18 @@ pub(super) fn section(report: &RunReport) -> Section {
     if findings.is_empty() {
         return Section::fixed(String::new());
     }
-    let title =
-        format!("#### Weakened tests and checks: {}\n\n", plural(findings.len(), "finding", "findings"));
+    let notes = findings.iter().filter(|finding| finding.severity == Severity::Note).count();
+    let title = match (findings.len() - notes, notes) {
+        (0, notes) => format!("#### Tests and checks: {}\n\n", plural(notes, "note", "notes")),
+        (count, _) => format!("#### Weakened tests and checks: {}\n\n", plural(count, "finding", "findings")),
+    };
     let mut text = title.clone();
     for TestFinding { path, line, kind, severity, message } in findings {
-        let icon = if *severity == Severity::Error { "❌" } else { "⚠️" };
+        let icon = match severity {
+            Severity::Error => "❌",
+            Severity::Warning => "⚠️",
+            Severity::Note => "💡",
+        };
         let message = markdown(message).trim().replace('\n', " ");
         // Writing to a String cannot fail.
         let _ = writeln!(text, "- {icon} {} ({}): {message}", code(&format!("{path}:{line}")), code(kind));
@@ -30,7 +37,7 @@ pub(super) fn section(report: &RunReport) -> Section {
     Section::new(7, text, format!("{title}(in `report.md`)\n\n"))
 }
 
-/// Returns a test case for each finding: those of severity `error` fail, if the run failed for them.
+/// Returns a test case for each finding but notes: those of severity `error` fail, if the run failed for them.
 pub(super) fn cases(report: &RunReport) -> Vec<TestCase> {
     let is_refused = report.stop_reason == StopReason::TestsWeakened;
     let case = |finding: &TestFinding| {
@@ -44,5 +51,5 @@ pub(super) fn cases(report: &RunReport) -> Vec<TestCase> {
         };
         case.set_classname("tests").build()
     };
-    report.test_findings.iter().map(case).collect()
+    report.test_findings.iter().filter(|finding| finding.severity != Severity::Note).map(case).collect()
 }

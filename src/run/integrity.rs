@@ -136,6 +136,7 @@ fn finding(found: test_integrity::Finding) -> TestFinding {
         severity: match found.severity {
             test_integrity::Severity::Error => Severity::Error,
             test_integrity::Severity::Warning => Severity::Warning,
+            test_integrity::Severity::Note => Severity::Note,
         },
         message: found.message,
     }

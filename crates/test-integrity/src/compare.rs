@@ -8,11 +8,12 @@ use crate::extract::{Test, tests as read};
 use crate::files::{Role, stem};
 use crate::finding::{Finding, Kind};
 use crate::matching::{Heirs, Tables, is_piece, pairs};
+use crate::reasons::{Dropped, Successors, noted};
 use crate::said::Said;
 use crate::shadow::{foreign, shadow};
 use crate::skips;
 use crate::state::{State, moved_assertions};
-use crate::weaker::{is_keyword, most_alike, short, weaker};
+use crate::weaker::{fewer_demand, is_keyword, most_alike, short, weaker};
 use std::collections::BTreeSet;
 
 /// Most pairs of changed assertions of one test that are compared.
@@ -42,14 +43,24 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
             .map(|change| stem(change.path))
             .collect(),
         removed: &removed,
+        dropped: Dropped::by(changes, &removed),
         moved: moved_assertions(&before, &after),
         new: matching.new.iter().map(|at| &after.tests[*at]).collect(),
     };
 
     let mut findings = Vec::new();
+    let mut successors = Successors::new(&after, context.new.iter().copied());
     for (one, other) in &matching.pairs {
         let (one, other) = (&before.tests[*one], &after.tests[*other]);
-        context.pair(one, other, &mut findings);
+        let mut found = Vec::new();
+        context.pair(one, other, &mut found);
+        findings.extend(found.into_iter().map(|finding| {
+            noted(finding, |kind| {
+                let asserted = || before.assertions(&one.body, None);
+                let by_new = || successors.take_place_of_part(kind, (one, other), asserted);
+                context.dropped.reason_of_pair(one, other).or_else(by_new)
+            })
+        }));
         findings.extend(replaced((&before, one), (&after, other)));
     }
     let mut around = State::default();
@@ -60,6 +71,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
     }
     let heirs = [Heirs::new(&after), Heirs::new(&around)];
     let mut tables = Tables::new(&after, context.new.iter().copied());
+    let mut successors = Successors::new(&after, context.new.iter().copied());
     for at in &matching.gone {
         let test = &before.tests[*at];
         let asserted = before.assertions(&test.body, None);
@@ -69,7 +81,10 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
             && !tables.take_in(test, &asserted)
         {
             let message = format!("the test `{}` is gone", test.name);
-            findings.push(Finding::new(&test.path, test.line, Kind::VanishedTest, message));
+            let finding = Finding::new(&test.path, test.line, Kind::VanishedTest, message);
+            let by_code = || context.dropped.reason(test, &test.body.words);
+            let reason = successors.take_place_of(test, &asserted).or_else(by_code);
+            findings.push(finding.noted_if(reason));
         }
     }
     for at in &matching.new {
@@ -79,7 +94,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         }
     }
     findings.extend(skips::of_helpers(&before, &after));
-    findings.extend(mocked(&before, &after, changes));
+    findings.extend(mocked(&before, &after, changes, &context.new));
     findings
 }
 
@@ -106,6 +121,8 @@ struct Context<'a> {
     added: Vec<&'a str>,
     /// What the program no longer has.
     removed: &'a Removed<'a>,
+    /// What the program chiefly lost.
+    dropped: Dropped<'a>,
     /// Assertions that some test makes, if the one that made them no longer does.
     moved: BTreeSet<String>,
     /// Tests that were not there before, under whatever name.
@@ -177,6 +194,15 @@ impl Context<'_> {
     }
 
     fn pair_assertions(&self, before: &Test, after: &Test, findings: &mut Vec<Finding>) {
+        // What never ran demanded nothing.
+        if before
+            .body
+            .skip
+            .as_ref()
+            .is_some_and(|skip| !skip.is_conditional && !skip.text.starts_with("return"))
+        {
+            return;
+        }
         let mut found = |line: usize, kind: Kind, message: String| {
             findings.push(Finding::new(&after.path, line, kind, message));
         };
@@ -327,7 +353,8 @@ impl Context<'_> {
             && other.strength <= Strength::Present
             && gone.strength > Strength::Bounded
             // What is empty or missing is often said in this way.
-            && ![" not ", " ! ", "Null", "None"].iter().any(|word| other.text.contains(word))
+            && (!other.text.contains("Null") || other.text.contains("NotNull"))
+            && ![" not ", " ! ", "None"].iter().any(|word| other.text.contains(word))
             && gone.content().any(|word| !is_keyword(word) && other.content().any(|theirs| theirs == word))
         {
             let message = format!(
@@ -362,12 +389,6 @@ impl Context<'_> {
         let mut here = self.new.iter().filter(|test| test.path == before.path && test.runs());
         here.any(|test| is_piece(test) && makes_all(test))
     }
-}
-
-/// Returns whether fewer assertions than before demand so much.
-fn fewer_demand(strength: Strength, before: &[Assertion], after: &[Assertion]) -> bool {
-    let count = |all: &[Assertion]| all.iter().filter(|other| other.strength >= strength).count();
-    count(after) < count(before)
 }
 
 /// Returns whether an assertion is Go's usual way to continue only without an error.

@@ -34,13 +34,15 @@ pub(crate) struct Removed<'c> {
 /// Names that are no longer defined, and texts that are no longer said.
 struct Gone {
     names: BTreeSet<String>,
+    /// Names that something else has instead.
+    renamed: BTreeSet<String>,
     texts: BTreeSet<String>,
 }
 
 impl Gone {
     /// Compares both states of the program. What only got another name was not removed.
     fn by(changes: &[Change<'_>]) -> Self {
-        let (mut old, mut new) = (Said::default(), Said::default());
+        let (mut old, mut new) = (Program::default(), Program::default());
         for change in changes.iter().filter(|change| Role::of(change.path) == Role::Source) {
             old.read(change.path, change.before.unwrap_or_default());
             new.read(change.path, change.after.unwrap_or_default());
@@ -50,7 +52,9 @@ impl Gone {
         let added = new.texts.difference(&old.texts).count();
         // Where as many are new as are gone, they say the same in other words.
         let texts = if gone.len() > added && gone.len() <= MAX_TEXTS { gone } else { BTreeSet::new() };
-        Self { names, texts }
+        let is_renamed = |name: &&String| !new.names.contains_key(*name) && !names.contains(*name);
+        let renamed = old.names.keys().filter(is_renamed).cloned().collect();
+        Self { names, renamed, texts }
     }
 }
 
@@ -71,6 +75,11 @@ impl<'c> Removed<'c> {
     /// Returns whether an assertion of a test was about what is gone.
     pub(crate) fn concerns_assertion(&self, test: &Test, assertion: &Assertion) -> bool {
         self.count(test, assertion.content()) > 0 || literals(&assertion.text).any(|text| self.has_text(text))
+    }
+
+    /// Returns whether what had this name has another one now.
+    pub(crate) fn has_renamed(&self, name: &str) -> bool {
+        self.gone().renamed.contains(name)
     }
 
     fn has_text(&self, text: &str) -> bool {
@@ -101,15 +110,15 @@ fn literal(word: &str) -> Option<&str> {
     (inner.len() >= MIN_TEXT).then_some(inner)
 }
 
-/// What a program says.
+/// What a program defines and says.
 #[derive(Default)]
-struct Said {
+struct Program {
     /// Names that it defines, with the tokens of the definitions.
     names: BTreeMap<String, Vec<String>>,
     texts: BTreeSet<String>,
 }
 
-impl Said {
+impl Program {
     fn read(&mut self, path: &str, text: &str) {
         let Some(language) = Language::of(path) else { return self.read_lines(text) };
         // Tests among the code are no part of the program.

@@ -10,7 +10,8 @@ use crate::finding::{Finding, Kind};
 use crate::state::{State, all_mocks};
 
 /// Returns the mocks that stand in for what a test is about.
-pub(crate) fn mocked(before: &State, after: &State, changes: &[Change<'_>]) -> Vec<Finding> {
+pub(crate) fn mocked(before: &State, after: &State, changes: &[Change<'_>], new: &[&Test]) -> Vec<Finding> {
+    let is_new = |test: &Test| new.iter().any(|new| std::ptr::eq(*new, test));
     let mut findings = Vec::new();
     let known: BTreeSet<String> = all_mocks(before).map(|(_, mark)| mark.text.clone()).collect();
     for (path, mark) in all_mocks(after).filter(|(_, mark)| !known.contains(&mark.text)) {
@@ -29,7 +30,11 @@ pub(crate) fn mocked(before: &State, after: &State, changes: &[Change<'_>]) -> V
         if existed && !subject.is_empty() && (is_module || is_function) {
             let message =
                 format!("the tests of `{subject}` replace `{}`, which they test, with a mock", mark.text);
-            findings.push(Finding::new(path, mark.line, Kind::MockedSubject, message));
+            let finding = Finding::new(path, mark.line, Kind::MockedSubject, message);
+            let is_own = |test: &Test| test.path == path && test.body.mocks.contains(mark);
+            let in_new = after.tests.iter().find(|test| is_own(test) && is_new(test));
+            findings
+                .push(finding.noted_if(in_new.map(|test| format!("only the new test `{}` does", test.name))));
         }
     }
     findings

@@ -49,16 +49,41 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
         // A new file is the author's own style, but what is exempt in it is exempt anyway.
         for (line, mark) in new {
             if !take(&mut known, &mark) {
-                findings.push(Finding::new(
-                    change.path,
-                    line,
-                    Kind::Exemption,
-                    format!("`{mark}` exempts this from a check"),
-                ));
+                let message = format!("`{mark}` exempts this from a check");
+                let finding = Finding::new(change.path, line, Kind::Exemption, message);
+                findings.push(match reason(change.path, &mark) {
+                    Some(reason) => finding.noted(reason),
+                    None => finding,
+                });
             }
         }
     }
     findings
+}
+
+/// Returns the reason why an exemption loosens nothing: in a file of tests, one for a line concerns no code of the program.
+fn reason(path: &str, mark: &str) -> Option<&'static str> {
+    // Those for a whole file, and those from the rules on tests themselves.
+    const OF_ALL: &[&str] = &[
+        "@ts-nocheck",
+        "ignore-errors",
+        "ruff: noqa",
+        "flake8: noqa",
+        "#![",
+        "eslint-disable ",
+        "jest/",
+        "vitest/",
+        "mocha/",
+        "PT0",
+        "playwright/",
+        "no cover",
+        "istanbul",
+        "c8 ignore",
+        "v8 ignore",
+        "coverage(",
+    ];
+    let is_of_line = !OF_ALL.iter().any(|part| mark.contains(part));
+    (is_of_line && Role::of(path) == Role::Test).then_some("it is in a file of tests")
 }
 
 fn take(known: &mut BTreeMap<String, usize>, mark: &str) -> bool {

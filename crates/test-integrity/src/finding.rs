@@ -71,6 +71,8 @@ impl Kind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
+    /// Something is gone for a reason that the change itself shows; good to know.
+    Note,
     /// There are honest reasons for it; somebody should look.
     Warning,
     /// Tests or checks are weaker than before.
@@ -96,5 +98,20 @@ impl Finding {
     /// Makes a finding of the severity that its kind has.
     pub(crate) fn new(path: &str, line: usize, kind: Kind, message: impl Into<String>) -> Self {
         Self { path: path.to_owned(), line, kind, severity: kind.severity(), message: message.into() }
+    }
+
+    /// Turns it into a note if there is a reason.
+    pub(crate) fn noted_if(self, reason: Option<String>) -> Self {
+        match reason {
+            Some(reason) => self.noted(&reason),
+            None => self,
+        }
+    }
+
+    /// Turns it into a note, with the reason that the change shows for it.
+    pub(crate) fn noted(mut self, reason: &str) -> Self {
+        self.severity = Severity::Note;
+        self.message = format!("{}; {reason}", self.message);
+        self
     }
 }

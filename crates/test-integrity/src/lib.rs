@@ -33,6 +33,7 @@ mod imports;
 mod matching;
 mod mutation;
 mod needs;
+mod reasons;
 mod said;
 mod settings;
 mod shadow;

@@ -60,7 +60,33 @@ impl<'a> Said<'a> {
             && (by_case
                 || self.assertions.iter().any(by_assertion)
                 || self.fresh.iter().any(|other| demands_the_same(assertion, other))
-                || self.is_part_of_whole(assertion))
+                || self.is_part_of_whole(assertion)
+                || self.is_in_snapshot(assertion)
+                || self.is_made_always(assertion))
+    }
+
+    /// Returns whether what was asserted of something under a condition is now asserted of it without one.
+    fn is_made_always(&self, assertion: &Assertion) -> bool {
+        let is_same = |other: &&&Assertion| {
+            !other.is_conditional
+                && other.subject == assertion.subject
+                && other.strength >= assertion.strength
+        };
+        assertion.is_conditional
+            && !assertion.subject.is_empty()
+            && self.fresh.iter().any(|other| is_same(&other))
+    }
+
+    /// Returns whether a snapshot in the test itself, of the same value, shows all that an assertion names.
+    fn is_in_snapshot(&self, assertion: &Assertion) -> bool {
+        let given: Vec<&str> = literals(&assertion.text).filter(|text| !text.is_empty()).collect();
+        let mut snapshots =
+            self.fresh.iter().filter_map(|other| other.text.split_once(". toMatchInlineSnapshot ("));
+        snapshots.any(|(subject, snapshot)| {
+            let has = |word: &str| subject.split(' ').any(|other| other == word) || snapshot.contains(word);
+            let mut own = names(&assertion.text).filter(|name| !matches!(*name, "as" | "any"));
+            snapshot.contains('{') && own.all(has) && given.iter().all(|text| snapshot.contains(text))
+        })
     }
 
     /// Returns whether an assertion on the whole value says what one on a part of it said: all of its literals, about something

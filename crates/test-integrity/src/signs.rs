@@ -39,7 +39,7 @@ const TABLE: &[(Language, &str, Kind, &str)] = &[
     (Language::EcmaScript, r"^(assert|expect)(\.\w+)*\.\w+\s*=[^=>]|\bObject\.assign\(\s*(assert|expect)\b", Kind::WeakerAssertion, "assertions are replaced"),
     (Language::EcmaScript, r"^(const|let|var) (it|test|describe)\s*=.*\.(skip|todo)\b|^(const|let|var) (it|test|describe)\s*=\s*\(|^function (it|test|describe)\(", Kind::SkippedTest, "tests do not run"),
     (Language::Go, r"&testing\.T\{|\bnew\(testing\.T\)", Kind::MockedSubject, "failures go to a `testing.T` of its own"),
-    (Language::Go, r#"\bflag\.Set\(\s*"test\.|\bos\.Args\s*=\s*append\("#, Kind::LooserRule, "options of the runner are changed"),
+    (Language::Go, r#"\bflag\.Set\(\s*"test\.|\bos\.Args\s*=\s*append\(.*"-{1,2}test\."#, Kind::LooserRule, "options of the runner are changed"),
     (Language::Java, r"\bsuccessPercentage\s*=|\binvocationCount\s*=\s*0\b|^@(ExpectedToFail|NotWorking)\b|^@ExtendWith\(\w*(Skip|Disab|Ignor)", Kind::SkippedTest, "a test may fail"),
     (Language::Java, r"\bexpected(Exceptions)?\s*=\s*\{?\s*(AssertionError|Throwable|Error)\.class", Kind::SwallowedFailure, "a failed assertion is expected"),
     (Language::Java, r"^@RetryingTest\b|\bretryAnalyzer\s*=", Kind::LooserRule, "what fails is run again"),
@@ -68,6 +68,7 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
     for line in changes.iter().flat_map(|change| change.before.unwrap_or_default().lines()) {
         *known.entry(line.trim()).or_default() += 1;
     }
+    let is_moved = changes.iter().any(|change| change.after.is_none() && Role::of(change.path) == Role::Test);
     let mut findings = Vec::new();
     for change in changes.iter().filter(|change| is_steering(change.path)) {
         let Some(language) = Language::of(change.path) else { continue };
@@ -80,7 +81,13 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
             let is_sign = |sign: &&Sign| sign.language == language && sign.pattern.is_match(line);
             if let Some(sign) = SIGNS.iter().find(is_sign).filter(|_| !is_comment(line)) {
                 let message = format!("{}: `{}`", sign.meaning, crate::weaker::short(line));
-                findings.push(Finding::new(change.path, at + 1, sign.kind, message));
+                let finding = Finding::new(change.path, at + 1, sign.kind, message);
+                // Nothing ran here before, unless it was moved from elsewhere.
+                let is_new = language == Language::EcmaScript
+                    && sign.kind == Kind::SkippedTest
+                    && change.before.is_none()
+                    && !is_moved;
+                findings.push(if is_new { finding.noted("the file is new") } else { finding });
             }
         }
         findings.extend(efforts(change));

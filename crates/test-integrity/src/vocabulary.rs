@@ -319,6 +319,16 @@ pub(crate) fn is_constant(text: &str) -> bool {
     words.peek().is_some() && words.all(|word| BUILT_IN.contains(&word)) && !text.contains(['"', '\'', '`'])
 }
 
+/// Returns whether a word in front of a bracket is part of a statement rather than the name of a function.
+pub(crate) fn is_statement(word: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "if", "for", "while", "switch", "match", "catch", "return", "function", "func", "fn", "def", "with",
+        "class", "await", "import", "print", "describe", "it", "test", "raise", "throw", "new", "except",
+        "yield", "lambda", "async",
+    ];
+    WORDS.contains(&word)
+}
+
 fn is_string(text: &str) -> bool {
     let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\'' | '`'));
     quote.is_some_and(|quote| text.matches(quote).count() == 2 && text.ends_with(quote))

@@ -121,6 +121,12 @@ fn drops_a_part(before: &str, after: &str) -> bool {
     })
 }
 
+/// Returns whether fewer assertions than before demand so much.
+pub(crate) fn fewer_demand(strength: Strength, before: &[Assertion], after: &[Assertion]) -> bool {
+    let count = |all: &[Assertion]| all.iter().filter(|other| other.strength >= strength).count();
+    count(after) < count(before)
+}
+
 /// Shortens a text for a message.
 pub(crate) fn short(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

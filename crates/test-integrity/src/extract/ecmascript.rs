@@ -229,6 +229,10 @@ fn expectation(at: At<'_>, matchers: &[&str]) -> Assertion {
     let mut assertion = Assertion::of_call(&name, &arguments, at.line(), &words);
     let same =
         arguments.len() == 2 && arguments[0] == arguments[1] && !arguments[0].contains('(') && !is_negative;
+    // A snapshot that the test itself holds is one value.
+    if last == "toMatchInlineSnapshot" && arguments.get(1).is_some_and(|text| text.len() > 2) {
+        assertion.strength = Strength::Exact;
+    }
     if of_truth || same || is_always && !is_negative {
         assertion.strength = Strength::Nothing;
     }

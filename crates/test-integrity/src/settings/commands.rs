@@ -20,7 +20,7 @@ pub(super) struct Check {
 static TOOL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?x)\b(?:
-            (?P<two> cargo\s+(?:test|nextest|clippy|fmt|deny|audit|hack|llvm-cov|tarpaulin|check) | go\s+(?:test|vet)
+            (?P<two> cargo\s+(?:test|nextest|clippy|fmt|deny|audit|hack|llvm-cov|tarpaulin|check) | (?:rich)?go\s+(?:test|vet) | gotestsum
               | (?:npm|yarn|pnpm|bun)\s+(?:run\s+)?(?:test|lint|typecheck|type-check|check|coverage)[\w:-]* | npm\s+t\b
               | deno\s+(?:test|lint|check) | dotnet\s+test | swift\s+test | zig\s+build\s+test | mix\s+(?:test|credo|dialyzer)
               | (?:mvn|mvnw|\./mvnw)\s+[^\n]*?(?:test|verify) | (?:gradle|gradlew|\./gradlew)\s+[^\n]*?(?:test|check)
@@ -262,6 +262,7 @@ fn is_replaced(tool: &str, new: &[Check], old: &[Check]) -> bool {
         ],
         &["eslint", "biome", "xo", "standard", "stylelint", "deno lint", "npm", "yarn", "pnpm"],
         &["cargo test", "cargo nextest", "cargo llvm-cov", "cargo tarpaulin", "just", "make"],
+        &["go test", "richgo test", "gotestsum", "just", "make"],
         &["cargo clippy", "cargo check", "just", "make"],
         &["staticcheck", "golangci-lint", "go vet"],
     ];

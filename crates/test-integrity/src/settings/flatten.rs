@@ -214,6 +214,8 @@ fn code(text: &str) -> Vec<Entry> {
     let Some(pattern) = PAIR.as_ref() else { return Vec::new() };
     let mut entries = Vec::new();
     let mut groups: Vec<String> = Vec::new();
+    // Brackets in elements are those of ranges of versions, not of lists.
+    let is_xml = text.trim_start().starts_with('<');
     for (at, line) in text.lines().enumerate() {
         let content = line.split(" //").next().unwrap_or(line);
         if content.trim_start().starts_with("//") || content.trim_start().starts_with('#') {
@@ -227,6 +229,9 @@ fn code(text: &str) -> Vec<Entry> {
             let groups = groups.iter().map(String::as_str);
             let key = groups.chain(of_element).chain([name]).collect::<Vec<_>>().join(".");
             entries.push(entry(&key, value, at + 1, false));
+        }
+        if is_xml {
+            continue;
         }
         let opened = content.matches(['{', '[']).count();
         let closed = content.matches(['}', ']']).count();

@@ -55,8 +55,14 @@ pub(super) fn compare(old: &[Entry], new: &[Entry]) -> Vec<(usize, String)> {
 fn selections(old: &[Entry], new: &[Entry]) -> Vec<(usize, String)> {
     let is_list = |entry: &&Entry| entry.is_item && SELECTIONS.contains(&last(&entry.key).as_str());
     let now: Vec<&Entry> = new.iter().filter(is_list).collect();
+    // golangci-lint 2 has these linters in another one.
+    let merged = |rule: &str| matches!(rule, "gosimple" | "stylecheck").then_some("staticcheck");
     let is_there = |rule: &Entry| {
-        now.iter().any(|other| other.value == "ALL" || rule.value.starts_with(other.value.as_str()))
+        now.iter().any(|other| {
+            other.value == "ALL"
+                || rule.value.starts_with(other.value.as_str())
+                || merged(&rule.value) == Some(other.value.as_str())
+        })
     };
     old.iter()
         .filter(is_list)
