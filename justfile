@@ -70,10 +70,10 @@ turns *args:
 weakenings:
     INTEGRITY_EVERY=1 cargo test -p architect-ci-test-integrity --test table
 
-# How often `tests check` names commits of a repository's history that touch tests, and which.
-honest-rate repository count="150":
-    cargo build
-    python3 tests/scripts/honest-rate.py target/debug/architect-ci {{repository}} {{count}}
+# How often `tests check` names honest commits of clones with full history, by the verdicts in benches/honest-rate.csv.
+honest-rate +repositories:
+    cargo build --profile dist
+    python3 tests/scripts/honest-rate.py target/dist/architect-ci {{repositories}}
 
 # Makes the pictures in docs/pictures again. Wants Chromium, and github-markdown-css, marked and puppeteer-core in the
 # folder of Node modules.
