@@ -35,6 +35,9 @@ const MAX_PAGES: u32 = 100;
 /// Maximum number of times that a request is sent.
 const MAX_SENT: u32 = 4;
 
+/// The same where each time but the last was refused for a rate limit, as many machines may share the token.
+const MAX_TURNS: u32 = 12;
+
 /// The minimum of the first wait after a server error; each attempt doubles it.
 const FIRST_WAIT: Duration = Duration::from_millis(400);
 
@@ -271,7 +274,10 @@ impl Api {
                             address = place;
                             continue;
                         }
-                        _ if answer.is_fine() => return Ok(answer),
+                        _ if answer.is_fine() => {
+                            self.pace.served();
+                            return Ok(answer);
+                        }
                         _ => self.judge(&answer, method, resource, to),
                     }
                 }
@@ -286,7 +292,8 @@ impl Api {
                 // With all others that have this token, it waits for its turn.
                 Resend::InTurn => Duration::ZERO,
             };
-            if sent == MAX_SENT {
+            let most = if matches!(failed.again, Resend::InTurn) { MAX_TURNS } else { MAX_SENT };
+            if sent >= most {
                 return Err(failed.error);
             }
             detail!("GitHub: {}; trying again", failed.error);

@@ -27,6 +27,10 @@ const CREATED_PER_HOUR: usize = 500;
 const MINUTE: Duration = Duration::from_mins(1);
 const HOUR: Duration = Duration::from_hours(1);
 
+/// How often the spread of waits grows, if requests are refused again and again.
+const MAX_DOUBLINGS: u32 = 4;
+const MAX_SPREAD: Duration = Duration::from_secs(20);
+
 /// Windows of a quota that end closer together than this are the same one.
 const SAME_WINDOW: Duration = Duration::from_secs(5);
 
@@ -107,6 +111,11 @@ impl Pace {
         }
     }
 
+    /// Takes note of a request that was not refused.
+    pub(super) fn served(&self) {
+        self.state().refusals = 0;
+    }
+
     /// Takes note of a refusal for a rate limit.
     pub(super) fn refused(&self, resource: Resource, headers: &HeaderMap, pause: Duration) {
         let is_used_up = headers.get("x-ratelimit-remaining").is_some_and(|left| left == "0")
@@ -116,9 +125,16 @@ impl Pace {
         if is_used_up {
             state.note(now, resource, 0, pause.min(HOUR));
         } else {
-            // Machines that share the token must not come back at the same moment.
-            let pause = pause.min(HOUR).mul_f64(1.0 + fastrand::f64() / 10.0);
-            state.held = state.held.max(Some(now + pause));
+            // Machines that share the token must not come back at the same moment; the less so, the more often they were refused.
+            let spread = if state.refusals == 0 {
+                0.1
+            } else {
+                f64::from(1 << state.refusals.min(MAX_DOUBLINGS)) / 2.0
+            };
+            state.refusals += 1;
+            let pause = pause.min(HOUR);
+            let later = pause.mul_f64(spread * fastrand::f64()).min(MAX_SPREAD.max(pause / 10));
+            state.held = state.held.max(Some(now + pause + later));
         }
     }
 
@@ -138,6 +154,8 @@ fn seconds_of(headers: &HeaderMap) -> u64 {
 struct State {
     /// Until when nothing goes out, whatever it is.
     held: Option<Instant>,
+    /// How many requests in a row were refused.
+    refusals: u32,
     quotas: BTreeMap<Resource, Quota>,
     /// Requests of the last minute, with their points.
     points: VecDeque<(Instant, u32)>,

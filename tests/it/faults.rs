@@ -5,13 +5,13 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, Stdio};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use workspace::DiskWorkspace;
 
+use crate::support::limited_server::{LimitedServer, reads};
 use crate::support::model::{Answer, ModelServer};
 use crate::support::{Run, Sandbox};
 use architect_ci::plan::{Plan, Step};
@@ -199,74 +199,6 @@ fn apply_keeps_file_that_is_saved_meanwhile() {
     }
 }
 
-/// A server that answers with calls until a conversation has `turns` answers; of more than `per_second` requests in a
-/// second, it refuses the rest.
-pub(crate) struct LimitedServer {
-    pub(crate) url: String,
-    /// How often each request was refused.
-    refused: Arc<Mutex<BTreeMap<String, usize>>>,
-}
-
-impl LimitedServer {
-    /// Returns how many requests were refused, and how often one of them was at most.
-    pub(crate) fn refusals(&self) -> (usize, usize) {
-        let refused = self.refused.lock().unwrap();
-        (refused.values().sum(), refused.values().max().copied().unwrap_or(0))
-    }
-
-    pub(crate) fn start(per_second: usize, turns: usize) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
-        let refused = Arc::<Mutex<BTreeMap<String, usize>>>::default();
-        let began = Instant::now();
-        let seen = Arc::<Mutex<BTreeMap<u64, usize>>>::default();
-        let count = Arc::clone(&refused);
-        std::thread::spawn(move || {
-            for stream in listener.incoming().flatten() {
-                let (seen, count) = (Arc::clone(&seen), Arc::clone(&count));
-                std::thread::spawn(move || {
-                    while let Some(body) = request(&stream) {
-                        let is_over = {
-                            let mut seen = seen.lock().unwrap();
-                            let count = seen.entry(began.elapsed().as_secs()).or_default();
-                            *count += 1;
-                            *count > per_second
-                        };
-                        if is_over {
-                            *count.lock().unwrap().entry(body.to_string()).or_default() += 1;
-                            respond(
-                                &stream,
-                                "429 X",
-                                "retry-after: 1\r\n",
-                                &json!({"error": {"message": "slow down"}}),
-                            );
-                            continue;
-                        }
-                        let messages = body["messages"].as_array().unwrap();
-                        let answers =
-                            messages.iter().filter(|message| message["role"] == "assistant").count();
-                        respond(&stream, "200 OK", "", &completion(answers + 1 >= turns, answers));
-                    }
-                });
-            }
-        });
-        Self { url, refused }
-    }
-}
-
-fn completion(is_last: bool, turn: usize) -> Value {
-    let call = json!({"id": format!("c{turn}"), "type": "function", "function": {"name": "read_file", "arguments": json!({"path": "a.txt", "end_line": turn + 1}).to_string()}});
-    let message = if is_last {
-        json!({"role": "assistant", "content": "done"})
-    } else {
-        json!({"role": "assistant", "content": "", "tool_calls": [call]})
-    };
-    let finish = if is_last { "stop" } else { "tool_calls" };
-    json!({"id": "x", "object": "chat.completion", "created": 1, "model": "gpt-5",
-        "choices": [{"index": 0, "message": message, "finish_reason": finish}],
-        "usage": {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}})
-}
-
 pub(crate) fn request(stream: &TcpStream) -> Option<Value> {
     let mut reader = BufReader::new(stream);
     let (mut line, mut length) = (String::new(), 0);
@@ -302,7 +234,7 @@ fn batch_keeps_to_rate_limit_of_model() {
     let sandbox = Sandbox::new(&[("a.txt", "one\ntwo\nthree\n"), (".architect.yml", config)]);
     sandbox.write("batch.yml", tasks("paced", 16, &json!({"task": "Read", "mode": "dry-run"})));
     sandbox.commit("tasks");
-    let server = LimitedServer::start(4, 3);
+    let server = LimitedServer::start(4, 3, reads);
     let began = Instant::now();
     let args = ["--jobs", "16", "--model", "openai::gpt-5", "--base-url", &server.url];
     let run = batch(&sandbox, &args).expect_code(0);

@@ -2,6 +2,7 @@
 
 pub mod github;
 pub mod kills;
+pub mod limited_server;
 pub mod model;
 pub mod scene;
 pub mod sealed;

@@ -7,17 +7,19 @@ pub mod fleet;
 mod git;
 mod graphql;
 mod routes;
+mod secondary_limit;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers};
 
 pub use git::Repository;
 pub use routes::FORKS_RUN;
+use secondary_limit::SecondaryLimit;
 
 /// A token that may read contents, and nothing else.
 pub const READ_TOKEN: &str = "ghs_reads_contents";
@@ -73,6 +75,8 @@ pub struct World {
     pub violations: Vec<String>,
     pub requests: Vec<(Instant, String)>,
     faults: Vec<Fault>,
+    /// How many requests may write, if that is limited.
+    secondary: Option<SecondaryLimit>,
     /// Requests with which somebody pushes to a branch.
     pushes: Vec<(String, String)>,
     /// What the token must not do, as a prefix of `METHOD path`.
@@ -247,13 +251,23 @@ impl GitHub {
 
     /// The next request that starts so is answered far too late.
     pub fn hang(&self, request: &str) {
-        let answer = ResponseTemplate::new(200).set_delay(std::time::Duration::from_mins(2));
+        let answer = ResponseTemplate::new(200).set_delay(Duration::from_mins(2));
         self.world().faults.push(Fault { request: request.to_owned(), answer, done: false, after: 0 });
     }
 
     /// With the next request that starts so, somebody pushes to a branch.
     pub fn move_on(&self, request: &str, branch: &str) {
         self.world().pushes.push((request.to_owned(), branch.to_owned()));
+    }
+
+    /// No more requests than these may write within a time.
+    pub fn limit_writes(&self, most: usize, within: Duration) {
+        self.world().secondary = Some(SecondaryLimit::new(most, within));
+    }
+
+    /// Returns how many requests were refused for that, and how often one of them was at most.
+    pub fn refusals(&self) -> (usize, usize) {
+        self.world().secondary.as_ref().map(SecondaryLimit::refusals).unwrap_or_default()
     }
 
     /// The token may not do what starts so, at any time.
@@ -342,6 +356,14 @@ impl Respond for Responder {
                 self.answer(&mut world, &method, &path, request);
             }
             return fault.answer;
+        }
+        let is_write = method != "GET" && !path.ends_with("/graphql");
+        if let Some(limit) = world.secondary.as_mut().filter(|_| is_write) {
+            let whole = format!("{key} {}", String::from_utf8_lossy(&request.body));
+            if let Some(seconds) = limit.refuses(whole) {
+                let message = json!({"message": "You have exceeded a secondary rate limit"});
+                return answer(403, &message).insert_header("retry-after", seconds.to_string().as_str());
+            }
         }
         if world.forbidden.iter().any(|forbidden| key.starts_with(forbidden.as_str())) {
             return answer(403, &json!({"message": "Resource not accessible by integration"}));
