@@ -30,9 +30,9 @@ egress-cost *args:
 attacks generated="2000":
     ATTACKS_EVERY=1 ATTACKS_GENERATED={{generated}} ATTACKS_SEQUENCES={{generated}} cargo test --test it attacks::
 
-# So many writers of one branch of records, and of one ledger, at the same time; `cargo test` has five.
+# So many writers of one branch of records, and of one ledger on a branch or in a file, at the same time; `cargo test` has five.
 record-writers count="20":
-    WRITERS={{count}} cargo test --test it -- records:: ledger_on_branch_is
+    WRITERS={{count}} cargo test --test it -- records:: ledger_on_branch_is ledger_in_a_file
 
 # Nights over so many tasks, of which three in a hundred have changed between two of them.
 nights tasks="1000":

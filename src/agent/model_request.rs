@@ -35,9 +35,16 @@ impl Session<'_> {
         may_call: bool,
     ) -> Result<Completion, Failure> {
         let started = Instant::now();
+        let deadline = match (may_call, self.limits.deadline) {
+            (true, Some(deadline)) => deadline,
+            (true, None) => started + NEVER,
+            (false, Some(deadline)) if deadline > started => deadline.min(started + CLOSING),
+            (false, _) => started + CLOSING,
+        };
         // Held to the end of this function, when the answer's real price is known.
         let allowance = tokio::select! {
             () = self.cancel.cancelled() => return Err(self.cut_short()),
+            () = tokio::time::sleep_until(deadline.into()) => return Err(Failure::TimeUp),
             allowance = self.budget.allow(conversation.most_tokens(&self.system)) => allowance,
         };
         let allowance = allowance.ok_or(Failure::BudgetExceeded)?;
@@ -54,12 +61,6 @@ impl Session<'_> {
             events.notice(NoticeLevel::Info, format!("{error}; trying again in {:.1} s", wait.as_secs_f64()));
         };
         let answer = retry(self.limits.backoff, || self.model.complete(request), waiting);
-        let deadline = match (may_call, self.limits.deadline) {
-            (true, Some(deadline)) => deadline,
-            (true, None) => started + NEVER,
-            (false, Some(deadline)) if deadline > started => deadline.min(started + CLOSING),
-            (false, _) => started + CLOSING,
-        };
         let mut completion = tokio::select! {
             () = self.cancel.cancelled() => return Err(self.cut_short()),
             () = tokio::time::sleep_until(deadline.into()) => return Err(Failure::TimeUp),

@@ -3,11 +3,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::Notify;
 
 use super::Price;
-use super::ledger::{Ledger, LedgerError};
+use super::claims::Claim;
+use super::ledger::Ledger;
+use super::ledger_error::LedgerError;
 use crate::event::Usage;
 
 /// Maximum length of an answer within a budget, in tokens, where `llm.max_tokens` says nothing: every model with a known
@@ -16,6 +19,9 @@ const MOST_OUTPUT: u64 = 16_000;
 
 /// Length below which an answer is not worth asking for, in tokens.
 const LEAST_OUTPUT: u64 = 400;
+
+/// How long answers of other runs are waited for, before they are looked at again.
+const PAUSE: Duration = Duration::from_millis(250);
 
 /// Spending limit of a run, and what it has spent.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +62,8 @@ pub struct Allowance {
     pub max_output: Option<u64>,
     reserved: f64,
     spent: Arc<Spent>,
+    /// The same for all runs that share the ledger.
+    claim: Option<Claim>,
 }
 
 impl Drop for Allowance {
@@ -119,23 +127,47 @@ impl Budget {
     }
 
     /// Waits until an answer to at most `input` tokens can be paid for whatever its length, and reserves its possible
-    /// price. Returns `None` if what is left does not suffice.
+    /// price, for all runs that share the ledger as well. Returns `None` if what is left does not suffice.
     pub async fn allow(&self, input: u64) -> Option<Allowance> {
         loop {
             // Made first, so that no return between the look and the wait is missed.
             let returned = self.spent.returned.notified();
             match self.try_allow(input) {
-                Ok(allowance) => return Some(allowance),
+                Ok(mut allowance) => match self.claim(input, allowance.max_output) {
+                    Some(claim) => {
+                        allowance.claim = claim;
+                        return Some(allowance);
+                    }
+                    None => {
+                        drop(allowance);
+                        tokio::time::sleep(PAUSE).await;
+                        if self.bar().is_some() {
+                            return None;
+                        }
+                    }
+                },
                 Err(Refused::Reserved) => returned.await,
                 Err(Refused::UsedUp) => return None,
             }
         }
     }
 
+    /// Claims the possible price of an answer in the ledger, if there is one. Returns `None` while answers of other runs have to
+    /// end first.
+    fn claim(&self, input: u64, max_output: Option<u64>) -> Option<Option<Claim>> {
+        let (Some((ledger, _)), Some(price)) = (&self.ledger, self.price) else { return Some(None) };
+        let output = max_output.or(self.most_output).unwrap_or(MOST_OUTPUT);
+        ledger.claim(price.dearest_input(input) + price.output(output))
+    }
+
     /// Reserves the possible price of an answer to at most `input` tokens.
     pub fn try_allow(&self, input: u64) -> Result<Allowance, Refused> {
-        let allowance =
-            |reserved, max_output| Allowance { max_output, reserved, spent: Arc::clone(&self.spent) };
+        let allowance = |reserved, max_output| Allowance {
+            max_output,
+            reserved,
+            spent: Arc::clone(&self.spent),
+            claim: None,
+        };
         let (Some(price), Some(limit)) = (self.price, self.limit) else { return Ok(allowance(0.0, None)) };
         let mut amounts = self.spent.amounts();
         let Amounts { spent, reserved } = *amounts;

@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+use super::claims::Claim;
+use super::ledger_error::LedgerError;
 use super::reservations::Sums;
 use crate::base::clock::{DAY, MONTH, now};
 use crate::config::Unmeasured;
@@ -85,70 +87,14 @@ fn is_one(count: &u64) -> bool {
     *count == 1
 }
 
-/// Why nothing more is spent.
-#[derive(Debug, thiserror::Error)]
-pub enum LedgerError {
-    /// The file cannot be read or written.
-    #[error(
-        "could not use the ledger {path}: {error}; set `ledger` to a file that can be written, or `costs.unmeasured: warn`"
-    )]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        error: io::Error,
-    },
-    /// A line makes no sense.
-    #[error(
-        "invalid ledger {path}, line {line}: {error}; remove or correct that line, or set `costs.unmeasured: warn`"
-    )]
-    Invalid {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The reason.
-        error: serde_json::Error,
-    },
-    /// A limit is reached.
-    #[error("the budget of {period} is spent: ${spent:.4} of ${limit:.4} (`costs.{key}`)")]
-    Spent {
-        /// The day or the month.
-        period: String,
-        /// USD that were spent.
-        spent: f64,
-        /// USD that may be.
-        limit: f64,
-        /// The key of the configuration.
-        key: &'static str,
-    },
-    /// What is spent cannot be measured.
-    #[error(
-        "no price is known for {0}, so its cost cannot be counted towards `costs.budget_per_day` or \
-         `costs.budget_per_month`; add a price to `costs.prices_file`, or set `costs.unmeasured: warn`"
-    )]
-    NoPrice(String),
-    /// Commands of a run could write the file.
-    #[error(
-        "the ledger {0} is a file of the checkout, which a run may change; put it outside of the checkout"
-    )]
-    InCheckout(PathBuf),
-    /// A branch without a repository on GitHub.
-    #[error(
-        "a ledger on a branch requires a repository on GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`"
-    )]
-    NoGitHub,
-    /// There is no folder for the file.
-    #[error("there is no folder for the ledger; set `ledger` to a file, or set `HOME`")]
-    NoPlace,
-}
-
 /// An open ledger.
 #[derive(Debug)]
 pub struct Ledger {
     path: PathBuf,
     limits: LedgerLimits,
     labels: LedgerLabels,
+    /// Whether other runs use the file as well.
+    is_shared: bool,
     state: Mutex<State>,
 }
 
@@ -167,11 +113,44 @@ struct State {
 impl Ledger {
     /// Opens a ledger, which is created if it does not exist.
     pub fn open(path: PathBuf, limits: LedgerLimits, labels: LedgerLabels) -> Result<Self, LedgerError> {
-        let ledger = Self { path, limits, labels, state: Mutex::default() };
+        let ledger = Self { path, limits, labels, is_shared: true, state: Mutex::default() };
         let created = fs::create_dir_all(ledger.path.parent().unwrap_or(Path::new(".")));
         let opened = created.and_then(|()| ledger.for_append());
         ledger.unless_warned(opened.map(drop).map_err(|error| ledger.io(error)))?;
         Ok(ledger)
+    }
+
+    /// Returns the ledger as one that a single run uses, so that no other has to be waited for.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { is_shared: false, ..self }
+    }
+
+    /// Claims what an answer may cost, in USD, so that all runs that use the file exceed no limit by more than one answer.
+    /// Returns `None` while answers of others have to end first.
+    pub(super) fn claim(&self, usd: f64) -> Option<Option<Claim>> {
+        if !self.is_shared || !self.limits.is_limited() {
+            return Some(None);
+        }
+        let mut folder = self.path.clone().into_os_string();
+        folder.push(".claims");
+        match Claim::take(Path::new(&folder), usd, || self.left().map_err(io::Error::other)) {
+            Ok(claim) => claim.map(Some),
+            Err(error) => {
+                self.state().unwritten = Some(error.to_string());
+                Some(None)
+            }
+        }
+    }
+
+    /// Returns how many USD the limits leave.
+    fn left(&self) -> Result<f64, LedgerError> {
+        let mut state = self.state();
+        self.read_on(&mut state)?;
+        let now = now();
+        let of = |limit: Option<f64>, period: &str| limit.map(|limit| limit - state.days.of(period));
+        let left = [of(self.limits.per_day, &now[..DAY]), of(self.limits.per_month, &now[..MONTH])];
+        Ok(left.into_iter().flatten().fold(f64::INFINITY, f64::min))
     }
 
     /// Returns an error if nothing more may be spent; asks the file for what others have written.

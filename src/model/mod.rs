@@ -1,10 +1,12 @@
 //! Models: requests, answers, and the trait [`ChatModel`] of whatever answers them.
 
 mod budget;
+mod claims;
 mod error;
 mod exchange;
 mod exec;
 mod ledger;
+mod ledger_error;
 mod masked;
 mod name;
 mod pace;
@@ -23,7 +25,8 @@ use crate::event::{ToolCall, Usage};
 pub use budget::{Allowance, Budget, Refused};
 pub use error::ModelError;
 pub use exec::{ExecModel, ExecOptions};
-pub use ledger::{Ledger, LedgerEntry, LedgerError, LedgerLabels, LedgerLimits, parse_ledger, read_ledger};
+pub use ledger::{Ledger, LedgerEntry, LedgerLabels, LedgerLimits, parse_ledger, read_ledger};
+pub use ledger_error::LedgerError;
 pub use masked::MaskedModel;
 pub use name::{ModelName, NameError, Provider, UnsetVariable};
 pub use price::{Price, Prices};

@@ -53,5 +53,6 @@ pub(super) fn ledger(
     if folder.unwrap_or_else(|| path.clone()).starts_with(workspace) {
         return Err(LedgerError::InCheckout(path).into());
     }
-    Ok(Some(Ledger::open(path, limits, labels(inputs, config))?))
+    let ledger = Ledger::open(path, limits, labels(inputs, config))?;
+    Ok(Some(if shared.is_some() { ledger.alone() } else { ledger }))
 }

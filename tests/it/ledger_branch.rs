@@ -192,6 +192,7 @@ async fn ledger_that_cannot_be_closed_is_told_beside_the_error_of_the_run() {
 /// no cost. No report is left behind.
 fn spend_at_once(
     scene: &Scene,
+    ledger: &str,
     answers: impl Fn(usize) -> usize,
     model: impl Fn(usize) -> &'static str,
 ) -> (f64, u64) {
@@ -201,16 +202,8 @@ fn spend_at_once(
         let server =
             ModelServer::start((1..answers(number)).map(read).chain([Answer::Text("done")]).collect());
         let out = scene.sandbox.path().join(format!("machine-{number}"));
-        let args = [
-            "--model",
-            model(number),
-            "--base-url",
-            &server.url,
-            "--budget-usd",
-            "0.02",
-            "--ledger",
-            "branch",
-        ];
+        let args =
+            ["--model", model(number), "--base-url", &server.url, "--budget-usd", "0.02", "--ledger", ledger];
         let mut command = scene.job("schedule", &event, &out, &args);
         command.env("OPENAI_API_KEY", "k").env("XDG_STATE_HOME", out.with_extension("state"));
         (command.spawn().expect("it runs"), out, server)
@@ -245,7 +238,7 @@ async fn ledger_on_branch_is_the_sum_of_all_reports() {
     scene(WARNS, |scene| {
         let scene = scene.on_main();
         let model = |number| if number % 4 == 3 { "openai::mystery" } else { "openai::gpt-5" };
-        let (usd, answers) = spend_at_once(&scene, |number| 1 + number % 3, model);
+        let (usd, answers) = spend_at_once(&scene, "branch", |number| 1 + number % 3, model);
         let costs = scene.costs(&["--by", "month"]);
         assert!((total(&costs, "usd") - usd).abs() < 1e-9 && usd > 0.0, "{usd}: {costs}");
         #[expect(clippy::cast_precision_loss, reason = "a few")]
@@ -269,11 +262,32 @@ async fn ledger_on_branch_is_never_above_the_cap_by_more_than_one_answer() {
     scene(CAPPED, |scene| {
         let scene = scene.on_main();
         // Together they want more than there is.
-        let (usd, answers) = spend_at_once(&scene, |_| 9, |_| "openai::gpt-5");
+        let (usd, answers) = spend_at_once(&scene, "branch", |_| 9, |_| "openai::gpt-5");
         let costs = scene.costs(&["--by", "day"]);
         assert!((total(&costs, "usd") - usd).abs() < 1e-9, "{usd}: {costs}");
         assert!(usd <= 0.03 + 0.0013 + 1e-9 && answers >= 9, "{usd} USD for {answers} answers");
         scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ledger_in_a_file_is_never_above_the_cap_by_more_than_one_answer() {
+    const CAPPED: &[(&str, &str)] = &[
+        (
+            ".github/architect.yml",
+            "evaluation: off\ncosts: { budget_per_day: 0.03, prices_file: prices.yml }\nllm: { stream: false }\n",
+        ),
+        FILES[1],
+    ];
+    scene(CAPPED, |scene| {
+        let scene = scene.on_main();
+        let file = scene.sandbox.path().join("costs.jsonl");
+        // Of the most that the answers under way could cost, hardly two would fit.
+        let (usd, answers) = spend_at_once(&scene, file.to_str().unwrap(), |_| 9, |_| "openai::gpt-5");
+        assert!((0.03..0.03 + 0.0013 + 1e-9).contains(&usd), "{usd} USD for {answers} answers");
+        let claims = std::fs::read_dir(scene.sandbox.path().join("costs.jsonl.claims")).expect("claims");
+        assert_eq!(claims.count(), 1, "the lock alone is left");
     })
     .await;
 }

@@ -1,0 +1,92 @@
+//! Answers under way that count towards a ledger in a file: what runs on one machine are about to spend, before it is spent.
+//!
+//! A claim is a file beside the ledger that its process keeps locked. The claim of a process that was killed is therefore none.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Held while claims are counted.
+const LOCK: &str = "lock";
+
+/// An answer under way, until this is dropped.
+#[derive(Debug)]
+pub(super) struct Claim {
+    path: PathBuf,
+    _locked: File,
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+impl Claim {
+    /// Claims that an answer may cost so many USD, at a moment when others claim less than `left` returns: whatever they come to
+    /// cost, this answer is the only one that may go beyond that. Returns `None` if others have to end first.
+    pub(super) fn take<E: From<io::Error>>(
+        folder: &Path,
+        usd: f64,
+        left: impl FnOnce() -> Result<f64, E>,
+    ) -> Result<Option<Self>, E> {
+        fs::create_dir_all(folder)?;
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(LOCK))?;
+        lock.lock()?;
+        // Read first: an answer that ends meanwhile is in the ledger, or still among the claims.
+        let others = sum(folder)?;
+        if others > 0.0 && left()? <= others {
+            return Ok(None);
+        }
+        let path = folder.join(uuid::Uuid::new_v4().to_string());
+        let mut file = OpenOptions::new().create_new(true).read(true).write(true).open(&path)?;
+        file.lock()?;
+        let claim = Self { path, _locked: file.try_clone()? };
+        write!(file, "{usd}")?;
+        Ok(Some(claim))
+    }
+}
+
+/// Returns what others claim, in USD, and removes what nobody claims any more.
+fn sum(folder: &Path) -> io::Result<f64> {
+    let mut usd = 0.0;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let Some(mut file) = (entry.file_name() != LOCK).then(|| File::open(entry.path()).ok()).flatten()
+        else {
+            continue;
+        };
+        if file.try_lock().is_ok() {
+            let _ = fs::remove_file(entry.path());
+            continue;
+        }
+        let mut text = String::new();
+        file.read_to_string(&mut text)?;
+        usd += text.parse::<f64>().unwrap_or(0.0);
+    }
+    Ok(usd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_leave_room_for_one_answer_that_goes_beyond() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let take = |usd: f64, left: f64| {
+            Claim::take(folder.path(), usd, || Ok::<_, io::Error>(left)).expect("claims can be counted")
+        };
+        let first = take(0.2, 0.1).expect("the only one may go beyond");
+        assert!(take(0.2, 0.2).is_none());
+        let second = take(0.2, 0.3).expect("enough for both");
+        assert!(take(0.1, 0.4).is_none());
+        drop(first);
+        assert!(take(0.1, 0.4).is_some());
+        // What a killed process leaves is not locked.
+        drop(second);
+        fs::write(folder.path().join("left"), "99").expect("a file");
+        assert!(take(0.1, 0.1).is_some());
+        assert!(!folder.path().join("left").exists());
+    }
+}
