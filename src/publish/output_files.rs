@@ -77,10 +77,6 @@ impl OutputFiles {
         patch: &[u8],
         masker: &Masker,
     ) -> Result<(), PlanFileError> {
-        let json = match plan {
-            Some(plan) => Some(serde_json::to_vec_pretty(plan)?),
-            None => None,
-        };
         let in_plan = match plan {
             Some(plan) => holds_secret(plan, Format::Plan, masker)?,
             None => false,
@@ -89,8 +85,9 @@ impl OutputFiles {
             return Err(PlanFileError::Secret);
         }
         let failed = |path: &Path, error| PlanFileError::Write { path: path.to_owned(), error };
-        if let Some(json) = json {
-            write_private(&self.plan, &json).map_err(|error| failed(&self.plan, error))?;
+        if let Some(plan) = plan {
+            write_private(&self.plan, &serde_json::to_vec_pretty(plan)?)
+                .map_err(|error| failed(&self.plan, error))?;
         }
         if plan.is_some() || !patch.is_empty() {
             write_private(&self.patch, patch).map_err(|error| failed(&self.patch, error))?;
@@ -117,22 +114,28 @@ impl OutputFiles {
             warn(report, error.to_string());
             String::new()
         });
-        let texts = [
-            (&self.report, report.json()),
-            (&self.markdown, markdown(report)),
-            (&self.html, html(report)),
-            (&self.comment, comment(report)),
-            (&self.summary, summary(report)),
-            (&self.junit, junit),
-            (&self.sarif, sarif(report)),
-        ];
-        for (path, text) in texts {
+        let write = |report: &mut RunReport, path: &Path, text: String| {
             // Masked as a value before; renderings may bring together what was apart. JSON keeps its form.
-            let is_json = *path == self.report || *path == self.sarif;
+            let is_json = path == self.report || path == self.sarif;
             let text = if is_json { text.as_str().into() } else { masker.mask_rendered(&text) };
             if let Err(error) = write_atomic(path, text.as_bytes()) {
                 warn(report, format!("could not write {}: {error}", path.display()));
             }
+        };
+        // One at a time: each may have many megabytes.
+        for (path, render) in [
+            (&self.report, RunReport::json as fn(&RunReport) -> String),
+            (&self.markdown, markdown),
+            (&self.html, html),
+            (&self.summary, summary),
+        ] {
+            let text = render(report);
+            write(report, path, text);
+        }
+        for (path, text) in
+            [(&self.comment, comment(report)), (&self.junit, junit), (&self.sarif, sarif(report))]
+        {
+            write(report, path, text);
         }
     }
 

@@ -60,17 +60,20 @@ pub(crate) async fn publish_run(
     cancel: CancellationToken,
     progress: Option<ProgressComment>,
 ) -> Result<RunResult, MaskError> {
-    let RunArtifacts { mut report, plan, changes, prefix, matches } = artifacts;
-    report.cut_changes();
+    let RunArtifacts { report: mut unmasked, plan, changes, prefix, matches } = artifacts;
+    unmasked.cut_changes();
     // Masked once, as a value, so that every rendering is masked; escaping in between could otherwise hide a
     // secret from the mask.
-    let mut report = masked(&report, Format::Report, masker)?;
+    let mut report = masked(&unmasked, Format::Report, masker)?;
+    drop(unmasked);
     // A plan that would give a secret away is withheld on purpose.
     let mut is_withheld = plan.is_none();
     if let Err(error) = files.write_plan(plan.as_ref(), &changes.git_patch(&prefix), masker) {
         is_withheld |= !matches!(error, PlanFileError::Write { .. });
         warn(&mut report, error.to_string());
     }
+    // Of thousands of changes, one copy less.
+    drop(plan);
     if let Some(failed) = matches.and_then(|table| files.write_matches(&table, masker).err()) {
         warn(&mut report, failed.to_string());
     }
@@ -106,9 +109,13 @@ pub(crate) async fn publish_run(
     let before = report.clone();
     let publication = Publication { request, files, masker, changes: &changes, prefix: &prefix, cancel };
     let comment_url = publication.publish(&mut report, known).await;
-    // What publishing added is text of others as well.
-    let mut report = masked(&report, Format::Report, masker)?;
-    if report != before || comment_url.is_some() {
+    let is_changed = report != before;
+    drop(before);
+    if is_changed {
+        // What publishing added is text of others as well.
+        report = masked(&report, Format::Report, masker)?;
+    }
+    if is_changed || comment_url.is_some() {
         write(&mut report, comment_url.as_deref());
     }
     if request.alone {

@@ -113,9 +113,10 @@ pub fn masked<T: Serialize + DeserializeOwned>(
     format: Format,
     masker: &Masker,
 ) -> Result<T, MaskError> {
-    let value = masked_json(value, format, masker)?;
-    // Through its text: reading from a `Value` as well would compile the code for every type twice.
-    Ok(serde_json::from_slice(&serde_json::to_vec(&value)?)?)
+    // Through its text: reading from a `Value` as well would compile the code for every type twice. The tree is much larger than
+    // that, and gone before the value is there twice.
+    let text = serde_json::to_vec(&masked_json(value, format, masker)?)?;
+    Ok(serde_json::from_slice(&text)?)
 }
 
 /// Masks a value of a format, returning JSON.

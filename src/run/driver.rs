@@ -318,8 +318,11 @@ impl<'a> AgentRun<'a> {
         }
     }
 
-    /// Returns the guides of folders, as the trusted commit has them.
+    /// Returns the guides of folders, as the trusted commit has them. A recipe reads none.
     fn guides(&self) -> Guides {
+        if matches!(self.request.model, ModelChoice::Recipe(_)) {
+            return Guides::default();
+        }
         let (Some(repository), Some(commit)) =
             (self.request.job.repository.clone(), self.request.guide_commit.clone())
         else {

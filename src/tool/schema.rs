@@ -1,11 +1,22 @@
 //! Argument types as JSON Schemas for the model.
 
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
-/// Returns the JSON Schema of a type, without the parts that only cost tokens.
-pub(crate) fn of<T: JsonSchema>() -> Value {
+/// Returns the JSON Schema of a type, without the parts that only cost tokens. It is made once, because every call is held
+/// against it.
+pub(crate) fn of<T: JsonSchema + 'static>() -> Value {
+    static MADE: LazyLock<Mutex<HashMap<TypeId, Value>>> = LazyLock::new(Mutex::default);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.entry(TypeId::of::<T>()).or_insert_with(make::<T>).clone()
+}
+
+fn make<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
