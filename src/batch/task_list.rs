@@ -14,7 +14,7 @@ use super::request::{BatchRequest, BatchStart, Tasks};
 use super::start_error::StartError;
 use crate::base::integrity::digest;
 use crate::command::sandbox::Rights;
-use crate::command::{Ended, LiveOutput};
+use crate::command::{Ended, LiveOutput, Retention};
 use crate::git::Repository;
 use crate::isolation::{IsolatedCommand, Keep};
 use crate::request::InputError;
@@ -72,7 +72,7 @@ async fn printed(
             variables: Vec::new(),
             stdin: None,
             merge: false,
-            output: LiveOutput::default(),
+            output: LiveOutput::new(Retention::List),
             timeout: LINES_TIMEOUT,
             cancel: signal.token(),
             rights: Rights::Work,

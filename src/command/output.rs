@@ -11,6 +11,8 @@ pub enum Retention {
     Ends,
     /// Head and tail of 1 MiB each: all of most outputs.
     Whole,
+    /// Head and tail of 16 MiB each: a list of 100,000 paths.
+    List,
 }
 
 impl Retention {
@@ -19,6 +21,7 @@ impl Retention {
         match self {
             Self::Ends => 128 * 1024,
             Self::Whole => 1024 * 1024,
+            Self::List => 16 * 1024 * 1024,
         }
     }
 }

@@ -144,13 +144,29 @@ fn batch_hostile_values_stay_literal() {
 }
 
 #[test]
+fn batch_takes_the_longest_list_that_a_command_may_print() {
+    let sandbox = Sandbox::new(&[("recipe.yml", RECIPE)]);
+    let list = |count: usize| {
+        let lines = format!("seq --format packages/services/payments/%06.0f {count}");
+        let task = json!({"id": "{n}", "recipe": "recipe.yml", "for_each": {"n": {"lines": lines}}});
+        sandbox.write("batch.yml", json!({"name": "n", "tasks": [task]}).to_string());
+        sandbox.commit("tasks");
+        sandbox.batch(&["--matrix", "--shards", "256"])
+    };
+    let listed = list(100_000).expect_code(0).json("manifest.json");
+    assert_eq!(listed["tasks"].as_array().expect("tasks").len(), 100_000);
+    let refused = list(100_001).expect_code(3);
+    assert!(refused.stderr.contains("100000"), "{}", refused.stderr);
+}
+
+#[test]
 fn batch_rejects_invalid_input_before_start() {
     let sandbox = Sandbox::new(&[("recipe.yml", RECIPE)]);
     for (file, told) in [
         ("name: n\ntasks: [{id: a}]\n", "batch.yml: tasks[0]: nothing to do; set `task`"),
         ("name: n\ntasks: [{id: '{x}', task: y, for_each: {x: {lines: 'exit 3'}}}]\n", "`exit 3` failed"),
         (
-            "name: n\ntasks: [{id: '{x}', task: y, for_each: {x: {lines: 'yes | head -n 900000'}}}]\n",
+            "name: n\ntasks: [{id: '{x}', task: y, for_each: {x: {lines: 'yes | head -c 40000000'}}}]\n",
             "is too long",
         ),
         ("tasks: []\n", "missing field `name`"),
