@@ -20,6 +20,9 @@ const DEPTH: u32 = 2;
 /// coincidence.
 const MIN_SPLIT: usize = 8;
 
+/// Minimum length of a secret that is looked for in small letters as well, in bytes.
+const MIN_LOWERED: usize = 8;
+
 /// A set of secrets, compiled for the search.
 #[derive(Clone, Debug)]
 pub(super) struct Spellings {
@@ -91,6 +94,10 @@ fn hexadecimal(secret: &str) -> String {
 fn fixed_spellings(secret: &str) -> Vec<String> {
     // Web forms encode a blank as a plus sign.
     let mut spellings = vec![secret.to_owned(), secret.replace(' ', "+")];
+    // Names of hosts are written in small letters. A shorter secret could be a word.
+    if secret.len() >= MIN_LOWERED {
+        spellings.push(secret.to_ascii_lowercase());
+    }
     let once = base64_spellings(secret.as_bytes());
     // A program's configuration in base64 often holds a credential that is in base64 itself.
     let digits = hexadecimal(secret);

@@ -33,6 +33,7 @@ fn spelled(secret: &str) -> Vec<(&'static str, String)> {
     let json = serde_json::Value::from(secret).to_string();
     vec![
         ("plain", secret.to_owned()),
+        ("small letters", secret.to_ascii_lowercase()),
         ("base64", STANDARD.encode(secret)),
         ("base64 without padding", STANDARD.encode(secret).trim_end_matches('=').to_owned()),
         ("base64 for addresses", base64::engine::general_purpose::URL_SAFE.encode(secret)),
