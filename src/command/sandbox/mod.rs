@@ -198,6 +198,11 @@ pub enum Mount {
         /// The path that is covered.
         at: PathBuf,
     },
+    /// Something empty that covers the socket of a daemon, if it is there. Daemons come and go.
+    HideSocket {
+        /// The path that is covered.
+        at: PathBuf,
+    },
     /// `/proc`, with the child's own processes.
     Processes,
     /// `/dev`, with a few devices.
@@ -224,7 +229,8 @@ impl Mount {
             | Self::Bind { at, .. }
             | Self::Overlay { at, .. }
             | Self::Cache { at, .. }
-            | Self::Hide { at } => at,
+            | Self::Hide { at }
+            | Self::HideSocket { at } => at,
             Self::Processes => Path::new("/proc"),
             Self::Devices => Path::new("/dev"),
             Self::Terminals => Path::new("/dev/pts"),
@@ -277,7 +283,7 @@ impl NewRoot {
     fn is_own(&self, step: &Mount) -> bool {
         let is_below =
             |above: &Mount| matches!(above, Mount::Overlay { .. }) && step.at().starts_with(above.at());
-        matches!(step, Mount::Processes | Mount::Terminals | Mount::SharedMemory)
+        matches!(step, Mount::Processes | Mount::Terminals | Mount::SharedMemory | Mount::HideSocket { .. })
             || self.mounts.iter().any(is_below)
     }
 }

@@ -130,6 +130,11 @@ fn make(NewRoot { at: root, light, .. }: &NewRoot, step: &Mount) -> io::Result<(
             overlaid.or_else(|_| bind(root, overlay.bottom(), &target, false))
         }
         Mount::Hide { at } => hide(root, &below(root, at)),
+        // It may be removed at any time.
+        Mount::HideSocket { at } => hide(root, &below(root, at)).or_else(|error| match error.kind() {
+            io::ErrorKind::NotFound => Ok(()),
+            _ => Err(error),
+        }),
         Mount::Processes => devices::processes(root, light),
         Mount::Devices => devices::devices(root, light),
         // A child that writes nothing has no use for them.

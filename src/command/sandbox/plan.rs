@@ -83,10 +83,6 @@ pub(super) struct Inner {
     pub(super) trusted: Option<AtomicUsize>,
     /// The sandboxes of single hooks, gates, servers and models, by their names.
     pub(super) owners: Mutex<BTreeMap<String, Sandbox>>,
-    /// Whether daemons could be reached by sockets with a path.
-    pub(super) daemons: Arc<OnceLock<bool>>,
-    /// Sockets with a path that the kernel lists.
-    pub(super) sockets_listed: Arc<OnceLock<Vec<PathBuf>>>,
 }
 
 /// What a child sees at the path of the workspace.
@@ -166,8 +162,6 @@ impl Sandbox {
             networks: Arc::default(),
             trusted: None,
             owners: Mutex::default(),
-            daemons: Arc::default(),
-            sockets_listed: Arc::default(),
         }))
     }
 
@@ -207,8 +201,6 @@ impl Sandbox {
             networks: Arc::clone(&self.0.networks),
             trusted: Some(AtomicUsize::default()),
             owners: Mutex::default(),
-            daemons: Arc::clone(&self.0.daemons),
-            sockets_listed: Arc::clone(&self.0.sockets_listed),
         }))
     }
 

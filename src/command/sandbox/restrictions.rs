@@ -138,10 +138,11 @@ impl Sandbox {
     }
 
     /// Returns whether a child that sees the machine's own file system could reach daemons by sockets with a path, for
-    /// which Landlock has no rules. Sockets that the configuration names as writable do not count.
+    /// which Landlock has no rules. Sockets that the configuration names as writable do not count. A daemon may have started
+    /// since the last command.
     fn meets_daemons(&self) -> bool {
         let is_named = |socket: &Path| self.0.writable.iter().any(|place| socket.starts_with(place));
-        *self.0.daemons.get_or_init(|| hidden::sockets().iter().any(|socket| !is_named(socket)))
+        hidden::sockets().iter().any(|socket| !is_named(socket))
     }
 
     /// Returns where a child may read if it sees the machine's own file system.
@@ -260,11 +261,12 @@ impl Sandbox {
         let outside = writable.iter().filter(|path| !path.starts_with(root) && path.exists());
         mounts.extend(outside.map(|path| bind(path, works)));
         let is_named = |socket: &Path| writable.iter().any(|place| socket.starts_with(place));
-        let sockets = self.0.sockets_listed.get_or_init(hidden::listed_sockets).iter();
         // A socket of the checkout leads nowhere from a state above it or a copy of it.
         let is_plain = matches!(view, View::Plain { .. });
+        let sockets = hidden::listed_sockets().into_iter();
         let sockets = sockets.filter(|socket| !is_named(socket) && (is_plain || !socket.starts_with(root)));
-        mounts.extend(places.hidden.iter().chain(sockets).map(|at| Mount::Hide { at: at.clone() }));
+        mounts.extend(places.hidden.iter().map(|at| Mount::Hide { at: at.clone() }));
+        mounts.extend(sockets.map(|at| Mount::HideSocket { at }));
         prepare(private, places.home.as_deref(), &TEMPORARY, &mounts)?;
         // A mount that contains others comes before them.
         mounts.sort_by_key(|mount| mount.at().components().count());
