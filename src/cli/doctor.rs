@@ -300,7 +300,7 @@ fn hosts(enforcement: Enforcement) -> Check {
              addresses, and with `commands.sandbox: required` a run with a list does not start"
         }
         Enforcement::Nothing => {
-            "a list in `commands.network` cannot be enforced here: commands with a list do not start; use `allow` or `learn`"
+            "a list in `commands.network` cannot be enforced here, and a run with it does not start; use `allow` or `learn`"
         }
     };
     Check { name: "hosts", good: enforcement == Enforcement::OwnNetwork, says: says.to_owned() }

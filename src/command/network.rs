@@ -10,7 +10,7 @@ use super::spawn::Shell;
 use crate::egress::{Egress, Proxy, Reach, Session};
 use crate::event::NetworkRecord;
 
-/// The port of the proxy in a network of a child's own.
+/// The port of the proxy in a network of a child's own, unless a server of the machine is to be found there.
 #[cfg(target_os = "linux")]
 const PORT: u16 = 3128;
 
@@ -124,8 +124,9 @@ impl Shell {
         let asks_for_all = matches!(restrictions.sockets, Sockets::Ports(_));
         let proxy = Proxy { port, token: token.as_deref(), asks_for_all };
         environment.extend(proxy.variables(java.as_deref()));
-        let by =
-            self.owner.clone().unwrap_or_else(|| asker[..asker.floor_char_boundary(MAX_ASKER)].to_owned());
+        // A command line must not be taken for a gate, however it begins.
+        let line = || format!("command {}", &asker[..asker.floor_char_boundary(MAX_ASKER)]);
+        let by = self.owner.clone().unwrap_or_else(line);
         Ok(Some(RunningProxy { session, by }))
     }
 }
@@ -136,14 +137,25 @@ fn in_own_network(
     restrictions: &mut Restrictions,
     sandbox: &Sandbox,
 ) -> io::Result<(Session, u16)> {
+    use std::net::{Ipv4Addr, SocketAddr};
+
     use super::sandbox::OwnNetwork;
     use crate::egress::meeting::{MAX_SOCKETS, Meeting};
     let path = sandbox.meeting()?;
     let meeting = Meeting::at(path.clone())?;
-    let ports: Vec<u16> = std::iter::once(PORT).chain(egress.local_ports()).take(MAX_SOCKETS).collect();
+    let mut addresses: Vec<SocketAddr> =
+        egress.local_servers().iter().map(|server| server.addresses[0]).collect();
+    if addresses.len() >= MAX_SOCKETS {
+        let (most, key) = (MAX_SOCKETS - 1, egress.key());
+        return Err(io::Error::other(format!("`{key}.allow` names more than {most} ports of this machine")));
+    }
+    // A list may name a server of the machine at the usual port.
+    let is_free = |port: &u16| addresses.iter().all(|address| address.port() != *port);
+    let port = (PORT..).find(is_free).unwrap_or(PORT);
+    addresses.insert(0, (Ipv4Addr::LOCALHOST, port).into());
     restrictions.sockets = Sockets::Internet;
-    restrictions.network = Some(OwnNetwork { meeting: path, ports });
-    Ok((Session::in_own_network(egress, meeting), PORT))
+    restrictions.network = Some(OwnNetwork { meeting: path, addresses });
+    Ok((Session::in_own_network(egress, meeting), port))
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::FromStr;
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::base::did_you_mean::nearest;
+use super::invalid_host::{InvalidHost, meant};
 use crate::base::yaml;
 
 /// A host, a network, or a set of hosts that may be requested.
@@ -32,22 +32,6 @@ enum RuleKind {
 /// Ports that a host without a port stands for.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
-/// Error for a text that names no host.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "invalid host {0:?}{hint}; use a host such as `example.com`, `*.example.com` or `example.com:8443`, an address, a \
-     network such as `10.1.0.0/16`, or one of the sets {sets}",
-    hint = like_set(.0).map_or_else(String::new, |near| format!(" (did you mean the set `{near}`?)")),
-    sets = set_names().collect::<Vec<_>>().join(", ")
-)]
-pub struct InvalidHost(String);
-
-/// Returns the set that a name without a dot or a port is likely to be a misspelling of.
-fn like_set(text: &str) -> Option<&'static str> {
-    let is_name = !text.contains(['.', ':', '/']) && text != "localhost";
-    nearest(&text.to_ascii_lowercase(), set_names()).filter(|_| is_name)
-}
-
 impl FromStr for HostRule {
     type Err = InvalidHost;
 
@@ -55,7 +39,7 @@ impl FromStr for HostRule {
         if let Some(set) = SETS.get(text) {
             return Ok(Self { text: text.to_owned(), kind: RuleKind::Set(&set.rules) });
         }
-        let rule = parse(text).filter(|_| like_set(text).is_none());
+        let rule = parse(text).filter(|_| meant(text).is_none());
         rule.ok_or_else(|| InvalidHost(text.to_owned()))
     }
 }
@@ -69,9 +53,11 @@ fn parse(text: &str) -> Option<HostRule> {
     };
     let kind = match (address.parse::<IpAddr>(), bits) {
         (Ok(network), bits) => {
-            let most = if network.is_ipv4() { 32 } else { 128 };
+            let most = all_bits(network);
             let bits = bits.unwrap_or(most);
-            (bits <= most).then_some(RuleKind::Addresses { network, bits, port })?
+            // An address that is asked for is compared in its form of IPv4.
+            let is_comparable = !matches!(network, IpAddr::V6(network) if network.to_ipv4_mapped().is_some());
+            (bits <= most && is_comparable).then_some(RuleKind::Addresses { network, bits, port })?
         }
         (Err(_), Some(_)) => return None,
         (Err(_), None) => {
@@ -142,14 +128,44 @@ impl HostRule {
         within && is_port(port, asked_port)
     }
 
-    /// Returns the port of this machine that the rule names, if it names one: `localhost:5432`.
-    pub fn local_port(&self) -> Option<u16> {
-        match &self.kind {
-            RuleKind::Name { host, below: false, port } if host == "localhost" => *port,
-            RuleKind::Addresses { network, bits: 32.., port } if network.is_loopback() => *port,
+    /// Returns the server of this machine that the rule names, if it names one: `localhost:5432`.
+    pub fn local_server(&self) -> Option<LocalServer> {
+        match self.kind {
+            RuleKind::Name { ref host, below: false, port: Some(port) } if host == "localhost" => {
+                let addresses = vec![(Ipv4Addr::LOCALHOST, port).into(), (Ipv6Addr::LOCALHOST, port).into()];
+                Some(LocalServer { host: host.clone(), addresses })
+            }
+            RuleKind::Addresses { network, bits, port: Some(port) }
+                if network.is_loopback() && bits == all_bits(network) =>
+            {
+                let address = SocketAddr::from((network, port));
+                Some(LocalServer { host: network.to_string(), addresses: vec![address] })
+            }
             _ => None,
         }
     }
+}
+
+/// A server of this machine that a list names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LocalServer {
+    /// The host, as the list names it.
+    pub host: String,
+    /// Where it may listen, in the order in which that is tried; never empty.
+    pub addresses: Vec<SocketAddr>,
+}
+
+/// Returns the number of bits in an address.
+fn all_bits(address: IpAddr) -> u8 {
+    if address.is_ipv4() { 32 } else { 128 }
+}
+
+/// Returns the entry of a list that names a host at a port. A name that means something else by itself, such as that of a
+/// set, comes with the port.
+pub fn entry_for(host: &str, port: u16) -> String {
+    let means_it = |rule: HostRule| matches!(rule.kind, RuleKind::Name { .. } | RuleKind::Addresses { .. });
+    let is_clear = USUAL_PORTS.contains(&port) && host.parse().is_ok_and(means_it);
+    if is_clear { host.to_owned() } else { format!("{host}:{port}") }
 }
 
 fn is_port(named: Option<u16>, asked: u16) -> bool {
@@ -240,13 +256,21 @@ mod tests {
 
     #[test]
     fn misspelt_set_is_no_host() {
-        for (text, near) in
-            [("pyhton", "python"), ("Python", "python"), ("nod", "node"), ("gihtub", "github")]
-        {
+        for (text, near) in [
+            ("pyhton", "python"),
+            ("Python", "python"),
+            ("nod", "node"),
+            ("gihtub", "github"),
+            ("npm", "node"),
+            ("pypi", "python"),
+            ("cargo", "rust"),
+        ] {
             let error = text.parse::<HostRule>().expect_err(text).to_string();
             assert!(error.contains(&format!("did you mean the set `{near}`?")), "{error}");
         }
-        for good in ["localhost", "registry", "pyhton.example", "pyhton:8080", "mirror"] {
+        for good in
+            ["localhost", "registry", "pyhton.example", "pyhton:8080", "npm:443", "mirror", "2001:db8::53"]
+        {
             assert!(good.parse::<HostRule>().is_ok(), "{good}");
         }
     }
@@ -321,6 +345,11 @@ mod tests {
             "2130706433",
             "0x7f.1",
             "example.com.",
+            ".example.com",
+            "::1:80",
+            "fd00::1:8080",
+            "::ffff:10.0.0.0/104",
+            "::ffff:10.0.0.1",
             "user@example.com",
             "example.com:443:1",
         ] {
@@ -331,16 +360,21 @@ mod tests {
     }
 
     #[test]
-    fn ports_of_this_machine_are_known() {
-        for (text, port) in [
-            ("localhost:5432", Some(5432)),
-            ("127.0.0.1:6379", Some(6379)),
-            ("[::1]:80", Some(80)),
-            ("localhost", None),
-            ("127.0.0.0/8:80", None),
-            ("example.com:5432", None),
+    fn servers_of_this_machine_are_where_the_list_says() {
+        for (text, addresses) in [
+            ("localhost:5432", &["127.0.0.1:5432", "[::1]:5432"][..]),
+            ("127.0.0.1:6379", &["127.0.0.1:6379"]),
+            ("127.0.0.2:6379", &["127.0.0.2:6379"]),
+            ("[::1]:80", &["[::1]:80"]),
+            ("localhost", &[]),
+            ("127.0.0.0/8:80", &[]),
+            ("127.0.0.2/31:80", &[]),
+            ("[::1/64]:80", &[]),
+            ("example.com:5432", &[]),
         ] {
-            assert_eq!(text.parse::<HostRule>().ok().and_then(|rule| rule.local_port()), port, "{text}");
+            let server = text.parse::<HostRule>().ok().and_then(|rule| rule.local_server());
+            let found = server.map_or_else(Vec::new, |server| server.addresses);
+            assert_eq!(found.iter().map(ToString::to_string).collect::<Vec<_>>(), addresses, "{text}");
         }
     }
 

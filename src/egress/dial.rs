@@ -23,6 +23,11 @@ pub(super) enum DialError {
          configuration if it is yours"
     )]
     NotPublic { key: String, address: IpAddr },
+    #[error(
+        "it is a name of a private network, and `network: learn` leaves only public names to the proxy of this machine; set \
+         `{key}` to a list with this name if it is yours"
+    )]
+    PrivateName { key: String },
     #[error("its address could not be found: {0}")]
     Unknown(#[source] io::Error),
     #[error("could not connect: {0}")]
@@ -38,7 +43,7 @@ pub(super) enum DialError {
 impl DialError {
     /// Returns whether the rules are the reason.
     pub(super) fn is_refusal(&self) -> bool {
-        matches!(self, Self::NotListed { .. } | Self::NotPublic { .. })
+        matches!(self, Self::NotListed { .. } | Self::NotPublic { .. } | Self::PrivateName { .. })
     }
 }
 
@@ -71,6 +76,9 @@ impl Egress {
         };
         if let Some(address) = address.filter(|address| !self.rules.leads(target, *address)) {
             return Err(DialError::NotPublic { key: self.key.clone(), address });
+        }
+        if !self.rules.passes_on(target) {
+            return Err(DialError::PrivateName { key: self.key.clone() });
         }
         Ok(match protocol {
             Protocol::Http => Dialed { stream: upstream.connect().await?, forwards: Some(upstream) },

@@ -1,6 +1,7 @@
 //! HTTP side of the proxy: tunnels by `CONNECT`, and requests with an absolute address, which are written anew.
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -13,6 +14,7 @@ use hyper::{Method, Request, Response, StatusCode, Uri};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
+use super::peer;
 use super::session::{Connection, Shared};
 use super::target::Target;
 use super::upstream::Protocol;
@@ -33,9 +35,10 @@ const OF_ONE_CONNECTION: [&str; 8] = [
 
 /// Serves one client.
 pub(super) async fn serve(stream: TcpStream, shared: &Arc<Shared>) -> hyper::Result<()> {
+    let ends = stream.peer_addr().ok().zip(stream.local_addr().ok());
     let service = service_fn(|request| {
         let shared = Arc::clone(shared);
-        async move { Ok::<_, Infallible>(respond(request, &shared).await) }
+        async move { Ok::<_, Infallible>(respond(request, ends, &shared).await) }
     });
     hyper::server::conn::http1::Builder::new()
         .preserve_header_case(true)
@@ -44,14 +47,26 @@ pub(super) async fn serve(stream: TcpStream, shared: &Arc<Shared>) -> hyper::Res
         .await
 }
 
-async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<Body> {
-    if !is_known(request.headers(), shared.token.as_deref()) {
+/// Answers a request. `ends` are the addresses of the client and of the proxy.
+async fn respond(
+    request: Request<Incoming>,
+    ends: Option<(SocketAddr, SocketAddr)>,
+    shared: &Arc<Shared>,
+) -> Response<Body> {
+    if !is_known(request.headers(), ends, shared.token.as_deref()) {
         let mut asks = told(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "this proxy serves one command only");
         asks.headers_mut()
             .insert(header::PROXY_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"architect-ci\""));
         return asks;
     }
     let is_tunnel = request.method() == Method::CONNECT;
+    if !is_tunnel && request.method().as_str().eq_ignore_ascii_case("CONNECT") || !is_plain(request.headers())
+    {
+        return told(
+            StatusCode::BAD_REQUEST,
+            "this proxy passes on no `connect`, and no transfer coding but `chunked`",
+        );
+    }
     let Some(target) = target_of(request.uri(), is_tunnel) else {
         return told(
             StatusCode::BAD_REQUEST,
@@ -83,11 +98,22 @@ async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Response<B
         .unwrap_or_else(|error| told(StatusCode::BAD_GATEWAY, &format!("the host did not answer: {error}")))
 }
 
-/// Returns whether a client has shown the token, if there is one.
-fn is_known(headers: &HeaderMap, token: Option<&str>) -> bool {
+/// Returns whether a request is framed in a way of which no server can have another idea.
+fn is_plain(headers: &HeaderMap) -> bool {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    codings.next().is_none_or(|coding| coding.as_bytes().eq_ignore_ascii_case(b"chunked"))
+        && codings.next().is_none()
+}
+
+/// Returns whether a client has shown the token, if there is one, or shows none and is a process of this user.
+fn is_known(headers: &HeaderMap, ends: Option<(SocketAddr, SocketAddr)>, token: Option<&str>) -> bool {
     let Some(token) = token else { return true };
     let expected = format!("Basic {}", STANDARD.encode(format!("architect:{token}")));
-    headers.get(header::PROXY_AUTHORIZATION).is_some_and(|given| given.as_bytes() == expected.as_bytes())
+    match headers.get(header::PROXY_AUTHORIZATION) {
+        Some(given) => given.as_bytes() == expected.as_bytes(),
+        // Java has no setting for the password of a proxy.
+        None => ends.is_some_and(|(client, proxy)| peer::is_own(client, proxy)),
+    }
 }
 
 fn target_of(uri: &Uri, is_tunnel: bool) -> Option<Target> {
@@ -126,6 +152,10 @@ async fn forward(
     let headers = request.headers_mut();
     strip(headers);
     headers.remove(header::HOST);
+    // How the body is framed is decided anew: in chunks, unless its length is known.
+    if headers.remove(header::TRANSFER_ENCODING).is_some() {
+        headers.remove(header::CONTENT_LENGTH);
+    }
     if let Ok(host) = HeaderValue::from_str(&host) {
         headers.insert(header::HOST, host);
     }

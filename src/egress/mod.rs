@@ -5,11 +5,14 @@
 //! other way out is its sandbox: a network of its own, in which the session's sockets are all that is there, or else
 //! rules of the kernel for ports.
 
+mod asked;
 mod dial;
 mod http;
 #[cfg(target_os = "linux")]
 pub mod meeting;
+mod peer;
 mod relay;
+mod room;
 mod rules;
 mod session;
 mod socks;
@@ -30,7 +33,7 @@ pub use session::Session;
 pub use upstream::Upstreams;
 pub use variables::Proxy;
 
-use crate::config::{Network, NetworkMode};
+use crate::config::{LocalServer, Network, NetworkMode};
 use crate::event::{Events, NoticeLevel};
 
 /// What is wrong with a machine on which no network of a child's own can be made.
@@ -81,6 +84,8 @@ pub struct Egress {
     pub(super) upstreams: Upstreams,
     /// Whether the list applies only where the kernel can enforce it; the configuration did not ask for it.
     pub(super) by_default: bool,
+    /// How much of what was asked for is told one by one.
+    told: asked::Told,
     /// Whether it has been told that the list does not apply here.
     is_told: AtomicBool,
 }
@@ -98,6 +103,7 @@ impl Egress {
             resolver,
             upstreams: Upstreams::from_environment(),
             by_default: false,
+            told: asked::Told::default(),
             is_told: AtomicBool::new(false),
         }
     }
@@ -126,6 +132,11 @@ impl Egress {
         Self { by_default: true, ..self }
     }
 
+    /// Returns the key of the configuration that holds the list.
+    pub fn key(&self) -> &str {
+        &self.key
+    }
+
     /// Returns whether the list applies only where a network of its own can be had.
     pub fn is_default(&self) -> bool {
         self.by_default
@@ -143,8 +154,11 @@ impl Egress {
 
     /// Tells, once, that the ports of this machine which the list names are reached by the proxy alone.
     pub fn tell_by_proxy_alone(&self) {
-        let ports: Vec<String> =
-            self.local_ports().iter().map(|port| format!("`localhost:{port}`")).collect();
+        let ports: Vec<String> = self
+            .local_servers()
+            .iter()
+            .map(|LocalServer { host, addresses }| format!("`{host}:{}`", addresses[0].port()))
+            .collect();
         if !ports.is_empty() && !self.is_told.swap(true, Ordering::Relaxed) {
             self.events.notice(
                 NoticeLevel::Warning,
@@ -163,9 +177,9 @@ impl Egress {
         self.rules.learns()
     }
 
-    /// Returns the ports of this machine that the list names.
-    pub fn local_ports(&self) -> Vec<u16> {
-        self.rules.local_ports()
+    /// Returns the servers of this machine that the list names, each of whose first addresses is there once.
+    pub fn local_servers(&self) -> Vec<LocalServer> {
+        self.rules.local_servers()
     }
 }
 

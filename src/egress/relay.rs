@@ -9,9 +9,9 @@ use std::task::{Context, Poll, ready};
 
 use rustls::server::Acceptor;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, copy_bidirectional_with_sizes};
-use tokio::sync::OwnedSemaphorePermit;
 use url::Host;
 
+use super::room::Place;
 use super::target::Target;
 
 /// Bytes that are on their way in each direction of a connection.
@@ -20,6 +20,10 @@ const BUFFER: usize = 64 * 1024;
 const MAX_OPENING: usize = 16 * 1024;
 /// First byte of a TLS handshake.
 const HANDSHAKE: u8 = 0x16;
+/// First bytes of other records of TLS: a change of the cipher, and an alert.
+const OTHER_RECORDS: [u8; 2] = [0x14, 0x15];
+/// What stands before the version in the first line of a request of HTTP.
+const HTTP: &[u8] = b"HTTP/";
 /// Port on which nothing but TLS is spoken.
 const TLS_PORT: u16 = 443;
 
@@ -39,11 +43,11 @@ pub(super) struct Counted<S> {
     inner: S,
     traffic: Arc<Traffic>,
     /// One of the connections that a session may have at a time.
-    _place: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl<S> Counted<S> {
-    pub(super) fn new(inner: S, traffic: Arc<Traffic>, place: OwnedSemaphorePermit) -> Self {
+    pub(super) fn new(inner: S, traffic: Arc<Traffic>, place: Place) -> Self {
         Self { inner, traffic, _place: place }
     }
 }
@@ -85,8 +89,8 @@ pub(super) enum CutReason {
     #[error("the client began something other than TLS on port {TLS_PORT}, or TLS that cannot be read")]
     NotTls,
     #[error(
-        "the client began something other than TLS in a tunnel to port {HTTP_PORT}, where it could name any host; such \
-         requests go to the proxy itself"
+        "the client began plain HTTP, or something other than TLS on port {HTTP_PORT}, in a tunnel, where it could name \
+         any host; such requests go to the proxy itself"
     )]
     PlainHttp,
 }
@@ -117,8 +121,11 @@ where
                 }
                 match judge(&opening, target)? {
                     Opening::Fine => break,
-                    // What ends before it can be judged is not passed on.
-                    Opening::Unfinished if is_over => return Err(CutReason::NotTls),
+                    // TLS that ends before it can be judged is not passed on.
+                    Opening::Unfinished if is_over && opening.first() == Some(&HANDSHAKE) => {
+                        return Err(CutReason::NotTls);
+                    }
+                    Opening::Unfinished if is_over => break,
                     Opening::Unfinished => {}
                 }
             }
@@ -146,7 +153,9 @@ fn judge(opening: &[u8], target: &Target) -> Result<Opening, CutReason> {
         Some(&HANDSHAKE) => {}
         Some(_) if target.port == TLS_PORT => return Err(CutReason::NotTls),
         Some(_) if target.port == HTTP_PORT => return Err(CutReason::PlainHttp),
-        Some(_) => return Ok(Opening::Fine),
+        // Servers accept other records before the one that names a host.
+        Some(record) if OTHER_RECORDS.contains(record) => return Err(CutReason::NotTls),
+        Some(_) => return without_tls(opening),
     }
     if opening.len() > MAX_OPENING {
         return Err(CutReason::NotTls);
@@ -168,6 +177,24 @@ fn judge(opening: &[u8], target: &Target) -> Result<Opening, CutReason> {
     Ok(Opening::Unfinished)
 }
 
+/// Judges the first bytes of what is not TLS: they must not be a request of HTTP, whose method is a word.
+fn without_tls(opening: &[u8]) -> Result<Opening, CutReason> {
+    // Servers skip empty lines before a request.
+    let start = opening.iter().position(|byte| !matches!(byte, b'\r' | b'\n')).unwrap_or(opening.len());
+    let rest = &opening[start..];
+    let end = rest.iter().position(|byte| *byte == b'\n');
+    let line = &rest[..end.unwrap_or(rest.len())];
+    let word = line.iter().take_while(|byte| byte.is_ascii_graphic()).count();
+    let is_text = line.iter().all(|byte| !byte.is_ascii_control() || matches!(byte, b'\t' | b'\r'));
+    if !is_text || word == 0 && !line.is_empty() || rest.len() > MAX_OPENING {
+        return Ok(Opening::Fine);
+    }
+    if line.windows(HTTP.len()).any(|window| window.eq_ignore_ascii_case(HTTP)) {
+        return Err(CutReason::PlainHttp);
+    }
+    Ok(if end.is_some() { Opening::Fine } else { Opening::Unfinished })
+}
+
 /// Checks the name for which TLS is begun. For an address, and for a name of one label, clients give none.
 fn fits(name: Option<&str>, target: &Target) -> Result<(), CutReason> {
     match (name, &target.host) {
@@ -175,5 +202,46 @@ fn fits(name: Option<&str>, target: &Target) -> Result<(), CutReason> {
         (Some(name), _) => Err(CutReason::OtherName(name.to_owned())),
         (None, Host::Domain(asked)) if asked.contains('.') => Err(CutReason::NoName),
         (None, _) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn openings_without_tls_are_no_requests_of_http() {
+        let judged =
+            |opening: &[u8], port| judge(opening, &Target::new("listed.test", port).expect("a host"));
+        for opening in [
+            &b"GET / HTTP/1.1\r\n"[..],
+            b"GET / HTTP/1.1",
+            b"\r\n\nPOST /x HTTP/1.0\r\nHost: other.test\r\n",
+            b"PROPFIND\t/x\thttp/1.1\n",
+            b"X /\xc3\xa4 HTTP/1.1\n",
+            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        ] {
+            let is_cut = judged(opening, 8080) == Err(CutReason::PlainHttp);
+            assert!(is_cut, "{}", opening.escape_ascii());
+        }
+        for opening in [
+            &b"SSH-2.0-x\r\n"[..],
+            b"*1\r\n$4\r\nPING\r\n",
+            b"\0\0\0\x08\x04\xd2\x16\x2f",
+            b"AMQP\0\0\x09\x01",
+            b"0032git-upload-pack /project\0host=listed.test\0",
+            b"EHLO me\r\n",
+            b" GET / HTTP/1.1\r\n",
+        ] {
+            assert_eq!(judged(opening, 8080), Ok(Opening::Fine), "{}", opening.escape_ascii());
+        }
+        for opening in [&b"G"[..], b"\r\n", b"GET /"] {
+            assert_eq!(judged(opening, 8080), Ok(Opening::Unfinished), "{}", opening.escape_ascii());
+        }
+        for record in OTHER_RECORDS {
+            assert_eq!(judged(&[record, 3, 1, 0, 1, 1], 8443), Err(CutReason::NotTls));
+        }
+        assert_eq!(judged(b"SSH-2.0-x\r\n", 443), Err(CutReason::NotTls));
+        assert_eq!(judged(b"SSH-2.0-x\r\n", 80), Err(CutReason::PlainHttp));
     }
 }

@@ -1,10 +1,25 @@
 //! Rules of an egress: which names and which addresses its children may ask for.
 
+use std::cmp::Reverse;
 use std::net::IpAddr;
 
 use super::target::Target;
 use crate::base::public_address::is_public;
-use crate::config::HostRule;
+use crate::config::{HostRule, LocalServer};
+
+/// Ends of names that are in use on private networks, where no server of the internet knows them.
+const PRIVATE: [&str; 10] = [
+    "corp",
+    "home",
+    "home.arpa",
+    "internal",
+    "intranet",
+    "lan",
+    "local",
+    "localdomain",
+    "localhost",
+    "private",
+];
 
 /// Which hosts may be asked for.
 #[derive(Clone, Debug)]
@@ -48,11 +63,25 @@ impl Rules {
                 && matches!(&target.host, url::Host::Domain(name) if name == "localhost" && self.names(target) && !self.learn)
     }
 
-    pub(super) fn local_ports(&self) -> Vec<u16> {
-        let mut ports: Vec<u16> = self.allow.iter().filter_map(HostRule::local_port).collect();
-        ports.sort_unstable();
-        ports.dedup();
-        ports
+    /// Returns whether a name may be passed on to a proxy that resolves it. Without a list, that is no name of a private
+    /// network: what such a proxy reaches need not be on the public internet.
+    pub(super) fn passes_on(&self, target: &Target) -> bool {
+        match &target.host {
+            url::Host::Domain(name) if self.learn => {
+                let is_private = |(before, _): (usize, &str)| PRIVATE.contains(&&name[before + 1..]);
+                name.contains('.') && !name.match_indices('.').any(is_private)
+            }
+            _ => true,
+        }
+    }
+
+    /// Returns the servers of this machine that the list names, each of whose first addresses is there once.
+    pub(super) fn local_servers(&self) -> Vec<LocalServer> {
+        let mut servers: Vec<LocalServer> = self.allow.iter().filter_map(HostRule::local_server).collect();
+        // Of those with the same first address, `localhost` stands for the others as well.
+        servers.sort_by_key(|server| (server.addresses[0], Reverse(server.addresses.len())));
+        servers.dedup_by_key(|server| server.addresses[0]);
+        servers
     }
 
     fn lists(&self, address: IpAddr, port: u16) -> bool {
@@ -110,6 +139,40 @@ mod tests {
         let target = Target::new("localhost", 80).expect("a host");
         assert!(
             learning.names(&target) && !learning.leads(&target, "127.0.0.1".parse().expect("an address"))
+        );
+    }
+
+    #[test]
+    fn names_of_private_networks_are_learned_by_nobody_else() {
+        for (host, learned) in [
+            ("example.com", true),
+            ("internal.example.com", true),
+            ("93.184.216.34", true),
+            ("metadata.google.internal", false),
+            ("localhost.localdomain", false),
+            ("foo.localhost", false),
+            ("router.home.arpa", false),
+            ("printer.local", false),
+            ("ip6-localhost", false),
+        ] {
+            let target = Target::new(host, 80).expect(host);
+            assert_eq!(Rules::learning().passes_on(&target), learned, "{host}");
+            assert!(rules(&[host]).passes_on(&target), "{host}");
+        }
+    }
+
+    #[test]
+    fn servers_of_this_machine_are_told_once() {
+        let rules =
+            rules(&["127.0.0.1:5432", "localhost:5432", "127.0.0.2:5432", "localhost:80", "localhost"]);
+        let told: Vec<String> = rules
+            .local_servers()
+            .iter()
+            .map(|server| format!("{} {} {}", server.host, server.addresses[0], server.addresses.len()))
+            .collect();
+        assert_eq!(
+            told,
+            ["localhost 127.0.0.1:80 2", "localhost 127.0.0.1:5432 2", "127.0.0.2 127.0.0.2:5432 1"]
         );
     }
 }

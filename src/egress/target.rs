@@ -4,6 +4,8 @@ use std::fmt;
 
 use url::Host;
 
+use crate::config::entry_for;
+
 /// A host and a port, in one form however they were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Target {
@@ -14,6 +16,8 @@ pub(super) struct Target {
 
 /// Longest name of a host.
 const MAX_NAME: usize = 253;
+/// Longest label of such a name.
+const MAX_LABEL: usize = 63;
 
 impl Target {
     /// Parses a host; IPv6 addresses may stand in brackets. Returns `None` for what names no host.
@@ -25,6 +29,7 @@ impl Target {
             return None;
         }
         let host = match Host::parse(&bare).ok()? {
+            Host::Domain(name) if !is_name(&name) => return None,
             // An IPv4 address in another form.
             Host::Ipv6(address) => address.to_ipv4_mapped().map_or(Host::Ipv6(address), Host::Ipv4),
             host => host,
@@ -34,8 +39,15 @@ impl Target {
 
     /// Returns the entry that a list would have to hold.
     pub(super) fn entry(&self) -> String {
-        if matches!(self.port, 80 | 443) { self.host.to_string() } else { self.to_string() }
+        entry_for(&self.host.to_string(), self.port)
     }
+}
+
+/// Returns whether a name consists of labels that names of hosts can have. Others could be taken for entries of a list, such
+/// as `*.example.com`.
+fn is_name(name: &str) -> bool {
+    let is_known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    name.split('.').all(|label| (1..=MAX_LABEL).contains(&label.len()) && label.bytes().all(is_known))
 }
 
 impl fmt::Display for Target {
@@ -63,6 +75,15 @@ mod tests {
             ("", None),
             ("a\r\nb", None),
             ("example.com%00.evil.com", None),
+            ("a_b-1.example.com", Some("a_b-1.example.com:1")),
+            ("*.example.com", None),
+            ("`x`.example.com", None),
+            ("(other hosts)", None),
+            ("example.com..", None),
+            ("a..b", None),
+            (".", None),
+            ("..", None),
+            (".example.com", None),
         ] {
             assert_eq!(Target::new(host, 1).map(|target| target.to_string()).as_deref(), text, "{host}");
         }

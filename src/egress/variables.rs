@@ -50,7 +50,7 @@ impl Proxy<'_> {
         for scheme in ["http", "https"] {
             options.push(format!("-D{scheme}.proxyHost=127.0.0.1 -D{scheme}.proxyPort={port}"));
         }
-        let own = if *asks_for_all { "" } else { "localhost|127.*|[::1]" };
+        let own = if *asks_for_all { "" } else { "localhost|127.0.0.1|[::1]" };
         options.push(format!("-Dhttp.nonProxyHosts={own}"));
         variables.push(("JAVA_TOOL_OPTIONS".to_owned(), options.join(" ")));
         variables
@@ -63,9 +63,10 @@ mod tests {
 
     #[test]
     fn programs_that_reach_nothing_else_ask_the_proxy_for_this_machine_as_well() {
-        for (asks_for_all, own, java) in
-            [(false, OWN, "-Dhttp.nonProxyHosts=localhost|127.*|[::1]"), (true, "", "-Dhttp.nonProxyHosts=")]
-        {
+        for (asks_for_all, own, java) in [
+            (false, OWN, "-Dhttp.nonProxyHosts=localhost|127.0.0.1|[::1]"),
+            (true, "", "-Dhttp.nonProxyHosts="),
+        ] {
             let proxy = Proxy { port: 9, token: Some("t"), asks_for_all };
             let variables: std::collections::BTreeMap<String, String> =
                 proxy.variables(Some("-Xmx1g")).into_iter().collect();

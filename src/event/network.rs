@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 /// A host that a child process requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NetworkRecord {
-    /// The command line that requested it, or the name of the hook, gate, MCP server or model.
+    /// Who requested it: `command` and the command line, or the hook, gate, MCP server or model.
     pub by: String,
     /// The key of the configuration that holds its list.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub key: String,
     /// The host as it was requested: a name or an address.
     pub host: String,
-    /// The port.
+    /// The port; 0 for further hosts that are told together.
     pub port: u16,
     /// What became of it.
     pub decision: NetworkDecision,
@@ -26,6 +26,13 @@ pub struct NetworkRecord {
     pub sent: u64,
     /// Bytes received from it.
     pub received: u64,
+}
+
+impl NetworkRecord {
+    /// Returns the host and the port; no port for hosts that are told together.
+    pub fn target(&self) -> String {
+        if self.port == 0 { self.host.clone() } else { format!("{}:{}", self.host, self.port) }
+    }
 }
 
 /// The outcome of a request for a host.

@@ -222,7 +222,7 @@ fn outcome_name(outcome: Outcome) -> &'static str {
 }
 
 fn log_network(asked: &NetworkRecord) {
-    let host = format!("{}:{} ({}×)", visible(&asked.host), asked.port, asked.times);
+    let host = format!("{} ({}×)", visible(&asked.target()), asked.times);
     match asked.decision {
         NetworkDecision::Allowed | NetworkDecision::Learned => detail!("     network: {host}"),
         NetworkDecision::Refused => warn!("     network: {host} refused: {}", remark(&asked.reason)),

@@ -8,6 +8,7 @@ use sanitize::untrusted::code;
 use super::RunReport;
 use super::figures::{bytes, cut, plural};
 use super::size_budget::Section;
+use crate::config::entry_for;
 use crate::event::{NetworkDecision, NetworkRecord};
 
 /// Maximum number of askers that are named for each host.
@@ -18,7 +19,8 @@ pub(super) struct Host<'a> {
     pub(super) decision: NetworkDecision,
     /// The host and the port.
     pub(super) name: String,
-    pub(super) reason: &'a str,
+    /// Why, by the key of each list that had it refused.
+    pub(super) reasons: BTreeMap<&'a str, &'a str>,
     pub(super) times: u32,
     pub(super) sent: u64,
     pub(super) received: u64,
@@ -28,20 +30,23 @@ pub(super) struct Host<'a> {
 
 /// Returns the hosts, those that were refused first.
 pub(super) fn hosts(report: &RunReport) -> Vec<Host<'_>> {
-    type Key<'a> = (bool, &'a str, u16, NetworkDecision);
+    type Key<'a> = (bool, bool, &'a str, u16, NetworkDecision);
     let key = |record: &NetworkRecord| record.decision != NetworkDecision::Refused;
     let mut hosts: BTreeMap<Key<'_>, Host<'_>> = BTreeMap::new();
     for record in &report.network {
-        let at = (key(record), record.host.as_str(), record.port, record.decision);
+        let at = (key(record), record.port == 0, record.host.as_str(), record.port, record.decision);
         let host = hosts.entry(at).or_insert_with(|| Host {
             decision: record.decision,
-            name: format!("{}:{}", record.host, record.port),
-            reason: &record.reason,
+            name: record.target(),
+            reasons: BTreeMap::new(),
             times: 0,
             sent: 0,
             received: 0,
             by: Vec::new(),
         });
+        if !record.reason.is_empty() {
+            host.reasons.entry(&record.key).or_insert(&record.reason);
+        }
         host.times = host.times.saturating_add(record.times);
         host.sent = host.sent.saturating_add(record.sent);
         host.received = host.received.saturating_add(record.received);
@@ -55,13 +60,13 @@ pub(super) fn hosts(report: &RunReport) -> Vec<Host<'_>> {
 /// Returns what each list would have to hold for everything that was learned, by the key of the list; empty if nothing was.
 pub(super) fn proposed(records: &[NetworkRecord]) -> BTreeMap<&str, BTreeSet<String>> {
     let mut lists: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record.decision == NetworkDecision::Learned) {
+    // Hosts that are told together have no names to propose.
+    let is_learned =
+        |record: &&NetworkRecord| record.decision == NetworkDecision::Learned && record.port != 0;
+    for record in records.iter().filter(is_learned) {
         // Records of older runs do not say.
         let key = if record.key.is_empty() { "commands.network" } else { &record.key };
-        lists.entry(key).or_default().insert(match record.port {
-            80 | 443 => record.host.clone(),
-            port => format!("{}:{port}", record.host),
-        });
+        lists.entry(key).or_default().insert(entry_for(&record.host, record.port));
     }
     lists
 }
@@ -104,8 +109,8 @@ pub(super) fn network(report: &RunReport) -> Section {
             bytes(host.sent),
             bytes(host.received)
         );
-        if !host.reason.is_empty() {
-            let _ = writeln!(reasons, "- {}: {}", code(&host.name), code(host.reason));
+        for reason in host.reasons.values() {
+            let _ = writeln!(reasons, "- {}: {}", code(&host.name), code(reason));
         }
     }
     if !reasons.is_empty() {
@@ -155,12 +160,19 @@ mod tests {
             record("commands.network", "b.test", 22, learned),
             record("commands.network", "c.test", 443, NetworkDecision::Refused),
             record("llm.network", "d.test", 443, learned),
+            record("llm.network", "github", 443, learned),
+            record("llm.network", "gihtub", 80, learned),
+            record("llm.network", "(other hosts)", 0, learned),
+            record("llm.network", "[::1]", 443, learned),
             record("", "e.test", 443, learned),
         ];
         let told: Vec<String> = proposed(&records)
             .into_iter()
             .map(|(key, hosts)| format!("{key}: {}", hosts.into_iter().collect::<Vec<_>>().join(" ")))
             .collect();
-        assert_eq!(told, ["commands.network: a.test b.test:22 e.test", "llm.network: d.test"]);
+        assert_eq!(
+            told,
+            ["commands.network: a.test b.test:22 e.test", "llm.network: [::1] d.test gihtub:80 github:443"]
+        );
     }
 }

@@ -228,8 +228,8 @@ pub enum InputError {
     Children(#[source] io::Error),
     /// The sandbox is required, and the kernel does not offer it.
     #[error(
-        "{0}; use a kernel with Landlock (Linux 5.13, or 6.7 for `network: deny`), or change \
-         `commands.sandbox`"
+        "{0}; use a kernel with Landlock (Linux 5.13, or 6.7 to limit the network), or change \
+         `commands.sandbox` or `commands.network`"
     )]
     Sandbox(&'static str),
     /// A list of hosts that this machine cannot enforce as a whole, though the configuration requires it.

@@ -28,7 +28,7 @@ use crate::isolation::{IsolatedCommand, IsolatedRun, Isolation, Keep};
 /// Time limit of commands in the background: none, for they end with the run.
 const BACKGROUND_TIMEOUT: Duration = Duration::from_hours(24);
 
-/// Maximum number of files listed by name for the model.
+/// Maximum number of files, or refused hosts, listed by name for the model.
 const MAX_NAMED: usize = 20;
 
 /// Tool that runs a shell command.
@@ -230,8 +230,12 @@ impl CommandCall {
         let IsolatedRun { finished, changes, large, dropped, warnings, refused, built: _, has_left_files: _ } =
             ran;
         let mut result = ToolResult { refused, ..self.tool.limits.result(&finished, pipe, timeout) };
-        for host in &finished.refused {
-            result.add(&format!("[no network: {}:{} was refused: {}]", host.host, host.port, host.reason));
+        for host in finished.refused.iter().take(MAX_NAMED) {
+            result.add(&format!("[no network: {} was refused: {}]", host.target(), host.reason));
+        }
+        let more = finished.refused.len().saturating_sub(MAX_NAMED);
+        if more > 0 {
+            result.add(&format!("[no network: {more} more refused]"));
         }
         result.note_changes(changes, &large, dropped, &warnings);
         if !auto_loaded.is_empty() {

@@ -40,6 +40,7 @@ mod own_network;
 #[cfg(target_os = "linux")]
 mod syscalls;
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -293,8 +294,8 @@ impl NewRoot {
 pub struct OwnNetwork {
     /// The path at which the runner takes the sockets.
     pub meeting: PathBuf,
-    /// The ports of the sockets: the proxy's, and those that lead to the machine's.
-    pub ports: Vec<u16>,
+    /// The loopback addresses of the sockets: the proxy's, and those that lead to servers of the machine.
+    pub addresses: Vec<SocketAddr>,
 }
 
 /// What one child may see and do.

@@ -2,7 +2,7 @@
 //! handed to the runner, which serves their clients from its own network.
 
 use std::io;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::TcpListener;
 
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
 use rustix::thread::UnshareFlags;
@@ -29,8 +29,10 @@ pub(super) fn enter(network: &OwnNetwork) -> io::Result<()> {
     let runner = come(&network.meeting)?;
     unshare(UnshareFlags::NEWNET)?;
     raise_loopback()?;
-    let listen = |port: &u16| TcpListener::bind((Ipv4Addr::LOCALHOST, *port));
-    let sockets = network.ports.iter().map(listen).collect::<io::Result<Vec<_>>>()?;
+    let (proxy, servers) = network.addresses.split_first().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut sockets = vec![TcpListener::bind(proxy)?];
+    // Where there is no IPv6, no server of the machine has such an address.
+    sockets.extend(servers.iter().filter_map(|server| TcpListener::bind(server).ok()));
     hand_over(&runner, &sockets)
 }
 

@@ -326,7 +326,7 @@ fn network(report: &RunReport) -> Markup {
                     td { (host.times) }
                     td { (bytes(host.sent)) }
                     td { (bytes(host.received)) }
-                    td { (visible(host.reason)) }
+                    td { @for reason in host.reasons.values() { div { (visible(reason)) } } }
                 }
             }
         }

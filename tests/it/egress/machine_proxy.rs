@@ -56,7 +56,7 @@ async fn egress_goes_by_the_proxy_of_the_machine() {
         ask(
             "GET http://listed.test/page?x=1 HTTP/1.1\\r\\nHost: other.test\\r\\nProxy-Authorization: Basic own\\r\\nConnection: close\\r\\n\\r\\n",
         ),
-        ask("CONNECT listed.test:22 HTTP/1.1\\r\\n\\r\\nGET / HTTP/1.1\\r\\nHost: inside\\r\\n\\r\\n"),
+        ask("CONNECT listed.test:22 HTTP/1.1\\r\\n\\r\\nHELLO\\r\\nHost: inside\\r\\n\\r\\n"),
         ask("CONNECT closed.test:443 HTTP/1.1\\r\\nConnection: close\\r\\n\\r\\n"),
         ask("GET http://other.test/ HTTP/1.1\\r\\nConnection: close\\r\\n\\r\\n"),
     ];
@@ -77,4 +77,20 @@ async fn egress_goes_by_the_proxy_of_the_machine() {
     let ask = ask("GET http://169.254.169.254/latest HTTP/1.1\\r\\nConnection: close\\r\\n\\r\\n");
     let finished = scene.run(&ask).await;
     assert!(finished.output().contains("which is not on the public internet"), "{}", finished.output());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn egress_learns_no_names_of_private_networks_by_the_proxy_of_the_machine() {
+    let (port, heads) = machine_proxy();
+    let nobody: Resolver = Arc::new(|host, _| panic!("{host} is the proxy's to resolve"));
+    let upstreams = Upstreams::through(&format!("http://127.0.0.1:{port}"), "");
+    let scene =
+        Scene::with(Rules::learning(), |egress| egress.with_resolver(nobody).with_upstreams(upstreams));
+    for (host, status) in
+        [("public.test", "200"), ("metadata.google.internal", "403"), ("ip6-localhost", "403")]
+    {
+        let line = format!("curl -s -m 9 -o /dev/null -w '%{{http_code}}' http://{host}/");
+        assert_eq!(scene.run(&line).await.output(), status, "{host}");
+    }
+    assert_eq!(heads.lock().expect("a lock").len(), 1);
 }

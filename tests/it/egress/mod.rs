@@ -2,9 +2,11 @@
 #![cfg(target_os = "linux")]
 
 mod defaults;
+mod local_servers;
 mod machine_proxy;
 mod own_network;
 mod owners;
+mod passwords;
 mod recorded;
 mod table;
 

@@ -71,7 +71,7 @@ fn egress_of_each_gate_hook_server_and_model_is_its_own() {
     let mut decisions = BTreeMap::<&str, BTreeSet<(usize, &str)>>::new();
     for record in report["network"].as_array().expect("records") {
         let by = record["by"].as_str().expect("an owner");
-        let by = if by.starts_with("bash ask.sh") { "command" } else { by };
+        let by = if by.starts_with("command bash ask.sh") { "command" } else { by };
         let port = record["port"].as_u64().expect("a port");
         let asked = ports.iter().position(|known| u64::from(*known) == port).expect("a port of a server");
         decisions.entry(by).or_default().insert((asked, record["decision"].as_str().expect("a decision")));

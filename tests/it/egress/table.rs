@@ -30,7 +30,7 @@ struct Attempt {
     needs: Option<String>,
 }
 
-fn is_there(program: &str) -> bool {
+pub(super) fn is_there(program: &str) -> bool {
     let found = std::process::Command::new("bash").args(["-c", &format!("command -v {program}")]).output();
     found.is_ok_and(|output| output.status.success())
 }
@@ -151,7 +151,7 @@ async fn egress_lets_out_what_the_list_names_and_nothing_else() {
         let is_right = finished.output() == targets.fill(&attempt.says)
             && refused == expected
             && finished.refused.len() == refused.len()
-            && records.iter().all(|record| line.starts_with(&record.by))
+            && records.iter().all(|record| format!("command {line}").starts_with(&record.by))
             && targets.leaks().is_empty();
         if !is_right {
             faults.push(format!("{line}\n  {}\n  {records:?}", finished.output()));

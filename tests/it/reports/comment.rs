@@ -256,3 +256,20 @@ fn page_says_what_to_do_next_and_what_was_learned() {
         "<code>commands.network.allow</code> to: <code>cdn.example</code> <code>registry.example</code>";
     assert!(page.contains(list), "{page}");
 }
+
+#[test]
+fn page_names_every_list_that_refused_a_host_and_tells_further_hosts_last() {
+    let refused = |key: &str, host: &str, port: u16| {
+        let reason = format!("`{key}` does not allow it");
+        json!({"host": host, "port": port, "by": "x", "key": key, "decision": "refused", "reason": reason, "times": 1, "sent": 0, "received": 0})
+    };
+    let report = differing(&json!({ "network": [
+        refused("commands.network", "(other hosts)", 0),
+        refused("commands.network", "both.example", 443),
+        refused("llm.network", "both.example", 443),
+    ]}));
+    let page = html(&report);
+    let at = |text: &str| page.find(text).unwrap_or_else(|| panic!("{text}: {page}"));
+    assert!(at("`commands.network` does not allow it") < at("`llm.network` does not allow it"));
+    assert!(at("both.example:443") < at("(other hosts)") && !page.contains("(other hosts):0"));
+}
