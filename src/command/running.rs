@@ -16,7 +16,7 @@ use super::network::RunningProxy;
 use super::network::SandboxSupport;
 use super::sandbox::Namespaces;
 #[cfg(target_os = "linux")]
-use super::sandbox::{HOLD, HeldRoot, NewRoot, Sandbox, View};
+use super::sandbox::{HOLD, HeldRoot, NewRoot, Rights, SHARED_MEMORY, Sandbox, SharedMemoryUse, View};
 use super::spawn::{Ended, Job, Shell};
 #[cfg(target_os = "linux")]
 use super::supervisor::ChildSandbox;
@@ -108,6 +108,8 @@ pub(super) struct Running {
     lifeline: Option<tokio::process::ChildStdin>,
     request: Vec<u8>,
     network: Option<RunningProxy>,
+    /// The use of the machine's shared memory, if it has that.
+    shared_memory: Option<SharedMemoryUse>,
     /// The next supervisor, to be started when this one is no longer in need of the machine.
     next: Option<(StandbySupervisor, ChildSandbox, tokio::process::Command)>,
 }
@@ -120,6 +122,7 @@ impl Running {
         environment
             .extend(job.variables.iter().map(|(name, value)| (name.clone().into_owned(), value.clone())));
         let (mut restrictions, mut holder, namespaces) = (None, None, support.namespaces);
+        let mut shared_memory = None;
         if let Some(sandbox) = &shell.sandbox {
             let made = restrictions.insert(sandbox.restrictions(job.root, job.view, job.rights, namespaces)?);
             if let (Some(root), View::Overlay(_) | View::Reader(_), true) =
@@ -127,6 +130,10 @@ impl Running {
             {
                 root.held = shell.held_root(sandbox, root).await;
                 holder = root.held.as_ref().map(|held| held.holder);
+            }
+            if namespaces.is_none() && job.rights == Rights::Work {
+                shared_memory = sandbox.shared_memory(shell.owner.as_deref());
+                made.writable.extend(shared_memory.as_ref().map(|_| PathBuf::from(SHARED_MEMORY)));
             }
             sandbox.adapt(&mut environment, namespaces.is_some(), job.root)?;
         }
@@ -152,7 +159,7 @@ impl Running {
         let lifeline = supervisor.stdin.take();
         let next =
             is_sandboxed.then(|| (shell.standby.clone(), child_sandbox, shell.supervisor(child_sandbox)));
-        Ok(Self { supervisor, lifeline, request, network, next })
+        Ok(Self { supervisor, lifeline, request, network, shared_memory, next })
     }
 
     pub(super) fn outputs(&mut self) -> (Option<impl AsyncRead + use<>>, Option<impl AsyncRead + use<>>) {
@@ -188,7 +195,13 @@ impl Running {
         // Twice the grace period; a process that cannot be killed (it hangs in the kernel) is left to the
         // supervisor, which ends only after all others.
         let supervisor = tokio::time::timeout(2 * super::supervisor::GRACE, self.supervisor.wait()).await;
-        if matches!(supervisor, Ok(Ok(_))) { ended } else { Ended::StillRunning }
+        if matches!(supervisor, Ok(Ok(_))) {
+            return ended;
+        }
+        if let Some(shared_memory) = self.shared_memory.take() {
+            shared_memory.keep();
+        }
+        Ended::StillRunning
     }
 
     /// Ends the proxy of the command. Returns what it refused.

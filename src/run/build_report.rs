@@ -241,11 +241,13 @@ fn files(changes: &ChangeSet, tracked: Option<&TrackedWorkspace>, prefix: &str) 
 }
 
 fn clean_up(events: &Events, shell: &Shell) {
-    let Leftovers { files, objects, modes } =
+    let Leftovers { memory, objects, modes } =
         shell.sandbox.as_ref().map(Sandbox::clean_up).unwrap_or_default();
     let warn = |told: String| events.notice(NoticeLevel::Warning, told);
-    if files > 0 {
-        warn(format!("could not remove {files} files that commands wrote to caches"));
+    if memory {
+        warn(
+            "commands may have left files in /dev/shm; nothing says whose they are, so they stay".to_owned(),
+        );
     }
     if objects > 0 {
         warn(format!("could not remove {objects} System V objects that commands created"));

@@ -6,6 +6,7 @@ mod apply;
 mod attacks;
 mod batch;
 mod briefing;
+mod caches;
 mod campaign;
 mod cli;
 mod command_output;

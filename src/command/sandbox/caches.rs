@@ -1,143 +1,127 @@
-//! Caches of build tools on the machine: removes what children left in them, so that whoever comes later
-//! finds nothing of theirs.
+//! Private caches of build tools for children that see the machine's own file system: each begins with what is in the
+//! machine's, which nobody writes to, and whoever it was made for is the only one who writes to it.
+//!
+//! Tools add files to their caches, replace them by others, and append to small ones; a package, once it is there, they only
+//! read. So folders are made anew, small files are copied, and large files and whole packages are links to the machine's.
 
-use std::collections::BTreeSet;
+use std::collections::VecDeque;
 use std::ffi::OsStr;
+use std::fs::{self, DirEntry};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
 
-use cap_std::fs::{Dir, Metadata};
-use workspace::descend::{Visitor, WalkedEntry, descend};
+/// Files up to this size are copied, in bytes.
+const SMALL: u64 = 16 << 10;
 
-/// Resolution by which file times lag behind the clock.
-const COARSE: Duration = Duration::from_millis(10);
+/// Files that programs change in place are copied up to this size, in bytes, and the extensions of their names.
+const MEDIUM: u64 = 16 << 20;
+const CHANGED_IN_PLACE: [&str; 7] = ["bin", "db", "lck", "lock", "sqlite", "sqlite3", "tdb"];
 
-/// Removes every file that was created or changed since then, by the time that no program can set. Returns the number of
-/// files that could not be removed, and of folders that could not be searched.
-pub(super) fn remove_newer(folders: &[PathBuf], since: SystemTime) -> usize {
-    let remover = Remover { since: since - COARSE, left: AtomicUsize::new(0), closed: Mutex::default() };
-    let mut waiting: Vec<PathBuf> = folders.to_vec();
-    while let Some(folder) = waiting.pop() {
-        match descend(&folder, (), &remover) {
-            Err((_, error)) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(_) => remover.failed(),
-            Ok(()) => {}
+/// Maximum number of entries in a private cache; folders that would exceed it are links.
+const MOST_ENTRIES: usize = 20_000;
+
+/// Entries of which a package has one.
+const MARKS_OF_PACKAGE: [&str; 4] = [".cargo-ok", ".nupkg.metadata", "package.json", "pyvenv.cfg"];
+
+/// Folders in which each entry is a package.
+const OF_PACKAGES: [&str; 3] = ["archive-v0", "gems", "virtualenvs"];
+
+/// Folders in which each entry looks like a package, but is where tools install some.
+const OF_INSTALLATIONS: [&str; 1] = ["_npx"];
+
+/// Results of builds, and stores whose files are linked into checkouts: these begin empty.
+const BEGIN_EMPTY: [&str; 6] = [".pnpm-store", "bazel", "ccache", "go-build", "pnpm", "sccache"];
+
+/// The folder that all kinds of programs share. In it, what a program keeps is a link, except for programs that add to what
+/// is there already.
+const SHARED: &str = ".cache";
+const ADD_TO_SHARED: [&str; 8] = ["composer", "coursier", "deno", "node", "pip", "pypoetry", "uv", "yarn"];
+
+/// Fills the folder `own`, which it creates, with what is in a cache; `hidden` is left out. Returns an error if something could
+/// not be made there; what cannot be read is left out.
+pub(super) fn seed(own: &Path, cache: &Path, hidden: &[PathBuf]) -> io::Result<()> {
+    fs::create_dir_all(own)?;
+    let is_shared = cache.ends_with(SHARED);
+    let mut left = MOST_ENTRIES;
+    let mut waiting = VecDeque::from([(cache.to_owned(), own.to_owned())]);
+    // Level by level, so that links are as deep as possible.
+    while let Some((from, to)) = waiting.pop_front() {
+        let Ok(listed) = fs::read_dir(&from) else { continue };
+        let entries: Vec<DirEntry> = listed.flatten().take(left.saturating_add(1)).collect();
+        let below = from.strip_prefix(cache).unwrap_or(Path::new(""));
+        let is_cache = below.as_os_str().is_empty();
+        let is_full = entries.len() > left;
+        if !is_cache && (is_full || is_package(below, &entries) || is_shared && is_kept(below)) {
+            link(&from, &to)?;
+            continue;
         }
-        let closed = std::mem::take(&mut *remover.closed.lock().unwrap_or_else(PoisonError::into_inner));
-        for path in closed.into_iter().map(|path| folder.join(path)) {
-            // A folder that nobody has changed since contains nothing new.
-            if !std::fs::symlink_metadata(&path).is_ok_and(|metadata| remover.is_new(changed(&metadata))) {
+        if is_full || begins_empty(&from) {
+            fs::create_dir_all(&to)?;
+            continue;
+        }
+        left -= entries.len();
+        fs::create_dir_all(&to)?;
+        for entry in entries {
+            let (from, to) = (entry.path(), to.join(entry.file_name()));
+            let Ok(kind) = entry.file_type() else { continue };
+            if hidden.contains(&from) {
                 continue;
             }
-            if open_up(&path).is_ok() {
-                waiting.push(path);
-            } else {
-                remover.failed();
+            if kind.is_dir() {
+                waiting.push_back((from, to));
+            } else if kind.is_symlink() {
+                link(&fs::read_link(&from)?, &to)?;
+            } else if kind.is_file() {
+                // A file that only others can read cannot be copied.
+                if !is_copied(&entry) || fs::copy(&from, &to).is_err() {
+                    link(&from, &to)?;
+                }
             }
         }
     }
-    remover.left.into_inner()
+    Ok(())
 }
 
-struct Remover {
-    since: SystemTime,
-    left: AtomicUsize,
-    closed: Mutex<BTreeSet<PathBuf>>,
+fn is_package(below: &Path, entries: &[DirEntry]) -> bool {
+    let is_in = |names: &[&str]| {
+        let above = below.parent().and_then(Path::file_name);
+        above.is_some_and(|above| names.iter().any(|name| above == *name))
+    };
+    let has_version = below.file_name().and_then(OsStr::to_str).is_some_and(|name| {
+        // Scopes of packages begin with this character, and so do folders that are no packages.
+        name.char_indices().any(|(index, character)| index > 0 && character == '@')
+    });
+    let is_mark = |entry: &DirEntry| MARKS_OF_PACKAGE.iter().any(|mark| entry.file_name() == *mark);
+    is_in(&OF_PACKAGES) || has_version || entries.iter().any(is_mark) && !is_in(&OF_INSTALLATIONS)
 }
 
-impl Remover {
-    fn is_new(&self, changed: Option<SystemTime>) -> bool {
-        changed.is_some_and(|changed| changed >= self.since)
-    }
-
-    fn failed(&self) {
-        self.left.fetch_add(1, Ordering::Relaxed);
-    }
+/// Returns whether a folder of the shared cache is what a program keeps, at a path such as `program/version`.
+fn is_kept(below: &Path) -> bool {
+    let mut names = below.components().map(|name| name.as_os_str());
+    let program = names.next();
+    names.next().is_some() && !ADD_TO_SHARED.iter().any(|name| program == Some(OsStr::new(name)))
 }
 
-impl Visitor for Remover {
-    type Folder = ();
-
-    fn enter(&self, (): &(), _: &OsStr, _: &Path, _: &Metadata) -> io::Result<Option<()>> {
-        Ok(Some(()))
-    }
-
-    fn meet(&self, (): &(), met: &WalkedEntry<'_>) -> io::Result<()> {
-        if self.is_new(changed_within(met.metadata)) && remove(met.folder, met.name).is_err() {
-            self.failed();
-        }
-        Ok(())
-    }
-
-    fn too_deep(&self, _: &Path) -> io::Result<()> {
-        // It must not keep the rest from being removed.
-        self.failed();
-        Ok(())
-    }
-
-    fn closed(&self, path: &Path) {
-        self.closed.lock().unwrap_or_else(PoisonError::into_inner).insert(path.to_owned());
-    }
+fn begins_empty(folder: &Path) -> bool {
+    BEGIN_EMPTY.iter().any(|name| folder.ends_with(name))
 }
 
-/// Removes a file, even from a read-only folder, as some caches have them.
-fn remove(folder: &Dir, name: &OsStr) -> io::Result<()> {
-    match folder.remove_file(name) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        #[cfg(unix)]
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            use cap_std::fs::{Permissions, PermissionsExt};
-            let before = folder.dir_metadata()?.permissions();
-            folder.set_permissions(".", Permissions::from_mode(before.mode() | 0o700))?;
-            let removed = folder.remove_file(name);
-            folder.set_permissions(".", before).and(removed)
-        }
-        removed => removed,
-    }
+fn is_copied(entry: &DirEntry) -> bool {
+    let name = entry.file_name();
+    let extension = Path::new(&name).extension();
+    let is_changed = CHANGED_IN_PLACE.iter().any(|known| extension == Some(OsStr::new(known)));
+    entry.metadata().is_ok_and(|metadata| metadata.len() <= if is_changed { MEDIUM } else { SMALL })
 }
 
 #[cfg(unix)]
-fn open_up(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    let mode = std::fs::symlink_metadata(folder)?.permissions().mode();
-    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(mode | 0o700))
+pub(super) fn link(to: &Path, at: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(to, at)
 }
 
+/// Does nothing: other systems have no sandbox.
 #[cfg(not(unix))]
-fn open_up(_: &Path) -> io::Result<()> {
-    Err(io::ErrorKind::PermissionDenied.into())
-}
-
-#[cfg(unix)]
-fn time(seconds: i64, nanoseconds: i64) -> Option<SystemTime> {
-    let seconds = u64::try_from(seconds).ok()?;
-    Some(SystemTime::UNIX_EPOCH + Duration::new(seconds, u32::try_from(nanoseconds).ok()?))
-}
-
-/// Returns when a file was changed last, by the time that no program can set.
-#[cfg(unix)]
-fn changed(metadata: &std::fs::Metadata) -> Option<SystemTime> {
-    use std::os::unix::fs::MetadataExt;
-    time(metadata.ctime(), metadata.ctime_nsec())
-}
-
-#[cfg(unix)]
-fn changed_within(metadata: &Metadata) -> Option<SystemTime> {
-    use cap_std::fs::MetadataExt;
-    time(metadata.ctime(), metadata.ctime_nsec())
-}
-
-#[cfg(not(unix))]
-fn changed(metadata: &std::fs::Metadata) -> Option<SystemTime> {
-    metadata.modified().ok()
-}
-
-#[cfg(not(unix))]
-fn changed_within(metadata: &Metadata) -> Option<SystemTime> {
-    metadata.modified().ok().map(cap_std::time::SystemTime::into_std)
+pub(super) fn link(_: &Path, _: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 #[cfg(all(test, unix))]
@@ -145,35 +129,55 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_new_goes_whatever_time_it_claims() {
+    fn private_cache_is_made_of_own_folders_and_copies_and_links_to_packages() {
         let dir = tempfile::tempdir().expect("a folder");
-        let cache = dir.path().join("cache");
-        std::fs::create_dir_all(cache.join("deep")).expect("a folder");
-        std::fs::write(cache.join("old"), "").expect("a file");
-        // Times are of a coarse clock: a moment later by it, too.
-        let before =
-            std::fs::metadata(cache.join("old")).and_then(|metadata| metadata.modified()).expect("a time");
-        let probe = dir.path().join("probe");
-        while SystemTime::now() < before + 4 * COARSE {
-            std::fs::write(&probe, "").expect("a file");
+        let (cache, own) = (dir.path().join("cache"), dir.path().join("me/own"));
+        let large = "x".repeat(20_000);
+        for (file, text) in [
+            ("index/ab/c", "small"),
+            ("index/ab/hidden", "secret"),
+            ("cache/large.crate", &large),
+            ("meta/in-place.bin", &large),
+            ("src/package/.cargo-ok", ""),
+            ("src/package/lib.rs", "code"),
+            ("mod/example.com/m@v1/m.go", "code"),
+            ("mod/cache/@v/list", "v1"),
+            ("_npx/1/package.json", "{}"),
+            ("go-build/00/object", "built"),
+        ] {
+            fs::create_dir_all(cache.join(file).parent().expect("a folder")).expect("a folder");
+            fs::write(cache.join(file), text).expect("a file");
         }
-        let since = SystemTime::now();
-        let new = std::fs::File::create(cache.join("deep/new")).expect("a file");
-        new.set_modified(SystemTime::UNIX_EPOCH).expect("an old time");
-        assert_eq!(remove_newer(&[cache.clone(), dir.path().join("missing")], since), 0);
-        assert!(cache.join("old").exists() && !cache.join("deep/new").exists());
-        assert_eq!(remove_newer(&[], since), 0);
-        let rights = |folder: &Path, mode| {
-            use std::os::unix::fs::PermissionsExt;
-            std::fs::set_permissions(folder, std::fs::Permissions::from_mode(mode)).expect("rights");
-        };
-        for (folder, mode) in [("closed", 0o000), ("read-only", 0o555)] {
-            std::fs::create_dir(cache.join(folder)).expect("a folder");
-            std::fs::write(cache.join(folder).join("new"), "").expect("a file");
-            rights(&cache.join(folder), mode);
+        link(Path::new("../index"), &cache.join("src/relative")).expect("a link");
+        seed(&own, &cache, &[cache.join("index/ab/hidden")]).expect("a cache");
+        let is_link = |name: &str| own.join(name).is_symlink();
+        for name in ["cache/large.crate", "src/package", "mod/example.com/m@v1", "src/relative"] {
+            assert!(is_link(name) && own.join(name).exists(), "{name}");
         }
-        assert_eq!(remove_newer(std::slice::from_ref(&cache), since), 0);
-        rights(&cache.join("closed"), 0o700);
-        assert!(!cache.join("closed/new").exists() && !cache.join("read-only/new").exists());
+        for name in ["index/ab/c", "meta/in-place.bin", "mod/cache/@v/list", "_npx/1/package.json"] {
+            let path = own.join(name);
+            assert!(path.is_file() && path.ancestors().all(|above| !above.is_symlink()), "{name}");
+        }
+        assert!(!own.join("index/ab/hidden").exists());
+        assert_eq!(fs::read_dir(own.join("go-build")).expect("a folder").count(), 0);
+        fs::write(own.join("index/ab/c"), "changed").expect("a file of its own");
+        assert_eq!(fs::read_to_string(cache.join("index/ab/c")).expect("a file"), "small");
+    }
+
+    #[test]
+    fn programs_of_the_shared_cache_are_links_and_large_caches_are_not_read_whole() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let (cache, own) = (dir.path().join(".cache"), dir.path().join("own"));
+        for file in ["browser/v1/program", "pip/http/a/b", "browser/state"] {
+            fs::create_dir_all(cache.join(file).parent().expect("a folder")).expect("a folder");
+            fs::write(cache.join(file), "").expect("a file");
+        }
+        fs::create_dir_all(cache.join("pip/many")).expect("a folder");
+        for number in 0..MOST_ENTRIES {
+            fs::write(cache.join(format!("pip/many/{number}")), "").expect("a file");
+        }
+        seed(&own, &cache, &[]).expect("a cache");
+        assert!(own.join("browser/v1").is_symlink() && !own.join("browser").is_symlink());
+        assert!(own.join("pip/many").is_symlink() && !own.join("pip").is_symlink());
     }
 }

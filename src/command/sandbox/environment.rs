@@ -26,12 +26,9 @@ impl Sandbox {
         }
         environment.remove("XDG_RUNTIME_DIR");
         if !own_root {
-            // What cannot be shared is made again in the private home folder.
-            for name in self.0.places.closed_variables(environment) {
-                environment.remove(name);
-            }
             if let Some(home) = self.home()? {
-                home.adapt(environment);
+                let kept = self.0.writable.iter().map(PathBuf::as_path).chain([root]);
+                home.adapt(environment, &kept.collect::<Vec<_>>());
             }
         }
         // In containers the checkout belongs to another user, for which Git refuses it. Whatever its

@@ -3,13 +3,13 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use workspace::Scratch;
 
 use super::Overlay;
-use super::home::Home;
+use super::home::{Home, Shown};
 use super::plan::{Inner, Sandbox};
 
 /// The kind of overlays above the Git folder.
@@ -38,14 +38,30 @@ impl Sandbox {
             return Ok(None);
         };
         let private = self.private()?.join("home");
-        let lists = [&places.toolchains, &places.settings, &places.readable, writable];
-        let places = || {
-            let all = lists.into_iter().flatten().chain(places.open_caches());
-            all.filter(|place| !place.starts_with(workspace))
+        let is_elsewhere = |place: &&Path| !place.starts_with(workspace);
+        let make = || {
+            let lists = [&places.toolchains, &places.settings, &places.readable, writable];
+            let linked = lists.into_iter().flatten().map(PathBuf::as_path).filter(is_elsewhere).collect();
+            let caches = places.caches.iter().map(PathBuf::as_path).filter(is_elsewhere);
+            let caches = caches.map(|cache| {
+                let begins_empty =
+                    self.is_around(cache) || places.results.iter().any(|results| results == cache);
+                (cache, (!begins_empty).then(|| places.real(cache)))
+            });
+            let hidden = places.hidden.iter().map(|hidden| places.real(hidden)).collect();
+            Home::make(
+                &private,
+                Shown { real, cargo: cargo.as_deref(), linked, caches: caches.collect(), hidden },
+            )
         };
-        let made = home.get_or_init(|| Home::make(&private, real, places(), cargo.as_deref()).ok());
+        let made = home.get_or_init(|| make().ok());
         let none = || io::Error::other(format!("could not create a home folder in {}", private.display()));
         made.as_ref().map(Some).ok_or_else(none)
+    }
+
+    /// Returns whether a folder contains the checkout, or what the run keeps for itself.
+    pub(super) fn is_around(&self, folder: &Path) -> bool {
+        self.0.workspace.starts_with(folder) || self.0.temp.starts_with(folder)
     }
 
     /// Returns an overlay above a folder of the machine, whose changes are discarded.

@@ -156,3 +156,6 @@ pub(super) const CACHE_VARIABLES: [&str; 12] = [
     "GRADLE_USER_HOME",
     "BUNDLE_PATH",
 ];
+
+/// Those for what builds have made, which is of no use elsewhere.
+pub(super) const RESULT_VARIABLES: [&str; 4] = ["GOCACHE", "CARGO_TARGET_DIR", "SCCACHE_DIR", "CCACHE_DIR"];

@@ -25,6 +25,8 @@ mod repository;
 mod restriction_error;
 mod restrictions;
 mod settings_file;
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems have no such folder"))]
+mod shared_memory;
 mod stores;
 
 #[cfg(target_os = "linux")]
@@ -55,9 +57,13 @@ pub use kernel::{become_user, kernel_support, restrict};
 pub use mounts::enter;
 #[cfg(target_os = "linux")]
 pub(super) use mounts::{leave_processes, leave_users};
+#[cfg(target_os = "linux")]
+pub(super) use plan::SHARED_MEMORY;
 pub use plan::{Leftovers, Sandbox, Settings, View};
 pub use repository::GitMasking;
 pub use restriction_error::RestrictionError;
+#[cfg(target_os = "linux")]
+pub(super) use shared_memory::SharedMemoryUse;
 
 /// The name of the hidden sub-command with which a child restricts itself.
 pub const SANDBOX: &str = "__sandbox";

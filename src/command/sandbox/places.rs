@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::hidden;
 use super::known_places::{
-    CACHE_VARIABLES, CACHES, OWNED, SETTINGS, SYSTEM, TOOLCHAIN_VARIABLES, TOOLCHAINS,
+    CACHE_VARIABLES, CACHES, OWNED, RESULT_VARIABLES, SETTINGS, SYSTEM, TOOLCHAIN_VARIABLES, TOOLCHAINS,
 };
 use super::settings_file::holds_credential;
 
@@ -23,6 +23,8 @@ pub(super) struct Places {
     pub(super) withheld: Vec<PathBuf>,
     /// Folders that builds write to.
     pub(super) caches: Vec<PathBuf>,
+    /// Those among them that variables name for results of builds.
+    pub(super) results: Vec<PathBuf>,
     /// Paths in visible places that are hidden.
     pub(super) hidden: Vec<PathBuf>,
     /// The home folder.
@@ -75,6 +77,7 @@ impl Places {
             settings,
             withheld,
             caches: outermost(caches.filter(|path| path.is_dir())),
+            results: RESULT_VARIABLES.iter().filter_map(|name| folder(name)).collect(),
             hidden: hidden::of_system().chain(hidden::of_runners(temp.as_deref())).collect(),
             home,
             real: BTreeMap::new(),
@@ -96,21 +99,6 @@ impl Places {
     /// Returns where a place is, as a path that led through no link when the run began.
     pub(super) fn real(&self, place: &Path) -> PathBuf {
         self.real.get(place).map_or_else(|| place.to_owned(), Clone::clone)
-    }
-
-    /// Returns the caches that children may use without a file system of their own, where nothing in them can be hidden.
-    pub(super) fn open_caches(&self) -> impl Iterator<Item = &PathBuf> {
-        self.caches.iter().filter(|cache| !self.hidden.iter().any(|hidden| hidden.starts_with(cache)))
-    }
-
-    /// Returns the variables that name one of the other caches.
-    pub(super) fn closed_variables(&self, variables: &BTreeMap<String, String>) -> Vec<&'static str> {
-        let is_closed = |path: &Path| {
-            let holds = |cache: &&PathBuf| path.starts_with(cache);
-            self.caches.iter().any(|cache| holds(&cache)) && !self.open_caches().any(|cache| holds(&cache))
-        };
-        let names = CACHE_VARIABLES.iter().copied();
-        names.filter(|name| variables.get(*name).is_some_and(|path| is_closed(Path::new(path)))).collect()
     }
 }
 

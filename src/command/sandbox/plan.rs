@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::SystemTime;
 
 use tokio::sync::OnceCell;
 use workspace::{Scratch, SensitiveFiles};
@@ -13,11 +12,12 @@ use super::home::Home;
 use super::modes::Modes;
 use super::places::Places;
 use super::repository::{GitMasking, Repository};
+use super::shared_memory::SharedMemory;
 use super::stores::Stores;
 use super::{Namespaces, Overlay, Reader};
 
 /// Shared memory that processes open by name.
-pub(super) const SHARED_MEMORY: &str = "/dev/shm";
+pub(in crate::command) const SHARED_MEMORY: &str = "/dev/shm";
 
 /// Folders for temporary files.
 pub(super) const TEMPORARY: [&str; 2] = ["/tmp", "/var/tmp"];
@@ -68,7 +68,6 @@ pub(super) struct Inner {
     pub(super) cargo: Option<PathBuf>,
     pub(super) wanted: bool,
     pub(super) landlock: bool,
-    pub(super) made: SystemTime,
     pub(super) private: OnceLock<Option<Scratch>>,
     pub(super) home: OnceLock<Option<Home>>,
     pub(super) modes: Arc<Modes>,
@@ -83,6 +82,8 @@ pub(super) struct Inner {
     pub(super) trusted: Option<AtomicUsize>,
     /// The sandboxes of single hooks, gates, servers and models, by their names.
     pub(super) owners: Mutex<BTreeMap<String, Sandbox>>,
+    /// Who uses the machine's shared memory.
+    pub(super) shared_memory: Arc<SharedMemory>,
 }
 
 /// What a child sees at the path of the workspace.
@@ -107,8 +108,8 @@ pub enum View<'a> {
 /// What children left on the machine that could not be reverted.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
-    /// The number of files in caches.
-    pub files: usize,
+    /// Whether something is in the shared memory that they may have left there.
+    pub memory: bool,
     /// The number of System V objects.
     pub objects: usize,
     /// Folders with another mode than before.
@@ -150,7 +151,6 @@ impl Sandbox {
             temp: settings.temp.to_owned(),
             cargo: variables.get("CARGO_HOME").map(PathBuf::from).filter(|path| path.is_absolute()),
             wanted: settings.wanted,
-            made: SystemTime::now(),
             landlock: settings.landlock,
             private: OnceLock::new(),
             home: OnceLock::new(),
@@ -162,6 +162,7 @@ impl Sandbox {
             networks: Arc::default(),
             trusted: None,
             owners: Mutex::default(),
+            shared_memory: Arc::default(),
         }))
     }
 
@@ -177,7 +178,7 @@ impl Sandbox {
     /// must not decide what gates, hooks, servers and models run. Each sees Git's own folders as if it were the first.
     #[must_use]
     pub fn trusted(&self) -> Self {
-        let Inner { places, writable, workspace, repository, temp, wanted, landlock, made, .. } = &*self.0;
+        let Inner { places, writable, workspace, repository, temp, wanted, landlock, .. } = &*self.0;
         Self(Arc::new(Inner {
             #[cfg(target_os = "linux")]
             held_roots: crate::command::held_roots::HeldRoots::default(),
@@ -189,7 +190,6 @@ impl Sandbox {
             temp: temp.clone(),
             wanted: *wanted,
             landlock: *landlock,
-            made: *made,
             private: OnceLock::new(),
             home: OnceLock::new(),
             modes: Arc::clone(&self.0.modes),
@@ -201,6 +201,7 @@ impl Sandbox {
             networks: Arc::clone(&self.0.networks),
             trusted: Some(AtomicUsize::default()),
             owners: Mutex::default(),
+            shared_memory: Arc::clone(&self.0.shared_memory),
         }))
     }
 
@@ -256,21 +257,17 @@ impl Sandbox {
         self.0.wanted && self.0.namespaces.get().is_some_and(Option::is_none)
     }
 
-    /// Reverts what children left on the machine if they had no file system of their own: files in its caches, and
-    /// changed modes. Returns what could not be reverted.
+    /// Reverts what children left on the machine if they had no file system of their own: changed modes. Returns what could
+    /// not be reverted.
     pub fn clean_up(&self) -> Leftovers {
         if !self.is_on_machine() {
             return Leftovers::default();
         }
-        let mut folders = self.0.places.caches.clone();
-        folders.push(PathBuf::from(SHARED_MEMORY));
-        // A folder that contains the checkout, or is in it, is not a mere cache.
-        let workspace = &self.0.workspace;
-        folders.retain(|folder| !workspace.starts_with(folder) && !folder.starts_with(workspace));
-        // The folders around the caches have to be open.
-        let modes = self.0.modes.restore();
-        let files = super::caches::remove_newer(&folders, self.0.made);
-        Leftovers { files, objects: self.0.objects.load(Ordering::Relaxed), modes }
+        Leftovers {
+            memory: self.has_left_memory(),
+            objects: self.0.objects.load(Ordering::Relaxed),
+            modes: self.0.modes.restore(),
+        }
     }
 
     /// Lists the System V objects before a child runs that may leave some.

@@ -79,7 +79,6 @@ impl Sandbox {
         let works = rights == Rights::Work;
         let mut writable: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
         if works {
-            writable.push(PathBuf::from(SHARED_MEMORY));
             let is_written = !matches!(view, View::Reader(_) | View::Plain { writable: false });
             writable.extend(is_written.then(|| root.to_owned()));
             writable.extend(self.0.writable.iter().cloned());
@@ -88,6 +87,7 @@ impl Sandbox {
         if new_root.is_some() {
             writable.extend(TEMPORARY.map(PathBuf::from));
             if works {
+                writable.push(PathBuf::from(SHARED_MEMORY));
                 let Inner { places, repository, .. } = &*self.0;
                 writable.extend(places.home.clone());
                 let lists = [&repository.folders, &places.toolchains, &places.caches];
@@ -96,13 +96,8 @@ impl Sandbox {
         } else {
             writable.push(self.private()?.join("tmp"));
             let home = self.home()?.map(|home| home.path().to_owned());
-            if works {
-                writable.extend(home.clone());
-                // What is in the checkout is reached in the copy of it.
-                let is_elsewhere = |cache: &&PathBuf| !cache.starts_with(&self.0.workspace);
-                let caches = self.0.places.open_caches().filter(is_elsewhere);
-                writable.extend(caches.map(|cache| self.0.places.real(cache)));
-            }
+            writable.extend(home.clone().filter(|_| works));
+            listable.push(PathBuf::from("/dev"));
             let mut opened = self.opened(root, rights);
             opened.extend(more.iter().map(|place| self.real_of(place)));
             opened.extend(home);
@@ -148,13 +143,14 @@ impl Sandbox {
     /// Returns where a child may read if it sees the machine's own file system.
     fn opened(&self, root: &Path, rights: Rights) -> Vec<PathBuf> {
         let Inner { places, repository, writable, .. } = &*self.0;
-        let mut opened = vec![root.to_owned(), PathBuf::from("/sys"), PathBuf::from("/dev")];
+        let mut opened = vec![root.to_owned(), PathBuf::from("/sys")];
+        opened.extend(devices());
         match rights {
             Rights::Work => opened.push(PathBuf::from("/proc")),
             Rights::Look => opened.extend(OWN_PROC.map(PathBuf::from)),
         }
-        let lists = [&places.readable, &places.toolchains, &places.settings];
-        let named = lists.into_iter().flatten().chain(places.open_caches());
+        let named = [&places.readable, &places.toolchains, &places.settings].into_iter().flatten();
+        let named = named.chain(places.caches.iter().filter(|cache| !self.is_around(cache)));
         opened.extend(named.map(|place| places.real(place)).chain(writable.iter().cloned()));
         opened.extend(repository.harmless(&self.0.temp, &self.0.masking));
         // A copy is elsewhere, where no path leads to what is next to the workspace.
@@ -294,6 +290,14 @@ fn shown(place: &Path, real: &Path, mounts: &mut Vec<Mount>) {
         Ok(to) => Mount::Link { at: place.to_owned(), to },
         Err(_) => bind(place, false),
     });
+}
+
+/// Returns all devices, without the memory that processes share: what is in it may be somebody else's.
+fn devices() -> Vec<PathBuf> {
+    let entries = fs::read_dir("/dev").into_iter().flatten().flatten();
+    // A link leads to another device, or to what the child has open.
+    let entries = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
+    entries.map(|entry| entry.path()).filter(|path| path != Path::new(SHARED_MEMORY)).collect()
 }
 
 /// Returns the file with the addresses of name servers, if it is in `/run`.
