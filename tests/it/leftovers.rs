@@ -4,7 +4,7 @@
 
 use std::os::unix::net::UnixListener;
 
-use crate::isolation::{both, with_gates};
+use crate::isolation::{CONFIG, both, with_gates};
 use crate::support::{Run, Sandbox, command};
 use serde_json::{Value, json};
 
@@ -194,4 +194,25 @@ fn sockets_of_the_checkout_lead_commands_to_no_daemon() {
         assert!(daemon.accept().is_err(), "{mode}: {:?}", run.results());
         assert!(!run.results()[0].contains("\nreached"), "{mode}: {:?}", run.results());
     }
+}
+
+#[test]
+fn other_names_of_sensitive_files_do_not_exist_for_commands() {
+    let files = [(".architect.yml", CONFIG), (".gitignore", ".env\nlinked/\n"), ("a.txt", "a\n")];
+    let turns = [vec![command("bash -c 'ls -A . linked; cat notes.txt linked/deep/notes.txt'")]];
+    both(
+        &files,
+        |sandbox| {
+            std::fs::create_dir_all(sandbox.repo().join("linked/deep")).unwrap();
+            std::fs::write(sandbox.repo().join(".env"), "TOKEN=hidden-by-another-name\n").unwrap();
+            for name in ["notes.txt", "linked/deep/notes.txt"] {
+                std::fs::hard_link(sandbox.repo().join(".env"), sandbox.repo().join(name)).unwrap();
+            }
+        },
+        &turns,
+        |method, _, run| {
+            let result = &run.results()[0];
+            assert!(result.contains("a.txt") && !result.contains("hidden-by"), "{method}: {result}");
+        },
+    );
 }

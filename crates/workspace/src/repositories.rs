@@ -45,7 +45,38 @@ pub fn find(root: &Path, sensitive: &SensitiveFiles) -> Found {
             WalkState::Continue
         })
     });
-    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sensitive.extend(other_names(root, &found.sensitive));
+    found
+}
+
+/// Lists the other names (hard links) of files, which are looked for only if there are any.
+#[cfg(unix)]
+fn other_names(root: &Path, files: &[WorkspacePath]) -> Vec<WorkspacePath> {
+    use std::collections::BTreeSet;
+    use std::os::unix::fs::MetadataExt;
+    let known = files.iter().filter_map(|path| fs::symlink_metadata(root.join(path.as_str())).ok());
+    let known = known.filter(|metadata| metadata.is_file() && metadata.nlink() > 1);
+    let known: BTreeSet<(u64, u64)> = known.map(|metadata| (metadata.dev(), metadata.ino())).collect();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let is_other = |entry: &DirEntry| entry.depth() == 0 || entry.file_name() != ".git";
+    let walk = WalkBuilder::new(root).standard_filters(false).filter_entry(is_other).build();
+    let is_known = |entry: &DirEntry| {
+        entry.metadata().is_ok_and(|metadata| known.contains(&(metadata.dev(), metadata.ino())))
+    };
+    let path = |entry: DirEntry| {
+        let relative = entry.path().strip_prefix(root).ok()?.to_str()?;
+        WorkspacePath::parse(relative).ok().filter(|path| !files.contains(path))
+    };
+    walk.flatten().filter(is_known).filter_map(path).collect()
+}
+
+/// Returns nothing: whether files are the same is not known there.
+#[cfg(not(unix))]
+fn other_names(_: &Path, _: &[WorkspacePath]) -> Vec<WorkspacePath> {
+    Vec::new()
 }
 
 /// Returns the `.git` entries of repositories below the checkout's own, and the files that match `sensitive`; all of them
