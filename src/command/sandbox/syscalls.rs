@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch, apply_filter,
+    SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
 use super::{RestrictionError, Restrictions, Sockets};
@@ -66,9 +66,11 @@ const INTERNET: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
 /// Mask for the type of a socket, without options such as `SOCK_CLOEXEC`.
 const SOCKET_KIND: u64 = 0xf;
 
-/// Bit in the call numbers of the x32 ABI, whose programs run like those of `x86_64`.
-#[cfg(target_arch = "x86_64")]
-const X32: i64 = 0x4000_0000;
+/// Bit in the call numbers of the x32 ABI. Hardly any kernel runs its programs, and no build has any.
+const X32: u32 = 0x4000_0000;
+
+/// Maximum number of calls that the kernel compares one by one. When it loads a filter, it tries every call that there is.
+const COMPARED: usize = 6;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
@@ -115,8 +117,6 @@ const SYSTEM_V: [libc::c_long; 2] = [libc::SYS_shmget, libc::SYS_semget];
 
 /// Installs the filter in this process, for good; it needs `no_new_privs`.
 pub(super) fn refuse(restrictions: &Restrictions) -> Result<(), RestrictionError> {
-    // Programs fall back to `clone` and `openat`, whose arguments can be examined, on this error alone.
-    install([libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Vec::new())).into(), libc::ENOSYS)?;
     let mut rules = rules(restrictions)?;
     if !restrictions.metadata {
         rules.extend(METADATA.iter().chain(&NEW_METADATA).map(|call| (*call, Vec::new())));
@@ -140,20 +140,50 @@ pub(super) fn refuse(restrictions: &Restrictions) -> Result<(), RestrictionError
             rules.extend(SYSTEM_V.map(|call| (call, Vec::new())));
         }
     }
-    install(rules, libc::EPERM)
+    Ok(apply_filter(&program(rules)?)?)
 }
 
-fn install(mut rules: Rules, error: i32) -> Result<(), RestrictionError> {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let again: Vec<_> = rules.iter().map(|(call, rules)| (call | X32, rules.clone())).collect();
-        rules.extend(again);
+/// Returns the whole filter: calls that have to seem unknown, and then what these rules refuse.
+fn program(rules: Rules) -> Result<BpfProgram, RestrictionError> {
+    let unknown = || instruction(libc::BPF_RET, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned());
+    // The number of the call is what its description begins with.
+    let mut program = vec![instruction(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0)];
+    program.extend([unless(libc::BPF_JGE, X32), unknown()]);
+    // Programs fall back to `clone` and `openat`, whose arguments can be examined, on this error alone.
+    for call in [libc::SYS_clone3, libc::SYS_openat2] {
+        program.extend([unless(libc::BPF_JEQ, u32::try_from(call).unwrap_or(X32)), unknown()]);
     }
-    let arch: TargetArch = std::env::consts::ARCH.try_into()?;
-    let refusal = SeccompAction::Errno(error.cast_unsigned());
-    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refusal, arch);
-    let program: BpfProgram = filter.and_then(TryInto::try_into)?;
-    Ok(apply_filter(&program)?)
+    program.extend(search(rules)?);
+    Ok(program)
+}
+
+/// Returns a binary search for the rules of the call whose number is loaded.
+fn search(mut rules: Rules) -> Result<BpfProgram, RestrictionError> {
+    let middle = rules.keys().nth(rules.len() / 2).copied();
+    let Some(middle) = middle.filter(|_| rules.len() > COMPARED) else {
+        let arch: TargetArch = std::env::consts::ARCH.try_into()?;
+        let refusal = SeccompAction::Errno(libc::EPERM.cast_unsigned());
+        return Ok(SeccompFilter::new(rules, SeccompAction::Allow, refusal, arch)?.try_into()?);
+    };
+    let upper = search(rules.split_off(&middle))?;
+    let lower = search(rules)?;
+    let over_lower = u32::try_from(lower.len()).unwrap_or(u32::MAX);
+    let mut program = vec![
+        unless(libc::BPF_JGE, u32::try_from(middle).unwrap_or(X32)),
+        instruction(libc::BPF_JMP | libc::BPF_JA, over_lower),
+    ];
+    program.extend(lower);
+    program.extend(upper);
+    Ok(program)
+}
+
+fn instruction(code: u32, k: u32) -> sock_filter {
+    sock_filter { code: u16::try_from(code).unwrap_or_default(), jt: 0, jf: 0, k }
+}
+
+/// Returns a jump over the next instruction unless what is loaded compares to `value` in this way.
+fn unless(comparison: u32, value: u32) -> sock_filter {
+    sock_filter { jf: 1, ..instruction(libc::BPF_JMP | comparison | libc::BPF_K, value) }
 }
 
 fn rules(restrictions: &Restrictions) -> Result<Rules, BackendError> {
@@ -283,4 +313,69 @@ fn any_bit(argument: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError>
         SeccompRule::new(vec![condition(argument, mask, *bit)?])
     };
     bits.iter().map(rule).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns what the filter answers to a call with these arguments, and how many instructions that takes.
+    fn answer(program: &[sock_filter], call: u32, arguments: [u64; 6]) -> (u32, usize) {
+        let arch = if cfg!(target_arch = "x86_64") { 0xc000_003e } else { 0xc000_00b7 };
+        let halves = arguments.iter().flat_map(|argument| [argument & u64::from(u32::MAX), argument >> 32]);
+        let words = halves.map(|half| u32::try_from(half).expect("half of an argument"));
+        let data: Vec<u32> = [call, arch, 0, 0].into_iter().chain(words).collect();
+        let (mut at, mut loaded, mut taken) = (0, 0_u32, 0);
+        loop {
+            let sock_filter { code, jt, jf, k } = program[at].clone();
+            let distance = usize::try_from(k).expect("a distance");
+            at += 1;
+            taken += 1;
+            let jump = |is_so: bool| usize::from(if is_so { jt } else { jf });
+            match u32::from(code) {
+                0x20 => loaded = data[distance / 4],
+                0x54 => loaded &= k,
+                0x05 => at += distance,
+                0x15 => at += jump(loaded == k),
+                0x25 => at += jump(loaded > k),
+                0x35 => at += jump(loaded >= k),
+                0x06 => return (k, taken),
+                other => panic!("instruction {other:#x}"),
+            }
+        }
+    }
+
+    #[test]
+    fn filter_refuses_by_rules_and_finds_every_call_within_few_instructions() {
+        let allowed = libc::SECCOMP_RET_ALLOW;
+        let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
+        let unknown = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
+        let mut rules = rules(&Restrictions::nothing()).expect("rules");
+        rules.extend(METADATA.map(|call| (call, Vec::new())));
+        let refused_always: Vec<i64> =
+            rules.iter().filter(|(_, rules)| rules.is_empty()).map(|(call, _)| *call).collect();
+        let judged: Vec<i64> = rules.keys().copied().collect();
+        let program = program(rules).expect("a program");
+        let ask =
+            |call: i64, arguments| answer(&program, u32::try_from(call).expect("a number"), arguments).0;
+        for call in 0..500 {
+            let expected = if [libc::SYS_clone3, libc::SYS_openat2].contains(&call) {
+                unknown
+            } else if refused_always.contains(&call) {
+                refused
+            } else {
+                allowed
+            };
+            assert_eq!(ask(call, [0; 6]), expected, "{call}");
+            let (_, taken) = answer(&program, u32::try_from(call).expect("a number"), [0; 6]);
+            assert!(judged.contains(&call) || taken < 60, "{call} takes {taken} instructions");
+        }
+        assert_eq!(ask(i64::from(X32) | libc::SYS_openat, [0; 6]), unknown);
+        let creates = u64::from(libc::O_CREAT.cast_unsigned());
+        assert_eq!(ask(libc::SYS_openat, [0, 0, creates, 0o4755, 0, 0]), refused);
+        assert_eq!(ask(libc::SYS_openat, [0, 0, creates, 0o755, 0, 0]), allowed);
+        assert_eq!(ask(libc::SYS_openat, [0, 0, 0, 0o4755, 0, 0]), allowed);
+        let namespace = u64::from(libc::CLONE_NEWUSER.cast_unsigned());
+        assert_eq!(ask(libc::SYS_unshare, [namespace, 0, 0, 0, 0, 0]), refused);
+    }
 }
