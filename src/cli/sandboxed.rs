@@ -31,11 +31,11 @@ mod linux {
     use std::os::unix::process::CommandExt;
     use std::process::{Command, Stdio};
 
-    use rustix::io::retry_on_intr;
+    use rustix::io::{Errno, retry_on_intr};
     use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, wait};
 
     use crate::command::sandbox::{become_user, enter, hide_process, restrict};
-    use crate::command::supervisor::Launch;
+    use crate::command::supervisor::{Ending, Launch};
 
     /// Largest order that is trusted.
     const MOST: usize = 16 << 20;
@@ -67,8 +67,8 @@ mod linux {
             rustix::stdio::dup2_stderr(rustix::stdio::stdout())?;
         }
         // Before the folder that it is in is out of sight.
-        let signal =
-            launch.signal.as_ref().map(|path| OpenOptions::new().write(true).open(path)).transpose()?;
+        let ending =
+            launch.ending.as_ref().map(|path| OpenOptions::new().write(true).open(path)).transpose()?;
         if let Some(root) = &launch.restrictions.root {
             let sandbox = |error| named("the sandbox could not be set up", error);
             enter(root, launch.restrictions.network.as_ref()).map_err(sandbox)?;
@@ -76,7 +76,7 @@ mod linux {
                 become_user(user).map_err(|error| sandbox(error.into()))?;
             }
         }
-        if signal.is_some() {
+        if ending.is_some() {
             set_parent_process_death_signal(Some(Signal::KILL))?;
         }
         std::env::set_current_dir(&launch.cwd)
@@ -91,12 +91,12 @@ mod linux {
             command.stdin(Stdio::null());
         }
         let named = |error| named(&launch.program, error);
-        match signal {
+        match ending {
             None => Err(named(command.exec())),
-            Some(signal) => {
+            Some(ending) => {
                 // What the program could take from this process, its parent, lies outside of the sandbox.
                 hide_process();
-                wait_for(command.spawn().map_err(named)?.id(), signal)
+                wait_for(command.spawn().map_err(named)?.id(), ending)
             }
         }
     }
@@ -110,9 +110,15 @@ mod linux {
         loop {
             let Some((pid, status)) = retry_on_intr(|| wait(WaitOptions::empty()))? else { continue };
             if Some(pid) == program {
-                if let Some(signal) = status.terminating_signal() {
-                    write!(told, "{signal}")?;
-                }
+                // Whoever is left in this world is a child of its first process.
+                let is_last = wait(WaitOptions::NOHANG).is_err_and(|error| error == Errno::CHILD);
+                // The outputs end with the program, and not with this.
+                rustix::stdio::dup2_stdout(&nothing)?;
+                rustix::stdio::dup2_stderr(&nothing)?;
+                let signal = status.terminating_signal().and_then(|signal| u8::try_from(signal).ok());
+                told.write_all(
+                    &Ending { is_last, signal: signal.unwrap_or(0), code: code(status) }.to_bytes(),
+                )?;
                 return Ok(code(status));
             }
         }

@@ -3,6 +3,8 @@
 
 #[cfg(target_os = "linux")]
 mod descendants;
+#[cfg(target_os = "linux")]
+mod ending;
 mod excerpt;
 mod failure_lines;
 #[cfg(target_os = "linux")]

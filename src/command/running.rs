@@ -37,24 +37,47 @@ const SHORT: Duration = Duration::from_millis(20);
 pub struct StandbySupervisor(Arc<Mutex<Vec<Waiting>>>);
 
 /// A supervisor, and how its child is shut in: by what means, and from which holder of a root it starts.
-type Waiting = ((Option<Namespaces>, Option<u32>), tokio::process::Child);
+#[cfg(target_os = "linux")]
+type Waiting = ((Option<Namespaces>, Option<u32>), Supervisor);
+
+/// Nothing waits: other systems have no supervisors.
+#[cfg(not(target_os = "linux"))]
+type Waiting = ();
+
+/// A supervisor, and its standard input: closing it ends the command.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+struct Supervisor {
+    child: tokio::process::Child,
+    lifeline: std::os::unix::net::UnixStream,
+}
+
+#[cfg(target_os = "linux")]
+impl Supervisor {
+    fn spawn(mut command: tokio::process::Command) -> io::Result<Self> {
+        let (lifeline, stdin) = std::os::unix::net::UnixStream::pair()?;
+        lifeline.set_nonblocking(true)?;
+        let child = command.stdin(std::os::fd::OwnedFd::from(stdin)).spawn()?;
+        Ok(Self { child, lifeline })
+    }
+}
 
 #[cfg(target_os = "linux")]
 impl StandbySupervisor {
-    fn take(&self, child_sandbox: ChildSandbox) -> Option<tokio::process::Child> {
+    fn take(&self, child_sandbox: ChildSandbox) -> Option<Supervisor> {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let at =
             waiting.iter().position(|(kind, _)| *kind == (child_sandbox.namespaces, child_sandbox.holder))?;
-        let (_, mut child) = waiting.remove(at);
-        matches!(child.try_wait(), Ok(None)).then_some(child)
+        let (_, mut supervisor) = waiting.remove(at);
+        matches!(supervisor.child.try_wait(), Ok(None)).then_some(supervisor)
     }
 
-    fn put(&self, child_sandbox: ChildSandbox, child: tokio::process::Child) {
+    fn put(&self, child_sandbox: ChildSandbox, supervisor: Supervisor) {
         let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if waiting.len() == MAX_WAITING {
             waiting.remove(0);
         }
-        waiting.push(((child_sandbox.namespaces, child_sandbox.holder), child));
+        waiting.push(((child_sandbox.namespaces, child_sandbox.holder), supervisor));
     }
 }
 
@@ -105,7 +128,9 @@ impl Shell {
 pub(super) struct Running {
     supervisor: tokio::process::Child,
     /// The supervisor's standard input; closing it ends the command.
-    lifeline: Option<tokio::process::ChildStdin>,
+    lifeline: Option<tokio::net::UnixStream>,
+    /// Whether the supervisor has said that everything has ended but itself.
+    has_reported: bool,
     request: Vec<u8>,
     network: Option<RunningProxy>,
     /// The use of the machine's shared memory, if it has that.
@@ -152,14 +177,15 @@ impl Running {
         request.extend(job.stdin.iter().flatten());
         let child_sandbox = ChildSandbox { namespaces, holder };
         let is_sandboxed = shell.sandbox.is_some();
-        let mut supervisor = match shell.standby.take(child_sandbox).filter(|_| is_sandboxed) {
+        let supervisor = match shell.standby.take(child_sandbox).filter(|_| is_sandboxed) {
             Some(waiting) => waiting,
-            None => shell.supervisor(child_sandbox).spawn()?,
+            None => Supervisor::spawn(shell.supervisor(child_sandbox))?,
         };
-        let lifeline = supervisor.stdin.take();
+        let Supervisor { child: supervisor, lifeline } = supervisor;
+        let lifeline = Some(tokio::net::UnixStream::from_std(lifeline)?);
         let next =
             is_sandboxed.then(|| (shell.standby.clone(), child_sandbox, shell.supervisor(child_sandbox)));
-        Ok(Self { supervisor, lifeline, request, network, shared_memory, next })
+        Ok(Self { supervisor, lifeline, has_reported: false, request, network, shared_memory, next })
     }
 
     pub(super) fn outputs(&mut self) -> (Option<impl AsyncRead + use<>>, Option<impl AsyncRead + use<>>) {
@@ -171,19 +197,30 @@ impl Running {
             // A supervisor that is already gone says so by its status.
             let _ = lifeline.write_all(&self.request).await;
         }
-        if let Ok(status) = tokio::time::timeout(SHORT, self.supervisor.wait()).await {
+        if let Ok(status) = tokio::time::timeout(SHORT, self.ended()).await {
             return status;
         }
         self.prepare_next();
+        self.ended().await
+    }
+
+    /// Waits for the supervisor to end, or to report that everything else has.
+    async fn ended(&mut self) -> io::Result<ExitStatus> {
+        if let Some(lifeline) = &mut self.lifeline
+            && let Some(status) = super::ending::reported(lifeline).await
+        {
+            self.has_reported = true;
+            return Ok(status);
+        }
         self.supervisor.wait().await
     }
 
     /// Starts the next supervisor, beside whatever else is to be done.
     fn prepare_next(&mut self) {
-        let Some((standby, child_sandbox, mut supervisor)) = self.next.take() else { return };
+        let Some((standby, child_sandbox, supervisor)) = self.next.take() else { return };
         tokio::task::spawn_blocking(move || {
             // Without one, the next command starts its own, and tells of the error.
-            if let Ok(next) = supervisor.spawn() {
+            if let Ok(next) = Supervisor::spawn(supervisor) {
                 standby.put(child_sandbox, next);
             }
         });
@@ -212,8 +249,8 @@ impl Running {
     /// Kills the session of a supervisor that is still running, and makes ready for the next command.
     pub(super) fn clear(&mut self) {
         use rustix::process::{Pid, Signal, kill_process_group};
-        let left = self.supervisor.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-        if let Some(session) = left {
+        let left = self.supervisor.id().filter(|_| !self.has_reported);
+        if let Some(session) = left.and_then(|id| Pid::from_raw(id.cast_signed())) {
             let _ = kill_process_group(session, Signal::KILL);
         }
         self.prepare_next();

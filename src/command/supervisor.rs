@@ -7,7 +7,7 @@
 //! runner may be killed without a chance to send one.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -23,6 +23,8 @@ use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use super::descendants::descendants;
+use super::ending;
+pub use super::ending::Ending;
 use super::sandbox::{self, Namespaces, Restrictions, SANDBOX, User};
 
 /// The name of the hidden sub-command.
@@ -81,9 +83,9 @@ pub struct Launch {
     pub merge: bool,
     /// Whether the rest of standard input is for the program.
     pub reads: bool,
-    /// A file for the number of the signal that ended the program, if the child has to stay its parent: the
-    /// first process in a PID namespace cannot end by a signal.
-    pub signal: Option<PathBuf>,
+    /// A pipe for how the program ended, if the child has to stay its parent: the first process in a PID namespace cannot
+    /// end by a signal.
+    pub ending: Option<PathBuf>,
 }
 
 /// A child that was started, and may still be waiting for what to run.
@@ -99,8 +101,8 @@ struct Running {
     main: Pid,
     /// The pipe to its input.
     stdin: Option<ChildStdin>,
-    /// The file for the number of the signal that ended it.
-    signal: Option<NamedTempFile>,
+    /// The pipe for how it ended.
+    ending: Option<NamedTempFile>,
 }
 
 /// Runs what standard input asks for, and ends as that ends. Returns the exit code. `child_sandbox` says how the
@@ -161,7 +163,7 @@ fn run(started: Option<Started>) -> io::Result<u8> {
         // The input ended without a request: a standby supervisor that was not needed.
         return Ok(0);
     };
-    let Running { main, mut stdin, signal } = match (&started, &request.restrictions) {
+    let Running { main, mut stdin, ending } = match (&started, &request.restrictions) {
         (Some(_), Some(_)) | (None, None) => begin(&request, started)?,
         _ => return Err(io::Error::other("the request does not fit the child")),
     };
@@ -188,6 +190,12 @@ fn run(started: Option<Started>) -> io::Result<u8> {
         let _ = io::copy(&mut lifeline, &mut io::sink());
         let _ = cut.send(());
     });
+    // The end of a file system takes the kernel a while, which nobody has to wait for who has changed nothing.
+    let only_looks = request.restrictions.as_ref().is_some_and(|restrictions| !restrictions.metadata);
+    let told = ending.as_ref().filter(|_| only_looks).and_then(|pipe| ending::first(pipe, main));
+    if let Some(told) = told.filter(|told| told.is_last) {
+        ending::report(told);
+    }
     let mut status = None;
     // Until there is no child left; orphans are reparented to this process.
     loop {
@@ -203,18 +211,8 @@ fn run(started: Option<Started>) -> io::Result<u8> {
             Err(_) => break,
         }
     }
-    let by_signal = signal.as_ref().and_then(ended_by);
+    let by_signal = told.or_else(|| ending::read(ending.as_ref()?)).and_then(|told| told.signal());
     Ok(status.map_or(CANNOT_RUN, |status| end_as(status, by_signal)))
-}
-
-/// Returns the signal that ended a program, as written down by its parent.
-fn ended_by(file: &NamedTempFile) -> Option<Signal> {
-    let mut number = String::new();
-    // Whoever gets at the file can make it as long as they want.
-    file.as_file().take(4).read_to_string(&mut number).ok()?;
-    let ends =
-        |signal: &Signal| !matches!(*signal, Signal::STOP | Signal::TSTP | Signal::TTIN | Signal::TTOU);
-    Signal::from_named_raw(number.parse().ok()?).filter(ends)
 }
 
 /// Reads what to run, and its input; `None` if standard input ends at once.
@@ -243,7 +241,7 @@ fn begin(request: &SupervisorRequest, started: Option<Started>) -> io::Result<Ru
     };
     let restrictions = request.restrictions.clone().unwrap_or_else(Restrictions::nothing);
     let root = restrictions.root.as_ref();
-    let signal = root.map(|root| NamedTempFile::new_in(root.at.parent().unwrap_or(&root.at))).transpose()?;
+    let ending = root.map(|root| ending::pipe(root.at.parent().unwrap_or(&root.at))).transpose()?;
     let launch = serde_json::to_vec(&Launch {
         program: request.program.clone(),
         arguments: request.arguments.clone(),
@@ -251,7 +249,7 @@ fn begin(request: &SupervisorRequest, started: Option<Started>) -> io::Result<Ru
         cwd: request.cwd.clone(),
         merge: request.merge,
         reads: request.input != Input::Nothing,
-        signal: signal.as_ref().map(|file| file.path().to_owned()),
+        ending: ending.as_ref().map(|pipe| pipe.path().to_owned()),
         restrictions,
     })?;
     if let Some(user) =
@@ -268,17 +266,17 @@ fn begin(request: &SupervisorRequest, started: Option<Started>) -> io::Result<Ru
     }
     // For as long as the process lives, because the child ends with the thread that started it.
     std::mem::forget(starter);
-    running(child, request, signal)
+    running(child, request, ending)
 }
 
 fn running(
     mut child: Child,
     request: &SupervisorRequest,
-    signal: Option<NamedTempFile>,
+    ending: Option<NamedTempFile>,
 ) -> io::Result<Running> {
     let stdin = child.stdin.take().filter(|_| request.input != Input::Nothing);
     let pid = Pid::from_raw(child.id().cast_signed());
-    Ok(Running { main: pid.ok_or_else(|| io::Error::other("the child has no process id"))?, stdin, signal })
+    Ok(Running { main: pid.ok_or_else(|| io::Error::other("the child has no process id"))?, stdin, ending })
 }
 
 /// Starts the program itself, without a sandbox.
