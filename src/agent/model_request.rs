@@ -8,7 +8,7 @@ use serde_json::json;
 use super::compaction;
 use super::conversation::Conversation;
 use super::session::Session;
-use crate::event::{Event, NoticeLevel, Reply, millis};
+use crate::event::{Activity, Event, NoticeLevel, Reply, millis};
 use crate::hooks::HookEvent;
 use crate::model::{Completion, Message, ModelError, Request, retry};
 
@@ -61,11 +61,14 @@ impl Session<'_> {
             events.notice(NoticeLevel::Info, format!("{error}; trying again in {:.1} s", wait.as_secs_f64()));
         };
         let answer = retry(self.limits.backoff, || self.model.complete(request), waiting);
+        let ongoing =
+            events.begin(Activity::Model { agent: self.agent.name.clone(), step: conversation.step });
         let mut completion = tokio::select! {
             () = self.cancel.cancelled() => return Err(self.cut_short()),
             () = tokio::time::sleep_until(deadline.into()) => return Err(Failure::TimeUp),
             answer = answer => answer.map_err(Failure::Model)?,
         };
+        drop(ongoing);
         conversation.assign_unique_ids(&mut completion);
         conversation.record_token_count(completion.usage);
         if completion.cut {

@@ -1,6 +1,6 @@
 //! `architect-ci run`: the main job.
 
-use std::io::Write;
+use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 
 use sanitize::Masker;
@@ -166,7 +166,10 @@ fn execute_with(
         Done::Skipped(skip) => return Ok(rest(lookup, &skip)),
     };
     if output.is_on_screen() {
-        tell_painted(&log_lines(&finished.screen));
+        tell_painted(&finished.screen);
+    }
+    if output.is_on_screen() && std::io::stdout().is_terminal() && !finished.message.trim().is_empty() {
+        tell_painted("\n── the agent's answer\n");
     }
     output.say(&if output.json {
         finished.report.json()

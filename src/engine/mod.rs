@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::AttachedFolder;
 
 use crate::command::is_test;
-use crate::event::{Block, CallRecord, Class, Effects, Event, Events, Outcome, RunMode, ToolCall};
+use crate::event::{Activity, Block, CallRecord, Class, Effects, Event, Events, Outcome, RunMode, ToolCall};
 use crate::guardrails::{self, Guardrails};
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, summarize_call};
@@ -184,6 +184,8 @@ impl Engine {
             self.first_mutation.cancel();
         }
         notes.append(&mut cleared.warnings);
+        let target = cleared.effects.target().map(str::to_owned);
+        let _ongoing = self.events.begin(Activity::Call { tool: tool.name().to_owned(), target });
         let mut done = if self.mode == RunMode::DryRun && cleared.effects.is_planned() {
             self.plan(caller, cleared).await
         } else {

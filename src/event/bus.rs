@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{Event, Line, Notice, NoticeLevel};
+use super::{Activities, Activity, ActivityGuard, Event, Line, Notice, NoticeLevel};
 
 /// A receiver of events, such as the log or the report.
 pub trait Observer: Send + Sync {
@@ -19,6 +19,7 @@ pub struct Events {
     /// The time that earlier parts of a resumed run have taken.
     earlier: Duration,
     muted: Arc<AtomicBool>,
+    activities: Activities,
     observers: Arc<Vec<Arc<dyn Observer>>>,
 }
 
@@ -29,6 +30,7 @@ impl Events {
             started: Instant::now(),
             earlier: Duration::ZERO,
             muted: Arc::default(),
+            activities: Activities::default(),
             observers: Arc::new(observers),
         }
     }
@@ -53,6 +55,17 @@ impl Events {
         for observer in self.observers.iter() {
             observer.observe(&line);
         }
+    }
+
+    /// Registers what the run is doing, until the returned guard is dropped.
+    pub fn begin(&self, activity: Activity) -> ActivityGuard {
+        self.activities.begin(activity)
+    }
+
+    /// Registers activities there.
+    #[must_use]
+    pub fn with(self, activities: Activities) -> Self {
+        Self { activities, ..self }
     }
 
     /// Sends all observers a notice: a message that people should see.

@@ -1,6 +1,7 @@
 //! Events of a run, as data. Transcript, log and report all render these events, and a replay reads them
 //! back.
 
+mod activity;
 mod bus;
 mod contract;
 mod effects;
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use workspace::LineCounts;
 
+pub use activity::{Activities, Activity, ActivityChanges, ActivityGuard, Ongoing, OngoingActivity};
 pub use bus::{Events, Observer, millis};
 pub use contract::{Clause, Conclusion, Expectation, JunitResult, Work, answered};
 pub use effects::{CommandEffect, Effects, Remote};

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::command::sandbox::Rights;
 use crate::command::{Ended, LiveOutput, PipeStatus, Retention, Shell, last_lines, plain};
 use crate::config::GateConfig;
-use crate::event::{GateRecord, GateVerdict, millis};
+use crate::event::{Activity, Events, GateRecord, GateVerdict, millis};
 use crate::isolation::IsolationError;
 use crate::isolation::{IsolatedCommand, Isolation, Keep};
 use workspace::WorkspacePath;
@@ -30,7 +30,7 @@ const PYTEST_OPTIONS: &str = "PYTEST_ADDOPTS";
 /// Which time the gates run, and on what.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GateRun {
-    /// Number of the run of the gates, from 1.
+    /// Number of the run of the gates, from 1; 0 on the state before the run.
     pub round: u32,
     /// Whether they run on a planned state.
     pub predicted: bool,
@@ -53,6 +53,7 @@ pub(crate) async fn run(
     isolation: &Isolation,
     GateRun { round, predicted }: GateRun,
     cancel: &CancellationToken,
+    events: &Events,
 ) -> Result<Vec<GateOutcome>, IsolationError> {
     let mut outcomes = Vec::with_capacity(gates.len());
     for gate in gates {
@@ -79,7 +80,13 @@ pub(crate) async fn run(
             owner: Some(format!("gate {}", gate.name)),
         };
         let doubt = isolation.doubts(&gate.command);
+        let ongoing = events.begin(Activity::Gate {
+            name: gate.name.clone(),
+            command: gate.command.clone(),
+            is_on_base: round == 0,
+        });
         let finished = isolation.run(work).await?.finished;
+        drop(ongoing);
         let mut all = format!("\n{}\n", finished.output());
         let pipes = pipe.map(|pipe| pipe.take(&mut all)).unwrap_or_default();
         let masked = pipe::failed(&gate.command, &pipes).map(|(codes, code)| {

@@ -43,7 +43,9 @@ impl Publication<'_> {
                 } else {
                     "not on GitHub"
                 };
-                tracing::info!("comment: only in {} ({why})", files.comment.display());
+                if other.is_some() {
+                    tracing::info!("comment: only in {} ({why})", files.comment.display());
+                }
                 if delivers && !self.changes.is_empty() {
                     self.hold(report, None);
                     self.not_delivered(report, why, false);

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::publisher::sticky;
 use crate::base::verbose_log::detail;
 use crate::config::Comment;
-use crate::event::{Line, Observer};
+use crate::event::{Activities, Activity, Line, Observer, OngoingActivity};
 use crate::github::{Api, Posted, Sticky, hidden_lines};
 use crate::report::Progress;
 use crate::request::JobRequest;
@@ -55,7 +55,7 @@ struct Frame {
 
 impl ProgressComment {
     /// Begins, where somebody would see it.
-    pub(crate) fn start(request: &JobRequest, masker: &Arc<Masker>) -> Option<Self> {
+    pub(crate) fn start(request: &JobRequest, masker: &Arc<Masker>, activities: &Activities) -> Option<Self> {
         let config = &request.config().github;
         let github = request.github.clone()?;
         let wanted = config.progress && config.comment == Comment::Always;
@@ -71,6 +71,7 @@ impl ProgressComment {
         let (board, over) = (Arc::new(Board::default()), CancellationToken::new());
         let show = {
             let (board, over) = (Arc::clone(&board), over.clone());
+            let (activities, mut changes) = (activities.clone(), activities.changes());
             async move {
                 let since = since(OffsetDateTime::now_utc());
                 sleep_unless(&over, FIRST).await?;
@@ -79,7 +80,8 @@ impl ProgressComment {
                 while !over.is_cancelled() {
                     let hidden = hidden_lines(&frame.key, None);
                     let progress = board.progress.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                    let body = progress.comment(&hidden, &frame.task, &since, frame.run_url.as_deref());
+                    let now = (since.as_str(), &ongoing(&activities)[..]);
+                    let body = progress.comment(&hidden, &frame.task, now, frame.run_url.as_deref());
                     match sticky.put(&frame.masker.mask(&body)).await {
                         Ok(Posted::At(_)) => {}
                         Ok(Posted::Outdated) => break,
@@ -94,6 +96,7 @@ impl ProgressComment {
                     }
                     tokio::select! {
                         () = board.news.notified() => {}
+                        () = changes.next() => {}
                         () = over.cancelled() => {}
                     }
                 }
@@ -119,6 +122,13 @@ impl ProgressComment {
         stop.abort();
         None
     }
+}
+
+/// Returns what the run is doing, each with the time of day at which it began.
+fn ongoing(activities: &Activities) -> Vec<(Activity, String)> {
+    let now = OffsetDateTime::now_utc();
+    let told = |one: OngoingActivity| (one.activity, since(now - one.since.elapsed()));
+    activities.ongoing().into_values().map(told).collect()
 }
 
 /// Returns a time of day as people read it.

@@ -14,13 +14,15 @@ use super::output_files::{OutputFiles, PlanFileError};
 use super::progress_comment::ProgressComment;
 use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
 use super::step_outputs::{OUTPUTS, StepOutputs, annotate};
+use crate::base::env::is_in_actions;
 use crate::config::DEFAULT_KEY;
 use crate::event::{Exit, Notice, NoticeLevel, Status, StopReason};
 use crate::github::{Environment, ReviewedMark, Subject, hidden_lines, in_marker};
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
 use crate::report::{
-    CommentFrame, Diagnostic, RunReport, annotations, comment, diagnostics, sarif, summary, terminal,
+    CommentFrame, Diagnostic, RunReport, TerminalFrame, annotations, comment, diagnostics, sarif, summary,
+    terminal,
 };
 use crate::request::JobRequest;
 
@@ -33,7 +35,7 @@ pub struct RunResult {
     pub exit: Exit,
     /// What stdout gets: the final message, made harmless.
     pub message: String,
-    /// What a person at a terminal wants to see last.
+    /// What a person at a terminal wants to see last, harmless for a log.
     pub screen: String,
 }
 
@@ -121,7 +123,12 @@ pub(crate) async fn publish_run(
     if request.alone {
         annotate(&request.variables, || annotations(&report, &diagnostics_of(request, &report, &prefix)));
     }
-    let screen = terminal(&report, files.report.parent().unwrap_or(Path::new(".")));
+    let frame = TerminalFrame {
+        folder: files.report.parent().unwrap_or(Path::new(".")),
+        workspace: &request.workspace,
+        has_groups: is_in_actions(&request.variables),
+    };
+    let screen = terminal(&report, frame);
     let exit = report.stop_reason.clause().exit;
     Ok(RunResult { message: log_lines(&visible(&report.message)), screen, exit, report })
 }

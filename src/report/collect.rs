@@ -1,5 +1,6 @@
 //! Collector: folds events into the parts of a report.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use super::{CallSummary, StepSummary};
@@ -24,6 +25,8 @@ pub struct Collected {
     pub(crate) notices: Vec<Notice>,
     /// Number of calls that would write files, and of those that did, or are planned to.
     pub(crate) edits: (usize, usize),
+    /// What calls that have not ended search for, by agent and id.
+    searches: BTreeMap<(String, String), String>,
 }
 
 /// An observer that collects the parts of a report from the events of a run.
@@ -43,6 +46,12 @@ impl Observer for Collector {
         match &line.event {
             Event::Session(_) | Event::Todo(_) | Event::End(_) => {}
             Event::Reply(reply) => {
+                for call in &reply.calls {
+                    if let Some(pattern) = call.arguments["pattern"].as_str() {
+                        let key = (reply.agent.clone(), call.id.clone());
+                        collected.searches.insert(key, pattern.to_owned());
+                    }
+                }
                 collected.usage += reply.usage;
                 collected.steps.push(StepSummary {
                     at_ms: line.at_ms.saturating_sub(reply.duration_ms),
@@ -58,12 +67,14 @@ impl Observer for Collector {
                     collected.edits.0 += 1;
                     collected.edits.1 += usize::from(call.success);
                 }
+                let pattern = collected.searches.remove(&(call.agent.clone(), call.id.clone()));
                 collected.calls.push(CallSummary {
                     at_ms: line.at_ms.saturating_sub(call.duration_ms),
                     agent: call.agent.clone(),
                     step: call.step,
                     tool: call.tool.clone(),
                     target: call.effects.target().map(str::to_owned),
+                    pattern,
                     class: call.effects.command.as_ref().map(|command| command.class),
                     outcome: call.outcome,
                     success: call.success,

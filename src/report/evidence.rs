@@ -293,6 +293,7 @@ mod tests {
             step: 3,
             tool: "run_command".to_owned(),
             target: Some(target.to_owned()),
+            pattern: None,
             class: Some(crate::event::Class::Dev),
             outcome: Outcome::Executed,
             success: exit_code == 0,

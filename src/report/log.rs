@@ -20,12 +20,13 @@ use tracing_subscriber::util::SubscriberInitExt;
 use workspace::LineCounts;
 
 use super::figures::duration;
+use super::live::{open_screen, write_above};
 use super::masked::masked_fields;
 use super::paint::of_level;
 use crate::base::verbose_log::detail;
 use crate::event::{
     CallRecord, Event, HookDecision, Line, NetworkDecision, NetworkRecord, NoticeLevel, Observer, Outcome,
-    TodoStatus,
+    RunMode, TodoStatus,
 };
 
 /// The format of the log.
@@ -65,6 +66,9 @@ pub fn init_log(format: LogFormat, verbosity: Verbosity, masker: Arc<Masker>) {
     let others = Targets::new().with_default(LevelFilter::DEBUG).with_target(OURS, LevelFilter::OFF);
     let sink = Sink { masker, file: None, json: format == LogFormat::Json, style: Style::new() };
     let is_heard = verbosity == Verbosity::Libraries;
+    if format == LogFormat::Human && verbosity != Verbosity::Quiet {
+        open_screen();
+    }
     let registry = tracing_subscriber::registry();
     // Fails only if a log is set up already.
     let _ = match format {
@@ -153,7 +157,7 @@ impl Write for Sink {
         } else {
             let style = self.style;
             let line = lines.strip_suffix('\n').unwrap_or(&lines);
-            writeln!(anstream::stderr().lock(), "{style}{line}{style:#}")?;
+            write_above(|| writeln!(anstream::stderr().lock(), "{style}{line}{style:#}"))?;
         }
         Ok(bytes.len())
     }
@@ -237,7 +241,10 @@ impl Observer for LogObserver {
         match &line.event {
             Event::Session(session) => {
                 let (agent, model) = (remark(&session.agent), remark(&session.model));
-                info!(session = session.id, "{} · agent {agent} · {model}", session.mode);
+                let mode = session.mode;
+                // A plan is applied without a model.
+                let made = if mode == RunMode::Apply { "a plan of " } else { "" };
+                info!(session = session.id, "{mode} · {made}agent {agent} · {model}");
             }
             Event::Reply(reply) => {
                 if !reply.text.trim().is_empty() && !reply.calls.is_empty() {

@@ -13,6 +13,7 @@ mod footer;
 mod gates;
 mod html;
 mod junit;
+mod live;
 mod log;
 mod markdown;
 pub mod masked;
@@ -57,6 +58,7 @@ pub use evidence::{Claim, ClaimSubject, Deeds, evidence};
 pub use figures::duration;
 pub use html::html;
 pub use junit::{JunitError, junit};
+pub use live::LiveStatus;
 pub use log::{LogFormat, LogObserver, Verbosity, file_log, init_log};
 pub use markdown::markdown;
 pub use mutation::mutation_text;
@@ -66,7 +68,7 @@ pub use proof::{proof_junit, proof_text};
 pub use sarif::{drift_sarif, sarif};
 pub use sections::headline;
 pub use summary::summary;
-pub use terminal::terminal;
+pub use terminal::{TerminalFrame, terminal};
 pub use transcript::TranscriptWriter;
 
 /// The version of the report format.
@@ -119,6 +121,9 @@ pub struct CallSummary {
     pub tool: String,
     /// The command that it ran, or the first path that it touched.
     pub target: Option<String>,
+    /// What it searched for, if it was a search.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pattern: Option<String>,
     /// The class of the command, if it ran one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,

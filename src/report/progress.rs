@@ -4,7 +4,7 @@ use sanitize::untrusted::code;
 
 use super::figures::{cut, plural};
 use super::footer::run_link;
-use crate::event::{Event, Line, TodoItem, TodoStatus, ToolCall};
+use crate::event::{Activity, Event, Line, TodoItem, TodoStatus};
 
 /// The progress of a run, as its comment shows it.
 #[derive(Clone, Debug, Default)]
@@ -15,10 +15,6 @@ pub struct Progress {
     todo: Vec<String>,
     answers: usize,
     calls: usize,
-    /// Calls of the last answer that have not ended, by id, with what they do.
-    pending: Vec<(String, String)>,
-    /// Whether the last answer asked for no calls, so that it is being checked.
-    is_checking: bool,
 }
 
 impl Progress {
@@ -30,16 +26,12 @@ impl Progress {
     /// Takes an event into account. Returns whether the comment has changed.
     pub fn observe(&mut self, line: &Line) -> bool {
         let told = match &line.event {
-            Event::Reply(reply) => {
+            Event::Reply(_) => {
                 self.answers += 1;
-                self.is_checking = reply.calls.is_empty();
-                let told = |call: &ToolCall| (call.id.clone(), code(&call.name));
-                self.pending.extend(reply.calls.iter().map(told));
                 return true;
             }
             Event::Call(call) => {
                 self.calls += 1;
-                self.pending.retain(|(id, _)| *id != call.id);
                 let target =
                     call.effects.target().map_or(String::new(), |target| format!(" {}", code(&cut(target))));
                 let failed = if call.success { "" } else { " ✗" };
@@ -75,30 +67,44 @@ impl Progress {
         true
     }
 
-    /// Returns what the run waits for now.
-    fn waits_for(&self) -> String {
-        match self.pending.first() {
-            Some((_, call)) => format!("a call of {call}"),
-            None if self.is_checking => "the checks of the result".to_owned(),
-            None => "the model".to_owned(),
-        }
-    }
-
     /// Returns the comment as it is now; it begins with the `hidden` lines, by which it is found again. `since` is the
-    /// time at which the run began, as people read it: a comment that nobody updates any more shows by it that the run
-    /// is dead.
-    pub fn comment(&self, hidden: &str, task: &str, since: &str, run_url: Option<&str>) -> String {
+    /// time at which the run began, as people read it, and `ongoing` what it waits for, with such a time: a comment that
+    /// nobody updates any more shows by them that the run is dead.
+    pub fn comment(
+        &self,
+        hidden: &str,
+        task: &str,
+        (since, ongoing): (&str, &[(Activity, String)]),
+        run_url: Option<&str>,
+    ) -> String {
         let first = task.trim().lines().next().unwrap_or_default();
         let list: String = self.recent.iter().map(|line| format!("- {line}\n")).collect();
         let todo: String = self.todo.iter().map(|line| format!("{line}\n")).collect();
         let todo = if todo.is_empty() { todo } else { format!("{todo}\n") };
         let link = run_url.and_then(run_link).map_or(String::new(), |link| format!("\n<sub>{link}</sub>\n"));
+        let waits: Vec<String> =
+            ongoing.iter().map(|(activity, since)| format!("{} since {since}", awaited(activity))).collect();
+        let waits =
+            if waits.is_empty() { String::new() } else { format!("Waiting for {}.\n\n", waits.join(", ")) };
         format!(
-            "{hidden}### ⏳ Working since {since}: {}, {}\n\nWaiting for {}.\n\n> **Task:** {}\n\n{todo}{list}{link}",
+            "{hidden}### ⏳ Working since {since}: {}, {}\n\n{waits}> **Task:** {}\n\n{todo}{list}{link}",
             plural(self.answers, "answer", "answers"),
             plural(self.calls, "call", "calls"),
-            self.waits_for(),
             code(&cut(first))
         )
+    }
+}
+
+/// Renders what a run waits for.
+fn awaited(activity: &Activity) -> String {
+    match activity {
+        Activity::Model { .. } => "the model".to_owned(),
+        Activity::Call { tool, target: None } => code(tool),
+        Activity::Call { tool, target: Some(target) } => format!("{} {}", code(tool), code(&cut(target))),
+        Activity::Gate { name, command, is_on_base } => {
+            let on_base = if *is_on_base { " on the state before the run" } else { "" };
+            format!("gate {} ({}){on_base}", code(name), code(&cut(command)))
+        }
+        Activity::Tests => "the tests of the change".to_owned(),
     }
 }

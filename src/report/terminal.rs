@@ -1,38 +1,50 @@
-//! The result of a run for a person at a terminal: the plan or the changes, in plain text.
+//! The result of a run for a person at a terminal, in plain text: the changes first, so that how the run ended is what
+//! stands last.
 
 use std::fmt::Write;
 use std::path::Path;
 
-use sanitize::untrusted::visible;
+use sanitize::untrusted::{command_data, log_lines, visible};
 
-use super::RunReport;
-use super::figures::duration;
-use super::sections::headline;
-use crate::event::GateVerdict;
+use super::figures::{duration, plural};
+use super::sections::{headline, letter};
+use super::{FileSummary, RunReport};
+use crate::event::{GateRecord, GateVerdict};
 
-/// Renders what was planned or done; `folder` is the folder of the report files.
-pub fn terminal(report: &RunReport, folder: &Path) -> String {
-    let mut text = format!("\n{}\n\n", headline(report));
+/// Number of lines up to which all diffs together are shown.
+const OPEN_LINES: usize = 40;
+
+/// Number of lines of diffs that a group of the log holds.
+const GROUP_LINES: usize = 5_000;
+
+/// Number of files that are listed.
+const MAX_FILES: usize = 20;
+
+/// Number of lines that are shown of a failed gate's output.
+const GATE_LINES: usize = 20;
+
+/// Where the result is read.
+#[derive(Clone, Copy, Debug)]
+pub struct TerminalFrame<'a> {
+    /// The folder of the report files.
+    pub folder: &'a Path,
+    /// The checkout.
+    pub workspace: &'a Path,
+    /// Whether the log folds groups of lines, as that of GitHub Actions does.
+    pub has_groups: bool,
+}
+
+/// Renders what was planned or done, harmless for a log.
+pub fn terminal(report: &RunReport, frame: TerminalFrame<'_>) -> String {
+    let mut text = format!("\n{}", files(report, frame.has_groups));
+    let mut end = format!("{}\n", headline(report));
     if !report.next_step.is_empty() {
-        text += &format!("next: {}\n\n", visible(&report.next_step));
-    }
-    // Writing to a String cannot fail.
-    if let Some(plan) = &report.plan {
-        if plan.actions.is_empty() {
-            text += "No write actions were planned.\n\n";
-        }
-        for (index, action) in plan.actions.iter().enumerate() {
-            let _ = writeln!(text, "{:>3}. {}", index + 1, visible(&action.description));
-        }
-        text.push('\n');
-    }
-    for file in &report.files {
-        let _ =
-            writeln!(text, "── {} ({})\n{}", visible(file.path.as_str()), file.lines, visible(&file.diff));
+        end += &format!("next: {}\n", visible(&report.next_step));
     }
     for block in &report.guardrails {
+        // Writing to a String cannot fail.
         let _ = writeln!(
-            text,
+            end,
             "✗ call refused at step {}: {}{} — {}",
             block.step,
             visible(&block.tool),
@@ -40,43 +52,100 @@ pub fn terminal(report: &RunReport, folder: &Path) -> String {
             visible(&block.reason)
         );
     }
-    for gate in &report.gates {
-        let mark = match gate.verdict {
-            GateVerdict::NotRun => '-',
-            _ if gate.passed => '✓',
-            _ => '✗',
-        };
-        let told = visible(&gate.told());
-        let predicted = if gate.predicted { "predicted " } else { "" };
-        let required = if gate.required { "" } else { " (optional)" };
-        let (name, took) = (visible(&gate.name), duration(gate.duration_ms));
-        let _ = writeln!(text, "{mark} {predicted}gate {name}{required} {told}, {took}");
-        if let Some(tests) = &gate.tests {
-            let _ = writeln!(text, "  {}", tests.summary());
-        }
-        if !gate.doubt.is_empty() {
-            let programs = visible(&gate.doubt.join(", "));
-            let _ =
-                writeln!(text, "  it runs or obeys files that commands of this run had changed: {programs}");
-        }
-        if !gate.passed && !gate.output.is_empty() {
-            let _ = writeln!(text, "{}", visible(&gate.output));
-        }
+    report.gates.iter().for_each(|gate| end += &self::gate(gate));
+    end += &plan(report, frame);
+    let _ = writeln!(end, "\nThe report and its files are in {}", frame.folder.display());
+    text += &log_lines(&end);
+    text
+}
+
+/// Renders the files with their diffs: all of them where a log can fold them, else as many as one can survey.
+fn files(report: &RunReport, has_groups: bool) -> String {
+    let lines: usize = report.files.iter().map(|file| file.diff.lines().count()).sum();
+    if report.files.is_empty() {
+        return String::new();
     }
-    if let Some(plan) = report.plan.as_ref().filter(|plan| plan.differences.is_empty()) {
-        let _ = writeln!(text, "✓ checkout unchanged ({} files)", plan.verified_files);
-        if let Some(reason) = &plan.incomplete {
-            let _ =
-                writeln!(text, "✗ the plan cannot be applied, because it is incomplete: {}", visible(reason));
-        }
-        if report.applicable_plan().is_some() && !plan.actions.is_empty() {
-            let digest = visible(&plan.digest);
-            let _ = writeln!(text, "digest {digest}");
-            let plan_file = folder.join("plan.json");
-            let _ =
-                writeln!(text, "apply it with: architect-ci apply {} --digest {digest}", plan_file.display());
-        }
+    if lines <= OPEN_LINES {
+        return log_lines(&report.files.iter().map(diff).collect::<String>());
     }
-    let _ = writeln!(text, "\nReport, comment, JUnit, plan and patch are in {}", folder.display());
+    let mut text: String =
+        report.files.iter().take(MAX_FILES).map(|file| format!("{}\n", line(file))).collect();
+    if let Some(more @ 1..) = report.files.len().checked_sub(MAX_FILES) {
+        text += &format!("  … and {}\n", plural(more, "more file", "more files"));
+    }
+    let elsewhere = if report.plan.is_some() { "  (diffs in plan.patch and report.html)\n\n" } else { "\n" };
+    if !has_groups {
+        return log_lines(&format!("{text}{elsewhere}"));
+    }
+    let diffs: String = report.files.iter().map(diff).collect();
+    let shown: String = diffs.split_inclusive('\n').take(GROUP_LINES).collect();
+    let more = if shown.len() < diffs.len() { "… the rest is in report.html\n" } else { "" };
+    let title = format!("Diffs of {} ({})", plural(report.files.len(), "file", "files"), report.lines());
+    format!(
+        "::group::{}\n{}{more}::endgroup::\n{}\n",
+        command_data(&title),
+        log_lines(&shown),
+        log_lines(&text)
+    )
+}
+
+fn line(file: &FileSummary) -> String {
+    format!("  {} {} ({})", letter(file.op), visible(file.path.as_str()), file.lines)
+}
+
+fn diff(file: &FileSummary) -> String {
+    format!("── {} ({})\n{}\n", visible(file.path.as_str()), file.lines, visible(&file.diff))
+}
+
+fn gate(gate: &GateRecord) -> String {
+    let mark = match gate.verdict {
+        GateVerdict::NotRun => '-',
+        _ if gate.passed => '✓',
+        _ => '✗',
+    };
+    let told = visible(&gate.told());
+    let predicted = if gate.predicted { "predicted " } else { "" };
+    let required = if gate.required { "" } else { " (optional)" };
+    let (name, took) = (visible(&gate.name), duration(gate.duration_ms));
+    let mut text = format!("{mark} {predicted}gate {name}{required} {told}, {took}\n");
+    if let Some(tests) = &gate.tests {
+        text += &format!("  {}\n", tests.summary());
+    }
+    if !gate.doubt.is_empty() {
+        let programs = visible(&gate.doubt.join(", "));
+        text += &format!("  it runs or obeys files that commands of this run had changed: {programs}\n");
+    }
+    if !gate.passed && !gate.output.is_empty() {
+        let output = visible(&gate.output);
+        let count = output.lines().count();
+        if count > GATE_LINES {
+            text += "  … (more of it is in report.html)\n";
+        }
+        let last = output.lines().skip(count.saturating_sub(GATE_LINES));
+        last.for_each(|line| text += &format!("  {line}\n"));
+    }
+    text
+}
+
+/// Renders what became of the plan, and how it is applied.
+fn plan(report: &RunReport, frame: TerminalFrame<'_>) -> String {
+    let Some(plan) = report.plan.as_ref() else { return String::new() };
+    if !plan.differences.is_empty() {
+        return String::new();
+    }
+    let mut text = "✓ checkout unchanged\n".to_owned();
+    if let Some(reason) = &plan.incomplete {
+        text += &format!("✗ the plan cannot be applied, because it is incomplete: {}\n", visible(reason));
+    }
+    if plan.actions.is_empty() {
+        text += "No write actions were planned.\n";
+    } else if report.applicable_plan().is_some() {
+        let file = frame.folder.join("plan.json").display().to_string();
+        let workspace = frame.workspace.display().to_string();
+        let words = ["architect-ci", "apply", &file, "--digest", &plan.digest, "--workspace", &workspace];
+        // Only a NUL cannot be quoted, and a path has none.
+        let command = shlex::try_join(words).unwrap_or_default();
+        text += &format!("apply it with: {}\n", visible(&command));
+    }
     text
 }

@@ -37,7 +37,7 @@ pub(super) struct BaseGates {
 impl BaseGates {
     /// Starts the gates, unless nobody would be told, or the configuration skips them.
     pub(super) fn start(agent_run: &AgentRun<'_>) -> Self {
-        let Run { request, engine, shell, cancel, news, tracked, .. } = &agent_run.run;
+        let Run { request, engine, shell, cancel, news, tracked, events, .. } = &agent_run.run;
         let config = request.config();
         let list = config.guardrails.quality_gates.clone();
         let is_skipped = tracked.is_none() && config.dry_run.gates == GateIsolation::Skip;
@@ -57,12 +57,14 @@ impl BaseGates {
         let (shell, root) = (shell.clone(), request.workspace.clone());
         let (news, stop) = (Arc::clone(news), cancel.clone());
         let predicted = tracked.is_none();
+        let events = events.clone();
         let early = tokio::spawn(async move {
             // A copy would cost more than it is worth.
             if shell.namespaces(&root).await.is_none() {
                 return Vec::new();
             }
-            let run = gates::run(&list, &isolation, GateRun { round: 0, predicted }, &stop);
+            let which = GateRun { round: 0, predicted };
+            let run = gates::run(&list, &isolation, which, &stop, &events);
             let outcomes = tokio::select! {
                 outcomes = run => outcomes.unwrap_or_default(),
                 () = changed.cancelled() => {
@@ -168,7 +170,8 @@ impl Run<'_> {
         let changes: Vec<FileChange> = changes.unwrap_or_default().iter().cloned().collect();
         let told = |error: &dyn std::fmt::Display| self.events.notice(NoticeLevel::Error, error.to_string());
         let isolation = self.state_with(&changes).map_err(|error| told(&error))?;
-        let gates = gates::run(list, &isolation, GateRun { round, predicted }, &self.cancel).await;
+        let which = GateRun { round, predicted };
+        let gates = gates::run(list, &isolation, which, &self.cancel, &self.events).await;
         gates.map_err(|error| told(&error))
     }
 
@@ -184,7 +187,8 @@ impl Run<'_> {
         let isolation = self.base_isolation(&changes).ok()?;
         let predicted = self.tracked.is_none();
         let list = std::slice::from_ref(gate);
-        let outcomes = gates::run(list, &isolation, GateRun { round: 0, predicted }, &self.cancel).await;
+        let which = GateRun { round: 0, predicted };
+        let outcomes = gates::run(list, &isolation, which, &self.cancel, &self.events).await;
         let mut outcome = outcomes.ok()?.pop()?;
         // What was left in the checkout is there in this state as well.
         outcome.is_certain = self.tracked.is_none() || !self.isolation.has_left_files();

@@ -155,7 +155,8 @@ impl Run<'_> {
             return Ok(Vec::new());
         }
         let predicted = self.tracked.is_none();
-        let ran = gates::run(list, &self.isolation, GateRun { round, predicted }, &self.cancel).await;
+        let which = GateRun { round, predicted };
+        let ran = gates::run(list, &self.isolation, which, &self.cancel, &self.events).await;
         ran.map_err(|error| self.events.notice(NoticeLevel::Error, error.to_string()))
     }
 

@@ -16,11 +16,12 @@ use crate::base::clock::now;
 use crate::base::fs::lock_folder;
 use crate::base::verbose_log::detail;
 use crate::event::{
-    Event, Events, NoticeLevel, Observer, SCHEMA_VERSION, Session as SessionEvent, Status, millis,
+    Activities, Event, Events, NoticeLevel, Observer, RunMode, SCHEMA_VERSION, Session as SessionEvent,
+    Status, millis,
 };
 use crate::github::Environment;
 use crate::publish::{OutputFiles, ProgressComment, RunResult, publish_run};
-use crate::report::{Collector, LogObserver, TranscriptWriter};
+use crate::report::{Collector, LiveStatus, LogObserver, TranscriptWriter};
 use crate::request::{InputError, JobRequest, RunRequest};
 use crate::sessions::{
     ChangeLog, Resumed, SEALED, SessionError, SessionFile, SessionPlace, SessionSealer, change_log_path,
@@ -58,6 +59,8 @@ pub(super) struct RunSetup {
     /// What the run changes or plans.
     changes: Option<Arc<ChangeLog>>,
     sealing: Option<Sealing>,
+    /// Shows people what the run is doing.
+    _live: Option<LiveStatus>,
     /// Keeps other runs out of the output folder.
     _lock: File,
 }
@@ -128,7 +131,10 @@ impl RunSetup {
         let transcript =
             TranscriptWriter::create(&files.transcript, Arc::clone(masker), past(), seal.as_ref())
                 .map_err(|error| InputError::Write { path: files.transcript.clone(), error })?;
-        let progress = if shows_progress { ProgressComment::start(request, masker) } else { None };
+        let activities = Activities::default();
+        let progress = shows_progress.then(|| ProgressComment::start(request, masker, &activities)).flatten();
+        let asks = matches!(request.mode, RunMode::ConfirmAll | RunMode::ConfirmSensitive);
+        let live = request.alone.then(|| LiveStatus::start(activities.clone(), Arc::clone(masker), asks));
         let is_session = request.alone && shows_progress;
         let is_kept = is_session && check_state(&request.variables, &request.workspace).is_ok();
         let log = change_log_path(&request.variables, &info.id).filter(|_| is_kept);
@@ -157,7 +163,8 @@ impl RunSetup {
             info,
             files,
             collector,
-            events: Events::new(observers.collect()).after(earlier),
+            events: Events::new(observers.collect()).after(earlier).with(activities),
+            _live: live,
             progress,
             telemetry,
             saving: Mutex::default(),

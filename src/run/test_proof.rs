@@ -10,7 +10,7 @@ use super::Run;
 use super::driver::AgentRun;
 use crate::agent::AnswerVerdict;
 use crate::config::{Config, Isolation as GateIsolation, ProveTests, Unproven};
-use crate::event::{Event, Events, NoticeLevel, ProofRecord, ProofVerdict, StopReason};
+use crate::event::{Activity, Event, Events, NoticeLevel, ProofRecord, ProofVerdict, StopReason};
 use crate::isolation::{Below, Isolation};
 use crate::proof::{CommandError, MutationLimits, ProofError, Prover, States, TestCommand, mutate, prove};
 
@@ -140,6 +140,7 @@ impl Run<'_> {
 
     /// Runs the tests of the change as the configuration asks, and tells what they show.
     async fn try_tests(&self, changes: &ChangeSet, command: &TestCommand) -> Result<ProofRecord, ProofError> {
+        let _ongoing = self.events.begin(Activity::Tests);
         let tests = &self.request.config().tests;
         // In a dry run, what Git ignores is as it was: the states are those of the checkout.
         if self.tracked.is_some() {

@@ -1,5 +1,6 @@
 // Clicks through report.html in headless Chromium: desktop and phone, light and dark, without network.
-//   MODULES=DIR CHROMIUM=PROGRAM node page.mjs REPORT.html [SCREENSHOT_DIR]
+// Accessibility is judged by axe, and a large report has to answer without effort.
+//   MODULES=DIR CHROMIUM=PROGRAM node page.mjs REPORT.html [LARGE_REPORT.html]
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -7,7 +8,8 @@ import { pathToFileURL } from 'node:url';
 
 const require = createRequire(pathToFileURL(`${path.resolve(process.env.MODULES)}/`));
 const puppeteer = (await import(pathToFileURL(require.resolve('puppeteer-core')).href)).default;
-const [file, pictures] = process.argv.slice(2);
+const axe = require.resolve('axe-core/axe.min.js');
+const [file, large] = process.argv.slice(2);
 const browser = await puppeteer.launch({
   executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
 });
@@ -23,12 +25,13 @@ try {
       await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
       await page.goto(pathToFileURL(path.resolve(file)).href);
       await look(page, `${device}, ${scheme}`);
-      if (pictures) await page.screenshot({ path: `${pictures}/${device}-${scheme}.png`, fullPage: true });
+      await judge(page, `${device}, ${scheme}`);
       if (device === 'desktop' && scheme === 'light') await click(page);
       assert.deepEqual(faults, [], `${device}, ${scheme}`);
       await page.close();
     }
   }
+  if (large) await survey(await browser.newPage());
 } finally {
   await browser.close();
 }
@@ -57,6 +60,48 @@ async function look(page, where) {
   });
   assert.ok(found.wide <= 0, `${where}: ${found.wide} pixels too wide`);
   assert.deepEqual(found.dim, [], `${where}: text that is hard to read`);
+}
+
+/** The page has no faults of accessibility, best practices included. Its policy lets no other script in but by the browser. */
+async function judge(page, where) {
+  await page.setBypassCSP(true);
+  await page.reload();
+  await page.addScriptTag({ path: axe });
+  const { violations } = await page.evaluate(() => window.axe.run(document));
+  const told = violations.map(({ id, nodes }) => `${id} ×${nodes.length}: ${nodes[0].html}`);
+  assert.deepEqual(told, [], `${where}: accessibility`);
+}
+
+/** Of hundreds of files and calls, what failed comes first, is found at once, and can be filtered by the keyboard. */
+async function survey(page) {
+  await page.setViewport({ width: 1280, height: 900 });
+  const started = performance.now();
+  await page.goto(pathToFileURL(path.resolve(large)).href);
+  const loaded = performance.now() - started;
+  assert.ok(loaded < 5_000, `loaded in ${Math.round(loaded)} ms`);
+  const first = await page.$eval('main section', (section) => ({ id: section.id, top: section.getBoundingClientRect().top }));
+  assert.ok(first.id === 'quality-gates' && first.top < 300, `first comes ${first.id} at ${first.top}`);
+  const shown = () => page.$$eval('.call', (calls) => calls.filter((call) => call.checkVisibility()).length);
+  const all = await shown();
+  assert.equal(all, 300);
+  await page.focus('#tool-calls .filters [data-filter="failed"]');
+  await page.keyboard.press('Space');
+  const failed = await shown();
+  const counted = await page.$eval('#tool-calls .filters [data-filter="failed"]', (button) => Number(button.textContent.split(' ')[1]));
+  assert.ok(failed === counted && failed > 0 && failed < all, `${failed} of ${counted} that failed`);
+  await page.keyboard.press('Space');
+  assert.equal(await shown(), all);
+  const busy = await page.evaluate(() => {
+    const began = performance.now();
+    const field = document.getElementById('search');
+    field.value = 'price(net_120';
+    field.dispatchEvent(new Event('input'));
+    document.body.getBoundingClientRect();
+    return performance.now() - began;
+  });
+  assert.equal(await shown(), 1, 'a search is found by what it was for');
+  assert.ok(busy < 1_000, `a search took ${Math.round(busy)} ms`);
+  await judge(page, 'large');
 }
 
 /** Search, folds, and the way from the timeline to a call. */

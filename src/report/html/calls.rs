@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use sanitize::untrusted::visible;
 
 use super::diff::diff_lines;
-use super::section;
+use super::{filters, section};
 use crate::event::Outcome;
 use crate::report::figures::{cut, duration};
 use crate::report::{CallSummary, RunReport};
@@ -31,10 +31,11 @@ pub(super) fn timeline(report: &RunReport) -> Markup {
         length: step.duration_ms,
     });
     let calls = report.calls.iter().enumerate().map(|(index, call)| Bar {
-        name: call
-            .target
-            .as_ref()
-            .map_or(call.tool.clone(), |target| format!("{} {}", call.tool, cut(target))),
+        name: [Some(&call.tool), call.pattern.as_ref(), call.target.as_ref()]
+            .map(|part| part.map_or(String::new(), |part| format!("{} ", cut(part))))
+            .concat()
+            .trim_end()
+            .to_owned(),
         target: Some(format!("#call-{}", index + 1)),
         class: if call.success { "tool" } else { "tool failed" },
         start: call.at_ms,
@@ -56,6 +57,8 @@ pub(super) fn timeline(report: &RunReport) -> Markup {
     let end = bars.iter().map(|bar| bar.start + bar.length).max().unwrap_or(1).max(1);
     let rows = html! {
         div class="timeline" {
+            div class="name muted" { "time" }
+            div class="axis" { @for quarter in 0..=4 { span { (duration(end * quarter / 4)) } } }
             @for bar in &bars { (row(bar, end)) }
         }
         @if all > bars.len() { p class="muted" { "The " (bars.len()) " longest of " (all) "." } }
@@ -88,24 +91,32 @@ pub(super) fn calls(report: &RunReport) -> Markup {
     if report.calls.is_empty() {
         return Markup::default();
     }
+    let states: Vec<&str> = report.calls.iter().map(|call| state(call).1).collect();
     let list = html! {
+        (filters("Show tool calls", &states))
         @for (index, call) in report.calls.iter().enumerate() {
-            div class="call item" id={ "call-" (index + 1) } { (one(call)) }
+            div class="call item" id={ "call-" (index + 1) } data-state=(state(call).1) { (one(call)) }
         }
     };
     section("Tool calls", &list)
 }
 
-fn one(call: &CallSummary) -> Markup {
-    let (class, word) = match (call.outcome, call.success) {
+/// Returns how a call ended: a class of the page, and a word.
+fn state(call: &CallSummary) -> (&'static str, &'static str) {
+    match (call.outcome, call.success) {
         (Outcome::Refused, _) => ("bad", "refused"),
         (_, false) => ("bad", "failed"),
         (Outcome::Planned, true) => ("ok", "planned"),
         (Outcome::Executed, true) => ("ok", "done"),
-    };
+    }
+}
+
+fn one(call: &CallSummary) -> Markup {
+    let (class, word) = state(call);
     let head = html! {
         span class="muted" { (visible(&call.agent)) " " (call.step) }
         code { (visible(&call.tool)) }
+        @if let Some(pattern) = &call.pattern { code { "“" (visible(&cut(pattern))) "”" } }
         @if let Some(target) = &call.target { code { (visible(&cut(target))) } }
         span class=(class) { (word) }
         @if let Some(code) = call.exit_code.filter(|code| *code != 0) { span class="warn" { "exit " (code) } }

@@ -1,10 +1,13 @@
 //! Files of a run and their diffs.
 
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use maud::{Markup, html};
 use sanitize::untrusted::visible;
 use workspace::Operation;
 
-use super::section;
+use super::{filters, section};
 use crate::report::{FileSummary, RunReport};
 
 /// Number of lines of diffs that are open; further files are folded.
@@ -16,7 +19,9 @@ pub(super) fn files(report: &RunReport) -> Markup {
         return Markup::default();
     }
     let mut lines = 0;
+    let states: Vec<&str> = report.files.iter().map(|file| operation(file.op).1).collect();
     let list = html! {
+        (filters("Show files", &states))
         @for file in &report.files {
             @let is_open = { lines += file.diff.lines().count(); lines <= OPEN_LINES };
             (diff(file, is_open))
@@ -25,14 +30,19 @@ pub(super) fn files(report: &RunReport) -> Markup {
     section("Files", &list)
 }
 
-fn diff(file: &FileSummary, is_open: bool) -> Markup {
-    let (letter, word) = match file.op {
+/// Returns the letter by which Git abbreviates the operation, and a word.
+fn operation(op: Operation) -> (&'static str, &'static str) {
+    match op {
         Operation::Add => ("A", "added"),
         Operation::Modify => ("M", "modified"),
         Operation::Delete => ("D", "deleted"),
-    };
+    }
+}
+
+fn diff(file: &FileSummary, is_open: bool) -> Markup {
+    let (letter, word) = operation(file.op);
     html! {
-        details class="item" open[is_open] {
+        details class="item" data-state=(word) open[is_open] {
             summary {
                 span class="muted" title=(word) { (letter) } " "
                 code { (visible(file.path.as_str())) } " " span class="lines" { (file.lines) }
@@ -51,11 +61,73 @@ pub(super) fn diff_lines(diff: &str) -> Markup {
         _ => "",
     };
     // A region that scrolls has to be reached by the keyboard as well.
+    let marks = changed_parts(diff);
     html! {
         pre class="diff" tabindex="0" {
-            @for (number, line) in numbered(diff) { span class=(class(line)) data-line=(number) { (visible(line)) } }
+            @for (index, (number, line)) in numbered(diff).enumerate() {
+                span class=(class(line)) data-line=(number) {
+                    @match marks.get(&index) {
+                        Some(part) => {
+                            (visible(&line[..part.start])) mark { (visible(&line[part.clone()])) } (visible(&line[part.end..]))
+                        }
+                        None => { (visible(line)) }
+                    }
+                }
+            }
         }
     }
+}
+
+/// Returns which part of a line has changed, by the index of the line, where lines were replaced by as many others.
+fn changed_parts(diff: &str) -> BTreeMap<usize, Range<usize>> {
+    let lines: Vec<&str> = diff.lines().collect();
+    let mut marks = BTreeMap::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let run =
+            |from: usize, sign: char| lines[from..].iter().take_while(|line| line.starts_with(sign)).count();
+        let removed = run(at, '-');
+        let added = run(at + removed, '+');
+        if removed == added {
+            for index in at..at + removed {
+                if let Some((old, new)) = differing_parts(lines[index], lines[index + removed]) {
+                    marks.insert(index, old);
+                    marks.insert(index + removed, new);
+                }
+            }
+        }
+        at += (removed + added).max(1);
+    }
+    marks
+}
+
+/// Returns what differs between two lines of a diff, to whole words; `None` if they have too little in common.
+fn differing_parts(old: &str, new: &str) -> Option<(Range<usize>, Range<usize>)> {
+    let (before, after) = (words(&old[1..]), words(&new[1..]));
+    let same = before.iter().zip(&after).take_while(|(a, b)| a == b).count();
+    let rest = before[same..].iter().rev().zip(after[same..].iter().rev());
+    let last = rest.take_while(|(a, b)| a == b).count();
+    let length = |words: &[&str]| words.iter().map(|word| word.len()).sum::<usize>();
+    let (start, end) = (1 + length(&before[..same]), length(&before[before.len() - last..]));
+    let common = before[..same].iter().chain(&before[before.len() - last..]);
+    if !common.into_iter().any(|word| word.chars().any(char::is_alphanumeric)) {
+        return None;
+    }
+    Some((start..old.len() - end, start..new.len() - end))
+}
+
+/// Splits a line into words and single other characters.
+fn words(line: &str) -> Vec<&str> {
+    let is_word = |sign: char| sign.is_alphanumeric() || sign == '_';
+    let mut words = Vec::new();
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let end = if is_word(first) { rest.find(|sign| !is_word(sign)) } else { Some(first.len_utf8()) };
+        let (word, others) = rest.split_at(end.unwrap_or(rest.len()));
+        words.push(word);
+        rest = others;
+    }
+    words
 }
 
 /// Returns the lines of a diff, with their numbers in the new file; what that does not have goes without.
@@ -74,4 +146,35 @@ fn numbered(diff: &str) -> impl Iterator<Item = (String, &str)> {
         }
         (number, line)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replaced_lines_have_marks_on_what_differs() {
+        let diff = "@@ -1,3 +1,3 @@\n same\n-let rate = old(1, é);\n-}\n+let rate = new(1, é);\n+/* all else */\n-one\n+two\n+three";
+        let marks = changed_parts(diff);
+        let lines: Vec<&str> = diff.lines().collect();
+        let marked: Vec<(usize, &str)> =
+            marks.iter().map(|(index, part)| (*index, &lines[*index][part.clone()])).collect();
+        assert_eq!(marked, [(2, "old"), (4, "new")]);
+    }
+
+    #[test]
+    fn marks_are_where_characters_begin() {
+        for (old, new) in [
+            ("-é a", "+ü a"),
+            ("-", "+"),
+            ("-a", "+a"),
+            ("-a a", "+a"),
+            ("-a", "+a a"),
+            ("-日本 x", "+日木 x"),
+        ] {
+            if let Some((old_part, new_part)) = differing_parts(old, new) {
+                assert!(old.get(old_part).is_some() && new.get(new_part).is_some(), "{old} {new}");
+            }
+        }
+    }
 }

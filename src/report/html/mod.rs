@@ -43,6 +43,9 @@ pub(super) fn head(title: &str, scripts: &str) -> Markup {
     }
 }
 
+/// Number of planned actions that are open; more would stand between the reader and the files.
+const OPEN_ACTIONS: usize = 12;
+
 /// Renders the page.
 pub fn html(report: &RunReport) -> String {
     // Whatever slipped through neutralization could neither run nor call home: only this very script runs.
@@ -127,8 +130,34 @@ fn subagents(report: &RunReport) -> Markup {
     section("Sub-agents", &list)
 }
 
+/// Renders what may be wider than the page, and scrolls then: also by the keyboard.
+fn wide(title: &str, content: &Markup) -> Markup {
+    html! { div class="wide" tabindex="0" role="group" aria-label=(title) { (content) } }
+}
+
 fn section(title: &str, content: &Markup) -> Markup {
     html! { section id=(id(title)) { h2 { (title) } (content) } }
+}
+
+/// Renders buttons that show only what is in some states, of which each part of a section has one.
+fn filters(label: &str, states: &[&'static str]) -> Markup {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for state in states {
+        match counts.iter_mut().find(|(known, _)| known == state) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((state, 1)),
+        }
+    }
+    if counts.len() < 2 {
+        return Markup::default();
+    }
+    html! {
+        div class="filters" role="group" aria-label=(label) {
+            @for (state, count) in counts {
+                button type="button" aria-pressed="false" data-filter=(state) { (state) " " (count) }
+            }
+        }
+    }
 }
 
 /// Returns the name by which a section is linked.
@@ -204,8 +233,10 @@ fn notices(report: &RunReport) -> Markup {
 fn plan(report: &RunReport) -> Markup {
     let Some(plan) = &report.plan else { return Markup::default() };
     let list = html! {
-        @if plan.actions.is_empty() { p { "No write actions were planned." } }
-        ol { @for action in &plan.actions { li class="item" { code { (visible(&action.description)) } } } }
+        @if plan.actions.is_empty() { p { "No write actions were planned." } } @else { details open[plan.actions.len() <= OPEN_ACTIONS] {
+            summary { (plural(plan.actions.len(), "action", "actions")) }
+            ol { @for action in &plan.actions { li class="item" { code { (visible(&action.description)) } } } }
+        } }
     };
     section("Plan", &list)
 }
@@ -247,7 +278,7 @@ fn gates(report: &RunReport) -> Markup {
             }
         }
     };
-    section("Quality gates", &html! { div class="wide" { (rows) } })
+    section("Quality gates", &wide("Quality gates", &rows))
 }
 
 fn review(report: &RunReport) -> Markup {
@@ -307,7 +338,7 @@ fn hooks(report: &RunReport) -> Markup {
             }
         }
     };
-    section("Hooks", &html! { div class="wide" { (rows) } })
+    section("Hooks", &wide("Hooks", &rows))
 }
 
 fn network(report: &RunReport) -> Markup {
@@ -339,7 +370,7 @@ fn network(report: &RunReport) -> Markup {
             }
         }
     };
-    section(&title(report), &html! { div class="wide" { (rows) } (proposal) })
+    section(&title(report), &html! { (wide(&title(report), &rows)) (proposal) })
 }
 
 fn usage(report: &RunReport) -> Markup {
@@ -362,5 +393,5 @@ fn usage(report: &RunReport) -> Markup {
             }
         }
     };
-    section("Cost", &html! { div class="wide" { (rows) } })
+    section("Cost", &wide("Cost", &rows))
 }

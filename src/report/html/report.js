@@ -1,17 +1,21 @@
 'use strict';
-// Search: parts that do not hold the words are hidden, and folded parts that do are opened.
+// Search and filters: parts that do not hold the words, or are in no chosen state, are hidden; folded parts that hold the
+// words are opened.
 const field = document.getElementById('search');
 const count = document.getElementById('count');
 const items = [...document.querySelectorAll('.item')];
 const texts = items.map((item) => item.textContent.toLowerCase());
 const folds = [...document.querySelectorAll('details')];
+const states = new Map(items.map((item) => [item, [...item.closest('section').querySelectorAll('.filters button')]]));
 const initially = folds.map((fold) => fold.open);
 
 function search() {
   const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
   let shown = 0;
   items.forEach((item, index) => {
-    const fits = words.every((word) => texts[index].includes(word));
+    const chosen = states.get(item).filter((button) => button.ariaPressed === 'true');
+    const fits = words.every((word) => texts[index].includes(word))
+      && (chosen.length === 0 || chosen.some((button) => button.dataset.filter === item.dataset.state));
     item.hidden = !fits;
     shown += fits ? 1 : 0;
   });
@@ -31,11 +35,16 @@ function jump() {
   const target = location.hash.length > 1 && document.getElementById(location.hash.slice(1));
   if (!target) return;
   const isOne = target.classList.contains('item');
+  if (isOne && target.hidden) { field.value = ''; document.querySelectorAll('.filters button').forEach((button) => { button.ariaPressed = 'false'; }); search(); }
   if (isOne) target.querySelectorAll('details').forEach((fold) => { fold.open = true; });
   target.scrollIntoView({ block: isOne ? 'center' : 'start' });
 }
 
 field.addEventListener('input', search);
+document.querySelectorAll('.filters button').forEach((button) => button.addEventListener('click', () => {
+  button.ariaPressed = button.ariaPressed === 'true' ? 'false' : 'true';
+  search();
+}));
 document.getElementById('unfold').addEventListener('click', () => {
   const open = folds.some((fold) => !fold.open);
   folds.forEach((fold) => { fold.open = open; });

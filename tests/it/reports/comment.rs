@@ -1,10 +1,13 @@
 //! The comment: what it says of every status, and what it leaves out where space is short.
 
+use std::path::Path;
+
 use super::hostile;
+use architect_ci::event::Activity;
 use architect_ci::github::{PlanMark, hidden_lines, marker};
 use architect_ci::report::{
-    COMMENT_LIMIT, CommentFrame, Progress, RunReport, check_summary, comment, description, html, summary,
-    terminal,
+    COMMENT_LIMIT, CommentFrame, Progress, RunReport, TerminalFrame, check_summary, comment, description,
+    html, summary, terminal,
 };
 use serde_json::json;
 
@@ -134,7 +137,7 @@ fn comment_of_every_status() {
     let mut doing = Progress::default();
     all += &format!(
         "%%% at the start\n{}\n",
-        doing.comment(&hidden_lines("architect-ci", None), "Round it", "02:58 UTC", None)
+        doing.comment(&hidden_lines("architect-ci", None), "Round it", ("02:58 UTC", &[]), None)
     );
     let call = json!({"at_ms": 1, "type": "call", "agent": "build", "step": 3, "id": "1", "tool": "edit_file", "outcome": "planned", "success": false, "result": "no",
         "effects": {"writes": ["src/net.rs"]}});
@@ -144,12 +147,14 @@ fn comment_of_every_status() {
     for line in [reply, call, todo] {
         assert!(doing.observe(&serde_json::from_value(line).expect("a line")));
     }
+    let model = Activity::Model { agent: "build".into(), step: 4 };
+    let gate = Activity::Gate { name: "tests".into(), command: "make `all`\ntest".into(), is_on_base: true };
     all += &format!(
         "%%% at work\n{}\n",
         doing.comment(
             &hidden_lines("architect-ci", None),
             "Round it",
-            "02:58 UTC",
+            ("02:58 UTC", &[(gate, "02:59 UTC".to_owned()), (model, "03:00 UTC".to_owned())]),
             Some("https://github.com/octo/demo/actions/runs/1")
         )
     );
@@ -229,6 +234,30 @@ fn comment_begins_with_verdict_and_gates() {
     assert!(!text.contains("/architect apply"), "a plan whose gates failed is not offered: {text}");
 }
 
+fn at_terminal(has_groups: bool) -> TerminalFrame<'static> {
+    TerminalFrame { folder: Path::new("out"), workspace: Path::new("my checkout"), has_groups }
+}
+
+#[test]
+fn the_end_fits_on_one_screen() {
+    let files: Vec<serde_json::Value> = (0..600).map(|n| new_file(&format!("src/f{n:03}.rs"), 12)).collect();
+    let lines: String = (0..40).map(|n| format!("line {n}\n")).collect();
+    let failed = json!({"name": "tests", "command": "make", "required": true, "passed": false, "verdict": "failed",
+        "predicted": true, "round": 1, "exit_code": 1, "ending": "exit code 1", "duration_ms": 5, "output": lines});
+    let report = differing(&json!({"files": files, "gates": [failed]}));
+    let text = terminal(&report, at_terminal(false));
+    assert!(text.lines().count() < 60, "{text}");
+    assert!(text.contains("\n  … and 580 more files\n") && !text.contains("+line"), "{text}");
+    assert!(text.contains("\n  line 39\n") && !text.contains("line 19\n"), "{text}");
+    // What can be folded is all there, and what others wrote ends no group.
+    let report = differing(&json!({"files": [new_file("a.rs", 60), new_file("::endgroup::", 2)]}));
+    let text = terminal(&report, at_terminal(true));
+    let (group, rest) = text.split_once("::endgroup::\n").expect("a group");
+    assert!(group.starts_with("\n::group::Diffs of 2 files (+62 −0)\n── a.rs"), "{text}");
+    assert!(group.matches("\n+").count() >= 60 && !rest.contains("\n+"), "{text}");
+    assert!(!rest.contains("\n::"), "{text}");
+}
+
 #[test]
 fn only_a_whole_plan_is_offered_for_application() {
     let whole = ordinary();
@@ -238,8 +267,13 @@ fn only_a_whole_plan_is_offered_for_application() {
     partial["status"] = json!("partial");
     for (value, offered, told) in [(whole, true, false), (cut, false, true), (partial, false, false)] {
         let report: RunReport = serde_json::from_value(value).expect("a report");
-        let text = terminal(&report, std::path::Path::new("out"));
-        assert_eq!(text.contains("apply it with: architect-ci apply out/plan.json"), offered, "{text}");
+        let text = terminal(&report, at_terminal(false));
+        assert_eq!(
+            text.contains("apply it with: architect-ci apply out/plan.json --digest "),
+            offered,
+            "{text}"
+        );
+        assert_eq!(text.contains(" --workspace 'my checkout'\n"), offered, "{text}");
         assert_eq!(text.contains("it is incomplete: the run was terminated"), told, "{text}");
     }
 }
