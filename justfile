@@ -52,6 +52,10 @@ session-cost *args:
 # gone on with on another machine.
 kills runs="300" others="100" seed="7":
     KILLS_RUNS={{runs}} KILLS_OTHERS={{others}} KILLS_SEED={{seed}} cargo test --test it -- --nocapture killed_runs killed_batches killed_applies
+# So many pull requests with ten pushes each: a later push asks for a fifth of the first one's tokens, and no finding is repeated
+# or lost. `cargo test` has one.
+pushes count="10" seed="7":
+    PULLS={{count}} PULLS_SEED={{seed}} cargo test --test it ten_pushes -- --nocapture
 
 # A campaign over many repositories, killed so often and gone on with on another machine each time.
 campaign repositories="200" kills="30" seed="7":

@@ -84,6 +84,20 @@ impl Repository {
         Some(String::from_utf8_lossy(&self.ask(&args, &[]).ok()?).into_owned())
     }
 
+    /// Returns the names that some of `files` had at a commit and do not have at `HEAD`; see [`Self::diff_to_head`] for how a
+    /// commit is written. Without them, a diff shows a file that has moved as a new one.
+    pub fn names_before(&self, commit: &str, files: &[&str]) -> Result<Vec<String>, GitError> {
+        let id = ObjectId::from_hex(commit.trim_end_matches('.').as_bytes());
+        let id = id.map_err(|_| GitError::Missing(commit.to_owned()))?;
+        let range = if commit.ends_with("...") { format!("{id}...HEAD") } else { format!("{id}..HEAD") };
+        let options =
+            ["diff", "-M", "--name-status", "--diff-filter=R", "-z", "--no-ext-diff", "--no-textconv"];
+        let renamed = self.listed(&[&options[..], &[&range, "--"]].concat())?;
+        // A letter with a percentage, the name before, and the name now.
+        let pairs = renamed.chunks_exact(3);
+        Ok(pairs.filter(|pair| files.contains(&pair[2].as_str())).map(|pair| pair[1].clone()).collect())
+    }
+
     /// Returns those of `paths` (relative to the folder) whose content on disk equals that in the index; none
     /// if the index cannot be read.
     pub fn same_as_index(&self, paths: &[String]) -> Vec<String> {

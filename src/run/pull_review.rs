@@ -84,10 +84,11 @@ impl PullReview {
             );
             run.events.notice(NoticeLevel::Warning, told);
         }
-        let diff = match &since {
-            Some(commit) => repository.diff_to_head(commit, &files),
-            None => repository.diff_to_head(&format!("{base}..."), &files),
-        };
+        let from = since.clone().unwrap_or_else(|| format!("{base}..."));
+        let before = repository.names_before(&from, &files).unwrap_or_default();
+        let moved = before.iter().filter(is_shown).map(String::as_str);
+        let all: Vec<&str> = files.iter().copied().chain(moved).collect();
+        let diff = repository.diff_to_head(&from, &all);
         let diff = diff.map(|diff| format!("{remarks}{diff}"));
         let diff = truncate_middle(&visible(&diff.unwrap_or_default()), MAX_DIFF);
         let told = match &since {

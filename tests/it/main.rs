@@ -55,6 +55,7 @@ mod patch;
 mod paths;
 mod pipeline;
 mod programs;
+mod pull_pushes;
 mod pull_request;
 mod pull_review;
 mod recipe_writer;

@@ -21,6 +21,8 @@ pub enum Answer {
     Ids(Vec<(Option<&'static str>, &'static str, Value)>),
     /// A closing text.
     Text(&'static str),
+    /// A closing text that is made from the request.
+    Made(fn(&Value) -> String),
     /// A closing text that ends for a reason of this name.
     Finish(&'static str, &'static str),
     /// A closing text, after a while.
@@ -148,6 +150,13 @@ fn serve(
         if let Answer::Slow(time, text) = answer {
             std::thread::sleep(time);
             answer = Answer::Text(text);
+        }
+        let made = match answer {
+            Answer::Made(make) => Some(make(&seen.lock().unwrap()[index].1)),
+            _ => None,
+        };
+        if let Some(text) = made {
+            answer = Answer::Text(Box::leak(text.into_boxed_str()));
         }
         if let Answer::Together(count, text) = answer {
             while seen.lock().unwrap().len() < count {
