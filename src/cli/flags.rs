@@ -87,6 +87,8 @@ fn arg(input: &'static Input) -> Arg {
         })
         // A task may well begin with a list's dash.
         .allow_hyphen_values(input.name == "task")
+        // What is wrong with a number below 0 is said as for any other.
+        .allow_negative_numbers(true)
         .action(if input.name == REPEATED { ArgAction::Append } else { ArgAction::Set })
 }
 

@@ -150,7 +150,7 @@ pub enum EnvironmentError {
         error: std::io::Error,
     },
     /// The payload is not a JSON object of the documented form.
-    #[error("the event file {path} is not a GitHub event: {error}")]
+    #[error("the event file {path} is {}: {error}", if .error.is_data() { "not a GitHub event" } else { "not valid JSON" })]
     Invalid {
         /// The path of the payload.
         path: PathBuf,

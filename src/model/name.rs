@@ -87,20 +87,23 @@ pub struct UnsetVariable(pub &'static str);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
     /// There is no `::`.
-    #[error("the model {0:?} has no provider; write it as `provider::name`, for example `{1}::{0}`")]
-    NoProvider(String, String),
+    #[error("the model {given:?} has no provider; write it as `provider::name`, for example `{example}`")]
+    NoProvider {
+        /// Text as written.
+        given: String,
+        /// A name that may be meant.
+        example: String,
+    },
     /// There is nothing after the `::`.
     #[error("the model {0:?} has no name after `::`")]
     NoName(String),
     /// The provider is unknown.
-    #[error("unknown model provider {given:?}{hint}; use one of: {known}")]
+    #[error("unknown model provider {given:?}{hint}")]
     UnknownProvider {
         /// Name as written.
         given: String,
-        /// Most similar known name, as a question; empty if there is none.
+        /// The most similar known name, as a question, or else all known names.
         hint: String,
-        /// All known names.
-        known: String,
     },
 }
 
@@ -109,9 +112,21 @@ impl ModelName {
     pub fn parse(text: &str) -> Result<Self, NameError> {
         let text = text.trim();
         let Some((provider, name)) = text.split_once("::") else {
-            // genai knows which provider a bare name is likely to belong to.
-            let guess = AdapterKind::from_model(text).map_or("openai", |kind| kind.as_lower_str());
-            return Err(NameError::NoProvider(text.to_owned(), guess.to_owned()));
+            let (given, aliases) = (text.to_owned(), || ALIASES.iter().map(|alias| alias.name));
+            let is_known = |name: &str| {
+                AdapterKind::from_lower_str(name).is_some() || aliases().any(|alias| alias == name)
+            };
+            let example = match text.split_once([':', '/']) {
+                Some((provider, name)) if is_known(provider) => {
+                    format!("{provider}::{}", name.trim_start_matches('/'))
+                }
+                // genai knows which provider a bare name is likely to belong to.
+                _ => {
+                    let guess = AdapterKind::from_model(text).map_or("openai", |kind| kind.as_lower_str());
+                    format!("{guess}::{text}")
+                }
+            };
+            return Err(NameError::NoProvider { given, example });
         };
         if name.trim().is_empty() {
             return Err(NameError::NoName(text.to_owned()));
@@ -141,9 +156,11 @@ fn unknown(given: &str) -> NameError {
         .chain(aliases)
         .chain(["replay", "recipe", "exec"])
         .collect();
-    let hint = nearest(given, known.iter().copied())
-        .map_or(String::new(), |near| format!(" (did you mean `{near}`?)"));
-    NameError::UnknownProvider { given: given.to_owned(), hint, known: known.join(", ") }
+    let hint = match nearest(given, known.iter().copied()) {
+        Some(near) => format!(" (did you mean `{near}`?)"),
+        None => format!("; use one of: {}", known.join(", ")),
+    };
+    NameError::UnknownProvider { given: given.to_owned(), hint }
 }
 
 impl Provider {
@@ -207,6 +224,9 @@ mod tests {
         );
         assert!(message("claude-sonnet-4-6").contains("`anthropic::claude-sonnet-4-6`"));
         assert!(message("openia::gpt-5").contains("did you mean `openai`?"));
+        assert!(message("anthropic:claude-sonnet-4-6").contains("`anthropic::claude-sonnet-4-6`"));
+        assert!(message("github/gpt-5").contains("`github::gpt-5`"));
+        assert!(!message("openia::gpt-5").contains("gemini") && message("x::y").contains("gemini"));
         assert!(message("openai::").contains("no name after"));
         assert!(message("azur::gpt-5").contains("did you mean `azure`?"));
     }

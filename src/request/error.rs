@@ -121,6 +121,11 @@ pub enum InputError {
     /// Another run writes to the same output folder.
     #[error("another run is using the output folder {0}; wait until it ends, or set a different `out`")]
     OutInUse(PathBuf),
+    /// The files of a dry run would lie among those of the checkout.
+    #[error(
+        "the output folder {0} holds the checkout, which a dry run leaves as it is; set a different `out`"
+    )]
+    OutHoldsCheckout(PathBuf),
     /// Another run changes the same checkout.
     #[error(
         "another run is changing the checkout {0}; wait until it ends, use another checkout (for example a Git \

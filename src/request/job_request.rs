@@ -282,6 +282,11 @@ impl<'a> Draft<'a> {
             None => deliver,
         };
         let out = out(inputs)?;
+        if mode == RunMode::DryRun
+            && self.workspace.canonicalize().is_ok_and(|workspace| workspace.starts_with(&out))
+        {
+            return Err(InputError::OutHoldsCheckout(out));
+        }
         let asks = inputs.in_ci && config.commands.network.is_none();
         let default_hosts = asks.then(|| sets_of(|name| self.has_manifest(name)));
         let mut secrets = self.repository.as_ref().map(credentials::of_checkout).unwrap_or_default();

@@ -88,10 +88,11 @@ impl Lookup {
     ) -> Result<Option<Bounded<MIN, MAX>>, InputError> {
         let Some(text) = self.text(name) else { return Ok(None) };
         let value = text.trim().parse().ok().and_then(|value| Bounded::new(value).ok());
+        let unit = if name == "timeout" { "of seconds " } else { "" };
         value.map(Some).ok_or_else(|| InputError::Value {
             name: name.to_owned(),
             given: text.clone(),
-            expected: format!("a whole number from {MIN} to {MAX}"),
+            expected: format!("a whole number {unit}from {MIN} to {MAX}"),
         })
     }
 }

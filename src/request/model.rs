@@ -76,6 +76,9 @@ pub(super) fn choose(
              appended to it; pass a key with `api_key_env`",
         ));
     }
+    if llm.base_url.as_ref().is_some_and(|url| !url.starts_with("http://") && !url.starts_with("https://")) {
+        return Err(InputError::rules("`base_url`: the address has to begin with `https://` or `http://`"));
+    }
     let mut has_own_address = llm.base_url.is_some();
     if !has_own_address {
         let known = provider.address(value)?;

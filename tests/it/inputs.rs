@@ -30,9 +30,11 @@ fn inputs_errors_name_input_and_cure() {
                 args.extend([flag.to_owned(), value.to_owned()]);
             }
         }
-        args.extend(
-            given.into_iter().map(|arg| arg.replace("MODEL", &model).replace("DIR", dir.to_str().unwrap())),
-        );
+        let replaced = |arg: String| {
+            let arg = arg.replace("MODEL", &model).replace("DIR", dir.to_str().unwrap());
+            arg.replace("WORKSPACE", repo.to_str().unwrap())
+        };
+        args.extend(given.into_iter().map(replaced));
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
         let mut command = sandbox.command(&args);
         for (variable, value) in case["variables"].as_object().into_iter().flatten() {
