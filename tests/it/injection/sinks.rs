@@ -1,11 +1,13 @@
 //! Text of others in every place of a report, a batch and a real run.
 
+use std::path::Path;
+
 use crate::support::{Sandbox, cases, outputs};
 use architect_ci::github::hidden_lines;
 use architect_ci::report::{
-    BatchReport, CommentFrame, RunReport, annotations, batch_annotations, batch_comment, batch_html,
-    batch_junit, batch_markdown, batch_summary, check_summary, comment, description, diagnostics, html,
-    junit, markdown, sarif, summary, terminal,
+    BatchReport, CommentFrame, RunReport, TerminalFrame, annotations, batch_annotations, batch_comment,
+    batch_html, batch_junit, batch_markdown, batch_summary, check_summary, comment, description, diagnostics,
+    html, junit, markdown, sarif, summary, terminal,
 };
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd, TextMergeStream};
 use regex::Regex;
@@ -177,7 +179,8 @@ fn hostile_text_is_inert_in_every_sink() {
             let (head, _) = command[2..].split_once("::").expect("a command");
             assert!(head.starts_with("error ") || head.starts_with("warning "), "{name}: {command}");
         }
-        let screen = untrusted::log_lines(&terminal(&report, std::path::Path::new("/x")));
+        let frame = TerminalFrame { folder: Path::new("/x"), workspace: Path::new("/y"), has_groups: false };
+        let screen = untrusted::log_lines(&terminal(&report, frame));
         assert_eq!(commands(&screen), Vec::<&str>::new(), "{name}: {screen}");
         assert_eq!(unseen(&screen), Vec::<char>::new(), "{name} on the terminal");
     }
