@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::mount::{MountFlags, mount, mount_bind_recursive};
 
-use super::mounts::read_only;
+use super::assembly::read_only;
 
 /// Parts of `/proc` through which root could change the machine, even without capabilities.
 const PROC_READ_ONLY: [&str; 5] = ["sys", "sysrq-trigger", "irq", "bus", "fs"];

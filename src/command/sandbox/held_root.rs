@@ -12,7 +12,8 @@ use std::path::Path;
 use rustix::process::setsid;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
-use super::mounts::{begin, leave_users, unescaped, unshare};
+use super::mount_table::unescaped;
+use super::mounts::{begin, leave_users, unshare};
 use super::{HOLD, HeldRoot, Namespaces, NewRoot, become_user};
 use crate::base::integrity::digest;
 

@@ -28,9 +28,13 @@ mod settings_file;
 mod stores;
 
 #[cfg(target_os = "linux")]
+mod assembly;
+#[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
 mod kernel;
+#[cfg(target_os = "linux")]
+mod mount_table;
 #[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]

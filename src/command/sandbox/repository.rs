@@ -102,6 +102,10 @@ impl Repository {
             .filter_entry(move |entry| entry.path() != beside && !entry.path().starts_with(&within))
             .build();
         let is_hidden = |entry: &ignore::DirEntry| {
+            // A link holds nothing itself.
+            if entry.path_is_symlink() {
+                return false;
+            }
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
             if is_folder {
                 return entry.file_name() == ".git";

@@ -261,9 +261,10 @@ impl Sandbox {
         mounts.extend(outside.map(|path| bind(path, works)));
         let is_named = |socket: &Path| writable.iter().any(|place| socket.starts_with(place));
         let sockets = self.0.sockets_listed.get_or_init(hidden::listed_sockets).iter();
-        // A socket of the checkout leads nowhere from a state above it or a copy of it.
+        // A socket of the checkout leads nowhere from a state above it or a copy of it, and may be gone by now.
         let is_plain = matches!(view, View::Plain { .. });
-        let sockets = sockets.filter(|socket| !is_named(socket) && (is_plain || !socket.starts_with(root)));
+        let is_met = |socket: &Path| !socket.starts_with(root) || is_plain && socket.exists();
+        let sockets = sockets.filter(|socket| !is_named(socket) && is_met(socket));
         mounts.extend(places.hidden.iter().chain(sockets).map(|at| Mount::Hide { at: at.clone() }));
         prepare(private, places.home.as_deref(), &TEMPORARY, &mounts)?;
         // A mount that contains others comes before them.
