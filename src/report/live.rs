@@ -143,7 +143,9 @@ impl Reminders {
             if passed < *next {
                 return None;
             }
-            *next = passed * 2;
+            while *next <= passed {
+                *next *= 2;
+            }
             Some(format!("     … {} has been running for {}", shown(one), whole_seconds(passed)))
         });
         told.collect()
