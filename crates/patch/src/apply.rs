@@ -27,12 +27,16 @@ pub enum ApplyError {
         found: String,
     },
     /// A hunk whose lines occur several times in the file, none of them where it says.
-    #[error("hunk {hunk} matches in {times} places; add lines of context, or correct line numbers")]
+    #[error(
+        "hunk {hunk} matches in {times} places, at lines {lines}; add lines of context, or correct line numbers"
+    )]
     Ambiguous {
         /// The number of the hunk, from 1.
         hunk: usize,
         /// How often its lines occur.
         times: usize,
+        /// The first ones of these places, from 1, with commas between them.
+        lines: String,
     },
     /// A hunk that only adds lines, and does not say for certain where.
     #[error(
@@ -99,7 +103,13 @@ fn explain(content: &str, hunks: &[Hunk], failed: usize, why: Misplaced) -> Appl
     let Some(hunk) = hunks.get(failed) else { return ApplyError::Leftover };
     match why {
         Misplaced::Missing => {}
-        Misplaced::Ambiguous(times) => return ApplyError::Ambiguous { hunk: failed + 1, times },
+        Misplaced::Ambiguous(places) => {
+            let mut lines: Vec<String> = places.iter().take(SHOWN).map(|at| (at + 1).to_string()).collect();
+            if places.len() > SHOWN {
+                lines.push("…".to_owned());
+            }
+            return ApplyError::Ambiguous { hunk: failed + 1, times: places.len(), lines: lines.join(", ") };
+        }
         Misplaced::Uncertain => return ApplyError::Uncertain { hunk: failed + 1 },
     }
     let lines: Vec<&str> = content.lines().collect();

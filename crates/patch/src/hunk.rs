@@ -94,6 +94,11 @@ impl Hunk {
         (leading + trailing > 0 && !hunk.side(Side::Old).is_empty()).then_some(hunk)
     }
 
+    /// Returns whether the hunk removes nothing.
+    pub(super) fn only_adds(&self) -> bool {
+        !self.lines.iter().any(|line| matches!(line, Line::Removed(_)))
+    }
+
     /// Returns whether the hunk has lines that stay.
     pub(super) fn has_context(&self) -> bool {
         self.lines.iter().any(|line| matches!(line, Line::Context(_)))

@@ -19,12 +19,12 @@ pub(super) struct Image {
 }
 
 /// Reason why a hunk has no place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Misplaced {
     /// Its lines are not there.
     Missing,
-    /// There are so many places for it.
-    Ambiguous(usize),
+    /// There are several places for it: the indices of their first lines.
+    Ambiguous(Vec<usize>),
     /// It only adds lines, and nothing says where.
     Uncertain,
 }
@@ -135,7 +135,7 @@ impl Image {
             let trailing = matches!(hunk.lines.last(), Some(Line::Context(_)));
             let at_start = old_start == 0 || (old_start == 1 && has_context);
             let at_end = (has_context && !trailing) || hunk.no_newline.1;
-            let found = self.nearest(old, from, (at_start, at_end), hunk.no_newline.0);
+            let found = self.nearest(old, from, (at_start, at_end), hunk.no_newline.0, hunk.only_adds())?;
             // Without context, only the line that is stated is certain. A deletion states the line before it.
             let deletes = hunk.side(Side::New).is_empty();
             let is_stated = |found: &usize| *found == from || (deletes && *found == from + 1);
@@ -147,10 +147,18 @@ impl Image {
     }
 
     /// Returns the place nearest to a line, as Git looks for it: forwards and backwards by turns. `ends` says whether it
-    /// has to be at the start and at the end of the file.
-    fn nearest(&self, old: &[&str], from: usize, ends: (bool, bool), no_newline: bool) -> Option<usize> {
+    /// has to be at the start and at the end of the file. Of two that are as near, Git takes the later one; for a hunk that
+    /// `only_adds` lines that would be a guess.
+    fn nearest(
+        &self,
+        old: &[&str],
+        from: usize,
+        ends: (bool, bool),
+        no_newline: bool,
+        only_adds: bool,
+    ) -> Result<Option<usize>, Misplaced> {
         let total = self.lines.len();
-        let last = total.checked_sub(old.len())?;
+        let Some(last) = total.checked_sub(old.len()) else { return Ok(None) };
         let fits = |at: usize| {
             let reaches_end = at + old.len() == total;
             at <= last
@@ -167,10 +175,17 @@ impl Image {
         } else {
             from.min(total)
         };
-        (0..=total).find_map(|distance| {
+        for distance in 0..=total {
             let forwards = Some(from + distance).filter(|at| fits(*at));
-            forwards.or_else(|| from.checked_sub(distance).filter(|at| fits(*at)))
-        })
+            let backwards = from.checked_sub(distance).filter(|at| fits(*at));
+            if distance > 0 && only_adds && forwards.is_some() && backwards.is_some() {
+                return Err(Misplaced::Ambiguous(self.places(old, Agreement::Exact)));
+            }
+            if let Some(found) = forwards.or(backwards) {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns all places where lines stand.
@@ -194,7 +209,7 @@ impl Image {
         match (places, after.as_slice()) {
             ([at], _) | (_, [at]) => Ok(*at),
             ([], _) => Err(Misplaced::Missing),
-            (several, _) => Err(Misplaced::Ambiguous(several.len())),
+            (several, _) => Err(Misplaced::Ambiguous(several.to_vec())),
         }
     }
 
