@@ -8,7 +8,7 @@ use super::options::{is_in, is_option, operands};
 use super::place::{is_out_of_reach, is_stream};
 use super::refusal::{Refusal, WayOut};
 use super::variables::is_loader;
-use super::{reach, strict, table};
+use super::{loopback, reach, strict, table};
 
 /// Programs that write to what their operands name, and to which of these.
 const WRITERS: [(&str, Written); 2] = [
@@ -49,7 +49,7 @@ const READERS: [Reader; 4] = [
 /// Classifies one command of a line.
 pub(super) fn verdict(analysis: &Analysis, simple: &Simple, scope: Scope<'_>) -> Verdict {
     let refusal = reach::beyond(simple)
-        .filter(|_| scope.own.class(simple).is_none())
+        .filter(|_| scope.own.class(simple).is_none() && !loopback::is_asked_alone(simple))
         .or_else(|| written(simple, scope));
     if let Some(refusal) = refusal {
         return refusal.map(|reason| format!("{reason}{}", simple.place)).into();

@@ -31,6 +31,7 @@ mod builtins;
 mod class;
 mod classify;
 mod in_sandbox;
+mod loopback;
 mod options;
 mod place;
 mod policy;

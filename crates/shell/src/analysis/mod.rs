@@ -114,10 +114,19 @@ pub struct Analysis {
     pub commands: Vec<Simple>,
     /// The names of functions that the line defines.
     pub functions: Vec<String>,
+    /// Whether something is started with `&`.
+    pub is_detached: bool,
     /// The first part of what the line runs that is decided at run time.
     pub dynamic: Option<String>,
     /// The reason why the line, or a part of it, could not be understood.
     pub unclear: Option<String>,
+}
+
+impl Analysis {
+    /// Returns whether something is started with `&`, and nothing waits for its end.
+    pub fn leaves_processes(&self) -> bool {
+        self.is_detached && !self.commands.iter().any(|simple| simple.name() == Some("wait"))
+    }
 }
 
 /// Analyzes a command line. Never fails: [`Analysis::unclear`] says what was not understood.

@@ -4,7 +4,7 @@
 use brush_parser::ast::{
     AndOr, AndOrList, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem,
     CompoundCommand, CompoundList, ExtendedTestExpr, IoFileRedirectKind, IoFileRedirectTarget, IoRedirect,
-    Pipeline, SimpleCommand, Word as AstWord,
+    Pipeline, SeparatorOperator, SimpleCommand, Word as AstWord,
 };
 use brush_parser::{Parser, ParserOptions};
 
@@ -79,6 +79,7 @@ impl Walk {
 
     fn list(&mut self, list: &CompoundList, place: &Place) {
         for item in &list.0 {
+            self.analysis.is_detached |= matches!(item.1, SeparatorOperator::Async);
             self.and_or(&item.0, place);
         }
     }
