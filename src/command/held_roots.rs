@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::OnceCell;
 
-use super::sandbox::{HeldRoot, Mount, NewRoot};
+use super::sandbox::{HeldRoot, HoldRequest, Mount, NewRoot};
 use crate::base::verbose_log::detail;
 
 /// Maximum number of roots that are held at a time: a run needs one to look and one to work.
@@ -24,7 +24,11 @@ const START: Duration = Duration::from_secs(10);
 
 /// The roots that children of one sandbox were given.
 #[derive(Debug, Default)]
-pub(super) struct HeldRoots(Mutex<Roots>);
+pub(super) struct HeldRoots {
+    roots: Mutex<Roots>,
+    /// The last holder, which the next one is started beside.
+    last: tokio::sync::Mutex<Option<u32>>,
+}
 
 /// Roots with what makes them different, the oldest first.
 type Roots = Vec<(Key, Arc<OnceCell<Option<Holder>>>)>;
@@ -55,15 +59,18 @@ impl HeldRoots {
         let there = root.mounts.iter().map(Mount::is_there).collect();
         let holder = self.holder((root.clone(), there), for_once)?;
         let hold = async {
-            let held = tokio::time::timeout(START, hold(&root, command())).await;
+            let mut last = self.last.lock().await;
+            let request = HoldRequest { root, beside: *last };
+            let held = tokio::time::timeout(START, hold(&request, command())).await;
             let held = held.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
+            *last = held.as_ref().ok().map(|holder| holder.held.holder).or(*last);
             held.inspect_err(|error| detail!("every command mounts its whole root again: {error}")).ok()
         };
         holder.get_or_init(|| hold).await.as_ref().map(|holder| holder.held.clone())
     }
 
     fn holder(&self, key: Key, for_once: bool) -> Option<Arc<OnceCell<Option<Holder>>>> {
-        let mut roots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, holder)) = roots.iter().find(|(known, _)| *known == key) {
             return Some(Arc::clone(holder));
         }
@@ -77,12 +84,12 @@ impl HeldRoots {
 }
 
 /// Starts a holder, and waits until it is ready.
-async fn hold(root: &NewRoot, mut command: Command) -> io::Result<Holder> {
+async fn hold(request: &HoldRequest, mut command: Command) -> io::Result<Holder> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
     let missing = || io::Error::other("the holder has no standard streams");
     let mut stdin = child.stdin.take().ok_or_else(missing)?;
     let stdout = child.stdout.take().ok_or_else(missing)?;
-    let mut request = serde_json::to_vec(root)?;
+    let mut request = serde_json::to_vec(request)?;
     request.push(b'\n');
     stdin.write_all(&request).await?;
     let mut answer = Vec::new();

@@ -7,12 +7,10 @@ use std::sync::Arc;
 
 use super::sandbox::{Namespaces, Restrictions, Sandbox, Sockets};
 use super::spawn::Shell;
+#[cfg(target_os = "linux")]
+use crate::egress::meeting::SharedNetwork;
 use crate::egress::{Egress, Proxy, Reach, Session};
 use crate::event::NetworkRecord;
-
-/// The port of the proxy in a network of a child's own, unless a server of the machine is to be found there.
-#[cfg(target_os = "linux")]
-const PORT: u16 = 3128;
 
 /// Maximum length of a command line in what is told of its network, in bytes.
 const MAX_ASKER: usize = 200;
@@ -41,6 +39,9 @@ pub enum Enforcement {
 pub(super) struct RunningProxy {
     session: Session,
     by: String,
+    /// The network that the child shares with others: it lasts as long as one of them.
+    #[cfg(target_os = "linux")]
+    _network: Option<Arc<SharedNetwork>>,
 }
 
 impl RunningProxy {
@@ -99,8 +100,16 @@ impl Shell {
             }
             Reach::Through(egress) => egress,
         };
+        #[cfg(target_os = "linux")]
+        let network = if self.owner.is_none() && support.own_network {
+            sandbox.shared_network(egress, self.serves)
+        } else {
+            None
+        };
+        #[cfg(not(target_os = "linux"))]
+        let network = None;
         let (session, port, token) = if support.own_network {
-            let (session, port) = in_own_network(egress, restrictions, sandbox)?;
+            let (session, port) = in_own_network(egress, restrictions, sandbox, network.as_ref())?;
             (session, port, None)
         } else if egress.is_default() {
             // Without a network of its own, a child could not connect to its own servers either.
@@ -127,7 +136,12 @@ impl Shell {
         // A command line must not be taken for a gate, however it begins.
         let line = || format!("command {}", &asker[..asker.floor_char_boundary(MAX_ASKER)]);
         let by = self.owner.clone().unwrap_or_else(line);
-        Ok(Some(RunningProxy { session, by }))
+        Ok(Some(RunningProxy {
+            session,
+            by,
+            #[cfg(target_os = "linux")]
+            _network: network,
+        }))
     }
 }
 
@@ -136,13 +150,14 @@ fn in_own_network(
     egress: &Arc<Egress>,
     restrictions: &mut Restrictions,
     sandbox: &Sandbox,
+    network: Option<&Arc<SharedNetwork>>,
 ) -> io::Result<(Session, u16)> {
     use std::net::{Ipv4Addr, SocketAddr};
 
     use super::sandbox::OwnNetwork;
-    use crate::egress::meeting::{MAX_SOCKETS, Meeting};
+    use crate::egress::meeting::{MAX_SOCKETS, Meeting, PORT};
     let path = sandbox.meeting()?;
-    let meeting = Meeting::at(path.clone())?;
+    let meeting = Meeting::at(path.clone(), network.map(Arc::clone))?;
     let mut addresses: Vec<SocketAddr> =
         egress.local_servers().iter().map(|server| server.addresses[0]).collect();
     if addresses.len() >= MAX_SOCKETS {
@@ -151,14 +166,23 @@ fn in_own_network(
     }
     // A list may name a server of the machine at the usual port.
     let is_free = |port: &u16| addresses.iter().all(|address| address.port() != *port);
-    let port = (PORT..).find(is_free).unwrap_or(PORT);
+    let port = match network {
+        Some(network) => std::iter::repeat_with(|| network.next_port()).find(is_free),
+        None => (PORT..).find(is_free),
+    };
+    let port = port.unwrap_or(PORT);
     addresses.insert(0, (Ipv4Addr::LOCALHOST, port).into());
     restrictions.sockets = Sockets::Internet;
-    restrictions.network = Some(OwnNetwork { meeting: path, addresses });
+    restrictions.network = Some(OwnNetwork { meeting: path, addresses, is_shared: network.is_some() });
     Ok((Session::in_own_network(egress, meeting), port))
 }
 
 #[cfg(not(target_os = "linux"))]
-fn in_own_network(_: &Arc<Egress>, _: &mut Restrictions, _: &Sandbox) -> io::Result<(Session, u16)> {
+fn in_own_network(
+    _: &Arc<Egress>,
+    _: &mut Restrictions,
+    _: &Sandbox,
+    _: Option<&()>,
+) -> io::Result<(Session, u16)> {
     Err(io::Error::other("this system cannot give a process its own network"))
 }

@@ -44,6 +44,8 @@ pub struct Shell {
     pub networks: Arc<BTreeMap<String, Reach>>,
     /// The hook, gate, server or model whose children these are; `None` for those of the agent.
     pub owner: Option<String>,
+    /// Whether other commands of the agent can reach the servers that the children start.
+    pub serves: bool,
 }
 
 /// A command line to run.

@@ -183,5 +183,6 @@ pub(crate) fn shell(
         reach,
         networks: Arc::new(networks),
         owner: None,
+        serves: false,
     })
 }

@@ -14,7 +14,7 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space}
 
 use super::mount_table::unescaped;
 use super::mounts::{begin, leave_users, unshare};
-use super::{HOLD, HeldRoot, Namespaces, NewRoot, become_user};
+use super::{HOLD, HeldRoot, HoldRequest, Namespaces, become_user};
 use crate::base::integrity::digest;
 
 /// The exit code of shells for a program that cannot be run.
@@ -36,12 +36,15 @@ pub fn hold() -> u8 {
 fn answer(mut input: impl BufRead) -> io::Result<()> {
     let mut line = Vec::new();
     input.read_until(b'\n', &mut line)?;
-    let root: NewRoot = serde_json::from_slice(&line)
+    let HoldRequest { root, beside } = serde_json::from_slice(&line)
         .map_err(|_| io::Error::other(format!("{HOLD} is internal; see `architect-ci --help`")))?;
     // Out of reach of the terminal's signals.
     let _ = setsid();
     std::env::set_current_dir("/")?;
-    leave_users(root.namespaces)?;
+    // Without the other holder, there is no network to share either.
+    if !beside.is_some_and(|holder| join_users(root.namespaces, holder).is_ok()) {
+        leave_users(root.namespaces)?;
+    }
     unshare(UnshareFlags::NEWNS)?;
     begin(&root)?;
     let held = HeldRoot { holder: std::process::id(), table: table("self", &root.at)? };

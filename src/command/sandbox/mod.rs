@@ -259,6 +259,15 @@ pub struct HeldRoot {
     pub table: String,
 }
 
+/// What a holder is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HoldRequest {
+    /// The root whose common parts it holds.
+    pub root: NewRoot,
+    /// Another holder, whose user namespace it joins: children can share a network only if they have that in common.
+    pub beside: Option<u32>,
+}
+
 /// A file system made for one child.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NewRoot {
@@ -306,6 +315,8 @@ pub struct OwnNetwork {
     pub meeting: PathBuf,
     /// The loopback addresses of the sockets: the proxy's, and those that lead to servers of the machine.
     pub addresses: Vec<SocketAddr>,
+    /// Whether the runner may say which network to join, and is given this one if it does not.
+    pub is_shared: bool,
 }
 
 /// What one child may see and do.

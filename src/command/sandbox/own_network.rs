@@ -1,15 +1,20 @@
 //! Network of a child's own: a loopback interface and nothing else. The sockets that lead out of it are made here and
 //! handed to the runner, which serves their clients from its own network.
 
+use std::fs::File;
 use std::io;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socket_with};
-use rustix::thread::UnshareFlags;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, bind, listen, recv, send, socket_with,
+    sockopt,
+};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
 use super::OwnNetwork;
 use super::mounts::unshare;
-use crate::egress::meeting::{come, hand_over};
+use crate::egress::meeting::{self, come, hand_over};
 
 /// `RTM_NEWLINK`, the request to change an interface.
 const NEW_LINK: u16 = 16;
@@ -27,13 +32,33 @@ const SIZE: u32 = 32;
 /// Leaves the machine's network. This process must have one thread only, and still see the machine's file system.
 pub(super) fn enter(network: &OwnNetwork) -> io::Result<()> {
     let runner = come(&network.meeting)?;
-    unshare(UnshareFlags::NEWNET)?;
-    raise_loopback()?;
+    let shared = if network.is_shared { meeting::network(&runner)? } else { None };
+    // Only whoever has the same users can join it.
+    let has_joined = shared
+        .is_some_and(|fd| move_into_link_name_space(fd.as_fd(), Some(LinkNameSpaceType::Network)).is_ok());
+    if !has_joined {
+        unshare(UnshareFlags::NEWNET)?;
+        raise_loopback()?;
+    }
     let (proxy, servers) = network.addresses.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut sockets = vec![TcpListener::bind(proxy)?];
+    let mut given = vec![OwnedFd::from(TcpListener::bind(proxy)?)];
     // Where there is no IPv6, no server of the machine has such an address.
-    sockets.extend(servers.iter().filter_map(|server| TcpListener::bind(server).ok()));
-    hand_over(&runner, &sockets)
+    given.extend(servers.iter().filter_map(|server| listening(*server).ok()));
+    if network.is_shared {
+        given.push(File::open("/proc/self/ns/net")?.into());
+    }
+    hand_over(&runner, &given.iter().map(AsFd::as_fd).collect::<Vec<_>>())
+}
+
+/// Returns a socket that listens at a loopback address, even if that of another child does, which leads to the same place.
+fn listening(address: SocketAddr) -> io::Result<OwnedFd> {
+    let family = if address.is_ipv6() { AddressFamily::INET6 } else { AddressFamily::INET };
+    let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    sockopt::set_socket_reuseaddr(&socket, true)?;
+    sockopt::set_socket_reuseport(&socket, true)?;
+    bind(&socket, &address)?;
+    listen(&socket, 128)?;
+    Ok(socket)
 }
 
 /// Asks the kernel to switch the loopback interface on, and waits until it has.

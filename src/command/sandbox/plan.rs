@@ -78,6 +78,9 @@ pub(super) struct Inner {
     pub(super) own_network: Arc<OnceCell<bool>>,
     /// How many children have been given one.
     pub(super) networks: Arc<AtomicUsize>,
+    /// The network of commands that run in the background, which others join.
+    #[cfg(target_os = "linux")]
+    pub(super) shared_network: Mutex<std::sync::Weak<crate::egress::meeting::SharedNetwork>>,
     /// How many trusted children were started, if it is theirs.
     pub(super) trusted: Option<AtomicUsize>,
     /// The sandboxes of single hooks, gates, servers and models, by their names.
@@ -160,6 +163,8 @@ impl Sandbox {
             namespaces: Arc::default(),
             own_network: Arc::default(),
             networks: Arc::default(),
+            #[cfg(target_os = "linux")]
+            shared_network: Mutex::default(),
             trusted: None,
             owners: Mutex::default(),
             shared_memory: Arc::default(),
@@ -199,6 +204,8 @@ impl Sandbox {
             namespaces: Arc::clone(&self.0.namespaces),
             own_network: Arc::clone(&self.0.own_network),
             networks: Arc::clone(&self.0.networks),
+            #[cfg(target_os = "linux")]
+            shared_network: Mutex::default(),
             trusted: Some(AtomicUsize::default()),
             owners: Mutex::default(),
             shared_memory: Arc::clone(&self.0.shared_memory),
@@ -228,6 +235,26 @@ impl Sandbox {
     #[cfg(target_os = "linux")]
     pub(in crate::command) fn is_trusted(&self) -> bool {
         self.0.trusted.is_some()
+    }
+
+    /// Returns the network in which commands run in the background, if there are some. One that `serves` others is the first
+    /// if there are none. Children whose limits are others never share one: they could use each other's proxy.
+    #[cfg(target_os = "linux")]
+    pub(in crate::command) fn shared_network(
+        &self,
+        egress: &Arc<crate::egress::Egress>,
+        serves: bool,
+    ) -> Option<Arc<crate::egress::meeting::SharedNetwork>> {
+        if self.is_trusted() {
+            return None;
+        }
+        let mut shared = self.0.shared_network.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(network) = shared.upgrade() {
+            return network.is_of(egress).then_some(network);
+        }
+        let network = serves.then(|| Arc::new(crate::egress::meeting::SharedNetwork::of(egress)));
+        *shared = network.as_ref().map(Arc::downgrade).unwrap_or_default();
+        network
     }
 
     /// Returns the path at which the runner meets one more child that makes a network of its own.
