@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use super::failure_lines::{Certainty, certainty};
+
 /// How much of an output is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Retention {
@@ -13,6 +15,8 @@ pub enum Retention {
     Whole,
     /// Head and tail of 16 MiB each: a list of 100,000 paths.
     List,
+    /// Head and tail of 16 MiB each, and the first lines between them that tell of failures.
+    Kept,
 }
 
 impl Retention {
@@ -21,10 +25,19 @@ impl Retention {
         match self {
             Self::Ends => 128 * 1024,
             Self::Whole => 1024 * 1024,
-            Self::List => 16 * 1024 * 1024,
+            Self::List | Self::Kept => 16 * 1024 * 1024,
         }
     }
 }
+
+/// Maximum number of lines that are kept of what is dropped.
+const MAX_FAILURES: usize = 20;
+
+/// Maximum size of what is dropped and still searched for failures, in bytes; more would slow the command down.
+const MAX_SEARCHED: u64 = 64 * 1024 * 1024;
+
+/// Longest part of such a line that is kept, in bytes.
+const MAX_FAILURE: usize = 400;
 
 /// Output in bounded memory.
 #[derive(Debug, Default)]
@@ -33,6 +46,13 @@ pub struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     dropped: u64,
+    /// Lines of what was dropped that certainly tell of failures.
+    failures: Vec<String>,
+    /// The beginning of the last line of what was dropped.
+    line: Vec<u8>,
+    /// Number of line ends in the whole output.
+    line_ends: usize,
+    ends_in_line: bool,
 }
 
 impl Capture {
@@ -43,6 +63,8 @@ impl Capture {
 
     /// Appends output.
     pub fn push(&mut self, bytes: &[u8]) {
+        self.line_ends += bytes.iter().filter(|byte| **byte == b'\n').count();
+        self.ends_in_line = bytes.last().map_or(self.ends_in_line, |last| *last != b'\n');
         let half = self.retention.half();
         let room = half - self.head.len();
         let (head, rest) = bytes.split_at(room.min(bytes.len()));
@@ -51,9 +73,40 @@ impl Capture {
         let (skipped, rest) = rest.split_at(rest.len().saturating_sub(half));
         // What goes makes room before more comes, so that the buffer never grows beyond its limit.
         let excess = (self.tail.len() + rest.len()).saturating_sub(half);
-        self.tail.drain(..excess);
+        let oldest: Vec<u8> = self.tail.drain(..excess).collect();
         self.tail.extend(rest);
-        self.dropped += (skipped.len() + excess) as u64;
+        self.leave_out(&oldest);
+        self.leave_out(skipped);
+    }
+
+    /// Counts what is dropped, and looks for failures in it.
+    fn leave_out(&mut self, bytes: &[u8]) {
+        self.dropped += bytes.len() as u64;
+        let is_searched = self.retention == Retention::Kept && self.dropped <= MAX_SEARCHED;
+        if !is_searched || self.failures.len() == MAX_FAILURES {
+            return;
+        }
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            let room = MAX_FAILURE.saturating_sub(self.line.len());
+            self.line.extend_from_slice(&part[..part.len().min(room)]);
+            if part.ends_with(b"\n") {
+                let line = String::from_utf8_lossy(&std::mem::take(&mut self.line)).trim_end().to_owned();
+                if self.failures.len() < MAX_FAILURES && certainty(&plain(&line)) == Some(Certainty::Certain)
+                {
+                    self.failures.push(line);
+                }
+            }
+        }
+    }
+
+    /// Returns the number of lines of the whole output, with those that were dropped.
+    pub fn lines(&self) -> usize {
+        self.line_ends + usize::from(self.ends_in_line)
+    }
+
+    /// Returns whether some of the output was dropped.
+    pub fn is_cut(&self) -> bool {
+        self.dropped > 0
     }
 
     /// Returns the text, or `None` if some of it was dropped.
@@ -70,6 +123,10 @@ impl Capture {
         let mut text = String::with_capacity(self.head.len() + self.tail.len() + 64);
         text += &String::from_utf8_lossy(&self.head);
         text += &format!("\n… {} bytes omitted …\n", self.dropped);
+        for line in &self.failures {
+            text += line;
+            text.push('\n');
+        }
         text += &String::from_utf8_lossy(&[front, back].concat());
         text
     }
@@ -138,8 +195,25 @@ mod tests {
         assert!(text.starts_with("one\ntwo"));
         assert!(text.contains("bytes omitted …"));
         assert_eq!(last_lines(&text, 1), "line 199999");
+        assert_eq!((capture.lines(), capture.is_cut()), (200_002, true));
         let mut capture = Capture::default();
         capture.push(&vec![b'x'; 10 * HALF]);
-        assert_eq!(capture.dropped, 8 * HALF as u64);
+        assert_eq!((capture.dropped, capture.lines()), (8 * HALF as u64, 1));
+    }
+
+    #[test]
+    fn failures_between_the_ends_are_kept() {
+        let mut capture = Capture::new(Retention::Kept);
+        let filler = format!("{}\n", "x".repeat(999)).repeat(24_000);
+        for piece in [&filler, "src/a.rs:3:1: error: fir", "st\n", &filler, &filler] {
+            capture.push(piece.as_bytes());
+        }
+        let text = capture.text();
+        assert!(
+            capture.is_cut() && text.contains("omitted …\nsrc/a.rs:3:1: error: first\n"),
+            "{}",
+            text.len()
+        );
+        assert_eq!(capture.lines(), 72_001);
     }
 }

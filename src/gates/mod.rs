@@ -1,7 +1,6 @@
 //! Quality gates: commands that must succeed when the agent says it is done.
 
 mod failures;
-mod pipe;
 mod verdict;
 
 use std::time::Duration;
@@ -11,7 +10,7 @@ use test_results::{junit, parse};
 use tokio_util::sync::CancellationToken;
 
 use crate::command::sandbox::Rights;
-use crate::command::{Ended, LiveOutput, PipeStatus, Retention, Shell, last_lines, plain};
+use crate::command::{Ended, LiveOutput, PipeStatus, Retention, Shell, last_lines, pipe_failure, plain};
 use crate::config::GateConfig;
 use crate::event::{Activity, Events, GateRecord, GateVerdict, millis};
 use crate::isolation::IsolationError;
@@ -89,7 +88,7 @@ pub(crate) async fn run(
         drop(ongoing);
         let mut all = format!("\n{}\n", finished.output());
         let pipes = pipe.map(|pipe| pipe.take(&mut all)).unwrap_or_default();
-        let masked = pipe::failed(&gate.command, &pipes).map(|(codes, code)| {
+        let masked = pipe_failure(&gate.command, &pipes).map(|(codes, code)| {
             (format!("exit code {code} in a pipe, whose parts ended with {codes}"), code)
         });
         let ran = Ran {

@@ -237,6 +237,11 @@ fn subagent(report: &RunReport, agent: &SubagentRecord) -> Section {
     Section::new(3, full, format!("{title} (in `report.md`)\n\n"))
 }
 
+/// Returns whether a command has failed, or a part of a pipe in it.
+fn has_failed(call: &CallSummary) -> bool {
+    !call.success || call.exit_code.is_some_and(|code| code != 0)
+}
+
 /// Renders the commands that ran, with their class and exit code.
 pub(super) fn commands(report: &RunReport) -> Section {
     let ran: Vec<&CallSummary> = report
@@ -249,7 +254,7 @@ pub(super) fn commands(report: &RunReport) -> Section {
     }
     let mut table = "| | Command | Class | Exit | Time |\n|---|---|---|--:|--:|\n".to_owned();
     for call in &ran {
-        let icon = if call.success { "✅" } else { "⚠️" };
+        let icon = if has_failed(call) { "⚠️" } else { "✅" };
         let line = cut(call.target.as_deref().unwrap_or_default());
         let _ = writeln!(
             table,
@@ -260,7 +265,7 @@ pub(super) fn commands(report: &RunReport) -> Section {
             duration(call.duration_ms)
         );
     }
-    let failed = ran.iter().filter(|call| !call.success).count();
+    let failed = ran.iter().filter(|call| has_failed(call)).count();
     let title = format!("Commands: {} run, {failed} failed", ran.len());
     let full = format!("<details><summary>{title}</summary>\n\n{table}\n</details>\n\n");
     Section::new(4, full, format!("{title} (listed in `report.md`)\n\n"))

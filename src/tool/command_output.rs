@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::ToolResult;
-use crate::command::{Ended, Finished, KeptOutputs, PipeStatus, Space, excerpt, plain};
+use crate::command::{Ended, Finished, KeptOutputs, PipeStatus, Space, excerpt, pipe_failure, plain};
 
 /// Bytes of a result that are left for what stands around the output.
 const MARGIN: usize = 800;
@@ -32,21 +32,40 @@ impl OutputLimits {
 
     /// Returns what is shown of an output.
     pub(super) fn shown(&self, output: &str) -> String {
+        self.shown_of(output, None)
+    }
+
+    /// Returns what is shown of an output, of which lines between its ends are missing if it had so many (`lines`).
+    fn shown_of(&self, output: &str, lines: Option<usize>) -> String {
         let shown = excerpt(output, self.space());
-        let Some(lines) = shown.cut_from else { return shown.text };
+        let Some(found) = shown.cut_from else { return shown.text };
         let Some(kept) = &self.kept else { return shown.text };
-        let note = match kept.keep(output) {
-            Ok(path) => format!("[all {lines} lines: {}; read or search that file]", path.display()),
-            Err(error) => format!("[the whole output could not be kept: {error}]"),
+        let note = match (kept.keep(output), lines) {
+            (Ok(path), None) => format!("[all {found} lines: {}; read or search that file]", path.display()),
+            (Ok(path), Some(lines)) => format!(
+                "[{lines} lines, too many to be kept; the first and the last ones, and failures between them: {}; read or \
+                 search that file]",
+                path.display()
+            ),
+            (Err(error), _) => format!("[the whole output could not be kept: {error}]"),
         };
         format!("{}\n{note}", shown.text)
     }
 
-    /// Returns the result of a command that has ended, with a time limit of `timeout` seconds.
-    pub(super) fn result(&self, finished: &Finished, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
+    /// Returns the result of a command that has ended, with a time limit of `timeout` seconds. `pipe` is what was asked about
+    /// the pipes of a command line, and the line. The exit code is that of a part of a pipe that failed, if another hides it.
+    pub(super) fn result(
+        &self,
+        finished: &Finished,
+        pipe: Option<(&PipeStatus, &str)>,
+        timeout: u64,
+    ) -> ToolResult {
         let mut output = finished.stdout.text();
-        let codes = pipe.map(|pipe| pipe.take(&mut output)).unwrap_or_default();
-        let text = self.shown(&plain(&output));
+        let codes = pipe.map(|(pipe, _)| pipe.take(&mut output)).unwrap_or_default();
+        // The table of commands must not show a success that was none.
+        let masked = pipe.and_then(|(_, line)| pipe_failure(line, &codes)).map(|(_, code)| code);
+        let lines = finished.stdout.is_cut().then(|| finished.stdout.lines());
+        let text = self.shown_of(&plain(&output), lines);
         let took = format!("{:.1} s", finished.duration.as_secs_f64());
         let codes: Vec<String> = codes.iter().map(ToString::to_string).collect();
         let codes = match codes.as_slice() {
@@ -75,6 +94,7 @@ impl OutputLimits {
             (Some(_), false) => text,
         };
         let exit_code = match &finished.ended {
+            Ended::Exited(0) => Some(masked.unwrap_or(0)),
             Ended::Exited(code) => Some(*code),
             _ => None,
         };

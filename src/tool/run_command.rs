@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
-use shell::with_variables;
+use shell::{analyse, with_variables};
 use tokio_util::sync::CancellationToken;
 use workspace::{FileChange, FileError, Kind, LastLink, WorkspacePath};
 
@@ -188,7 +188,7 @@ impl CommandCall {
             variables: Vec::new(),
             stdin: None,
             merge: true,
-            output: LiveOutput::new(Retention::Whole),
+            output: LiveOutput::new(Retention::Kept),
             timeout: tool.default_timeout.seconds(),
             cancel: tool.cancel.clone(),
             rights: Rights::Work,
@@ -206,7 +206,8 @@ impl CommandCall {
             let (isolation, output, cancel) = (Arc::clone(isolation), output.clone(), cancel.clone());
             async move {
                 let work = IsolatedCommand { output, cancel, timeout: BACKGROUND_TIMEOUT, ..self.work(&cwd) };
-                isolation.run_beside(&self.tool.shell, work).await
+                let shell = Shell { serves: true, ..self.tool.shell.clone() };
+                isolation.run_beside(&shell, work).await
             }
         });
         background.add(task, output, cancel, &limits).await
@@ -229,6 +230,7 @@ impl CommandCall {
         let auto_loaded: Vec<String> = ran.auto_loaded().map(ToString::to_string).collect();
         let IsolatedRun { finished, changes, large, dropped, warnings, refused, built: _, has_left_files: _ } =
             ran;
+        let pipe = pipe.map(|pipe| (pipe, self.args.command.as_str()));
         let mut result = ToolResult { refused, ..self.tool.limits.result(&finished, pipe, timeout) };
         for host in finished.refused.iter().take(MAX_NAMED) {
             result.add(&format!("[no network: {} was refused: {}]", host.target(), host.reason));
@@ -236,6 +238,11 @@ impl CommandCall {
         let more = finished.refused.len().saturating_sub(MAX_NAMED);
         if more > 0 {
             result.add(&format!("[no network: {more} more refused]"));
+        }
+        if analyse(&self.args.command).leaves_processes() {
+            result.add(
+                "[what was started with `&` has ended with the command; `background: true` keeps a server running]",
+            );
         }
         result.note_changes(changes, &large, dropped, &warnings);
         if !auto_loaded.is_empty() {

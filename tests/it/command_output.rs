@@ -200,3 +200,62 @@ fn background_commands_run_beside_others_and_end_with_the_run() {
         assert!(!alive, "{mode}: it outlived the run");
     }
 }
+
+/// A server that answers with a word, on a port of its own.
+const SERVER: &str = "import http.server, sys
+class H(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'pong from ' + sys.argv[1].encode())
+    def log_message(self, *of):
+        pass
+server = http.server.HTTPServer(('127.0.0.1', int(sys.argv[2])), H)
+print('ready', flush=True)
+server.serve_forever()
+";
+
+const CLIENT: &str = "import sys, urllib.request
+print(urllib.request.urlopen('http://127.0.0.1:' + sys.argv[1]).read().decode())
+";
+
+#[test]
+fn servers_in_the_background_are_reached_by_other_commands_and_the_machine_is_not() {
+    let machine = std::net::TcpListener::bind("127.0.0.1:0").expect("a port of the machine");
+    let port = machine.local_addr().expect("an address").port();
+    let background = |line: &str| ("run_command", json!({"command": line, "background": true}));
+    for mode in ["yolo", "dry-run"] {
+        let sandbox = Sandbox::new(&[("serve.py", SERVER), ("get.py", CLIENT)]);
+        let turns = [
+            vec![background("python3 serve.py one 18701")],
+            vec![background("python3 serve.py two 18702")],
+            vec![command("python3 get.py 18701")],
+            vec![command("python3 get.py 18702")],
+            vec![command("curl -sS http://127.0.0.1:18701/")],
+            vec![command("git status --short && python3 get.py 18701")],
+            vec![command(&format!("python3 get.py {port}"))],
+            vec![("background_command", json!({"id": 1, "action": "stop"}))],
+            vec![command("python3 get.py 18701")],
+            vec![command("python3 get.py 18702")],
+        ];
+        let results = run(&sandbox, mode, &turns).results();
+        for (at, expected) in
+            [(2, "pong from one"), (3, "pong from two"), (5, "pong from one"), (9, "from two")]
+        {
+            assert!(results[at].contains(expected), "{mode} {at}: {}", results[at]);
+        }
+        assert!(!results[4].contains("contacts another machine"), "{mode}: {}", results[4]);
+        for at in [6, 8] {
+            assert!(results[at].contains("Connection refused"), "{mode} {at}: {}", results[at]);
+        }
+    }
+}
+
+#[test]
+fn processes_that_nothing_waits_for_are_told_to_end_with_the_command() {
+    let sandbox = Sandbox::new(&[]);
+    let turns = [vec![command("sleep 100 & echo started"), command("sleep 0.1 & wait")]];
+    let results = run(&sandbox, "yolo", &turns).results();
+    assert!(results[0].contains("`background: true` keeps a server running"), "{}", results[0]);
+    assert!(!results[1].contains("background"), "{}", results[1]);
+}

@@ -1,14 +1,14 @@
-//! Pipes in a gate's command line: `pytest | tail` succeeds whatever becomes of the tests, and is no success.
+//! Pipes in a command line: `pytest | tail` succeeds whatever becomes of the tests, and is no success.
 
 use shell::{Simple, analyse};
 
-use crate::command::PipeCodes;
+use super::PipeCodes;
 
 /// Programs whose exit code 1 tells what they found, rather than that they failed.
 const SEARCHES: [&str; 9] = ["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "diff", "cmp", "test"];
 
 /// Returns the first pipe of which a part failed that nobody can have meant to fail, with that part's exit code.
-pub(super) fn failed<'a>(line: &str, pipes: &'a [PipeCodes]) -> Option<(&'a PipeCodes, i32)> {
+pub(crate) fn pipe_failure<'a>(line: &str, pipes: &'a [PipeCodes]) -> Option<(&'a PipeCodes, i32)> {
     // Whoever writes that wants no failure.
     if line.trim_end().ends_with("|| true") || line.trim_end().ends_with("|| :") {
         return None;
@@ -70,7 +70,7 @@ mod tests {
             ("(pytest; true) | tail", &[1, 0], Some(1)),
         ] {
             let pipes = [PipeCodes(codes.to_vec())];
-            assert_eq!(failed(line, &pipes).map(|(_, code)| code), expected, "{line}");
+            assert_eq!(pipe_failure(line, &pipes).map(|(_, code)| code), expected, "{line}");
         }
     }
 }
