@@ -89,7 +89,7 @@ impl Registry {
                 call.name
             )));
         };
-        Ok(finished(call, arguments, tool, root))
+        finished(call, arguments, tool, root)
     }
 
     /// Understands the arguments of a tool that was called by its own name.
@@ -110,7 +110,7 @@ impl Registry {
             }
             _ => {}
         }
-        Ok(finished(call, arguments, tool, root))
+        finished(call, arguments, tool, root)
     }
 
     fn unknown(&self, name: &str) -> String {
@@ -123,10 +123,35 @@ impl Registry {
 }
 
 /// Gives arguments their own names and types.
-fn finished(call: &ToolCall, arguments: Arguments, tool: &Arc<dyn Tool>, root: &Path) -> Understood {
+fn finished(
+    call: &ToolCall,
+    arguments: Arguments,
+    tool: &Arc<dyn Tool>,
+    root: &Path,
+) -> Result<Understood, NotUnderstood> {
     let name = tool.name().to_owned();
-    let arguments = Value::Object(fitted(&name, arguments, &tool.parameters(), root));
-    Understood { tool: Arc::clone(tool), call: ToolCall { name, arguments, ..call.clone() } }
+    let arguments = fitted(&name, arguments, &tool.parameters(), root);
+    for name in ["path", "cwd", "from", "to"] {
+        let given = arguments.get(name).and_then(Value::as_str);
+        if let Some((given, meant)) = given.and_then(|given| Some((given, of_another_root(given, root)?))) {
+            return Err(NotUnderstood(format!(
+                "ACCESS DENIED: {given} is outside of the workspace; did you mean {name}={meant:?}?"
+            )));
+        }
+    }
+    let arguments = Value::Object(arguments);
+    Ok(Understood { tool: Arc::clone(tool), call: ToolCall { name, arguments, ..call.clone() } })
+}
+
+/// Returns the relative path that is meant by an absolute one at which there is nothing, as if the checkout were elsewhere.
+fn of_another_root(given: &str, root: &Path) -> Option<String> {
+    let path = Path::new(given);
+    if !path.is_absolute() || path.starts_with(root) || path.exists() || given.contains("..") {
+        return None;
+    }
+    let parts: Vec<&str> = given.split('/').filter(|part| !part.is_empty()).collect();
+    let ends = (1..parts.len()).map(|from| parts[from..].join("/"));
+    ends.into_iter().find(|end| root.join(end).symlink_metadata().is_ok())
 }
 
 /// Returns what the model is told about arguments that a tool does not take. What is wrong with a value needs no list
@@ -156,14 +181,32 @@ fn object(arguments: &Value) -> Result<Arguments, NotUnderstood> {
         Value::Object(object) => object.clone(),
         Value::String(text) => match serde_json::from_slice(text.as_bytes()) {
             Ok(Value::Object(object)) => object,
-            Err(error) if text.trim_start().starts_with('{') => {
-                return Err(NotUnderstood(format!("Invalid arguments: not valid JSON: {error}")));
-            }
+            Err(error) if text.trim_start().starts_with('{') => return nearly_object(text, &error),
             _ if text.trim().is_empty() => Map::new(),
             _ => Map::from_iter([("input".to_owned(), json!(text))]),
         },
         _ => Map::new(),
     })
+}
+
+/// Returns the arguments in a text that is an object but for commas and quotes. The error says what is wrong with it.
+fn nearly_object(text: &str, error: &serde_json::Error) -> Result<Arguments, NotUnderstood> {
+    let objects: Vec<Value> =
+        serde_json::Deserializer::from_str(text).into_iter().map_while(Result::ok).collect();
+    if objects.len() > 1 {
+        return Err(NotUnderstood(format!(
+            "Invalid arguments: {} objects in one call; make one call for each, all in one turn",
+            objects.len()
+        )));
+    }
+    // An object in YAML's flow style may have a comma at its end, and single quotes, in which other escapes apply.
+    if objects.is_empty()
+        && !text.contains(['\\', '\n'])
+        && let Ok(Value::Object(object)) = crate::base::yaml::from_str(text)
+    {
+        return Ok(object);
+    }
+    Err(NotUnderstood(format!("Invalid arguments: not valid JSON: {error}")))
 }
 
 /// Returns the arguments with our names, in the types of the schema, and without what is empty and optional.
@@ -214,10 +257,14 @@ fn fitted(tool: &str, given: Arguments, schema: &Value, root: &Path) -> Argument
     arguments
 }
 
-/// Takes a time that only makes sense in milliseconds as such.
+/// Takes a time that only makes sense in milliseconds as such, no limit as the usual one, and a little more than there is
+/// as the most.
 fn in_seconds(arguments: &mut Arguments) {
-    if let Some(ms) = arguments.get("timeout").and_then(Value::as_u64).filter(|ms| *ms > 3_600) {
-        arguments.insert("timeout".to_owned(), json!((ms / 1_000).clamp(1, 600)));
+    match arguments.get("timeout").and_then(Value::as_u64) {
+        Some(0) => drop(arguments.shift_remove("timeout")),
+        Some(ms @ 3_601..) => drop(arguments.insert("timeout".to_owned(), json!((ms / 1_000).clamp(1, 600)))),
+        Some(601..1_000) => drop(arguments.insert("timeout".to_owned(), json!(600))),
+        _ => {}
     }
 }
 

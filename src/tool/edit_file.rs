@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use workspace::FileError;
 
 use super::outcome::store;
 use super::read_file::{resolve, text};
@@ -22,7 +23,7 @@ pub(super) struct Args {
     old_str: String,
     /// Text to put in its place
     #[serde(default)]
-    new_str: String,
+    new_str: Option<String>,
     /// Replace every occurrence
     #[serde(default)]
     replace_all: bool,
@@ -40,6 +41,19 @@ struct Edit {
     new_str: String,
     #[serde(default)]
     replace_all: bool,
+}
+
+impl Args {
+    /// Returns the one edit of the call. What is forgotten must not delete anything.
+    fn single(&self) -> Result<Edit, ToolError> {
+        let Self { path, old_str, new_str, replace_all, .. } = self;
+        let Some(new_str) = new_str.clone() else {
+            return Err(ToolError::Refused(format!(
+                "new_str is missing: edit_file(path={path:?}, old_str=…, new_str=…); new_str=\"\" deletes the text"
+            )));
+        };
+        Ok(Edit { old_str: old_str.clone(), new_str, replace_all: *replace_all })
+    }
 }
 
 impl FileTool for EditFile {
@@ -60,14 +74,15 @@ impl FileTool for EditFile {
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let path = resolve(&args.path, cx)?;
-        let before = cx.workspace.read(&path)?;
-        let stale = cx.seen.is_stale(&path, &before);
-        let single = || Edit {
-            old_str: args.old_str.clone(),
-            new_str: args.new_str.clone(),
-            replace_all: args.replace_all,
+        let before = match cx.workspace.read(&path) {
+            // An edit of nothing, as other agents create files.
+            Err(FileError::Missing(_)) if args.edits.is_empty() && args.old_str.is_empty() => {
+                return store(&path, None, args.single()?.new_str.into_bytes(), cx);
+            }
+            before => before?,
         };
-        let edits = if args.edits.is_empty() { vec![single()] } else { args.edits.clone() };
+        let stale = cx.seen.is_stale(&path, &before);
+        let edits = if args.edits.is_empty() { vec![args.single()?] } else { args.edits.clone() };
         let mut content = text(&path, &before)?.to_owned();
         let (mut notes, mut times) = (Vec::new(), 0);
         for (index, edit) in edits.iter().enumerate() {

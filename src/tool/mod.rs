@@ -34,8 +34,10 @@ mod scope;
 mod search;
 mod search_code;
 mod search_files;
+mod shell_patch;
 mod todo_list;
 mod translate;
+mod translate_command;
 mod translate_search;
 mod write_file;
 

@@ -134,8 +134,8 @@ pub(super) fn syntax_warning(change: &FileChange) -> Option<String> {
     };
     let shown = after.lines().nth(line - 1).unwrap_or_default();
     let shown = &shown[..shown.floor_char_boundary(200)];
-    was_clean
-        .then(|| format!("[warning: {} no longer parses, from line {line}: `{}`]", change.path, shown.trim()))
+    let how = if change.before.is_some() { "no longer parses" } else { "does not parse" };
+    was_clean.then(|| format!("[warning: {} {how}, from line {line}: `{}`]", change.path, shown.trim()))
 }
 
 /// Describes changes of several files: a table of paths and counts, with warnings.

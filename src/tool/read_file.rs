@@ -97,7 +97,8 @@ impl View {
             }
             view.total += 1;
             view.ends_in_newline = line.ends_with(b"\n");
-            view.is_crlf &= line.ends_with(b"\r\n") || !view.ends_in_newline;
+            // The last line says nothing if it has no end, unless it is the only one.
+            view.is_crlf &= line.ends_with(b"\r\n") || !view.ends_in_newline && view.total > 1;
             if full || view.total < range.start || range.end.is_some_and(|end| view.total > end) {
                 continue;
             }
@@ -251,6 +252,7 @@ mod tests {
             view("abc\ndef\n", 1, None, 1).as_deref(),
             Ok("1\tabc\n[lines 1–1 of 2; continue with start_line=2]\n")
         );
+        assert_eq!(view("a", 1, None, 100).as_deref(), Ok("1\ta\n[no newline at the end]\n"));
         assert_eq!(view("a\r\nb\r\n", 1, None, 100).as_deref(), Ok("1\ta\n2\tb\n[line endings are CRLF]\n"));
     }
 }

@@ -31,6 +31,14 @@ pub(super) fn is_true(value: &Value) -> bool {
 
 /// Lines by offset and number, or as a pair.
 pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
+    if let Some(Value::Object(inner)) = arguments.get("args").cloned() {
+        arguments.remove("args");
+        arguments.extend(inner);
+    }
+    if let Some(Value::Array(files)) = arguments.get("file").cloned() {
+        arguments.remove("file");
+        arguments.insert("files".to_owned(), Value::Array(files));
+    }
     if let Some(Value::Array(pair)) = take(arguments, &["view_range", "read_range", "line_range", "range"]) {
         let mut ends = pair.iter().map(number);
         set_line(arguments, "start_line", ends.next().flatten());
@@ -51,15 +59,28 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
         arguments.insert("path".to_owned(), path);
         set_line(arguments, "start_line", Some(line));
     }
+    // `-1` is the last line.
+    if arguments.get("end_line").and_then(number).is_some_and(|end| end < 0) {
+        arguments.remove("end_line");
+    }
+    if arguments.get("start_line").and_then(number).is_some_and(|start| start < 0) {
+        return Err(NotUnderstood(
+            "lines are counted from 1: read_file(path=…, start_line=1); for the last ones, run_command(command=\"tail -n 20 FILE\")"
+                .to_owned(),
+        ));
+    }
     let offset = take(arguments, &["offset"]).as_ref().and_then(number);
     let limit =
         take(arguments, &["limit", "num_lines", "line_count", "head", "max_lines"]).as_ref().and_then(number);
     if offset.is_some() || limit.is_some() {
-        let start = offset.unwrap_or(1).max(1);
+        let given = ["start_line", "start", "from_line", "line_number"];
+        let given = given.iter().find_map(|name| arguments.get(*name).and_then(number));
+        let start = offset.or(given).unwrap_or(1).max(1);
         set_line(arguments, "start_line", offset.map(|_| start));
         set_line(arguments, "end_line", limit.filter(|limit| *limit > 0).map(|limit| start + limit - 1));
     }
     if let Some(Value::Array(paths)) = arguments.get("files").or(arguments.get("paths")).cloned() {
+        arguments.remove("files");
         arguments.insert("paths".to_owned(), Value::Array(paths));
         return bulk_read(arguments);
     }
@@ -67,6 +88,22 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
         arguments.remove(remark);
     }
     Ok(None)
+}
+
+/// Text of a file, which may be given as JSON, with the modes that files are opened in.
+pub(super) fn written(arguments: &mut Arguments) {
+    if let Some(mode) = arguments.get_mut("mode") {
+        match mode.as_str() {
+            Some("w" | "wt" | "write" | "create" | "rewrite") => *mode = json!("overwrite"),
+            Some("a" | "at") => *mode = json!("append"),
+            _ => {}
+        }
+    }
+    if let Some(content @ (Value::Object(_) | Value::Array(_))) = arguments.get_mut("content")
+        && let Ok(text) = serde_json::to_string_pretty(content)
+    {
+        *content = json!(text + "\n");
+    }
 }
 
 /// Text that goes to the end of a file.
@@ -83,16 +120,26 @@ fn set_line(arguments: &mut Arguments, name: &str, line: Option<i64>) {
 
 /// Several files at once: understood if it is one, else answered with the calls to make.
 pub(super) fn bulk_read(arguments: &mut Arguments) -> Changed {
-    let paths = match take(arguments, &["paths", "files", "file_paths", "include", "path"]) {
+    let given = match take(arguments, &["paths", "files", "file_paths", "include", "path"]) {
         Some(Value::Array(paths)) => paths,
         Some(one) => vec![one],
         None => Vec::new(),
     };
     let name = |path: &Value| path.as_str().or_else(|| path.get("path")?.as_str()).map(str::to_owned);
-    let paths: Vec<String> = paths.iter().filter_map(name).collect();
+    let paths: Vec<String> = given.iter().filter_map(name).collect();
     match paths.as_slice() {
         [path] => {
             arguments.insert("path".to_owned(), json!(path));
+            if let Some(range) = given.first().and_then(|file| file["line_ranges"].get(0)) {
+                let text = range.as_str().unwrap_or_default();
+                let ends = text
+                    .split_once('-')
+                    .map(|(start, end)| (start.trim().parse().ok(), end.trim().parse().ok()));
+                let (start, end) =
+                    ends.unwrap_or_else(|| (range.get(0).and_then(number), range.get(1).and_then(number)));
+                set_line(arguments, "start_line", start);
+                set_line(arguments, "end_line", end);
+            }
             Ok(None)
         }
         several => {
@@ -120,6 +167,20 @@ pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
                 "write the change itself: edit_file(path=…, old_str=…, new_str={content:?})"
             )));
         }
+    }
+    let has_old = ["old_str", "old_string", "old_text", "search", "old", "find"]
+        .iter()
+        .any(|name| arguments.contains_key(*name));
+    if !has_old && ["diff", "patch"].iter().any(|name| arguments.contains_key(*name)) {
+        return search_blocks(arguments);
+    }
+    if !has_old
+        && !arguments.contains_key("edits")
+        && ["content", "contents", "file_text"].iter().any(|name| arguments.contains_key(*name))
+    {
+        return Err(NotUnderstood(
+            "a whole file is written with write_file(path=…, content=…), a part of it with edit_file(path=…, old_str=…, new_str=…)".to_owned(),
+        ));
     }
     let Some(edits) = take(arguments, &["edits", "replacements", "changes"]) else { return Ok(None) };
     let Value::Array(edits) = parsed(edits) else {
@@ -174,7 +235,7 @@ pub(super) fn parsed(value: Value) -> Value {
 pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
     let names = ["diff", "patch", "input", "patch_text", "content"];
     let Some(name) = names.into_iter().find(|name| {
-        arguments.get(*name).is_some_and(|diff| diff.as_str().is_some_and(|diff| diff.contains("<<<<<<<")))
+        arguments.get(*name).and_then(Value::as_str).is_some_and(patch::search_replace::is_meant)
     }) else {
         let is_edit =
             ["old_str", "old_string", "edits", "search"].iter().any(|name| arguments.contains_key(*name));
@@ -212,7 +273,10 @@ pub(super) fn editor(arguments: &mut Arguments) -> Changed {
             Ok(Some("write_file"))
         }
         "str_replace" | "replace" => {
-            arguments.entry("new_str").or_insert(json!(""));
+            // Their tool deletes the text without it.
+            if !arguments.contains_key("new_string") {
+                arguments.entry("new_str").or_insert(json!(""));
+            }
             keep(
                 arguments,
                 &["path", "file_path", "old_str", "new_str", "replace_all", "old_string", "new_string"],
@@ -228,6 +292,20 @@ pub(super) fn editor(arguments: &mut Arguments) -> Changed {
         other => Err(NotUnderstood(format!(
             "unknown command {other:?}; call read_file(path=…), write_file(path=…, content=…) or edit_file(path=…, old_str=…, new_str=…)"
         ))),
+    }
+}
+
+/// Text inserted before a line, or at the end for line 0.
+pub(super) fn insertion_before(arguments: &mut Arguments) -> Changed {
+    match take(arguments, &["line", "line_number"]).as_ref().and_then(number) {
+        Some(0) => {
+            appended(arguments);
+            Ok(Some("write_file"))
+        }
+        line => {
+            arguments.extend(line.map(|line| ("insert_line".to_owned(), json!(line - 1))));
+            insertion(arguments)
+        }
     }
 }
 

@@ -1,26 +1,16 @@
-//! Searches, commands and other calls of other agents' tools with the arguments changed to those of ours.
+//! Searches and other calls of other agents' tools with the arguments changed to those of ours.
 
 use serde_json::{Value, json};
 
 use super::door::NotUnderstood;
 use super::names::Arguments;
-use super::translate::{Changed, is_true, number, parsed, take, text};
+use super::translate::{Changed, is_true, number, take, text};
 
 /// Folders and files by name; a search term is part of a name.
 pub(super) fn directory_search(arguments: &mut Arguments) {
-    for remark in [
-        "ignore",
-        "depth",
-        "max_depth",
-        "case_sensitive",
-        "exclude_patterns",
-        "limit",
-        "offset",
-        "type",
-        "show_hidden",
-        "max_results",
-        "extensions",
-    ] {
+    let depth = take(arguments, &["depth", "max_depth"]).as_ref().and_then(number);
+    let ignored = take(arguments, &["ignore", "exclude_patterns", "exclude"]);
+    for remark in ["case_sensitive", "limit", "offset", "type", "show_hidden", "max_results", "extensions"] {
         arguments.remove(remark);
     }
     let term = take(arguments, &["query", "file_name", "name", "search_term"]);
@@ -32,6 +22,36 @@ pub(super) fn directory_search(arguments: &mut Arguments) {
             None => format!("*{term}*"),
         };
         arguments.entry("pattern").or_insert(json!(pattern));
+    }
+    // A folder can be listed by itself or as a whole.
+    if let Some(depth) = depth.filter(|depth| *depth > 0) {
+        arguments.entry("recursive").or_insert(json!(depth > 1));
+    }
+    let ignored = ignored.as_ref().map(listed).unwrap_or_default();
+    if !ignored.is_empty() {
+        let excluded = ignored.split(',').map(|glob| format!("!{glob}")).collect::<Vec<_>>().join(",");
+        let pattern = match arguments.get("pattern").and_then(text) {
+            Some(pattern) => format!("{pattern},{excluded}"),
+            None => {
+                arguments.entry("recursive").or_insert(json!(false));
+                excluded
+            }
+        };
+        arguments.insert("pattern".to_owned(), json!(pattern));
+    }
+}
+
+/// A folder with all that is below it.
+pub(super) fn tree(arguments: &mut Arguments) {
+    directory_search(arguments);
+    arguments.entry("recursive").or_insert(json!(true));
+}
+
+/// Returns globs that are given as a list or as one, with commas between them.
+fn listed(value: &Value) -> String {
+    match value {
+        Value::Array(globs) => globs.iter().filter_map(text).collect::<Vec<_>>().join(","),
+        other => text(other).unwrap_or_default().to_owned(),
     }
 }
 
@@ -61,13 +81,23 @@ pub(super) fn pattern_search(arguments: &mut Arguments) {
     let kind = take(arguments, &["type", "file_type", "language", "file_types"]);
     let kind = kind.map(|kind| kind.get(0).cloned().unwrap_or(kind));
     let included = take(arguments, &["file_pattern", "include", "glob", "include_pattern", "includes"]);
-    let listed = |value: &Value| match value {
-        Value::Array(globs) => globs.iter().filter_map(text).collect::<Vec<_>>().join(","),
-        other => text(other).unwrap_or_default().to_owned(),
-    };
     let mut globs: Vec<String> = included.iter().map(listed).filter(|globs| !globs.is_empty()).collect();
     globs.extend(kind.as_ref().and_then(text).map(file_type));
     globs.extend(excluded.iter().map(listed).filter(|glob| !glob.is_empty()).map(|glob| format!("!{glob}")));
+    // Several places are patterns of paths: each as a file, and as a folder.
+    if let Some(Value::Array(paths)) = arguments.get("paths").or(arguments.get("path"))
+        && paths.len() > 1
+    {
+        let below = |path: &str| {
+            let path = path.trim_start_matches("./").trim_end_matches('/');
+            format!("{path},{path}/**")
+        };
+        if globs.is_empty() {
+            globs.extend(paths.iter().filter_map(text).map(below));
+            arguments.remove("paths");
+            arguments.remove("path");
+        }
+    }
     if !globs.is_empty() {
         arguments.insert("file_pattern".to_owned(), json!(globs.join(",")));
     }
@@ -106,47 +136,6 @@ pub(super) fn question(arguments: &mut Arguments) -> Changed {
     Err(NotUnderstood(format!(
         "there is no search by meaning; search for a word or a pattern: grep(pattern={word:?})"
     )))
-}
-
-/// Commands as lists, with times in milliseconds.
-pub(super) fn shell(arguments: &mut Arguments) {
-    if let Some(Value::Array(lines)) = arguments.get("commands") {
-        let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
-        let line = json!(lines.join(" && "));
-        arguments.insert("commands".to_owned(), line);
-    }
-    let command = take(arguments, &["command", "cmd", "command_line", "script", "commands"]);
-    let line = match command.map(parsed_list) {
-        Some(Value::Array(words)) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            match words.as_slice() {
-                ["bash" | "sh" | "zsh" | "/bin/bash" | "/bin/sh", flag, line]
-                    if flag.starts_with('-') && flag.ends_with('c') =>
-                {
-                    Some((*line).to_owned())
-                }
-                words => shlex::try_join(words.iter().copied()).ok(),
-            }
-        }
-        Some(other) => other.as_str().map(str::to_owned),
-        None => None,
-    };
-    if let Some(line) = line {
-        arguments.insert("command".to_owned(), json!(line));
-    }
-    if let Some(ms) =
-        take(arguments, &["timeout_ms", "timeout_millis", "timeoutMs"]).as_ref().and_then(number)
-    {
-        arguments.insert("timeout".to_owned(), json!((ms / 1_000).clamp(1, 600)));
-    }
-}
-
-/// Returns a list that was given as JSON text.
-fn parsed_list(value: Value) -> Value {
-    match &value {
-        Value::String(text) if text.starts_with("[\"") => parsed(value),
-        _ => value,
-    }
 }
 
 /// Sub-agents of other kinds.

@@ -11,7 +11,9 @@ use crate::support::{Sandbox, cases, git, strings};
 use architect_ci::agent::Dispatch;
 use architect_ci::config;
 use architect_ci::event::ToolCall;
-use architect_ci::tool::{Access, Context, Registry, RunCommand, ToolResult};
+use architect_ci::tool::{
+    Access, BackgroundCommand, Context, OutputLimits, Registry, RunCommand, ToolResult,
+};
 use architect_ci::web::{FetchUrl, Web, WebSearch};
 use serde_json::Value;
 
@@ -221,6 +223,10 @@ async fn foreign_call(registry: &Registry, cx: &Context, step: &Value, root: &st
 async fn foreign_calls_are_taken_or_answered_with_the_right_call() {
     let mut registry = Registry::with_built_in();
     registry.replace(Arc::new(RunCommand::for_listing()));
+    registry.replace(Arc::new(BackgroundCommand {
+        commands: Arc::default(),
+        limits: OutputLimits { lines: 0, tokens: 0, kept: None },
+    }));
     registry.replace(Arc::new(Dispatch::new(Arc::default())));
     let web = Arc::new(
         Web::new(&config::Web::default(), tokio_util::sync::CancellationToken::new()).expect("a client"),

@@ -1,0 +1,103 @@
+//! Patches that models hand to the shell: `apply_patch` is a program where some of them were trained, and none here.
+
+/// Names of that program.
+const PROGRAMS: [&str; 2] = ["apply_patch", "applypatch"];
+
+/// Lines of a patch that name a file.
+const NAMING: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+
+/// Patch in a command line that does nothing but apply it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ShellPatch {
+    /// Folder in which it is applied; empty for the current one.
+    pub(super) folder: String,
+    pub(super) patch: String,
+}
+
+impl ShellPatch {
+    /// Returns the patch that a command line applies: `apply_patch <<'EOF' …` or `apply_patch '…'`, after `cd FOLDER &&` or
+    /// without it; `None` if the line does anything else.
+    pub(super) fn find(line: &str) -> Option<Self> {
+        let line = line.trim();
+        let (folder, line) = match line.strip_prefix("cd ").and_then(|rest| rest.split_once("&&")) {
+            Some((folder, line)) => (shlex::split(folder).filter(|words| words.len() == 1)?.remove(0), line),
+            None => (String::new(), line),
+        };
+        let line = line.trim_start();
+        let rest = PROGRAMS.iter().find_map(|program| line.strip_prefix(program))?;
+        let rest = rest.strip_prefix(char::is_whitespace)?.trim_start();
+        let patch = match rest.strip_prefix("<<") {
+            Some(rest) => here_document(rest)?,
+            None => shlex::split(rest).filter(|words| words.len() == 1)?.remove(0),
+        };
+        patch.trim_start().starts_with("*** Begin Patch").then_some(Self { folder, patch })
+    }
+}
+
+/// Returns the text of a here-document that ends the line.
+fn here_document(rest: &str) -> Option<String> {
+    let (word, text) = rest.split_once('\n')?;
+    let word = word.trim().trim_matches(['\'', '"']);
+    let body = text.trim_end().strip_suffix(word).filter(|_| !word.is_empty())?;
+    let is_alone = body.ends_with('\n') && body.lines().all(|line| line != word);
+    is_alone.then(|| body.to_owned())
+}
+
+/// Returns the folder in which a command runs that changes to `folder` from `cwd`.
+pub(super) fn joined(cwd: &str, folder: &str) -> String {
+    if cwd.is_empty() || folder.starts_with('/') { folder.to_owned() } else { format!("{cwd}/{folder}") }
+}
+
+/// Returns a patch whose relative paths begin with a folder.
+pub(super) fn below_folder(patch: &str, folder: &str) -> String {
+    let folder = folder.trim_end_matches('/').trim_start_matches("./");
+    if folder.is_empty() || folder == "." {
+        return patch.to_owned();
+    }
+    let moved = |line: &str| {
+        let named = NAMING.iter().find_map(|naming| Some((naming, line.strip_prefix(naming)?)));
+        match named {
+            Some((naming, path)) if !path.starts_with('/') => format!("{naming}{folder}/{path}"),
+            _ => line.to_owned(),
+        }
+    };
+    patch.split_inclusive('\n').map(moved).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATCH: &str = "*** Begin Patch\n*** Add File: a\n+x\n*** End Patch\n";
+
+    #[test]
+    fn lines_that_only_apply_a_patch_are_taken() {
+        for (line, folder) in [
+            (format!("apply_patch <<'EOF'\n{PATCH}EOF"), Some("")),
+            (format!("apply_patch << \"EOF\"\n{PATCH}EOF\n"), Some("")),
+            (format!("cd sub && apply_patch <<EOF\n{PATCH}EOF"), Some("sub")),
+            (format!("apply_patch '{PATCH}'"), Some("")),
+            (format!("apply_patch <<'EOF'\n{PATCH}EOF\nrm a"), None),
+            (format!("apply_patch <<'EOF' && rm a\n{PATCH}EOF"), None),
+            (format!("apply_patch <<'EOF'\n{PATCH}EOF\nrm a\nEOF"), None),
+            ("apply_patch --help".to_owned(), None),
+            ("git apply <<'EOF'\nx\nEOF".to_owned(), None),
+        ] {
+            let found = ShellPatch::find(&line);
+            assert_eq!(found.as_ref().map(|found| found.folder.as_str()), folder, "{line}");
+            assert!(found.is_none_or(|found| found.patch == PATCH), "{line}");
+        }
+    }
+
+    #[test]
+    fn paths_are_below_the_folder() {
+        let below = |folder: &str| below_folder(PATCH, folder).lines().nth(1).map(str::to_owned);
+        assert_eq!(below("").as_deref(), Some("*** Add File: a"));
+        assert_eq!(below("./sub/").as_deref(), Some("*** Add File: sub/a"));
+        assert_eq!(below("/w/sub").as_deref(), Some("*** Add File: /w/sub/a"));
+        assert_eq!(
+            (joined("", "a"), joined("b", "a"), joined("b", "/a")),
+            ("a".into(), "b/a".into(), "/a".into())
+        );
+    }
+}

@@ -1,0 +1,152 @@
+//! Commands of other agents' tools with the arguments changed to those of ours.
+
+use serde_json::{Value, json};
+
+use super::door::NotUnderstood;
+use super::names::Arguments;
+use super::shell_patch::{ShellPatch, below_folder, joined};
+use super::translate::{Changed, is_true, number, parsed, take, text};
+
+/// Answer to input for a command that runs.
+const NO_INPUT: &str = "commands get no input; give what it reads with the command: run_command(command=\"printf 'y\\n' | …\"), and read \
+                        what a background command printed with background_command(id=…)";
+
+/// Commands as lists, with times in milliseconds; and patches, which some models hand to the shell.
+pub(super) fn shell(arguments: &mut Arguments) -> Changed {
+    if let Some(Value::Array(lines)) = arguments.get("commands") {
+        let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
+        let line = json!(lines.join(" && "));
+        arguments.insert("commands".to_owned(), line);
+    }
+    for remark in ["shell", "tty"] {
+        arguments.remove(remark);
+    }
+    if take(arguments, &["is_input"]).is_some_and(|is_input| is_true(&is_input)) {
+        return Err(NotUnderstood(NO_INPUT.to_owned()));
+    }
+    if let Some(env) = arguments.get_mut("env") {
+        *env = variables(env);
+    }
+    let command = take(arguments, &["command", "cmd", "command_line", "script", "commands"]);
+    let line = match command.map(parsed_list) {
+        Some(Value::Array(words)) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            match words.as_slice() {
+                ["bash" | "sh" | "zsh" | "/bin/bash" | "/bin/sh", flag, line]
+                    if flag.starts_with('-') && flag.ends_with('c') =>
+                {
+                    Some((*line).to_owned())
+                }
+                words => shlex::try_join(words.iter().copied()).ok(),
+            }
+        }
+        Some(other) => other.as_str().map(str::to_owned),
+        None => None,
+    };
+    if let Some(line) = line {
+        if let Some(ShellPatch { folder, patch }) = ShellPatch::find(&line) {
+            let cwd = take(arguments, &["cwd", "workdir", "working_directory", "dir_path"]);
+            let cwd = cwd.as_ref().and_then(text).unwrap_or_default();
+            let patch = below_folder(&patch, &joined(cwd, &folder));
+            *arguments = Arguments::from_iter([("patch".to_owned(), json!(patch))]);
+            return Ok(Some("apply_patch"));
+        }
+        arguments.insert("command".to_owned(), json!(line));
+    }
+    if let Some(ms) =
+        take(arguments, &["timeout_ms", "timeout_millis", "timeoutMs"]).as_ref().and_then(number)
+    {
+        arguments.insert("timeout".to_owned(), json!((ms / 1_000).clamp(1, 600)));
+    }
+    if take(arguments, &["blocking"]).is_some_and(|blocking| !is_true(&blocking)) {
+        arguments.entry("background").or_insert(json!(true));
+    }
+    Ok(None)
+}
+
+/// Returns a list that was given as JSON text.
+fn parsed_list(value: Value) -> Value {
+    match &value {
+        Value::String(text) if text.starts_with("[\"") => parsed(value),
+        _ => value,
+    }
+}
+
+/// Returns variables as texts by name, where they are numbers or written as `NAME=value`.
+fn variables(given: &Value) -> Value {
+    let as_text = |value: &Value| match value {
+        Value::Number(_) | Value::Bool(_) => json!(value.to_string()),
+        other => other.clone(),
+    };
+    match given {
+        Value::Object(named) => named.iter().map(|(name, value)| (name.clone(), as_text(value))).collect(),
+        Value::Array(pairs) => {
+            let pairs: Option<Vec<_>> = pairs.iter().map(|pair| text(pair)?.split_once('=')).collect();
+            let map = |pairs: Vec<(&str, &str)>| {
+                pairs.into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect()
+            };
+            pairs.map_or_else(|| given.clone(), map)
+        }
+        other => other.clone(),
+    }
+}
+
+/// A command in the background that is read.
+pub(super) fn background(arguments: &mut Arguments) -> Changed {
+    let names =
+        ["id", "bash_id", "shell_id", "task_id", "session_id", "process_id", "command_id", "terminal_id"];
+    let id = take(arguments, &names);
+    // Ours are numbers; `bash_1` can only mean the first.
+    let id = id.and_then(|id| {
+        id.to_string().split(|c: char| !c.is_ascii_digit()).find_map(|part| part.parse::<u32>().ok())
+    });
+    let Some(id) = id else {
+        return Err(NotUnderstood(
+            "give the number that run_command told: background_command(id=1), background_command(id=1, action=\"stop\")".to_owned(),
+        ));
+    };
+    let input = take(arguments, &["chars", "input", "data"]);
+    if input.as_ref().and_then(text).is_some() {
+        return Err(NotUnderstood(NO_INPUT.to_owned()));
+    }
+    arguments.retain(|name, _| matches!(name.as_str(), "action" | "wait"));
+    arguments.insert("id".to_owned(), json!(id));
+    Ok(None)
+}
+
+/// A command in the background that is stopped.
+pub(super) fn stopped(arguments: &mut Arguments) -> Changed {
+    arguments.insert("action".to_owned(), json!("stop"));
+    background(arguments)
+}
+
+/// Several calls in one, which are made by themselves.
+pub(super) fn together(arguments: &mut Arguments) -> Changed {
+    let uses = take(arguments, &["tool_uses", "calls", "tool_calls", "invocations"]).map(parsed);
+    let call = |one: &Value| {
+        let name =
+            ["recipient_name", "name", "tool", "tool_name"].iter().find_map(|name| text(&one[*name]))?;
+        let name = name.rsplit('.').next().unwrap_or(name);
+        let given =
+            ["parameters", "arguments", "args", "input"].iter().find_map(|name| one[*name].as_object());
+        let given = given.into_iter().flatten().map(|(name, value)| format!("{name}={value}"));
+        Some(format!("{name}({})", given.collect::<Vec<_>>().join(", ")))
+    };
+    let calls: Vec<String> =
+        uses.iter().filter_map(Value::as_array).flatten().filter_map(call).take(5).collect();
+    let calls =
+        if calls.is_empty() { "read_file(path=…), grep(pattern=…)".to_owned() } else { calls.join(", ") };
+    Err(NotUnderstood(format!("make each call by itself, all in one turn: {calls}")))
+}
+
+/// A tool of a server, which has a name of its own here.
+pub(super) fn of_server(arguments: &mut Arguments) -> Changed {
+    let part = |names: &[&str], other: &str| {
+        names.iter().find_map(|name| arguments.get(*name).and_then(text)).unwrap_or(other).to_owned()
+    };
+    let (server, tool) =
+        (part(&["server_name", "server"], "SERVER"), part(&["tool_name", "tool", "uri"], "TOOL"));
+    Err(NotUnderstood(format!(
+        "tools of servers have names of their own: mcp_{server}_{tool}(…), if this run has it"
+    )))
+}
