@@ -28,6 +28,7 @@ mod events;
 mod everyday;
 mod faults;
 mod gates_against_base;
+mod git_ignore;
 mod git_limits;
 mod github;
 mod guardrails;

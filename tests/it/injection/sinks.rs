@@ -275,6 +275,9 @@ fn harmless_page(page: &str, name: &str) {
                 "tabindex",
                 "role",
                 "rel",
+                "aria-pressed",
+                "data-filter",
+                "data-state",
             ];
             assert!(own.contains(&attribute), "{name}: {attribute}={value}");
             if attribute == "href" {
