@@ -81,14 +81,7 @@ pub async fn run_batch(
     }
     let timeout = request.timeout.or(manifest.timeout.map(Duration::from_secs));
     let budget = request.budget_usd.or(manifest.budget_usd.map(Usd::get));
-    let tasks: Vec<Task> = match request.shard {
-        Some(shard) => {
-            let mut parts = shards(&manifest.tasks, shard.of);
-            let part = std::mem::take(&mut parts[shard.index as usize - 1]);
-            part.into_iter().map(|index| manifest.tasks[index].clone()).collect()
-        }
-        None => manifest.tasks.clone(),
-    };
+    let tasks = tasks_of(request, &manifest);
     // Budget and pace are those of all shards together.
     let (own, all) = (tasks.len(), manifest.tasks.len());
     let budget = budget.map(|usd| share_of_shard(usd, own, all));
@@ -147,6 +140,14 @@ pub async fn run_batch(
         signal.is_set().then(|| if signal.is_terminate() { Exit::Terminated } else { Exit::Interrupted });
     report.add_up(interrupted, late);
     Ok(report)
+}
+
+/// Returns the tasks of the shard that is to be worked on, or all of them.
+fn tasks_of(request: &BatchRequest, manifest: &Manifest) -> Vec<Task> {
+    let Some(shard) = request.shard else { return manifest.tasks.clone() };
+    let mut parts = shards(&manifest.tasks, shard.of);
+    let part = std::mem::take(&mut parts[shard.index as usize - 1]);
+    part.into_iter().map(|index| manifest.tasks[index].clone()).collect()
 }
 
 /// Opens the journal, after that of another machine was taken up if this one has none of its own.

@@ -161,7 +161,8 @@ fn job(lookup: &Lookup) -> Vec<Check> {
 
 /// Asks the model one question, as a run would ask it.
 fn model(inputs: InputFlags<DoctorInputs>) -> (Check, Exit) {
-    let out = std::env::temp_dir().display().to_string();
+    // Nothing is written there.
+    let out = std::env::temp_dir().join("architect-ci-doctor").display().to_string();
     let lookup = inputs.with("task", QUESTION.to_owned()).with("out", out).lookup();
     let says = |good: bool, says: String| Check { name: "model", good, says };
     let asked =

@@ -168,7 +168,7 @@ fn in_own_network(
     let is_free = |port: &u16| addresses.iter().all(|address| address.port() != *port);
     let port = match network {
         Some(network) => std::iter::repeat_with(|| network.next_port()).find(is_free),
-        None => (PORT..).find(is_free),
+        None => (PORT..=u16::MAX).find(is_free),
     };
     let port = port.unwrap_or(PORT);
     addresses.insert(0, (Ipv4Addr::LOCALHOST, port).into());

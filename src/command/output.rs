@@ -63,7 +63,7 @@ impl Capture {
 
     /// Appends output.
     pub fn push(&mut self, bytes: &[u8]) {
-        self.line_ends += bytes.iter().filter(|byte| **byte == b'\n').count();
+        self.line_ends += bytes.split(|byte| *byte == b'\n').count() - 1;
         self.ends_in_line = bytes.last().map_or(self.ends_in_line, |last| *last != b'\n');
         let half = self.retention.half();
         let room = half - self.head.len();

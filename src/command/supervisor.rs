@@ -211,7 +211,7 @@ fn run(started: Option<Started>) -> io::Result<u8> {
             Err(_) => break,
         }
     }
-    let by_signal = told.or_else(|| ending::read(ending.as_ref()?)).and_then(|told| told.signal());
+    let by_signal = told.or_else(|| ending::read(ending.as_ref()?)).and_then(super::ending::Ending::signal);
     Ok(status.map_or(CANNOT_RUN, |status| end_as(status, by_signal)))
 }
 

@@ -133,19 +133,17 @@ impl Budget {
             // Made first, so that no return between the look and the wait is missed.
             let returned = self.spent.returned.notified();
             match self.try_allow(input) {
-                Ok(mut allowance) => match self.claim(input, allowance.max_output) {
-                    Some(claim) => {
+                Ok(mut allowance) => {
+                    if let Some(claim) = self.claim(input, allowance.max_output) {
                         allowance.claim = claim;
                         return Some(allowance);
                     }
-                    None => {
-                        drop(allowance);
-                        tokio::time::sleep(PAUSE).await;
-                        if self.bar().is_some() {
-                            return None;
-                        }
+                    drop(allowance);
+                    tokio::time::sleep(PAUSE).await;
+                    if self.bar().is_some() {
+                        return None;
                     }
-                },
+                }
                 Err(Refused::Reserved) => returned.await,
                 Err(Refused::UsedUp) => return None,
             }

@@ -94,7 +94,7 @@ pub(super) async fn work<'a>(
         move || model(choice, llm, &past)
     });
     let clock = signal.clock(request.timeout.map(|timeout| setup.info.started + timeout));
-    let mut run = AgentRun::prepare(request, &setup, signal, &clock, masker).await?;
+    let mut run = Box::pin(AgentRun::prepare(request, &setup, signal, &clock, masker)).await?;
     let model = model
         .await
         .unwrap_or_else(|error| Err(InputError::rules(format!("could not set up the model: {error}"))))?;

@@ -30,12 +30,11 @@ pub(super) fn directory_search(arguments: &mut Arguments) {
     let ignored = ignored.as_ref().map(listed).unwrap_or_default();
     if !ignored.is_empty() {
         let excluded = ignored.split(',').map(|glob| format!("!{glob}")).collect::<Vec<_>>().join(",");
-        let pattern = match arguments.get("pattern").and_then(text) {
-            Some(pattern) => format!("{pattern},{excluded}"),
-            None => {
-                arguments.entry("recursive").or_insert(json!(false));
-                excluded
-            }
+        let pattern = if let Some(pattern) = arguments.get("pattern").and_then(text) {
+            format!("{pattern},{excluded}")
+        } else {
+            arguments.entry("recursive").or_insert(json!(false));
+            excluded
         };
         arguments.insert("pattern".to_owned(), json!(pattern));
     }

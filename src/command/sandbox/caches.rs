@@ -97,7 +97,7 @@ fn is_package(below: &Path, entries: &[DirEntry]) -> bool {
 
 /// Returns whether a folder of the shared cache is what a program keeps, at a path such as `program/version`.
 fn is_kept(below: &Path) -> bool {
-    let mut names = below.components().map(|name| name.as_os_str());
+    let mut names = below.components().map(std::path::Component::as_os_str);
     let program = names.next();
     names.next().is_some() && !ADD_TO_SHARED.iter().any(|name| program == Some(OsStr::new(name)))
 }

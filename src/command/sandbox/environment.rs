@@ -25,11 +25,9 @@ impl Sandbox {
             environment.insert(name.to_owned(), temporary.display().to_string());
         }
         environment.remove("XDG_RUNTIME_DIR");
-        if !own_root {
-            if let Some(home) = self.home()? {
-                let kept = self.0.writable.iter().map(PathBuf::as_path).chain([root]);
-                home.adapt(environment, &kept.collect::<Vec<_>>());
-            }
+        if !own_root && let Some(home) = self.home()? {
+            let kept = self.0.writable.iter().map(PathBuf::as_path).chain([root]);
+            home.adapt(environment, &kept.collect::<Vec<_>>());
         }
         // In containers the checkout belongs to another user, for which Git refuses it. Whatever its
         // configuration could do stays in the sandbox.

@@ -42,7 +42,7 @@ fn answer(mut input: impl BufRead) -> io::Result<()> {
     let _ = setsid();
     std::env::set_current_dir("/")?;
     // Without the other holder, there is no network to share either.
-    if !beside.is_some_and(|holder| join_users(root.namespaces, holder).is_ok()) {
+    if beside.is_none_or(|holder| join_users(root.namespaces, holder).is_err()) {
         leave_users(root.namespaces)?;
     }
     unshare(UnshareFlags::NEWNS)?;

@@ -114,7 +114,8 @@ impl Home {
         }
         for name in JAVA_OPTIONS {
             let options = environment.entry(name.to_owned()).or_default();
-            *options = format!("-Duser.home={} {options}", self.private.display()).trim_end().to_owned();
+            options.insert_str(0, &format!("-Duser.home={} ", self.private.display()));
+            options.truncate(options.trim_end().len());
         }
         // Files of the private cache may be links, which must not be linked into an environment.
         environment.entry("UV_LINK_MODE".to_owned()).or_insert_with(|| "copy".to_owned());

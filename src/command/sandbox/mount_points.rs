@@ -111,7 +111,8 @@ mod creation {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(test)]
+#[cfg(target_os = "linux")]
 mod tests {
     use std::fs;
     use std::os::unix::fs::symlink;
@@ -130,16 +131,16 @@ mod tests {
 
     impl Machine {
         fn new() -> Self {
-            let folder = tempfile::tempdir().expect("a folder");
+            let folder = tempfile::tempdir().unwrap();
             for name in ["private/home", "private/tmp", "elsewhere"] {
-                fs::create_dir_all(folder.path().join(name)).expect("a folder");
+                fs::create_dir_all(folder.path().join(name)).unwrap();
             }
-            fs::write(folder.path().join("elsewhere/file"), "text").expect("a file");
+            fs::write(folder.path().join("elsewhere/file"), "text").unwrap();
             Self { folder }
         }
 
         fn at(&self, name: &str) -> PathBuf {
-            self.folder.path().canonicalize().expect("a folder").join(name)
+            self.folder.path().canonicalize().unwrap().join(name)
         }
 
         fn prepare(&self, below: &str) -> io::Result<()> {
@@ -150,8 +151,8 @@ mod tests {
         }
 
         fn assert_untouched(&self) {
-            assert_eq!(fs::read_to_string(self.at("elsewhere/file")).expect("a file"), "text");
-            assert_eq!(fs::read_dir(self.at("elsewhere")).expect("a folder").count(), 1);
+            assert_eq!(fs::read_to_string(self.at("elsewhere/file")).unwrap(), "text");
+            assert_eq!(fs::read_dir(self.at("elsewhere")).unwrap().count(), 1);
         }
     }
 
@@ -161,7 +162,7 @@ mod tests {
             for target in ["elsewhere", "elsewhere/file", "elsewhere/new"] {
                 let machine = Machine::new();
                 let place = machine.at("private/home").join(planted);
-                fs::create_dir_all(place.parent().expect("a folder")).expect("a folder");
+                fs::create_dir_all(place.parent().unwrap()).unwrap();
                 symlink(machine.at(target), &place).expect("a link");
                 machine.prepare("a/b/c").expect("prepared");
                 assert!(
@@ -171,7 +172,7 @@ mod tests {
             }
         }
         let machine = Machine::new();
-        fs::write(machine.at("private/home/a"), "").expect("a file");
+        fs::write(machine.at("private/home/a"), "").unwrap();
         machine.prepare("a/b").expect("prepared");
         assert!(machine.at("private/home/a/b").is_file());
     }
@@ -180,8 +181,8 @@ mod tests {
     fn folders_that_are_swapped_meanwhile_lead_nowhere_else() {
         let machine = Machine::new();
         let [way, other] = ["private/home/a", "private/home/b"].map(|name| machine.at(name));
-        fs::create_dir(&way).expect("a folder");
-        fs::create_dir(&other).expect("a folder");
+        fs::create_dir(&way).unwrap();
+        fs::create_dir(&other).unwrap();
         symlink(machine.at("elsewhere/file"), other.join("file")).expect("a link");
         symlink(machine.at("elsewhere"), other.join("folder")).expect("a link");
         let ended = AtomicBool::new(false);
