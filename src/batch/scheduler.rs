@@ -12,7 +12,7 @@ use super::circuit_breaker::CircuitBreaker;
 use super::held;
 use super::journal::{EarlierStart, Journal, clear};
 use super::journal_sealer::{JournalSealer, SealedJournal};
-use super::manifest::Task;
+use super::manifest::{Manifest, Task};
 use super::neighbours::Neighbours;
 use super::pilot::PilotRun;
 use super::planned::PlannedTasks;

@@ -126,7 +126,7 @@ fn what_others_write_to_caches_meanwhile_stays() {
     let others = [home.join(".cache/tool/other"), home.join(".npm/other")];
     thread::scope(|scope| {
         scope.spawn(|| {
-            let deadline = Instant::now() + Duration::from_secs(60);
+            let deadline = Instant::now() + Duration::from_mins(1);
             while !meeting.join("began").exists() && Instant::now() < deadline {
                 thread::sleep(Duration::from_millis(20));
             }

@@ -34,7 +34,10 @@ impl SecondaryLimit {
             return None;
         }
         *self.refused.entry(request).or_default() += 1;
-        let first = self.recent.front().map_or(self.within, |then| self.within - now.duration_since(*then));
+        let first = self
+            .recent
+            .front()
+            .map_or(self.within, |then| self.within.saturating_sub(now.duration_since(*then)));
         Some(first.as_secs() + 1)
     }
 }
