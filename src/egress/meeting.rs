@@ -20,7 +20,7 @@ use tokio::net::UnixListener;
 use super::Egress;
 
 /// Maximum number of sockets that are handed over.
-pub const MAX_SOCKETS: usize = 63;
+pub const MAX_SOCKETS: usize = 64;
 
 /// Maximum number of descriptors in a message: the sockets, and a network.
 const MAX_DESCRIPTORS: usize = MAX_SOCKETS + 1;
