@@ -7,27 +7,21 @@ use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use crate::base::integrity::digest;
 use crate::command::failure_lines;
 
-/// Patterns of what differs between two runs of the same thing on the same files, and what takes its place.
-const TIMES: [(&str, &str); 6] = [
+/// Patterns of what differs between two runs of the same thing, and what takes its place.
+const FOLDS: [(&str, &str); 13] = [
     (r"\b0x[0-9a-fA-F]+", "0x#"),
     (r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?Z?", "#time"),
     (r"\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b", "#time"),
     (r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|m|minutes?)\b", "#s"),
-    (r"(?:/private)?(?:/var)?/tmp/[\w.-]+", "/tmp/#"),
-    (r"^thread '(.*)' \(\d+\) panicked", "thread '$1' (#) panicked"),
-];
-
-/// Patterns of what may differ besides if it is the same failure in files that have changed.
-const PLACES: [(&str, &str); 8] = [
     (r"\[\s*\d+%\]", "[#%]"),
     // Lines move.
     (r"([\w/\\-][\w./\\-]*\.[A-Za-z]\w*):\d+(?::\d+)?", "$1:#"),
     (r"\bline \d+", "line #"),
     (r"\(\d+,\d+\):", "(#):"),
     (r"^(\s+)\d+:\d+(\s+error\b)", "$1#:#$2"),
+    (r"^thread '(.*)' \(\d+\) panicked", "thread '$1' (#) panicked"),
     (r"-[0-9a-f]{16}\b", "-#"),
     // What has a name needs no number.
     (r"^(\s*not ok) \d+ (?:- )?(\S)", "$1 # $2"),
@@ -37,16 +31,9 @@ const PLACES: [(&str, &str); 8] = [
 /// Pattern of numbers that count failures. Fewer of them are no other failure.
 const COUNT: &str = r"(^|[(;,:]\s*|\b(?:due to|Found|found|with|has|have) )(\d+) ((?:previous )?)(errors?|failures?|failed|failing|problems?|tests?|targets?)\b";
 
-type Patterns = LazyLock<Vec<(Regex, &'static str)>>;
-
-static OF_TIMES: Patterns = LazyLock::new(|| compiled(&TIMES));
-
-static OF_PLACES: Patterns = LazyLock::new(|| compiled(&PLACES));
-
 #[expect(clippy::unwrap_used, reason = "constants")]
-fn compiled(patterns: &[(&str, &'static str)]) -> Vec<(Regex, &'static str)> {
-    patterns.iter().map(|(pattern, to)| (Regex::new(pattern).unwrap(), *to)).collect()
-}
+static PATTERNS: LazyLock<Vec<(Regex, &str)>> =
+    LazyLock::new(|| FOLDS.iter().map(|(pattern, to)| (Regex::new(pattern).unwrap(), *to)).collect());
 
 #[expect(clippy::unwrap_used, reason = "a constant")]
 static COUNTS: LazyLock<Regex> = LazyLock::new(|| Regex::new(COUNT).unwrap());
@@ -64,14 +51,12 @@ pub(crate) struct Failures {
     lines: BTreeMap<String, usize>,
     /// The numbers of failures that a line counts, each the greatest.
     counts: BTreeMap<String, Vec<u64>>,
-    /// The digest of all lines of the output; `None` if they say nothing but how long something took.
-    output: Option<String>,
 }
 
 impl Failures {
     /// Reads an output.
     pub(super) fn of(output: &str) -> Self {
-        let mut failures = Self { output: digest_of(output), ..Self::default() };
+        let mut failures = Self::default();
         for line in failure_lines(output) {
             let (line, counts) = counted(&folded(line));
             if !counts.is_empty() {
@@ -86,12 +71,6 @@ impl Failures {
     /// Returns whether nothing tells of a failure.
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty()
-    }
-
-    /// Returns whether the whole output is the same as that of others, but for times and temporary paths, and says
-    /// something.
-    pub(super) fn have_output_of(&self, others: &Self) -> bool {
-        self.output.is_some() && self.output == others.output
     }
 
     /// Returns whether others tell of every one of these failures, as often, and count as many.
@@ -116,27 +95,12 @@ pub(super) fn whole_lines(output: &str) -> String {
 }
 
 fn folded(line: &str) -> String {
-    folded_by(&OF_PLACES, folded_by(&OF_TIMES, line.trim_end().to_owned()))
-}
-
-fn folded_by(patterns: &Patterns, line: String) -> String {
-    patterns.iter().fold(line, |line, (pattern, to)| match pattern.replace_all(&line, *to) {
-        Cow::Owned(folded) => folded,
-        Cow::Borrowed(_) => line,
+    PATTERNS.iter().fold(line.trim_end().to_owned(), |line, (pattern, to)| {
+        match pattern.replace_all(&line, *to) {
+            Cow::Owned(folded) => folded,
+            Cow::Borrowed(_) => line,
+        }
     })
-}
-
-/// Returns the digest of an output without its times, or `None` if there is a time in each of its lines.
-fn digest_of(output: &str) -> Option<String> {
-    let mut says_something = false;
-    let mut lines = String::with_capacity(output.len());
-    for line in output.lines().map(str::trim_end).filter(|line| !line.is_empty()) {
-        let folded = folded_by(&OF_TIMES, line.to_owned());
-        says_something |= folded == line || folded.contains("/tmp/#");
-        lines += &folded;
-        lines.push('\n');
-    }
-    says_something.then(|| digest(lines.as_bytes()))
 }
 
 /// Splits off the numbers of failures.

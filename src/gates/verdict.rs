@@ -26,7 +26,7 @@ impl GateOutcome {
         self.record.verdict = match (self.record.passed, before.record.passed) {
             (true, true) => GateVerdict::Passed,
             (true, false) => GateVerdict::Mended,
-            (false, false) if self.fails_like(before) || self.repeats(before) => GateVerdict::FailedBefore,
+            (false, false) if self.fails_like(before) => GateVerdict::FailedBefore,
             // Nothing tells what failed, so nothing shows that it is the same.
             (false, false) if self.is_unknown_beside(before) => GateVerdict::Failed,
             (false, _) => GateVerdict::NewlyFailing,
@@ -86,21 +86,6 @@ impl GateOutcome {
         tells && changed.iter().all(|list| list.is_empty()) && self.failures.are_among(&earlier.failures)
     }
 
-    /// Returns whether this failure is the same as an earlier one because the program has ended with the same exit code and
-    /// has printed the same, whatever that means.
-    fn repeats(&self, earlier: &Self) -> bool {
-        let is_whole = |gate: &Self| {
-            gate.results.as_ref().is_some_and(|results| results.doubts.is_empty() && !results.is_unfinished)
-        };
-        earlier.is_certain
-            // A program that was ended has not said all that it would have said.
-            && self.record.exit_code > 0
-            && self.record.ending == earlier.record.ending
-            && is_whole(self)
-            && is_whole(earlier)
-            && self.failures.have_output_of(&earlier.failures)
-    }
-
     /// Returns whether nothing shows that this failure is another one: neither run says what failed, or the earlier one says
     /// nothing of the state before the run.
     fn is_unknown_beside(&self, earlier: &Self) -> bool {
@@ -129,9 +114,6 @@ fn changes(compared: Comparison) -> TestChanges {
 mod tests {
     use super::*;
     use crate::gates::outcome_of;
-
-    const RUFF: &str = "F401 [*] `os` imported but unused\n --> a.py:1:8\n  |\n1 | import os\n  |        ^^\n  |\nhelp: Remove unused import: `os`\n\nFound 1 error.\n[*] 1 fixable with the `--fix` option.\n";
-    const BLACK: &str = "would reformat a.py\n\nOh no!\n1 file would be reformatted.\n";
 
     #[test]
     fn verdict_compares_with_the_state_before() {
@@ -188,21 +170,6 @@ mod tests {
                 FailedBefore,
             ),
             ("make", None, (0, ""), Passed),
-            // What is printed is the same, whatever it means.
-            ("ruff check .", Some((1, RUFF)), (1, RUFF), FailedBefore),
-            ("ruff check .", Some((1, RUFF)), (1, &RUFF.replace("os", "re")), Failed),
-            ("black --check .", Some((1, BLACK)), (1, BLACK), FailedBefore),
-            ("black --check .", Some((1, BLACK)), (1, &format!("would reformat b.py\n{BLACK}")), Failed),
-            ("gofmt -l . | grep .", Some((1, "a.go\n")), (1, "a.go\n"), FailedBefore),
-            ("gofmt -l . | grep .", Some((1, "a.go\n")), (1, "a.go\nb.go\n"), Failed),
-            ("diff a b", Some((1, "1c1\n< a\n---\n> b\n")), (1, "1c1\n< a\n---\n> b\n"), FailedBefore),
-            ("diff a b", Some((1, "1c1\n< a\n---\n> b\n")), (2, "1c1\n< a\n---\n> b\n"), NewlyFailing),
-            (
-                "audit",
-                Some((1, "found 2 in /tmp/npm-1a/x\nin 3 s\n")),
-                (1, "found 2 in /tmp/npm-9c/x\nin 14 s\n"),
-                FailedBefore,
-            ),
             // Nothing tells what failed, so nothing excuses it.
             ("false", Some((1, "")), (1, ""), Failed),
             ("exit 7", Some((7, "took 3 s\n")), (7, "took 14 s\n"), Failed),

@@ -67,7 +67,7 @@ fn secrets_reach_no_sink() {
             ("GITHUB_STEP_SUMMARY", step.to_str().unwrap()),
         ];
         let task = format!("Use {text}");
-        let run = sandbox.run(&["--model", &model, "--task", &task], &variables).expect_code(0);
+        let run = sandbox.run(&["--model", &model, "--task", &task], &variables).expect_code(1);
         assert!(
             run.stderr.contains(
                 "the changes contain one of this job's secrets, so neither the plan nor the \
