@@ -15,7 +15,7 @@ pub enum Retention {
     Whole,
     /// Head and tail of 16 MiB each: a list of 100,000 paths.
     List,
-    /// Head and tail of 16 MiB each, and the first lines between them that tell of failures.
+    /// Head and tail of 1 MiB each, and the first lines between them that tell of failures.
     Kept,
 }
 
@@ -24,8 +24,8 @@ impl Retention {
     fn half(self) -> usize {
         match self {
             Self::Ends => 128 * 1024,
-            Self::Whole => 1024 * 1024,
-            Self::List | Self::Kept => 16 * 1024 * 1024,
+            Self::Whole | Self::Kept => 1024 * 1024,
+            Self::List => 16 * 1024 * 1024,
         }
     }
 }
