@@ -19,7 +19,7 @@ pub(super) struct MountEntry {
 }
 
 impl MountEntry {
-    /// "<id> <parent> <device> <root> <mount point> <options> …", with whitespace and the like as `\\040`
+    /// `id parent device root mount-point options …`, with whitespace and the like as `\\040`
     fn parse(line: &str) -> Option<Self> {
         let fields: Vec<&str> = line.splitn(7, ' ').collect();
         let &[id, parent, _, _, point, options, ..] = fields.as_slice() else { return None };
