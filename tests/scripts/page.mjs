@@ -94,7 +94,7 @@ async function survey(page) {
   const busy = await page.evaluate(() => {
     const began = performance.now();
     const field = document.getElementById('search');
-    field.value = 'price(net_120';
+    field.value = 'price\\(net_120';
     field.dispatchEvent(new Event('input'));
     document.body.getBoundingClientRect();
     return performance.now() - began;
