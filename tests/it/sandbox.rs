@@ -4,7 +4,7 @@
 use std::net::TcpListener;
 use std::path::PathBuf;
 
-use crate::support::{Run, Sandbox};
+use crate::support::{Run, Sandbox, command};
 use serde_json::json;
 
 /// A home folder that lies outside of all that may be written.
@@ -104,6 +104,40 @@ fn sandbox_paths_can_be_added_and_sandbox_disabled() {
     let (run, _sandbox) = probe(script, "  sandbox: off", &home);
     assert_eq!(outputs(&run.expect_code(0)), ["wrote home"; 3]);
     assert!(home.path(".bashrc").exists());
+}
+
+/// A job on GitHub has its outputs among the runner's files, and a batch its worktrees; these are often in the home folder.
+#[test]
+fn sandbox_stands_with_outputs_and_checkout_among_the_files_of_the_runner() {
+    let config = "commands: { sandbox: required, network: { allow: [python] }, dev_commands: [bash], safe_commands: [bash look.sh] }\n";
+    let home = Outside::new();
+    let temp = home.path("work/_temp");
+    std::fs::create_dir_all(temp.join("out")).unwrap();
+    std::fs::write(temp.join("secret.txt"), "of the runner").unwrap();
+    let look = format!("cat {0}/secret.txt; cat {0}/out/command-output/* | tail -n 1\n", temp.display());
+    let sandbox = Sandbox::new(&[(".architect.yml", config), ("look.sh", &look)]);
+    let lines = ["bash -c 'seq 90000; echo more > made.txt'", "bash look.sh", "bash ./look.sh"];
+    let turns: Vec<_> = lines.iter().map(|line| vec![command(line)]).collect();
+    let model = sandbox.script(&turns, "done");
+    let out = temp.join("out");
+    let moved = temp.join("worktrees/1");
+    std::fs::create_dir_all(moved.parent().unwrap()).unwrap();
+    let checkout = sandbox.repo();
+    for workspace in [&checkout, &moved] {
+        if *workspace == moved {
+            crate::support::git(&checkout, &["clone", "--quiet", ".", moved.to_str().unwrap()]);
+        }
+        let places = [workspace, &out].map(|place| place.to_str().unwrap());
+        let args = ["run", "--task", "x", "--mode", "yolo", "--model", &model, "--workspace", places[0]];
+        let mut run = sandbox.command(&[&args[..], &["--out", places[1]]].concat());
+        run.env("HOME", home.0.path()).env("RUNNER_TEMP", &temp);
+        let run = Run::new(&run.output().expect("the binary runs"), out.clone()).expect_code(0);
+        assert!(!run.stderr.contains("run on a copy"), "{}", run.stderr);
+        for result in &run.results()[1..] {
+            assert!(result.contains("90000") && !result.contains("of the runner"), "{result}");
+        }
+        assert!(workspace.join("made.txt").exists());
+    }
 }
 
 #[test]

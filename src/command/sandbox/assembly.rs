@@ -111,8 +111,9 @@ impl<'a> Assembly<'a> {
         Ok(())
     }
 
-    /// Covers a file or folder with something empty, if it exists.
-    pub(super) fn hide(&self, at: &Path) -> io::Result<()> {
+    /// Covers a file or folder with something empty, if it exists. What is seen in such a folder nevertheless is mounted in
+    /// the empty one.
+    pub(super) fn hide(&mut self, at: &'a Path) -> io::Result<()> {
         let above = self.above(at);
         let point = match open_below(&above.top, below(above.at, at)) {
             Ok(point) => point,
@@ -123,8 +124,17 @@ impl<'a> Assembly<'a> {
             Err(_) => return Ok(()),
         };
         if kind(&point)? == FileType::Directory {
-            let options = c"mode=000,size=4k";
-            return Ok(mount("tmpfs", path_of(&point), "tmpfs", MountFlags::NOSUID, options)?);
+            let is_around = self.root.mounts.iter().any(|step| step.is_seen_in(at));
+            let options = if is_around { c"mode=111,size=4k" } else { c"mode=000,size=4k" };
+            let stage = self.stage(true);
+            mount("tmpfs", &stage, "tmpfs", MountFlags::NOSUID, options)?;
+            let top = open_top(&stage)?;
+            mount_move(&stage, path_of(&point))?;
+            if is_around {
+                let fresh = Some(fstat(&top)?.st_dev);
+                self.made.push(Made { at, top, fresh, is_open: false });
+            }
+            return Ok(());
         }
         let nothing = self.stage(false);
         mount_bind_recursive(&nothing, &nothing)?;

@@ -219,8 +219,12 @@ impl NewRoot {
     fn is_own(&self, step: &Mount) -> bool {
         let is_below =
             |above: &Mount| matches!(above, Mount::Overlay { .. }) && step.at().starts_with(above.at());
-        matches!(step, Mount::Processes | Mount::Terminals | Mount::SharedMemory | Mount::HideSocket { .. })
-            || self.mounts.iter().any(is_below)
+        let is_for_each = matches!(
+            step,
+            Mount::Processes | Mount::Terminals | Mount::SharedMemory | Mount::HideSocket { .. }
+        );
+        // A folder is where something is mounted.
+        is_for_each || !matches!(step, Mount::Folder { .. }) && self.mounts.iter().any(is_below)
     }
 }
 

@@ -76,6 +76,12 @@ impl Mount {
         }
     }
 
+    /// Returns whether this is something that is seen inside of a folder.
+    pub(super) fn is_seen_in(&self, folder: &Path) -> bool {
+        let is_seen = !matches!(self, Self::Hide { .. } | Self::HideSocket { .. });
+        is_seen && self.at() != folder && self.at().starts_with(folder)
+    }
+
     pub(super) fn at(&self) -> &Path {
         match self {
             Self::Folder { at }

@@ -262,6 +262,9 @@ impl Sandbox {
         let sockets = hidden::listed_sockets().into_iter();
         let sockets = sockets.filter(|socket| !is_named(socket) && (is_plain || !socket.starts_with(root)));
         mounts.extend(places.hidden.iter().map(|at| Mount::Hide { at: at.clone() }));
+        // A workspace among what is hidden is mounted by each child, but its mount point is made with the rest.
+        let is_within_hidden = places.hidden.iter().any(|at| root != at && root.starts_with(at));
+        mounts.extend(is_within_hidden.then(|| Mount::Folder { at: root.to_owned() }));
         mounts.extend(sockets.map(|at| Mount::HideSocket { at }));
         prepare(private, places.home.as_deref(), &TEMPORARY, &mounts)?;
         // A mount that contains others comes before them.
