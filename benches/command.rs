@@ -44,6 +44,7 @@ fn start(c: &mut Criterion) {
     let run = |shell: &Shell, rights: Rights| {
         let job = Job {
             command: "true",
+            pipe: None,
             cwd: Path::new("/tmp"),
             root: Path::new("/tmp"),
             view: View::Plain { writable: true },

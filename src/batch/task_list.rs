@@ -68,6 +68,7 @@ async fn printed(
     for command in commands {
         let work = IsolatedCommand {
             command,
+            pipe: None,
             cwd: &WorkspacePath::root(),
             variables: Vec::new(),
             stdin: None,

@@ -165,7 +165,7 @@ impl Running {
         let network = shell.open_network(restrictions.as_mut(), &mut environment, support, job.command)?;
         let request = SupervisorRequest {
             program: shell.program.clone(),
-            arguments: shell.flags.iter().cloned().chain([job.command.to_owned()]).collect(),
+            arguments: shell.flags.iter().cloned().chain([job.line().into_owned()]).collect(),
             environment,
             restrictions,
             cwd: job.cwd.to_owned(),
@@ -271,7 +271,7 @@ impl Running {
         let mut command = process_wrap::tokio::CommandWrap::with_new(&shell.program, |command| {
             command
                 .args(&shell.flags)
-                .arg(job.command)
+                .arg(&*job.line())
                 .current_dir(job.cwd)
                 .env_clear()
                 .envs(&shell.environment)

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::live_output::{LiveOutput, collect};
 use super::network::SandboxSupport;
 use super::output::Capture;
+use super::pipe_status::PipeStatus;
 use super::running::{Running, StandbySupervisor, ended};
 use super::sandbox::{Namespaces, Rights, Sandbox, View};
 use crate::base::verbose_log::detail;
@@ -52,6 +53,8 @@ pub struct Shell {
 pub struct Job<'a> {
     /// The command line, for the shell.
     pub command: &'a str,
+    /// The question that is put to the shell around it.
+    pub pipe: Option<&'a PipeStatus>,
     /// The working directory.
     pub cwd: &'a Path,
     /// The root of the workspace, which contains `cwd`.
@@ -73,6 +76,13 @@ pub struct Job<'a> {
     pub timeout: Duration,
     /// A token that ends the command early.
     pub cancel: CancellationToken,
+}
+
+impl Job<'_> {
+    /// Returns what the shell is given.
+    pub(super) fn line(&self) -> Cow<'_, str> {
+        self.pipe.map_or(Cow::Borrowed(self.command), |pipe| pipe.ask(self.command).into())
+    }
 }
 
 /// How a command ended.
@@ -231,6 +241,7 @@ impl Shell {
     ) -> Finished {
         let job = Job {
             command: "true",
+            pipe: None,
             cwd: root,
             root,
             view,

@@ -57,11 +57,11 @@ pub(crate) async fn run(
     let mut outcomes = Vec::with_capacity(gates.len());
     for gate in gates {
         let pipe = PipeStatus::of(&gate.command, &isolation.shell().program);
-        let command = pipe.as_ref().map_or_else(|| gate.command.clone(), |pipe| pipe.ask(&gate.command));
         let environment = &isolation.shell().environment;
         let options = environment.get(PYTEST_OPTIONS).map_or("", String::as_str);
         let work = IsolatedCommand {
-            command: &command,
+            command: &gate.command,
+            pipe: pipe.as_ref(),
             cwd: &WorkspacePath::root(),
             variables: vec![
                 ("ARCHITECT_DRY_RUN".into(), u8::from(predicted).to_string()),

@@ -285,6 +285,7 @@ impl Invocation {
         };
         let work = IsolatedCommand {
             command: &self.command,
+            pipe: None,
             cwd: &WorkspacePath::root(),
             variables: self.variables,
             stdin: Some(self.message.into_bytes()),

@@ -22,7 +22,7 @@ use workspace::{CheckoutModes, FileChange, Judge, Restored, WorkspacePath};
 
 use crate::base::verbose_log::detail;
 use crate::command::sandbox::{Rights, View};
-use crate::command::{Ended, Finished, Job, LiveOutput, Shell};
+use crate::command::{Ended, Finished, Job, LiveOutput, PipeStatus, Shell};
 use crate::event::{Events, NoticeLevel};
 use keep::keep_changes;
 pub use state::{
@@ -57,6 +57,8 @@ pub struct Isolation {
 pub struct IsolatedCommand<'a> {
     /// The command line, for the shell.
     pub command: &'a str,
+    /// The question that is put to the shell around it.
+    pub pipe: Option<&'a PipeStatus>,
     /// The working directory.
     pub cwd: &'a WorkspacePath,
     /// Environment variables on top of the shell's.
@@ -312,9 +314,10 @@ impl Isolation {
 impl IsolatedCommand<'_> {
     /// Runs the command by a shell, on the state at `root` as `view` shows it.
     async fn run_on(self, shell: &Shell, root: &Path, view: View<'_>) -> Finished {
-        let Self { command, cwd, variables, stdin, merge, output, timeout, cancel, rights, .. } = self;
+        let Self { command, pipe, cwd, variables, stdin, merge, output, timeout, cancel, rights, .. } = self;
         let cwd = &root.join(cwd.as_str());
-        let job = Job { command, cwd, root, view, rights, variables, stdin, merge, output, timeout, cancel };
+        let job =
+            Job { command, pipe, cwd, root, view, rights, variables, stdin, merge, output, timeout, cancel };
         shell.run(job).await
     }
 }

@@ -198,6 +198,7 @@ impl Prover<'_> {
         let options = format!("{given} -rA -vv --continue-on-collection-errors");
         let work = IsolatedCommand {
             command: &line,
+            pipe: None,
             cwd: &WorkspacePath::root(),
             variables: vec![(PYTEST_OPTIONS.into(), options.trim_start().to_owned())],
             stdin: None,

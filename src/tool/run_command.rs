@@ -1,6 +1,5 @@
 //! Tool `run_command`.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -164,10 +163,9 @@ impl CommandCall {
     async fn run_on(&self, isolation: &Isolation, cwd: &WorkspacePath, access: Access) -> ToolResult {
         let Self { tool, args } = self;
         let pipe = PipeStatus::of(&args.command, &tool.shell.program);
-        let command = pipe.as_ref().map_or(Cow::from(&args.command), |pipe| pipe.ask(&args.command).into());
         let timeout = args.timeout.unwrap_or(tool.default_timeout);
         let work = IsolatedCommand {
-            command: &command,
+            pipe: pipe.as_ref(),
             timeout: timeout.seconds(),
             rights: if self.class(cwd) == Class::Safe { Rights::Look } else { Rights::Work },
             keep: if access == Access::Full { Keep::Changes } else { Keep::Outputs },
@@ -184,6 +182,7 @@ impl CommandCall {
         let Self { tool, args } = self;
         IsolatedCommand {
             command: &args.command,
+            pipe: None,
             cwd,
             variables: Vec::new(),
             stdin: None,

@@ -139,6 +139,7 @@ impl Scene {
         let root: &Path = self.folder.path();
         let job = Job {
             command: line,
+            pipe: None,
             cwd: root,
             root,
             view: View::Plain { writable: true },

@@ -56,7 +56,7 @@ fn egress_of_each_gate_hook_server_and_model_is_its_own() {
         server = list(3),
         model = list(4),
     );
-    let call = json!({"calls": [{"id": "1", "name": "run_command", "arguments": {"command": "bash ask.sh; echo more > made.txt"}}]});
+    let call = json!({"calls": [{"id": "1", "name": "run_command", "arguments": {"command": "bash ask.sh | cat; echo more > made.txt"}}]});
     let answers = format!(
         "bash ask.sh\nread -r x\necho '{call}'\nwhile read -r x; do echo '{{\"text\": \"Done.\"}}'; done\n"
     );
