@@ -17,6 +17,8 @@ pub struct Found {
     pub sensitive: Vec<WorkspacePath>,
     /// `.git` entries below the checkout's own, relative to the checkout.
     pub nested: Vec<PathBuf>,
+    /// Sockets of daemons, relative to the checkout.
+    pub sockets: Vec<PathBuf>,
 }
 
 /// Looks at every file of the checkout once, but for what Git's own folders hold.
@@ -34,6 +36,10 @@ pub fn find(root: &Path, sensitive: &SensitiveFiles) -> Found {
                     note(&|found| found.nested.push(relative.to_owned()));
                 }
                 return WalkState::Skip;
+            }
+            if entry.file_type().is_some_and(is_socket) {
+                note(&|found| found.sockets.push(relative.to_owned()));
+                return WalkState::Continue;
             }
             let is_file = entry.depth() > 0 && entry.file_type().is_some_and(|kind| !kind.is_dir());
             let path = relative.to_str().filter(|_| is_file && !sensitive.is_empty());
@@ -79,14 +85,17 @@ fn other_names(_: &Path, _: &[WorkspacePath]) -> Vec<WorkspacePath> {
     Vec::new()
 }
 
-/// Returns the `.git` entries of repositories below the checkout's own, and the files that match `sensitive`; all of them
-/// relative to the checkout.
-pub fn repositories_and_secrets(
-    root: &Path,
-    sensitive: &SensitiveFiles,
-) -> (Vec<PathBuf>, Vec<WorkspacePath>) {
-    let Found { sensitive, nested } = find(root, sensitive);
-    (nested, sensitive)
+/// Returns whether an entry is a socket, which a daemon may listen at.
+#[cfg(unix)]
+pub fn is_socket(kind: fs::FileType) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    kind.is_socket()
+}
+
+/// Returns `false`: other systems have no sockets with a path.
+#[cfg(not(unix))]
+pub fn is_socket(_: fs::FileType) -> bool {
+    false
 }
 
 /// Lists Git's own folder with those of submodules and worktrees in it.

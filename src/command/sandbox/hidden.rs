@@ -96,6 +96,9 @@ const SETTINGS: [&str; 16] = [
 const CREDENTIAL_DEPTH: usize = 2;
 const MOST_ENTRIES: usize = 20_000;
 
+/// The kernel's table of sockets between processes.
+const SOCKETS: &str = "/proc/net/unix";
+
 /// Folders in which daemons have their sockets.
 const OF_DAEMONS: [&str; 3] = ["/run", "/var/run", "/tmp"];
 
@@ -144,15 +147,35 @@ pub(super) fn credentials(place: &Path, may_hold: impl Fn(&Path) -> bool) -> Vec
 
 /// Returns the sockets with a path that the kernel lists, as far as this user may use them.
 pub(super) fn listed_sockets() -> Vec<PathBuf> {
-    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
-    // "<address>: <count> <protocol> <flags> <type> <state> <inode> <path>"
-    let listed = table.lines().skip(1).filter_map(|line| line.split_ascii_whitespace().nth(7));
-    listed.filter(|path| path.starts_with('/')).map(PathBuf::from).filter(|path| is_usable(path)).collect()
+    let table = fs::read_to_string(SOCKETS).unwrap_or_default();
+    let listed = table.lines().filter_map(socket_name).filter(|name| name.starts_with('/'));
+    listed.map(PathBuf::from).filter(|path| is_usable(path)).collect()
 }
 
-/// Returns those, and the ones in folders of daemons: a container does not list what was mounted into it from the machine
-/// around it.
-pub(super) fn sockets() -> Vec<PathBuf> {
+/// Returns whether there may be a socket that this user may use, other than those that `is_known` knows. That of a daemon that
+/// gave it a path relative to its own folder could be anywhere.
+pub(super) fn may_have_sockets(is_known: impl Fn(&Path) -> bool) -> bool {
+    let table = fs::read_to_string(SOCKETS).unwrap_or_default();
+    table.lines().filter_map(socket_name).any(|name| !name.starts_with(['/', '@']))
+        || sockets().iter().any(|socket| !is_known(socket))
+}
+
+/// Returns the name of a socket, as the kernel lists it.
+fn socket_name(line: &str) -> Option<&str> {
+    // "<address>: <count> <protocol> <flags> <type> <state> <inode> <path>"
+    let mut rest = line.trim_start();
+    if !rest.split_ascii_whitespace().next()?.ends_with(':') {
+        return None;
+    }
+    for _ in 0..7 {
+        rest = rest.split_once(' ')?.1.trim_start();
+    }
+    Some(rest).filter(|name| !name.is_empty())
+}
+
+/// Returns those that the kernel lists, and the ones in folders of daemons: a container does not list what was mounted into
+/// it from the machine around it.
+fn sockets() -> Vec<PathBuf> {
     let mut found = listed_sockets();
     for place in OF_DAEMONS {
         look(Path::new(place), SOCKET_DEPTH, &mut |folder, names| {
@@ -252,5 +275,23 @@ mod tests {
         let path = dir.path().canonicalize().expect("a folder").join("daemon.sock");
         let _listener = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
         assert!(sockets().contains(&path));
+        assert!(may_have_sockets(|_| false));
+    }
+
+    #[test]
+    fn names_of_sockets_are_whole() {
+        for (line, name) in [
+            ("Num       RefCount Protocol Flags    Type St Inode Path", None),
+            (
+                "0000000000000000: 00000002 00000000 00010000 0001 01 17214 /run/a socket",
+                Some("/run/a socket"),
+            ),
+            ("0000000000000000: 00000002 00000000 00010000 0001 01    14 @name", Some("@name")),
+            ("0000000000000000: 00000002 00000000 00010000 0001 01 172145 daemon.sock", Some("daemon.sock")),
+            ("0000000000000000: 00000003 00000000 00000000 0001 03 29521", None),
+            ("the rest of a name", None),
+        ] {
+            assert_eq!(socket_name(line), name, "{line}");
+        }
     }
 }

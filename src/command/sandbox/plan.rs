@@ -139,7 +139,8 @@ impl Sandbox {
         let readable: Vec<PathBuf> = settings.readable.iter().map(place).collect();
         let mut places = Places::find(&known, &readable, workspace);
         let repository = Repository::around(workspace, home.as_deref());
-        places.hidden.extend(repository.sensitive(workspace, settings.sensitive));
+        let writable: Vec<PathBuf> = settings.writable.iter().map(place).collect();
+        places.hidden.extend(repository.hidden(workspace, settings.sensitive, &writable));
         let lists = [&places.toolchains, &places.settings, &places.caches];
         let known = lists.into_iter().flatten().chain(&places.home).map(PathBuf::as_path);
         let modes = Modes::remember(known.chain([workspace, settings.temp]));
@@ -147,7 +148,7 @@ impl Sandbox {
             #[cfg(target_os = "linux")]
             held_roots: crate::command::held_roots::HeldRoots::default(),
             places,
-            writable: settings.writable.iter().map(place).collect(),
+            writable,
             workspace: workspace.to_owned(),
             repository,
             sensitive: settings.sensitive.clone(),

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use workspace::repositories::is_socket;
 use workspace::{Scratch, SensitiveFiles, WorkspacePath};
 
 /// Function that hides what is secret in a Git folder.
@@ -91,9 +92,14 @@ impl Repository {
 }
 
 impl Repository {
-    /// What lies next to the workspace and is nobody's business: sensitive files, and other repositories, which may hold
-    /// credentials.
-    pub(super) fn sensitive(&self, workspace: &Path, sensitive: &SensitiveFiles) -> Vec<PathBuf> {
+    /// Lists what lies next to the workspace and is nobody's business: sensitive files, sockets of daemons but those in
+    /// `opened` places, and other repositories, which may hold credentials.
+    pub(super) fn hidden(
+        &self,
+        workspace: &Path,
+        sensitive: &SensitiveFiles,
+        opened: &[PathBuf],
+    ) -> Vec<PathBuf> {
         let Some(root) = &self.root else { return Vec::new() };
         let own = root.join(".git");
         let (beside, within) = (workspace.to_owned(), own.clone());
@@ -109,6 +115,9 @@ impl Repository {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
             if is_folder {
                 return entry.file_name() == ".git";
+            }
+            if entry.file_type().is_some_and(is_socket) {
+                return !opened.iter().any(|place| entry.path().starts_with(place));
             }
             let relative = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
             let path = relative.filter(|_| !sensitive.is_empty()).map(WorkspacePath::parse);

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use workspace::repositories::repositories_and_secrets;
+use workspace::repositories::{Found, find};
 
 use super::hidden;
 use super::mount_points::prepare;
@@ -137,7 +137,7 @@ impl Sandbox {
     /// since the last command.
     fn meets_daemons(&self) -> bool {
         let is_named = |socket: &Path| self.0.writable.iter().any(|place| socket.starts_with(place));
-        hidden::sockets().iter().any(|socket| !is_named(socket))
+        hidden::may_have_sockets(is_named)
     }
 
     /// Returns where a child may read if it sees the machine's own file system.
@@ -245,10 +245,12 @@ impl Sandbox {
         }
         mounts.push(own);
         mounts.extend(repositories);
+        let mut sockets = hidden::listed_sockets();
         if let View::Plain { writable } = view {
             // The child works in the checkout itself, and not on a state of it.
-            let (nested, secrets) = repositories_and_secrets(root, &self.0.sensitive);
-            mounts.extend(secrets.iter().map(|path| Mount::Hide { at: root.join(path.as_str()) }));
+            let Found { sensitive, nested, sockets: within } = find(root, &self.0.sensitive);
+            sockets.extend(within.into_iter().map(|socket| root.join(socket)));
+            mounts.extend(sensitive.iter().map(|path| Mount::Hide { at: root.join(path.as_str()) }));
             // A link is not mounted, but what it leads to.
             let nested = nested.into_iter().map(|entry| root.join(entry)).filter(|entry| !entry.is_symlink());
             let kept = KEPT.iter().map(|name| root.join(name)).chain(nested).filter(|path| path.exists());
@@ -259,8 +261,8 @@ impl Sandbox {
         let is_named = |socket: &Path| writable.iter().any(|place| socket.starts_with(place));
         // A socket of the checkout leads nowhere from a state above it or a copy of it.
         let is_plain = matches!(view, View::Plain { .. });
-        let sockets = hidden::listed_sockets().into_iter();
-        let sockets = sockets.filter(|socket| !is_named(socket) && (is_plain || !socket.starts_with(root)));
+        let sockets =
+            sockets.into_iter().filter(|socket| !is_named(socket) && (is_plain || !socket.starts_with(root)));
         mounts.extend(places.hidden.iter().map(|at| Mount::Hide { at: at.clone() }));
         // A workspace among what is hidden is mounted by each child, but its mount point is made with the rest.
         let is_within_hidden = places.hidden.iter().any(|at| root != at && root.starts_with(at));

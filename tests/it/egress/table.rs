@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use super::{Scene, Server, resolver, rules};
-use architect_ci::command::{Ended, Enforcement};
 use architect_ci::event::NetworkDecision;
 use serde::Deserialize;
 
@@ -22,12 +21,12 @@ struct Theme {
 /// A command line, what it prints, and what the proxy refuses of it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Attempt {
-    line: String,
+pub(super) struct Attempt {
+    pub(super) line: String,
     says: String,
     #[serde(default)]
     refused: Vec<String>,
-    needs: Option<String>,
+    pub(super) needs: Option<String>,
 }
 
 pub(super) fn is_there(program: &str) -> bool {
@@ -36,7 +35,7 @@ pub(super) fn is_there(program: &str) -> bool {
 }
 
 /// What lines of the table ask for: what the list names, and what must not be reached.
-struct Targets {
+pub(super) struct Targets {
     open: Server,
     local: Server,
     secret: Server,
@@ -67,7 +66,7 @@ impl Drop for Targets {
 }
 
 impl Targets {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let secret = Server::new("127.0.0.1", None);
         let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
         udp.set_nonblocking(true).expect("a switch");
@@ -91,14 +90,18 @@ impl Targets {
         Self { open, local, secret, neighbour, udp, unix, name, daemons, docker, _folder: folder }
     }
 
-    /// Adds a daemon whose socket is in the workspace.
-    fn listen_in(&mut self, workspace: &Path) {
-        let daemon = UnixListener::bind(workspace.join(IN_WORKSPACE)).expect("a socket");
-        daemon.set_nonblocking(true).expect("a switch");
-        self.daemons.push(daemon);
+    /// Adds daemons whose sockets are in the workspace: one that names it by its whole path, and one that does not.
+    pub(super) fn listen_in(&mut self, workspace: &Path) {
+        let bound =
+            [UnixListener::bind(workspace.join(IN_WORKSPACE)), bind_relative(workspace, "relative.sock")];
+        for daemon in bound {
+            let daemon = daemon.expect("a socket");
+            daemon.set_nonblocking(true).expect("a switch");
+            self.daemons.push(daemon);
+        }
     }
 
-    fn list(&self) -> [String; 4] {
+    pub(super) fn list(&self) -> [String; 4] {
         let (open, local) = (self.open.port, self.local.port);
         [
             format!("listed.test:{open}"),
@@ -108,7 +111,7 @@ impl Targets {
         ]
     }
 
-    fn fill(&self, text: &str) -> String {
+    pub(super) fn fill(&self, text: &str) -> String {
         text.replace("@open@", &self.open.port.to_string())
             .replace("@secret@", &self.secret.port.to_string())
             .replace("@local@", &self.local.port.to_string())
@@ -118,7 +121,7 @@ impl Targets {
     }
 
     /// What was reached since the last look, and must not be.
-    fn leaks(&self) -> Vec<&'static str> {
+    pub(super) fn leaks(&self) -> Vec<&'static str> {
         let daemons = self.daemons.iter().filter(|daemon| daemon.accept().is_ok()).map(|_| "a daemon");
         let udp = self.udp.recv(&mut [0; 9]).is_ok().then_some("a datagram");
         let secret = (self.secret.clients.swap(0, Ordering::SeqCst) > 0).then_some("the secret server");
@@ -127,8 +130,22 @@ impl Targets {
     }
 }
 
+/// Binds a socket to a path relative to a folder, as the kernel will list it.
+#[expect(deprecated, reason = "unsound for descriptors alone, which stay shared")]
+fn bind_relative(folder: &Path, name: &str) -> std::io::Result<UnixListener> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            // The working directory is then this thread's own.
+            rustix::thread::unshare(rustix::thread::UnshareFlags::FS)?;
+            std::env::set_current_dir(folder)?;
+            UnixListener::bind(name)
+        });
+        thread.join().expect("no panic")
+    })
+}
+
 /// The lines of the table for which this machine has the programs.
-fn attempts() -> impl Iterator<Item = Attempt> {
+pub(super) fn attempts() -> impl Iterator<Item = Attempt> {
     let table: Vec<Theme> = serde_yaml::from_str(include_str!("../../cases/egress.yml")).expect("a table");
     let lines = table.into_iter().flat_map(|theme| theme.lines);
     lines.filter(|attempt| attempt.needs.as_ref().is_none_or(|program| is_there(program)))
@@ -161,28 +178,4 @@ async fn egress_lets_out_what_the_list_names_and_nothing_else() {
     assert!(ran > 20, "{ran} lines ran");
     assert!(targets.open.clients.load(Ordering::SeqCst) > 5);
     assert_eq!(targets.local.clients.load(Ordering::SeqCst), 2);
-}
-
-/// The same lines on whatever kind of machine this is: where it can enforce a list, by whatever means, none of them
-/// reaches what the list does not name, and elsewhere none of them starts.
-#[tokio::test(flavor = "multi_thread")]
-#[ignore = "for other kinds of machine; on this one, the test above asks for more"]
-async fn egress_leaks_nothing_on_any_kind_of_machine() {
-    let mut targets = Targets::new();
-    let scene = Scene::new(rules(&targets.list()), resolver());
-    targets.listen_in(scene.folder.path());
-    let enforcement = scene.shell.enforcement(scene.folder.path()).await;
-    let mut leaks = Vec::new();
-    let mut ran = 0;
-    for attempt in attempts() {
-        let line = targets.fill(&attempt.line);
-        let finished = scene.run(&line).await;
-        leaks.extend(targets.leaks().into_iter().map(|leak| format!("{leak}: {line}")));
-        ran += 1;
-        let told = matches!(&finished.ended, Ended::NotStarted(error) if error.contains("can enforce a list of hosts"));
-        assert_eq!(told, enforcement == Enforcement::Nothing, "{enforcement:?} {line}: {finished:?}");
-    }
-    eprintln!("{enforcement:?}: {ran} lines, {} leaks", leaks.len());
-    assert!(leaks.is_empty(), "{enforcement:?}:\n{}", leaks.join("\n"));
-    assert!(ran > 20, "{ran} lines ran");
 }
