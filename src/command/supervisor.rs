@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
@@ -178,6 +180,8 @@ fn run(started: Option<Started>) -> io::Result<u8> {
     let (end, told) = channel();
     std::thread::spawn(move || end_all(&told, main));
     let cut = end.clone();
+    let is_over = Arc::new(AtomicBool::new(false));
+    let was_over = Arc::clone(&is_over);
     std::thread::spawn(move || {
         if let Some(mut relay) = relay {
             // A command that does not read would keep the end of input from being seen.
@@ -188,12 +192,16 @@ fn run(started: Option<Started>) -> io::Result<u8> {
         }
         // Nothing else follows the request, so this waits for the end of the lifeline.
         let _ = io::copy(&mut lifeline, &mut io::sink());
-        let _ = cut.send(());
+        // There is nothing to end any more, and looking for it takes time that the next command could use.
+        if !was_over.load(Ordering::SeqCst) {
+            let _ = cut.send(());
+        }
     });
     // The end of a file system takes the kernel a while, which nobody has to wait for who has changed nothing.
     let only_looks = request.restrictions.as_ref().is_some_and(|restrictions| !restrictions.metadata);
     let told = ending.as_ref().filter(|_| only_looks).and_then(|pipe| ending::first(pipe, main));
     if let Some(told) = told.filter(|told| told.is_last) {
+        is_over.store(true, Ordering::SeqCst);
         ending::report(told);
     }
     let mut status = None;
