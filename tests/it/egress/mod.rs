@@ -2,6 +2,7 @@
 #![cfg(target_os = "linux")]
 
 mod defaults;
+mod kinds;
 mod local_servers;
 mod machine_proxy;
 mod own_network;
@@ -99,10 +100,15 @@ impl Scene {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
         let path = std::env::var("PATH").expect("a PATH");
         let home = std::env::var("HOME").expect("a HOME");
-        let variables: BTreeMap<String, String> =
-            [("PATH", path.as_str()), ("HOME", home.as_str()), ("LC_ALL", "C")]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .into();
+        let variables: BTreeMap<String, String> = [
+            ("PATH", path.as_str()),
+            ("HOME", home.as_str()),
+            ("LC_ALL", "C"),
+            // The folder may be in a worktree, whose repository is out of sight.
+            ("GIT_CEILING_DIRECTORIES", env!("CARGO_TARGET_TMPDIR")),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into();
         let sandbox = Sandbox::new(Settings {
             variables: &variables,
             own: &variables,
