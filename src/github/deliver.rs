@@ -78,6 +78,9 @@ impl Delivery<'_> {
         loop {
             tries += 1;
             match self.commit(api).await {
+                Err(DeliverError::Api(error)) if error.is_about_rule() => {
+                    return Err(self.target.forbidden(&error.to_string()));
+                }
                 // Somebody pushed between our reading the branch and moving it.
                 Err(DeliverError::Api(error)) if error.status() == Some(422) && tries < MAX_TRIES => {
                     detail!("{error}; trying again");
@@ -101,7 +104,7 @@ impl Delivery<'_> {
         if let Some(own) = ground.own.as_ref().filter(is_on_parent).filter(|own| is_there(own)) {
             let existing = Some(own.sha.clone());
             let pull = self.pull_of(api, &branch, &ground.pull, false).await?;
-            return Ok(Some(Delivered { branch, commit: None, existing, pull, merged }));
+            return Ok(Some(Delivered { branch, commit: None, existing, pull, merged, is_pushed: false }));
         }
         let tree = ground.parent.tree_with(api, &entries).await?;
         if tree == ground.parent.tree {
@@ -121,14 +124,12 @@ impl Delivery<'_> {
             Some(sha)
         };
         let pull = self.pull_of(api, &branch, &ground.pull, true).await?;
-        Ok(Some(Delivered { branch, commit, existing, pull, merged }))
+        Ok(Some(Delivered { branch, commit, existing, pull, merged, is_pushed: false }))
     }
 
     /// Returns the name of the branch that the commit goes to.
     pub fn branch(&self) -> &str {
-        match &self.target {
-            Target::Existing { branch, .. } | Target::Own { branch, .. } => branch,
-        }
+        self.target.branch()
     }
 
     /// Returns the name of the branch that the commit is made on top of.
@@ -151,7 +152,7 @@ impl Delivery<'_> {
         if let Some(state) = self.known_state(api, onto).await {
             return Ok(state);
         }
-        let parent = Commit::tip(api, onto).await?.ok_or_else(|| DeliverError::NoBranch(onto.to_owned()))?;
+        let parent = Commit::tip(api, onto).await?.ok_or_else(|| self.target.missing())?;
         let branch = match &self.target {
             Target::Existing { branch, at: Some(at) } if parent.sha != *at => {
                 return Err(DeliverError::Moved(branch.clone()));

@@ -1,6 +1,6 @@
 //! Targets and results of deliveries.
 
-use super::error::ApiError;
+use super::error::{ApiError, way_out};
 
 /// The destination of a delivery: an existing branch, or one of our own.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,28 @@ pub enum Target {
         /// The pull request to open or update, if one is wanted.
         pull: Option<PullText>,
     },
+}
+
+impl Target {
+    /// Returns the name of the branch that the commit goes to.
+    pub(super) fn branch(&self) -> &str {
+        match self {
+            Self::Existing { branch, .. } | Self::Own { branch, .. } => branch,
+        }
+    }
+
+    /// Returns the error for a branch to build on that does not exist.
+    pub(super) fn missing(&self) -> DeliverError {
+        match self {
+            Self::Existing { branch, .. } => DeliverError::BranchDeleted(branch.clone()),
+            Self::Own { onto, .. } => DeliverError::NoBranch(onto.clone()),
+        }
+    }
+
+    /// Returns the error for a rule of the repository that forbids the commit.
+    pub(super) fn forbidden(&self, message: &str) -> DeliverError {
+        DeliverError::Rule { branch: self.branch().to_owned(), message: message.to_owned() }
+    }
 }
 
 /// Texts and settings of a pull request; the texts are already neutralized.
@@ -49,6 +71,8 @@ pub struct Delivered {
     pub pull: Option<(u64, String)>,
     /// Paths of files that others have changed as well, and that were merged.
     pub merged: Vec<String>,
+    /// Whether the commit was made by Git and pushed, so that GitHub has not signed it.
+    pub is_pushed: bool,
 }
 
 /// Errors that can occur when delivering changes.
@@ -82,8 +106,12 @@ pub enum DeliverError {
     Moved(String),
     /// The commit was made, but its pull request could not be opened or updated.
     #[error(
-        "the changes are on {branch}, but the pull request could not be opened: {error}; Actions can open pull \
-         requests only if Settings, Actions, General allows it"
+        "the branch {branch} is pushed, but its pull request could not be opened: {error}{}",
+        if error.to_string().contains("not permitted to create") {
+            "; allow it in Settings, Actions, General"
+        } else {
+            ""
+        }
     )]
     NoPull {
         /// The branch that holds the commit.
@@ -94,6 +122,17 @@ pub enum DeliverError {
     /// The branch to build on does not exist.
     #[error("the branch {0} does not exist; check `deliver.base`")]
     NoBranch(String),
+    /// The branch of the pull request does not exist any more.
+    #[error("the pull request's branch {0} was deleted; restore it, or make a new plan on another branch")]
+    BranchDeleted(String),
+    /// A rule of the repository forbids the commit.
+    #[error("a rule of the repository does not allow this commit on {branch}: {message}{}", way_out(.message))]
+    Rule {
+        /// The branch that the commit was for.
+        branch: String,
+        /// GitHub's message.
+        message: String,
+    },
 }
 
 impl DeliverError {

@@ -40,7 +40,7 @@ pub enum ApiError {
         message: String,
     },
     /// There was no response, or none that makes sense. The operation may have been carried out.
-    #[error("GitHub did not answer a request to {doing}: {message}")]
+    #[error("the request to {doing} failed: {message}")]
     Unclear {
         /// The operation, as an infinitive without "to".
         doing: &'static str,
@@ -77,9 +77,38 @@ impl ApiError {
         matches!(self.status(), Some(404 | 410))
     }
 
+    /// Returns whether a rule of the repository (a ruleset, or the protection of a branch) forbids the operation. Neither
+    /// another attempt nor another way around the API changes that.
+    pub fn is_about_rule(&self) -> bool {
+        matches!(self, Self::Refused { status: 403 | 409 | 422, message, .. } if names_rule(message))
+    }
+
     /// Returns whether the cause is the token or its permissions.
     pub fn is_about_permission(&self) -> bool {
         matches!(self, Self::Unauthorized(_) | Self::Forbidden { .. })
+    }
+}
+
+/// Returns whether a message, of the API or of a push, says that a rule of the repository forbids something.
+pub(super) fn names_rule(message: &str) -> bool {
+    let text = message.to_ascii_lowercase();
+    ["rule violation", "protected branch", "protected ref", "gh006", "gh013"]
+        .iter()
+        .any(|words| text.contains(words))
+}
+
+/// Returns what to do about the rule that a message names, as the end of a sentence; empty if that is not known.
+pub(super) fn way_out(message: &str) -> &'static str {
+    let text = message.to_ascii_lowercase();
+    let has = |words: &str| text.contains(words);
+    if has("merge queue") || has("through a pull request") || has("approving review") {
+        "; deliver to a branch of its own instead (`deliver: pull-request`)"
+    } else if has("signature") {
+        "; GitHub signs the commits of a job's own token or an app's, not those of other tokens"
+    } else if has("status check") {
+        "; deliver to a branch of its own instead (`deliver: pull-request`), where the checks can run"
+    } else {
+        ""
     }
 }
 
@@ -96,4 +125,44 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_are_told_from_other_refusals() {
+        for (message, rule, told) in [
+            (
+                "Repository rule violations found  Changes must be made through a pull request.",
+                true,
+                "pull-request",
+            ),
+            (
+                "Repository rule violations found  Commits must have verified signatures.",
+                true,
+                "GitHub signs",
+            ),
+            (
+                "Repository rule violations found  Changes must be made through the merge queue",
+                true,
+                "pull-request",
+            ),
+            (
+                "Protected branch update failed for refs/heads/main.: Required status check \"ci\" is expected.",
+                true,
+                "checks can run",
+            ),
+            ("remote: error: GH006: Protected branch update failed", true, ""),
+            ("Update is not a fast forward", false, ""),
+            ("Reference already exists", false, ""),
+        ] {
+            let refused = ApiError::Refused { doing: "commit", status: 422, message: message.to_owned() };
+            assert_eq!(refused.is_about_rule(), rule, "{message}");
+            assert!(way_out(message).contains(told), "{message}");
+            let failed = ApiError::Refused { doing: "commit", status: 500, message: message.to_owned() };
+            assert!(!failed.is_about_rule());
+        }
+    }
 }

@@ -4,7 +4,7 @@ use super::api::Api;
 use super::deliver::Delivery;
 use super::delivered::{DeliverError, Delivered, Target};
 use super::environment::Environment;
-use super::error::ApiError;
+use super::error::{ApiError, names_rule};
 use crate::git::{Author, GitError, Push, RemoteRepository, Repository};
 
 /// The author of our commits: the job's own bot, as GitHub knows it.
@@ -19,8 +19,14 @@ pub async fn by_push(
     environment: &Environment,
     repository: &Repository,
 ) -> Result<Option<Delivered>, DeliverError> {
-    let failed =
-        |error: GitError| DeliverError::Api(ApiError::Unclear { doing: "push", message: error.to_string() });
+    let failed = |error: GitError| {
+        let message = error.to_string();
+        // A rule that the API did not get to.
+        if names_rule(&message) {
+            return delivery.target.forbidden(&message);
+        }
+        DeliverError::Api(ApiError::Unclear { doing: "push", message })
+    };
     let ground = delivery.branch_state(api).await?;
     let (entries, merged) = delivery.entries(api, &ground.parent).await?;
     if entries.is_empty() {
@@ -53,5 +59,5 @@ pub async fn by_push(
         Err(error) => return Err(DeliverError::Api(ApiError::Unusable(error.to_string()))),
     };
     let pull = delivery.pull_of(api, &branch, &ground.pull, true).await?;
-    Ok(Some(Delivered { branch, commit: Some(commit), existing: None, pull, merged }))
+    Ok(Some(Delivered { branch, commit: Some(commit), existing: None, pull, merged, is_pushed: true }))
 }

@@ -9,7 +9,7 @@ use workspace::ChangeSet;
 
 use super::output_files::OutputFiles;
 
-use super::publisher::{PublishProblem, Publisher, sticky, wants_comment};
+use super::publisher::{Arrived, PublishProblem, Publisher, sticky, wants_comment};
 use super::run::{comment_of, diagnostics_of, warn};
 use crate::config::{Bounded, DeliverTo, PartialDelivery};
 use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
@@ -120,7 +120,10 @@ impl Publication<'_> {
             }
         }
         let url = self.comment(&publisher, report, known).await;
-        if let Err(PublishProblem { message, .. }) = publisher.react(report.status == Status::Success).await {
+        if let Err(PublishProblem { message, .. }) = publisher.react(report.status == Status::Success).await
+            // The first reaction has failed for the same reason.
+            && !report.notices.iter().any(|known| known.message == message)
+        {
             warn(report, message);
         }
         url
@@ -159,16 +162,25 @@ impl Publication<'_> {
             return self.not_delivered(report, &why, false);
         }
         match publisher.deliver(self.request, report, self.changes, self.prefix).await {
-            Ok(Some(delivery)) => {
+            Ok(Some(Arrived { delivery, is_pushed })) => {
                 tracing::info!("delivered to {}", delivery.branch);
+                if is_pushed {
+                    let told = "the API did not accept the commit, so it was made with Git and pushed: GitHub has not signed it";
+                    report.notices.push(Notice { level: NoticeLevel::Info, message: told.to_owned() });
+                }
                 report.delivery = Some(delivery);
             }
             Ok(None) => {
                 let told = "the branch already has all of these changes, so nothing was delivered".to_owned();
                 report.notices.push(Notice { level: NoticeLevel::Info, message: told });
             }
-            Err(PublishProblem { message, about_permission, limited_until }) => {
+            Err(PublishProblem { message, about_permission, limited_until, is_on_branch }) => {
                 self.hold(report, limited_until);
+                if is_on_branch {
+                    tracing::error!("error: {message}");
+                    report.notices.push(Notice { level: NoticeLevel::Error, message });
+                    return end(report, not_published(about_permission));
+                }
                 self.not_delivered(report, &message, about_permission);
             }
         }
@@ -203,12 +215,18 @@ impl Publication<'_> {
 
     /// Changes that go nowhere are no success.
     fn not_delivered(&self, report: &mut RunReport, why: &str, about_permission: bool) {
-        let mut message = format!("the changes were not delivered: {why}");
-        if self.files.patch.exists() {
-            message += &format!("; they are in {}", self.files.patch.display());
+        let message = format!("the changes were not delivered: {why}");
+        let is_kept = self.files.patch.exists();
+        // The place is of use where the log is read, and to nobody who reads the comment.
+        let place =
+            if is_kept { format!("; they are in {}", self.files.patch.display()) } else { String::new() };
+        tracing::error!("error: {message}{place}");
+        let place = if is_kept { "; they are in `plan.patch` of this run's output folder" } else { "" };
+        report.notices.push(Notice { level: NoticeLevel::Error, message: format!("{message}{place}") });
+        if report.mode == RunMode::Apply {
+            "The plan was applied in the job's checkout only: on GitHub, nothing has changed."
+                .clone_into(&mut report.message);
         }
-        tracing::error!("error: {message}");
-        report.notices.push(Notice { level: NoticeLevel::Error, message });
         end(report, not_published(about_permission));
     }
 

@@ -33,6 +33,8 @@ pub(super) struct PublishProblem {
     pub(super) about_permission: bool,
     /// When the rate limit ends that is the reason, as RFC 3339 has it.
     pub(super) limited_until: Option<String>,
+    /// Whether the branch has the changes, and only its pull request is missing.
+    pub(super) is_on_branch: bool,
 }
 
 impl PublishProblem {
@@ -40,6 +42,7 @@ impl PublishProblem {
     pub(super) fn of(message: String, error: Option<&ApiError>) -> Self {
         Self {
             message,
+            is_on_branch: false,
             about_permission: error.is_some_and(ApiError::is_about_permission),
             limited_until: error.and_then(ApiError::limited_until).map(str::to_owned),
         }
@@ -185,7 +188,7 @@ impl Publisher<'_> {
         report: &RunReport,
         changes: &ChangeSet,
         prefix: &str,
-    ) -> Result<Option<DeliveryReport>, PublishProblem> {
+    ) -> Result<Option<Arrived>, PublishProblem> {
         let config = &request.config().deliver;
         let (target, title) = match &request.deliver {
             Deliver::Nowhere | Deliver::Patch => return Ok(None),
@@ -226,7 +229,10 @@ impl Publisher<'_> {
         };
         match delivered {
             Ok(delivered) => Ok(delivered.map(told)),
-            Err(error) => Err(PublishProblem::of(error.to_string(), error.api())),
+            Err(error) => Err(PublishProblem {
+                is_on_branch: matches!(error, DeliverError::NoPull { .. }),
+                ..PublishProblem::of(error.to_string(), error.api())
+            }),
         }
     }
 
@@ -270,10 +276,16 @@ fn missing_part(report: &RunReport) -> String {
     )
 }
 
-fn told(delivered: Delivered) -> DeliveryReport {
-    let Delivered { branch, commit, existing, pull, merged } = delivered;
+/// What a delivery has come to, and whether its commit was pushed past the API.
+pub(super) struct Arrived {
+    pub(super) delivery: DeliveryReport,
+    pub(super) is_pushed: bool,
+}
+
+fn told(delivered: Delivered) -> Arrived {
+    let Delivered { branch, commit, existing, pull, merged, is_pushed } = delivered;
     let pull_request = pull.map(|(number, url)| PullReport { number, url });
-    DeliveryReport { branch, commit, existing, pull_request, merged }
+    Arrived { delivery: DeliveryReport { branch, commit, existing, pull_request, merged }, is_pushed }
 }
 
 /// Returns whether a comment is wanted after this run.

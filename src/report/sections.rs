@@ -20,6 +20,8 @@ pub fn headline(report: &RunReport) -> String {
     let what = match (report.mode, report.has_changes()) {
         (RunMode::DryRun, true) => format!("plan: {files}, {lines}"),
         (RunMode::DryRun, false) => "plan: no changes".to_owned(),
+        // On GitHub, they changed nothing.
+        (_, true) if is_lost(report) => format!("{files}, {lines}"),
         (_, true) => format!("changed {files}, {lines}"),
         (_, false) => "no changes".to_owned(),
     };
@@ -29,6 +31,12 @@ pub fn headline(report: &RunReport) -> String {
         format!(" — {}", clause.sentence)
     };
     format!("{} {what}{why}", clause.sign)
+}
+
+/// Returns whether the result did not get to GitHub.
+fn is_lost(report: &RunReport) -> bool {
+    report.delivery.is_none()
+        && matches!(report.stop_reason, StopReason::NotPublished | StopReason::NotPermitted)
 }
 
 /// Renders what to do next, where there is something to do.

@@ -346,12 +346,12 @@ impl StopReason {
                 "read the error for the reason; plan and patch are in the output folder",
             ),
             Self::NotPublished => failed(
-                "GitHub did not accept the result",
+                "the result could not be published on GitHub",
                 "read the error; plan and patch are in the output folder",
             ),
             Self::NotPermitted => failed_by(
                 Exit::Authentication,
-                "GitHub did not accept the result for lack of a permission",
+                "the result could not be published on GitHub for lack of a permission",
                 "give the job the permission that the error names",
             ),
         }

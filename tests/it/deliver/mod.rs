@@ -4,6 +4,7 @@
 mod branches;
 mod files;
 mod pull_requests;
+mod rules;
 
 use crate::support::Run;
 use crate::support::scene::Scene;

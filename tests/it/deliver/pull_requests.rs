@@ -101,7 +101,7 @@ async fn delivery_reports_pull_request_that_actions_cannot_open() {
         let run = scene.nightly(&model, "pull-request", &[]).expect_code(1);
         assert!(
             run.stderr.contains(
-                "the changes are on architect-ci/changes, but the pull request could not be opened"
+                "error: the branch architect-ci/changes is pushed, but its pull request could not be opened"
             ),
             "{}",
             run.stderr
@@ -111,6 +111,7 @@ async fn delivery_reports_pull_request_that_actions_cannot_open() {
             "{}",
             run.stderr
         );
+        assert!(!run.stderr.contains("were not delivered"), "they were: {}", run.stderr);
         assert!(scene.tip(OWN).is_some());
         assert_eq!(
             scene.github.count("POST /repos/octo/demo/git/commits"),

@@ -1,6 +1,7 @@
 //! The second job delivers what the first has planned.
 
 use super::{CONFIG, Second, artifact, planned, write};
+use crate::support::github::WRITE_TOKEN;
 use crate::support::scene::{Scene, scene};
 use serde_json::json;
 
@@ -16,9 +17,13 @@ async fn two_jobs_deliver_what_the_first_has_planned() {
         assert_eq!(scene.github.world().refused_writes, Vec::<String>::new());
         assert!(scene.github.requests().iter().all(|request| request.starts_with("GET ")));
         let (plan, digest) = artifact(&scene);
-        let second = Second { event: "schedule", digest: &digest, deliver: "pull-request", variables: &[] };
+        // Each job gets by with the permissions that the workflow gives it.
+        let variables = [("GITHUB_TOKEN", WRITE_TOKEN)];
+        let second =
+            Second { event: "schedule", digest: &digest, deliver: "pull-request", variables: &variables };
         let run = write(&scene, &plan, &second).expect_code(0);
         let world = scene.github.world();
+        assert_eq!((&world.refused_reads, &world.refused_writes), (&vec![], &vec![]));
         assert_eq!(world.pulls[&102].head, format!("refs/heads/{OWN}"));
         assert!(world.pulls[&102].body.contains("tests"), "{}", world.pulls[&102].body);
         drop(world);

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{CONFIG, Second, WORKFLOW, artifact, planned, write};
 use crate::support::Run;
-use crate::support::github::{BOT, READ_TOKEN};
+use crate::support::github::{BOT, READ_TOKEN, WRITE_TOKEN};
 use crate::support::scene::{HEAD, scene};
 use serde_json::{Value, json};
 
@@ -138,6 +138,10 @@ async fn apply_requires_what_the_configuration_demands_of_the_pull_request() {
         let people = ["reviewer", "author", "third"].map(|login| (login.to_owned(), "write".to_owned()));
         scene.github.world().people.extend(people);
         refused("0 of 2 required approvals");
+        // What the job's token may not find out is not taken for granted.
+        let variables = [("GITHUB_TOKEN", WRITE_TOKEN)];
+        let run = write(&scene, &plan, &Second { variables: &variables, ..second }).expect_code(6);
+        assert!(run.stdout.contains("add `permissions: checks: read` to the job"), "{}", run.stdout);
         // Of the author, of whoever asks, of people who may not write, and of an earlier commit.
         for (login, commit) in [
             ("author", &scene.head),

@@ -2,14 +2,18 @@
 //! `OpenAPI` description.
 
 pub mod app;
+pub mod attestations;
 mod description;
+mod faults;
 pub mod fleet;
 mod git;
 mod graphql;
 mod routes;
+mod rules;
 mod secondary_limit;
+mod tokens;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -17,12 +21,12 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate, matchers};
 
+use faults::Fault;
 pub use git::Repository;
 pub use routes::FORKS_RUN;
+pub use rules::Rule;
 use secondary_limit::SecondaryLimit;
-
-/// A token that may read contents, and nothing else.
-pub const READ_TOKEN: &str = "ghs_reads_contents";
+pub use tokens::{PERSONS_TOKEN, READ_TOKEN, WRITE_TOKEN};
 
 /// The job's own bot.
 pub const BOT: &str = "github-actions[bot]";
@@ -50,10 +54,18 @@ pub struct World {
     pub hidden_checks: usize,
     /// The state of commits that have statuses.
     pub status: Option<String>,
-    /// Requests by which the token that may only read would have written.
+    /// Requests by which a token would have written what it may not.
     pub refused_writes: Vec<String>,
-    /// Whether the token of the latest request may only read.
-    only_reads: bool,
+    /// Requests by which a token would have read what it may not.
+    pub refused_reads: Vec<String>,
+    /// The token of the latest request.
+    token: Option<&'static tokens::Token>,
+    /// What is demanded of the commits of a branch.
+    rules: Vec<(String, Rule)>,
+    /// Commits that GitHub has signed.
+    signed: BTreeSet<String>,
+    /// Attestations by what they are of: `sha256:…` and bundle.
+    pub attestations: Vec<(String, Value)>,
     pub checks: Vec<Value>,
     /// Comment and content.
     pub reactions: Vec<(u64, String)>,
@@ -79,6 +91,8 @@ pub struct World {
     secondary: Option<SecondaryLimit>,
     /// Requests with which somebody pushes to a branch.
     pushes: Vec<(String, String)>,
+    /// … or deletes it.
+    deletions: Vec<(String, String)>,
     /// What the token must not do, as a prefix of `METHOD path`.
     forbidden: Vec<String>,
     base: String,
@@ -120,17 +134,6 @@ pub struct ReviewComment {
     pub outdated: bool,
 }
 
-/// Something that goes wrong.
-struct Fault {
-    /// Prefix of `METHOD path`.
-    request: String,
-    answer: ResponseTemplate,
-    /// Whether the request is done all the same, and its answer lost.
-    done: bool,
-    /// Requests before that go well.
-    after: usize,
-}
-
 impl World {
     fn id(&mut self) -> u64 {
         self.last_id += 1;
@@ -143,11 +146,6 @@ impl World {
         let (login, body) = (login.to_owned(), body.to_owned());
         self.comments.insert(id, Comment { issue, login, body, edits: 0 });
         id
-    }
-
-    /// Nothing goes wrong any more.
-    pub fn clear_faults(&mut self) {
-        self.faults.clear();
     }
 
     fn git(&self) -> &Repository {
@@ -222,44 +220,6 @@ impl GitHub {
         }
     }
 
-    /// The next request that starts so is answered with this status.
-    pub fn fail(&self, request: &str, status: u16, message: &str) {
-        self.fail_with(request, status, message, &[]);
-    }
-
-    /// … and with these headers.
-    pub fn fail_with(&self, request: &str, status: u16, message: &str, headers: &[(&'static str, &str)]) {
-        let body = json!({"message": message, "documentation_url": "https://docs.github.com"});
-        let mut answer = answer(status, &body);
-        for (name, value) in headers {
-            answer = answer.insert_header(*name, *value);
-        }
-        self.world().faults.push(Fault { request: request.to_owned(), answer, done: false, after: 0 });
-    }
-
-    /// So many requests that start so go well, and the next one is forbidden.
-    pub fn forbid_after(&self, after: usize, request: &str) {
-        let answer = answer(403, &json!({"message": "Resource not accessible by integration"}));
-        self.world().faults.push(Fault { request: request.to_owned(), answer, done: false, after });
-    }
-
-    /// The next request that starts so is done, and its answer lost on the way.
-    pub fn lose_answer(&self, request: &str) {
-        let answer = ResponseTemplate::new(502).set_body_string("<html>Bad gateway</html>");
-        self.world().faults.push(Fault { request: request.to_owned(), answer, done: true, after: 0 });
-    }
-
-    /// The next request that starts so is answered far too late.
-    pub fn hang(&self, request: &str) {
-        let answer = ResponseTemplate::new(200).set_delay(Duration::from_mins(2));
-        self.world().faults.push(Fault { request: request.to_owned(), answer, done: false, after: 0 });
-    }
-
-    /// With the next request that starts so, somebody pushes to a branch.
-    pub fn move_on(&self, request: &str, branch: &str) {
-        self.world().pushes.push((request.to_owned(), branch.to_owned()));
-    }
-
     /// No more requests than these may write within a time.
     pub fn limit_writes(&self, most: usize, within: Duration) {
         self.world().secondary = Some(SecondaryLimit::new(most, within));
@@ -268,11 +228,6 @@ impl GitHub {
     /// Returns how many requests were refused for that, and how often one of them was at most.
     pub fn refusals(&self) -> (usize, usize) {
         self.world().secondary.as_ref().map(SecondaryLimit::refusals).unwrap_or_default()
-    }
-
-    /// The token may not do what starts so, at any time.
-    pub fn forbid(&self, request: &str) {
-        self.world().forbidden.push(request.to_owned());
     }
 
     /// Bodies of all comments by a login.
@@ -329,19 +284,25 @@ impl Respond for Responder {
         }
         let token =
             request.headers.get("authorization").and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let only_reads = token == format!("Bearer {READ_TOKEN}");
-        if token != "Bearer ghs_0123456789" && !only_reads {
+        let Some(token) = tokens::known(token) else {
             return answer(401, &json!({"message": "Bad credentials"}));
-        }
-        world.only_reads = only_reads;
-        if only_reads && method != "GET" {
-            world.refused_writes.push(format!("{method} {path}"));
-            return answer(403, &json!({"message": "Resource not accessible by integration"}));
+        };
+        world.token = Some(token);
+        if let Some(refused) =
+            token.refuses(&method, path.strip_prefix(self.prefix).unwrap_or(&path), request)
+        {
+            let list = if method == "GET" { &mut world.refused_reads } else { &mut world.refused_writes };
+            list.push(format!("{method} {path}"));
+            return refused;
         }
         if request.headers.get("user-agent").is_none() {
             world.violations.push(format!("{method} {path}: no User-Agent"));
         }
         let key = format!("{method} {path}");
+        if let Some(at) = world.deletions.iter().position(|(request, _)| key.starts_with(request.as_str())) {
+            let (_, branch) = world.deletions.remove(at);
+            world.git().delete(&format!("refs/heads/{branch}"));
+        }
         if let Some(at) = world.pushes.iter().position(|(request, _)| key.starts_with(request.as_str())) {
             let (_, branch) = world.pushes.remove(at);
             world.git().push(&branch, &[("meanwhile.txt", "x\n")], "meanwhile");

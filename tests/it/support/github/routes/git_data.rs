@@ -21,6 +21,9 @@ pub(super) fn route(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
             if git.resolve(name).is_some() {
                 return answer(422, &json!({"message": "Reference already exists"}));
             }
+            if let Some(refused) = world.refuses(name, sha) {
+                return refused;
+            }
             git.set(name, sha);
             answer(201, &show_ref(sha))
         }
@@ -31,6 +34,9 @@ pub(super) fn route(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
             };
             if body["force"] != true && !git.is_ancestor(&old, sha) {
                 return answer(422, &json!({"message": "Update is not a fast forward"}));
+            }
+            if let Some(refused) = world.refuses(&name, sha) {
+                return refused;
             }
             git.set(&name, sha);
             answer(200, &show_ref(sha))
@@ -92,6 +98,10 @@ pub(super) fn route(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
             }
             let sha =
                 git.write_commit(body["tree"].as_str().unwrap(), &parents, body["message"].as_str().unwrap());
+            // What a bot commits without naming an author, GitHub signs.
+            if world.token.is_some_and(|token| token.signs) && body["author"].is_null() {
+                world.signed.insert(sha.clone());
+            }
             answer(201, &json!({"sha": sha}))
         }
         ("GET", ["commits", sha]) => match git.resolve(sha) {

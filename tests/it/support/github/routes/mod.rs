@@ -43,7 +43,7 @@ pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Reque
             None => answer(404, &json!({"message": format!("{login} is not a user")})),
         },
         ("GET", [""]) => {
-            let push = !world.only_reads;
+            let push = world.token.is_some_and(|token| token.may("contents", true));
             let permissions = json!({"admin": false, "push": push, "pull": true});
             answer(200, &json!({"id": 1, "full_name": "octo/demo", "permissions": permissions}))
         }
@@ -66,6 +66,15 @@ pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Reque
             let count = usize::from(world.status.is_some());
             let state = world.status.clone().unwrap_or_else(|| "pending".to_owned());
             answer(200, &json!({"state": state, "total_count": count, "statuses": []}))
+        }
+        ("GET", ["rules", "branches", branch @ ..]) => {
+            page(world, path, &query, &world.rules_of(&branch.join("/")))
+        }
+        ("GET", ["attestations", subject]) => {
+            let of_subject = world.attestations.iter().filter(|(of, _)| of == subject);
+            let list: Vec<Value> =
+                of_subject.map(|(_, bundle)| json!({"bundle": bundle, "repository_id": 1})).collect();
+            if list.is_empty() { missing() } else { answer(200, &json!({ "attestations": list })) }
         }
         ("GET", ["compare", range]) => git_data::compare(world, range),
         ("GET", ["actions", "artifacts"] | ["actions", "runs", _, "artifacts"]) => {

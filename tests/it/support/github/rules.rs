@@ -1,0 +1,93 @@
+//! Rules for branches, in GitHub's words: what they refuse over the API, and what a push is told.
+
+use serde_json::{Value, json};
+use wiremock::ResponseTemplate;
+
+use super::{GitHub, World, answer};
+
+/// A rule for the commits of a branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Rule {
+    PullRequest,
+    Signatures,
+    /// The check of this name has to have succeeded.
+    Check(&'static str),
+    MergeQueue,
+}
+
+impl Rule {
+    /// Its name in lists.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::PullRequest => "pull_request",
+            Self::Signatures => "required_signatures",
+            Self::Check(_) => "required_status_checks",
+            Self::MergeQueue => "merge_queue",
+        }
+    }
+
+    /// What it says against a commit that would become the tip of its branch.
+    fn against(&self, world: &World, commit: &str) -> Option<String> {
+        match self {
+            Self::PullRequest => Some("Changes must be made through a pull request.".to_owned()),
+            Self::MergeQueue => Some("Changes must be made through the merge queue".to_owned()),
+            Self::Signatures if world.signed.contains(commit) => None,
+            Self::Signatures => {
+                Some(format!("Commits must have verified signatures.\nFound 1 violation:\n\n{commit}"))
+            }
+            Self::Check(name) => {
+                let runs = world.check_runs.iter().filter(|(of, ..)| of == name);
+                let passed =
+                    runs.last().is_some_and(|(_, _, conclusion, _)| conclusion.as_deref() == Some("success"));
+                (!passed).then(|| format!("Required status check \"{name}\" is expected."))
+            }
+        }
+    }
+}
+
+impl World {
+    /// How GitHub refuses to move a branch to a commit, if its rules are against it.
+    pub(super) fn refuses(&self, reference: &str, commit: &str) -> Option<ResponseTemplate> {
+        let branch = reference.strip_prefix("refs/heads/")?;
+        let of_branch = self.rules.iter().filter(|(name, _)| name == branch);
+        let said: Vec<String> = of_branch.filter_map(|(_, rule)| rule.against(self, commit)).collect();
+        if said.is_empty() {
+            return None;
+        }
+        let message = format!("Repository rule violations found\n\n{}\n\n", said.join("\n\n"));
+        Some(answer(422, &json!({"message": message, "status": "422"})))
+    }
+
+    /// The rules of a branch, as they are listed.
+    pub(super) fn rules_of(&self, branch: &str) -> Vec<Value> {
+        let of_branch = self.rules.iter().filter(|(name, _)| name == branch);
+        of_branch
+            .map(|(_, rule)| {
+                json!({"type": rule.kind(), "ruleset_source_type": "Repository", "ruleset_source": "octo/demo", "ruleset_id": 1})
+            })
+            .collect()
+    }
+}
+
+impl GitHub {
+    /// From now on, this rule holds for a branch. None of them lets a push pass, whose commits nobody has signed and no check
+    /// has seen.
+    pub fn demand(&self, branch: &str, rule: Rule) {
+        let mut world = self.world();
+        world.rules.push((branch.to_owned(), rule));
+        let hook = world.git().path().join("hooks/pre-receive");
+        let text = format!(
+            "#!/bin/sh\nwhile read -r old new ref; do\n  if [ \"$ref\" = refs/heads/{branch} ]; then\n    echo \"error: GH013: \
+             Repository rule violations found for $ref.\" >&2\n    touch \"$PWD/refused-push\"\n    exit 1\n  fi\ndone\n"
+        );
+        std::fs::write(&hook, text).expect("a hook");
+        #[cfg(unix)]
+        std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .expect("a hook that runs");
+    }
+
+    /// Whether a push was refused for a rule.
+    pub fn has_refused_push(&self) -> bool {
+        self.world().git().path().join("refused-push").exists()
+    }
+}
