@@ -11,6 +11,8 @@ use crate::base::bounded::Bounded;
 pub struct Apply {
     /// Conditions that a pull request has to meet before a plan is applied to its branch.
     pub requires: Vec<Requirement>,
+    /// File with the authorities that sign attestations, as `gh attestation trusted-root` prints them, read from the base commit.
+    pub trusted_root: Option<String>,
     /// What happens to a plan if the branch of its pull request has moved since then.
     pub follow: Follow,
     /// Whether plans may change lock files. In CI, a host that a lock file did not name before is refused in any case.
@@ -40,6 +42,9 @@ pub enum Requirement {
     UpToDate,
     /// The checks of its latest commit have succeeded; those of this run do not count.
     Checks,
+    /// GitHub has an attestation of the plan, signed in the workflow run that made it. This holds for every plan, not only those
+    /// for pull requests.
+    Attested,
 }
 
 /// Whether plans may change lock files.

@@ -113,6 +113,8 @@ pub async fn unmet(
             Requirement::Mergeable => not_mergeable(api, &pull).await?,
             Requirement::UpToDate => behind(api, &pull).await?,
             Requirement::Checks => failing(api, application).await?,
+            // It is about the plan, not about the pull request.
+            Requirement::Attested => None,
         };
         unmet.extend(found);
     }

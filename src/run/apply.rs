@@ -12,7 +12,9 @@ use crate::config::Requirement;
 use crate::engine::Caller;
 use crate::event::{Event, NoticeLevel, StopReason, TestFinding, ToolCall};
 use crate::git::Repository;
-use crate::github::{Api, Application, Subject, unmet};
+use crate::github::{
+    Api, Application, AttestationError, Attested, Subject, TrustedRoot, file_at, unmet, verify_attested,
+};
 use crate::guardrails::{CODE_OWNERS, inspect};
 use crate::plan::{Applied, ApplyError, CarriedOver, Checked, JournalError, Plan, PlannedCommand};
 use crate::request::ApplyRequest;
@@ -89,8 +91,39 @@ impl Run<'_> {
             let rules = &self.request.config().apply;
             inspect(checked.changes(), &self.request.location, rules, &self.engine.masker)?;
         }
+        self.check_attestation(&request.plan).await?;
         self.check_pull_request(request, plan).await?;
         Ok(checked)
+    }
+
+    /// Checks whether the workflow run that made the plan has signed it, if the configuration demands that.
+    async fn check_attestation(&self, plan: &Plan) -> Result<(), NotApplied> {
+        let apply = &self.request.config().apply;
+        let Some(github) = &self.request.github else { return Ok(()) };
+        if !apply.requires.contains(&Requirement::Attested) {
+            return Ok(());
+        }
+        let path = apply.trusted_root.as_deref().ok_or(AttestationError::NoRoot)?;
+        let made = plan.made.as_ref().ok_or(AttestationError::NoOrigin)?;
+        let api = Api::new(github).map_err(AttestationError::Api)?;
+        let base = match &github.subject {
+            Subject::PullRequest { base, .. } => base.as_deref(),
+            Subject::Issue { .. } | Subject::Repository => github.sha.as_deref(),
+        };
+        let text = match base {
+            Some(base) => file_at(&api, base, path).await.map_err(AttestationError::Api)?,
+            None => None,
+        };
+        let reason = "it is not in the base commit".to_owned();
+        let text = text.ok_or_else(|| AttestationError::Root { path: path.to_owned(), reason })?;
+        let wanted = Attested {
+            digest: &plan.computed_digest(),
+            server: &github.server_url,
+            repository: &made.repository,
+            workflow: made.workflow.as_deref().ok_or(AttestationError::NoOrigin)?,
+            run: made.run,
+        };
+        Ok(verify_attested(&api, &TrustedRoot::parse(path, &text)?, &wanted).await?)
     }
 
     /// Checks whether the pull request whose branch is to be changed is as the configuration demands.

@@ -1,6 +1,6 @@
 //! Reasons why a plan is not applied. Nothing was written then, or what was written has been reverted.
 
-use crate::github::ApiError;
+use crate::github::{ApiError, AttestationError};
 use crate::guardrails::{InspectionError, Refusal};
 use crate::plan::{ApplyError, CarryOverError, MadeError};
 
@@ -28,6 +28,9 @@ pub(super) enum NotApplied {
     /// It holds what a reviewer could overlook.
     #[error("the plan was inspected and refused: {0}")]
     Inspection(#[from] InspectionError),
+    /// Nobody known has signed that the plan was made where it says.
+    #[error(transparent)]
+    Attestation(#[from] AttestationError),
     /// The pull request is not as the configuration demands.
     #[error("the pull request does not meet `apply.requires`: {0}")]
     Unmet(String),

@@ -13,6 +13,7 @@
 //! ```
 
 mod language;
+mod tokens;
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -20,6 +21,7 @@ use std::time::{Duration, Instant};
 use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
 
 pub use language::Language;
+pub use tokens::{TokenKind, tokens};
 
 /// Parses a text; syntax errors become nodes of the tree. Returns `None` if it takes longer than `limit`,
 /// or if the grammar was made for another version of tree-sitter, which a test would reveal.

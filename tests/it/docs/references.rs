@@ -165,7 +165,12 @@ fn of_type(schema: &Value, key: &Value) -> String {
     if let Some(options) = options {
         let words: Vec<String> = options
             .iter()
-            .filter_map(|option| option["const"].as_str().map(|word| format!("`{word}`")))
+            .filter_map(|option| {
+                let word = option["const"].as_str().map(str::to_owned);
+                // A word with a value.
+                let key = || Some(format!("{}: N", option["required"].as_array()?.first()?.as_str()?));
+                Some(format!("`{}`", word.or_else(key)?))
+            })
             .collect();
         if !words.is_empty() {
             return words.join(", ");
@@ -207,4 +212,32 @@ fn docs_configuration_names_every_key() {
         keys += 1;
     }
     assert!(keys > 40, "{keys}");
+}
+
+/// A number, a switch or a choice in the example is the default, unless a comment says what is.
+#[test]
+fn docs_configuration_shows_defaults() {
+    let text = read("docs/configuration.md");
+    let example = text.split("```yaml\n").find(|block| block.starts_with("llm:\n")).expect("the example");
+    let example = example.split("\n```").next().unwrap();
+    let defaults = serde_json::to_value(architect_ci::config::Config::default()).unwrap();
+    let (mut path, mut compared, mut wrong): (Vec<(usize, &str)>, usize, Vec<String>) =
+        (Vec::new(), 0, Vec::new());
+    for line in example.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let Some((key, rest)) = line.trim_start().split_once(':') else { continue };
+        path.retain(|(depth, _)| *depth < indent);
+        path.push((indent, key));
+        let (value, comment) = rest.split_once(" #").unwrap_or((rest, ""));
+        let pointer: String = path.iter().map(|(_, key)| format!("/{key}")).collect();
+        let is_plain =
+            serde_yaml::from_str::<Value>(value).ok().filter(|value| value.is_number() || value.is_boolean());
+        let (Some(shown), Some(default)) = (is_plain, defaults.pointer(&pointer)) else { continue };
+        compared += 1;
+        if *default != shown && !comment.contains("default") {
+            wrong.push(format!("{pointer} is shown as {shown}, and is {default}"));
+        }
+    }
+    assert_eq!(wrong, Vec::<String>::new());
+    assert!(compared > 40, "only {compared} keys were compared");
 }
