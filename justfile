@@ -79,8 +79,8 @@ honest-rate +repositories:
     cargo build --profile dist
     python3 tests/scripts/honest-rate.py target/dist/architect-ci {{repositories}}
 
-# Makes the pictures in docs/pictures again. Wants Chromium, and github-markdown-css, marked and puppeteer-core in the
-# folder of Node modules.
+# Makes the pictures in docs/pictures again. Wants Chromium with a font of coloured signs (or one in `EMOJI`), and
+# github-markdown-css, marked and puppeteer-core in the folder of Node modules.
 pictures modules="target/ci-tools":
     cargo build --profile dist
     rm -rf target/pictures

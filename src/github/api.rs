@@ -274,6 +274,11 @@ impl Api {
                             address = place;
                             continue;
                         }
+                        // Reading it again harms nobody.
+                        _ if method == Method::Get && answer.is_cut() => {
+                            let cut = Broken { unsent: false, message: "the answer was cut off".to_owned() };
+                            cut.judge(method, to)
+                        }
                         _ if answer.is_fine() => {
                             self.pace.served();
                             return Ok(answer);

@@ -120,6 +120,8 @@ pub struct Environment {
     pub sender: Option<Person>,
     /// The comment of an `issue_comment` event.
     pub comment: Option<CommentFacts>,
+    /// Whether the pull request of the event is closed.
+    pub is_closed: bool,
     /// The label of a `labeled` event.
     pub label: Option<String>,
     /// The completed run of a `workflow_run` event.
@@ -188,7 +190,15 @@ impl Environment {
         let kind = if self.is_on_pull() { "pull" } else { "issues" };
         let order: String = comment.body.trim().lines().next().unwrap_or_default().chars().take(60).collect();
         let url = format!("{}/{kind}/{number}#issuecomment-{}", self.repository_url(), comment.id);
-        let by = comment.author.as_ref().map(|author| format!(" by {}", code(&author.login)));
+        // A link, unlike a mention, notifies nobody.
+        let by = comment.author.as_ref().map(|Person { login, .. }| {
+            let is_plain = login.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+            if is_plain {
+                format!(" by [{}]({}/{login})", code(login), self.server_url)
+            } else {
+                format!(" by {}", code(login))
+            }
+        });
         format!("> [{}]({url}){}\n\n", code(&order), by.unwrap_or_default())
     }
 
@@ -248,6 +258,10 @@ impl Environment {
                     author: comment.user.as_ref().map(person),
                 }
             }),
+            is_closed: payload
+                .pull_request
+                .as_ref()
+                .is_some_and(|pull| pull.state.as_deref() == Some("closed")),
             label: payload.label.as_ref().map(|label| label.name.clone()),
             other_run: other_run(&payload),
             branch: get("GITHUB_REF").and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())),

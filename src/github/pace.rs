@@ -16,6 +16,9 @@ use crate::base::integrity::digest;
 /// The longest wait for a turn.
 pub(super) const MAX_WAIT: Duration = Duration::from_mins(2);
 
+/// The shortest wait that the log mentions.
+const WORTH_TELLING: Duration = Duration::from_secs(1);
+
 /// Points that may be used in a minute; a request that reads takes one, one that writes takes five.
 const POINTS_PER_MINUTE: u32 = 900;
 const POINTS_OF_WRITE: u32 = 5;
@@ -91,7 +94,15 @@ impl Pace {
             match wait {
                 None => return Ok(Turn(line)),
                 Some(wait) if wait > MAX_WAIT => return Err(TooLong(wait)),
-                Some(wait) => tokio::time::sleep(wait).await,
+                Some(wait) => {
+                    if wait >= WORTH_TELLING {
+                        let seconds = wait.as_secs_f64().ceil();
+                        tracing::info!(
+                            "waiting {seconds} s before the next request, as GitHub's rate limit demands"
+                        );
+                    }
+                    tokio::time::sleep(wait).await;
+                }
             }
         }
     }

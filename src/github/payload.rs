@@ -18,6 +18,9 @@ pub(super) struct Payload {
 #[derive(Deserialize)]
 pub(super) struct PullRequest {
     pub(super) number: u64,
+    /// `open` or `closed`.
+    #[serde(default)]
+    pub(super) state: Option<String>,
     #[serde(default)]
     pub(super) title: Option<String>,
     #[serde(default)]

@@ -30,6 +30,19 @@ impl Response {
         (self.status.is_success() || self.status.is_redirection()) && !self.is_limited_query()
     }
 
+    /// Returns whether it is a success whose JSON does not end, or is none.
+    pub(super) fn is_cut(&self) -> bool {
+        let is_json = self
+            .headers
+            .get("content-type")
+            .and_then(|kind| kind.to_str().ok())
+            .is_some_and(|kind| kind.contains("json"));
+        is_json
+            && self.status.is_success()
+            && !self.body.is_empty()
+            && serde_json::from_str::<serde::de::IgnoredAny>(&self.body).is_err()
+    }
+
     /// Returns whether it refuses a GraphQL query because of a rate limit, which it does with the status of success.
     fn is_limited_query(&self) -> bool {
         #[derive(Deserialize)]

@@ -114,7 +114,7 @@ impl Review<'_> {
         if new.is_empty() {
             return Ok(sum);
         }
-        match self.together(api, &new).await {
+        match self.together(api, &new, new.len() + sum.left_out).await {
             Ok(()) => sum.posted = new.len(),
             // A single anchor that GitHub rejects fails the whole review.
             Err(error) if error.status() == Some(422) => {
@@ -148,13 +148,13 @@ impl Review<'_> {
         Ok(changes.iter().filter_map(of).flatten().collect())
     }
 
-    /// Posts all suggestions as one review.
-    async fn together(&self, api: &Api, suggestions: &[Suggestion]) -> Result<(), ApiError> {
+    /// Posts suggestions as one review, which says of how many that are new.
+    async fn together(&self, api: &Api, suggestions: &[Suggestion], all: usize) -> Result<(), ApiError> {
         let comments: Vec<Value> = suggestions.iter().map(|one| self.anchored(one)).collect();
         let body = json!({
             "commit_id": self.head,
             "event": "COMMENT",
-            "body": format!("{}: {}", self.origin, counted(suggestions.len())),
+            "body": format!("{}: {}", self.origin, counted(suggestions.len(), all)),
             "comments": comments,
         });
         let path = format!("/pulls/{}/reviews", self.number);
@@ -206,8 +206,13 @@ pub(super) async fn threads(api: &Api, number: u64, ours: &str) -> Result<Vec<Th
     }
 }
 
-fn counted(count: usize) -> String {
-    if count == 1 { "1 suggestion".to_owned() } else { format!("{count} suggestions") }
+/// Says how many suggestions there are, and of how many that the plan has if these are not all.
+fn counted(count: usize, all: usize) -> String {
+    let noun = if all == 1 { "suggestion" } else { "suggestions" };
+    if count == all {
+        return format!("{count} {noun}");
+    }
+    format!("{count} of {all} {noun}; the others are in the plan")
 }
 
 pub(super) async fn resolve(api: &Api, thread: &str) -> Result<(), ApiError> {
@@ -275,4 +280,20 @@ struct Comments {
 struct FirstComment {
     body: String,
     author: Option<Login>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn people_are_told_of_how_many_suggestions_they_see_some() {
+        for (count, all, told) in [
+            (1, 1, "1 suggestion"),
+            (30, 30, "30 suggestions"),
+            (30, 600, "30 of 600 suggestions; the others are in the plan"),
+        ] {
+            assert_eq!(counted(count, all), told);
+        }
+    }
 }

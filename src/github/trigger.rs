@@ -140,6 +140,12 @@ impl Trigger {
 /// Returns the reason why an event starts nothing, whoever causes it; `None` for other events.
 fn not_for_us(environment: &Environment, event: &str, action: &str, rules: &Rules) -> Option<String> {
     match (event, action) {
+        ("pull_request" | "pull_request_target", "closed" | "converted_to_draft") => {
+            Some(format!("the pull request was {}", action.replace('_', " ")))
+        }
+        ("pull_request" | "pull_request_target", _) if environment.is_closed => {
+            Some("the pull request is closed".to_owned())
+        }
         ("issue_comment", "created") | ("pull_request" | "pull_request_target", _) => None,
         ("issue_comment", _) => Some(format!("a comment was {action}, but only new comments are read")),
         ("issues", "labeled") if environment.label.as_deref() == Some(rules.label.as_str()) => None,

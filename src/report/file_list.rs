@@ -36,7 +36,7 @@ pub(super) fn files(report: &RunReport, base_url: Option<&str>) -> Vec<Section> 
     let planned = report.mode == RunMode::DryRun;
     let title = if planned { "Planned changes" } else { "Changes" };
     let (count, lines) = (plural(files.len(), "file", "files"), report.lines());
-    let mut sections = vec![Section::fixed(format!("#### {title}: {count}, {lines}\n\n"))];
+    let mut sections = vec![Section::fixed(format!("#### {title}: {count}, {lines}\n\n{}", legend(files)))];
     let elsewhere = if planned { "diff in `plan.patch`" } else { "diff in the commit" };
     let is_short = files.iter().map(|file| file.diff.lines().count()).sum::<usize>() <= OPEN_LINES;
     let is_delivered = report.delivery.as_ref().is_some_and(|delivery| delivery.commit.is_some());
@@ -55,6 +55,17 @@ pub(super) fn files(report: &RunReport, base_url: Option<&str>) -> Vec<Section> 
     }
     sections.push(Section::fixed("\n".to_owned()));
     sections
+}
+
+/// Says what the letters before the files mean, unless all of them were modified.
+fn legend(files: &[FileSummary]) -> String {
+    let kinds = [(Operation::Add, "added"), (Operation::Modify, "modified"), (Operation::Delete, "deleted")];
+    let there = kinds.into_iter().filter(|(op, _)| files.iter().any(|file| file.op == *op));
+    let words: Vec<String> = there.map(|(op, word)| format!("{}: {word}", letter(op))).collect();
+    if files.iter().all(|file| file.op == Operation::Modify) {
+        return String::new();
+    }
+    format!("<sub>{}</sub>\n\n", words.join(" · "))
 }
 
 /// Returns the name of a file for a summary in HTML: a link, where there is something to link to.

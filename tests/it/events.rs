@@ -20,6 +20,23 @@ async fn events_start_runs_or_explain() {
         std::fs::rename(scene.label_event("dev", "bug"), &other_label).unwrap();
         let labelled_again = scene.label_event("dev", "architect");
         assert_eq!(labelled, labelled_again);
+        let of_pull = |name: &str, values: &[(&str, serde_json::Value)]| {
+            let mut payload: serde_json::Value =
+                serde_json::from_str(&std::fs::read_to_string(&pull).unwrap()).unwrap();
+            for (place, value) in values {
+                *payload.pointer_mut(place).unwrap() = value.clone();
+            }
+            let path = scene.sandbox.path().join(format!("{name}.json"));
+            std::fs::write(&path, payload.to_string()).unwrap();
+            path
+        };
+        let closed =
+            of_pull("closed", &[("/action", json!("closed")), ("/pull_request/state", json!("closed"))]);
+        let draft = of_pull("draft", &[("/action", json!("converted_to_draft"))]);
+        let late_label =
+            of_pull("late", &[("/action", json!("labeled")), ("/pull_request/state", json!("closed"))]);
+        let queue = scene.event("merge_group.checks_requested", &[("sender.login", json!("dev"))]);
+        let release = scene.event("release.published", &[("sender.login", json!("dev"))]);
         let push = scene.event("push", &[("sender.login", json!("dev"))]);
         let dispatch = scene.event("workflow_dispatch", &[]);
         let schedule = scene.event("schedule", &[]);
@@ -27,6 +44,12 @@ async fn events_start_runs_or_explain() {
         for (name, event, status, says, comments_on) in [
             ("pull_request", &pull, "success", "comment: https://", Some(7)),
             ("pull_request_target", &pull, "success", "comment: https://", Some(7)),
+            // A pull request that nobody waits for costs nothing.
+            ("pull_request", &closed, "skipped", "nothing to do: the pull request was closed", None),
+            ("pull_request", &draft, "skipped", "the pull request was converted to draft", None),
+            ("pull_request_target", &late_label, "skipped", "the pull request is closed", None),
+            ("merge_group", &queue, "success", "does not belong to a pull request or issue", None),
+            ("release", &release, "success", "does not belong to a pull request or issue", None),
             ("issues", &labelled, "success", "comment: https://", Some(9)),
             (
                 "issues",
@@ -140,7 +163,10 @@ async fn comment_commands_run_and_are_answered() {
         let answers: Vec<&String> =
             replies.iter().filter(|body| body.contains("`/architect apply DIGEST`")).collect();
         assert_eq!(answers.len(), 1, "{replies:?}");
-        assert!(answers[0].contains("by `dev`\n\nunknown command `deploy`.\n"), "{replies:?}");
+        assert!(
+            answers[0].contains("by [`dev`](") && answers[0].contains(")\n\nunknown command `deploy`.\n"),
+            "{replies:?}"
+        );
         let (_, _) = said(7, "dev", "/architect aply", 0);
         let replies = scene.github.comments_by(BOT);
         assert!(
@@ -252,6 +278,19 @@ async fn issue_event_becomes_task() {
         // An issue's comment has no pull request to complete.
         let run = run.expect_code(0);
         assert!(run.report()["task"].as_str().unwrap().starts_with("Do what this issue"), "{}", run.stderr);
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reactions_that_are_forbidden_are_told_once() {
+    scene(&[], |scene| {
+        scene.github.forbid("POST /repos/octo/demo/issues/comments/");
+        let model = scene.sandbox.script(&[], "done");
+        let (event, _) = scene.comment_event(7, "dev", "/architect plan it");
+        let run = scene.run("issue_comment", &event, &["--model", &model], &[]).expect_code(0);
+        let told = run.stderr.lines().filter(|line| line.starts_with("::warning") && line.contains("react"));
+        assert_eq!(told.count(), 1, "{}", run.stderr);
     })
     .await;
 }

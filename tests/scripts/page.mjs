@@ -26,7 +26,10 @@ try {
       await page.goto(pathToFileURL(path.resolve(file)).href);
       await look(page, `${device}, ${scheme}`);
       await judge(page, `${device}, ${scheme}`);
-      if (device === 'desktop' && scheme === 'light') await click(page);
+      if (device === 'desktop' && scheme === 'light') {
+        await click(page);
+        await print(page);
+      }
       assert.deepEqual(faults, [], `${device}, ${scheme}`);
       await page.close();
     }
@@ -104,6 +107,25 @@ async function survey(page) {
   await judge(page, 'large');
 }
 
+/** On paper everything is unfolded, nothing is cut off, and nothing is there to click; afterwards all is as before. */
+async function print(page) {
+  const folded = () => page.$$eval('details', (folds) => folds.filter((fold) => !fold.open).length);
+  const before = await folded();
+  await page.emulateMediaType('print');
+  await page.evaluate(() => window.dispatchEvent(new Event('beforeprint')));
+  assert.equal(await folded(), 0, 'all is unfolded');
+  const seen = await page.$$eval('.bar, nav, .filters', (parts) => parts.filter((part) => part.checkVisibility()).length);
+  assert.equal(seen, 0, 'there is nothing to click');
+  const cut = await page.$$eval('pre', (parts) => parts.filter((part) => part.scrollWidth > part.clientWidth + 1).length);
+  assert.equal(cut, 0, 'no line is cut off');
+  await page.evaluate(() => window.dispatchEvent(new Event('afterprint')));
+  await page.emulateMediaType('screen');
+  assert.equal(await folded(), before);
+  const pdf = await page.pdf({ format: 'A4' });
+  assert.ok(pdf.length > 10_000, `${pdf.length} bytes`);
+  assert.equal(await folded(), before, 'as before it was printed');
+}
+
 /** Search, folds, and the way from the timeline to a call. */
 async function click(page) {
   const shown = () => page.$$eval('.call', (calls) => calls.filter((call) => call.checkVisibility()).length);
@@ -115,6 +137,8 @@ async function click(page) {
   assert.ok(some > 0 && some < all, `${some} of ${all} after searching`);
   const text = await page.$$eval('.call', (calls) => calls.filter((call) => call.checkVisibility()).map((call) => call.textContent));
   assert.ok(text.every((call) => call.includes('edit_file')), 'what is shown holds what was searched');
+  const colours = await page.$$eval('#files .diff .tk, #files .diff .ts', (parts) => new Set(parts.map((part) => getComputedStyle(part).color)).size);
+  assert.ok(colours >= 2, `words of the language and texts have ${colours} colours`);
   assert.ok(await page.$$eval('.call .diff', (diffs) => diffs.some((diff) => diff.checkVisibility())), 'a diff is open');
   assert.match(await page.$eval('#count', (count) => count.textContent), /^\d+ of \d+$/);
   await page.type('#search', ' no-such-word-anywhere');

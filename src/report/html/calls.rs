@@ -131,7 +131,7 @@ fn one(call: &CallSummary) -> Markup {
             summary { (head) }
             @if let Some(target) = long { pre { (visible(target)) } }
             @if let Some(error) = &call.error { pre class="bad" { (visible(error)) } }
-            @if !call.diff.is_empty() { (diff_lines(&call.diff)) }
+            @if !call.diff.is_empty() { (diff_lines(&call.diff, call.target.as_deref())) }
         }
     }
 }

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use grammar::Language;
 use maud::{Markup, html};
 use sanitize::untrusted::visible;
 use workspace::Operation;
 
+use super::syntax::{Painted, coloured};
 use super::{filters, section};
 use crate::report::{FileSummary, RunReport};
 
@@ -47,13 +49,13 @@ fn diff(file: &FileSummary, is_open: bool) -> Markup {
                 span class="muted" title=(word) { (letter) } " "
                 code { (visible(file.path.as_str())) } " " span class="lines" { (file.lines) }
             }
-            (diff_lines(&file.diff))
+            (diff_lines(&file.diff, Some(file.path.as_str())))
         }
     }
 }
 
-/// Renders a diff line by line.
-pub(super) fn diff_lines(diff: &str) -> Markup {
+/// Renders a diff line by line. The file's name says in which language it is.
+pub(super) fn diff_lines(diff: &str, file: Option<&str>) -> Markup {
     let class = |line: &str| match line.as_bytes().first() {
         Some(b'+') => "add",
         Some(b'-') => "del",
@@ -62,19 +64,38 @@ pub(super) fn diff_lines(diff: &str) -> Markup {
     };
     // A region that scrolls has to be reached by the keyboard as well.
     let marks = changed_parts(diff);
+    let colours = file.and_then(Language::of).map(|language| coloured(diff, language)).unwrap_or_default();
     html! {
         pre class="diff" tabindex="0" {
             @for (index, (number, line)) in numbered(diff).enumerate() {
                 span class=(class(line)) data-line=(number) {
+                    @let parts = colours.get(index).map_or(&[][..], Vec::as_slice);
                     @match marks.get(&index) {
                         Some(part) => {
-                            (visible(&line[..part.start])) mark { (visible(&line[part.clone()])) } (visible(&line[part.end..]))
+                            (painted(line, 0..part.start, parts)) mark { (visible(&line[part.clone()])) }
+                            (painted(line, part.end..line.len(), parts))
                         }
-                        None => { (visible(line)) }
+                        None => { (painted(line, 0..line.len(), parts)) }
                     }
                 }
             }
         }
+    }
+}
+
+/// Renders a part of a line with the colours of what is in it.
+fn painted(line: &str, part: Range<usize>, parts: &[Painted]) -> Markup {
+    let mut at = part.start;
+    html! {
+        @for (range, class) in parts {
+            @let (start, end) = (range.start.max(at), range.end.min(part.end));
+            @if start < end {
+                @let before = at..start;
+                @let () = { at = end; };
+                (visible(&line[before])) i class=(*class) { (visible(&line[start..end])) }
+            }
+        }
+        (visible(&line[at..part.end]))
     }
 }
 

@@ -4,6 +4,7 @@ mod calls;
 mod diff;
 mod evidence;
 mod overview;
+mod syntax;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

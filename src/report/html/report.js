@@ -53,5 +53,12 @@ document.addEventListener('keydown', (event) => {
   if (event.key === '/' && document.activeElement !== field) { event.preventDefault(); field.focus(); }
   if (event.key === 'Escape' && document.activeElement === field) { field.value = ''; search(); }
 });
+// Nobody can unfold a sheet of paper.
+let closed = [];
+window.addEventListener('beforeprint', () => {
+  closed = folds.filter((fold) => !fold.open);
+  closed.forEach((fold) => { fold.open = true; });
+});
+window.addEventListener('afterprint', () => { closed.forEach((fold) => { fold.open = false; }); });
 window.addEventListener('hashchange', jump);
 jump();

@@ -64,7 +64,7 @@ async fn apply_comment_applies_reviewed_plan() {
         let answers = scene.answers();
         assert_eq!(answers.len(), 1, "{answers:?}");
         assert!(
-            answers[0].contains("> [`/architect apply`](") && answers[0].contains("by `dev`"),
+            answers[0].contains("> [`/architect apply`](") && answers[0].contains("by [`dev`]("),
             "{answers:?}"
         );
         assert!(answers[0].contains("The plan was not applied: no comment"), "{answers:?}");

@@ -88,6 +88,8 @@ async fn github_rate_limits_are_awaited_or_reported() {
         scene.github.fail_with("GET /repos/octo/demo/issues", 429, "Too many", &[("retry-after", "1")]);
         let run = scene.plan(&model, &[]).expect_code(0);
         assert!(run.stderr.contains("comment: https://"), "{}", run.stderr);
+        let told = "before the next request, as GitHub's rate limit demands";
+        assert!(run.stderr.contains(told), "nobody knows what it waits for: {}", run.stderr);
         scene.sticky();
         // For an hour it does not.
         let reset =

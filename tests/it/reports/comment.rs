@@ -6,8 +6,8 @@ use super::hostile;
 use architect_ci::event::Activity;
 use architect_ci::github::{PlanMark, hidden_lines, marker};
 use architect_ci::report::{
-    COMMENT_LIMIT, CommentFrame, Progress, RunReport, TerminalFrame, check_summary, comment, description,
-    html, summary, terminal,
+    COMMENT_LIMIT, CommentFrame, Progress, RunReport, TerminalFrame, annotations, check_summary, comment,
+    description, html, summary, terminal,
 };
 use serde_json::json;
 
@@ -232,6 +232,22 @@ fn comment_begins_with_verdict_and_gates() {
     // A heading of the agent's is smaller than ours.
     assert!(text.contains("\n##### All green\n"), "{text}");
     assert!(!text.contains("/architect apply"), "a plan whose gates failed is not offered: {text}");
+}
+
+#[test]
+fn gate_that_prints_nothing_says_so() {
+    let gate = json!({"name": "tests", "command": "false", "required": true, "passed": false, "verdict": "failed", "predicted": true,
+        "exit_code": 1, "ending": "exit code 1", "duration_ms": 41, "output": ""});
+    let report = differing(
+        &json!({"status": "partial", "stop_reason": "gates_failed", "exit_code": 1, "gates": [gate]}),
+    );
+    let text = comment(&report, &frame("k", None));
+    assert!(
+        text.contains("❌ `tests` failed (exit code 1)") && !text.contains("Output of `tests`"),
+        "{text}"
+    );
+    let told = annotations(&report, &[]);
+    assert_eq!(told[0], "::error title=Gate tests failed (exit code 1)::it printed nothing");
 }
 
 fn at_terminal(has_groups: bool) -> TerminalFrame<'static> {
