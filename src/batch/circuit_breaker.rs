@@ -22,6 +22,8 @@ pub(super) struct CircuitBreaker {
 struct Failures {
     refused: u32,
     unanswered: u32,
+    /// Whether a result could not be delivered for lack of a permission, which the next one would lack as well.
+    is_forbidden: bool,
 }
 
 impl CircuitBreaker {
@@ -31,6 +33,7 @@ impl CircuitBreaker {
         let failures = self.by_model.entry(model).or_default();
         let is_permission = report.exit_code == Some(Exit::Authentication.code());
         match report.stop_reason {
+            Some(StopReason::NotPermitted) => failures.is_forbidden = true,
             Some(StopReason::LlmUnknown) => failures.refused += 1,
             _ if is_permission => failures.refused += 1,
             Some(StopReason::LlmError) => failures.unanswered += 1,
@@ -41,9 +44,13 @@ impl CircuitBreaker {
     /// Returns why a task is not begun, if its model has failed too many others.
     pub(super) fn refuses(&self, task: &Task) -> Option<String> {
         let failures = self.by_model.get(&model(task)?)?;
+        if failures.is_forbidden {
+            let told = "not started: the job lacks a permission to deliver what another task has done; see its report";
+            return Some(told.to_owned());
+        }
         if failures.refused >= REFUSED {
             return Some(format!(
-                "not started: the model, its key or a permission was refused for {} tasks in a row; see their reports",
+                "not started: the model or its key was refused for {} tasks in a row; see their reports",
                 failures.refused
             ));
         }
@@ -99,11 +106,19 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_permission_stops_at_once_what_would_be_paid_for() {
+        let one = task("a::x");
+        let mut breaker = CircuitBreaker::default();
+        breaker.observe(&one, &report(StopReason::NotPermitted));
+        assert!(breaker.refuses(&one).is_some_and(|why| why.contains("lacks a permission")));
+    }
+
+    #[test]
     fn an_unknown_model_stops_its_tasks() {
         let one = task("a::misspelled");
         let mut breaker = CircuitBreaker::default();
         (0..REFUSED).for_each(|_| breaker.observe(&one, &report(StopReason::LlmUnknown)));
-        assert!(breaker.refuses(&one).is_some_and(|why| why.contains("the model, its key")));
+        assert!(breaker.refuses(&one).is_some_and(|why| why.contains("the model or its key")));
     }
 
     #[test]

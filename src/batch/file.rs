@@ -13,7 +13,8 @@ use crate::event::{Expectation, RunMode};
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BatchFile {
-    /// Its name: part of branches and of the comment's key.
+    /// Its name: part of branches and of the comment's key. By default, that of the file.
+    #[serde(default)]
     pub name: String,
     /// Maximum number of concurrent tasks.
     #[serde(default)]

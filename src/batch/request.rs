@@ -140,7 +140,10 @@ impl BatchRequest {
             (Some(path), None) => {
                 let missing = || ConfigError::MissingFile("batch file", path.display().to_string());
                 let found = context.with_trusted(|trusted| trusted.read(&path))?.ok_or_else(missing)?;
-                let batch: BatchFile = parse_as(&found.text, &found.shown())?;
+                let mut batch: BatchFile = parse_as(&found.text, &found.shown())?;
+                if batch.name.is_empty() {
+                    batch.name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+                }
                 jobs = jobs.or(batch.jobs);
                 check_lines(&context, &batch)?;
                 Tasks::File { batch: Box::new(batch), shown: found.shown(), text: found.text }

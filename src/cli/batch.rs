@@ -1,5 +1,6 @@
 //! `architect-ci batch`: many tasks.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use sanitize::Masker;
@@ -178,7 +179,9 @@ pub(super) fn conclude(output: &Output, report: &BatchReport, path: &str) {
     if output.json {
         output.say(&report.json());
     } else {
-        output.say(&format!("{}\n{path}\n", batch_headline(report)));
+        let page = Path::new(path).with_extension("html");
+        let page = if page.exists() { format!("{}\n", page.display()) } else { String::new() };
+        output.say(&format!("{}\n{path}\n{page}", batch_headline(report)));
     }
 }
 

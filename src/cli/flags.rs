@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::marker::PhantomData;
 
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::builder::{NonEmptyStringValueParser, PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
 
 use crate::request::{BATCH_INPUTS, INPUTS, Input, Lookup, variables};
@@ -77,7 +77,7 @@ fn arg(input: &'static Input) -> Arg {
         return arg.action(if input.name == COUNTED { ArgAction::Count } else { ArgAction::SetTrue });
     };
     arg.value_name(value)
-        .value_parser(Suggested(input.choices))
+        .value_parser(Suggested { choices: input.choices, may_be_empty: input.name != REPEATED })
         .value_hint(match value {
             "FILE" => ValueHint::FilePath,
             "DIR" => ValueHint::DirPath,
@@ -112,19 +112,25 @@ fn given(matches: &ArgMatches, input: &Input) -> Option<String> {
 /// A text whose choices are listed in the help and in completions. The values are checked later, together with those of
 /// Action inputs and variables.
 #[derive(Clone)]
-struct Suggested(&'static [&'static str]);
+struct Suggested {
+    choices: &'static [&'static str],
+    may_be_empty: bool,
+}
 
 impl TypedValueParser for Suggested {
     type Value = String;
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
-        StringValueParser::new().parse_ref(command, arg, value)
+        if self.may_be_empty {
+            return StringValueParser::new().parse_ref(command, arg, value);
+        }
+        NonEmptyStringValueParser::new().parse_ref(command, arg, value)
     }
 
     fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        if self.0.is_empty() {
+        if self.choices.is_empty() {
             return None;
         }
-        Some(Box::new(self.0.iter().copied().map(PossibleValue::new)))
+        Some(Box::new(self.choices.iter().copied().map(PossibleValue::new)))
     }
 }

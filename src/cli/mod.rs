@@ -126,8 +126,7 @@ enum Command {
     Outcomes(outcomes::Outcomes),
     Doctor(doctor::Doctor),
     Explain(explain::Explain),
-    /// Print all tools and their schemas, as the model sees them if they are enabled
-    Tools,
+    Tools(tools::Tools),
     Schema(schema::Schema),
     Completions(manual::Completions),
     Manual(manual::Manual),
@@ -150,7 +149,7 @@ impl Command {
             Self::Outcomes(outcomes) => outcomes.execute(),
             Self::Doctor(doctor) => doctor.execute(),
             Self::Explain(explain) => explain.execute(),
-            Self::Tools => tools::execute(),
+            Self::Tools(tools) => tools.execute(),
             Self::Schema(schema) => schema.execute(),
             Self::Completions(completions) => completions.execute(),
             Self::Manual(manual) => manual.execute(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::print;
@@ -12,8 +13,39 @@ use crate::event::{Events, Exit};
 use crate::tool::{BackgroundCommand, OutputLimits, Registry, RunCommand, RunPowershell};
 use crate::web::{FetchUrl, Web, WebSearch};
 
-/// Prints all tools and their schemas.
-pub(super) fn execute() -> Exit {
+/// Print all tools and their schemas, as the model sees them if they are enabled
+#[derive(Debug, clap::Args)]
+pub(super) struct Tools {
+    /// Print a line for each tool, with its name and what it does
+    #[arg(long)]
+    list: bool,
+}
+
+impl Tools {
+    pub(super) fn execute(&self) -> Exit {
+        let schemas = schemas();
+        // Schemas are JSON.
+        let json = || format!("{}\n", serde_json::to_string_pretty(&schemas).unwrap_or_default());
+        print(&if self.list { list(&schemas) } else { json() });
+        Exit::Success
+    }
+}
+
+/// Renders a line for each tool: its name, and the first sentence of its description.
+fn list(schemas: &[Value]) -> String {
+    let of = |schema: &Value, key: &str| schema["function"][key].as_str().unwrap_or_default().to_owned();
+    let width = schemas.iter().map(|schema| of(schema, "name").len()).max().unwrap_or_default();
+    let line = |schema: &Value| {
+        let about = of(schema, "description");
+        let sentence = about.split_inclusive(". ").next().unwrap_or_default();
+        let sentence = sentence.lines().next().unwrap_or_default().trim();
+        format!("{:width$}  {sentence}\n", of(schema, "name"))
+    };
+    schemas.iter().map(line).collect()
+}
+
+/// Returns the schemas of all tools.
+fn schemas() -> Vec<Value> {
     let mut registry = Registry::with_built_in();
     registry.replace(Arc::new(RunCommand::for_listing()));
     let limits = OutputLimits { lines: 0, tokens: 0, kept: None };
@@ -26,8 +58,5 @@ pub(super) fn execute() -> Exit {
         registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));
         registry.replace(Arc::new(WebSearch(web)));
     }
-    let schemas = registry.schemas::<&str>(None);
-    // Schemas are JSON.
-    print(&format!("{}\n", serde_json::to_string_pretty(&schemas).unwrap_or_default()));
-    Exit::Success
+    registry.schemas::<&str>(None)
 }

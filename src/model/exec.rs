@@ -145,6 +145,13 @@ impl ExecModel {
         };
         let said = program.end().await;
         let said = said.trim();
+        if matches!(problem, AskError::Exited | AskError::ExitedWhileReading(_)) && is_missing(said) {
+            // Another try would find as little.
+            return Err(ModelError::UnknownModel(format!(
+                "its program cannot be started: {}",
+                last_lines(said)
+            )));
+        }
         let more =
             if said.is_empty() { String::new() } else { format!("; its output: {}", last_lines(said)) };
         Err(unavailable(format!("{problem}{more}")))
@@ -240,6 +247,14 @@ fn malformed(error: &serde_json::Error) -> ModelError {
 
 fn unavailable(message: String) -> ModelError {
     ModelError::Unavailable { message, retry_after: None }
+}
+
+/// Returns whether a shell says at last that there is no such program, or that it cannot be executed.
+fn is_missing(said: &str) -> bool {
+    let reasons = ["command not found", "No such file or directory", "Permission denied", "not found"];
+    said.lines().last().is_some_and(|line| {
+        line.contains(": line 1: ") && reasons.iter().any(|reason| line.trim_end().ends_with(reason))
+    })
 }
 
 fn last_lines(text: &str) -> String {

@@ -12,6 +12,9 @@ use super::links::link_outside;
 /// Number of characters of a digest that have to be given.
 const SHORTEST_DIGEST: usize = 8;
 
+/// What is found in the place of a file that is gone.
+const GONE: &str = "it no longer exists";
+
 /// Plan that fits the checkout.
 #[derive(Debug)]
 pub struct Checked {
@@ -70,7 +73,7 @@ pub enum ApplyError {
         found: String,
     },
     /// Files of the checkout have changed since the plan was made.
-    #[error("the plan is stale; make a new plan: {}", list(.0))]
+    #[error("the plan is stale; make a new plan{}: {}", elsewhere(.0), list(.0))]
     Stale(Vec<Stale>),
     /// A file's content is not what the plan promises.
     #[error(transparent)]
@@ -96,6 +99,16 @@ pub enum ApplyError {
     /// The changes could not be written.
     #[error(transparent)]
     Journal(#[from] JournalError),
+}
+
+/// Asks whether this is the checkout that the plan was made for, if none of its files is here.
+fn elsewhere(stale: &[Stale]) -> &'static str {
+    let is_gone = |stale: &Stale| stale.now == GONE;
+    if stale.iter().all(is_gone) {
+        ", or name the checkout that it was made for with `--workspace`"
+    } else {
+        ""
+    }
 }
 
 fn list(stale: &[Stale]) -> String {
@@ -154,7 +167,7 @@ impl Plan {
                 already += 1;
             } else if !file.is_before(now.as_ref()) {
                 let text = match (&now, &file.before_sha256) {
-                    (None, _) => "it no longer exists".to_owned(),
+                    (None, _) => GONE.to_owned(),
                     (Some(_), None) => "it already exists".to_owned(),
                     (Some(_), Some(_)) => "it has changed".to_owned(),
                 };

@@ -52,7 +52,7 @@ pub const INPUTS: [Input; 33] = [
         "Markdown file with the task; its YAML front matter may set agent, mode and expect",
     )
     .about(TASK),
-    text("mode", "MODE", "Whether to plan the changes or to make them [default: dry-run]")
+    text("mode", "MODE", "Plan the changes, or make them [default: dry-run, or the task's]")
         .choices(&["dry-run", "yolo", "confirm-all", "confirm-sensitive"])
         .about(TASK),
     switch("dry-run", None, "Plan the changes and change nothing; the same as `--mode dry-run`").about(TASK),

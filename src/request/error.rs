@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use super::deliver::DeliverError;
 use super::refusal::{BatchRefusal, ProgramRefusal};
 use crate::agent::UnknownAgent;
+use crate::base::did_you_mean::nearest;
 use crate::base::error::chain;
 use crate::config::ConfigError;
 use crate::event::{Exit, RunMode};
@@ -191,7 +192,7 @@ pub enum InputError {
     #[error("invalid JSON Schema in `output-schema`: {0}")]
     OutputSchema(String),
     /// A value of the wrong form.
-    #[error("invalid value {given:?} for `{name}`; use {expected}")]
+    #[error("invalid value {given:?} for `{name}`{}; use {expected}", near_choice(given, expected))]
     Value {
         /// The input.
         name: String,
@@ -341,6 +342,19 @@ impl InputError {
             _ => Exit::Configuration,
         }
     }
+}
+
+/// Suggests one of the choices that a value has, if they are single words: the nearest, or the one with these initials.
+fn near_choice(given: &str, expected: &str) -> String {
+    let choices: Vec<&str> = expected.split(',').flat_map(|part| part.split(" or ")).map(str::trim).collect();
+    if choices.len() < 2 || choices.iter().any(|choice| choice.is_empty() || choice.contains(' ')) {
+        return String::new();
+    }
+    let given = given.to_lowercase();
+    let initials =
+        |choice: &str| choice.split('-').filter_map(|word| word.chars().next()).collect::<String>();
+    let by_initials = choices.iter().find(|choice| choice.contains('-') && initials(choice) == given);
+    did_you_mean(by_initials.copied().or_else(|| nearest(&given, choices)))
 }
 
 fn did_you_mean(near: Option<&str>) -> String {

@@ -106,8 +106,20 @@ impl Inputs {
     fn read_within<const MAX_SECONDS: u64>(lookup: &Lookup) -> Result<Self, InputError> {
         let list = |name: &str| {
             let given = lookup.text(name).unwrap_or_default();
-            let names = given.split([',', '\n']).map(str::trim).filter(|name| !name.is_empty());
-            names.map(str::to_owned).collect()
+            let names: Vec<String> = given
+                .split([',', '\n'])
+                .map(str::trim)
+                .filter(|name| !name.is_empty())
+                .map(str::to_owned)
+                .collect();
+            match names.iter().find(|name| name.contains(char::is_whitespace)) {
+                Some(several) => Err(InputError::Value {
+                    name: name.to_owned(),
+                    given: several.clone(),
+                    expected: "names with commas between them".to_owned(),
+                }),
+                None => Ok(names),
+            }
         };
         let until = lookup.text("until").unwrap_or_default();
         let until = until.lines().map(str::trim).filter(|check| !check.is_empty());
@@ -139,8 +151,8 @@ impl Inputs {
             comment_key: lookup.text("comment-key"),
             deliver: lookup.text("deliver").map(|text| parse_deliver(&text)).transpose()?,
             expect: lookup.text("expect").map(|text| parse_expect(&text)).transpose()?,
-            allow_users: list("allow-users"),
-            allow_bots: list("allow-bots"),
+            allow_users: list("allow-users")?,
+            allow_bots: list("allow-bots")?,
             trust_head_config: lookup.flag("trust-head-config")?,
             strict_replay: lookup.flag("strict-replay")?,
             variables: lookup.variables().clone(),

@@ -151,6 +151,11 @@ impl<'a> Run<'a> {
             );
             events.notice(NoticeLevel::Warning, told);
         }
+        if extras.is_some() && !dry_run && request.repository.is_none() {
+            let told =
+                "the workspace is not in a Git repository, so what the run changes cannot be undone with Git";
+            events.notice(NoticeLevel::Warning, told);
+        }
         // Before the rest looks at the checkout as well: the first model call waits for this alone.
         let surroundings =
             extras.map_or_else(String::new, |extras| context::surroundings(workspace.as_ref(), extras.guide));

@@ -149,3 +149,33 @@ fn schemas_describe_written_files() {
         }
     }
 }
+
+/// Later steps of a job look at the outputs, and people at the summary, however early a run has ended.
+#[test]
+fn early_failures_set_every_output_and_write_the_summary() {
+    for (config, args, variables, code) in [
+        ("", &["--task", "x"][..], &[][..], 3),
+        ("", &["--task", "x", "--model", "openai::gpt-5"], &[("OPENAI_API_KEY", "")], 4),
+        ("", &["--model", "MODEL"], &[], 3),
+        ("llm: { modle: x }\n", &["--task", "x", "--model", "MODEL"], &[], 3),
+        ("", &["--task", "x", "--model", "MODEL", "--event", "nowhere.json"], &[], 3),
+        ("", &["--task", "x", "--model", "MODEL", "--workspace", "nowhere"], &[], 3),
+    ] {
+        let sandbox = Sandbox::new(&[(".architect.yml", config)]);
+        let model = sandbox.script(&[], "done");
+        let (output, summary) = (sandbox.path().join("output"), sandbox.path().join("summary"));
+        let mut command = sandbox.command(&["run"]);
+        command.args(args.iter().map(|arg| arg.replace("MODEL", &model))).current_dir(sandbox.repo());
+        command.env("GITHUB_ACTIONS", "true").envs(variables.iter().copied());
+        command.env("GITHUB_OUTPUT", &output).env("GITHUB_STEP_SUMMARY", &summary);
+        let ended = command.output().expect("the binary runs");
+        assert_eq!(ended.status.code(), Some(code), "{args:?}: {}", String::from_utf8_lossy(&ended.stderr));
+        let outputs = crate::support::outputs(&std::fs::read_to_string(&output).unwrap());
+        assert_eq!(outputs.len(), 18, "{args:?}: {outputs:?}");
+        assert_eq!(outputs["status"], "failed", "{args:?}");
+        assert_eq!(outputs["exit-code"], code.to_string(), "{args:?}");
+        assert_eq!(outputs["out-path"], "", "{args:?}: nothing is to be uploaded");
+        let summary = std::fs::read_to_string(&summary).unwrap();
+        assert!(summary.starts_with("### ❌ Not started\n\n") && summary.len() > 40, "{args:?}: {summary}");
+    }
+}

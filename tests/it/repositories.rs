@@ -282,3 +282,13 @@ fn links_that_take_the_place_of_a_repositorys_folder_lead_nobody_elsewhere() {
         assert_eq!(kept, "mine\n", "{method}");
     });
 }
+
+#[test]
+fn run_outside_of_a_repository_says_that_nothing_can_be_undone() {
+    let sandbox = crate::support::Sandbox::without_git(&[("a.txt", "one\n")]);
+    let model = sandbox.script(&[], "done");
+    let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &[]);
+    assert!(run.report()["notices"].to_string().contains("cannot be undone with Git"), "{}", run.stderr);
+    let run = sandbox.run(&["--model", &model], &[]).expect_code(0);
+    assert!(!run.report()["notices"].to_string().contains("cannot be undone"), "a dry run changes nothing");
+}

@@ -168,6 +168,9 @@ fn subagents_run_concurrently() {
 #[test]
 fn tools_command_lists_every_tool() {
     let sandbox = Sandbox::new(&[]);
+    let listed = sandbox.command(&["tools", "--list"]).output().expect("the binary runs");
+    let listed = String::from_utf8(listed.stdout).expect("text");
+    assert!(listed.lines().any(|line| line.starts_with("read_file ") && line.len() > 30), "{listed}");
     let output = sandbox.command(&["tools"]).output().expect("the binary runs");
     let listed: Vec<Value> = serde_json::from_slice(&output.stdout).expect("JSON");
     let server = ModelServer::start(vec![Answer::Text("done")]);

@@ -196,7 +196,9 @@ fn shared(report: &BatchReport) -> Section {
     );
     for (path, tasks) in shared.iter().take(MAX_SHARED) {
         let ids: Vec<String> = tasks.iter().take(10).map(|id| code(id)).collect();
-        let _ = writeln!(text, "- {}: {}", code(path.as_str()), ids.join(", "));
+        let more = tasks.len() - ids.len();
+        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let _ = writeln!(text, "- {}: {}{more}", code(path.as_str()), ids.join(", "));
     }
     if shared.len() > MAX_SHARED {
         let _ = writeln!(text, "- … {} more", shared.len() - MAX_SHARED);

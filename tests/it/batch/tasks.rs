@@ -169,7 +169,7 @@ fn batch_rejects_invalid_input_before_start() {
             "name: n\ntasks: [{id: '{x}', task: y, for_each: {x: {lines: 'yes | head -c 40000000'}}}]\n",
             "is too long",
         ),
-        ("tasks: []\n", "missing field `name`"),
+        ("name: n\n", "missing field `tasks`"),
         ("name: n\nname: m\ntasks: []\n", "duplicate"),
     ] {
         sandbox.write("batch.yml", file);
@@ -228,6 +228,19 @@ fn batch_tells_files_of_different_folders_apart() {
     assert_eq!(report["tasks"][0]["files"][0]["path"], "pkg0/mod.py");
     assert_eq!(report["tasks"][1]["files"][0]["path"], "pkg1/mod.py");
     assert!(!run.file("batch.md").contains("changed by more than one task"), "{}", run.file("batch.md"));
+}
+
+#[test]
+fn batch_counts_the_tasks_of_a_file_that_it_does_not_name() {
+    let file = "name: same\ndefaults: {mode: dry-run, recipe: recipe.yml}\ntasks:\n- id: 't {n}'\n  for_each: {n: {values: [a, b, c, d, e, f, \
+                g, h, i, j, k, l]}}\n";
+    let recipe = "steps:\n- files: ['*.py']\n  do: [{replace: {pattern: one, with: two}}]\n";
+    let sandbox = Sandbox::new(&[("recipe.yml", recipe), ("batch.yml", file), ("a.py", "one\n")]);
+    let run = sandbox.batch(&[]).expect_code(0);
+    let told = run.file("batch.md");
+    assert!(told.contains("`t-i`, `t-j` and 2 more\n"), "{told}");
+    // Whoever looks for the report finds the page as well.
+    assert!(run.stdout.contains("batch.json\n") && run.stdout.ends_with("batch.html\n"), "{}", run.stdout);
 }
 
 #[test]

@@ -174,3 +174,16 @@ fn docs_examples_run() {
     }
     assert!(run >= 10, "{run}");
 }
+
+/// What people copy from a page is the sample: a difference would be a trap that nobody has tried.
+#[test]
+fn first_workflow_is_the_sample() {
+    let pinned = Regex::new(r"@[0-9a-f]{40} # v(\d+)[.\d]*").unwrap();
+    let sample = read("samples/workflows/plan-on-pull-request.yml");
+    let sample: Value = serde_yaml::from_str(&pinned.replace_all(&sample, "@v$1")).unwrap();
+    for page in ["README.md", "docs/getting-started.md"] {
+        let found = blocks(&read(page));
+        let shown = found.iter().find(|block| block.text.starts_with("name: Plan\n")).expect("a workflow");
+        assert_eq!(serde_yaml::from_str::<Value>(&shown.text).unwrap(), sample, "{page}");
+    }
+}

@@ -176,3 +176,12 @@ fn model_truncated_answer_is_reported() {
         );
     }
 }
+
+#[test]
+fn model_program_that_does_not_exist_is_asked_once() {
+    let sandbox = Sandbox::new(&[]);
+    let run = sandbox.run(&["--model", "exec::no-such-program-anywhere"], &[]).expect_code(3);
+    assert_eq!(run.report()["stop_reason"], "llm_unknown");
+    assert!(run.stderr.contains("its program cannot be started: "), "{}", run.stderr);
+    assert!(!run.stderr.contains("trying again"), "{}", run.stderr);
+}
