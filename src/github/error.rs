@@ -92,9 +92,19 @@ impl ApiError {
 /// Returns whether a message, of the API or of a push, says that a rule of the repository forbids something.
 pub(super) fn names_rule(message: &str) -> bool {
     let text = message.to_ascii_lowercase();
-    ["rule violation", "protected branch", "protected ref", "gh006", "gh013"]
-        .iter()
-        .any(|words| text.contains(words))
+    // Rulesets, the protection of a branch (which over the API gives the reasons alone), and pushes that either has refused.
+    let known = [
+        "rule violation",
+        "protected branch",
+        "protected ref",
+        "must be made through",
+        "required status check",
+        "approving review",
+        "verified signature",
+        "gh006",
+        "gh013",
+    ];
+    known.iter().any(|words| text.contains(words))
 }
 
 /// Returns what to do about the rule that a message names, as the end of a sentence; empty if that is not known.
@@ -155,6 +165,9 @@ mod tests {
                 "checks can run",
             ),
             ("remote: error: GH006: Protected branch update failed", true, ""),
+            ("Changes must be made through a pull request.", true, "pull-request"),
+            ("Required status check \"ci\" is expected.", true, "checks can run"),
+            ("At least 1 approving review is required by reviewers with write access.", true, "pull-request"),
             ("Update is not a fast forward", false, ""),
             ("Reference already exists", false, ""),
         ] {

@@ -99,7 +99,7 @@ impl Response {
             text.or_else(|| Some(format!("{} {}", error["field"].as_str()?, error["code"].as_str()?)))
         };
         let details: Vec<String> = errors.as_array().into_iter().flatten().filter_map(detail).collect();
-        let message = message.trim().replace('\n', " ");
+        let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
         if details.is_empty() { message } else { format!("{message}: {}", details.join("; ")) }
     }
 }

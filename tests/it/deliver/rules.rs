@@ -46,6 +46,11 @@ async fn rules_are_told_and_not_circumvented() {
             None,
             "Required status check \"ci\" is expected. (422); deliver to a branch of its own instead",
         ),
+        (
+            Rule::Protection("At least 1 approving review is required by reviewers with write access."),
+            None,
+            "reviewers with write access. (422); deliver to a branch of its own instead",
+        ),
         (Rule::Signatures, Some(PERSONS_TOKEN), "GitHub signs the commits of a job's own token or an app's"),
     ] {
         scene(&[], move |scene| {

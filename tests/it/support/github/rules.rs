@@ -13,6 +13,8 @@ pub enum Rule {
     /// The check of this name has to have succeeded.
     Check(&'static str),
     MergeQueue,
+    /// The protection of the branch, which gives its reason alone.
+    Protection(&'static str),
 }
 
 impl Rule {
@@ -23,6 +25,7 @@ impl Rule {
             Self::Signatures => "required_signatures",
             Self::Check(_) => "required_status_checks",
             Self::MergeQueue => "merge_queue",
+            Self::Protection(_) => "update",
         }
     }
 
@@ -31,6 +34,7 @@ impl Rule {
         match self {
             Self::PullRequest => Some("Changes must be made through a pull request.".to_owned()),
             Self::MergeQueue => Some("Changes must be made through the merge queue".to_owned()),
+            Self::Protection(reason) => Some((*reason).to_owned()),
             Self::Signatures if world.signed.contains(commit) => None,
             Self::Signatures => {
                 Some(format!("Commits must have verified signatures.\nFound 1 violation:\n\n{commit}"))
@@ -54,6 +58,9 @@ impl World {
         if said.is_empty() {
             return None;
         }
+        if let [(_, Rule::Protection(reason))] = self.rules.as_slice() {
+            return Some(answer(422, &json!({"message": reason, "status": "422"})));
+        }
         let message = format!("Repository rule violations found\n\n{}\n\n", said.join("\n\n"));
         Some(answer(422, &json!({"message": message, "status": "422"})))
     }
@@ -62,6 +69,7 @@ impl World {
     pub(super) fn rules_of(&self, branch: &str) -> Vec<Value> {
         let of_branch = self.rules.iter().filter(|(name, _)| name == branch);
         of_branch
+            .filter(|(_, rule)| !matches!(rule, Rule::Protection(_)))
             .map(|(_, rule)| {
                 json!({"type": rule.kind(), "ruleset_source_type": "Repository", "ruleset_source": "octo/demo", "ruleset_id": 1})
             })
