@@ -26,7 +26,7 @@ fn apply_refuses_mismatched_plan_without_writing() {
         (
             "a file is gone",
             &|sandbox, _| fs::remove_file(sandbox.repo().join("a.txt")).unwrap(),
-            "a.txt (it no longer exists)",
+            "make a new plan, or name the checkout that it was made for with `--workspace`: a.txt (it no longer exists)",
         ),
         (
             "a file is there",
