@@ -40,9 +40,9 @@ impl Rule {
                 Some(format!("Commits must have verified signatures.\nFound 1 violation:\n\n{commit}"))
             }
             Self::Check(name) => {
-                let runs = world.check_runs.iter().filter(|(of, ..)| of == name);
+                let last = world.check_runs.iter().rfind(|(of, ..)| of == name);
                 let passed =
-                    runs.last().is_some_and(|(_, _, conclusion, _)| conclusion.as_deref() == Some("success"));
+                    last.is_some_and(|(_, _, conclusion, _)| conclusion.as_deref() == Some("success"));
                 (!passed).then(|| format!("Required status check \"{name}\" is expected."))
             }
         }

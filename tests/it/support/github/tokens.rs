@@ -49,8 +49,7 @@ fn needed(method: &str, path: &str, request: &Request) -> &'static [&'static str
     match words.as_slice() {
         ["commits", _, "check-runs"] | ["check-runs", ..] => &["checks"],
         ["commits", _, "status"] | ["statuses", ..] => &["statuses"],
-        ["contents" | "git" | "commits" | "compare", ..] => &["contents"],
-        ["pulls", _, "merge"] => &["contents"],
+        ["contents" | "git" | "commits" | "compare", ..] | ["pulls", _, "merge"] => &["contents"],
         ["pulls", ..] => &["pull_requests"],
         ["issues", ..] => &["issues", "pull_requests"],
         ["actions", ..] => &["actions"],

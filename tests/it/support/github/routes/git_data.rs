@@ -1,7 +1,7 @@
 //! Git's objects and branches, and what is read of commits.
 
 use super::Asked;
-use crate::support::github::{World, answer, missing};
+use crate::support::github::{Repository, World, answer, missing};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
@@ -51,23 +51,7 @@ pub(super) fn route(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
             }
             None => missing(),
         },
-        ("POST", ["trees"]) => {
-            let entries = body["tree"].as_array().unwrap();
-            let mut changes = Vec::new();
-            for entry in entries {
-                let sha = match entry["content"].as_str() {
-                    Some(text) => Some(git.write_blob(text.as_bytes())),
-                    None => entry["sha"].as_str().map(str::to_owned),
-                };
-                if sha.as_ref().is_some_and(|sha| !git.has(sha)) {
-                    return answer(422, &json!({"message": "tree.sha is not a valid blob"}));
-                }
-                let text = |name: &str| entry[name].as_str().unwrap().to_owned();
-                changes.push((text("path"), text("mode"), sha));
-            }
-            let sha = git.write_tree(body["base_tree"].as_str(), &changes);
-            answer(201, &json!({"sha": sha, "tree": [], "truncated": false}))
-        }
+        ("POST", ["trees"]) => write_tree(git, body),
         ("DELETE", ["refs", name @ ..]) => {
             let name = format!("refs/{}", name.join("/"));
             if git.resolve(&name).is_none() {
@@ -118,6 +102,25 @@ pub(super) fn route(world: &mut World, asked: &Asked<'_>) -> ResponseTemplate {
         },
         _ => missing(),
     }
+}
+
+/// Writes a tree with these entries on top of another.
+fn write_tree(git: &Repository, body: &Value) -> ResponseTemplate {
+    let entries = body["tree"].as_array().unwrap();
+    let mut changes = Vec::new();
+    for entry in entries {
+        let sha = match entry["content"].as_str() {
+            Some(text) => Some(git.write_blob(text.as_bytes())),
+            None => entry["sha"].as_str().map(str::to_owned),
+        };
+        if sha.as_ref().is_some_and(|sha| !git.has(sha)) {
+            return answer(422, &json!({"message": "tree.sha is not a valid blob"}));
+        }
+        let text = |name: &str| entry[name].as_str().unwrap().to_owned();
+        changes.push((text("path"), text("mode"), sha));
+    }
+    let sha = git.write_tree(body["base_tree"].as_str(), &changes);
+    answer(201, &json!({"sha": sha, "tree": [], "truncated": false}))
 }
 
 pub(super) fn compare(world: &World, range: &str) -> ResponseTemplate {
