@@ -14,7 +14,7 @@ use super::print_or_fail;
 use super::run::runtime;
 use super::style::below;
 use crate::event::Exit;
-use crate::github::{Api, Environment, Fate, PullOutcome, outcomes};
+use crate::github::{Api, Author, Environment, Fate, PullOutcome, outcomes};
 use crate::model::{LedgerEntry, LedgerError, without_settled};
 use crate::request::{InputError, variables};
 
@@ -51,6 +51,8 @@ enum GroupBy {
     Task,
     Workflow,
     Model,
+    Agent,
+    Recipe,
 }
 
 /// What became of some pull requests.
@@ -100,7 +102,7 @@ impl Outcomes {
     ) -> BTreeMap<String, Subtotal> {
         let mut sums: BTreeMap<String, Subtotal> = BTreeMap::new();
         for pull in pulls {
-            let sum = sums.entry(self.group(&pull.key, entries)).or_default();
+            let sum = sums.entry(self.group(&pull.key, Some(&pull.author), entries)).or_default();
             match pull.fate {
                 Fate::Merged => sum.merged += 1,
                 Fate::Changed => sum.changed_before_merge += 1,
@@ -110,7 +112,13 @@ impl Outcomes {
             }
         }
         for entry in entries {
-            let key = self.group(&entry.labels.task, std::slice::from_ref(entry));
+            let pull = pulls.iter().find(|pull| pull.key == entry.labels.task);
+            let author = pull.map(|pull| &pull.author);
+            let key = match self.by {
+                // The model of the answer, whichever one the change is of.
+                GroupBy::Model => entry.model.clone(),
+                _ => self.group(&entry.labels.task, author, std::slice::from_ref(entry)),
+            };
             // What never led to a pull request has its price as well.
             sums.entry(key).or_default().usd += entry.usd.unwrap_or(0.0);
         }
@@ -121,14 +129,23 @@ impl Outcomes {
         sums
     }
 
-    /// Returns what a task is summed up under: for models and workflows, that of its latest entry in the ledger.
-    fn group(&self, task: &str, entries: &[LedgerEntry]) -> String {
+    /// Returns what a task is summed up under: for agents and recipes, those that its pull request names; for workflows, and
+    /// for models if the pull request names none, that of its latest entry in the ledger.
+    fn group(&self, task: &str, author: Option<&Author>, entries: &[LedgerEntry]) -> String {
         let latest =
             || entries.iter().filter(|entry| entry.labels.task == task).max_by(|a, b| a.at.cmp(&b.at));
         match self.by {
             GroupBy::Task => task.to_owned(),
             GroupBy::Workflow => latest().map(|entry| entry.labels.workflow.clone()).unwrap_or_default(),
-            GroupBy::Model => latest().map(|entry| entry.model.clone()).unwrap_or_default(),
+            GroupBy::Model => {
+                let named = author.map(|author| author.model.clone()).filter(|model| !model.is_empty());
+                named.or_else(|| latest().map(|entry| entry.model.clone())).unwrap_or_default()
+            }
+            GroupBy::Agent => author.map(|author| author.agent.clone()).unwrap_or_default(),
+            GroupBy::Recipe => {
+                let recipe = author.and_then(|author| author.model.strip_prefix("recipe::"));
+                recipe.unwrap_or_default().to_owned()
+            }
         }
     }
 }

@@ -14,6 +14,7 @@ use super::branch_states::{BranchStates, OpenPull};
 use super::commit::{Blob, Commit, Entry, point};
 use super::delivered::{DeliverError, Delivered, Target};
 use super::error::ApiError;
+use super::trailers::{Author, trailer};
 use crate::base::verbose_log::detail;
 use crate::git::Repository;
 
@@ -23,14 +24,6 @@ const MAX_TRIES: u32 = 3;
 
 const PULLS: Purpose = Purpose { doing: "open a pull request", permission: "pull-requests: write" };
 const LABEL: Purpose = Purpose { doing: "label the pull request", permission: "issues: write" };
-
-/// The key of the commit message trailer that marks commits of a job.
-const TRAILER: &str = "Architect-CI:";
-
-/// Returns the trailer line by which the commits of the job with this `key` are recognized.
-pub fn trailer(key: &str) -> String {
-    format!("{TRAILER} {key}")
-}
 
 /// A change set and everything needed to deliver it.
 #[derive(Debug)]
@@ -44,8 +37,10 @@ pub struct Delivery<'a> {
     pub base: Option<&'a str>,
     /// The branch that the changes go to.
     pub target: Target,
-    /// The commit message, already neutralized, without the trailer.
+    /// The commit message, already neutralized, without the trailers.
     pub message: String,
+    /// Who has made the changes.
+    pub author: Author,
     /// The key that tells our branches from those of other jobs.
     pub key: &'a str,
     /// The clone, which saves requests if it holds the commit to build on.
@@ -140,9 +135,9 @@ impl Delivery<'_> {
         }
     }
 
-    /// Returns the commit message with the trailer.
+    /// Returns the commit message with the trailers.
     pub(super) fn full_message(&self) -> String {
-        format!("{}\n\n{}\n", self.message.trim_end(), trailer(self.key))
+        format!("{}\n\n{}{}\n", self.message.trim_end(), self.author.lines(), trailer(self.key))
     }
 
     /// Reads the branches and checks that they may be written to: the pull request's has to be where the

@@ -40,6 +40,7 @@ mod response;
 mod review;
 mod sticky_comment;
 mod suggestion;
+mod trailers;
 mod trigger;
 
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
@@ -57,7 +58,7 @@ pub(crate) use code_owners::CodeOwners;
 pub use comment_marker::{PlanMark, ReviewedMark, RunMark, hidden_lines, in_marker, marker};
 pub use contents::{content_at, file_at};
 pub use dashboard::Dashboard;
-pub use deliver::{Delivery, trailer};
+pub use deliver::Delivery;
 pub use delivered::{DeliverError, Delivered, PullText, Target};
 pub use environment::{About, CommentFacts, Environment, EnvironmentError, Head, OtherRun, Person, Subject};
 pub use error::ApiError;
@@ -77,6 +78,7 @@ pub use repository_name::{InvalidName, RepositoryName};
 pub use requirements::{Application, unmet};
 pub use review::{Review, Suggested};
 pub use sticky_comment::{Posted, Reaction, ShownPlan, Sticky, may_write, react};
+pub use trailers::{Author, trailer};
 pub use trigger::{CALL, CommentCommand, Rules, Trigger, help};
 
 /// The characters to percent-encode in the value of a query parameter.

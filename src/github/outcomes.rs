@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::api::{Api, Purpose};
-use super::deliver::trailer;
 use super::error::ApiError;
 use super::graphql::Connection;
+use super::trailers::{Author, key_of};
 
 /// Maximum number of pages of fifty pull requests.
 const MAX_PAGES: usize = 200;
@@ -43,6 +43,8 @@ pub enum Fate {
 pub struct PullOutcome {
     /// The key of the job that delivered it.
     pub key: String,
+    /// Who made the changes.
+    pub author: Author,
     /// The number.
     pub number: u64,
     /// The page.
@@ -103,17 +105,14 @@ struct Message {
 impl Node {
     /// Returns the outcome, if one of its commits is ours.
     fn outcome(self) -> Option<PullOutcome> {
-        let start = trailer("");
-        let key = |node: &CommitNode| {
-            let line =
-                node.commit.message.lines().find_map(|line| line.trim().strip_prefix(start.as_str()))?;
-            Some(line.trim().to_owned())
-        };
-        let keys: Vec<Option<String>> = self.commits.nodes.iter().map(key).collect();
-        let first = keys.iter().flatten().next()?.clone();
-        let is_ours_alone = self.commits.total_count == keys.len() && keys.iter().all(Option::is_some);
+        let messages: Vec<&str> =
+            self.commits.nodes.iter().map(|node| node.commit.message.as_str()).collect();
+        let first = messages.iter().find(|message| key_of(message).is_some())?;
+        let is_ours_alone = self.commits.total_count == messages.len()
+            && messages.iter().all(|message| key_of(message).is_some());
         Some(PullOutcome {
-            key: first,
+            key: key_of(first)?.to_owned(),
+            author: Author::of(first),
             number: self.number,
             url: self.url,
             created_at: self.created_at,
@@ -150,6 +149,7 @@ pub async fn outcomes(api: &Api, since: &str) -> Result<Vec<PullOutcome>, ApiErr
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::github::trailer;
 
     #[test]
     fn fate_tells_what_people_did() {

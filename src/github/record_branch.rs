@@ -11,8 +11,8 @@ use serde::Deserialize;
 use super::api::{Api, Purpose};
 use super::commit::{Commit, CommitError, commit_to, in_path, text_entry};
 use super::contents::content;
-use super::deliver::trailer;
 use super::error::ApiError;
+use super::trailers::trailer;
 use crate::base::verbose_log::detail;
 
 /// Maximum number of attempts at one change.

@@ -13,9 +13,9 @@ use crate::config::{self, Comment};
 use crate::event::Status;
 use crate::git::Repository;
 use crate::github::{
-    Api, ApiError, Check, DeliverError, Delivered, Delivery, Environment, FindingReview, Head, PlanMark,
-    Posted, PostedFindings, PullText, Reaction, Review, Sticky, Subject, Suggested, Target, by_push,
-    in_marker, marker, react,
+    Api, ApiError, Author, Check, DeliverError, Delivered, Delivery, Environment, FindingReview, Head,
+    PlanMark, Posted, PostedFindings, PullText, Reaction, Review, Sticky, Subject, Suggested, Target,
+    by_push, in_marker, marker, react,
 };
 use crate::report::{
     DeliveryReport, Diagnostic, PullReport, RunReport, check_summary, description, headline,
@@ -220,9 +220,11 @@ impl Publisher<'_> {
             Some(first) if !first.is_empty() => format!("{title}\n\n{}", plain(first)),
             _ => title.clone(),
         };
+        let author = Author { agent: plain(&report.agent), model: plain(&report.model) };
         let repository = request.repository.as_ref();
         let states = request.branches.as_deref();
-        let delivery = Delivery { changes, prefix, base, target, message, key: &key, repository, states };
+        let delivery =
+            Delivery { changes, prefix, base, target, message, author, key: &key, repository, states };
         let delivered = tokio::select! {
             delivered = self.by_any_way(&delivery, request.repository.as_ref()) => delivered,
             () = self.time_is_up() => return Err(PublishProblem::late()),

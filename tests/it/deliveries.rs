@@ -83,12 +83,19 @@ async fn delivery_of_batch_takes_few_requests() {
         assert_eq!(scene.pulls().len(), TASKS);
         assert_eq!(requests.len(), 4 * TASKS + 1, "four for each task, and one query for all: {requests:#?}");
         // What became of them is told by task; pull requests of people are none of ours.
-        let output =
-            scene.sandbox.command(&["outcomes", "--json"]).envs(scene.variables("schedule")).output();
-        let told: Value = serde_json::from_slice(&output.expect("the binary runs").stdout).expect("JSON");
+        let outcomes = |by: &str| -> Value {
+            let mut command = scene.sandbox.command(&["outcomes", "--json", "--by", by]);
+            let output = command.envs(scene.variables("schedule")).output().expect("the binary runs");
+            serde_json::from_slice(&output.stdout).expect("JSON")
+        };
+        let told = outcomes("task");
         let expected: Vec<String> = (0..TASKS).map(|n| format!("nightly-t{n}")).collect();
         assert_eq!(told.as_object().unwrap().keys().cloned().collect::<Vec<_>>(), expected, "{told}");
         assert_eq!((&told["nightly-t0"]["open"], &told["nightly-t0"]["merged"]), (&json!(1), &json!(0)));
+        for (by, name) in [("recipe", "recipe.yml"), ("model", "recipe::recipe.yml"), ("agent", "build")] {
+            let told = outcomes(by);
+            assert_eq!(told[name]["open"], TASKS, "{by}: {told}");
+        }
         // Nothing new.
         let (run, requests) = sent(&|| scene.batch(&["batch.yml"], "second").expect_code(0));
         assert_eq!(requests, ["POST /graphql"], "{requests:#?}");

@@ -19,7 +19,8 @@ async fn delivery_opens_and_updates_pull_request() {
             let message = world.repository.as_ref().unwrap().message(&first);
             assert_eq!(
                 message,
-                "Shout, @ octocat. Fixes # 3\n\nDone, @ octocat. Fixes # 1.\n\nArchitect-CI: architect-ci"
+                "Shout, @ octocat. Fixes # 3\n\nDone, @ octocat. Fixes # 1.\n\n\
+                 Architect-CI-Agent: build\nArchitect-CI-Model: replay::script.jsonl\nArchitect-CI: architect-ci"
             );
             let pull = &world.pulls[&102];
             assert_eq!((pull.title.as_str(), pull.base.as_str()), ("Shout, @ octocat. Fixes # 3", "main"));
