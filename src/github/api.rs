@@ -18,7 +18,7 @@ use time::format_description::well_known::Rfc3339;
 
 use super::environment::{Environment, Subject};
 use super::error::{ApiError, chain};
-use super::pace::{MAX_WAIT, Pace, Resource, TooLong, resource_of};
+use super::pace::{MAX_WAIT, Pace, Resource, TooLong, resource_of, writes};
 use super::response::{Broken, Failure, Resend, Response, limited, next_page};
 use crate::base::http::http_client_builder;
 use crate::base::verbose_log::detail;
@@ -280,7 +280,7 @@ impl Api {
                             cut.judge(method, to)
                         }
                         _ if answer.is_fine() => {
-                            self.pace.served();
+                            self.pace.served(writes(method, resource));
                             return Ok(answer);
                         }
                         _ => self.judge(&answer, method, resource, to),
@@ -335,7 +335,7 @@ impl Api {
         let status = answer.status.as_u16();
         let never = |error| Failure { error, again: Resend::Never };
         if let Some(pause) = limited(answer, &message) {
-            self.pace.refused(resource, &answer.headers, pause);
+            self.pace.refused(resource, &answer.headers, pause, writes(method, resource));
             let again = if pause <= MAX_WAIT { Resend::InTurn } else { Resend::Never };
             return Failure { error: ApiError::RateLimited { until: from_now(pause), message }, again };
         }

@@ -42,6 +42,7 @@ mod sticky_comment;
 mod suggestion;
 mod trailers;
 mod trigger;
+mod write_rate;
 
 use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
 

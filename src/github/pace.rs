@@ -11,6 +11,7 @@ use std::time::{Duration, Instant, SystemTime};
 use reqwest::header::HeaderMap;
 
 use super::api::Method;
+use super::write_rate::WriteRate;
 use crate::base::integrity::digest;
 
 /// The longest wait for a turn.
@@ -86,8 +87,7 @@ impl Pace {
 
     /// Waits until a request may go out.
     pub(super) async fn turn(&self, resource: Resource, method: Method) -> Result<Turn, TooLong> {
-        // A query is sent by POST, and may be repeated.
-        let writes = method != Method::Get && resource != "graphql";
+        let writes = writes(method, resource);
         let line = if writes { Some(Arc::clone(&self.line).lock_owned().await) } else { None };
         loop {
             let wait = self.state().reserve(Instant::now(), resource, writes, method == Method::Post);
@@ -123,12 +123,16 @@ impl Pace {
     }
 
     /// Takes note of a request that was not refused.
-    pub(super) fn served(&self) {
-        self.state().refusals = 0;
+    pub(super) fn served(&self, writes: bool) {
+        let mut state = self.state();
+        state.refusals = 0;
+        if writes {
+            state.write_rate.served(Instant::now());
+        }
     }
 
     /// Takes note of a refusal for a rate limit.
-    pub(super) fn refused(&self, resource: Resource, headers: &HeaderMap, pause: Duration) {
+    pub(super) fn refused(&self, resource: Resource, headers: &HeaderMap, pause: Duration, writes: bool) {
         let is_used_up = headers.get("x-ratelimit-remaining").is_some_and(|left| left == "0")
             && !headers.contains_key("retry-after");
         let mut state = self.state();
@@ -137,7 +141,7 @@ impl Pace {
             state.note(now, resource, 0, pause.min(HOUR));
         } else {
             // Machines that share the token must not come back at the same moment; the less so, the more often they were refused.
-            let spread = if state.refusals == 0 {
+            let spread = if state.refusals == 0 || writes {
                 0.1
             } else {
                 f64::from(1 << state.refusals.min(MAX_DOUBLINGS)) / 2.0
@@ -145,13 +149,22 @@ impl Pace {
             state.refusals += 1;
             let pause = pause.min(HOUR);
             let later = pause.mul_f64(spread * fastrand::f64()).min(MAX_SPREAD.max(pause / 10));
-            state.held = state.held.max(Some(now + pause + later));
+            let until = now + pause + later;
+            state.held = state.held.max(Some(until));
+            if writes {
+                state.write_rate.refused(now, until);
+            }
         }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Returns whether a request writes. A query is sent by POST, and may be repeated.
+pub(super) fn writes(method: Method, resource: Resource) -> bool {
+    method != Method::Get && resource != "graphql"
 }
 
 /// Returns the time by the server's clock if a response tells it, else by ours, in seconds since 1970.
@@ -168,6 +181,7 @@ struct State {
     /// How many requests in a row were refused.
     refusals: u32,
     quotas: BTreeMap<Resource, Quota>,
+    write_rate: WriteRate,
     /// Requests of the last minute, with their points.
     points: VecDeque<(Instant, u32)>,
     /// When content was created in the last hour.
@@ -190,6 +204,9 @@ impl State {
         if let Some(quota) = self.quotas.get(resource).filter(|quota| quota.left == 0) {
             until = until.max(Some(quota.resets));
         }
+        if writes {
+            until = until.max(self.write_rate.next());
+        }
         let used: u32 = self.points.iter().map(|(_, points)| points).sum();
         if used + points > POINTS_PER_MINUTE {
             until = until.max(self.points.front().map(|(then, _)| *then + MINUTE));
@@ -207,6 +224,9 @@ impl State {
             return Some(wait.max(Duration::from_millis(1)));
         }
         self.points.push_back((now, points));
+        if writes {
+            self.write_rate.sent(now);
+        }
         if creates {
             self.created.push_back(now);
         }
@@ -304,7 +324,7 @@ mod tests {
         let stranger = Pace::of("https://x", "another");
         let headers = [("retry-after", "1000")]
             .map(|(name, value)| (name.parse().expect("a name"), value.parse().expect("a value")));
-        one.refused("core", &headers.into_iter().collect(), Duration::from_secs(1000));
+        one.refused("core", &headers.into_iter().collect(), Duration::from_secs(1000), false);
         let held = other.turn("graphql", Method::Get).await.expect_err("held");
         assert!(held.0 >= Duration::from_secs(990) && held.0 <= Duration::from_secs(1100), "{held:?}");
         stranger.turn("core", Method::Post).await.expect("not held").end();

@@ -105,7 +105,7 @@ fn shards_share_the_requests_that_a_model_allows() {
 async fn shards_share_what_a_github_with_secondary_limits_allows() {
     scene(FILES, |scene| {
         let scene: Scene = scene.on_main();
-        let (count, per_second) = (number("PACE_TASKS", 24), number("PACE_PER_SECOND", 4));
+        let (count, per_second) = (number("PACE_TASKS", 16), number("PACE_PER_SECOND", 4));
         let server = LimitedServer::start(per_second, TURNS, |_| {
             ("edit_file", json!({"path": "a.txt", "old_str": "two", "new_str": "2"}))
         });
