@@ -12,6 +12,7 @@ mod name;
 mod pace;
 mod price;
 mod providers;
+mod quota;
 mod replay;
 mod reservations;
 mod retry;

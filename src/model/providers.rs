@@ -1,7 +1,7 @@
 //! Models of providers: everything that genai speaks to, behind [`ChatModel`].
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -16,6 +16,7 @@ use genai::{Client, ModelIden, ServiceTarget};
 use super::error::{from_status, message_of};
 use super::exchange::Exchange;
 use super::pace::Pace;
+use super::quota::retry_after;
 use super::retry::MAX_WAIT;
 use super::{ChatModel, Completion, Message, ModelError, Opaque, Provider, Request, ToolSchema};
 use crate::base::http::http_client;
@@ -339,17 +340,4 @@ fn chain(error: &reqwest::Error) -> String {
         source = cause.source();
     }
     text
-}
-
-/// Parses the header `retry-after-ms`, or `retry-after` in seconds or as a date.
-fn retry_after(headers: &reqwest::header::HeaderMap) -> Option<Duration> {
-    let value = |name: &str| headers.get(name)?.to_str().ok();
-    if let Some(milliseconds) = value("retry-after-ms").and_then(|value| value.trim().parse::<u64>().ok()) {
-        return Some(Duration::from_millis(milliseconds));
-    }
-    let value = value("retry-after")?.trim();
-    match value.parse::<f64>() {
-        Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-        Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(SystemTime::now()).ok(),
-    }
 }
