@@ -71,6 +71,8 @@ impl Signal {
 #[cfg(unix)]
 pub(crate) fn on_signals() -> std::io::Result<Signal> {
     use tokio::signal::unix::{SignalKind, signal};
+    // A limit on the size of files is an error of the write, and not the end of the process.
+    let _handled = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?;
     let state = Signal::default();
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     let told = state.clone();

@@ -1,4 +1,5 @@
-//! Machines that lack something: space on a disk, or processes. What they prevent is said, is no success, and is done later.
+//! Machines that lack something: space on a disk, permission for large files, or processes. What they prevent is said, is no
+//! success, and is done later.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -71,6 +72,29 @@ fn run_whose_report_does_not_fit_is_no_success() {
             told.contains("No space left on device") || told.contains("could not be written"),
             "{mode}: {told}"
         );
+    }
+}
+
+#[test]
+fn run_whose_files_may_not_grow_says_so() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
+    let large = "line\n".repeat(50_000);
+    let model =
+        sandbox.script(&[vec![("write_file", json!({"path": "large.txt", "content": large}))]], "done");
+    for mode in ["dry-run", "yolo"] {
+        let mut command = Command::new("prlimit");
+        command.args(["--fsize=100000", env!("CARGO_BIN_EXE_architect-ci"), "run", "--task", "x", "--model"]);
+        command.args([&model, "--mode", mode, "--out"]).arg(sandbox.path().join("out"));
+        command.current_dir(sandbox.repo()).env_remove("GITHUB_ACTIONS").env("CI", "true");
+        let output = command.output().expect("prlimit runs");
+        let told = String::from_utf8_lossy(&output.stderr);
+        // A plan that cannot be written is a failure; an edit that cannot be made is the agent's to deal with.
+        let code = output.status.code();
+        assert!(
+            code.is_some_and(|code| code != 101 && (code != 0) == (mode == "dry-run")),
+            "{mode}: {code:?} {told}"
+        );
+        assert!(told.contains("File too large"), "{mode}: {told}");
     }
 }
 
