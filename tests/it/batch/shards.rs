@@ -57,6 +57,16 @@ fn batch_shards_share_manifest_and_merge() {
     let folder = report["tasks"][0]["folder"].as_str().unwrap();
     assert!(parts.join(folder).join("report.json").is_file(), "{folder}");
     assert!(report["lost_shards"].is_null());
+    // Shards of the next night go by the merged report.
+    let (next, last) = (sandbox.path().join("next"), merged.join("batch.json"));
+    let (out, last) = (next.to_str().unwrap(), last.to_str().unwrap());
+    for (more, settled) in [(&[][..], true), (&["--fresh"], false)] {
+        let args = ["batch", "--manifest", &manifest, "--shard", "1/4", "--out", out, "--previous", last];
+        program(&sandbox, &[&args[..], more].concat(), &[]);
+        let text = fs::read_to_string(next.join("batch.json")).unwrap();
+        let ends = ends(&serde_json::from_str(&text).unwrap());
+        assert_eq!(ends.values().any(|end| end == "settled"), settled, "{ends:?}");
+    }
     // A lost shard, and one whose report was cut.
     fs::remove_dir_all(parts.join("batch-2")).unwrap();
     fs::write(parts.join("batch-3/batch.json"), "{\"schema_version\": 1,").unwrap();
