@@ -69,6 +69,7 @@ fn start(c: &mut Criterion) {
         own: &variables,
         readable: &[],
         writable: &[],
+        shared: &[],
         workspace: Path::new("/tmp"),
         sensitive: &SensitiveFiles::default(),
         masking: &GitMasking::default(),

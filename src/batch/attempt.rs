@@ -189,8 +189,10 @@ impl BatchContext {
         // Git takes its time with large checkouts; other tasks go on meanwhile.
         let (request, masker) = block_in_place(|| {
             let checkout = self.make_room(task, &out)?;
+            let shared = self.worktrees.share(task, &checkout).map_err(InputError::Worktree)?;
             let place = TaskPaths {
                 checkout: &checkout,
+                shared: &shared,
                 out: &out,
                 budget_usd: if let Reservation::Usd(usd) = share { Some(usd) } else { None },
                 timeout: self.time_left(task),

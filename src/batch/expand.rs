@@ -123,8 +123,8 @@ fn check(entry: &Entry) -> Result<(), Problem> {
     let more = [entry.agent.as_ref(), entry.folder.as_ref()];
     let gates = entry.gates.iter().flat_map(|gate| [Some(&gate.name), Some(&gate.command)]);
     let until = entry.until.iter().map(Some);
-    let sparse = entry.sparse.iter().flatten().map(Some);
-    for text in texts.into_iter().chain(more).chain(gates).chain(until).chain(sparse).flatten() {
+    let folders = entry.sparse.iter().flatten().chain(&entry.shared).map(Some);
+    for text in texts.into_iter().chain(more).chain(gates).chain(until).chain(folders).flatten() {
         let known = |name: &str| {
             entry.for_each.keys().any(|key| key == name || parts_of(key).any(|part| part == name))
         };
@@ -213,7 +213,8 @@ fn task(
         WorkspacePath::parse(folder).map_err(|error| Problem::Folder { folder: folder.clone(), error })?;
     }
     filled.sparse = entry.sparse.as_ref().map(|folders| folders.iter().map(raw).collect());
-    for folder in filled.sparse.iter().flatten() {
+    filled.shared = entry.shared.iter().map(raw).collect();
+    for folder in filled.sparse.iter().flatten().chain(&filled.shared) {
         WorkspacePath::parse(folder).map_err(|error| Problem::Folder { folder: folder.clone(), error })?;
     }
     filled.until = entry.until.iter().map(quoted).collect::<Result<_, _>>()?;

@@ -64,6 +64,10 @@ pub struct Entry {
     /// files next to the folders above them, which saves time in large repositories.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sparse: Option<Vec<String>>,
+    /// Folders of the batch's checkout that Git ignores, such as `node_modules`, and that commands of the task see as well. What
+    /// they write there is discarded.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared: Vec<String>,
     /// Maximum number of model calls.
     pub max_steps: Option<Bounded<1, 10_000>>,
     /// Maximum cost, in USD.
@@ -254,6 +258,9 @@ impl Entry {
         fill(&mut self.mode, defaults.mode.as_ref());
         fill(&mut self.folder, defaults.folder.as_ref());
         fill(&mut self.sparse, defaults.sparse.as_ref());
+        if self.shared.is_empty() {
+            self.shared.clone_from(&defaults.shared);
+        }
         fill(&mut self.max_steps, defaults.max_steps.as_ref());
         fill(&mut self.budget_usd, defaults.budget_usd.as_ref());
         fill(&mut self.timeout, defaults.timeout.as_ref());

@@ -232,6 +232,7 @@ impl BatchRequest {
             (Some(own), Some(granted)) => Some(if own.get() < granted.get() { own } else { granted }),
             (own, granted) => own.or(granted),
         };
+        job.shared_folders = place.shared.to_vec();
         job.preface = place.lesson.map(str::to_owned);
         job.origin.config.guardrails.quality_gates.extend(task.entry.gates.iter().cloned());
         self.share(job);

@@ -22,6 +22,7 @@ use super::request::{BatchRequest, BatchStart};
 use super::sealed::SealedPlace;
 use super::settled;
 use super::shard::shards;
+use super::shared;
 use super::start_error::StartError;
 use super::task_list::{earlier_or_new, repository};
 use super::worktree::Worktrees;
@@ -82,6 +83,9 @@ pub async fn run_batch(
     let timeout = request.timeout.or(manifest.timeout.map(Duration::from_secs));
     let budget = request.budget_usd.or(manifest.budget_usd.map(Usd::get));
     let tasks = tasks_of(request, &manifest);
+    if request.start == BatchStart::Work && request.plans.is_none() {
+        shared::check(clone, &manifest.commit, &tasks)?;
+    }
     // Budget and pace are those of all shards together.
     let (own, all) = (tasks.len(), manifest.tasks.len());
     let budget = budget.map(|usd| share_of_shard(usd, own, all));

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::shared::NotShareable;
 use crate::git::GitError;
 use crate::recipe::{ExampleFault, TestError};
 use crate::request::InputError;
@@ -41,6 +42,14 @@ pub enum StartError {
         .0.display()
     )]
     UntrustedReports(PathBuf),
+    /// A folder that tasks cannot share.
+    #[error("`shared`: {folder:?}: {reason}")]
+    NotShareable {
+        /// The folder.
+        folder: String,
+        /// The reason, and what to do.
+        reason: NotShareable,
+    },
     /// Nothing to make worktrees from.
     #[error("a batch needs a Git repository with a commit, because each task gets its own worktree")]
     NoCommit,

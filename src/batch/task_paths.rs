@@ -3,11 +3,15 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::command::sandbox::SharedFolder;
+
 /// Where a task is worked on, and what it may take.
 #[derive(Clone, Copy, Debug)]
 pub struct TaskPaths<'a> {
     /// Its worktree, or the folder of it that the batch's checkout is.
     pub checkout: &'a Path,
+    /// Folders in it that it shares with the batch's checkout.
+    pub shared: &'a [SharedFolder],
     /// The folder for its files.
     pub out: &'a Path,
     /// Most money.
@@ -27,6 +31,7 @@ impl<'a> TaskPaths<'a> {
     pub(super) fn without_limits(checkout: &'a Path, out: &'a Path) -> Self {
         Self {
             checkout,
+            shared: &[],
             out,
             budget_usd: None,
             timeout: None,

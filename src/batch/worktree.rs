@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::file::Entry;
 use super::manifest::Task;
+use super::shared;
+use crate::command::sandbox::SharedFolder;
 use crate::git::{Cone, GitError, Repository};
 
 /// Where worktrees of a batch lie, below its output folder; hidden, so that no artifact takes them along.
@@ -56,6 +58,11 @@ impl Worktrees {
             }
         }
         Ok(path.join(&self.prefix))
+    }
+
+    /// Prepares the folders that a task shares with the batch's checkout; `checkout` is the task's.
+    pub(super) fn share(&self, task: &Task, checkout: &Path) -> Result<Vec<SharedFolder>, GitError> {
+        Ok(shared::prepare(&self.repository.root().join(&self.prefix), task, checkout)?)
     }
 
     /// Returns the part of the commit that a task works with; `None` for all of it.

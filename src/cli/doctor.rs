@@ -233,6 +233,7 @@ fn containment() -> Vec<Check> {
         held: None,
         temp: &temp,
         readable: &[],
+        shared: &[],
     };
     let Ok(shell) = shell(&config, &own, &[], ground, &events) else { return Vec::new() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

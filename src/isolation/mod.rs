@@ -282,6 +282,10 @@ impl Isolation {
         let told = format!("commands run on a copy of the checkout, {place} ({megabytes} MB, {took:.1} s)");
         self.events.notice(NoticeLevel::Info, told);
         self.tell_of_git(&copied);
+        if self.source.shares_folders {
+            let told = "no overlay can be mounted here, so the `shared` folders are empty for commands, hooks and gates";
+            self.events.notice(NoticeLevel::Warning, told.to_owned());
+        }
         if !self.shell.is_sandboxed() {
             let told = "nothing keeps commands from the checkout itself: a program that refers to it by its \
              original path (a virtual environment, an editable install) sees it without the planned edits, and its result may be wrong";

@@ -16,6 +16,7 @@ use super::refusal::ProgramRefusal;
 use super::values::DESCRIBED;
 use super::{Deliver, InputError, Inputs, ModelChoice, credentials};
 use crate::base::env::Variables;
+use crate::command::sandbox::SharedFolder;
 use crate::config::hosts::sets_of;
 use crate::config::{Bounded, Config, GateConfig, Hooks, HostRule};
 use crate::event::{Expectation, RunMode, Status};
@@ -71,6 +72,8 @@ pub struct JobRequest {
     pub default_hosts: Option<Vec<HostRule>>,
     /// Whether this is a job by itself, and not one of many.
     pub alone: bool,
+    /// Folders that the checkout shares with that of a batch.
+    pub shared_folders: Vec<SharedFolder>,
     /// Number of pull requests that the process has delivered to so far.
     pub pull_requests: Arc<AtomicUsize>,
     /// States of the branches that all jobs of the process deliver to.
@@ -323,6 +326,7 @@ impl<'a> Draft<'a> {
             warnings: self.warnings,
             default_hosts,
             alone: true,
+            shared_folders: Vec::new(),
             pull_requests: Arc::default(),
             branches: None,
         })

@@ -90,6 +90,7 @@ impl<'a> Run<'a> {
             held: request.repository.as_ref(),
             temp: &temp,
             readable: &readable,
+            shared: &request.shared_folders,
         };
         let shell = shell(config, variables, keys, shell_context, &events)?;
         let agents_shell = Box::pin(agents_network(request, &shell, &events)).await?;
@@ -100,6 +101,7 @@ impl<'a> Run<'a> {
             tracked: tracked_files(request.repository.clone()),
             repository: request.repository.clone(),
             around: around(request),
+            shares_folders: !request.shared_folders.is_empty(),
             journal: JournalFolder::of(disk.path(), request.repository.as_ref(), variables),
         };
         let site = RunWorkspace::new(request, &disk, source.clone(), &shell, &guardrails, &events);

@@ -9,7 +9,7 @@ use workspace::SensitiveFiles;
 
 use crate::base::env::Variables;
 use crate::base::program::find_program;
-use crate::command::sandbox::{GitMasking, Sandbox, Settings, kernel_support};
+use crate::command::sandbox::{GitMasking, Sandbox, Settings, SharedFolder, kernel_support};
 use crate::command::{Shell, StandbySupervisor};
 use crate::config::{Config, GateConfig, HookConfig, McpServer, SandboxMode};
 use crate::egress::Reach;
@@ -52,6 +52,8 @@ pub(crate) struct ShellContext<'a> {
     pub(crate) temp: &'a Path,
     /// Further folders that may be read.
     pub(crate) readable: &'a [PathBuf],
+    /// Folders that the checkout shares with another one.
+    pub(crate) shared: &'a [SharedFolder],
 }
 
 /// The network of every child that has one of its own in a configuration, by its owner.
@@ -85,7 +87,7 @@ pub(crate) fn shell(
     config: &Config,
     variables: &Variables,
     keys: &[String],
-    ShellContext { workspace, sensitive, held, temp, readable }: ShellContext<'_>,
+    ShellContext { workspace, sensitive, held, temp, readable, shared }: ShellContext<'_>,
     events: &Events,
 ) -> Result<Shell, InputError> {
     let commands = &config.commands;
@@ -164,6 +166,7 @@ pub(crate) fn shell(
         own: variables,
         readable: &readable,
         writable: &commands.writable_paths,
+        shared,
         workspace,
         sensitive,
         masking: &masking,

@@ -51,6 +51,7 @@ impl Throwaway {
             held: repository,
             temp: &temp,
             readable: &[],
+            shared: &[],
         };
         let shell = shell(config, variables, keys, shell_context, &Events::new(Vec::new()))?;
         let sandbox = shell.sandbox.as_ref().map(Sandbox::trusted);
@@ -62,6 +63,7 @@ impl Throwaway {
             tracked: tracked_files(repository.cloned()),
             repository: repository.cloned(),
             around: None,
+            shares_folders: false,
             // Nothing is ever carried out of it.
             journal: JournalFolder::default(),
         };

@@ -26,6 +26,7 @@ mod repository;
 mod restriction_error;
 mod restrictions;
 mod settings_file;
+mod shared;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems have no such folder"))]
 mod shared_memory;
 mod stores;
@@ -68,6 +69,7 @@ pub(super) use plan::SHARED_MEMORY;
 pub use plan::{Leftovers, Sandbox, Settings, View};
 pub use repository::GitMasking;
 pub use restriction_error::RestrictionError;
+pub use shared::SharedFolder;
 #[cfg(target_os = "linux")]
 pub(super) use shared_memory::SharedMemoryUse;
 

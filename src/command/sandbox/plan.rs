@@ -12,6 +12,7 @@ use super::home::Home;
 use super::modes::Modes;
 use super::places::Places;
 use super::repository::{GitMasking, Repository};
+use super::shared::{Shared, SharedFolder};
 use super::shared_memory::SharedMemory;
 use super::stores::Stores;
 use super::{Namespaces, Overlay, Reader};
@@ -33,6 +34,8 @@ pub struct Settings<'a> {
     pub readable: &'a [String],
     /// Additional places to write to.
     pub writable: &'a [String],
+    /// Folders that the checkout shares with another one.
+    pub shared: &'a [SharedFolder],
     /// The path of the checkout.
     pub workspace: &'a Path,
     /// Patterns for files that are hidden, in the checkout and around it in the same repository.
@@ -60,6 +63,7 @@ pub(super) struct Inner {
     pub(super) writable: Vec<PathBuf>,
     pub(super) workspace: PathBuf,
     pub(super) repository: Repository,
+    pub(super) shared: Vec<Shared>,
     /// Patterns for files that nobody sees who works in the checkout itself.
     pub(super) sensitive: SensitiveFiles,
     pub(super) masking: GitMasking,
@@ -141,6 +145,9 @@ impl Sandbox {
         let repository = Repository::around(workspace, home.as_deref());
         let writable: Vec<PathBuf> = settings.writable.iter().map(place).collect();
         places.hidden.extend(repository.hidden(workspace, settings.sensitive, &writable));
+        let root = repository.root.as_deref();
+        let seen = |folder: &SharedFolder| Shared::new(folder, workspace, root, settings.sensitive);
+        let shared = settings.shared.iter().map(seen).collect();
         let lists = [&places.toolchains, &places.settings, &places.caches];
         let known = lists.into_iter().flatten().chain(&places.home).map(PathBuf::as_path);
         let modes = Modes::remember(known.chain([workspace, settings.temp]));
@@ -151,6 +158,7 @@ impl Sandbox {
             writable,
             workspace: workspace.to_owned(),
             repository,
+            shared,
             sensitive: settings.sensitive.clone(),
             temp: settings.temp.to_owned(),
             cargo: variables.get("CARGO_HOME").map(PathBuf::from).filter(|path| path.is_absolute()),
@@ -184,7 +192,7 @@ impl Sandbox {
     /// must not decide what gates, hooks, servers and models run. Each sees Git's own folders as if it were the first.
     #[must_use]
     pub fn trusted(&self) -> Self {
-        let Inner { places, writable, workspace, repository, temp, wanted, landlock, .. } = &*self.0;
+        let Inner { places, writable, workspace, repository, shared, temp, wanted, landlock, .. } = &*self.0;
         Self(Arc::new(Inner {
             #[cfg(target_os = "linux")]
             held_roots: crate::command::held_roots::HeldRoots::default(),
@@ -192,6 +200,7 @@ impl Sandbox {
             writable: writable.clone(),
             workspace: workspace.clone(),
             repository: repository.clone(),
+            shared: shared.clone(),
             sensitive: self.0.sensitive.clone(),
             temp: temp.clone(),
             wanted: *wanted,

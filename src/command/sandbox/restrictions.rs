@@ -88,8 +88,9 @@ impl Sandbox {
             writable.extend(TEMPORARY.map(PathBuf::from));
             if works {
                 writable.push(PathBuf::from(SHARED_MEMORY));
-                let Inner { places, repository, .. } = &*self.0;
+                let Inner { places, repository, shared, .. } = &*self.0;
                 writable.extend(places.home.clone());
+                writable.extend(shared.iter().map(|shared| shared.folder.at.clone()));
                 let lists = [&repository.folders, &places.toolchains, &places.caches];
                 writable.extend(lists.into_iter().flatten().cloned());
             }
@@ -181,19 +182,16 @@ impl Sandbox {
             View::Copy { .. } => bind(root, rights == Rights::Work),
             View::Plain { writable } => bind(root, writable && rights == Rights::Work),
         };
-        let repositories = match view {
-            View::Reader(reader) => reader.repositories.as_slice(),
-            View::Overlay(_) | View::Copy { .. } | View::Plain { .. } => &[],
-        };
-        let repositories = repositories.iter().map(|(at, overlay)| Mount::Overlay {
-            overlay: overlay.clone(),
-            at: at.clone(),
-            writable: false,
-        });
-        if !self.stands(true) {
-            return Ok([bind(Path::new("/"), true), own].into_iter().chain(repositories).collect());
-        }
+        let repositories = above_repositories(view);
         let works = rights == Rights::Work;
+        let shared = self.shared_mounts(view, works)?;
+        if !self.stands(true) {
+            return Ok([bind(Path::new("/"), true), own]
+                .into_iter()
+                .chain(repositories)
+                .chain(shared)
+                .collect());
+        }
         let private = self.private()?;
         let mut mounts = vec![Mount::Folder { at: "/run".into() }];
         mounts.extend(works.then(|| bind(Path::new("/sys"), false)));
@@ -244,7 +242,7 @@ impl Sandbox {
             mounts.extend(git.exists().then(|| bind(&git, works)));
         }
         mounts.push(own);
-        mounts.extend(repositories);
+        mounts.extend(repositories.chain(shared));
         let mut sockets = hidden::listed_sockets();
         if let View::Plain { writable } = view {
             // The child works in the checkout itself, and not on a state of it.
@@ -280,6 +278,19 @@ impl Sandbox {
 fn is_below_temporary(mount: &Mount) -> bool {
     let is_below = |at: &Path| TEMPORARY.iter().any(|folder| at.starts_with(folder));
     matches!(mount, Mount::Bind { writable: false, at, .. } if is_below(at))
+}
+
+/// Returns what lies above Git's own folders in the checkout for a child that changes nothing.
+fn above_repositories(view: View<'_>) -> impl Iterator<Item = Mount> {
+    let repositories = match view {
+        View::Reader(reader) => reader.repositories.as_slice(),
+        View::Overlay(_) | View::Copy { .. } | View::Plain { .. } => &[],
+    };
+    repositories.iter().map(|(at, overlay)| Mount::Overlay {
+        overlay: overlay.clone(),
+        at: at.clone(),
+        writable: false,
+    })
 }
 
 fn bind(path: &Path, writable: bool) -> Mount {

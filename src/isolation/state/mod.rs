@@ -122,6 +122,8 @@ pub struct IsolationSource {
     pub repository: Option<Repository>,
     /// The root of the repository, if the checkout is a subfolder of it.
     pub around: Option<PathBuf>,
+    /// Whether commands see folders of another checkout in it, where an overlay can be mounted.
+    pub shares_folders: bool,
     /// Where the journal lies while what a command changed is carried into the checkout.
     pub journal: JournalFolder,
 }

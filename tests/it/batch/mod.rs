@@ -5,6 +5,7 @@ mod github;
 mod limits;
 mod resume;
 mod shards;
+mod shared_folders;
 mod tasks;
 
 use std::collections::BTreeMap;

@@ -114,6 +114,7 @@ impl Scene {
             own: &variables,
             readable: &[],
             writable: &[],
+            shared: &[],
             workspace: folder.path(),
             sensitive: &SensitiveFiles::default(),
             masking: &GitMasking::default(),
