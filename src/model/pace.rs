@@ -35,6 +35,9 @@ const FORGET: Duration = Duration::from_mins(1);
 /// Longest delay of the first request, where a rate is granted.
 const LONGEST_DELAY_OF_FIRST: Duration = Duration::from_secs(5);
 
+/// Time after an answer in which a refusal means that others share the limit, and not that it is used up for good.
+const SHARED: Duration = Duration::from_mins(2);
+
 /// Delay after a refusal that names none.
 const DELAY: Duration = Duration::from_secs(1);
 
@@ -61,15 +64,14 @@ struct State {
     first: Option<Instant>,
     /// When the last answers came.
     recent: VecDeque<Instant>,
-    /// Number of all answers.
-    answers: u64,
+    /// When the last answer came.
+    answered: Option<Instant>,
 }
 
 /// Permission to send one request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Turn {
     sent: Instant,
-    answers: u64,
 }
 
 impl Pace {
@@ -113,14 +115,14 @@ impl Pace {
         state.first.get_or_insert(now);
         // What came late makes up for it by no burst.
         state.next = state.allowed().map(|rate| now + Duration::from_secs_f64(1.0 / rate));
-        Turn { sent: now, answers: state.answers }
+        Turn { sent: now }
     }
 
     /// Takes note of an answer.
     pub(super) fn answered(&self) {
         let mut state = self.state();
         let now = Instant::now();
-        state.answers += 1;
+        state.answered = Some(now);
         state.recent.push_back(now);
         state.recent.retain(|then| now.duration_since(*then) <= WINDOW);
         let Some(rate) = state.rate else { return };
@@ -133,8 +135,7 @@ impl Pace {
         });
     }
 
-    /// Takes note of a refusal. Returns whether others were answered since the request went out, so that it only has to
-    /// wait for its turn.
+    /// Takes note of a refusal. Returns whether a request was answered lately, so that this one only has to wait for its turn.
     pub(super) fn refused(&self, turn: &Turn, retry_after: Option<Duration>) -> bool {
         let mut state = self.state();
         let now = Instant::now();
@@ -145,7 +146,7 @@ impl Pace {
         // Machines that share the limit must not come back at the same moment.
         let wait = retry_after.unwrap_or(DELAY).mul_f64(1.0 + fastrand::f64() / 10.0);
         state.next = state.next.max(Some(now + wait));
-        state.answers > turn.answers
+        state.answered.is_some_and(|then| now.duration_since(then) < SHARED)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -243,6 +244,8 @@ mod tests {
         let began = Instant::now();
         pace.turn().await;
         assert!(began.elapsed() >= Duration::from_millis(500), "the delay of the second refusal holds");
+        let later = pace.turn().await;
+        assert!(pace.refused(&later, None), "one was answered a moment ago");
     }
 
     #[tokio::test]
