@@ -38,6 +38,14 @@ CARGO = '[package]\nname = "orders"\nversion = "0.1.0"\nedition = "2021"\n[works
 RUST_TESTS = "#[cfg(test)]\nmod tests {\n" + numbered("#[test] fn order_{n}() { assert_eq!({n} + 1, super::next({n})); }", "#[test] fn order_{n}() { assert_eq!({n} + 2, super::next({n})); }") + "}\n"
 DJANGO = "import django.conf\nfrom django.core.management import execute_from_command_line\nimport sys\n\ndjango.conf.settings.configure(INSTALLED_APPS=['shop'], DATABASES={})\nexecute_from_command_line(sys.argv)\n"
 PYTHON_TESTS = "def test_order_{n}():\n    assert {n} + 1 == {n} + 1\n"
+POM = (
+    '<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>shop</groupId><artifactId>orders</artifactId><version>1</version>'
+    "<properties><maven.compiler.source>17</maven.compiler.source><maven.compiler.target>17</maven.compiler.target><project.build.sourceEncoding>UTF-8</project.build.sourceEncoding></properties>"
+    "<dependencies><dependency><groupId>junit</groupId><artifactId>junit</artifactId><version>4.x</version><scope>test</scope></dependency></dependencies></project>\n"
+)
+# Debian's own repository of Maven's plugins: the packages maven-debian-helper, libsurefire-java and junit4.
+MAVEN = "mvn --offline --settings /etc/maven/settings-debian.xml --batch-mode"
+JUNIT = "import static org.junit.Assert.assertEquals;\nimport org.junit.Test;\n\npublic class Order{n}Test {\n    @Test public void isRight() { assertEquals(RIGHT, {n}); }\n}\n"
 WARNING = "def order_{n}(a):\n    import os\n    return a\n"
 
 # The files of each project, its command, and the line that a reader needs.
@@ -105,6 +113,8 @@ RECORDED = {
     "ld": ({"main.c": numbered("int f{n}(void);") + "int main(void) { return 0" + "".join(f" + f{n}()" for n in range(PARTS)) + "; }\n"}, "gcc main.c", "undefined reference to `f0'"),
     "g++": ({"a.cpp": "#include <string>\n#include <vector>\n" + numbered("int f{n}() { int unused; return {n}; }", "std::vector<int> f{n}() { std::string a = 1; return a; }")}, "g++ -Wall -c a.cpp", "error: conversion from ‘int’ to non-scalar type"),
     "javac": (spread("M{n}.java", "class M{n} { int f() { return new Integer({n}); } }\n", "class M{n} { int f() { return missing; } }\n"), "javac -Xlint -Xmaxwarns 400 *.java", "error: cannot find symbol"),
+    "mvn-test": ({"pom.xml": POM, **spread("src/test/java/Order{n}Test.java", JUNIT.replace("RIGHT", "{n}"), JUNIT.replace("RIGHT", "0"))}, f"{MAVEN} test", "java.lang.AssertionError: expected:<0> but was:<231>"),
+    "mvn-compile": ({"pom.xml": POM, **spread("src/main/java/M{n}.java", "class M{n} {\n    int f() { return missing; }\n}\n", "class M{n} { }\n")}, f"{MAVEN} compile", ".java:[2,22] cannot find symbol"),
     "java-exception": ({"Work.java": "public class Work { public static void main(String[] a) { for (int n = 0; n < 400; n++) { System.out.println(\"job \" + n + \" is done\"); if (n == 231) try { ((String) null).length(); } catch (RuntimeException e) { e.printStackTrace(System.out); } } System.exit(1); } }\n"}, "java Work.java", "java.lang.NullPointerException"),
     "perl": ({"work.pl": "use strict; use warnings;\nfor my $n (0..399) { print \"job $n is done\\n\"; eval { die \"no price for $n\" } or print $@ if $n == 231; }\nexit 1;\n"}, "perl work.pl", "no price for 231 at work.pl line 2."),
     "prove": ({"t/orders.t": "use Test::More tests => 400;\n" + numbered("is({n}, {n}, 'order {n}');", "is({n}, 0, 'order {n}');")}, "prove --verbose", "#   Failed test 'order 231'"),
