@@ -3,6 +3,30 @@
 //! Tools only know the trait [`Workspace`]. Behind it is either the checkout itself with a record of what was
 //! there before ([`TrackedWorkspace`]), or an overlay above it that keeps every write in memory
 //! ([`OverlayWorkspace`]): a dry run is the same tool code on the overlay.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use workspace::{DiskWorkspace, LastLink, OverlayWorkspace, Workspace};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! std::fs::write(folder.path().join("notes.txt"), "one\n")?;
+//! let checkout = OverlayWorkspace::new(Arc::new(DiskWorkspace::open(folder.path())?));
+//!
+//! // Paths are parsed, then their links are followed; only what that returns can be opened.
+//! let notes = checkout.resolve(&checkout.parse("notes.txt")?, LastLink::Follow)?;
+//! checkout.write(&notes, b"two\n")?;
+//! assert_eq!(*checkout.read(&notes)?.content, *b"two\n");
+//! assert_eq!(std::fs::read(folder.path().join("notes.txt"))?, b"one\n");
+//!
+//! let changes = checkout.changes()?;
+//! assert_eq!(changes.len(), 1);
+//! assert!(changes.iter().all(|change| change.diff().ends_with("-one\n+two\n")));
+//! assert!(checkout.parse("../secret.txt").is_err());
+//! # Ok(())
+//! # }
+//! ```
 
 mod arrival;
 mod attached;
