@@ -312,6 +312,9 @@ impl Api {
         let client = if address == GRAPHQL { &self.graphql } else { &self.client };
         // GitHub gives absolute URLs for next pages and new places.
         let address = address.strip_prefix(&self.base).unwrap_or(address);
+        // octocrab's typed calls return the body alone. Limits, pauses, next pages, redirects and missing permissions stand in
+        // the headers, also of successful responses, and its models refuse what GitHub Enterprise Server leaves out. Every
+        // request goes through here, so this holds for all of them.
         let sent = match method {
             Method::Get => client._get(address).await,
             Method::Post | Method::PostAgain => client._post(address, body).await,
