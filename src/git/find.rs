@@ -8,6 +8,7 @@ use gix_hash::Kind;
 
 use super::GitError;
 use super::private::PrivateRepository;
+use super::recent_objects::RecentObjects;
 use super::settings::Settings;
 
 /// A repository, as seen from one folder of its checkout. Clones share what was found.
@@ -31,6 +32,7 @@ pub(super) struct Held {
     /// Private repositories that hold fetched commits, the newest last; dropping them deletes them.
     pub(super) fetched: Mutex<Vec<PrivateRepository>>,
     pub(super) store: Mutex<Option<Arc<gix_odb::Store>>>,
+    pub(super) recent: RecentObjects,
 }
 
 /// A folder that is held open, so that a replacement at the same path is detected.
@@ -168,7 +170,16 @@ impl Held {
             return Err(unusable(format!("its branches are stored in the unsupported format {other:?}")));
         }
         let (git_dir, common) = (HeldFolder::open(git_dir), HeldFolder::open(common));
-        Ok(Self { root, git_dir, common, hash, settings, fetched: Mutex::default(), store: Mutex::default() })
+        Ok(Self {
+            root,
+            git_dir,
+            common,
+            hash,
+            settings,
+            fetched: Mutex::default(),
+            store: Mutex::default(),
+            recent: RecentObjects::default(),
+        })
     }
 }
 

@@ -19,6 +19,7 @@ mod index;
 mod objects;
 mod private;
 mod program;
+mod recent_objects;
 mod refs;
 mod remote;
 mod revision;

@@ -261,7 +261,12 @@ impl Repository {
 
     /// Reads an object of the given kind, and verifies that its content matches its id.
     pub(super) fn object(&self, id: &ObjectId, kind: Kind) -> Result<Vec<u8>, GitError> {
-        Verified(self.store()?).read(id, kind)
+        if let Some(content) = self.held.recent.get(id, kind) {
+            return Ok(content);
+        }
+        let content = Verified(self.store()?).read(id, kind)?;
+        self.held.recent.put(id, kind, &content);
+        Ok(content)
     }
 
     /// Returns whether the clone contains an object, of whatever kind, with that id.
