@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sanitize::invisible::marked;
-use workspace::WorkspacePath;
+use workspace::{Kind, LastLink, WorkspacePath};
 
 use crate::engine::Engine;
 use crate::event::ToolCall;
@@ -45,16 +45,25 @@ impl Guides {
             .iter()
             .filter_map(|call| engine.effects(call))
             .flat_map(|effects| effects.writes.into_iter().chain(effects.reads));
-        touched.flat_map(|path| self.for_path(read, &path)).collect()
+        let workspace = &engine.context.workspace;
+        let is_folder = |path: &WorkspacePath| {
+            let found = workspace.resolve(path, LastLink::Follow).and_then(|path| workspace.stat(&path));
+            found.is_ok_and(|found| found.is_some_and(|stat| stat.kind == Kind::Directory))
+        };
+        touched.flat_map(|path| self.for_path(read, &path, &is_folder)).collect()
     }
 
-    fn for_path(&self, read: &NestedGuide, path: &WorkspacePath) -> Vec<String> {
+    fn for_path(
+        &self,
+        read: &NestedGuide,
+        path: &WorkspacePath,
+        is_folder: &dyn Fn(&WorkspacePath) -> bool,
+    ) -> Vec<String> {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         // The guide of the root is part of the system prompt. A folder's own guide counts for it as well.
+        let own = Some(path.clone()).filter(is_folder).or_else(|| path.parent());
         let mut folders: Vec<WorkspacePath> =
-            std::iter::successors(Some(path.clone()), WorkspacePath::parent)
-                .filter(|folder| !folder.is_root())
-                .collect();
+            std::iter::successors(own, WorkspacePath::parent).filter(|folder| !folder.is_root()).collect();
         folders.reverse();
         let mut texts = Vec::new();
         for folder in folders {
@@ -91,11 +100,13 @@ mod tests {
         });
         let guides = Guides::new(Arc::clone(&read));
         let told = |path: &str| -> Vec<String> {
-            let texts = guides.for_path(&read, &WorkspacePath::parse(path).expect("a path"));
+            let is_folder = |path: &WorkspacePath| path.file_name().is_some_and(|name| !name.contains('.'));
+            let texts = guides.for_path(&read, &WorkspacePath::parse(path).expect("a path"), &is_folder);
             texts.iter().map(|text| text.lines().next_back().unwrap_or_default().to_owned()).collect()
         };
         assert_eq!(told("README.md"), Vec::<String>::new());
-        assert_eq!(told("app/web/page.ts"), ["outer", "inner"]);
+        assert_eq!(told("app"), ["outer"]);
+        assert_eq!(told("app/web/page.ts"), ["inner"]);
         assert_eq!(told("app/web/other.ts"), Vec::<String>::new());
         assert_eq!(told("app/api/main.ts"), Vec::<String>::new());
     }
