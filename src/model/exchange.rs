@@ -14,7 +14,6 @@ use super::providers::{completion, completion_of_stream, sort};
 use super::{Completion, ModelError};
 
 /// A request that can be sent.
-#[derive(Clone)]
 pub(super) struct Exchange {
     pub(super) client: Client,
     pub(super) model: ModelIden,

@@ -92,18 +92,17 @@ impl ProviderModel {
         if let Some(most) = request.max_output.and_then(|most| u32::try_from(most).ok()) {
             options.max_tokens = Some(options.max_tokens.map_or(most, |own| own.min(most)));
         }
-        let request = chat_request(request, self.marks_cache);
-        let exchange = Exchange {
-            client: self.client.clone(),
-            model,
-            request,
-            options,
-            stream: self.stream,
-            timeout: self.timeout,
-        };
         loop {
             let turn = self.pace.turn().await;
-            let answer = exchange.clone().run().await;
+            let exchange = Exchange {
+                client: self.client.clone(),
+                model: model.clone(),
+                request: chat_request(request, self.marks_cache),
+                options: options.clone(),
+                stream: self.stream,
+                timeout: self.timeout,
+            };
+            let answer = exchange.run().await;
             let retry_after = match &answer {
                 Err(ModelError::RateLimited { retry_after, .. }) => *retry_after,
                 Ok(_) => {
