@@ -25,17 +25,17 @@ pub(crate) struct CommandTemplate {
 /// Error for a placeholder that stands where its value would not be a word of its own.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{{{name}}}` stands {place}; write it as a word of its own and without quotes, as in `lint \
+    "`{{{name}}}` is {place}; write it as a separate word without quotes, as in `lint \
      {{{name}}}`, because its value is quoted when it is inserted"
 )]
 pub struct MisplacedPlaceholder {
     name: String,
-    place: Place,
+    place: QuotingContext,
 }
 
 /// Where a value is not a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum QuotingContext {
     Quotes,
     Escape,
     Variable,
@@ -45,15 +45,15 @@ enum Place {
     Unclear,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for QuotingContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Quotes => "in quotes",
-            Self::Escape => "behind an escape character",
-            Self::Variable => "behind a `$`",
+            Self::Escape => "after an escape character",
+            Self::Variable => "after a `$`",
             Self::Comment => "in a comment",
-            Self::HereDocument => "in a here-document or behind one",
-            Self::Arithmetic => "in arithmetic or behind it",
+            Self::HereDocument => "in a here-document or after one",
+            Self::Arithmetic => "in arithmetic or after it",
             Self::Unclear => "in a line whose `case` and `$(…)` leave unclear what is quoted",
         })
     }
@@ -70,7 +70,7 @@ impl CommandTemplate {
         let mut scanner = Scanner::new(dialect);
         // Its `)` ends no `(`.
         let has_case = line.split(|sign: char| !sign.is_alphanumeric()).any(|word| word == "case");
-        scanner.spoiled = (has_case && line.contains("$(")).then_some(Place::Unclear);
+        scanner.spoiled = (has_case && line.contains("$(")).then_some(QuotingContext::Unclear);
         for (at, sign) in line.char_indices() {
             if let Some((_, name)) = places.next_if(|(start, _)| *start == at)
                 && let Some(place) = scanner.place()
@@ -131,7 +131,7 @@ struct Scanner {
     is_escaped: bool,
     in_comment: bool,
     /// What makes all that follows no place for words.
-    spoiled: Option<Place>,
+    spoiled: Option<QuotingContext>,
     before: [char; 2],
 }
 
@@ -148,12 +148,12 @@ impl Scanner {
     }
 
     /// Returns why a value would be no word here.
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<QuotingContext> {
         let found = [
-            (self.is_escaped, Place::Escape),
-            (self.in_comment, Place::Comment),
-            (self.open.iter().any(|(end, _)| *end != ')'), Place::Quotes),
-            (self.before[1] == '$', Place::Variable),
+            (self.is_escaped, QuotingContext::Escape),
+            (self.in_comment, QuotingContext::Comment),
+            (self.open.iter().any(|(end, _)| *end != ')'), QuotingContext::Quotes),
+            (self.before[1] == '$', QuotingContext::Variable),
         ];
         found.into_iter().find(|(is_it, _)| *is_it).map(|(_, place)| place).or(self.spoiled)
     }
@@ -195,15 +195,15 @@ impl Scanner {
             '"' => self.open.push(('"', true)),
             '(' => {
                 if last == '(' {
-                    self.spoiled = Some(Place::Arithmetic);
+                    self.spoiled = Some(QuotingContext::Arithmetic);
                 }
                 self.open.push((')', true));
             }
-            '[' if last == '$' => self.spoiled = Some(Place::Arithmetic),
+            '[' if last == '$' => self.spoiled = Some(QuotingContext::Arithmetic),
             '#' if last.is_whitespace() || matches!(last, ';' | '&' | '|' | '(' | ')' | '<') => {
                 self.in_comment = true;
             }
-            '<' if last == '<' => self.spoiled = Some(Place::HereDocument),
+            '<' if last == '<' => self.spoiled = Some(QuotingContext::HereDocument),
             _ => {}
         }
     }
@@ -213,7 +213,7 @@ impl Scanner {
 mod tests {
     use super::*;
 
-    fn filled(line: &str, dialect: Dialect) -> Result<String, Place> {
+    fn filled(line: &str, dialect: Dialect) -> Result<String, QuotingContext> {
         let template = CommandTemplate::parse(line, dialect, |name| matches!(name, "file" | "files"))
             .map_err(|error| error.place)?;
         Ok(template.fill(|name| match name {
@@ -233,37 +233,37 @@ mod tests {
             ("x=\"$(date \"+%s\")\" lint {file}", Ok("x=\"$(date \"+%s\")\" lint \"it's \"'$(x)'")),
             ("(cd a && lint {file})", Ok("(cd a && lint \"it's \"'$(x)')")),
             ("for x in {files}; do a#b; done", Ok("for x in '{file}' 'b c'; do a#b; done")),
-            ("cat <<< {file}", Err(Place::HereDocument)),
-            ("lint \"{file}\"", Err(Place::Quotes)),
-            ("lint '{file}'", Err(Place::Quotes)),
-            ("sh -c 'lint {file}'", Err(Place::Quotes)),
-            ("lint $'\\'{file}'", Err(Place::Quotes)),
-            ("echo `lint {file}`", Err(Place::Quotes)),
-            ("echo \"$(basename \"{file}\")\"", Err(Place::Quotes)),
-            ("echo \"$(basename {file})\"", Err(Place::Quotes)),
-            ("echo ${x:-{file}}", Err(Place::Quotes)),
-            ("lint \\{file}", Err(Place::Escape)),
-            ("lint ${file}", Err(Place::Variable)),
-            ("lint # don't\nlint '{file}'", Err(Place::Quotes)),
-            ("a\\ #\" {file}\"", Err(Place::Quotes)),
-            ("a \\\n# don't\nlint '{file}'", Err(Place::Quotes)),
-            ("lint # {file}", Err(Place::Comment)),
-            ("cat <<E\n{file}\nE", Err(Place::HereDocument)),
-            ("cat <<-'E'\n{file}\nE", Err(Place::HereDocument)),
-            ("echo $(( {file} ))", Err(Place::Arithmetic)),
-            ("(( {file} ))", Err(Place::Arithmetic)),
-            ("echo $[ {file} ]", Err(Place::Arithmetic)),
-            ("x=\"$(case a in a) echo \"{file}\";; esac)\"", Err(Place::Unclear)),
+            ("cat <<< {file}", Err(QuotingContext::HereDocument)),
+            ("lint \"{file}\"", Err(QuotingContext::Quotes)),
+            ("lint '{file}'", Err(QuotingContext::Quotes)),
+            ("sh -c 'lint {file}'", Err(QuotingContext::Quotes)),
+            ("lint $'\\'{file}'", Err(QuotingContext::Quotes)),
+            ("echo `lint {file}`", Err(QuotingContext::Quotes)),
+            ("echo \"$(basename \"{file}\")\"", Err(QuotingContext::Quotes)),
+            ("echo \"$(basename {file})\"", Err(QuotingContext::Quotes)),
+            ("echo ${x:-{file}}", Err(QuotingContext::Quotes)),
+            ("lint \\{file}", Err(QuotingContext::Escape)),
+            ("lint ${file}", Err(QuotingContext::Variable)),
+            ("lint # don't\nlint '{file}'", Err(QuotingContext::Quotes)),
+            ("a\\ #\" {file}\"", Err(QuotingContext::Quotes)),
+            ("a \\\n# don't\nlint '{file}'", Err(QuotingContext::Quotes)),
+            ("lint # {file}", Err(QuotingContext::Comment)),
+            ("cat <<E\n{file}\nE", Err(QuotingContext::HereDocument)),
+            ("cat <<-'E'\n{file}\nE", Err(QuotingContext::HereDocument)),
+            ("echo $(( {file} ))", Err(QuotingContext::Arithmetic)),
+            ("(( {file} ))", Err(QuotingContext::Arithmetic)),
+            ("echo $[ {file} ]", Err(QuotingContext::Arithmetic)),
+            ("x=\"$(case a in a) echo \"{file}\";; esac)\"", Err(QuotingContext::Unclear)),
         ] {
             assert_eq!(filled(line, Dialect::Shell).as_deref(), expected.as_ref().map(|it| *it), "{line}");
         }
         for (line, expected) in [
             ("lint {file}", Ok("lint 'it''s $(x)'")),
             ("lint \"C:\\\" {file}", Ok("lint \"C:\\\" 'it''s $(x)'")),
-            ("lint \"C:\\\" + \" {file}\"", Err(Place::Quotes)),
+            ("lint \"C:\\\" + \" {file}\"", Err(QuotingContext::Quotes)),
             ("lint `\"{file}", Ok("lint `\"'it''s $(x)'")),
-            ("lint \u{2018}{file}\u{2019}", Err(Place::Quotes)),
-            ("lint `{file}", Err(Place::Escape)),
+            ("lint \u{2018}{file}\u{2019}", Err(QuotingContext::Quotes)),
+            ("lint `{file}", Err(QuotingContext::Escape)),
         ] {
             let found = filled(line, Dialect::PowerShell);
             assert_eq!(found.as_deref(), expected.as_ref().map(|it| *it), "{line}");

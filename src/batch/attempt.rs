@@ -54,7 +54,7 @@ pub(super) struct BatchContext {
 }
 
 /// What became of a task.
-pub(super) struct Done {
+pub(super) struct TaskResult {
     pub(super) report: TaskReport,
     /// Whether it is over for good, or has to begin again.
     pub(super) over: bool,
@@ -73,10 +73,15 @@ struct Attempt {
 
 impl BatchContext {
     /// Works on a task until it is over. `earlier` are tries before an interruption.
-    pub(super) async fn work(&self, task: &Task, share: Reservation, earlier: Option<TaskReport>) -> Done {
+    pub(super) async fn work(
+        &self,
+        task: &Task,
+        share: Reservation,
+        earlier: Option<TaskReport>,
+    ) -> TaskResult {
         if let Some(planned) = &self.planned {
             let report = self.write_planned(task, planned).await;
-            return Done { report, over: true, dearest_answer: 0.0 };
+            return TaskResult { report, over: true, dearest_answer: 0.0 };
         }
         let mut earlier = earlier;
         if let Some(held) = earlier.as_ref().and_then(|report| report.held.clone())
@@ -96,20 +101,20 @@ impl BatchContext {
             let report = report.after(earlier.as_ref());
             if self.signal.is_set() {
                 let report = TaskReport { end: TaskEnd::NotRun, ..report };
-                return Done { report, over: false, dearest_answer };
+                return TaskResult { report, over: false, dearest_answer };
             }
             if let (Reservation::Usd(usd), Some(cost)) = (left, cost) {
                 left = Reservation::Usd(usd - cost);
             }
             let budget_exhausted = matches!(left, Reservation::Usd(usd) if usd < LEAST);
             let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            if !wants_again(&retry.on, &report)
+            if !should_retry(&retry.on, &report)
                 || u64::from(tried) >= retry.times.get()
                 || budget_exhausted
                 || late
             {
                 // What the machine did not allow is done when the batch is resumed.
-                return Done { report, over: !is_fault_of_machine, dearest_answer };
+                return TaskResult { report, over: !is_fault_of_machine, dearest_answer };
             }
             self.note(|journal| journal.tried(&report));
             let wait = Duration::from_secs(retry.wait.get().saturating_mul(1 << tried.min(10)));
@@ -117,7 +122,7 @@ impl BatchContext {
             tokio::select! {
                 () = cancel.cancelled() => {
                     let report = TaskReport { end: TaskEnd::NotRun, ..report };
-                    return Done { report, over: false, dearest_answer };
+                    return TaskResult { report, over: false, dearest_answer };
                 }
                 () = tokio::time::sleep(wait) => {}
             }
@@ -256,7 +261,7 @@ pub(super) fn failure(report: &TaskReport) -> Option<RetryOn> {
     }
 }
 
-fn wants_again(on: &[RetryOn], report: &TaskReport) -> bool {
+fn should_retry(on: &[RetryOn], report: &TaskReport) -> bool {
     // What is wrong with the input, or with a key, is wrong the next time as well.
     let hopeless = [Exit::Configuration, Exit::Authentication].map(|exit| Some(exit.code()));
     // What only could not be delivered need not be done again.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tokio::task::block_in_place;
 
-use super::attempt::{BatchContext, Done, TASKS};
+use super::attempt::{BatchContext, TASKS, TaskResult};
 use super::manifest::Task;
 use super::planned::PLAN;
 use crate::base::env::Variables;
@@ -73,7 +73,12 @@ impl BatchContext {
     }
 
     /// Makes the delivery that an earlier start held. What the task was and cost stays in its report.
-    pub(super) async fn deliver_held(&self, task: &Task, report: TaskReport, held: &HeldDelivery) -> Done {
+    pub(super) async fn deliver_held(
+        &self,
+        task: &Task,
+        report: TaskReport,
+        held: &HeldDelivery,
+    ) -> TaskResult {
         let folder = self.request.destination.out.join(TASKS).join(&task.id);
         let ended = self.apply_held(task, held, &folder).await;
         block_in_place(|| self.worktrees.remove(&task.id));
@@ -103,7 +108,7 @@ impl BatchContext {
                 TaskReport { notices, held: report.held.clone().filter(|_| is_fault_of_machine), ..report }
             }
         };
-        Done { report, over: true, dearest_answer: 0.0 }
+        TaskResult { report, over: true, dearest_answer: 0.0 }
     }
 
     async fn apply_held(

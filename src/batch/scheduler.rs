@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
-use super::attempt::{BatchContext, Done, TASKS, failure, spent_in, title};
+use super::attempt::{BatchContext, TASKS, TaskResult, failure, spent_in, title};
 use super::budget::{Budget, Reservation, requests_of_shard, share_of_shard};
 use super::circuit_breaker::CircuitBreaker;
 use super::held;
@@ -258,7 +258,7 @@ impl Scheduler<'_> {
         let has_pilot = start == BatchStart::Work;
         let mut pilot = PilotRun::new(self.common.manifest.pilot.clone().filter(|_| has_pilot));
         let mut halted = None;
-        let mut running: JoinSet<(Reservation, Option<f64>, Done)> = JoinSet::new();
+        let mut running: JoinSet<(Reservation, Option<f64>, TaskResult)> = JoinSet::new();
         let mut at_work: BTreeMap<tokio::task::Id, (&Task, Reservation)> = BTreeMap::new();
         let mut stop = None;
         let mut breaker = CircuitBreaker::default();
@@ -314,7 +314,7 @@ impl Scheduler<'_> {
                     budget.release(share, None, 0.0);
                     let why = "internal error: the task stopped unexpectedly; please report it";
                     let report = TaskReport::without_run(&task.id, "", TaskEnd::Failed, why);
-                    Done { report, over: true, dearest_answer: 0.0 }
+                    TaskResult { report, over: true, dearest_answer: 0.0 }
                 }
             };
             halted = halted.or(pilot.ended(&done.report));

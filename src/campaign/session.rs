@@ -12,7 +12,7 @@ use super::state::{Outcome, State};
 use super::target::TargetId;
 use crate::base::clock::unix_seconds;
 use crate::base::error::chain;
-use crate::github::{BranchFiles, Dashboard, Look, Observed, Writers, observe};
+use crate::github::{BranchFiles, Dashboard, ObserveTarget, Observed, Writers, observe};
 
 /// The command that comments on the dashboard can give.
 const CONTINUE: &str = "/architect continue";
@@ -116,10 +116,10 @@ impl<'a> Session<'a> {
                 continue;
             };
             let branches: Vec<String> = ids.iter().map(|id| self.request.campaign.branch(&id.task)).collect();
-            let looks: Vec<Look<'_>> = ids
+            let looks: Vec<ObserveTarget<'_>> = ids
                 .iter()
                 .zip(&branches)
-                .map(|(id, branch)| Look {
+                .map(|(id, branch)| ObserveTarget {
                     repository: &id.repository,
                     branch,
                     merged: self.state.targets.get(*id).and_then(|record| record.pull),

@@ -93,13 +93,13 @@ impl WorkError {
 }
 
 /// Where a target is.
-struct Place<'a> {
+struct TargetHead<'a> {
     name: &'a RepositoryName,
     branch: &'a str,
     commit: String,
 }
 
-impl<'a> Place<'a> {
+impl<'a> TargetHead<'a> {
     fn of(observed: Option<&'a Observed>) -> Result<Self, WorkError> {
         match observed.map(|observed| &observed.repository) {
             Some(ObservedRepository::Present { name, head: Some((branch, commit)), .. }) => {
@@ -154,7 +154,7 @@ impl CampaignRequest {
         observed: Option<&Observed>,
         signal: &Signal,
     ) -> Result<Done, WorkError> {
-        let place = Place::of(observed)?;
+        let place = TargetHead::of(observed)?;
         let entry = self.campaign.task(id).ok_or(WorkError::NoTask)?;
         let repository = self.clone_of(id, &place).await?;
         let out = folder(&self.out, id);
@@ -190,7 +190,7 @@ impl CampaignRequest {
         observed: Option<&Observed>,
         signal: &Signal,
     ) -> Result<Done, WorkError> {
-        let now = Place::of(observed)?;
+        let now = TargetHead::of(observed)?;
         let entry = self.campaign.task(id).ok_or(WorkError::NoTask)?;
         let plan = plans.read(id).ok_or(WorkError::NoPlan)?;
         let digest = plan.digest.clone();
@@ -201,7 +201,7 @@ impl CampaignRequest {
             return Ok(Done::Seen);
         }
         let commit = plan.base.as_ref().map_or_else(|| now.commit.clone(), |base| base.commit.clone());
-        let place = Place { commit, ..now };
+        let place = TargetHead { commit, ..now };
         let repository = self.clone_of(id, &place).await?;
         let out = folder(&self.out, id).join("delivery");
         fresh(&out)?;
@@ -253,7 +253,7 @@ impl CampaignRequest {
         plain(line.trim_start_matches(['#', ' '])).chars().take(72).collect()
     }
 
-    async fn clone_of(&self, id: &TargetId, place: &Place<'_>) -> Result<Repository, WorkError> {
+    async fn clone_of(&self, id: &TargetId, place: &TargetHead<'_>) -> Result<Repository, WorkError> {
         let token = self.token(place.name, Permissions::Read).await?;
         let server = &self.environment.server_url;
         let url = format!("{server}/{}.git", place.name);
@@ -268,7 +268,7 @@ impl CampaignRequest {
         &self,
         id: &TargetId,
         entry: &Entry,
-        place: &Place<'_>,
+        place: &TargetHead<'_>,
         (checkout, out): (&Path, &Path),
         token: Option<String>,
     ) -> Inputs {
@@ -294,7 +294,7 @@ impl CampaignRequest {
     }
 
     /// Returns the variables of a target's run, which is about a commit of another repository.
-    fn variables_of(&self, place: &Place<'_>, checkout: &Path, token: Option<String>) -> Variables {
+    fn variables_of(&self, place: &TargetHead<'_>, checkout: &Path, token: Option<String>) -> Variables {
         let mut variables = self.inputs.variables.clone();
         for name in OWN.into_iter().chain(self.campaign.file.app.as_ref().map(|app| app.key_env.as_str())) {
             variables.remove(name);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::flags::{InputFlags, InputSet};
-use super::run::launch;
+use super::run::run_job;
 use super::style::below;
 use crate::event::Exit;
 use crate::request::{ApplyRequest, InputError, Inputs, Job, read_plan};
@@ -58,7 +58,7 @@ impl InputSet for ApplyInputs {
 impl Apply {
     pub(super) fn execute(self) -> Exit {
         let Self { plan, digest, run_commands, inputs } = self;
-        launch(&inputs.lookup(), async |lookup| {
+        run_job(&inputs.lookup(), async |lookup| {
             let path = plan.or_else(|| lookup.text("plan")).ok_or(InputError::NoPlan)?;
             let plan = read_plan(Path::new(&path))?;
             let digest = digest.or_else(|| lookup.text("digest"));
@@ -88,7 +88,7 @@ pub(super) struct Write {
 impl Write {
     pub(super) fn execute(self) -> Exit {
         let Self { plan, digest, inputs } = self;
-        launch(&inputs.lookup(), async |lookup| {
+        run_job(&inputs.lookup(), async |lookup| {
             let path = plan.or_else(|| lookup.text("plan")).ok_or(InputError::NoPlan)?;
             let digest = digest.or_else(|| lookup.text("digest")).ok_or(InputError::NoDigest)?;
             let plan = read_plan(Path::new(&path))?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sanitize::Masker;
 
 use super::flags::{InputFlags, InputSet};
-use super::run::{Output, complain, runtime, step_output};
+use super::run::{Output, print_error, runtime, step_output};
 use super::style::below;
 use crate::base::fs::write_atomic;
 use crate::batch::{
@@ -34,7 +34,7 @@ use crate::run::on_signals;
 ))]
 pub(super) struct Batch {
     #[command(subcommand)]
-    later: Option<Later>,
+    later: Option<BatchCommand>,
     #[arg(help = "The batch: a YAML file of tasks [default: the Action input `batch`]", value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     file: Option<String>,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub(super) struct Batch {
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Later {
+enum BatchCommand {
     Deliver(DeliverHeld),
 }
 
@@ -98,11 +98,11 @@ impl Batch {
     pub(super) fn execute(self) -> Exit {
         hide_process();
         let (lookup, start) = match (self.later, self.file) {
-            (Some(Later::Deliver(later)), _) => (later.inputs.lookup(), BatchStart::DeliverHeld),
+            (Some(BatchCommand::Deliver(later)), _) => (later.inputs.lookup(), BatchStart::DeliverHeld),
             (None, Some(file)) => (self.inputs.with("batch", file).lookup(), BatchStart::Work),
             (None, None) => (self.inputs.lookup(), BatchStart::Work),
         };
-        work(&lookup, start).unwrap_or_else(|error| complain(&lookup, &error))
+        work(&lookup, start).unwrap_or_else(|error| print_error(&lookup, &error))
     }
 }
 
@@ -177,11 +177,11 @@ pub(super) fn masker(destination: &BatchDestination, key: Option<&str>) -> Arc<M
 /// Says how it ended.
 pub(super) fn conclude(output: &Output, report: &BatchReport, path: &str) {
     if output.json {
-        output.say(&report.json());
+        output.print_result(&report.json());
     } else {
         let page = Path::new(path).with_extension("html");
         let page = if page.exists() { format!("{}\n", page.display()) } else { String::new() };
-        output.say(&format!("{}\n{path}\n{page}", batch_headline(report)));
+        output.print_result(&format!("{}\n{path}\n{page}", batch_headline(report)));
     }
 }
 

@@ -7,7 +7,7 @@ use sanitize::untrusted::log_lines;
 
 use super::batch::most_shards;
 use super::flags::{InputFlags, InputSet};
-use super::run::{Output, complain, runtime, step_output};
+use super::run::{Output, print_error, runtime, step_output};
 use super::style::below;
 use crate::base::fs::write_atomic;
 use crate::batch::Shard;
@@ -156,7 +156,7 @@ impl Campaign {
             None => file.inputs,
         };
         let lookup = inputs.lookup();
-        work(&lookup, &action).unwrap_or_else(|error| complain(&lookup, &error))
+        work(&lookup, &action).unwrap_or_else(|error| print_error(&lookup, &error))
     }
 }
 
@@ -249,7 +249,7 @@ fn tell(
             ("report-path", request.out.join("campaign.json").display().to_string()),
         ],
     );
-    output.say(&if output.json { json } else { log_lines(&masker.mask(&report.text())) });
+    output.print_result(&if output.json { json } else { log_lines(&masker.mask(&report.text())) });
     Ok(())
 }
 

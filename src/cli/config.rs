@@ -57,14 +57,14 @@ pub(super) struct Check {
     workspace: PathBuf,
     /// Print keys with their values: those that the file sets, those that keep their defaults, or all
     #[arg(long, value_name = "WHICH")]
-    show: Option<Show>,
+    show: Option<ShownKeys>,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Show {
+enum ShownKeys {
     Set,
     Default,
     All,
@@ -110,7 +110,7 @@ impl Config {
         let Self::Check(check) = self;
         match check.look() {
             Ok(checked) => {
-                check.say(&checked);
+                check.print(&checked);
                 if checked.valid { Exit::Success } else { Exit::Configuration }
             }
             Err(error) => {
@@ -164,7 +164,7 @@ impl Check {
         Ok(Checked { file: shown, valid: faults.is_empty(), errors: faults, values: set })
     }
 
-    fn say(&self, checked: &Checked) {
+    fn print(&self, checked: &Checked) {
         let masker = Masker::from_environment(&variables(), &[], &[]);
         if self.json {
             if let Ok(Value::Object(fields)) = serde_json::to_value(checked) {
@@ -204,7 +204,7 @@ impl Checked {
 }
 
 /// Returns the requested keys, in the order of their sections.
-fn rows(config: &config::Config, set: &Value, show: Show) -> Vec<Row> {
+fn rows(config: &config::Config, set: &Value, show: ShownKeys) -> Vec<Row> {
     let (mut set_keys, mut all) = (Vec::new(), Vec::new());
     flatten("", set, &mut set_keys);
     flatten("", &serde_json::to_value(config).unwrap_or_default(), &mut all);
@@ -215,7 +215,7 @@ fn rows(config: &config::Config, set: &Value, show: Show) -> Vec<Row> {
         set_keys.iter().any(|set| set == key || below(set, key) || below(key, set))
     };
     let rows = all.into_iter().map(|(key, value)| Row { default: !is_set(&key), key, value });
-    rows.filter(|row| show == Show::All || row.default == (show == Show::Default)).collect()
+    rows.filter(|row| show == ShownKeys::All || row.default == (show == ShownKeys::Default)).collect()
 }
 
 /// Collects the values of a tree with their keys, joined by dots; a list is one value.

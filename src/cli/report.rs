@@ -6,7 +6,7 @@ use sanitize::untrusted::log_lines;
 
 use super::flags::{InputFlags, InputSet};
 use super::print;
-use super::run::{Output, complain, rest, runtime, step_output};
+use super::run::{Output, print_error, print_skipped, runtime, step_output};
 use super::style::below;
 use crate::batch::{Manifest, StartError, merge};
 use crate::event::Exit;
@@ -84,7 +84,7 @@ impl Report {
             }
             Self::Merge(Merge { reports, inputs }) => {
                 let lookup = inputs.lookup();
-                join(&lookup, reports).unwrap_or_else(|error| complain(&lookup, &error))
+                join(&lookup, reports).unwrap_or_else(|error| print_error(&lookup, &error))
             }
         }
     }
@@ -119,9 +119,9 @@ fn execute_post(lookup: &Lookup, path: Option<String>) -> Exit {
         Ok(Posted::Outdated) => {
             let told =
                 "the report was not posted: the pull request is closed or has a newer commit".to_owned();
-            rest(lookup, &Skip { message: told, exit: Exit::Success })
+            print_skipped(lookup, &Skip { message: told, exit: Exit::Success })
         }
-        Err(error) => complain(lookup, &error),
+        Err(error) => print_error(lookup, &error),
     }
 }
 

@@ -46,14 +46,17 @@ impl InputSet for RunInputs {
 
 impl Run {
     pub(super) fn execute(self) -> Exit {
-        launch(&self.inputs.lookup(), async |lookup| Job::resolve(&Inputs::read(lookup)?).await)
+        run_job(&self.inputs.lookup(), async |lookup| Job::resolve(&Inputs::read(lookup)?).await)
     }
 }
 
 /// Does the job that `resolve` makes of the flags and variables.
-pub(super) fn launch(lookup: &Lookup, resolve: impl AsyncFnOnce(&Lookup) -> Result<Job, InputError>) -> Exit {
+pub(super) fn run_job(
+    lookup: &Lookup,
+    resolve: impl AsyncFnOnce(&Lookup) -> Result<Job, InputError>,
+) -> Exit {
     hide_process();
-    execute_with(lookup, resolve).unwrap_or_else(|error| complain(lookup, &error))
+    execute_with(lookup, resolve).unwrap_or_else(|error| print_error(lookup, &error))
 }
 
 /// Number of threads that a run needs at the same time: two workers, and some that wait for disk and children.
@@ -137,7 +140,7 @@ impl Output {
     }
 
     /// Says what standard output is for.
-    pub(super) fn say(&self, text: &str) {
+    pub(super) fn print_result(&self, text: &str) {
         if self.in_actions {
             // What an agent says must not be taken for commands, whatever it found to say.
             let token = uuid::Uuid::new_v4().simple();
@@ -162,8 +165,8 @@ fn execute_with(
     // A blocking task may still sit in a slow read; nothing waits for it.
     runtime.shutdown_background();
     let finished = match done {
-        Done::Finished(finished) => finished,
-        Done::Skipped(skip) => return Ok(rest(lookup, &skip)),
+        JobResult::Finished(finished) => finished,
+        JobResult::Skipped(skip) => return Ok(print_skipped(lookup, &skip)),
     };
     if output.is_on_screen() {
         tell_painted(&finished.screen);
@@ -171,7 +174,7 @@ fn execute_with(
     if output.is_on_screen() && std::io::stdout().is_terminal() && !finished.message.trim().is_empty() {
         tell_painted("\n── the agent's answer\n");
     }
-    output.say(&if output.json {
+    output.print_result(&if output.json {
         finished.report.json()
     } else {
         format!("{}\n", finished.message.trim_end())
@@ -180,12 +183,12 @@ fn execute_with(
 }
 
 /// What a job has come to.
-enum Done {
+enum JobResult {
     Finished(Box<RunResult>),
     Skipped(Skip),
 }
 
-async fn perform(output: &Output, job: Job) -> Result<Done, InputError> {
+async fn perform(output: &Output, job: Job) -> Result<JobResult, InputError> {
     let begin = |request: &JobRequest| {
         let secret: Vec<&str> = request.secret_variables.iter().map(String::as_str).collect();
         let masker = Arc::new(Masker::from_environment(&request.variables, &secret, &request.secrets));
@@ -203,16 +206,16 @@ async fn perform(output: &Output, job: Job) -> Result<Done, InputError> {
             let (masker, signal) = begin(&request.job)?;
             (Box::pin(apply(&request, masker, signal)).await, request.job)
         }
-        Job::Skip(skip) => return Ok(Done::Skipped(skip)),
+        Job::Skip(skip) => return Ok(JobResult::Skipped(skip)),
     };
     if ended.is_err() {
         not_started(&request).await;
     }
-    ended.map(|finished| Done::Finished(Box::new(finished)))
+    ended.map(|finished| JobResult::Finished(Box::new(finished)))
 }
 
 /// Says that there is nothing to do; that is no failure, and later steps can see it.
-pub(super) fn rest(lookup: &Lookup, skip: &Skip) -> Exit {
+pub(super) fn print_skipped(lookup: &Lookup, skip: &Skip) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
     let told = masker.mask(&visible(&skip.message)).into_owned();
     let status = if skip.exit == Exit::Success { "skipped" } else { "failed" };
@@ -266,7 +269,7 @@ fn announce_secrets(masker: &Masker) {
 }
 
 /// Says what is wrong before anything ran: on stderr, and where the runner reads it.
-pub(super) fn complain(lookup: &Lookup, error: &InputError) -> Exit {
+pub(super) fn print_error(lookup: &Lookup, error: &InputError) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
     let text = masker.mask(&error.explained()).into_owned();
     tell_error(&log_lines(&text));

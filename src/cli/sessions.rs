@@ -9,14 +9,14 @@ use sanitize::untrusted::{log_lines, visible};
 
 use super::flags::{InputFlags, InputSet};
 use super::print;
-use super::run::{complain, launch};
+use super::run::{print_error, run_job};
 use super::style::below;
 use crate::base::env::Variables;
 use crate::event::Exit;
 use crate::request::{
     InputError, Inputs, Job, Lookup, MAY_CHANGE, resumed_request, sealed_session_of_run, variables,
 };
-use crate::sessions::{Found, OpenedSession, SessionError, State, find, pick, sealed_file, usual};
+use crate::sessions::{OpenedSession, SavedSession, SessionError, State, find, pick, sealed_file, usual};
 
 /// List, show, resume and remove saved runs
 #[derive(Debug, clap::Subcommand)]
@@ -97,7 +97,7 @@ impl Sessions {
                 print(&log_lines(&text));
                 Exit::Success
             }
-            Err(error) => complain(&lookup, &error.into()),
+            Err(error) => print_error(&lookup, &error.into()),
         }
     }
 }
@@ -111,12 +111,12 @@ impl Folders {
     }
 }
 
-fn list(found: &[Found]) -> String {
+fn list(found: &[SavedSession]) -> String {
     if found.is_empty() {
         return "No sessions found; choose a folder with --in.\n".to_owned();
     }
     let mut text = String::new();
-    for Found { folder, file, state } in found {
+    for SavedSession { folder, file, state } in found {
         let task = visible(file.task.lines().next().unwrap_or_default());
         let cut = task.char_indices().nth(60).map_or(task.as_str(), |(at, _)| &task[..at]);
         let started = file.started_at.get(..16).unwrap_or(&file.started_at);
@@ -133,7 +133,7 @@ fn list(found: &[Found]) -> String {
     text
 }
 
-fn show(found: &Found) -> Result<String, SessionError> {
+fn show(found: &SavedSession) -> Result<String, SessionError> {
     let report = found.file.report.with_file_name("report.md");
     if let (State::Ended(_), Ok(text)) = (found.state, std::fs::read_to_string(&report)) {
         return Ok(text);
@@ -154,10 +154,11 @@ fn show(found: &Found) -> Result<String, SessionError> {
     Ok(text)
 }
 
-fn clean(found: &[Found], days: u64, variables: &Variables) -> String {
+fn clean(found: &[SavedSession], days: u64, variables: &Variables) -> String {
     let (mut count, mut bytes, mut text) = (0, 0, String::new());
-    let old =
-        |found: &&Found| found.state != State::Running && found.age() >= Duration::from_hours(24 * days);
+    let old = |found: &&SavedSession| {
+        found.state != State::Running && found.age() >= Duration::from_hours(24 * days)
+    };
     for session in found.iter().filter(old) {
         match session.remove(variables) {
             Ok(size) => {
@@ -174,7 +175,7 @@ fn clean(found: &[Found], days: u64, variables: &Variables) -> String {
 
 /// Makes the same request again, with what is given now above what was given then.
 fn resume(inputs: InputFlags<ResumeInputs>, session: Session) -> Exit {
-    launch(&inputs.lookup(), async |lookup| {
+    run_job(&inputs.lookup(), async |lookup| {
         let Session { session, folders } = session;
         let found = if let Some(opened) = opened(&session, lookup).await? {
             settle(opened, lookup)?
@@ -205,7 +206,7 @@ async fn opened(name: &str, lookup: &Lookup) -> Result<Option<OpenedSession>, In
 }
 
 /// Makes a sealed session one of this machine.
-fn settle(opened: OpenedSession, lookup: &Lookup) -> Result<Found, InputError> {
+fn settle(opened: OpenedSession, lookup: &Lookup) -> Result<SavedSession, InputError> {
     let folder = lookup.path("workspace").unwrap_or_else(|| PathBuf::from("."));
     let workspace =
         folder.canonicalize().map_err(|error| InputError::Workspace { path: folder.clone(), error })?;

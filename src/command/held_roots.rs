@@ -64,7 +64,7 @@ impl HeldRoots {
             let held = tokio::time::timeout(START, hold(&request, command())).await;
             let held = held.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
             *last = held.as_ref().ok().map(|holder| holder.held.holder).or(*last);
-            held.inspect_err(|error| detail!("every command mounts its whole root again: {error}")).ok()
+            held.inspect_err(|error| detail!("each command has to mount its own root: {error}")).ok()
         };
         holder.get_or_init(|| hold).await.as_ref().map(|holder| holder.held.clone())
     }

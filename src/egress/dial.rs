@@ -28,7 +28,7 @@ pub(super) enum DialError {
          `{key}` to a list with this name if it is yours"
     )]
     PrivateName { key: String },
-    #[error("its address could not be found: {0}")]
+    #[error("could not resolve its name: {0}")]
     Unknown(#[source] io::Error),
     #[error("could not connect: {0}")]
     Unreachable(#[source] io::Error),

@@ -5,8 +5,8 @@
 //! other way out is its sandbox: a network of its own, in which the session's sockets are all that is there, or else
 //! rules of the kernel for ports.
 
-mod asked;
 mod dial;
+mod host_requests;
 mod http;
 #[cfg(target_os = "linux")]
 pub mod meeting;
@@ -85,7 +85,7 @@ pub struct Egress {
     /// Whether the list applies only where the kernel can enforce it; the configuration did not ask for it.
     pub(super) by_default: bool,
     /// How much of what was asked for is told one by one.
-    told: asked::Told,
+    told: host_requests::ReportedHosts,
     /// Whether it has been told that the list does not apply here.
     is_told: AtomicBool,
 }
@@ -103,7 +103,7 @@ impl Egress {
             resolver,
             upstreams: Upstreams::from_environment(),
             by_default: false,
-            told: asked::Told::default(),
+            told: host_requests::ReportedHosts::default(),
             is_told: AtomicBool::new(false),
         }
     }
@@ -164,7 +164,7 @@ impl Egress {
                 NoticeLevel::Warning,
                 format!(
                     "on this machine, commands reach {} of `{}.allow` through the proxy alone (`HTTP_PROXY`, `ALL_PROXY`), \
-                     because {NOT_WHOLE}; a program that connects without it is refused, such as a client of a database",
+                     because {NOT_WHOLE}; programs that connect directly, such as database clients, are refused",
                     ports.join(", "),
                     self.key
                 ),

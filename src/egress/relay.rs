@@ -11,7 +11,7 @@ use rustls::server::Acceptor;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, copy_bidirectional_with_sizes};
 use url::Host;
 
-use super::room::Place;
+use super::room::ConnectionPermit;
 use super::target::Target;
 
 /// Bytes that are on their way in each direction of a connection.
@@ -43,12 +43,12 @@ pub(super) struct Counted<S> {
     inner: S,
     traffic: Arc<Traffic>,
     /// One of the connections that a session may have at a time.
-    _place: Place,
+    _permit: ConnectionPermit,
 }
 
 impl<S> Counted<S> {
-    pub(super) fn new(inner: S, traffic: Arc<Traffic>, place: Place) -> Self {
-        Self { inner, traffic, _place: place }
+    pub(super) fn new(inner: S, traffic: Arc<Traffic>, permit: ConnectionPermit) -> Self {
+        Self { inner, traffic, _permit: permit }
     }
 }
 
@@ -82,15 +82,15 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Counted<S> {
 /// Why a connection was cut.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum CutReason {
-    #[error("the client asked the proxy for this host, and TLS for {0:?}")]
+    #[error("the client asked the proxy for this host, but TLS for {0:?}")]
     OtherName(String),
     #[error("the client began TLS without naming a host")]
     NoName,
-    #[error("the client began something other than TLS on port {TLS_PORT}, or TLS that cannot be read")]
+    #[error("the client sent something other than TLS to port {TLS_PORT}, or TLS that could not be parsed")]
     NotTls,
     #[error(
-        "the client began plain HTTP, or something other than TLS on port {HTTP_PORT}, in a tunnel, where it could name \
-         any host; such requests go to the proxy itself"
+        "the client sent plain HTTP, or something other than TLS to port {HTTP_PORT}, through a \
+         tunnel, where it could name any host; send such requests to the proxy directly"
     )]
     PlainHttp,
 }

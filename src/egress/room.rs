@@ -20,7 +20,7 @@ pub(super) struct Room {
 
 /// A place for one connection, for as long as this lives.
 #[derive(Debug)]
-pub(super) struct Place(#[expect(dead_code, reason = "held, not read")] [OwnedSemaphorePermit; 2]);
+pub(super) struct ConnectionPermit(#[expect(dead_code, reason = "held, not read")] [OwnedSemaphorePermit; 2]);
 
 static CLIENTS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(of_all(descriptors()))));
 static CONNECTIONS: LazyLock<Arc<Semaphore>> =
@@ -43,10 +43,10 @@ impl Room {
     }
 
     /// Waits for a place. The semaphores are closed by nobody, so it is never `None`.
-    pub(super) async fn place(&self) -> Option<Place> {
+    pub(super) async fn place(&self) -> Option<ConnectionPermit> {
         let own = Arc::clone(&self.own).acquire_owned().await.ok()?;
         let all = Arc::clone(&self.all).acquire_owned().await.ok()?;
-        Some(Place([own, all]))
+        Some(ConnectionPermit([own, all]))
     }
 }
 

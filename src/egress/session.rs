@@ -9,8 +9,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::asked::Asked;
 use super::dial::{DialError, Dialed};
+use super::host_requests::HostRequests;
 use super::relay::{Counted, relay};
 use super::room::Room;
 use super::target::Target;
@@ -35,7 +35,7 @@ pub(super) struct Shared {
     /// The password of the proxy, where others could reach its port.
     pub(super) token: Option<String>,
     pub(super) stop: CancellationToken,
-    asked: Asked,
+    asked: HostRequests,
     /// Places for clients.
     clients: Room,
     /// Places for connections to hosts.
@@ -57,7 +57,7 @@ impl Session {
             egress: Arc::clone(egress),
             token,
             stop: stop.clone(),
-            asked: Asked::default(),
+            asked: HostRequests::default(),
             clients: Room::for_clients(),
             connections: Room::for_connections(),
         });

@@ -19,19 +19,19 @@ use super::target::Target;
 /// Why an upstream proxy did not lead to a host.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UpstreamError {
-    #[error("its address has to begin with `http://`, and not with `{0}://`")]
+    #[error("its address must begin with `http://`, not with `{0}://`")]
     UnknownScheme(String),
     #[error("its address names no host")]
     NoHost,
     #[error("could not connect: {0}")]
     Unreachable(#[source] io::Error),
     #[error(
-        "it asks for a user and a password (407); write them into its address: `http://USER:PASSWORD@HOST:PORT`"
+        "it requires a user name and a password (407); put them in its address: `http://USER:PASSWORD@HOST:PORT`"
     )]
     NeedsPassword,
     #[error("it refused with status {0}")]
     Refused(u16),
-    #[error("it did not answer as a proxy does: {0}")]
+    #[error("its answer is not that of a proxy: {0}")]
     NoAnswer(#[source] io::Error),
 }
 

@@ -215,7 +215,7 @@ impl TestChanges {
         match (counts.as_slice(), &self.unclear) {
             (_, Some(unclear)) => {
                 let counts = counts.iter().map(|count| format!("; {count}")).collect::<String>();
-                format!("it is not certain what ran: {unclear}{counts}")
+                format!("it is unclear what ran: {unclear}{counts}")
             }
             ([], None) => format!("{} {tests} ran, the same as before", self.ran),
             (counts, None) => format!("{} {tests} ran: {}", self.ran, counts.join(", ")),

@@ -56,7 +56,7 @@ impl MutationRecord {
         let faults = |count| if count == 1 { "fault" } else { "faults" };
         let tried = self.mutations.len() + self.left_out;
         match (all, tried) {
-            (0, 0) => "no fault could be put into the change".to_owned(),
+            (0, 0) => "no fault could be injected into the change".to_owned(),
             (0, _) => format!("none of {tried} {} could be tried", faults(tried)),
             _ => format!("the tests notice {noticed} of {all} {}", faults(all)),
         }
@@ -89,7 +89,7 @@ mod tests {
     fn faults_that_could_not_be_tried_are_no_success() {
         use MutationVerdict::{NotRun, Noticed, Unnoticed};
         for (verdicts, left_out, summary, is_unknown) in [
-            (&[][..], 0, "no fault could be put into the change", false),
+            (&[][..], 0, "no fault could be injected into the change", false),
             (&[NotRun, NotRun], 1, "none of 3 faults could be tried", true),
             (&[], 1, "none of 1 fault could be tried", true),
             (&[Noticed, NotRun], 0, "the tests notice 1 of 1 fault", false),

@@ -87,15 +87,15 @@ impl Call<'_> {
         let name = || args.first().map_or(String::new(), |arg| arg.to_string_lossy().into_owned());
         let most = if self.network { MAX_TIME_REMOTE } else { MAX_TIME };
         match run_restricted(self.command(&args), self.input, &self.restrictions(), most)? {
-            Ended::Whole(output) if output.status.success() => Ok(output.stdout),
-            Ended::Whole(output) => {
+            ProgramEnd::Whole(output) if output.status.success() => Ok(output.stdout),
+            ProgramEnd::Whole(output) => {
                 let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
                 Err(GitError::Failed { command: name(), message })
             }
-            Ended::Late => {
+            ProgramEnd::Late => {
                 Err(GitError::TooLarge(format!("git {} took more than {} s", name(), most.as_secs())))
             }
-            Ended::Long => {
+            ProgramEnd::Long => {
                 Err(GitError::TooLarge(format!("git {} printed more than {MAX_OUTPUT} bytes", name())))
             }
         }
@@ -149,7 +149,7 @@ impl Call<'_> {
 }
 
 /// How a run of the program ended.
-enum Ended {
+enum ProgramEnd {
     /// By itself.
     Whole(Output),
     /// It took too long.
@@ -165,7 +165,7 @@ fn run_restricted(
     input: &[u8],
     restrictions: &Restrictions,
     most: Duration,
-) -> io::Result<Ended> {
+) -> io::Result<ProgramEnd> {
     let has_sandbox = kernel_support().files;
     std::thread::scope(|scope| {
         let child = scope.spawn(move || {
@@ -199,11 +199,15 @@ fn run_restricted(
         let stderr =
             errors.join().map_err(|_| io::Error::other("the thread that reads from git ended"))??;
         match printed {
-            Err(_) => Ok(Ended::Late),
+            Err(_) => Ok(ProgramEnd::Late),
             Ok(stdout) => {
                 let stdout = stdout?;
                 let is_long = stdout.len() as u64 > MAX_OUTPUT;
-                Ok(if is_long { Ended::Long } else { Ended::Whole(Output { status, stdout, stderr }) })
+                Ok(if is_long {
+                    ProgramEnd::Long
+                } else {
+                    ProgramEnd::Whole(Output { status, stdout, stderr })
+                })
             }
         }
     })

@@ -68,7 +68,7 @@ impl Settings {
         }
         let Some(bytes) = contents(file).map_err(|error| broken(error.to_string()))? else { return Ok(()) };
         let found = parse(&bytes)
-            .map_err(|error| broken(format!("line {} is no setting of Git's", error.line_number())))?;
+            .map_err(|error| broken(format!("line {} is not a valid Git setting", error.line_number())))?;
         reading.chain.push(file.to_owned());
         for setting in found {
             let below = match setting.key.as_str() {

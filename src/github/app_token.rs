@@ -177,11 +177,11 @@ fn readable() -> Value {
 
 async fn token(api: &Api, installation: u64, wanted: &Value) -> Result<String, ApiError> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct TokenResponse {
         token: String,
     }
     let path = format!("/app/installations/{installation}/access_tokens");
-    let Answer { token } = api.send_outside(Method::PostAgain, &path, Some(wanted), TOKEN).await?;
+    let TokenResponse { token } = api.send_outside(Method::PostAgain, &path, Some(wanted), TOKEN).await?;
     Ok(token)
 }
 

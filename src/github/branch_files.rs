@@ -110,7 +110,7 @@ const GITHUB: &str = "web-flow";
 /// Checks who has written a commit.
 async fn check(api: &Api, branch: &str, sha: &str, writers: &Writers<'_>) -> Result<(), BranchFilesError> {
     #[derive(Deserialize)]
-    struct Answer {
+    struct CommitResponse {
         commit: Signed,
         author: Option<Login>,
         committer: Option<Login>,
@@ -124,7 +124,7 @@ async fn check(api: &Api, branch: &str, sha: &str, writers: &Writers<'_>) -> Res
     struct Verification {
         verified: bool,
     }
-    let Answer { commit, author, committer } = api.get(&format!("/commits/{sha}"), READ).await?;
+    let CommitResponse { commit, author, committer } = api.get(&format!("/commits/{sha}"), READ).await?;
     let is_signed = commit.verification.is_some_and(|verification| verification.verified);
     let author = author.map_or_else(|| "an author unknown to GitHub".to_owned(), |author| author.login);
     let is_known = |login: &str| {

@@ -2,12 +2,12 @@
 
 /// Returns the first line of the comment, by which it is found again. The key comes from trusted
 /// configuration, but must not end the HTML comment that it stands in.
-pub fn marker(key: &str) -> String {
-    format!("<!-- architect-ci comment: {} -->", in_marker(key))
+pub fn comment_marker(key: &str) -> String {
+    format!("<!-- architect-ci comment: {} -->", marker_key(key))
 }
 
 /// Reduces a key to characters that may stand in a hidden line.
-pub fn in_marker(key: &str) -> String {
+pub fn marker_key(key: &str) -> String {
     let key: String = key.chars().filter(|c| c.is_ascii_alphanumeric() || "._/ -".contains(*c)).collect();
     key.replace("--", "-")
 }
@@ -73,7 +73,7 @@ impl RunMark {
         let is_hidden = |line: &&str| line.starts_with("<!-- architect-ci ");
         let above: usize = comment.split_inclusive('\n').take(2).take_while(is_hidden).map(str::len).sum();
         let (above, below) = comment.split_at(above);
-        format!("{above}{}{} {} -->\n{below}", Self::START, self.run, in_marker(&self.head))
+        format!("{above}{}{} {} -->\n{below}", Self::START, self.run, marker_key(&self.head))
     }
 }
 
@@ -98,7 +98,7 @@ impl ReviewedMark {
 
     /// Returns the line.
     pub fn line(&self) -> String {
-        format!("{}{} -->\n", Self::START, in_marker(&self.head))
+        format!("{}{} -->\n", Self::START, marker_key(&self.head))
     }
 
     /// Returns a comment with the mark of the one that it replaces, unless it has its own: a run that was cancelled or has
@@ -120,7 +120,7 @@ pub(super) fn key_of(comment: &str) -> Option<&str> {
 /// Returns the hidden lines with which the comment of a key begins; each ends in a line feed.
 pub fn hidden_lines(key: &str, plan: Option<&PlanMark>) -> String {
     let plan = plan.map_or_else(String::new, PlanMark::line);
-    format!("{}\n{plan}", marker(key))
+    format!("{}\n{plan}", comment_marker(key))
 }
 
 #[cfg(test)]
@@ -164,11 +164,11 @@ mod tests {
     fn a_plan_is_found_where_we_have_put_it_and_nowhere_else() {
         let mark = PlanMark { digest: "ab".repeat(32), run: 4711, head: "c".repeat(40) };
         let line = mark.line();
-        let comment = format!("{}\n{line}### ✅\n", marker("k"));
+        let comment = format!("{}\n{line}### ✅\n", comment_marker("k"));
         assert_eq!(PlanMark::find(&comment), Some(mark));
-        assert_eq!(PlanMark::find(&format!("{}\n### x\n{line}", marker("k"))), None);
+        assert_eq!(PlanMark::find(&format!("{}\n### x\n{line}", comment_marker("k"))), None);
         for wrong in ["<!-- architect-ci plan: xyz 1 a -->", "<!-- architect-ci plan: -->", "text", ""] {
-            assert_eq!(PlanMark::find(&format!("{}\n{wrong}\n", marker("k"))), None, "{wrong}");
+            assert_eq!(PlanMark::find(&format!("{}\n{wrong}\n", comment_marker("k"))), None, "{wrong}");
         }
     }
 }

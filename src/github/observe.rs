@@ -22,7 +22,7 @@ const OBSERVE: Purpose = Purpose {
 
 /// What to look at.
 #[derive(Clone, Debug)]
-pub struct Look<'a> {
+pub struct ObserveTarget<'a> {
     /// The repository.
     pub repository: &'a RepositoryName,
     /// The branch whose pull requests are looked for.
@@ -34,7 +34,7 @@ pub struct Look<'a> {
 /// Looks at repositories. The answers are in the order of the questions. `with_file` is a path of the default branch.
 pub async fn observe(
     api: &Api,
-    looks: &[Look<'_>],
+    looks: &[ObserveTarget<'_>],
     with_file: Option<&str>,
 ) -> Result<Vec<Observed>, ApiError> {
     let mut all = Vec::with_capacity(looks.len());
@@ -42,7 +42,7 @@ pub async fn observe(
         let (query, variables) = question(some, with_file);
         // A repository that is not there, or that the token may not see, leaves a gap.
         let is_gap = |kind: &str| matches!(kind, "NOT_FOUND" | "FORBIDDEN");
-        let mut answers: BTreeMap<String, Option<Answer>> =
+        let mut answers: BTreeMap<String, Option<RepositoryNode>> =
             api.graphql_by(Method::PostAgain, is_gap, &query, variables, OBSERVE).await?;
         for at in 0..some.len() {
             // What is left out of the answer is not the same as what is not there.
@@ -60,7 +60,7 @@ fn revert_branch(number: u64, branch: &str) -> String {
     format!("revert-{number}-{branch}")
 }
 
-fn question(looks: &[Look<'_>], with_file: Option<&str>) -> (String, Value) {
+fn question(looks: &[ObserveTarget<'_>], with_file: Option<&str>) -> (String, Value) {
     let mut parameters = String::new();
     let mut fields = String::new();
     let mut variables = Map::new();
@@ -71,7 +71,7 @@ fn question(looks: &[Look<'_>], with_file: Option<&str>) -> (String, Value) {
     if let Some(path) = with_file {
         variable("file".to_owned(), &format!("HEAD:{path}"));
     }
-    for (at, Look { repository, branch, merged }) in looks.iter().enumerate() {
+    for (at, ObserveTarget { repository, branch, merged }) in looks.iter().enumerate() {
         for (name, value) in [("o", repository.owner()), ("n", repository.name()), ("b", branch)] {
             variable(format!("{name}{at}"), value);
         }
@@ -99,7 +99,7 @@ fn question(looks: &[Look<'_>], with_file: Option<&str>) -> (String, Value) {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct RepositoryNode {
     name_with_owner: String,
     is_archived: bool,
     default_branch_ref: Option<Branch>,
@@ -174,7 +174,7 @@ struct Rollup {
     state: String,
 }
 
-impl Answer {
+impl RepositoryNode {
     fn observed(self, asks_for_file: bool) -> Observed {
         // A name of another form than GitHub's own is not followed anywhere.
         let Ok(name) = self.name_with_owner.parse() else { return Observed::missing() };

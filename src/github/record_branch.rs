@@ -55,7 +55,7 @@ pub enum RecordError {
     },
     /// A folder that GitHub does not list.
     #[error(
-        "{folder} on the branch {branch} has more files than GitHub lists; delete those that are done with"
+        "{folder} on the branch {branch} has more files than GitHub lists; delete those that are no longer needed"
     )]
     TooMany {
         /// The branch.

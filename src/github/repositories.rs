@@ -16,7 +16,11 @@ struct Listed {
 }
 
 /// Returns the repositories of an organization or a person that have all of these topics.
-pub async fn repositories_of(api: &Api, account: &str, topics: &[String]) -> Result<Found, ApiError> {
+pub async fn repositories_of(
+    api: &Api,
+    account: &str,
+    topics: &[String],
+) -> Result<RepositoryList, ApiError> {
     match list(api, &format!("/orgs/{account}/repos?type=all"), topics).await {
         // Not an organization.
         Err(error) if error.is_missing() => list(api, &format!("/users/{account}/repos"), topics).await,
@@ -24,8 +28,8 @@ pub async fn repositories_of(api: &Api, account: &str, topics: &[String]) -> Res
     }
 }
 
-async fn list(api: &Api, path: &str, topics: &[String]) -> Result<Found, ApiError> {
-    let mut found = Found { repositories: Vec::new(), total: 0 };
+async fn list(api: &Api, path: &str, topics: &[String]) -> Result<RepositoryList, ApiError> {
+    let mut found = RepositoryList { repositories: Vec::new(), total: 0 };
     let has = |listed: &Listed| {
         topics.iter().all(|topic| listed.topics.iter().any(|own| own.eq_ignore_ascii_case(topic)))
     };
@@ -44,7 +48,7 @@ pub const MAX_LISTED: u64 = 10_000;
 
 /// What was found.
 #[derive(Debug)]
-pub struct Found {
+pub struct RepositoryList {
     /// The repositories: of a search, at most 1,000; of a list, those wanted among the first [`MAX_LISTED`].
     pub repositories: Vec<RepositoryName>,
     /// How many a search finds in all, or how many of a list were read.
@@ -52,14 +56,14 @@ pub struct Found {
 }
 
 /// Searches for repositories.
-pub async fn search(api: &Api, query: &str) -> Result<Found, ApiError> {
+pub async fn search(api: &Api, query: &str) -> Result<RepositoryList, ApiError> {
     #[derive(Deserialize)]
     struct Page {
         total_count: u64,
         items: Vec<Listed>,
     }
     let query = percent_encoding::utf8_percent_encode(query, super::IN_QUERY);
-    let mut found = Found { repositories: Vec::new(), total: 0 };
+    let mut found = RepositoryList { repositories: Vec::new(), total: 0 };
     api.pages(&format!("/search/repositories?q={query}"), LIST, |page: Page| {
         found.total = page.total_count;
         found.repositories.extend(page.items.iter().filter_map(|listed| listed.full_name.parse().ok()));

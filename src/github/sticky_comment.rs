@@ -44,7 +44,7 @@ struct Author {
 
 /// The one comment of a key on a pull request or issue.
 #[derive(Debug)]
-pub struct Sticky {
+pub struct StickyComment {
     api: Api,
     number: u64,
     to: Purpose,
@@ -74,7 +74,7 @@ pub struct ShownPlan {
     pub mark: PlanMark,
 }
 
-impl Sticky {
+impl StickyComment {
     /// Creates a handle on the comment that begins with `marker`; sends no request.
     pub fn new(api: Api, number: u64, on_pull: bool, marker: String) -> Self {
         let to = if on_pull { ON_PULL } else { ON_ISSUE };
@@ -103,12 +103,12 @@ impl Sticky {
         loop {
             tries += 1;
             let made = match self.find().await? {
-                Found::Own(comment) if self.is_outdated(&comment) => return Ok(Posted::Outdated),
-                Found::Own(comment) => {
+                FoundComment::Own(comment) if self.is_outdated(&comment) => return Ok(Posted::Outdated),
+                FoundComment::Own(comment) => {
                     let old = comment.body.as_deref().unwrap_or_default();
                     self.update(comment.id, &ReviewedMark::kept(old, body)).await.map(Posted::At)
                 }
-                Found::Others(abandoned) => self.create(body, &abandoned).await.map(Posted::At),
+                FoundComment::Others(abandoned) => self.create(body, &abandoned).await.map(Posted::At),
             };
             match made {
                 // The comment may exist although the response was lost, or may just have been deleted: look
@@ -141,8 +141,8 @@ impl Sticky {
     /// Returns the text of the comment, if there is one of ours.
     pub async fn text(&self) -> Result<Option<String>, ApiError> {
         Ok(match self.find().await? {
-            Found::Own(comment) => comment.body,
-            Found::Others(_) => None,
+            FoundComment::Own(comment) => comment.body,
+            FoundComment::Others(_) => None,
         })
     }
 
@@ -159,7 +159,7 @@ impl Sticky {
         Ok(plans)
     }
 
-    async fn find(&self) -> Result<Found, ApiError> {
+    async fn find(&self) -> Result<FoundComment, ApiError> {
         let author = self.author().await?;
         let mut abandoned = Vec::new();
         let pick = |comment: Comment| {
@@ -173,7 +173,7 @@ impl Sticky {
             None
         };
         let own = self.api.find(&self.list(), self.to, pick).await?;
-        Ok(own.map_or(Found::Others(abandoned), Found::Own))
+        Ok(own.map_or(FoundComment::Others(abandoned), FoundComment::Own))
     }
 
     async fn create(&self, body: &str, abandoned: &[String]) -> Result<String, ApiError> {
@@ -219,7 +219,7 @@ impl Sticky {
 }
 
 /// The result of looking for our comment.
-enum Found {
+enum FoundComment {
     Own(Comment),
     /// Node ids of comments that have our marker and come from an earlier owner of the key.
     Others(Vec<String>),

@@ -2,7 +2,7 @@
 
 use workspace::{Judge, Proposed, WorkspacePath, may_write};
 
-use super::state::{Before, Below, Isolated, Outcome};
+use super::state::{BaseState, Before, Isolated, Outcome};
 use super::{IsolatedRun, Keep, auto_loaded};
 use crate::base::verbose_log::detail;
 use crate::command::Finished;
@@ -15,7 +15,7 @@ pub(super) fn keep_changes(
     mut isolated: Isolated,
     before: &Before,
     finished: Finished,
-    below: &Below,
+    below: &BaseState,
     judge: &Judge,
     (rights, keep): (Rights, Keep),
 ) -> (IsolatedRun, Option<Isolated>) {
@@ -38,9 +38,9 @@ pub(super) fn keep_changes(
         Keep::Nothing => Ok(()),
     };
     ran.has_left_files = keep != Keep::Nothing
-        && matches!(below, Below::Real(_))
+        && matches!(below, BaseState::Real(_))
         && !(found.outputs.is_empty() && found.large.is_empty());
-    let carried = keep == Keep::Changes && kept.is_ok() && matches!(below, Below::Real(_));
+    let carried = keep == Keep::Changes && kept.is_ok() && matches!(below, BaseState::Real(_));
     let leaves_nothing = kept.is_err() || keep == Keep::Nothing;
     if let Err(reasons) = kept {
         ran.refused = reasons;
@@ -91,7 +91,7 @@ fn take_bytecode(found: &mut Outcome, isolated: &Isolated) -> Vec<WorkspacePath>
 }
 
 /// Leaves out build outputs that must not be changed and were not: `npm install` writes the hooks of Husky anew each time.
-fn leave_out_rewritten(found: &mut Outcome, isolated: &Isolated, below: &Below, judge: &Judge) {
+fn leave_out_rewritten(found: &mut Outcome, isolated: &Isolated, below: &BaseState, judge: &Judge) {
     if judge(found.outputs_proposed()).is_ok() {
         return;
     }
@@ -109,13 +109,13 @@ fn overstepped(found: &Outcome) -> Option<String> {
 fn keep_all(
     isolated: &mut Isolated,
     found: &Outcome,
-    below: &Below,
+    below: &BaseState,
     judge: &Judge,
     ran: &mut IsolatedRun,
 ) -> Result<(), Vec<String>> {
     let Outcome { changes, large, outputs, .. } = found;
     ran.warnings = judge(Proposed { changes, large, outputs })?;
-    if let (Below::Planned(_), Some(path)) = (below, found.large.first()) {
+    if let (BaseState::Planned(_), Some(path)) = (below, found.large.first()) {
         return Err(vec![format!("{path} is too large to be planned")]);
     }
     let link = below.with(&found.changes).and_then(|all| link_outside(isolated.root(), &all));
@@ -133,12 +133,12 @@ fn keep_all(
 fn keep_outputs(
     isolated: &mut Isolated,
     found: &Outcome,
-    below: &Below,
+    below: &BaseState,
     judge: &Judge,
     ran: &mut IsolatedRun,
 ) -> Result<(), Vec<String>> {
     ran.built.clone_from(&found.outputs);
-    let Below::Real(tracked) = below else { return Ok(()) };
+    let BaseState::Real(tracked) = below else { return Ok(()) };
     judge(found.outputs_proposed())?;
     let outputs = found.outputs_alone();
     for left in isolated.carry_outputs(&outputs, tracked.disk()) {

@@ -64,7 +64,7 @@ impl Isolation {
         let mut doubted = self.doubted.lock().unwrap_or_else(PoisonError::into_inner);
         if !programs.is_empty() && doubted.insert(owner.to_owned()) {
             let told = format!(
-                "the {owner} runs or obeys files that Git ignores and that commands of this run had changed before: {}",
+                "the {owner} runs or reads files that Git ignores and that commands of this run had changed before: {}",
                 programs.join(", ")
             );
             self.events.notice(NoticeLevel::Warning, told);

@@ -26,13 +26,13 @@ use crate::command::{Ended, Finished, Job, LiveOutput, PipeStatus, Shell};
 use crate::event::{Events, NoticeLevel};
 use keep::keep_changes;
 pub use state::{
-    Author, Before, Below, CarryError, Isolated, IsolationError, IsolationSource, Outcome, Secrets,
+    Author, BaseState, Before, CarryError, Isolated, IsolationError, IsolationSource, Outcome, Secrets,
     mask_repository,
 };
 
 /// The isolated state of a run, created when it is first needed.
 pub struct Isolation {
-    below: Below,
+    below: BaseState,
     source: IsolationSource,
     shell: Shell,
     events: Events,
@@ -118,7 +118,13 @@ pub struct IsolatedRun {
 
 impl Isolation {
     /// Creates a handle to the state above (or beside) a checkout; nothing is mounted or copied yet.
-    pub fn new(below: Below, source: IsolationSource, shell: Shell, events: Events, judge: Judge) -> Self {
+    pub fn new(
+        below: BaseState,
+        source: IsolationSource,
+        shell: Shell,
+        events: Events,
+        judge: Judge,
+    ) -> Self {
         Self {
             below,
             source,

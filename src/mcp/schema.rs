@@ -53,7 +53,7 @@ impl Schema {
     pub(super) fn check(&self, value: &Value) -> Result<(), Violation> {
         let slow = || Violation {
             path: String::new(),
-            problem: format!("checking it by the server's schema took more than {} s", TIME.as_secs()),
+            problem: format!("checking it against the server's schema took more than {} s", TIME.as_secs()),
         };
         if self.is_slow.load(Ordering::Relaxed) {
             return Err(slow());
@@ -70,7 +70,7 @@ impl Schema {
             let _ = sender.send(violation);
         });
         if let Err(error) = started {
-            let problem = format!("it could not be checked by the server's schema: {error}");
+            let problem = format!("it could not be checked against the server's schema: {error}");
             return Err(Violation { path: String::new(), problem });
         }
         receiver.recv_timeout(TIME).map_or_else(

@@ -17,7 +17,7 @@ pub enum ModelError {
     },
     /// The provider does not have the model.
     #[error(
-        "unknown model: {0}; check `model`, and with `base-url` its path: most compatible servers want `/v1` at its end"
+        "unknown model: {0}; check `model`, and with `base-url` its path: most compatible servers expect it to end in `/v1`"
     )]
     UnknownModel(String),
     /// The conversation exceeds the model's context window.

@@ -86,8 +86,7 @@ pub enum ApplyError {
     Twice(WorkspacePath),
     /// A link would lead out of the workspace.
     #[error(
-        "the plan makes {0} a link that may lead outside of the workspace; create the link by hand if you \
-         want it"
+        "the plan turns {0} into a link that may lead outside of the workspace; create the link yourself if you want it"
     )]
     LinkOutside(WorkspacePath),
     /// A guardrail forbids a file.

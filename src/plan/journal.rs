@@ -44,7 +44,7 @@ pub enum JournalError {
     Busy,
     /// There is no place for the journal.
     #[error(
-        "there is no folder for the journal of an apply: the checkout is in no Git repository, and neither \
+        "there is no folder for the journal of an apply: the checkout is not in a Git repository, and neither \
          `XDG_STATE_HOME` nor `HOME` is set; set one of them"
     )]
     NoFolder,

@@ -13,7 +13,7 @@ use crate::base::fs::write_atomic;
 use crate::base::integrity::digest;
 use crate::config::Comment;
 use crate::event::{Notice, NoticeLevel};
-use crate::github::{Api, ApiError, Environment, Posted, Sticky, hidden_lines, marker};
+use crate::github::{Api, ApiError, Environment, Posted, StickyComment, comment_marker, hidden_lines};
 use crate::report::masked::{Format, masked};
 use crate::report::{
     BatchReport, batch_annotations, batch_comment, batch_headline, batch_html, batch_junit, batch_markdown,
@@ -136,7 +136,7 @@ async fn comment(
         return Ok(None);
     };
     let body = masker.mask_rendered(&batch_comment(report, &hidden_lines(key, None))).into_owned();
-    let sticky = Sticky::new(Api::new(github)?, number, github.is_on_pull(), marker(key));
+    let sticky = StickyComment::new(Api::new(github)?, number, github.is_on_pull(), comment_marker(key));
     let sticky = sticky.of_run(github.run_mark());
     match tokio::time::timeout(TIME, sticky.put(&body)).await {
         Ok(Ok(Posted::At(url))) => Ok(Some(url)),

@@ -13,7 +13,7 @@ use super::publisher::{Arrived, PublishProblem, Publisher, sticky, wants_comment
 use super::run::{comment_of, diagnostics_of, warn};
 use crate::config::{Bounded, DeliverTo, PartialDelivery};
 use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
-use crate::github::{Api, Posted, PostedFindings, Sticky, Suggested};
+use crate::github::{Api, Posted, PostedFindings, StickyComment, Suggested};
 use crate::plan::{Plan, Planned};
 use crate::report::{HeldDelivery, RunReport};
 use crate::request::{Deliver, JobRequest};
@@ -31,7 +31,11 @@ pub(super) struct Publication<'a> {
 
 impl Publication<'_> {
     /// Tells GitHub; answers with the address of the comment.
-    pub(super) async fn publish(&self, report: &mut RunReport, known: Option<Arc<Sticky>>) -> Option<String> {
+    pub(super) async fn publish(
+        &self,
+        report: &mut RunReport,
+        known: Option<Arc<StickyComment>>,
+    ) -> Option<String> {
         let Self { request, files, .. } = self;
         let config = &request.config().github;
         let delivers = !matches!(request.deliver, Deliver::Nowhere | Deliver::Patch);
@@ -51,9 +55,9 @@ impl Publication<'_> {
                     self.not_delivered(report, why, false);
                 } else if config.required && other.is_some() {
                     let message = format!("could not publish to GitHub: {why}");
-                    let trouble =
+                    let problem =
                         PublishProblem { about_permission: true, ..PublishProblem::of(message, None) };
-                    self.trouble(report, trouble);
+                    self.record_problem(report, problem);
                 }
                 return None;
             }
@@ -61,7 +65,7 @@ impl Publication<'_> {
         let api = match Api::new(github) {
             Ok(api) => api,
             Err(error) => {
-                self.trouble(report, PublishProblem::from(&error));
+                self.record_problem(report, PublishProblem::from(&error));
                 return None;
             }
         };
@@ -80,7 +84,7 @@ impl Publication<'_> {
                         "suggestions: {posted} new, {known} known, {resolved} resolved, {left_out} omitted"
                     );
                 }
-                Err(trouble) => self.trouble(report, trouble),
+                Err(problem) => self.record_problem(report, problem),
             }
         }
         if report.reviewed.is_some() && most > 0 && !self.cancel.is_cancelled() {
@@ -98,10 +102,10 @@ impl Publication<'_> {
                         );
                     }
                 }
-                Err(trouble) => {
+                Err(problem) => {
                     // What nobody was told of has not been reviewed.
                     report.reviewed = None;
-                    self.trouble(report, trouble);
+                    self.record_problem(report, problem);
                 }
             }
         } else if self.cancel.is_cancelled() {
@@ -116,7 +120,7 @@ impl Publication<'_> {
                 Ok(url) => {
                     tracing::info!("check run: {}", url.as_deref().unwrap_or("no commit to attach it to"));
                 }
-                Err(trouble) => self.trouble(report, trouble),
+                Err(problem) => self.record_problem(report, problem),
             }
         }
         let url = self.comment(&publisher, report, known).await;
@@ -231,13 +235,13 @@ impl Publication<'_> {
     }
 
     /// Notes a failed call as a warning, unless it was called required.
-    fn trouble(&self, report: &mut RunReport, trouble: PublishProblem) {
+    fn record_problem(&self, report: &mut RunReport, problem: PublishProblem) {
         if self.request.config().github.required {
-            tracing::error!("error: {}", trouble.message);
-            report.notices.push(Notice { level: NoticeLevel::Error, message: trouble.message });
-            end(report, not_published(trouble.about_permission));
+            tracing::error!("error: {}", problem.message);
+            report.notices.push(Notice { level: NoticeLevel::Error, message: problem.message });
+            end(report, not_published(problem.about_permission));
         } else {
-            warn(report, trouble.message);
+            warn(report, problem.message);
             // What is not green for another reason stays so.
             if report.stop_reason.is_green() {
                 report.end(StopReason::ReportNotPosted);
@@ -249,7 +253,7 @@ impl Publication<'_> {
         &self,
         publisher: &Publisher<'_>,
         report: &mut RunReport,
-        known: Option<Arc<Sticky>>,
+        known: Option<Arc<StickyComment>>,
     ) -> Option<String> {
         let Self { request, files, .. } = self;
         let (config, file) = (publisher.config, files.comment.display());
@@ -285,7 +289,7 @@ impl Publication<'_> {
             }
             Err(problem) => {
                 let message = format!("{}; the comment is in {file}", problem.message);
-                self.trouble(report, PublishProblem { message, ..problem });
+                self.record_problem(report, PublishProblem { message, ..problem });
                 None
             }
         }

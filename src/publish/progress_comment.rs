@@ -13,7 +13,7 @@ use super::publisher::sticky;
 use crate::base::verbose_log::detail;
 use crate::config::Comment;
 use crate::event::{Activities, Activity, Line, Observer, OngoingActivity};
-use crate::github::{Api, Posted, Sticky, hidden_lines};
+use crate::github::{Api, Posted, StickyComment, hidden_lines};
 use crate::report::Progress;
 use crate::request::JobRequest;
 
@@ -42,7 +42,7 @@ impl Observer for Board {
 pub(crate) struct ProgressComment {
     board: Arc<Board>,
     over: CancellationToken,
-    task: JoinHandle<Option<Arc<Sticky>>>,
+    task: JoinHandle<Option<Arc<StickyComment>>>,
 }
 
 /// What the comment says besides what is happening.
@@ -113,7 +113,7 @@ impl ProgressComment {
 
     /// Ends it. What is on its way arrives first, so that it cannot overtake the end; the comment that was
     /// found or made is known then.
-    pub(crate) async fn stop(self, patience: Duration) -> Option<Arc<Sticky>> {
+    pub(crate) async fn stop(self, patience: Duration) -> Option<Arc<StickyComment>> {
         self.over.cancel();
         let stop = self.task.abort_handle();
         if let Ok(ended) = tokio::time::timeout(patience, self.task).await {

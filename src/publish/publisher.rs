@@ -14,8 +14,8 @@ use crate::event::Status;
 use crate::git::Repository;
 use crate::github::{
     Api, ApiError, Author, Check, DeliverError, Delivered, Delivery, Environment, FindingReview, Head,
-    PlanMark, Posted, PostedFindings, PullText, Reaction, Review, Sticky, Subject, Suggested, Target,
-    by_push, in_marker, marker, react,
+    PlanMark, Posted, PostedFindings, PullText, Reaction, Review, StickyComment, Subject, Suggested, Target,
+    by_push, comment_marker, marker_key, react,
 };
 use crate::report::{
     DeliveryReport, Diagnostic, PullReport, RunReport, check_summary, description, headline,
@@ -60,9 +60,9 @@ impl From<&ApiError> for PublishProblem {
 }
 
 /// Returns the sticky comment of an event, if it is about something that takes one.
-pub(super) fn sticky(github: &Environment, api: &Api, key: &str) -> Option<Arc<Sticky>> {
+pub(super) fn sticky(github: &Environment, api: &Api, key: &str) -> Option<Arc<StickyComment>> {
     let number = github.number()?;
-    let sticky = Sticky::new(api.clone(), number, github.is_on_pull(), marker(key));
+    let sticky = StickyComment::new(api.clone(), number, github.is_on_pull(), comment_marker(key));
     Some(Arc::new(sticky.of_run(github.run_mark())))
 }
 
@@ -106,7 +106,7 @@ impl Publisher<'_> {
     }
 
     /// Posts the comment, unless that shows what a later run says of a newer commit.
-    pub(super) async fn comment(&self, sticky: &Sticky, body: &str) -> Result<Posted, PublishProblem> {
+    pub(super) async fn comment(&self, sticky: &StickyComment, body: &str) -> Result<Posted, PublishProblem> {
         self.within(sticky.put(body)).await
     }
 
@@ -129,7 +129,7 @@ impl Publisher<'_> {
             _ => self.github.sha.clone(),
         };
         let Some(commit) = head else { return Ok(None) };
-        let key = in_marker(&self.config.comment_key);
+        let key = marker_key(&self.config.comment_key);
         let check = Check {
             name: if key == config::DEFAULT_KEY { key } else { format!("architect-ci ({key})") },
             commit,
@@ -155,7 +155,7 @@ impl Publisher<'_> {
             return Ok(Suggested::default());
         };
         let digest = report.plan.as_ref().map_or("", |plan| plan.digest.get(..12).unwrap_or_default());
-        let key = in_marker(&self.config.comment_key);
+        let key = marker_key(&self.config.comment_key);
         let origin = format!("architect-ci, plan {}", code(digest));
         let review = Review { number: *number, head: &head.sha, key: &key, origin: &origin, prefix, most };
         self.within(review.post(&self.api, changes)).await
@@ -171,7 +171,7 @@ impl Publisher<'_> {
         let Subject::PullRequest { number, head: Some(head), .. } = &self.github.subject else {
             return Ok(PostedFindings::default());
         };
-        let key = in_marker(&self.config.comment_key);
+        let key = marker_key(&self.config.comment_key);
         let review = FindingReview { number: *number, head: &head.sha, key: &key, prefix };
         let findings = report.review.as_ref().map_or(&[][..], |review| &review.findings);
         let content = |path: &str| {
@@ -214,7 +214,7 @@ impl Publisher<'_> {
                 (Target::Own { branch, onto, pull: pull.then_some(text) }, title)
             }
         };
-        let key = in_marker(&self.config.comment_key);
+        let key = marker_key(&self.config.comment_key);
         let base = report.base.as_ref().filter(|base| !base.dirty).map(|base| base.commit.as_str());
         let message = match report.message.trim().lines().next() {
             Some(first) if !first.is_empty() => format!("{title}\n\n{}", plain(first)),

@@ -5,7 +5,8 @@ use sanitize::Masker;
 use crate::config::DEFAULT_KEY;
 use crate::event::{Notice, NoticeLevel};
 use crate::github::{
-    ApiError, Environment, OtherRun, Posted, Pull, RunMark, Sticky, hidden_lines, in_marker, marker,
+    ApiError, Environment, OtherRun, Posted, Pull, RunMark, StickyComment, comment_marker, hidden_lines,
+    marker_key,
 };
 use crate::report::{CommentFrame, RunReport, comment};
 use crate::request::{InputError, Inputs, RequestContext};
@@ -55,7 +56,7 @@ impl<'a> Repost<'a> {
         }
         let frame = CommentFrame {
             hidden: hidden_lines(&key, None),
-            name: (key != DEFAULT_KEY).then(|| in_marker(&key)),
+            name: (key != DEFAULT_KEY).then(|| marker_key(&key)),
             ..CommentFrame::default()
         };
         let masker = Masker::from_environment(&self.context.inputs.variables, &[], &[]);
@@ -65,7 +66,7 @@ impl<'a> Repost<'a> {
             let api = self.context.api(&self.github)?.clone();
             let of_other = |other: &OtherRun| RunMark { run: other.id, head: other.head_sha.clone() };
             let run = self.github.other_run.as_ref().map(of_other).or_else(|| self.github.run_mark());
-            Sticky::new(api, self.number, on_pull, marker(&key)).of_run(run).put(&body).await
+            StickyComment::new(api, self.number, on_pull, comment_marker(&key)).of_run(run).put(&body).await
         };
         posted.await.map_err(InputError::GitHub)
     }

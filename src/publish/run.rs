@@ -17,7 +17,7 @@ use super::step_outputs::{OUTPUTS, StepOutputs, annotate};
 use crate::base::env::is_in_actions;
 use crate::config::DEFAULT_KEY;
 use crate::event::{Exit, Notice, NoticeLevel, Status, StopReason};
-use crate::github::{Environment, ReviewedMark, Subject, hidden_lines, in_marker};
+use crate::github::{Environment, ReviewedMark, Subject, hidden_lines, marker_key};
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
 use crate::report::{
@@ -157,7 +157,7 @@ pub(super) fn comment_of(request: &JobRequest, report: &RunReport) -> String {
     let reviewed = report.reviewed.clone().map_or_else(String::new, |head| ReviewedMark { head }.line());
     let frame = CommentFrame {
         hidden: format!("{}{reviewed}", hidden_lines(key, mark.as_ref())),
-        name: (key != DEFAULT_KEY).then(|| in_marker(key)),
+        name: (key != DEFAULT_KEY).then(|| marker_key(key)),
         can_order: mark.is_some(),
         order: github.map(Environment::order_line).unwrap_or_default(),
         task: request.short_task(),

@@ -40,7 +40,7 @@ pub(super) fn sections(report: &RunReport) -> Vec<Section> {
         let programs: Vec<String> = gate.doubt.iter().map(|program| code(program)).collect();
         let _ = writeln!(
             table,
-            "⚠️ {} runs or obeys files that Git ignores and that commands of this run had changed before: {}\n",
+            "⚠️ {} runs or reads files that Git ignores and that commands of this run had changed before: {}\n",
             code(&gate.name),
             programs.join(", ")
         );
@@ -117,7 +117,7 @@ pub(super) fn cases(report: &RunReport) -> Vec<TestCase> {
         let mut output = format!("$ {}\n", gate.command);
         if !gate.doubt.is_empty() {
             let programs = gate.doubt.join(", ");
-            output += &format!("(runs or obeys files that commands of this run had changed: {programs})\n");
+            output += &format!("(runs or reads files that commands of this run had changed: {programs})\n");
         }
         if matches!(gate.verdict, GateVerdict::Mended | GateVerdict::Flaky) {
             output += &format!("({})\n", gate.verdict);

@@ -187,7 +187,10 @@ fn log_call(call: &CallRecord) {
         (Outcome::Planned, true) => '+',
         (Outcome::Executed, true) => '·',
     };
-    let target = call.effects.target().map_or(String::new(), |target| format!(" {}", remark(target)));
+    let mut target = call.effects.target().map_or(String::new(), |target| format!(" {}", remark(target)));
+    if call.effects.is_edit() && call.effects.writes.len() > 1 {
+        target += &format!(" and {} more", call.effects.writes.len() - 1);
+    }
     let changes_nothing =
         call.effects.is_read_only() || call.effects.command.is_some() && call.lines == LineCounts::default();
     let lines = if changes_nothing { String::new() } else { format!(" ({})", call.lines) };
@@ -312,7 +315,7 @@ impl Observer for LogObserver {
                 if !gate.doubt.is_empty() {
                     let programs = remark(&gate.doubt.join(", "));
                     warn!(
-                        "{predicted}gate {name} runs or obeys files that commands of this run had changed: {programs}"
+                        "{predicted}gate {name} runs or reads files that commands of this run had changed: {programs}"
                     );
                 }
                 if gate.passed {

@@ -113,7 +113,7 @@ fn gate(gate: &GateRecord) -> String {
     }
     if !gate.doubt.is_empty() {
         let programs = visible(&gate.doubt.join(", "));
-        text += &format!("  it runs or obeys files that commands of this run had changed: {programs}\n");
+        text += &format!("  it runs or reads files that commands of this run had changed: {programs}\n");
     }
     if !gate.passed && !gate.output.is_empty() {
         let output = visible(&gate.output);

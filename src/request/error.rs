@@ -124,7 +124,7 @@ pub enum InputError {
     OutInUse(PathBuf),
     /// The files of a dry run would lie among those of the checkout.
     #[error(
-        "the output folder {0} holds the checkout, which a dry run leaves as it is; set a different `out`"
+        "the output folder {0} contains the checkout, which a dry run does not change; set a different `out`"
     )]
     OutHoldsCheckout(PathBuf),
     /// Another run changes the same checkout.

@@ -11,8 +11,8 @@ use crate::config::{Follow, Verb};
 use crate::event::{Exit, RunMode};
 use crate::github::{
     ARTIFACT, ApiError, ArtifactLookup, CALL, CommentCommand, Environment, PlanMark, Pull, Reaction, Rules,
-    ShownPlan, Sticky, Subject, Trigger, complete, help, hidden_lines, in_marker, marker, may_write,
-    plan_of_run, react, trailer,
+    ShownPlan, StickyComment, Subject, Trigger, comment_marker, complete, help, hidden_lines, marker_key,
+    may_write, plan_of_run, react, trailer,
 };
 use crate::plan::Plan;
 
@@ -174,7 +174,10 @@ impl RequestContext<'_> {
         let body = format!("{}{}{text}", hidden_lines(&key, None), github.order_line());
         let posted = async {
             let api = self.api(github)?.clone();
-            Sticky::new(api, number, github.is_on_pull(), marker(&key)).put(&body).await.map(drop)
+            StickyComment::new(api, number, github.is_on_pull(), comment_marker(&key))
+                .put(&body)
+                .await
+                .map(drop)
         };
         if let Err(error) = posted.await {
             self.warnings.push(error.to_string());
@@ -188,7 +191,7 @@ impl RequestContext<'_> {
         let request = RunRequest::for_task(self, &inputs)?;
         // With another token than the job's own, each delivery would start the next run.
         let delivers = !matches!(request.job.deliver, Deliver::Nowhere | Deliver::Patch);
-        let key = in_marker(&request.job.config().github.comment_key);
+        let key = marker_key(&request.job.config().github.comment_key);
         let is_ours = || self.repository.as_ref().is_some_and(|found| found.is_at_trailer(&trailer(&key)));
         if delivers && is_of_commit(github) && is_ours() {
             return Ok(Skip::because("the latest commit was delivered by this job"));
@@ -271,8 +274,8 @@ impl RequestContext<'_> {
         }
         let key = self.comment_key();
         let api = self.api(github)?;
-        let all = Sticky::new(api.clone(), number, true, marker(&key)).shown_plans().await?;
-        let shown = choose(all, &in_marker(&key), digest)?;
+        let all = StickyComment::new(api.clone(), number, true, comment_marker(&key)).shown_plans().await?;
+        let shown = choose(all, &marker_key(&key), digest)?;
         let mark = &shown.mark;
         let pull = Pull::get(api, number).await?;
         if pull.state != "open" {

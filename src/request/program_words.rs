@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::program_tables::{self as tables, Interpreter};
-use shell::{Analysis, Place, Simple, Word, analyse};
+use shell::{Analysis, Nesting, Simple, Word, analyse};
 
 /// The variable that names folders in which Python looks for modules.
 const MODULE_PATH: &str = "PYTHONPATH";
@@ -91,7 +91,7 @@ impl ProgramWords {
         }
         let Some(first) = command.words.first() else { return };
         let Some(program) = first.text() else { return self.run(first) };
-        let is_module = matches!(&command.place, Place::Tool(by) if by == "python -m");
+        let is_module = matches!(&command.place, Nesting::Tool(by) if by == "python -m");
         if is_module {
             return self.module(program);
         }

@@ -14,7 +14,9 @@ pub enum ProgramRefusal {
     )]
     Unclear(String),
     /// It runs what files of the checkout say, and would get a secret.
-    #[error("`{0}` runs whatever files of the checkout say, and would get a secret; name the program itself")]
+    #[error(
+        "`{0}` runs whatever files of the checkout tell it to, and would get a secret; name the program itself"
+    )]
     RunsCheckout(String),
     /// It would get a secret, and could load any file of the repository's root.
     #[error(
@@ -52,7 +54,7 @@ pub enum ProgramRefusal {
         error: GitError,
     },
     /// It is not known where the file is.
-    #[error("could not find out where it is: {0}")]
+    #[error("could not locate it: {0}")]
     Place(#[source] io::Error),
 }
 

@@ -9,7 +9,7 @@ use super::run_request::RunRequest;
 use super::values::Inputs;
 use crate::base::env::Variables;
 use crate::github::{Api, ArtifactLookup, Environment, sealed_session};
-use crate::sessions::{Found, OpenedSession, Resumed, SessionError};
+use crate::sessions::{OpenedSession, Resumed, SavedSession, SessionError};
 
 /// Inputs that may differ when a session goes on: who answers, how far, and how this start speaks. All others are those of the
 /// first start, whatever the environment says.
@@ -17,7 +17,7 @@ pub(crate) const MAY_CHANGE: [&str; 9] =
     ["model", "base-url", "api-key-env", "max-steps", "budget-usd", "timeout", "json", "verbose", "quiet"];
 
 /// Makes the request of a session again. What may change is what is given now, if it is; all else is as it was then.
-pub(crate) fn resumed_request(found: &Found, lookup: &Lookup) -> Result<RunRequest, InputError> {
+pub(crate) fn resumed_request(found: &SavedSession, lookup: &Lookup) -> Result<RunRequest, InputError> {
     let resumed = found.resume(lookup.variables())?;
     let out = found.folder.canonicalize().unwrap_or_else(|_| found.folder.clone());
     let file = &resumed.file;

@@ -40,7 +40,8 @@ pub(super) async fn agents_network(
         let missed = match shell.enforcement(&request.workspace).await {
             Enforcement::OwnNetwork => "",
             Enforcement::Ports | Enforcement::Nothing => {
-                "; on this machine, nothing keeps a program from avoiding the proxy, and what it then reaches is not listed"
+                "; on this machine, nothing keeps a program from bypassing the proxy, and the hosts \
+                 that it reaches that way are not listed"
             }
         };
         events.notice(NoticeLevel::Warning, format!("{told}{missed}"));
@@ -56,7 +57,7 @@ async fn check_enforcement(request: &JobRequest, shell: &Shell, events: &Events)
     let left = match shell.enforcement(&request.workspace).await {
         Enforcement::OwnNetwork => return Ok(()),
         Enforcement::Ports => {
-            "a program that avoids the proxy can connect to any address, at the port of the proxy"
+            "a program that bypasses the proxy can connect to the proxy's port at any address"
         }
         Enforcement::Nothing => "commands with such a list do not start",
     };

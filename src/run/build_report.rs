@@ -206,7 +206,7 @@ fn with_missing(mut gates: Vec<GateRecord>, config: &Config, reason: StopReason)
     let ending = match reason {
         StopReason::GatesSkipped => "`dry_run.gates: skip`".to_owned(),
         StopReason::GatesNotRun => "the gates could not be run".to_owned(),
-        _ => format!("the run ended without it: {reason}"),
+        _ => format!("the run ended before it: {reason}"),
     };
     for gate in &config.guardrails.quality_gates {
         if gates.iter().all(|known| known.name != gate.name) {
@@ -246,7 +246,8 @@ fn clean_up(events: &Events, shell: &Shell) {
     let warn = |told: String| events.notice(NoticeLevel::Warning, told);
     if memory {
         warn(
-            "commands may have left files in /dev/shm; nothing says whose they are, so they stay".to_owned(),
+            "commands may have left files in /dev/shm; they are kept, because nothing shows who created them"
+                .to_owned(),
         );
     }
     if objects > 0 {
@@ -267,7 +268,7 @@ fn put_back_modes(events: &Events, restored: &[Restored]) {
         events.notice(
             NoticeLevel::Error,
             format!(
-                "{after} changed the mode of {path} in the checkout itself, past the copy on which commands work; {done}"
+                "{after} changed the mode of {path} in the checkout itself, bypassing the copy on which commands work; {done}"
             ),
         );
     }

@@ -29,7 +29,7 @@ use crate::engine::{Engine, Ledger, TodoTool};
 use crate::event::{Events, NoticeLevel, RunMode};
 use crate::guardrails::{self, Guardrails, InvalidGuardrail, tracked, tracked_files};
 use crate::hooks::{HookContext, Hooks};
-use crate::isolation::{Below, Isolation, IsolationSource};
+use crate::isolation::{BaseState, Isolation, IsolationSource};
 use crate::mcp::{Server, Servers};
 use crate::plan::JournalFolder;
 use crate::report::Collector;
@@ -248,7 +248,7 @@ impl RunWorkspace {
             let rules = Arc::clone(guardrails);
             Arc::new(move |proposed| rules.judge(workspace.as_ref(), proposed))
         };
-        let isolated = |below: Below, judge: &Judge| {
+        let isolated = |below: BaseState, judge: &Judge| {
             // Gates and hooks have a home folder of their own.
             let sandbox = shell.sandbox.as_ref().map(Sandbox::trusted);
             let trusted = Shell { sandbox, standby: StandbySupervisor::default(), ..shell.clone() };
@@ -257,7 +257,7 @@ impl RunWorkspace {
         if request.mode != RunMode::DryRun {
             let real = Arc::new(TrackedWorkspace::new(Arc::clone(disk)));
             let judge = judge(Arc::clone(&real) as _);
-            let isolation = isolated(Below::Real(Arc::clone(&real)), &judge);
+            let isolation = isolated(BaseState::Real(Arc::clone(&real)), &judge);
             let command_target = CommandTarget::Checkout(Arc::clone(&isolation));
             return Self {
                 workspace: Arc::clone(&real) as _,
@@ -270,7 +270,7 @@ impl RunWorkspace {
         }
         let planned = Arc::new(OverlayWorkspace::new(Arc::clone(disk)));
         let judge = judge(Arc::clone(&planned) as _);
-        let isolation = isolated(Below::Planned(Arc::clone(&planned)), &judge);
+        let isolation = isolated(BaseState::Planned(Arc::clone(&planned)), &judge);
         // Without a sandbox, nothing would keep a command from the checkout itself.
         let default = if shell.is_sandboxed() { PlannedCommands::Isolated } else { PlannedCommands::Record };
         let command_target = match request.config().dry_run.commands.unwrap_or(default) {

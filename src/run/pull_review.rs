@@ -12,7 +12,7 @@ use crate::base::verbose_log::detail;
 use crate::engine::truncate_middle;
 use crate::event::{Event, NoticeLevel, ReviewRecord, RunMode, Status};
 use crate::git::{RemoteRepository, Repository};
-use crate::github::{Api, Environment, ReviewedMark, Sticky, Subject, marker};
+use crate::github::{Api, Environment, ReviewedMark, StickyComment, Subject, comment_marker};
 use crate::tool::Access;
 use sanitize::untrusted::{fence, visible};
 
@@ -178,7 +178,7 @@ impl Remark {
 async fn reviewed(github: &Environment, number: u64, key: &str) -> Option<String> {
     let asked = async {
         let api = Api::new(github)?;
-        Sticky::new(api, number, true, marker(key)).text().await
+        StickyComment::new(api, number, true, comment_marker(key)).text().await
     };
     match asked.await {
         Ok(text) => text.as_deref().and_then(ReviewedMark::find).map(|mark| mark.head),

@@ -80,7 +80,8 @@ impl AgentRun<'_> {
         self.run.events.notice(NoticeLevel::Info, told);
         self.tell_of_foreign(&foreign);
         for error in failed.iter().take(MAX_NAMED) {
-            let told = format!("could not bring a file to where this run had left it: {error}");
+            let told =
+                format!("could not restore a file to the state in which this run had left it: {error}");
             self.run.events.notice(NoticeLevel::Warning, told);
         }
         if failed.len() > MAX_NAMED {

@@ -11,7 +11,7 @@ use super::driver::AgentRun;
 use crate::agent::AnswerVerdict;
 use crate::config::{Config, Isolation as GateIsolation, ProveTests, Unproven};
 use crate::event::{Activity, Event, Events, NoticeLevel, ProofRecord, ProofVerdict, StopReason};
-use crate::isolation::{Below, Isolation};
+use crate::isolation::{BaseState, Isolation};
 use crate::proof::{CommandError, MutationLimits, ProofError, Prover, States, TestCommand, mutate, prove};
 
 /// Why the configuration asks for what cannot be done.
@@ -135,7 +135,7 @@ impl Run<'_> {
         // Nothing of it is kept, so there is nothing to judge.
         let judge: Judge = Arc::new(|_| Ok(Vec::new()));
         let (shell, events) = (self.isolation.shell().clone(), Events::new(Vec::new()));
-        Ok(Isolation::new(Below::Planned(Arc::new(planned)), self.source.clone(), shell, events, judge))
+        Ok(Isolation::new(BaseState::Planned(Arc::new(planned)), self.source.clone(), shell, events, judge))
     }
 
     /// Runs the tests of the change as the configuration asks, and tells what they show.

@@ -16,7 +16,7 @@ use crate::config::Config;
 use crate::event::Events;
 use crate::git::Repository;
 use crate::guardrails::{tracked, tracked_files};
-use crate::isolation::{Below, Isolation, IsolationSource};
+use crate::isolation::{BaseState, Isolation, IsolationSource};
 use crate::plan::JournalFolder;
 use crate::request::InputError;
 
@@ -84,7 +84,7 @@ impl Throwaway {
     pub(crate) fn state(&self, changes: &[FileChange]) -> Result<Isolation, FileError> {
         let planned = OverlayWorkspace::new(Arc::clone(&self.disk));
         planned.absorb(changes)?;
-        let below = Below::Planned(Arc::new(planned));
+        let below = BaseState::Planned(Arc::new(planned));
         let judge = Arc::new(|_: Proposed<'_>| Ok(Vec::new()));
         Ok(Isolation::new(below, self.source.clone(), self.shell.clone(), Events::new(Vec::new()), judge))
     }

@@ -47,25 +47,26 @@ pub enum SessionError {
     )]
     NoArtifact(&'static str),
     /// There is no repository on GitHub.
-    #[error("artifacts are those of a repository on GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`")]
+    #[error("artifacts require a repository on GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`")]
     NoGitHub,
     /// The session cannot be sealed for other machines.
     #[error("the session cannot be sealed for other machines: {0}")]
     Key(SealError),
     /// The changes that a session had made are not known.
     #[error(
-        "the changes that the session {0} had made are not known (there is no log of them in ~/.local/state/architect-ci); start the task again"
+        "the changes that the session {0} made are unknown (there is no log of them in ~/.local/state/architect-ci); start the task again"
     )]
     NoChanges(String),
     /// The output folder is that of another session.
     #[error("{} belongs to another session; set `out` to a different folder", .0.display())]
     Occupied(PathBuf),
     /// There is no state folder.
-    #[error("there is no folder for the data of sessions; set `HOME`")]
+    #[error("there is no folder for session data; set `HOME`")]
     NoState,
     /// The state folder lies where commands of an agent can write.
     #[error(
-        "what lies in {} is not believed, because commands of an agent can write there; set `XDG_STATE_HOME` to a folder outside of any checkout, and start the task again", .0.display()
+        "files in {} are not trusted, because commands of an agent can write there; set \
+         `XDG_STATE_HOME` to a folder outside of any checkout, and start the task again", .0.display()
     )]
     StateInCheckout(PathBuf),
     /// A session of this machine is to continue elsewhere.

@@ -57,7 +57,7 @@ pub struct SessionFile {
 
 /// The part of a report that says how its run ended.
 #[derive(Deserialize)]
-struct Outcome {
+struct ReportStatus {
     status: Status,
 }
 
@@ -84,7 +84,7 @@ impl std::fmt::Display for State {
 
 /// A session in its folder.
 #[derive(Clone, Debug)]
-pub(crate) struct Found {
+pub(crate) struct SavedSession {
     /// The folder of the session.
     pub folder: PathBuf,
     /// What the run was asked to do.
@@ -116,7 +116,7 @@ impl SessionFile {
             return State::Running;
         }
         let report =
-            fs::read(&self.report).ok().and_then(|text| serde_json::from_slice::<Outcome>(&text).ok());
+            fs::read(&self.report).ok().and_then(|text| serde_json::from_slice::<ReportStatus>(&text).ok());
         report.map_or(State::Unfinished, |report| State::Ended(report.status))
     }
 
@@ -151,7 +151,7 @@ fn parse_lines(text: &[u8]) -> Vec<Line> {
 }
 
 /// Finds the sessions in and below these folders, the latest first.
-pub(crate) fn find(folders: &[PathBuf]) -> Vec<Found> {
+pub(crate) fn find(folders: &[PathBuf]) -> Vec<SavedSession> {
     let mut found = Vec::new();
     for folder in folders {
         look(folder, MAX_DEPTH, &mut found);
@@ -161,10 +161,10 @@ pub(crate) fn find(folders: &[PathBuf]) -> Vec<Found> {
     found
 }
 
-fn look(folder: &Path, depth: usize, found: &mut Vec<Found>) {
+fn look(folder: &Path, depth: usize, found: &mut Vec<SavedSession>) {
     if let Ok(file) = SessionFile::read(folder) {
         let state = file.state();
-        found.push(Found { folder: folder.to_owned(), file, state });
+        found.push(SavedSession { folder: folder.to_owned(), file, state });
         return;
     }
     if depth == 0 {
@@ -192,12 +192,12 @@ pub(crate) fn usual(runner_temp: Option<&str>) -> Vec<PathBuf> {
 }
 
 /// Finds a session by its folder, its id, or the beginning of its id (at least four characters).
-pub(crate) fn pick(name: &str, folders: &[PathBuf]) -> Result<Found, SessionError> {
+pub(crate) fn pick(name: &str, folders: &[PathBuf]) -> Result<SavedSession, SessionError> {
     let folder = Path::new(name);
     if folder.join(SESSION).is_file() {
         let file = SessionFile::read(folder)?;
         let state = file.state();
-        return Ok(Found { folder: folder.to_owned(), file, state });
+        return Ok(SavedSession { folder: folder.to_owned(), file, state });
     }
     let mut fitting =
         find(folders).into_iter().filter(|found| name.len() >= 4 && found.file.id.starts_with(name));
@@ -205,7 +205,7 @@ pub(crate) fn pick(name: &str, folders: &[PathBuf]) -> Result<Found, SessionErro
     if fitting.next().is_some() { Err(SessionError::Ambiguous(name.to_owned())) } else { Ok(found) }
 }
 
-impl Found {
+impl SavedSession {
     /// Checks that the session can be resumed and its integrity seal is intact, and returns what is needed
     /// to resume it.
     pub(crate) fn resume(&self, variables: &Variables) -> Result<Resumed, SessionError> {

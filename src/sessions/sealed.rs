@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::change_log::is_written;
-use super::{Found, SessionError, SessionFile, change_log_path, check_state, pick, transcript_seal};
+use super::{SavedSession, SessionError, SessionFile, change_log_path, check_state, pick, transcript_seal};
 use crate::base::env::Variables;
 use crate::base::fs::{create_folder, write_atomic, write_private};
 use crate::base::sealed_box::{MAX_BOX, SealError, SealKey, SealedHeader, header, open, seal};
@@ -225,7 +225,7 @@ impl OpenedSession {
         workspace: &Path,
         out: &Path,
         variables: &Variables,
-    ) -> Result<Found, SessionError> {
+    ) -> Result<SavedSession, SessionError> {
         let repository = Repository::find(workspace, None).ok().flatten();
         let name = repository_name(variables, repository.as_ref());
         let place = self.content.session.id.clone();

@@ -90,7 +90,7 @@ impl FileTool for ApplyPatch {
         }
         let mut output = match (changes.as_slice(), parts.as_slice()) {
             ([], _) if !links.is_empty() => String::new(),
-            ([], _) => "the files are already as the patch makes them; nothing changed".to_owned(),
+            ([], _) => "the files already have the patched content; nothing changed".to_owned(),
             ([change], _) => describe(change),
             (_, [Part { path, moved_to: Some(to), .. }]) => {
                 format!("Moved {path} to {to}\n{}", table(&changes))
@@ -176,7 +176,7 @@ impl Part {
         }
         match (&self.link, patch.effect) {
             (Some(link), _) if self.moved_to.is_some() => {
-                return refused(format!("{link} is a link; move what it leads to"));
+                return refused(format!("{link} is a link; move its target"));
             }
             (Some(link), Effect::Create) => {
                 return refused(format!("the patch creates {link}, but it already exists"));
@@ -188,13 +188,13 @@ impl Part {
             }
             (Some(link), Effect::Discard | Effect::DeleteLink) => {
                 if patch.effect == Effect::DeleteLink && !self.leads_where_it_says(cx) {
-                    return refused(format!("the link {link} does not lead where the patch says"));
+                    return refused(format!("the link {link} does not have the target that the patch names"));
                 }
                 steps.push(Step { path: link.clone(), before: None, after: None, is_link: true });
                 return Ok(());
             }
             (None, Effect::DeleteLink) => {
-                return refused(format!("the patch deletes a link, but {path} is none"));
+                return refused(format!("the patch deletes a link, but {path} is not one"));
             }
             (Some(_), Effect::Change) | (None, _) => {}
         }

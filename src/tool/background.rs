@@ -91,8 +91,7 @@ impl BackgroundCommands {
         all.insert(id, Running { task: Some(task), output, cancel, ended: None, shown });
         let said = if text.is_empty() { String::new() } else { format!("\n{}", limits.shown(&text)) };
         ToolResult::done(format!(
-            "background command {id} runs; what it changes in files is not kept. Read or stop it with \
-             background_command.{said}"
+            "background command {id} is running; its changes to files are not kept. Read its output or stop it with background_command.{said}"
         ))
     }
 
@@ -143,7 +142,7 @@ impl BackgroundCommands {
                     Ended::Signaled(signal) => format!("was ended by signal {signal}"),
                     Ended::Cancelled => "was stopped".to_owned(),
                     Ended::TimedOut => "was stopped after its time limit".to_owned(),
-                    Ended::StillRunning => "was told to stop, and some of its processes did not".to_owned(),
+                    Ended::StillRunning => "was told to stop, but some of its processes did not".to_owned(),
                     Ended::NotStarted(error) => format!("could not start: {error}"),
                 };
                 Some((how, finished.stdout.text()))

@@ -82,7 +82,7 @@ impl OutputLimits {
             )),
             Ended::Cancelled => Some("stopped, because the run was interrupted".to_owned()),
             Ended::StillRunning => Some(format!(
-                "told to stop after {took}, and some of its processes did not; nothing of it is kept"
+                "told to stop after {took}, but some of its processes did not; none of its changes are kept"
             )),
             Ended::NotStarted(error) => Some(format!("could not start: {error}")),
         };

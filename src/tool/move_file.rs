@@ -89,7 +89,7 @@ fn moves(args: &Args, cx: &Context) -> Result<Vec<Move>, ToolError> {
     match workspace.stat(&from)?.map(|stat| stat.kind) {
         None => Err(FileError::Missing((*from).clone()).into()),
         Some(Kind::File) => Ok(vec![Move { from, to }]),
-        Some(Kind::Link) => refused(format!("{from} is a link; move what it leads to")),
+        Some(Kind::Link) => refused(format!("{from} is a link; move its target")),
         Some(Kind::Special) => Err(FileError::Special((*from).clone()).into()),
         Some(Kind::Directory) if from.is_root() || to.is_within(&from) => {
             refused(format!("{from} cannot be moved into itself"))

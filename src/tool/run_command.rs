@@ -246,7 +246,7 @@ impl CommandCall {
         result.note_changes(changes, &large, dropped, &warnings);
         if !auto_loaded.is_empty() {
             result.add(&format!(
-                "[left where Git ignores it, but programs obey it by its name, so people are told of it: {}]",
+                "[left where Git ignores it, but programs read files of this name, so the report mentions it: {}]",
                 shown(auto_loaded.into_iter())
             ));
         }

@@ -306,7 +306,7 @@ fn gates_that_did_not_run_say_why() {
             "agents: { build: { max_steps: 1 } }\n",
             vec![edit("a.txt", "one", "two")],
             2,
-            "the run ended without it: the step limit was reached",
+            "the run ended before it: the step limit was reached",
         ),
     ] {
         let config = config(gate) + more;

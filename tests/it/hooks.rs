@@ -292,7 +292,11 @@ fn names_of_files_are_never_commands_of_a_hook() {
         let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &[]);
         assert!(!sandbox.repo().join("injected").exists(), "{command}");
         assert_eq!(run.code, 3, "{command}: {}", run.stderr);
-        assert!(run.stderr.contains("hook \"lint\"") && run.stderr.contains("stands"), "{}", run.stderr);
+        assert!(
+            run.stderr.contains("hook \"lint\"") && run.stderr.contains("write it as a separate word"),
+            "{}",
+            run.stderr
+        );
     }
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let hook = json!({"name": "lint", "command": "echo \"it's\" --name={file} '{{file}}' > seen.txt"});
@@ -325,7 +329,7 @@ fn programs_of_hooks_and_servers_that_commands_changed_are_told_of() {
         let notices = run.report()["notices"].to_string();
         for owner in ["hook lint", "MCP server near"] {
             let told = format!(
-                "the {owner} runs or obeys files that Git ignores and that commands of this run had changed before: node_modules/.bin/lint"
+                "the {owner} runs or reads files that Git ignores and that commands of this run had changed before: node_modules/.bin/lint"
             );
             assert_eq!(notices.contains(&told), is_told, "{owner}: {notices}");
         }

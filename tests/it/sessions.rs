@@ -339,5 +339,5 @@ fn session_with_its_state_in_the_checkout_is_not_resumed() {
     assert!(run.stderr.contains("this run cannot be resumed"), "{}", run.stderr);
     assert!(!state.join("architect-ci/sessions").exists());
     let run = go_on(&sandbox, &variables).expect_code(3);
-    assert!(run.stderr.contains("is not believed"), "{}", run.stderr);
+    assert!(run.stderr.contains("are not trusted"), "{}", run.stderr);
 }

@@ -92,7 +92,7 @@ fn tests_mutate_needs_tests_that_pass() {
     assert!(error.contains("the change neither adds nor changes a test"), "{error}");
     sandbox.git(&["checkout", "--quiet", "."]);
     let (code, text, _) = mutate(&sandbox, &["--", "false"]);
-    assert_eq!((code, text.as_str()), (Some(0), "no fault could be put into the change (0 s)\n"));
+    assert_eq!((code, text.as_str()), (Some(0), "no fault could be injected into the change (0 s)\n"));
 }
 
 #[test]

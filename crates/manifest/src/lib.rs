@@ -73,7 +73,7 @@ pub enum ManifestError {
         message: String,
     },
     /// A key that stands twice in a mapping, so that nobody can tell which is meant.
-    #[error("line {line}: the key `{key}` is there twice")]
+    #[error("line {line}: duplicate key `{key}`")]
     DuplicateKey {
         /// Line of the second, from 1.
         line: usize,

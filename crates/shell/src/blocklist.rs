@@ -199,7 +199,7 @@ fn download(simple: &Simple, analysis: &Analysis) -> Option<String> {
         false
     });
     let inside =
-        simple.place != super::analysis::Place::Plain && analysis.commands.iter().take(index).any(runs);
+        simple.place != super::analysis::Nesting::Plain && analysis.commands.iter().take(index).any(runs);
     (piped || inside).then(|| format!("what '{name}' fetches would be run"))
 }
 

@@ -1,7 +1,7 @@
 //! Classification within a sandbox: a command works on a state that is judged before any of it is kept, so
 //! only what needs more than that is dangerous. A command that is not known to be read-only counts as `dev`.
 
-use super::analysis::{Analysis, Place, Simple, Word};
+use super::analysis::{Analysis, Nesting, Simple, Word};
 use super::class::Class;
 use super::classify::{Scope, Verdict};
 use super::options::{is_in, is_option, operands};
@@ -89,7 +89,8 @@ fn class(analysis: &Analysis, simple: &Simple, scope: Scope<'_>) -> Class {
     }
     // A function's body is classified where it is defined; wrappers do not see functions.
     if analysis.functions.iter().any(|function| function == name) {
-        let sees = matches!(simple.place, Place::Plain | Place::Substitution | Place::ProcessSubstitution);
+        let sees =
+            matches!(simple.place, Nesting::Plain | Nesting::Substitution | Nesting::ProcessSubstitution);
         return if sees { Class::Safe } else { Class::Dev };
     }
     // The command that it runs is classified by itself.
@@ -105,7 +106,7 @@ fn class(analysis: &Analysis, simple: &Simple, scope: Scope<'_>) -> Class {
     }
     match strict::class(analysis, simple, scope) {
         // The runner of the tool counts as `dev` already.
-        Some(class) if !matches!(simple.place, Place::Tool(_)) => class,
+        Some(class) if !matches!(simple.place, Nesting::Tool(_)) => class,
         _ => Class::Dev,
     }
 }
@@ -129,7 +130,7 @@ fn written(simple: &Simple, scope: Scope<'_>) -> Option<Refusal> {
     let name = simple
         .name()
         .and_then(table::known_name)
-        .filter(|_| !matches!(simple.place, Place::Tool(_)))
+        .filter(|_| !matches!(simple.place, Nesting::Tool(_)))
         .unwrap_or_default();
     let writer = WRITERS.iter().find(|(names, _)| is_in(names, name)).map(|(_, written)| *written);
     let operands = if writer.is_some() { operands(simple.arguments(), "") } else { Vec::new() };

@@ -44,7 +44,7 @@ mod table;
 mod variables;
 mod wrappers;
 
-pub use analysis::{Analysis, Place, Redirect, Simple, Word, analyse, analyse_powershell, is_guarded};
+pub use analysis::{Analysis, Nesting, Redirect, Simple, Word, analyse, analyse_powershell, is_guarded};
 pub use class::Class;
 pub use classify::{Containment, Verdict};
 pub use policy::{Assessment, CustomRules, InvalidRule, Patterns, Policy, is_test};

@@ -1,6 +1,6 @@
 //! Classification without a sandbox: whatever no row of the table knows to be harmless is dangerous.
 
-use super::analysis::{Analysis, Place, Redirect, Simple, Word};
+use super::analysis::{Analysis, Nesting, Redirect, Simple, Word};
 use super::class::Class;
 use super::classify::{Scope, Verdict};
 use super::options::{is_in, is_option};
@@ -84,7 +84,7 @@ impl Judge<'_> {
         if let Some(class) = self.scope.own.class(self.simple) {
             return Ok((class, reason(name, class)));
         }
-        if let Place::Tool(_) = self.simple.place {
+        if let Nesting::Tool(_) = self.simple.place {
             // The runner of the tool has a class of its own.
             return reach::beyond(self.simple).map_or(Ok((Class::Safe, String::new())), Err);
         }

@@ -119,7 +119,7 @@ impl<'a> Assembly<'a> {
             Ok(point) => point,
             // It was there when it was found, and somebody who may see it has moved it away.
             Err(error) if above.is_open && !self.is_covered(at) => {
-                return Err(io::Error::other(format!("what has to be hidden is somewhere else: {error}")));
+                return Err(io::Error::other(format!("a path that has to be hidden has moved: {error}")));
             }
             Err(_) => return Ok(()),
         };

@@ -41,7 +41,7 @@ pub(super) fn mounts() -> io::Result<Vec<MountEntry>> {
 pub(super) fn mounts_inside(place: &OwnedFd) -> io::Result<Vec<MountEntry>> {
     let told = fs::read_to_string(format!("/proc/self/fdinfo/{}", place.as_raw_fd()))?;
     let id = told.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
-    let id = id.ok_or_else(|| io::Error::other("the kernel does not tell mounts apart"))?;
+    let id = id.ok_or_else(|| io::Error::other("the kernel cannot distinguish mounts"))?;
     Ok(inside(id, mounts()?))
 }
 

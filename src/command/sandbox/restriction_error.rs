@@ -23,10 +23,10 @@ pub enum RestrictionError {
     Landlock(#[from] landlock::RulesetError),
     /// The filter of system calls, before it is installed.
     #[cfg(target_os = "linux")]
-    #[error("could not make the filter of system calls: {0}")]
+    #[error("could not build the system-call filter: {0}")]
     Filter(#[from] seccompiler::BackendError),
     /// The filter of system calls.
     #[cfg(target_os = "linux")]
-    #[error("could not install the filter of system calls: {0}")]
+    #[error("could not install the system-call filter: {0}")]
     Install(#[from] seccompiler::Error),
 }

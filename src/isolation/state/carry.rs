@@ -9,7 +9,7 @@ use cap_std::fs::Metadata;
 use workspace::entry::Entry;
 use workspace::{DiskWorkspace, FileError, FileState, WorkspacePath};
 
-use super::{Below, Isolated, Kind, Outcome, masks};
+use super::{BaseState, Isolated, Kind, Outcome, masks};
 use crate::plan::{JournalError, write_all};
 
 /// Reasons why a command's changes are not in the checkout or the plan.
@@ -29,12 +29,12 @@ pub enum CarryError {
 impl Isolated {
     /// Keeps what a command changed, in the checkout or in the plan. Returns descriptions of build outputs
     /// that could not be moved.
-    pub fn carry(&mut self, found: &Outcome, below: &Below) -> Result<Vec<String>, CarryError> {
+    pub fn carry(&mut self, found: &Outcome, below: &BaseState) -> Result<Vec<String>, CarryError> {
         match below {
-            Below::Planned(planned) => {
+            BaseState::Planned(planned) => {
                 planned.absorb(&found.changes).map(|()| Vec::new()).map_err(CarryError::Plan)
             }
-            Below::Real(tracked) => {
+            BaseState::Real(tracked) => {
                 for path in &found.large {
                     let was_there = !matches!(tracked.disk().entry(path), Ok(None));
                     tracked.note_large(path, was_there);
@@ -108,14 +108,14 @@ impl Isolated {
 
     /// Restores the state to what is below, after a command whose changes were kept or discarded. What was
     /// `carried` is already the same on both sides.
-    pub fn settle(&mut self, found: &Outcome, below: &Below, carried: bool) -> Result<(), FileError> {
+    pub fn settle(&mut self, found: &Outcome, below: &BaseState, carried: bool) -> Result<(), FileError> {
         // Whoever opens a pipe waits for somebody who is gone.
         for path in &found.special {
             self.disk.remove_all(path).map_err(|error| FileError::Io { path: path.clone(), error })?;
         }
         match (&self.kind, below) {
             #[cfg(unix)]
-            (Kind::Mounted(_), Below::Real(_)) => {
+            (Kind::Mounted(_), BaseState::Real(_)) => {
                 let path = WorkspacePath::root();
                 workspace::removal::empty(self.disk.dir()).map_err(|error| FileError::Io { path, error })
             }
@@ -127,7 +127,7 @@ impl Isolated {
     }
 
     /// Makes files that are not kept again what is below.
-    pub fn revert(&self, paths: &[WorkspacePath], below: &Below) -> Result<(), FileError> {
+    pub fn revert(&self, paths: &[WorkspacePath], below: &BaseState) -> Result<(), FileError> {
         paths.iter().try_for_each(|path| match &self.kind {
             // Without it, what is below can be seen again.
             Kind::Mounted(_) => {
@@ -138,12 +138,12 @@ impl Isolated {
     }
 
     /// Makes those files of the copy again what is below that a command touched.
-    fn restore_copy(&self, found: &Outcome, below: &Below) -> Result<(), FileError> {
+    fn restore_copy(&self, found: &Outcome, below: &BaseState) -> Result<(), FileError> {
         let mut states: BTreeMap<&WorkspacePath, Option<FileState>> = BTreeMap::new();
         for path in found.changes.iter().map(|change| &change.path).chain(&found.large) {
             states.insert(path, below.state(path)?);
         }
-        if let Below::Real(tracked) = below {
+        if let BaseState::Real(tracked) = below {
             for path in found.outputs.iter().filter(|path| !self.hides(path)) {
                 states.insert(path, tracked.disk().state_of(path)?);
             }

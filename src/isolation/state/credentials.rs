@@ -66,9 +66,11 @@ pub(super) fn clean(git: &Path) -> Cleaned {
 fn without_credentials(text: &str) -> String {
     let events = match Events::from_bytes(text.as_bytes(), None) {
         Ok(events) => events,
-        Err(error) => return format!("# left out: line {} is no setting of Git's\n", error.line_number()),
+        Err(error) => {
+            return format!("# left out: line {} is not a valid Git setting\n", error.line_number());
+        }
     };
-    let mut kept = Kept::default();
+    let mut kept = KeptSettings::default();
     for event in events.frontmatter() {
         kept.add(event);
     }
@@ -89,7 +91,7 @@ fn without_credentials(text: &str) -> String {
 
 /// Settings as far as they are kept, line by line.
 #[derive(Default)]
-struct Kept {
+struct KeptSettings {
     text: String,
     /// What is kept of the current line.
     line: String,
@@ -99,7 +101,7 @@ struct Kept {
     setting: String,
 }
 
-impl Kept {
+impl KeptSettings {
     fn add(&mut self, event: EventRef<'_>) {
         let text = written(&event);
         match event {
@@ -208,7 +210,7 @@ mod tests {
                 "[user]\n\tname = me # token = x\n\n# password = x\n\n\temail = e\n",
                 "[user]\n\tname = me\n\n\n\temail = e\n",
             ),
-            ("[user]\n\tx = 1\n[core\n\ttoken = x\n", "# left out: line 3 is no setting of Git's\n"),
+            ("[user]\n\tx = 1\n[core\n\ttoken = x\n", "# left out: line 3 is not a valid Git setting\n"),
         ] {
             assert_eq!(without_credentials(text), plain);
         }

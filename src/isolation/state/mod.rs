@@ -6,7 +6,7 @@
 //! command alone: it takes no time to create, and every absolute path stays valid. Elsewhere it is a copy at
 //! another path.
 
-mod below;
+mod base_state;
 mod carry;
 mod credentials;
 mod enclosing;
@@ -35,7 +35,7 @@ use crate::git::Repository;
 use crate::plan::JournalFolder;
 use masks::Masks;
 
-pub use below::Below;
+pub use base_state::BaseState;
 pub use carry::CarryError;
 pub use git_folders::Author;
 pub use masks::{Secrets, mask_repository};
@@ -287,7 +287,7 @@ impl Isolated {
 
     /// Other systems have no overlays.
     #[cfg(not(unix))]
-    pub fn renew(&mut self, _: &Below) -> io::Result<()> {
+    pub fn renew(&mut self, _: &BaseState) -> io::Result<()> {
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use workspace::outputs::{Exclusion, GitIgnoreRules};
 use workspace::{FileChange, FileError, FileState, Inventory, MAX_FILE, Proposed, Touched, WorkspacePath};
 
 use super::upper_changes;
-use super::{Below, Isolated, Kind};
+use super::{BaseState, Isolated, Kind};
 
 /// The metadata of all files before a command. In a copy, changes are found by it; above planned edits, what a command
 /// leaves is told by it from what others had left.
@@ -49,15 +49,15 @@ impl Outcome {
 
 impl Isolated {
     /// Records what is needed to find the changes of the next command, or to forget them.
-    pub fn before(&self, below: &Below) -> Result<Before, FileError> {
+    pub fn before(&self, below: &BaseState) -> Result<Before, FileError> {
         // Above the checkout itself, an overlay holds nothing between two commands.
-        let is_empty = matches!((&self.kind, below), (Kind::Mounted(_), Below::Real(_)));
+        let is_empty = matches!((&self.kind, below), (Kind::Mounted(_), BaseState::Real(_)));
         Ok(Before((!is_empty).then(|| Inventory::take(self.disk.path())).transpose()?))
     }
 
     /// Returns what a command has changed, compared with what is below. Whether a file belongs to the project
     /// is decided by the ignore files from before the command, and by what Git tracks.
-    pub fn found(&mut self, before: &Before, below: &Below) -> Result<Outcome, FileError> {
+    pub fn found(&mut self, before: &Before, below: &BaseState) -> Result<Outcome, FileError> {
         let touched = match &self.kind {
             Kind::Copied => match &before.0 {
                 Some(before) => before.touched(self.disk.path())?,
@@ -144,7 +144,7 @@ impl Isolated {
     }
 
     /// Returns whether a file that a command wrote is as it was: something that is built or installed again often is.
-    pub fn is_as_below(&self, path: &WorkspacePath, below: &Below) -> bool {
+    pub fn is_as_below(&self, path: &WorkspacePath, below: &BaseState) -> bool {
         self.state(path).is_ok_and(|now| below.state(path).is_ok_and(|before| before == now))
     }
 

@@ -18,7 +18,7 @@ use workspace::entry::open_file;
 use workspace::{DiskWorkspace, removal};
 
 use super::upper::{is_opaque, make_opaque};
-use super::{Below, Isolated, Kind};
+use super::{BaseState, Isolated, Kind};
 
 /// An upper folder that was renewed, and may still be seen by whoever holds its lease.
 pub(super) struct RetiredUpper {
@@ -28,7 +28,7 @@ pub(super) struct RetiredUpper {
 
 impl Isolated {
     /// Copies what commands have left to new files. Does nothing to a copy, beside which no command runs.
-    pub fn renew(&mut self, below: &Below) -> io::Result<()> {
+    pub fn renew(&mut self, below: &BaseState) -> io::Result<()> {
         let Kind::Mounted(overlay) = &mut self.kind else { return Ok(()) };
         self.renewals += 1;
         let at = |name: &str| self.scratch.path().join(format!("{name}-{}", self.renewals));
@@ -44,8 +44,8 @@ impl Isolated {
         overlay.work = work;
         match below {
             // The checkout has what is kept of it. Whatever cannot be removed now is removed with the state.
-            Below::Real(_) => drop(removal::empty(retired.dir())),
-            Below::Planned(_) => {
+            BaseState::Real(_) => drop(removal::empty(retired.dir())),
+            BaseState::Planned(_) => {
                 let lease = std::mem::take(&mut self.lease);
                 self.retired.push(RetiredUpper { folder, lease });
                 self.retired.retain(|retired| {

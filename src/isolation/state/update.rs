@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use workspace::{FileError, FileState, OverlayWorkspace, TrackedWorkspace, Workspace, WorkspacePath};
 
 use super::upper;
-use super::{Below, Isolated, IsolationError, Kind};
+use super::{BaseState, Isolated, IsolationError, Kind};
 
 impl Isolated {
     /// Brings the state up to date with what is below.
-    pub fn update(&mut self, below: &Below) -> Result<(), IsolationError> {
+    pub fn update(&mut self, below: &BaseState) -> Result<(), IsolationError> {
         match below {
-            Below::Planned(planned) => self.update_planned(planned),
-            Below::Real(tracked) => self.update_real(tracked),
+            BaseState::Planned(planned) => self.update_planned(planned),
+            BaseState::Real(tracked) => self.update_real(tracked),
         }
     }
 

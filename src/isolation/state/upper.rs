@@ -22,7 +22,7 @@ use super::masks::Masks;
 const OPAQUE: [&str; 2] = ["user.overlay.opaque", "trusted.overlay.opaque"];
 
 /// How far the way to a file leads through folders of the upper one.
-struct Way {
+struct UpperPath {
     /// The folder that the file is in, if all folders are there.
     folder: Option<Dir>,
     /// What stands where a folder is needed: the folder that it is in, and its name.
@@ -31,7 +31,7 @@ struct Way {
     is_hidden: bool,
 }
 
-impl Way {
+impl UpperPath {
     fn to(disk: &DiskWorkspace, path: &WorkspacePath) -> io::Result<Self> {
         let mut folder = disk.dir().try_clone()?;
         let mut is_hidden = false;
@@ -68,7 +68,7 @@ pub(super) fn put(
     below: Option<&FileState>,
 ) -> Result<(), FileError> {
     let io = |error| FileError::Io { path: path.clone(), error };
-    let way = Way::to(disk, path).map_err(io)?;
+    let way = UpperPath::to(disk, path).map_err(io)?;
     let name = path.file_name().unwrap_or_default();
     let found = way.found(name);
     if state == below && !way.is_hidden {
@@ -154,7 +154,7 @@ pub(super) fn unfold(
     let Ok(from) = confined::open_dir(&Dir::open_ambient_dir(lower, ambient_authority())?, folder) else {
         return Ok(());
     };
-    let way = Way::to(disk, folder)?;
+    let way = UpperPath::to(disk, folder)?;
     let name = folder.file_name().unwrap_or_default();
     // What is already in the upper folder would have to be merged with the rest.
     if way.obstacle.is_some() || way.found(name).is_some() {

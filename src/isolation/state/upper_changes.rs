@@ -12,7 +12,7 @@ use cap_std::fs::{Dir, Metadata};
 use workspace::descend::{Visitor, WalkedEntry, descend_in};
 use workspace::{DiskWorkspace, FileError, Touched, Workspace, WorkspacePath};
 
-use super::Below;
+use super::BaseState;
 use super::upper::{is_opaque, is_whiteout};
 
 /// Maximum depth of folders that are read; nobody works deeper than that.
@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 200;
 pub(super) fn touched(
     upper: &DiskWorkspace,
     lower: &Path,
-    below: &Below,
+    below: &BaseState,
     hidden: &BTreeSet<WorkspacePath>,
 ) -> Result<Touched, FileError> {
     let path = WorkspacePath::root();
@@ -40,7 +40,7 @@ pub(super) fn touched(
     }
     let Reader { mut touched, .. } = reader;
     // A planned file that no longer exists leaves no trace.
-    if let Below::Planned(planned) = below {
+    if let BaseState::Planned(planned) = below {
         for change in &planned.changes()? {
             let is_gone = upper.entry(&change.path).is_ok_and(|entry| entry.is_none());
             if change.after.is_some() && is_gone {
@@ -61,7 +61,7 @@ struct Folder {
 }
 
 struct Reader<'a> {
-    below: &'a Below,
+    below: &'a BaseState,
     hidden: &'a BTreeSet<WorkspacePath>,
     touched: Touched,
 }
@@ -126,7 +126,7 @@ impl Reader<'_> {
             None => self.file_gone(path.clone()),
         }
         // Files that are only planned are in no lower folder.
-        if let Below::Planned(planned) = self.below {
+        if let BaseState::Planned(planned) = self.below {
             let changes = planned.changes()?;
             let within = changes.iter().filter(|change| change.path.is_within(path));
             self.touched.files.extend(within.map(|change| change.path.clone()));

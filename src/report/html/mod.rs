@@ -267,7 +267,7 @@ fn gates(report: &RunReport) -> Markup {
                 }
                 @if !gate.doubt.is_empty() {
                     tr class="item" { td colspan="5" {
-                        "Runs or obeys files that Git ignores and that commands of this run had changed before: "
+                        "Runs or reads files that Git ignores and that commands of this run had changed before: "
                         (visible(&gate.doubt.join(", ")))
                     } }
                 }

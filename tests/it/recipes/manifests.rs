@@ -79,7 +79,7 @@ fn recipe_edits_manifests_in_both_modes_and_tables_what_it_did() {
 fn recipe_manifest_errors_name_file_and_line() {
     let recipe = "steps:\n- files: ['*.json']\n  do: [{manifest: {path: a, set: 2}}]\n";
     for (text, told) in [
-        ("{\n  \"a\": 1,\n  \"a\": 1\n}\n", "steps[0].do[0]: a.json: line 3: the key `a` is there twice"),
+        ("{\n  \"a\": 1,\n  \"a\": 1\n}\n", "steps[0].do[0]: a.json: line 3: duplicate key `a`"),
         ("{\n  \"a\": {}\n}\n", "steps[0].do[0]: a.json: `a` is a mapping, not a number"),
         ("{\n", "steps[0].do[0]: a.json: line 1: "),
     ] {

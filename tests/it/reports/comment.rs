@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::hostile;
 use architect_ci::event::Activity;
-use architect_ci::github::{PlanMark, hidden_lines, marker};
+use architect_ci::github::{PlanMark, comment_marker, hidden_lines};
 use architect_ci::report::{
     COMMENT_LIMIT, CommentFrame, Progress, RunReport, TerminalFrame, annotations, check_summary, comment,
     description, html, summary, terminal,
@@ -36,7 +36,7 @@ fn comment_keeps_size_limit_and_priorities() {
         let text = comment(&report, &frame("plan", None));
         assert!(text.encode_utf16().count() <= COMMENT_LIMIT, "{repeat}: {}", text.len());
         for part in [
-            marker("plan").as_str(),
+            comment_marker("plan").as_str(),
             "### 🟡",
             "Quality gates",
             "src/file49.rs",

@@ -2,7 +2,7 @@
 
 use super::comment::frame;
 use super::hostile;
-use architect_ci::github::marker;
+use architect_ci::github::comment_marker;
 use architect_ci::report::{annotations, comment, html, junit, markdown, summary};
 use base64::Engine;
 use sha2::{Digest, Sha256};
@@ -38,7 +38,7 @@ fn markdown_of_hostile_run_is_inert() {
                     ];
                     let html = link.replace_all(&html, "");
                     let rest = ours.iter().fold(html.to_string(), |html, tag| html.replace(tag, ""));
-                    let is_marker = rest.trim() == marker("plan") && name == "comment";
+                    let is_marker = rest.trim() == comment_marker("plan") && name == "comment";
                     assert!(is_marker || !rest.contains('<'), "{name}: {html}");
                 }
                 Event::Start(Tag::Image { dest_url, .. }) => panic!("{name}: an image {dest_url}"),
@@ -48,7 +48,7 @@ fn markdown_of_hostile_run_is_inert() {
                 _ => {}
             }
         }
-        assert_eq!(text.matches(&marker("plan")).count(), usize::from(name == "comment"), "{name}");
+        assert_eq!(text.matches(&comment_marker("plan")).count(), usize::from(name == "comment"), "{name}");
         assert!(!text.contains(['\u{1b}', '\u{0}', '\u{202e}']), "{name}");
     }
 }

@@ -57,8 +57,8 @@ fn tests_prove_writes_lines_and_junit() {
 fn tests_prove_rejects_what_it_cannot_use() {
     let sandbox = python();
     for (args, expected) in [
-        (&["--", "pytest '{tests}'"][..], "stands in quotes"),
-        (&["--", "pytest", "'{tests}'"], "stands in quotes"),
+        (&["--", "pytest '{tests}'"][..], "is in quotes"),
+        (&["--", "pytest", "'{tests}'"], "is in quotes"),
         (&["--config", "none.yml", "--", "pytest"], "could not read none.yml"),
         (&["--", " \t"], "the test command is empty"),
     ] {

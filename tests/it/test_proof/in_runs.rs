@@ -101,7 +101,7 @@ fn runs_tell_agent_once_of_tests_that_prove_nothing_and_fail_on_demand() {
 fn runs_reject_proof_without_usable_command() {
     for (config, expected) in [
         ("tests: { prove: new }\n", "need `tests.command`"),
-        ("tests: { mutate: 3, command: 'sh -c \"pytest {tests}\"' }\n", "stands in quotes"),
+        ("tests: { mutate: 3, command: 'sh -c \"pytest {tests}\"' }\n", "is in quotes"),
     ] {
         let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);
         let server = ModelServer::start(vec![Answer::Text("done")]);
@@ -125,7 +125,7 @@ fn runs_tell_of_test_programs_that_commands_have_planted() {
         let plant = Answer::Calls(vec![("run_command", json!({"command": "bash plant.sh"}))]);
         let answers = vec![plant, change(TEST), Answer::Text("done"), Answer::Text("it is so")];
         let run = run(&sandbox, &ModelServer::start(answers), mode);
-        let told = "the test command runs or obeys files that Git ignores and that commands of this run had changed before: dist/check";
+        let told = "the test command runs or reads files that Git ignores and that commands of this run had changed before: dist/check";
         let notices = run.report()["notices"].to_string();
         assert_eq!(notices.contains(told), mode == "yolo", "{mode}: {notices}\n{}", run.stderr);
     }

@@ -41,7 +41,7 @@ const DEEP_STACK: usize = 64 * 1024 * 1024;
 
 /// The position of a simple command in the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Nesting {
     /// At the top level, in a list, a pipe, or a loop.
     Plain,
     /// Inside `$(…)` or backticks.
@@ -58,7 +58,7 @@ pub enum Place {
     Script(String),
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for Nesting {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Plain => Ok(()),
@@ -90,7 +90,7 @@ pub struct Simple {
     /// Redirects to and from files.
     pub redirects: Vec<Redirect>,
     /// The position in the line.
-    pub place: Place,
+    pub place: Nesting,
     /// The index of the command in the same line whose output it reads.
     pub piped_from: Option<usize>,
 }
@@ -142,7 +142,7 @@ pub fn analyse(command: &str) -> Analysis {
 
 fn read(command: &str) -> Analysis {
     let mut walk = walk::Walk::default();
-    walk.script(command, &Place::Plain);
+    walk.script(command, &Nesting::Plain);
     walk.analysis
 }
 

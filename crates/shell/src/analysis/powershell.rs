@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tree_sitter::Node;
 
-use super::{Analysis, MAX_LENGTH, Place, Redirect, Simple, Word};
+use super::{Analysis, MAX_LENGTH, Nesting, Redirect, Simple, Word};
 use crate::table::known_name;
 use crate::wrappers::{is_shell, is_wrapper};
 use grammar::parse;
@@ -220,7 +220,7 @@ impl<'a> Walk<'a> {
             words: Vec::new(),
             assignments: Vec::new(),
             redirects: Vec::new(),
-            place: Place::Plain,
+            place: Nesting::Plain,
             piped_from: None,
         };
         let mut cursor = node.walk();

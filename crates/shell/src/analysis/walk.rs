@@ -8,8 +8,8 @@ use brush_parser::ast::{
 };
 use brush_parser::{Parser, ParserOptions};
 
-use super::word::{Found, Variables, Word, read};
-use super::{Analysis, Place, Redirect, Simple, guarded, has_parentheses_apart, nesting};
+use super::word::{Variables, Word, WordParts, read};
+use super::{Analysis, Nesting, Redirect, Simple, guarded, has_parentheses_apart, nesting};
 
 /// Maximum depth of scripts within scripts.
 const MAX_NESTING: usize = 12;
@@ -51,7 +51,7 @@ pub(crate) struct Walk {
 
 impl Walk {
     /// Parses a script and walks through it.
-    pub(super) fn script(&mut self, text: &str, place: &Place) {
+    pub(super) fn script(&mut self, text: &str, place: &Nesting) {
         if self.nesting >= MAX_NESTING {
             return self.unclear("scripts are nested too deeply");
         }
@@ -77,14 +77,14 @@ impl Walk {
         self.analysis.dynamic.get_or_insert_with(|| reason.to_owned());
     }
 
-    fn list(&mut self, list: &CompoundList, place: &Place) {
+    fn list(&mut self, list: &CompoundList, place: &Nesting) {
         for item in &list.0 {
             self.analysis.is_detached |= matches!(item.1, SeparatorOperator::Async);
             self.and_or(&item.0, place);
         }
     }
 
-    fn and_or(&mut self, list: &AndOrList, place: &Place) {
+    fn and_or(&mut self, list: &AndOrList, place: &Nesting) {
         self.pipeline(&list.first, place);
         for next in &list.additional {
             let (AndOr::And(pipeline) | AndOr::Or(pipeline)) = next;
@@ -92,7 +92,7 @@ impl Walk {
         }
     }
 
-    fn pipeline(&mut self, pipeline: &Pipeline, place: &Place) {
+    fn pipeline(&mut self, pipeline: &Pipeline, place: &Nesting) {
         let mut source = None;
         for command in &pipeline.seq {
             let first = self.analysis.commands.len();
@@ -104,7 +104,7 @@ impl Walk {
         }
     }
 
-    fn command(&mut self, command: &Command, place: &Place) {
+    fn command(&mut self, command: &Command, place: &Nesting) {
         match command {
             Command::Simple(simple) => self.simple(simple, place),
             Command::Compound(compound, redirects) => {
@@ -113,7 +113,7 @@ impl Walk {
             }
             Command::Function(function) => {
                 self.analysis.functions.push(function.fname.value.clone());
-                self.compound(&function.body.0, &Place::Function);
+                self.compound(&function.body.0, &Nesting::Function);
                 self.redirects_alone(function.body.1.as_ref().map_or(&[], |list| &list.0), place);
             }
             Command::ExtendedTest(test, redirects) => {
@@ -123,7 +123,7 @@ impl Walk {
         }
     }
 
-    fn compound(&mut self, compound: &CompoundCommand, place: &Place) {
+    fn compound(&mut self, compound: &CompoundCommand, place: &Nesting) {
         match compound {
             CompoundCommand::BraceGroup(group) => self.list(&group.list, place),
             CompoundCommand::Subshell(subshell) => self.list(&subshell.list, place),
@@ -175,7 +175,7 @@ impl Walk {
     }
 
     /// Adds an assignment that the grammar makes, rather than a command.
-    fn sets(&mut self, name: String, value: Word, place: &Place) {
+    fn sets(&mut self, name: String, value: Word, place: &Nesting) {
         let (words, redirects) = (Vec::new(), Vec::new());
         let assignments = vec![(name, value)];
         self.analysis.commands.push(Simple {
@@ -202,7 +202,7 @@ impl Walk {
         }
     }
 
-    fn simple(&mut self, command: &SimpleCommand, place: &Place) {
+    fn simple(&mut self, command: &SimpleCommand, place: &Nesting) {
         if self.analysis.commands.len() >= MAX_COMMANDS {
             return self.unclear("it results in too many commands");
         }
@@ -241,15 +241,15 @@ impl Walk {
 
     /// Adds a command that another one runs.
     pub(crate) fn wrapped(&mut self, words: &[Word], by: &str) {
-        self.inner(words, Place::Wrapped(by.to_owned()));
+        self.inner(words, Nesting::Wrapped(by.to_owned()));
     }
 
     /// Adds a project's tool that a runner starts.
     pub(crate) fn tool(&mut self, words: &[Word], by: &str) {
-        self.inner(words, Place::Tool(by.to_owned()));
+        self.inner(words, Nesting::Tool(by.to_owned()));
     }
 
-    fn inner(&mut self, words: &[Word], place: Place) {
+    fn inner(&mut self, words: &[Word], place: Nesting) {
         if self.nesting >= MAX_NESTING || self.analysis.commands.len() >= MAX_COMMANDS {
             return self.unclear("commands are nested too deeply");
         }
@@ -269,7 +269,7 @@ impl Walk {
     /// Walks through a script that a command is given as text; `None` if it is composed at run time.
     pub(crate) fn eval(&mut self, script: Option<&str>, by: &str) {
         match script {
-            Some(text) => self.script(text, &Place::Script(by.to_owned())),
+            Some(text) => self.script(text, &Nesting::Script(by.to_owned())),
             None => self.dynamic(&format!("the script for {by} is constructed at run time")),
         }
     }
@@ -293,7 +293,7 @@ impl Walk {
                 simple.redirects.extend(redirect);
             }
             CommandPrefixOrSuffixItem::ProcessSubstitution(_, subshell) => {
-                self.list(&subshell.list, &Place::ProcessSubstitution);
+                self.list(&subshell.list, &Nesting::ProcessSubstitution);
                 simple.words.push(Word::known("/dev/fd/63"));
             }
         }
@@ -314,7 +314,7 @@ impl Walk {
         }
     }
 
-    fn redirects_alone(&mut self, redirects: &[IoRedirect], place: &Place) {
+    fn redirects_alone(&mut self, redirects: &[IoRedirect], place: &Nesting) {
         let redirects: Vec<Redirect> =
             redirects.iter().filter_map(|redirect| self.redirect(redirect)).collect();
         if !redirects.is_empty() {
@@ -333,7 +333,7 @@ impl Walk {
                     }
                     IoFileRedirectTarget::Fd(_) => None,
                     IoFileRedirectTarget::ProcessSubstitution(_, subshell) => {
-                        self.list(&subshell.list, &Place::ProcessSubstitution);
+                        self.list(&subshell.list, &Nesting::ProcessSubstitution);
                         None
                     }
                     // `>&2` and `2>&-` copy or close; `>&file` writes.
@@ -366,7 +366,7 @@ impl Walk {
 
     /// Parses a word and walks through the scripts in it.
     fn text(&mut self, raw: &str) -> Word {
-        let mut found = Found::default();
+        let mut found = WordParts::default();
         let word = read(raw, &self.variables, &mut found);
         if let Some(reason) = found.unclear {
             self.unclear(&reason);
@@ -382,7 +382,7 @@ impl Walk {
             self.dynamic(&reason);
         }
         for script in found.scripts {
-            self.script(&script, &Place::Substitution);
+            self.script(&script, &Nesting::Substitution);
         }
         if self.nesting >= MAX_NESTING {
             self.unclear("expansions are nested too deeply");

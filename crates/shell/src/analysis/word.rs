@@ -50,7 +50,7 @@ pub(super) type Variables = BTreeMap<String, Vec<Word>>;
 
 /// What a word contains besides its text.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct WordParts {
     /// Command substitutions.
     pub(super) scripts: Vec<String>,
     /// Texts that are words themselves, such as defaults of parameters.
@@ -62,7 +62,7 @@ pub(super) struct Found {
 }
 
 /// Parses a word. What has to be walked through as well is added to `found`.
-pub(super) fn read(raw: &str, variables: &Variables, found: &mut Found) -> Word {
+pub(super) fn read(raw: &str, variables: &Variables, found: &mut WordParts) -> Word {
     let options = ParserOptions::default();
     let mut word = Word { raw: raw.to_owned(), text: Some(String::new()), glob: false };
     if let Some(Ok(pieces)) = guarded(|| parse(raw, &options)) {
@@ -79,7 +79,7 @@ fn append(
     pieces: &[WordPieceWithSource],
     quoted: bool,
     variables: &Variables,
-    found: &mut Found,
+    found: &mut WordParts,
 ) {
     for piece in pieces {
         match &piece.piece {
@@ -129,7 +129,7 @@ fn parameter(
     expression: &ParameterExpr,
     quoted: bool,
     variables: &Variables,
-    found: &mut Found,
+    found: &mut WordParts,
 ) {
     match expression {
         ParameterExpr::Parameter { parameter: Parameter::Named(name), indirect: false } => {

@@ -19,11 +19,11 @@ const MAX_HOSTS_OF_LIST: usize = 500;
 /// What is told in the place of further hosts.
 const OTHERS: &str = "(other hosts)";
 /// Why they are told together.
-const WHY_OTHERS: &str = "there are too many hosts to tell them one by one";
+const WHY_OTHERS: &str = "there are too many hosts to list each of them";
 
 /// What one command asked for.
 #[derive(Debug, Default)]
-pub(super) struct Asked(Mutex<BTreeMap<Request, Arc<Traffic>>>);
+pub(super) struct HostRequests(Mutex<BTreeMap<Request, Arc<Traffic>>>);
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Request {
@@ -45,19 +45,19 @@ impl Request {
 
 /// What is told of one list, by what became of it.
 #[derive(Debug, Default)]
-pub(super) struct Told(Mutex<BTreeMap<NetworkDecision, ToldOfDecision>>);
+pub(super) struct ReportedHosts(Mutex<BTreeMap<NetworkDecision, ReportedOfDecision>>);
 
 #[derive(Debug, Default)]
-struct ToldOfDecision {
+struct ReportedOfDecision {
     records: usize,
     hosts: BTreeSet<(String, u16)>,
 }
 
-impl Told {
+impl ReportedHosts {
     /// Returns whether one more host is told by itself, and counts it then.
     fn has_room(&self, request: &Request) -> bool {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let ToldOfDecision { records, hosts } = told.entry(request.decision).or_default();
+        let ReportedOfDecision { records, hosts } = told.entry(request.decision).or_default();
         let is_new = hosts.len() < MAX_HOSTS_OF_LIST && hosts.insert((request.host.clone(), request.port));
         let has_room = is_new || *records < MAX_RECORDS;
         *records += usize::from(has_room);
@@ -65,7 +65,7 @@ impl Told {
     }
 }
 
-impl Asked {
+impl HostRequests {
     /// Counts a request for a host. Returns where its bytes are counted.
     pub(super) fn note(&self, target: &Target, decision: NetworkDecision, reason: String) -> Arc<Traffic> {
         let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,13 +111,13 @@ impl Asked {
 mod tests {
     use super::*;
 
-    fn ask(asked: &Asked, host: &str, decision: NetworkDecision) {
+    fn ask(asked: &HostRequests, host: &str, decision: NetworkDecision) {
         asked.note(&Target::new(host, 443).expect(host), decision, String::new());
     }
 
     #[test]
     fn refusals_do_not_hide_what_was_let_through() {
-        let (asked, egress) = (Asked::default(), Egress::nowhere());
+        let (asked, egress) = (HostRequests::default(), Egress::nowhere());
         for number in 0..MAX_HOSTS + 20 {
             ask(&asked, &format!("h{number}.test"), NetworkDecision::Refused);
         }
@@ -134,7 +134,7 @@ mod tests {
         let egress = Egress::nowhere();
         let mut told = 0;
         for command in 0..20 {
-            let asked = Asked::default();
+            let asked = HostRequests::default();
             for number in 0..MAX_HOSTS - 1 {
                 ask(&asked, &format!("h{command}-{number}.test"), NetworkDecision::Refused);
             }

@@ -9,14 +9,14 @@ use workspace::{
 
 /// The state that the isolated state is based on, and compared with.
 #[derive(Clone)]
-pub enum Below {
+pub enum BaseState {
     /// The checkout with the planned edits above it.
     Planned(Arc<OverlayWorkspace>),
     /// The checkout itself.
     Real(Arc<TrackedWorkspace>),
 }
 
-impl Below {
+impl BaseState {
     pub(super) fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
         match self {
             Self::Planned(planned) => planned.state(path),
