@@ -1,8 +1,9 @@
 //! Nested guides: what the repository tells agents about a folder, told when files below it are touched.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sanitize::invisible::marked;
 use workspace::{Kind, LastLink, WorkspacePath};
 
@@ -59,7 +60,7 @@ impl Guides {
         path: &WorkspacePath,
         is_folder: &dyn Fn(&WorkspacePath) -> bool,
     ) -> Vec<String> {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.told.lock();
         // The guide of the root is part of the system prompt. A folder's own guide counts for it as well.
         let own = Some(path.clone()).filter(is_folder).or_else(|| path.parent());
         let mut folders: Vec<WorkspacePath> =

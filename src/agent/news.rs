@@ -1,6 +1,6 @@
 //! News: messages for the model that come up while it works, such as what gates said of the state before.
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 /// Messages that are added before the next request.
 #[derive(Default)]
@@ -9,11 +9,11 @@ pub struct News(Mutex<Vec<String>>);
 impl News {
     /// Adds a message.
     pub fn add(&self, text: impl Into<String>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(text.into());
+        self.0.lock().push(text.into());
     }
 
     /// Takes all messages, leaving none.
     pub(super) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.0.lock())
     }
 }

@@ -1,9 +1,10 @@
 //! One task: a worktree, a run, what came of it, and perhaps another try.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use sanitize::Masker;
 use tokio::task::block_in_place;
 use tracing::instrument::WithSubscriber;
@@ -132,7 +133,7 @@ impl BatchContext {
 
     /// Writes to the journal; a full disk must not end what is going well.
     pub(super) fn note(&self, write: impl FnOnce(&mut Journal) -> Result<(), super::JournalError>) {
-        let mut journal = self.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut journal = self.journal.lock();
         if let Err(error) = write(&mut journal) {
             tracing::warn!("warning: {error}");
         }

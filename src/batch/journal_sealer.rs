@@ -5,11 +5,11 @@ use std::convert::Infallible;
 use std::fs;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use parking_lot::Mutex;
 use tokio::task::block_in_place;
 
 use super::attempt::{BatchContext, TASKS};
@@ -161,7 +161,7 @@ impl JournalSealer {
         let out = &self.place.out;
         let gain = {
             // Nobody writes meanwhile, so lines are whole.
-            let _journal = common.journal.lock().unwrap_or_else(PoisonError::into_inner);
+            let _journal = common.journal.lock();
             let gain = Journal::gain(out, state.sealed);
             gain.map_err(|error| SealedJournalError::Io { path: out.clone(), error })?
         };
@@ -184,8 +184,8 @@ impl JournalSealer {
         Ok(())
     }
 
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> parking_lot::MutexGuard<'_, State> {
+        self.state.lock()
     }
 }
 

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use manifest::{ManifestEdit, ManifestRule};
+use parking_lot::Mutex;
 use sanitize::Masker;
 use serde_json::{Map, Value, json};
 use workspace::WorkspacePath;
@@ -79,13 +79,13 @@ impl Neighbours {
             report.files.iter().map(|file| format!("\n{}\n{}", file.path, file.diff)).collect();
         let work =
             ModelWork { diff: truncate_middle(&diff, MAX_TOKENS), test: self.example(task, report, masker) };
-        let mut all = self.by_recipe.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.by_recipe.lock();
         all.entry(recipe.clone()).or_default().push(work);
     }
 
     /// Returns what the neighbours of a task needed, for the model that works on it.
     pub(super) fn told(&self, task: &Task) -> String {
-        let all = self.by_recipe.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.by_recipe.lock();
         let done =
             task.entry.recipe.as_ref().and_then(|recipe| all.get(recipe)).map_or(&[][..], Vec::as_slice);
         if done.is_empty() {
@@ -114,7 +114,7 @@ impl Neighbours {
 
     /// Writes each recipe that was not enough, with what models did as further tests. Returns what people are told.
     pub(super) fn write(&self, out: &Path) -> Vec<Notice> {
-        let all = self.by_recipe.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.by_recipe.lock();
         let told = |(recipe, done): (&String, &Vec<ModelWork>)| {
             let tests: Vec<&Value> =
                 done.iter().filter_map(|work| work.test.as_ref()).take(MAX_TESTS).collect();

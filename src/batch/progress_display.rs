@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use parking_lot::Mutex;
 use sanitize::untrusted::{command_data, log_lines, visible};
 
 use super::attempt::{LOG, title};
@@ -74,7 +73,7 @@ impl ProgressDisplay {
                 row.set_style(style("{spinner} {msg}  {elapsed}"));
                 row.set_message(format!("{}  {name}", task.id));
                 row.enable_steady_tick(Duration::from_millis(120));
-                self.rows.lock().unwrap_or_else(PoisonError::into_inner).insert(task.id.clone(), row);
+                self.rows.lock().insert(task.id.clone(), row);
             }
             ProgressMode::Lines => say(&format!("      ▸ {}  {name}", task.id)),
             ProgressMode::Groups | ProgressMode::Silent => {}
@@ -83,7 +82,7 @@ impl ProgressDisplay {
 
     /// Shows that a task is over; `folder` holds its log.
     pub(super) fn ended(&self, report: &TaskReport, folder: &Path) {
-        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ended = self.ended.lock();
         *ended += 1;
         let line = format!("[{}/{}] {}", *ended, self.total, visible(&task_line(report)).replace('\n', " "));
         match self.look {
@@ -102,8 +101,7 @@ impl ProgressDisplay {
                 let _ = std::io::stderr().lock().write_all(text.as_bytes());
             }
             ProgressMode::Table => {
-                if let Some(row) = self.rows.lock().unwrap_or_else(PoisonError::into_inner).remove(&report.id)
-                {
+                if let Some(row) = self.rows.lock().remove(&report.id) {
                     row.finish_and_clear();
                     self.table.remove(&row);
                 }
@@ -116,7 +114,7 @@ impl ProgressDisplay {
     /// Leaves the terminal as it was.
     pub(super) fn close(&self) {
         self.sum.finish_and_clear();
-        for row in self.rows.lock().unwrap_or_else(PoisonError::into_inner).values() {
+        for row in self.rows.lock().values() {
             row.finish_and_clear();
         }
     }

@@ -1,9 +1,10 @@
 //! Works on the tasks of a batch, some at a time, until they are done or something ends it.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
 use super::attempt::{BatchContext, TASKS, TaskResult, failure, spent_in, title};

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::estimate::Estimate;
 use super::manifest::{Manifest, Task};
@@ -116,7 +117,7 @@ impl KeyParts {
         if let Some(id) = self.ids.get(path) {
             return id.clone();
         }
-        let mut folders = self.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut folders = self.folders.lock();
         let id = folders.entry(path.to_owned()).or_insert_with(|| {
             let below = if path.is_empty() { String::new() } else { format!("{path}/") };
             let within = self.ids.range(below.clone()..).take_while(|(path, _)| path.starts_with(&below));

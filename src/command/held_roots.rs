@@ -6,9 +6,10 @@
 
 use std::io;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::OnceCell;
@@ -70,7 +71,7 @@ impl HeldRoots {
     }
 
     fn holder(&self, key: Key, for_once: bool) -> Option<Arc<OnceCell<Option<Holder>>>> {
-        let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut roots = self.roots.lock();
         if let Some((_, holder)) = roots.iter().find(|(known, _)| *known == key) {
             return Some(Arc::clone(holder));
         }

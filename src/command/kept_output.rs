@@ -4,11 +4,12 @@
 use std::collections::VecDeque;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions};
+use parking_lot::Mutex;
 use sanitize::Masker;
 
 /// Maximum size of all files together, in bytes. The oldest goes when a new one needs its space.
@@ -62,7 +63,7 @@ impl KeptOutputs {
     /// Writes an output, masked, to a new file, and returns its path.
     pub fn keep(&self, text: &str) -> io::Result<PathBuf> {
         let text = self.masker.mask(text);
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         let (name, mut file) = loop {
             kept.last += 1;
             let name = format!("{}.txt", kept.last);

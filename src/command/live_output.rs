@@ -1,8 +1,9 @@
 //! Output of a command, collected from its pipes in the background while others look at it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::Notify;
 
@@ -42,7 +43,7 @@ impl LiveOutput {
     }
 
     fn lock(&self) -> MutexGuard<'_, Capture> {
-        self.capture.lock().unwrap_or_else(PoisonError::into_inner)
+        self.capture.lock()
     }
 }
 

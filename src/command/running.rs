@@ -5,10 +5,11 @@ use std::io;
 #[cfg(target_os = "linux")]
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWriteExt};
 
 #[cfg(target_os = "linux")]
@@ -65,7 +66,7 @@ impl Supervisor {
 #[cfg(target_os = "linux")]
 impl StandbySupervisor {
     fn take(&self, child_sandbox: ChildSandbox) -> Option<Supervisor> {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.0.lock();
         let at =
             waiting.iter().position(|(kind, _)| *kind == (child_sandbox.namespaces, child_sandbox.holder))?;
         let (_, mut supervisor) = waiting.remove(at);
@@ -73,7 +74,7 @@ impl StandbySupervisor {
     }
 
     fn put(&self, child_sandbox: ChildSandbox, supervisor: Supervisor) {
-        let mut waiting = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.0.lock();
         if waiting.len() == MAX_WAITING {
             waiting.remove(0);
         }

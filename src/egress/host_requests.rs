@@ -2,8 +2,10 @@
 //! What was let through, and what was refused, are counted apart, so that many refusals do not hide what went out.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::Egress;
 use super::relay::Traffic;
@@ -56,7 +58,7 @@ struct ReportedOfDecision {
 impl ReportedHosts {
     /// Returns whether one more host is told by itself, and counts it then.
     fn has_room(&self, request: &Request) -> bool {
-        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.0.lock();
         let ReportedOfDecision { records, hosts } = told.entry(request.decision).or_default();
         let is_new = hosts.len() < MAX_HOSTS_OF_LIST && hosts.insert((request.host.clone(), request.port));
         let has_room = is_new || *records < MAX_RECORDS;
@@ -68,7 +70,7 @@ impl ReportedHosts {
 impl HostRequests {
     /// Counts a request for a host. Returns where its bytes are counted.
     pub(super) fn note(&self, target: &Target, decision: NetworkDecision, reason: String) -> Arc<Traffic> {
-        let mut asked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = self.0.lock();
         let (host, port) = (target.host.to_string(), target.port);
         let mut request = Request { is_others: false, host, port, decision, reason };
         let is_full = || asked.keys().filter(|known| known.decision == decision).count() >= MAX_HOSTS;
@@ -82,7 +84,7 @@ impl HostRequests {
 
     /// Takes what was asked for until now. Returns its records, those of further hosts last.
     pub(super) fn take(&self, by: &str, egress: &Egress) -> Vec<NetworkRecord> {
-        let asked = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
+        let asked = std::mem::take(&mut *self.0.lock());
         let mut records = BTreeMap::<Request, NetworkRecord>::new();
         for (mut request, traffic) in asked {
             if !request.is_others && !egress.told.has_room(&request) {

@@ -1,8 +1,8 @@
 //! Ledger: what has to survive a compaction, whatever the model's own summary says.
 
 use std::fmt::Write;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use workspace::Workspace;
 
 use crate::event::{GateRecord, TodoItem, TodoStatus};
@@ -64,7 +64,7 @@ impl Ledger {
     }
 
     fn facts(&self) -> MutexGuard<'_, Facts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

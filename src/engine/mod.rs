@@ -10,12 +10,13 @@ mod todo;
 mod truncate;
 
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use futures::FutureExt;
 use futures::future::join_all;
+use parking_lot::Mutex;
 use sanitize::Masker;
 use sanitize::invisible::marked;
 use sanitize::untrusted::visible;

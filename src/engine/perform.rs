@@ -1,7 +1,5 @@
 //! Calls that have passed all checks: they are planned, or executed.
 
-use std::sync::PoisonError;
-
 use serde_json::{Map, Value};
 use workspace::FileChange;
 
@@ -35,7 +33,7 @@ impl Engine {
                 format!("[DRY-RUN] Would execute: {shown}\n{}", result.output)
             };
             let (_, lines) = diff_of(&result);
-            self.tracker.lock().unwrap_or_else(PoisonError::into_inner).record(PlannedAction {
+            self.tracker.lock().record(PlannedAction {
                 step: caller.step,
                 agent: caller.agent.to_owned(),
                 tool_name: tool.name().to_owned(),

@@ -2,9 +2,10 @@
 
 use std::fs::{self, File};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use gix_hash::Kind;
+use parking_lot::Mutex;
 
 use super::GitError;
 use super::private::PrivateRepository;

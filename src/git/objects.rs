@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use gix_hash::ObjectId;
 use gix_object::{Find, Kind, TagRefIter, TreeRefIter};
@@ -297,11 +297,11 @@ impl Repository {
 
     /// Returns the object store of the clone and of what was fetched; it is opened on first use.
     pub(super) fn store(&self) -> Result<gix_odb::HandleArc, GitError> {
-        let mut store = self.held.store.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut store = self.held.store.lock();
         if let Some(store) = &*store {
             return Ok(store.to_cache_arc());
         }
-        let fetched = self.held.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        let fetched = self.held.fetched.lock();
         let folder = match fetched.last() {
             Some(private) => private.objects(),
             None => self.held.common.path()?.join("objects"),
@@ -313,7 +313,7 @@ impl Repository {
 
     /// Drops the open object store, so that the next use finds objects that were fetched since.
     pub(super) fn forget_store(&self) {
-        *self.held.store.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.held.store.lock() = None;
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use gix_hash::Kind;
 use tempfile::TempDir;
@@ -29,7 +28,7 @@ impl PrivateRepository {
         fs::write(path.join("HEAD"), "ref: refs/heads/none\n")?;
         fs::write(path.join("config"), config(held))?;
         let common = held.common.path()?;
-        let fetched = held.fetched.lock().unwrap_or_else(PoisonError::into_inner);
+        let fetched = held.fetched.lock();
         let source = fetched.last().map_or(common, Self::path);
         let objects = source.join("objects");
         let name = objects.to_str().filter(|name| !name.contains('\n') && !name.starts_with('"'));

@@ -1,10 +1,10 @@
 //! Recently read objects: commits and folders, which a run asks for again and again while it starts.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
 
 use gix_hash::ObjectId;
 use gix_object::Kind;
+use parking_lot::Mutex;
 
 /// Maximum number of bytes that are kept.
 const MAX_BYTES: usize = 256 * 1024;
@@ -25,7 +25,7 @@ struct Objects {
 impl RecentObjects {
     /// Returns the content of an object of a kind, if it is kept.
     pub(super) fn get(&self, id: &ObjectId, kind: Kind) -> Option<Vec<u8>> {
-        let objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let objects = self.0.lock();
         objects.by_id.get(id).filter(|(found, _)| *found == kind).map(|(_, content)| content.clone())
     }
 
@@ -34,7 +34,7 @@ impl RecentObjects {
         if !matches!(kind, Kind::Commit | Kind::Tree) || content.len() > MAX_OBJECT {
             return;
         }
-        let mut objects = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut objects = self.0.lock();
         if objects.bytes + content.len() > MAX_BYTES {
             *objects = Objects::default();
         }
@@ -69,7 +69,7 @@ mod tests {
         let recent = RecentObjects::default();
         for number in 0..=u8::MAX {
             recent.put(&id(number), Kind::Tree, &vec![number; MAX_OBJECT / 2]);
-            assert!(recent.0.lock().expect("the objects").bytes <= MAX_BYTES);
+            assert!(recent.0.lock().bytes <= MAX_BYTES);
             assert_eq!(recent.get(&id(number), Kind::Tree), Some(vec![number; MAX_OBJECT / 2]));
         }
         assert_eq!(recent.get(&id(0), Kind::Tree), None);

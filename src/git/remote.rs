@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -31,7 +30,7 @@ impl Repository {
         let args = ["fetch", "--quiet", "--no-tags", "--depth=1", place.url, commit];
         remotely(private.path(), place, args)?;
         // Each private repository borrows the objects of the one before it.
-        self.held.fetched.lock().unwrap_or_else(PoisonError::into_inner).push(private);
+        self.held.fetched.lock().push(private);
         self.forget_store();
         Ok(())
     }

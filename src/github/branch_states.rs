@@ -5,9 +5,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -102,7 +102,7 @@ impl BranchStates {
 
     /// Returns the branch, and others that will be requested, those that come after it first.
     fn group(&self, branch: &str) -> Vec<String> {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = self.asked.lock();
         asked.insert(branch.to_owned());
         let at = self.expected.iter().position(|expected| expected == branch);
         let (before, after) = self.expected.split_at(at.unwrap_or(self.expected.len()));
@@ -114,7 +114,7 @@ impl BranchStates {
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeMap<(String, String), Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.lock()
     }
 }
 

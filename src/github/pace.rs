@@ -5,9 +5,10 @@
 //! that is created) are kept without being told, and requests that write go out one after the other.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant, SystemTime};
 
+use parking_lot::{Mutex, MutexGuard};
 use reqwest::header::HeaderMap;
 
 use super::api::Method;
@@ -82,7 +83,7 @@ impl Pace {
     pub(super) fn of(server: &str, token: &str) -> Arc<Self> {
         static ALL: LazyLock<Mutex<BTreeMap<String, Arc<Pace>>>> = LazyLock::new(Mutex::default);
         let key = digest(format!("{server} {token}").as_bytes());
-        Arc::clone(ALL.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default())
+        Arc::clone(ALL.lock().entry(key).or_default())
     }
 
     /// Waits until a request may go out.
@@ -158,7 +159,7 @@ impl Pace {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

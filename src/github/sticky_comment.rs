@@ -1,8 +1,8 @@
 //! The sticky comment: one for each key, found by its marker *and* its author, and updated in place.
 
 use crate::base::verbose_log::detail;
-use std::sync::Mutex;
 
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
@@ -91,7 +91,7 @@ impl StickyComment {
     pub async fn put(&self, body: &str) -> Result<Posted, ApiError> {
         let marked = self.run.as_ref().map(|run| run.put_into(body));
         let body = marked.as_deref().unwrap_or(body);
-        let known = *self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let known = *self.known.lock();
         if let Some(id) = known {
             match self.update_known(id, body).await {
                 // Somebody has deleted it in the meantime.
@@ -214,7 +214,7 @@ impl StickyComment {
     }
 
     fn remember(&self, id: u64) {
-        *self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(id);
+        *self.known.lock() = Some(id);
     }
 }
 

@@ -9,9 +9,10 @@ mod protocol;
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -214,7 +215,7 @@ impl Hooks {
             if !hook.waits {
                 let (hook, context) = (hook.clone(), Arc::clone(&self.context));
                 let task = tokio::spawn(async move { invocation.run(&hook, &context).await.1 });
-                self.started.lock().unwrap_or_else(PoisonError::into_inner).push(task);
+                self.started.lock().push(task);
                 continue;
             }
             let (response, record) = invocation.run(hook, &self.context).await;
@@ -242,7 +243,7 @@ impl Hooks {
 
     /// Waits for the asynchronous hooks, each of which has its own time limit.
     pub async fn collect(&self) {
-        let started = std::mem::take(&mut *self.started.lock().unwrap_or_else(PoisonError::into_inner));
+        let started = std::mem::take(&mut *self.started.lock());
         for task in started {
             if let Ok(record) = task.await {
                 self.context.events.emit(Event::Hook(record));

@@ -1,7 +1,6 @@
 //! What commands have left where Git ignores it: told, as it is in no diff, and held against what runs or obeys it.
 
 use std::fs;
-use std::sync::PoisonError;
 
 use workspace::WorkspacePath;
 
@@ -14,7 +13,7 @@ impl Isolation {
     /// it.
     pub fn doubts(&self, line: &str) -> Vec<String> {
         let path = self.shell.environment.get("PATH").map(String::as_str);
-        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        let built = self.built.lock();
         let mut doubts = doubt::doubts(line, path, self.root(), &built);
         doubts.extend(built.iter().filter(|path| auto_loaded::is_auto_loaded(path)).map(ToString::to_string));
         doubts.sort();
@@ -24,7 +23,7 @@ impl Isolation {
 
     /// Tells of files that commands have left where Git ignores them, if programs obey some of them by their names.
     pub fn warn_of_auto_loaded(&self) {
-        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        let built = self.built.lock();
         let auto_loaded: Vec<String> =
             built.iter().filter(|path| auto_loaded::is_auto_loaded(path)).map(ToString::to_string).collect();
         if !auto_loaded.is_empty() {
@@ -42,7 +41,7 @@ impl Isolation {
     /// Tells of links that commands have left in the checkout where Git ignores them, and that lead out of it. Those in folders
     /// of tools are left out: environments of Python link the interpreter.
     pub fn warn_of_links(&self) {
-        let built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        let built = self.built.lock();
         let leads_outside = |path: &&WorkspacePath| {
             doubt::tool_folder(path).is_none()
                 && fs::read_link(self.root().join(path.as_str()))
@@ -61,7 +60,7 @@ impl Isolation {
     /// Tells of such programs of a hook, a server or a model, once for each.
     pub fn tell_of_doubts(&self, owner: &str, line: &str) {
         let programs = self.doubts(line);
-        let mut doubted = self.doubted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut doubted = self.doubted.lock();
         if !programs.is_empty() && doubted.insert(owner.to_owned()) {
             let told = format!(
                 "the {owner} runs or reads files that Git ignores and that commands of this run had changed before: {}",

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
@@ -44,13 +44,13 @@ pub struct Isolation {
     alive_beside: AtomicU32,
     /// Files that Git ignores and that commands of the agent's have changed, and those of other commands that programs
     /// obey by their names.
-    built: std::sync::Mutex<BTreeSet<WorkspacePath>>,
+    built: parking_lot::Mutex<BTreeSet<WorkspacePath>>,
     /// The modes of the checkout, where commands see the machine's own file system.
     modes: OnceLock<CheckoutModes>,
     /// Whether commands have left files in the checkout that Git ignores, or that are too large to be taken back.
     has_left_files: AtomicBool,
     /// Whose changed programs have been told of.
-    doubted: std::sync::Mutex<BTreeSet<String>>,
+    doubted: parking_lot::Mutex<BTreeSet<String>>,
 }
 
 /// A command line to run on the isolated state.
@@ -134,10 +134,10 @@ impl Isolation {
             state: Mutex::default(),
             beside: AtomicU32::new(0),
             alive_beside: AtomicU32::new(0),
-            built: std::sync::Mutex::default(),
+            built: parking_lot::Mutex::default(),
             modes: OnceLock::new(),
             has_left_files: AtomicBool::new(false),
-            doubted: std::sync::Mutex::default(),
+            doubted: parking_lot::Mutex::default(),
         }
     }
 
@@ -248,7 +248,7 @@ impl Isolation {
         // A gate installs tools for itself, but the tests that it runs may be the agent's.
         let counts = |path: &&WorkspacePath| author == Author::Agent || auto_loaded::is_auto_loaded(path);
         let built = ran.built.iter().filter(counts).cloned();
-        self.built.lock().unwrap_or_else(PoisonError::into_inner).extend(built);
+        self.built.lock().extend(built);
         // If the state could not be brought back to what is below, it is dropped, so that the next command
         // starts with a new one.
         *state = isolated;

@@ -1,10 +1,11 @@
 //! The budget of a run: before every answer is requested, its possible price is reserved, so that the sum of all answers
 //! never exceeds the limit.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use super::Price;
@@ -86,7 +87,7 @@ pub enum Refused {
 
 impl Spent {
     fn amounts(&self) -> MutexGuard<'_, Amounts> {
-        self.usd.lock().unwrap_or_else(PoisonError::into_inner)
+        self.usd.lock()
     }
 }
 

@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use sanitize::Masker;
 use sha2::{Digest, Sha256};
 
@@ -28,7 +29,7 @@ impl CleanTexts {
     /// Returns whether a text holds no secret; `search` finds out, unless it has before.
     fn is_clean(&self, text: &str, search: impl FnOnce() -> bool) -> bool {
         let digest: [u8; 32] = Sha256::digest(text).into();
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.0.lock();
         if known().contains(&digest) {
             return true;
         }

@@ -5,8 +5,10 @@
 //! shrinks at once when one is refused, as TCP does it. What a refusal says of the time to wait holds for everybody.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// Time over which answers are counted to guess the first rate.
 const WINDOW: Duration = Duration::from_secs(10);
@@ -78,9 +80,7 @@ impl Pace {
     /// Returns the pace of the requests that share a limit, such as those to one model of one server.
     pub(super) fn of(shared: &str, per_minute: Option<u64>) -> Arc<Self> {
         static ALL: LazyLock<Mutex<BTreeMap<String, Arc<Pace>>>> = LazyLock::new(Mutex::default);
-        let pace = Arc::clone(
-            ALL.lock().unwrap_or_else(PoisonError::into_inner).entry(shared.to_owned()).or_default(),
-        );
+        let pace = Arc::clone(ALL.lock().entry(shared.to_owned()).or_default());
         #[expect(clippy::cast_precision_loss, reason = "a rate of requests is far below")]
         let granted = per_minute.map(|count| count as f64 / 60.0);
         let mut state = pace.state();
@@ -150,7 +150,7 @@ impl Pace {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 
@@ -192,7 +192,7 @@ mod tests {
 
     impl Provider {
         fn answers(&self) -> bool {
-            let mut seen = self.seen.lock().expect("a lock");
+            let mut seen = self.seen.lock();
             let count = seen.entry(self.start.elapsed().as_secs()).or_default();
             *count += 1;
             *count <= self.per_second
@@ -216,7 +216,7 @@ mod tests {
                             pace.answered();
                             break;
                         }
-                        *refusals.lock().expect("a lock") += 1;
+                        *refusals.lock() += 1;
                         pace.refused(&turn, Some(Duration::from_millis(200)));
                     }
                 }
@@ -227,7 +227,7 @@ mod tests {
         for worker in workers {
             worker.await.expect("a worker");
         }
-        let refused = *refusals.lock().expect("a lock");
+        let refused = *refusals.lock();
         assert!(refused < 50, "{refused} of 160 were refused");
     }
 

@@ -5,10 +5,11 @@ use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use regex::Regex;
 
 use super::{ChatModel, Completion, Message, ModelError, Request};
@@ -90,7 +91,7 @@ impl ReplayModel {
     }
 
     fn answer(&self, request: Request<'_>) -> Result<Completion, ModelError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         if self.strict {
             compare(&state, request)?;
         }
@@ -143,7 +144,7 @@ impl ChatModel for ReplayModel {
     }
 
     fn has_further_answer(&self, agent: &str) -> bool {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.state.lock();
         state.replies.get(agent).is_some_and(|replies| !replies.is_empty())
     }
 

@@ -1,8 +1,9 @@
 //! Progress comment of a long run: at most one update in ten seconds, and none for short runs.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use sanitize::Masker;
 use time::OffsetDateTime;
 use tokio::sync::Notify;
@@ -32,7 +33,7 @@ struct Board {
 
 impl Observer for Board {
     fn observe(&self, line: &Line) {
-        if self.progress.lock().unwrap_or_else(PoisonError::into_inner).observe(line) {
+        if self.progress.lock().observe(line) {
             self.news.notify_one();
         }
     }
@@ -79,7 +80,7 @@ impl ProgressComment {
                 let sticky = sticky(&github, &Api::new(&github).ok()?, &frame.key)?;
                 while !over.is_cancelled() {
                     let hidden = hidden_lines(&frame.key, None);
-                    let progress = board.progress.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                    let progress = board.progress.lock().clone();
                     let now = (since.as_str(), &ongoing(&activities)[..]);
                     let body = progress.comment(&hidden, &frame.task, now, frame.run_url.as_deref());
                     match sticky.put(&frame.masker.mask(&body)).await {

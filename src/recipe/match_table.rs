@@ -1,7 +1,6 @@
 //! Table of the places that a recipe changed: the first as data, and all of them as the rows of a CSV file.
 
-use std::sync::{Mutex, PoisonError};
-
+use parking_lot::Mutex;
 use sanitize::csv;
 use workspace::WorkspacePath;
 
@@ -43,7 +42,7 @@ impl MatchTable {
 
     /// Adds the places of one file that an action changed.
     pub(super) fn add(&self, action: &str, path: &WorkspacePath, places: Vec<Place>) {
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rows = self.rows.lock();
         let path = &WorkspacePath::parse(&format!("{}{path}", self.prefix)).unwrap_or_else(|_| path.clone());
         for place in places {
             let Place { line, column, key, before, after } = place;
@@ -67,13 +66,13 @@ impl MatchTable {
 
     /// Returns the places; `None` if there are none.
     pub fn matches(&self) -> Option<RecipeMatches> {
-        let rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = self.rows.lock();
         (rows.matches.total > 0).then(|| rows.matches.clone())
     }
 
     /// Takes the rows as the text of a CSV file; `None` if there are none.
     pub fn take_csv(&self) -> Option<String> {
-        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut rows = self.rows.lock();
         let mut text = std::mem::take(&mut rows.csv);
         if text.is_empty() {
             return None;

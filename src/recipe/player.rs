@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt::Write;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use serde_json::json;
 use workspace::WorkspacePath;
 
@@ -72,7 +73,7 @@ impl RecipePlayer {
         if request.agent != self.agent {
             return Err(ModelError::Recipe(format!("a recipe cannot act as the agent {}", request.agent)));
         }
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         if !request.may_call {
             return Ok(final_answer(state.summary("Stopped early")));
         }

@@ -1,7 +1,8 @@
 //! Collector: folds events into the parts of a report.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use super::{CallSummary, StepSummary};
 use crate::event::{
@@ -36,13 +37,13 @@ pub struct Collector(Mutex<Collected>);
 impl Collector {
     /// Returns a copy of what was collected so far.
     pub fn collected(&self) -> Collected {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 }
 
 impl Observer for Collector {
     fn observe(&self, line: &Line) {
-        let mut collected = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut collected = self.0.lock();
         match &line.event {
             Event::Session(_) | Event::Todo(_) | Event::End(_) => {}
             Event::Reply(reply) => {

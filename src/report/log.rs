@@ -3,9 +3,10 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use anstyle::Style;
+use parking_lot::Mutex;
 use sanitize::Masker;
 use sanitize::untrusted::{log_lines, visible};
 use tracing::field::Field;
@@ -153,7 +154,7 @@ impl Write for Sink {
         // Our own messages have no invisible characters; those of libraries quote what was received.
         let lines = log_lines(&if self.json { masked } else { visible(&masked) });
         if let Some(file) = &self.file {
-            file.lock().unwrap_or_else(PoisonError::into_inner).write_all(lines.as_bytes())?;
+            file.lock().write_all(lines.as_bytes())?;
         } else {
             let style = self.style;
             let line = lines.strip_suffix('\n').unwrap_or(&lines);

@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sanitize::Masker;
 use tempfile::NamedTempFile;
 
@@ -56,7 +57,7 @@ impl Observer for TranscriptWriter {
         // What cannot be masked is not written.
         let Ok(masked) = masked_json(line, Format::Transcript, &self.masker) else { return };
         let line = format!("{masked}\n");
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         // A full disk must not end the run; the other reports will show it.
         let _ = open.file.write_all(line.as_bytes());
         if let Some(seal) = &mut open.seal {

@@ -1,7 +1,6 @@
 //! Builds the report of a run: changes, plan, and the proof that a dry run changed nothing.
 
 use std::cell::LazyCell;
-use std::sync::PoisonError;
 
 use serde_json::json;
 use workspace::{ChangeSet, Difference, ProtectedFiles, Restored, Snapshot, TrackedWorkspace, WorkspacePath};
@@ -58,7 +57,7 @@ impl Run<'_> {
         let Self { request, events, collector, engine, baseline, disk, shell, tracked, isolation, .. } = self;
         drop(disk);
         let baseline = baseline.await.unwrap_or_default();
-        let actions = engine.tracker.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let actions = engine.tracker.lock().take();
         let mut plan = (request.mode == RunMode::DryRun).then(|| {
             let base = baseline.base.clone();
             let (task, agent, model) = (&request.task, &request.agent, &request.model_name);

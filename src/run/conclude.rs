@@ -1,6 +1,5 @@
 //! Determines from the contract how a run ends after its agent is done.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use super::driver::AgentRun;
@@ -70,7 +69,7 @@ impl AgentRun<'_> {
         if demand_less(&self.test_findings()) {
             return Some(StopReason::TestsDemandLess);
         }
-        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = self.shown.lock();
         if shown.as_ref().is_some_and(|shown| !shown.is_complete()) {
             return Some(StopReason::TestsUnproven);
         }

@@ -1,10 +1,11 @@
 //! Drives the agent: its model, its conversation in one go or in rounds, and what checks its answers.
 
 use std::fs::File;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use sanitize::Masker;
 use serde_json::json;
 use time::OffsetDateTime;

@@ -1,7 +1,6 @@
 //! Test integrity of the run's change, checked without a model on the planned state.
 
 use std::fmt::Write;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use test_integrity::{Change, MAX_BYTES, check_among, concerns, is_of_tests};
@@ -87,13 +86,13 @@ impl AgentRun<'_> {
             self.is_unchecked.store(true, Ordering::Relaxed);
             return Vec::new();
         };
-        self.test_findings.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&findings);
+        self.test_findings.lock().clone_from(&findings);
         findings
     }
 
     /// Returns what was found last.
     pub(super) fn test_findings(&self) -> Vec<TestFinding> {
-        self.test_findings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.test_findings.lock().clone()
     }
 }
 

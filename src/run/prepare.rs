@@ -1,10 +1,11 @@
 //! Assembles a run: workspace, tools, hooks, guardrails, and engine.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use sanitize::Masker;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;

@@ -1,7 +1,5 @@
 //! Resumes an interrupted run from its change log, in its own checkout or in one that has none of its work.
 
-use std::sync::PoisonError;
-
 use tokio::task::block_in_place;
 use workspace::{
     DiskWorkspace, FileChange, FileError, FileState, OverlayWorkspace, TrackedWorkspace, WorkspacePath,
@@ -59,7 +57,7 @@ impl AgentRun<'_> {
             problem: error.to_string(),
         })?;
         let tracker = &self.run.engine.tracker;
-        tracker.lock().unwrap_or_else(PoisonError::into_inner).take_up(changes.actions.clone());
+        tracker.lock().take_up(changes.actions.clone());
         let is_command = |line: &&Line| match &line.event {
             Event::Call(call) => call.outcome != Outcome::Refused && call.effects.command.is_some(),
             _ => false,

@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use sanitize::Masker;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -197,7 +198,7 @@ impl RunSetup {
         if let Some(planned) = &run.planned {
             planned.set_log(Arc::clone(log) as _);
             let log = Arc::clone(log);
-            let mut tracker = run.engine.tracker.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut tracker = run.engine.tracker.lock();
             tracker.set_log(move |action| log.note_action(action));
         }
     }
@@ -253,7 +254,7 @@ impl RunSetup {
                 detail!("could not save the session: {error}");
             }
         });
-        *self.saving.lock().unwrap_or_else(PoisonError::into_inner) = Some(saving);
+        *self.saving.lock() = Some(saving);
     }
 
     /// Ends the run: its report is built, and published.
@@ -268,7 +269,7 @@ impl RunSetup {
         let events = run.events.clone();
         let artifacts = run.report(outcome, &self.info, signal).await;
         let is_done = artifacts.report.status == Status::Success;
-        let saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let saving = self.saving.lock().take();
         let is_session = saving.is_some();
         if let Some(saving) = saving {
             // Done long since, but for runs that are over at once.

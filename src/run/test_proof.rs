@@ -1,7 +1,7 @@
 //! Tests of the run's change on the old code and on the new, and faults that they do not notice.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use workspace::{ChangeSet, FileChange, FileError, Judge, OverlayWorkspace};
@@ -74,8 +74,7 @@ impl ProofCheck {
                 }
             },
         };
-        *agent_run.shown.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(Shown { changes, record: record.clone() });
+        *agent_run.shown.lock() = Some(Shown { changes, record: record.clone() });
         if record.is_complete() {
             return AnswerVerdict::Accept;
         }
@@ -122,7 +121,7 @@ impl Shown {
 impl AgentRun<'_> {
     /// Returns what the tests showed of this change, if it is the one that they last ran on.
     pub(super) fn shown_of(&self, changes: &ChangeSet) -> Option<ProofRecord> {
-        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let shown = self.shown.lock();
         shown.as_ref().filter(|shown| shown.changes == *changes).map(|shown| shown.record.clone())
     }
 }

@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use workspace::{FileState, Mode, WorkspacePath, WriteLog};
 
@@ -115,7 +115,7 @@ impl ChangeLog {
 
     /// Appends an entry. A log with a gap would be wrong, so there is none any more if that fails.
     fn write(&self, entry: &Entry) {
-        let mut slot = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slot = self.open.lock();
         let Some(open) = slot.as_mut() else { return };
         let line = line(entry);
         open.written += line.len() as u64;
@@ -132,7 +132,7 @@ impl ChangeLog {
 
     /// Removes the log of a run that has nothing left to do.
     pub(crate) fn remove(&self) {
-        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.open.lock() = None;
         let _ = fs::remove_file(&self.path);
     }
 

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::change_log::is_written;
@@ -99,13 +99,13 @@ impl SessionSealer {
 
     /// Seals the session as it is now, unless it has ended.
     pub(super) fn seal(&self) -> Result<(), SealError> {
-        let has_ended = self.has_ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_ended = self.has_ended.lock();
         if *has_ended { Ok(()) } else { self.write() }
     }
 
     /// Seals the session for the last time, or removes what is sealed if there is nothing left to do.
     pub(crate) fn end(&self, is_done: bool) -> Result<(), SealError> {
-        let mut has_ended = self.has_ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut has_ended = self.has_ended.lock();
         *has_ended = true;
         if !is_done {
             return self.write();

@@ -9,9 +9,10 @@ mod endpoint;
 mod span;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use parking_lot::Mutex;
 use reqwest::header::CONTENT_TYPE;
 use sanitize::Masker;
 use serde_json::{Value, json};
@@ -165,7 +166,7 @@ impl Telemetry {
     /// Takes all spans, and adds those of the agents, which end last because they contain all others.
     /// Returns them with the number of spans that were left out.
     fn close(&self) -> (Vec<Value>, usize) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let now = crate::event::millis(self.started.elapsed().unwrap_or_default());
         let root = state.span_of(&self.lead, 0, now);
         let mut spans = std::mem::take(&mut state.spans);
@@ -239,7 +240,7 @@ impl Telemetry {
 
 impl Observer for Telemetry {
     fn observe(&self, line: &Line) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         let to = line.at_ms;
         let (agent, duration, name, kind, attributes, error) = match &line.event {
             Event::Session(session) => {

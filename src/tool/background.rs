@@ -2,11 +2,12 @@
 //! the same limits as other commands, on a throw-away state of their own, and end with the run.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -108,8 +109,8 @@ impl BackgroundCommands {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u32, Running>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> parking_lot::MutexGuard<'_, BTreeMap<u32, Running>> {
+        self.0.lock()
     }
 
     /// Waits for a command to end, for at most `wait`; one that is to stop is ended.

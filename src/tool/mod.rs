@@ -42,10 +42,11 @@ mod translate_search;
 mod write_file;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -185,7 +186,7 @@ impl Context {
     /// discarded.
     #[must_use]
     pub fn preview(&self) -> Self {
-        let seen = self.seen.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let seen = self.seen.0.lock().clone();
         Self { workspace: self.workspace.preview(), seen: Arc::new(Seen(Mutex::new(seen))), ..self.clone() }
     }
 }
@@ -197,18 +198,18 @@ pub struct Seen(Mutex<HashMap<ResolvedPath, String>>);
 impl Seen {
     /// Records the content that was read or written.
     pub fn note(&self, path: &ResolvedPath, state: &FileState) {
-        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.0.lock();
         seen.insert(path.clone(), state.sha256());
     }
 
     /// Returns `true` if the file was read or written before.
     fn contains(&self, path: &ResolvedPath) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains_key(path)
+        self.0.lock().contains_key(path)
     }
 
     /// Returns `true` if the file was read before and has changed since.
     fn is_stale(&self, path: &ResolvedPath, state: &FileState) -> bool {
-        let seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = self.0.lock();
         seen.get(path).is_some_and(|hash| *hash != state.sha256())
     }
 }

@@ -2,8 +2,9 @@
 
 use std::any::TypeId;
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -12,7 +13,7 @@ use serde_json::Value;
 /// against it.
 pub(crate) fn of<T: JsonSchema + 'static>() -> Value {
     static MADE: LazyLock<Mutex<HashMap<TypeId, Value>>> = LazyLock::new(Mutex::default);
-    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut made = MADE.lock();
     made.entry(TypeId::of::<T>()).or_insert_with(make::<T>).clone()
 }
 

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileError, ResolvedPath};
@@ -107,7 +107,7 @@ impl Query {
                 let found = self.search_file(&mut searcher, index, path, cx);
                 if found.matches > 0 || found.unreadable {
                     matches.fetch_add(found.matches, Ordering::Relaxed);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push(found);
+                    results.lock().push(found);
                 }
             }
         };
@@ -118,7 +118,7 @@ impl Query {
             }
             work();
         });
-        let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut results = results.into_inner();
         results.sort_by_key(|found| found.index);
         results
     }

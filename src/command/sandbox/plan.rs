@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use tokio::sync::OnceCell;
 use workspace::{Scratch, SensitiveFiles};
 
@@ -184,7 +185,7 @@ impl Sandbox {
     /// nobody else.
     #[must_use]
     pub fn of(&self, owner: &str) -> Self {
-        let mut owners = self.0.owners.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut owners = self.0.owners.lock();
         owners.entry(owner.to_owned()).or_insert_with(|| self.trusted()).clone()
     }
 
@@ -258,7 +259,7 @@ impl Sandbox {
         if self.is_trusted() {
             return None;
         }
-        let mut shared = self.0.shared_network.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut shared = self.0.shared_network.lock();
         if let Some(network) = shared.upgrade() {
             return network.is_of(egress).then_some(network);
         }

@@ -3,7 +3,9 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::plan::{SHARED_MEMORY, Sandbox};
 
@@ -32,7 +34,7 @@ impl SharedMemoryUse {
 
 impl Drop for SharedMemoryUse {
     fn drop(&mut self) {
-        self.0.0.lock().unwrap_or_else(PoisonError::into_inner).children -= 1;
+        self.0.0.lock().children -= 1;
     }
 }
 
@@ -44,7 +46,7 @@ impl Sandbox {
 
     /// Returns whether children may have left something in the machine's shared memory.
     pub(super) fn has_left_memory(&self) -> bool {
-        let state = self.0.shared_memory.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = self.0.shared_memory.0.lock();
         state.last.is_some() && !is_empty(Path::new(SHARED_MEMORY))
     }
 }
@@ -55,7 +57,7 @@ impl SharedMemory {
         owner: Option<&str>,
         is_empty: impl FnOnce() -> bool,
     ) -> Option<SharedMemoryUse> {
-        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.0.lock();
         let is_same = state.last.as_ref().is_some_and(|last| last.as_deref() == owner);
         if !is_same && (state.children > 0 || !is_empty()) {
             return None;

@@ -7,10 +7,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, Metadata, MetadataExt, Permissions, PermissionsExt};
+use parking_lot::Mutex;
 use rustix::fs::{FileType, Mode, mknodat};
 use workspace::copy::{copy_file, link_in};
 use workspace::descend::{Visitor, WalkedEntry, descend_in};
@@ -69,7 +70,7 @@ fn copy(from: &Dir, to: &Dir) -> io::Result<()> {
     let copier = Copier { closed: Mutex::default() };
     descend_in(from.try_clone()?, start, &copier)
         .map_err(|(path, error)| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-    match copier.closed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match copier.closed.into_inner() {
         Some(path) => {
             let told = format!("{} cannot be read", path.display());
             Err(io::Error::new(io::ErrorKind::PermissionDenied, told))
@@ -124,6 +125,6 @@ impl Visitor for Copier {
     }
 
     fn closed(&self, path: &Path) {
-        self.closed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| path.to_owned());
+        self.closed.lock().get_or_insert_with(|| path.to_owned());
     }
 }

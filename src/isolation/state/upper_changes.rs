@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
 use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata};
+use parking_lot::Mutex;
 use workspace::descend::{Visitor, WalkedEntry, descend_in};
 use workspace::{DiskWorkspace, FileError, Touched, Workspace, WorkspacePath};
 
@@ -138,7 +138,7 @@ impl Reader<'_> {
         let content = Content(Mutex::default());
         descend_in(folder, (), &content).map_err(|(_, error)| FileError::Io { path: path.clone(), error })?;
         self.touched.gone_folders.insert(path.clone());
-        for (below, is_folder) in content.0.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        for (below, is_folder) in content.0.into_inner() {
             let names = below.to_str().and_then(|below| WorkspacePath::parse(below).ok());
             let Some(names) = names else {
                 self.touched.unnamed += 1;
@@ -171,7 +171,7 @@ struct Content(Mutex<Vec<(std::path::PathBuf, bool)>>);
 
 impl Content {
     fn add(&self, path: &Path, is_folder: bool) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push((path.to_owned(), is_folder));
+        self.0.lock().push((path.to_owned(), is_folder));
     }
 }
 
