@@ -12,7 +12,6 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::Agent;
 use super::limits::Limits;
@@ -20,7 +19,7 @@ use super::session::{AnswerCheck, AnswerVerdict, Session};
 use crate::engine::Engine;
 use crate::event::{Effects, Event, SubagentRecord, millis};
 use crate::model::{Budget, ChatModel};
-use crate::tool::{Access, ArgumentsError, Call, Context, Tool, ToolError, ToolResult, arguments, schema};
+use crate::tool::{Access, ArgumentsError, AsyncTool, ToolInfo, ToolResult};
 
 /// Maximum number of turns of one sub-agent.
 const MAX_STEPS: u32 = 15;
@@ -142,7 +141,7 @@ impl Dispatch {
 
 #[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+pub struct Args {
     /// What to find out
     task: String,
     /// Kind of sub-agent
@@ -167,46 +166,30 @@ impl Args {
     }
 }
 
-impl Tool for Dispatch {
-    fn name(&self) -> &'static str {
-        DISPATCH
-    }
+impl AsyncTool for Dispatch {
+    type Args = Args;
 
-    fn description(&self) -> &'static str {
-        "Start a sub-agent with a new conversation to explore, test or review; it reports in a few lines. \
-         Several in one turn run in parallel."
-    }
-
-    fn sensitive(&self) -> bool {
-        false
-    }
-
-    fn parameters(&self) -> Value {
-        schema::of::<Args>()
-    }
-
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
-        let args: Args = arguments::parse(arguments)?;
-        if args.task.trim().is_empty() {
-            return Err(ArgumentsError::Empty("task"));
+    fn info(&self) -> ToolInfo {
+        ToolInfo {
+            name: DISPATCH,
+            description: "Start a sub-agent with a new conversation to explore, test or review; it reports in a few lines. \
+                          Several in one turn run in parallel.",
+            sensitive: false,
+            successor: None,
         }
-        Ok(Box::new(DispatchCall { tool: self, args }))
     }
-}
 
-struct DispatchCall {
-    tool: Arc<Dispatch>,
-    args: Args,
-}
+    fn check(&self, args: &mut Args) -> Result<(), ArgumentsError> {
+        if args.task.trim().is_empty() { Err(ArgumentsError::Empty("task")) } else { Ok(()) }
+    }
 
-impl Call for DispatchCall {
     /// Returns no effects: the calls of the sub-agent have their own.
-    fn effects(&self, _: &Context) -> Result<Effects, ToolError> {
-        Ok(Effects::default())
+    fn effects(&self, _: &Args) -> Effects {
+        Effects::default()
     }
 
-    fn run(self: Box<Self>, _: Context) -> BoxFuture<'static, ToolResult> {
-        async move { self.tool.send(self.args).await }.boxed()
+    fn run(self: Arc<Self>, args: Args) -> BoxFuture<'static, ToolResult> {
+        async move { self.send(args).await }.boxed()
     }
 }
 

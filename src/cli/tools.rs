@@ -49,14 +49,14 @@ fn schemas() -> Vec<Value> {
     let mut registry = Registry::with_built_in();
     registry.replace(Arc::new(RunCommand::for_listing()));
     let limits = OutputLimits { lines: 0, tokens: 0, kept: None };
-    registry.replace(Arc::new(BackgroundCommand { commands: Arc::default(), limits }));
-    registry.replace(Arc::new(TodoTool::new(Arc::default(), Events::new(Vec::new()), "build")));
-    registry.replace(Arc::new(Dispatch::new(Arc::default())));
+    registry.replace_async(Arc::new(BackgroundCommand { commands: Arc::default(), limits }));
+    registry.replace_async(Arc::new(TodoTool::new(Arc::default(), Events::new(Vec::new()), "build")));
+    registry.replace_async(Arc::new(Dispatch::new(Arc::default())));
     registry.replace(Arc::new(RunPowershell(Arc::new(RunCommand::for_listing()))));
     // The defaults are valid, and nothing is asked.
     if let Ok(web) = Web::new(&config::Web::default(), CancellationToken::new()).map(Arc::new) {
-        registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));
-        registry.replace(Arc::new(WebSearch(web)));
+        registry.replace_async(Arc::new(FetchUrl(Arc::clone(&web))));
+        registry.replace_async(Arc::new(WebSearch(web)));
     }
     registry.schemas::<&str>(None)
 }

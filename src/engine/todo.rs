@@ -6,11 +6,10 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::ledger::{Ledger, todo_lines};
 use crate::event::{Effects, Event, Events, TodoItem, TodoList};
-use crate::tool::{ArgumentsError, Call, Context, Tool, ToolError, ToolResult, arguments, schema};
+use crate::tool::{ArgumentsError, AsyncTool, ToolInfo, ToolResult};
 
 /// Maximum number of entries.
 const MAX_ITEMS: usize = 40;
@@ -33,61 +32,47 @@ impl TodoTool {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+pub(crate) struct Args {
     /// The whole list, in order
     items: Vec<TodoItem>,
 }
 
-impl Tool for TodoTool {
-    fn name(&self) -> &'static str {
-        "todo"
+impl AsyncTool for TodoTool {
+    type Args = Args;
+
+    fn info(&self) -> ToolInfo {
+        ToolInfo {
+            name: "todo",
+            description: "Keep a list of your work if it has several parts; each call replaces it.",
+            sensitive: false,
+            successor: None,
+        }
     }
 
-    fn description(&self) -> &'static str {
-        "Keep a list of your work if it has several parts; each call replaces it."
-    }
-
-    fn sensitive(&self) -> bool {
-        false
-    }
-
-    fn parameters(&self) -> Value {
-        schema::of::<Args>()
-    }
-
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
-        let Args { mut items } = arguments::parse(arguments)?;
+    fn check(&self, Args { items }: &mut Args) -> Result<(), ArgumentsError> {
         if items.len() > MAX_ITEMS {
             let limit = format!("at most {MAX_ITEMS} items; combine those that belong together");
             return Err(ArgumentsError::TooLong { field: "items", limit });
         }
-        for item in &mut items {
+        for item in items.iter_mut() {
             item.task = item.task.split_whitespace().collect::<Vec<_>>().join(" ");
             if let Some((end, _)) = item.task.char_indices().nth(MAX_TEXT) {
                 item.task.truncate(end);
             }
         }
         items.retain(|item| !item.task.is_empty());
-        Ok(Box::new(TodoCall { tool: self, items }))
-    }
-}
-
-struct TodoCall {
-    tool: Arc<TodoTool>,
-    items: Vec<TodoItem>,
-}
-
-impl Call for TodoCall {
-    fn effects(&self, _: &Context) -> Result<Effects, ToolError> {
-        Ok(Effects::default())
+        Ok(())
     }
 
-    fn run(self: Box<Self>, _: Context) -> BoxFuture<'static, ToolResult> {
+    fn effects(&self, _: &Args) -> Effects {
+        Effects::default()
+    }
+
+    fn run(self: Arc<Self>, Args { items }: Args) -> BoxFuture<'static, ToolResult> {
         async move {
-            let Self { tool, items } = *self;
             let text = if items.is_empty() { "the list is empty".to_owned() } else { todo_lines(&items) };
-            tool.events.emit(Event::Todo(TodoList { agent: tool.agent.clone(), items: items.clone() }));
-            tool.ledger.note_todo(items);
+            self.events.emit(Event::Todo(TodoList { agent: self.agent.clone(), items: items.clone() }));
+            self.ledger.note_todo(items);
             ToolResult::done(text)
         }
         .boxed()

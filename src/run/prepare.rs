@@ -132,8 +132,12 @@ impl<'a> Run<'a> {
         let (mut registry, servers) = tool_setup.tools().await?;
         let ledger = Arc::<Ledger>::default();
         if let Some(extras) = &extras {
-            registry.replace(Arc::clone(&extras.dispatch) as _);
-            registry.replace(Arc::new(TodoTool::new(Arc::clone(&ledger), events.clone(), &request.agent)));
+            registry.replace_async(Arc::clone(&extras.dispatch));
+            registry.replace_async(Arc::new(TodoTool::new(
+                Arc::clone(&ledger),
+                events.clone(),
+                &request.agent,
+            )));
         }
         let setting = HookContext {
             isolation: Arc::clone(&isolation),

@@ -53,8 +53,8 @@ impl ToolSetup<'_> {
         }
         if config.web.enabled {
             let web = Arc::new(Web::new(&config.web, self.cancel.clone()).map_err(InputError::rules)?);
-            registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));
-            registry.replace(Arc::new(WebSearch(web)));
+            registry.replace_async(Arc::new(FetchUrl(Arc::clone(&web))));
+            registry.replace_async(Arc::new(WebSearch(web)));
         }
         if config.commands.enabled {
             let policy = Policy::new(&config.commands, &self.request.workspace).map_err(InputError::rules)?;
@@ -69,7 +69,7 @@ impl ToolSetup<'_> {
             }
             registry.replace(Arc::new(self.commands(policy, self.agents_shell.clone())));
             let commands = Arc::clone(&self.background);
-            registry.replace(Arc::new(BackgroundCommand { commands, limits: self.limits.clone() }));
+            registry.replace_async(Arc::new(BackgroundCommand { commands, limits: self.limits.clone() }));
         }
         let servers = self.servers().await;
         for tool in &servers.tools {

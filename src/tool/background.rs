@@ -10,12 +10,11 @@ use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::command_output::OutputLimits;
-use super::{ArgumentsError, Call, Context, Effects, Tool, ToolError, ToolResult, arguments, schema};
+use super::{ArgumentsError, AsyncTool, Effects, ToolInfo, ToolResult};
 use crate::command::{Ended, Finished, LiveOutput, plain};
 use crate::config::Bounded;
 use crate::isolation::IsolationError;
@@ -185,7 +184,7 @@ enum Action {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Args {
+pub struct Args {
     /// Number that `run_command` gave
     id: u32,
     #[serde(default)]
@@ -195,45 +194,32 @@ struct Args {
     wait: Option<Bounded<0, 120>>,
 }
 
-impl Tool for BackgroundCommand {
-    fn name(&self) -> &'static str {
-        "background_command"
+impl AsyncTool for BackgroundCommand {
+    type Args = Args;
+
+    fn info(&self) -> ToolInfo {
+        ToolInfo {
+            name: "background_command",
+            description: "Read what a background command printed since the last time, or stop it.",
+            sensitive: false,
+            successor: None,
+        }
     }
 
-    fn description(&self) -> &'static str {
-        "Read what a background command printed since the last time, or stop it."
+    fn check(&self, _: &mut Args) -> Result<(), ArgumentsError> {
+        Ok(())
     }
 
-    fn sensitive(&self) -> bool {
-        false
-    }
-
-    fn parameters(&self) -> Value {
-        schema::of::<Args>()
-    }
-
-    fn prepare(self: Arc<Self>, arguments: &Value) -> Result<Box<dyn Call>, ArgumentsError> {
-        Ok(Box::new(BackgroundCall { args: arguments::parse(arguments)?, tool: self }))
-    }
-}
-
-struct BackgroundCall {
-    tool: Arc<BackgroundCommand>,
-    args: Args,
-}
-
-impl Call for BackgroundCall {
     /// Returns no effects: what the command may do was decided when it was started.
-    fn effects(&self, _: &Context) -> Result<Effects, ToolError> {
-        Ok(Effects::default())
+    fn effects(&self, _: &Args) -> Effects {
+        Effects::default()
     }
 
-    fn run(self: Box<Self>, _: Context) -> BoxFuture<'static, ToolResult> {
+    fn run(self: Arc<Self>, args: Args) -> BoxFuture<'static, ToolResult> {
         async move {
-            let Self { tool, args } = *self;
             let wait = args.wait.map_or(Duration::ZERO, Bounded::seconds);
-            match tool.commands.settle(args.id, wait, args.action == Action::Stop).await {
-                Ok(()) => ToolResult::done(tool.commands.news(args.id, &tool.limits)),
+            match self.commands.settle(args.id, wait, args.action == Action::Stop).await {
+                Ok(()) => ToolResult::done(self.commands.news(args.id, &self.limits)),
                 Err(error) => ToolResult::failed(error.to_string()),
             }
         }

@@ -6,6 +6,7 @@
 mod apply_patch;
 mod argument_names;
 pub(crate) mod arguments;
+mod async_tool;
 mod background;
 mod command_effects;
 mod command_output;
@@ -54,6 +55,7 @@ use workspace::{FileChange, FileError, FileState, ResolvedPath, SensitiveFiles, 
 
 pub use crate::event::{CommandEffect, Effects, Remote};
 pub use arguments::ArgumentsError;
+pub use async_tool::AsyncTool;
 pub use background::{BackgroundCommand, BackgroundCommands};
 pub use command_effects::command_effects;
 pub use command_output::OutputLimits;
@@ -242,7 +244,8 @@ pub trait FileTool: Send + Sync + 'static {
     fn run(&self, args: &Self::Args, cx: &Context) -> Result<ToolResult, ToolError>;
 }
 
-/// Tool as the registry holds it. Tools that are not a [`FileTool`] implement it themselves.
+/// Tool as the registry holds it. Those that are neither a [`FileTool`] nor an
+/// [`AsyncTool`] implement it themselves.
 pub trait Tool: Send + Sync {
     /// Returns the unique name.
     fn name(&self) -> &str;

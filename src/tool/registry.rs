@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::Tool;
+use super::async_tool::{AsyncTool, Registered};
 use super::{
     apply_patch::ApplyPatch, delete_file::DeleteFile, edit_file::EditFile, find_files::FindFiles,
     get_file_summary::GetFileSummary, grep::Grep, list_directory::ListDirectory, list_files::ListFiles,
@@ -69,6 +70,11 @@ impl Registry {
     /// Adds a tool, in place of one of the same name.
     pub fn replace(&mut self, tool: Arc<dyn Tool>) {
         self.tools.insert(tool.name().to_owned(), tool);
+    }
+
+    /// Adds a tool that waits for somebody else, in place of one of the same name.
+    pub fn replace_async<T: AsyncTool>(&mut self, tool: Arc<T>) {
+        self.replace(Arc::new(Registered(tool)));
     }
 
     /// Returns the tool called `name`.

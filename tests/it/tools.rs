@@ -223,16 +223,16 @@ async fn foreign_call(registry: &Registry, cx: &Context, step: &Value, root: &st
 async fn foreign_calls_are_taken_or_answered_with_the_right_call() {
     let mut registry = Registry::with_built_in();
     registry.replace(Arc::new(RunCommand::for_listing()));
-    registry.replace(Arc::new(BackgroundCommand {
+    registry.replace_async(Arc::new(BackgroundCommand {
         commands: Arc::default(),
         limits: OutputLimits { lines: 0, tokens: 0, kept: None },
     }));
-    registry.replace(Arc::new(Dispatch::new(Arc::default())));
+    registry.replace_async(Arc::new(Dispatch::new(Arc::default())));
     let web = Arc::new(
         Web::new(&config::Web::default(), tokio_util::sync::CancellationToken::new()).expect("a client"),
     );
-    registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));
-    registry.replace(Arc::new(WebSearch(web)));
+    registry.replace_async(Arc::new(FetchUrl(Arc::clone(&web))));
+    registry.replace_async(Arc::new(WebSearch(web)));
     let table = cases("foreign-calls.yml");
     let calls: Vec<&Value> =
         table.iter().flat_map(|group| group["calls"].as_array().expect("calls")).collect();

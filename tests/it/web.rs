@@ -107,8 +107,8 @@ async fn call(config: &config::Web, tool: &str, args: Value) -> ToolResult {
         Web::with_rule(config, CancellationToken::new(), rule, PROGRAM.into()).expect("a way to the web");
     let web = Arc::new(web);
     let mut registry = Registry::new();
-    registry.replace(Arc::new(FetchUrl(Arc::clone(&web))));
-    registry.replace(Arc::new(WebSearch(web)));
+    registry.replace_async(Arc::new(FetchUrl(Arc::clone(&web))));
+    registry.replace_async(Arc::new(WebSearch(web)));
     let call = match Arc::clone(registry.get(tool).unwrap()).prepare(&args) {
         Ok(call) => call,
         Err(error) => return ToolResult::failed(error.to_string()),
