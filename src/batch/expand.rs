@@ -361,15 +361,15 @@ mod tests {
             ),
             (
                 "name: n\ntasks: [{id: 'a {y}', task: x, until: ['test -f \"{y}\"'], for_each: {y: {values: [b]}}}]\n",
-                "b.yml: tasks[0]: `{y}` stands in quotes; write it as a word of its own",
+                "b.yml: tasks[0]: `{y}` is in quotes; write it as a separate word",
             ),
             (
                 "name: n\ntasks: [{id: 'a {y}', task: x, model: \"exec::m '{y_dir}'\", for_each: {y: {values: [b]}}}]\n",
-                "`{y_dir}` stands in quotes",
+                "`{y_dir}` is in quotes",
             ),
             (
                 "name: n\ntasks: [{id: 'a {y}', task: x, gates: [{name: g, command: 'echo `{y}`'}], for_each: {y: {values: [b]}}}]\n",
-                "`{y}` stands in quotes",
+                "`{y}` is in quotes",
             ),
             ("name: n\ndefaults: {task: x}\ntasks: []\n", "b.yml: defaults:"),
             ("name: '!'\ntasks: []\n", "b.yml: name: it must contain a letter"),

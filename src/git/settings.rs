@@ -230,7 +230,7 @@ mod tests {
         for (files, told) in [
             (
                 &[("git/config", &b"[core]\n\tbare = false\n<<<<<<<\n"[..])][..],
-                "git/config: line 3 is no setting",
+                "git/config: line 3 is not a valid Git setting",
             ),
             (&[("git/config", &large)], "git/config: it has more than"),
             (&[("git/config", b"[include]\n\tpath = ../a\n"), ("a", b"[x")], "git/../a: line 1 is"),

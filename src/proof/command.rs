@@ -290,9 +290,9 @@ mod tests {
     #[test]
     fn places_in_quotes_are_refused() {
         for (text, told) in [
-            ("pytest \"{tests}\"", "`{tests}` stands in quotes"),
-            ("sh -c 'pytest {test}'", "`{test}` stands in quotes"),
-            ("echo `ls {files}`", "`{files}` stands in quotes"),
+            ("pytest \"{tests}\"", "`{tests}` is in quotes"),
+            ("sh -c 'pytest {test}'", "`{test}` is in quotes"),
+            ("echo `ls {files}`", "`{files}` is in quotes"),
             ("  ", "the test command is empty"),
             ("a\0b", "NUL byte"),
         ] {

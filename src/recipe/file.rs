@@ -341,7 +341,7 @@ mod tests {
             ("steps:\n- do: [{tool: frobnicate}]\n", "steps[0].do[0]: unknown tool `frobnicate`"),
             (
                 "steps:\n- do: [{tool: bash, with: {cmd: 'sh -c \"lint {file}\"'}}]\n",
-                "steps[0].do[0]: `{file}` stands in quotes",
+                "steps[0].do[0]: `{file}` is in quotes",
             ),
             ("steps:\n- do: [{manifest: {path: a, set: 1}}]\n", "give the step `files`"),
             (
