@@ -1,5 +1,6 @@
 //! One assertion of a test: what it is about, and how much it demands.
 
+use crate::bounds::Bound;
 use crate::vocabulary;
 
 /// How much an assertion demands.
@@ -32,6 +33,8 @@ pub(crate) struct Assertion {
     pub(crate) strength: Strength,
     /// Largest difference that it accepts.
     pub(crate) tolerance: Option<f64>,
+    /// Number or length of time that what is tested may not pass.
+    pub(crate) bound: Option<Bound>,
     /// Whether it is made only under a condition.
     pub(crate) is_conditional: bool,
     /// Whether its failure is caught.
@@ -66,10 +69,14 @@ impl Assertion {
             let is_equality = plain.contains("eq") || plain.ends_with("is") || plain.contains("same");
             let same = !one.is_empty() && one == other && is_equality && !plain.starts_with("not");
             let both_literal = vocabulary::is_literal(one) && one == other;
-            if strength >= Strength::Partial && !one.is_empty() && !other.is_empty() {
+            // What a mock was called with are no two sides.
+            let is_of_mock = plain.contains("called");
+            if strength >= Strength::Partial && !one.is_empty() && !other.is_empty() && !is_of_mock {
                 sides = Some((one.to_owned(), other.to_owned()));
             }
+            let mock = name.rsplit_once('.').filter(|_| is_of_mock).map(|(mock, _)| mock.replace('.', " . "));
             let subject = if vocabulary::is_literal(one) && !other.is_empty() { other } else { one };
+            let subject = mock.as_deref().unwrap_or(subject);
             let is_of_part = ["contain", "match", "regex", "include", "start", "ends"]
                 .iter()
                 .any(|part| plain.contains(part));
@@ -80,7 +87,8 @@ impl Assertion {
         };
         let tolerance = vocabulary::tolerance(name, words);
         let strength = if tolerance.is_some() { strength.min(Strength::Bounded) } else { strength };
-        Self { name: name.to_owned(), sides, ..Self::new(line, words, subject, strength, tolerance) }
+        let bound = Bound::of_call(&plain, arguments);
+        Self { name: name.to_owned(), sides, bound, ..Self::new(line, words, subject, strength, tolerance) }
     }
 
     /// Makes an assertion on a condition, such as Python's `assert` statement.
@@ -88,7 +96,8 @@ impl Assertion {
         let (subject, strength) = condition(text);
         let tolerance = vocabulary::tolerance("", words);
         let strength = if tolerance.is_some() { strength.min(Strength::Bounded) } else { strength };
-        Self { sides: sides_of(text), ..Self::new(line, words, subject, strength, tolerance) }
+        let bound = Bound::of_condition(text);
+        Self { sides: sides_of(text), bound, ..Self::new(line, words, subject, strength, tolerance) }
     }
 
     /// Makes an assertion that something fails; `kind` is the type of the failure, `says` whether its text matters.
@@ -105,8 +114,13 @@ impl Assertion {
         let text = words.join(" ");
         let is_partial = strength == Strength::Exact && vocabulary::is_of_a_part(&subject);
         let strength = if is_partial { Strength::Partial } else { strength };
-        let strength =
-            if vocabulary::accepts_anything(words) { strength.min(Strength::Present) } else { strength };
+        let strength = if vocabulary::accepts_anything(words) {
+            strength.min(Strength::Present)
+        } else if vocabulary::accepts_parts(words) {
+            strength.min(Strength::Bounded)
+        } else {
+            strength
+        };
         Self {
             line,
             text,
@@ -115,6 +129,7 @@ impl Assertion {
             subject,
             strength,
             tolerance,
+            bound: None,
             is_conditional: false,
             is_swallowed: false,
             is_handling: false,
@@ -179,6 +194,9 @@ fn condition(text: &str) -> (String, Strength) {
     if let Some(subject) = PRESENCE.iter().find_map(|end| bare.strip_suffix(end)) {
         return (subject.to_owned(), Strength::Present);
     }
+    if let Some((subject, strength)) = equality(bare).or_else(|| pattern(bare)) {
+        return (subject.to_owned(), strength);
+    }
     for (signs, strength) in [(BOUNDED, Strength::Bounded), (EXACT, Strength::Exact)] {
         for sign in signs {
             let sides = split(bare, &[sign]);
@@ -194,6 +212,55 @@ fn condition(text: &str) -> (String, Strength) {
     } else {
         (bare.to_owned(), Strength::Present)
     }
+}
+
+/// Returns what a call is about that tells whether two values are the same, and how much it demands: `a . equals ( b )`.
+fn equality(text: &str) -> Option<(&str, Strength)> {
+    const NAMES: &[&str] =
+        &["eq", "equals", "Equal", "DeepEqual", "array_equal", "isEqual", "deepEqual", "deepEquals"];
+    let (callee, given) = outer_call(text)?;
+    let (receiver, name) = callee.rsplit_once(" . ")?;
+    if !NAMES.contains(&name) || given.is_empty() {
+        return None;
+    }
+    let (subject, other) = match split(given, &[" , "]).as_slice() {
+        [other] => (receiver, *other),
+        [one, other, ..] => (*one, *other),
+        [] => return None,
+    };
+    let is_same = subject == other;
+    Some((subject, if is_same { Strength::Nothing } else { Strength::Exact }))
+}
+
+/// Returns what a pattern of Rust is about that says all of a value: `matches ! ( error , Kind :: Short { had : 1 } )`.
+fn pattern(text: &str) -> Option<(&str, Strength)> {
+    let inner = text.strip_prefix("matches ! ( ")?.strip_suffix(" )")?;
+    let parts = split(inner, &[" , "]);
+    let (subject, said) = (*parts.first()?, *parts.get(1)?);
+    let leaves_out = said.split(' ').any(|word| matches!(word, "_" | ".." | "|" | "if"));
+    let says = said.split(' ').any(|word| vocabulary::is_literal(word) && !matches!(word, "[" | "{" | "("));
+    (says && !leaves_out).then_some((subject, Strength::Exact))
+}
+
+/// Returns the name and the arguments of a call, if a text is nothing but that call.
+fn outer_call(text: &str) -> Option<(&str, &str)> {
+    let inner = text.strip_suffix(" )")?;
+    let mut depth = 0_usize;
+    let open = inner.rmatch_indices([')', '(']).find_map(|(at, sign)| match sign {
+        ")" => {
+            depth += 1;
+            None
+        }
+        _ if depth == 0 => Some(at),
+        _ => {
+            depth -= 1;
+            None
+        }
+    })?;
+    let callee = inner[..open].trim_end();
+    let is_name = !callee.is_empty() && !callee.contains([' ', '"', '\''])
+        || callee.ends_with(|last: char| last.is_alphanumeric());
+    (is_name && !callee.starts_with(['!', '-'])).then(|| (callee, inner[open + 1..].trim()))
 }
 
 /// Returns whether a condition is one on all items of a collection in which nothing is.
@@ -223,7 +290,7 @@ fn assigned(text: &str) -> &str {
 }
 
 /// Splits a text of tokens at signs that are in no brackets and no strings.
-fn split<'a>(text: &'a str, signs: &[&str]) -> Vec<&'a str> {
+pub(crate) fn split<'a>(text: &'a str, signs: &[&str]) -> Vec<&'a str> {
     let mut parts = Vec::new();
     let (mut depth, mut quote, mut start, mut at) = (0_usize, None, 0, 0);
     while let Some(letter) = text[at..].chars().next() {
@@ -269,6 +336,13 @@ mod tests {
         assert_eq!(of("f ( a ) == f ( a )").1, Strength::Nothing);
         assert_eq!(of("f ( a ) == f ( b )").1, Strength::Exact);
         assert_eq!(of("( x := 3 ) == 3").1, Strength::Nothing);
+        assert_eq!(of("a . equals ( b ( c ) )"), ("a".to_owned(), Strength::Exact));
+        assert_eq!(of("slices . Equal ( a , b )"), ("a".to_owned(), Strength::Exact));
+        assert_eq!(of("a . equals ( a )").1, Strength::Nothing);
+        assert_eq!(of("a . equalsIgnoreCase ( b )").1, Strength::Present);
+        assert_eq!(of("matches ! ( e , Kind :: Short { had : 1 } )").1, Strength::Exact);
+        assert_eq!(of("matches ! ( e , Kind :: Short { .. } )").1, Strength::Present);
+        assert_eq!(of("matches ! ( e , Some ( _ ) )").1, Strength::Present);
     }
 
     #[test]

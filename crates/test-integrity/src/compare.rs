@@ -11,9 +11,9 @@ use crate::matching::{Heirs, Tables, is_piece, pairs};
 use crate::reasons::{Dropped, Successors, noted};
 use crate::said::Said;
 use crate::shadow::{foreign, shadow};
-use crate::skips;
 use crate::state::{State, moved_assertions};
-use crate::weaker::{fewer_demand, is_keyword, most_alike, short, weaker};
+use crate::weaker::{fewer_demand, is_keyword, is_mere_error_check, looks_away, most_alike, short, weaker};
+use crate::{flips, skips};
 use std::collections::BTreeSet;
 
 /// Most pairs of changed assertions of one test that are compared.
@@ -145,6 +145,7 @@ struct Rest<'a> {
 impl Context<'_> {
     fn pair(&self, before: &Test, after: &Test, findings: &mut Vec<Finding>) {
         findings.extend(skips::of_pair(before, after));
+        findings.extend(flips::of_pair(before, after));
         let mut found = |line: usize, kind: Kind, message: String| {
             findings.push(Finding::new(&after.path, line, kind, message));
         };
@@ -167,9 +168,11 @@ impl Context<'_> {
         }
         let fewer = match (before.cases, after.cases) {
             (Some(old), Some(new)) if new < old => Some((old, new)),
-            (Some(old), None) if old > 1 => Some((old, 1)),
+            // Cases may have become the rows of a loop.
+            (Some(old), None) if old > 1 => Some((old, after.body.rows.iter().sum::<usize>().max(1))),
             _ => None,
         };
+        let fewer = fewer.filter(|(old, new)| new < old);
         // Loops can be distinguished only if there are as many as before.
         let (old, new) = (&before.body.rows, &after.body.rows);
         let of_loops = (old.len() == new.len()).then(|| (old.iter().sum(), new.iter().sum()));
@@ -276,8 +279,10 @@ impl Context<'_> {
                 found(other.line, Kind::WeakerAssertion, message);
             } else if let Some((kind, message)) = weaker(&assertion, &other) {
                 // What is only alike may be the wrong one of several, as long as as many demand as much.
-                let is_certain = by_subject.is_some() || kind != Kind::WeakerAssertion;
+                let is_certain =
+                    by_subject.is_some() || kind != Kind::WeakerAssertion || looks_away(&assertion, &other);
                 if !said.covers(&assertion)
+                    && !said.refuses(&assertion, &other)
                     && !self.removed.concerns_assertion(before, &assertion)
                     && (is_certain || fewer_demand(assertion.strength, &then, &now))
                 {
@@ -389,9 +394,4 @@ impl Context<'_> {
         let mut here = self.new.iter().filter(|test| test.path == before.path && test.runs());
         here.any(|test| is_piece(test) && makes_all(test))
     }
-}
-
-/// Returns whether an assertion is Go's usual way to continue only without an error.
-fn is_mere_error_check(assertion: &Assertion) -> bool {
-    assertion.text == "err != nil"
 }

@@ -20,6 +20,7 @@
 //! ```
 
 mod assertion;
+mod bounds;
 mod changed;
 mod compare;
 mod definitions;
@@ -28,8 +29,10 @@ mod exemptions;
 mod extract;
 mod files;
 mod finding;
+mod flips;
 mod given;
 mod imports;
+mod marks;
 mod matching;
 mod mutation;
 mod needs;
@@ -45,6 +48,7 @@ mod syntax;
 mod test_items;
 mod vocabulary;
 mod weaker;
+mod whole;
 
 pub use changed::{ChangedTest, changed_tests, is_of_tests, is_settings, new_names};
 pub use finding::{Finding, Kind, Severity};
@@ -108,22 +112,32 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
 /// already. `others` reads the files of tests that the change does not touch, by path; it is asked only if a test is gone.
 pub fn check_among(changes: &[Change<'_>], others: impl FnOnce() -> Vec<(String, String)>) -> Vec<Finding> {
     let findings = check(changes);
-    if findings.iter().all(|finding| finding.kind != Kind::VanishedTest) {
+    let is_of_marks = |finding: &Finding| finding.message.ends_with(marks::LEFT_OUT);
+    if !findings.iter().any(|finding| finding.kind == Kind::VanishedTest || is_of_marks(finding)) {
         return findings;
     }
     let others = others();
+    let findings = |given: &[Change<'_>]| {
+        let mut findings = check(given);
+        findings.retain(|finding| !is_of_marks(finding) || !marks::are_new(&finding.path, given));
+        findings
+    };
     let unchanged = others.iter().map(|(path, text)| Change { path, before: Some(text), after: Some(text) });
-    check(&changes.iter().copied().chain(unchanged).collect::<Vec<_>>())
+    findings(&changes.iter().copied().chain(unchanged).collect::<Vec<_>>())
 }
 
 /// Returns the change of a file with what it became, if it is gone and another one of its name has come.
 fn moved<'a>(change: &Change<'a>, changes: &[Change<'a>]) -> Change<'a> {
     let Some(before) = change.before.filter(|_| change.after.is_none()) else { return *change };
     let lines: std::collections::BTreeSet<&str> = before.lines().map(str::trim).collect();
-    let is_it = |other: &&Change<'a>| {
+    let kept = |other: &Change<'a>| {
         let after = other.after.filter(|_| other.before.is_none()).unwrap_or_default();
-        let kept = after.lines().map(str::trim).filter(|line| lines.contains(line)).count();
-        files::file_name(other.path) == files::file_name(change.path) && kept * 2 > lines.len()
+        let now: std::collections::BTreeSet<&str> = after.lines().map(str::trim).collect();
+        lines.intersection(&now).count()
     };
-    changes.iter().find(is_it).map_or(*change, |other| Change { before: Some(before), ..*other })
+    let named = changes.iter().filter(|other| files::file_name(other.path) == files::file_name(change.path));
+    // Of several that look alike, it is the one that looks most alike.
+    let best = named.map(|other| (kept(other), other)).max_by_key(|(kept, _)| *kept);
+    best.filter(|(kept, _)| kept * 2 > lines.len())
+        .map_or(*change, |(_, other)| Change { before: Some(before), ..*other })
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::assertion::{Assertion, Strength};
 use crate::extract::Test;
-use crate::weaker::{demands_the_same, is_keyword, is_mere_failure};
+use crate::weaker::{demands_the_same, is_keyword, is_mere_failure, leaves_out};
+use crate::whole;
 
 /// Words of assertions on a failure that was caught before it was looked at.
 const OF_FAILURES: [&str; 9] =
@@ -53,6 +54,7 @@ impl<'a> Said<'a> {
         let by_assertion = |(other, words): &(&Assertion, BTreeSet<&str>)| {
             other.strength >= assertion.strength
                 && other.text != assertion.text
+                && !leaves_out(assertion, other)
                 && is_as_tight(other, assertion)
                 && known.is_subset(words)
         };
@@ -61,8 +63,23 @@ impl<'a> Said<'a> {
                 || self.assertions.iter().any(by_assertion)
                 || self.fresh.iter().any(|other| demands_the_same(assertion, other))
                 || self.is_part_of_whole(assertion)
+                || whole::holds(assertion, &self.fresh, self.all)
                 || self.is_in_snapshot(assertion)
                 || self.is_made_always(assertion))
+    }
+
+    /// Returns whether the call that an assertion was about is expected to fail now, in a way that is looked at: that is another
+    /// expectation, not a weaker one.
+    pub(crate) fn refuses(&self, assertion: &Assertion, failure: &Assertion) -> bool {
+        let is_failure = |other: &&&Assertion| other.is_failure();
+        failure.is_failure()
+            && failure.strength >= Strength::Bounded
+            && assertion.subject.contains('(')
+            && failure.text.contains(&assertion.subject)
+            && self.fresh.iter().filter(|other| !is_failure(other)).any(|other| {
+                other.strength >= Strength::Bounded
+                    && ["Message", "message", ". what", "str ("].iter().any(|word| other.text.contains(word))
+            })
     }
 
     /// Returns whether what was asserted of something under a condition is now asserted of it without one.

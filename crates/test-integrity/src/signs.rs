@@ -40,9 +40,19 @@ const TABLE: &[(Language, &str, Kind, &str)] = &[
     (Language::EcmaScript, r"^(const|let|var) (it|test|describe)\s*=.*\.(skip|todo)\b|^(const|let|var) (it|test|describe)\s*=\s*\(|^function (it|test|describe)\(", Kind::SkippedTest, "tests do not run"),
     (Language::Go, r"&testing\.T\{|\bnew\(testing\.T\)", Kind::MockedSubject, "failures go to a `testing.T` of its own"),
     (Language::Go, r#"\bflag\.Set\(\s*"test\.|\bos\.Args\s*=\s*append\(.*"-{1,2}test\."#, Kind::LooserRule, "options of the runner are changed"),
+    (Language::Go, r#"\bflag\.Bool(Var)?\(.*["']-?[\w.-]*(update|golden|regenerate)[\w-]*["']\s*,\s*true\b"#, Kind::WeakerCheck, "expected output is always written anew"),
+    (Language::Rust, r#"\bset_var\(\s*"(INSTA_FORCE_PASS|INSTA_UPDATE|UPDATE_EXPECT|TRYBUILD)""#, Kind::WeakerCheck, "expected output is always written anew"),
     (Language::Java, r"\bsuccessPercentage\s*=|\binvocationCount\s*=\s*0\b|^@(ExpectedToFail|NotWorking)\b|^@ExtendWith\(\w*(Skip|Disab|Ignor)", Kind::SkippedTest, "a test may fail"),
     (Language::Java, r"\bexpected(Exceptions)?\s*=\s*\{?\s*(AssertionError|Throwable|Error)\.class", Kind::SwallowedFailure, "a failed assertion is expected"),
     (Language::Java, r"^@RetryingTest\b|\bretryAnalyzer\s*=", Kind::LooserRule, "what fails is run again"),
+];
+
+/// Lines that check something by themselves. If one is gone, and none of its kind has come, less is checked.
+#[rustfmt::skip]
+const KEPT: &[(Language, &str, &str)] = &[
+    (Language::Rust, r"^(const _: \(\) = .*\bassert|(static_assertions::)?(const_assert|assert_(not_)?impl|assert_eq_size|assert_obj_safe))", "a check at compile time is gone"),
+    (Language::EcmaScript, r"^//\s*@ts-expect-error\b", "an expected error of types is gone"),
+    (Language::Python, r#"\bwarnings\.simplefilter\(["']error"#, "warnings no longer fail"),
 ];
 
 /// Numbers that say how much is tried. The fewer, the less is demanded.
@@ -62,14 +72,74 @@ static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
 static NUMBERS: LazyLock<Vec<Regex>> =
     LazyLock::new(|| EFFORTS.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect());
 
+static CHECKS: LazyLock<Vec<(Language, Regex, &'static str)>> = LazyLock::new(|| {
+    let check = |(language, pattern, meaning): &(Language, &str, &'static str)| {
+        Some((*language, Regex::new(pattern).ok()?, *meaning))
+    };
+    KEPT.iter().filter_map(check).collect()
+});
+
+/// Returns the lines that checked something by themselves, and are gone although what they name is still there.
+fn no_longer_checked(changes: &[Change<'_>]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (language, pattern, meaning) in CHECKS.iter() {
+        let is_read = |change: &&Change<'_>| {
+            Language::of(change.path) == Some(*language)
+                && (*language == Language::Rust || Role::of(change.path) == Role::Test)
+        };
+        let lines = |text: Option<&str>| -> Vec<(usize, String)> {
+            let all = text.unwrap_or_default().lines().map(str::trim).enumerate();
+            all.filter(|(_, line)| pattern.is_match(line))
+                .map(|(at, line)| (at + 1, line.to_owned()))
+                .collect()
+        };
+        let mut there: Vec<String> = changes
+            .iter()
+            .filter(is_read)
+            .flat_map(|change| lines(change.after))
+            .map(|(_, line)| line)
+            .collect();
+        let mut gone = Vec::new();
+        for change in changes.iter().filter(is_read) {
+            for (at, line) in lines(change.before) {
+                match there.iter().position(|other| *other == line) {
+                    Some(place) => drop(there.swap_remove(place)),
+                    None => gone.push((change, at, line)),
+                }
+            }
+        }
+        // What is left is new, and each may say what another one said.
+        for (change, at, line) in gone.into_iter().skip(there.len()) {
+            let Some(after) = change.after else { continue };
+            let names = line.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            let is_about_code = *language != Language::Rust
+                || names.filter(|name| name.starts_with(char::is_uppercase)).all(|name| after.contains(name));
+            // An expected error that is merely ignored is still there; one whose code is gone is not.
+            let is_ignored = *language != Language::EcmaScript
+                || after.matches("@ts-ignore").count()
+                    > change.before.unwrap_or_default().matches("@ts-ignore").count();
+            if is_about_code && is_ignored {
+                let message = format!("{meaning}: `{}`", crate::weaker::short(&line));
+                findings.push(Finding::new(
+                    change.path,
+                    at.min(after.lines().count().max(1)),
+                    Kind::FewerAssertions,
+                    message,
+                ));
+            }
+        }
+    }
+    findings
+}
+
 /// Returns what new lines of the files of tests mean for all tests of the file.
 pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
+    let mut findings = no_longer_checked(changes);
     let mut known: BTreeMap<&str, usize> = BTreeMap::new();
     for line in changes.iter().flat_map(|change| change.before.unwrap_or_default().lines()) {
         *known.entry(line.trim()).or_default() += 1;
     }
     let is_moved = changes.iter().any(|change| change.after.is_none() && Role::of(change.path) == Role::Test);
-    let mut findings = Vec::new();
     for change in changes.iter().filter(|change| is_steering(change.path)) {
         let Some(language) = Language::of(change.path) else { continue };
         for (at, line) in change.after.unwrap_or_default().lines().enumerate() {
@@ -131,6 +201,6 @@ mod tests {
 
     #[test]
     fn patterns_compile() {
-        assert_eq!((SIGNS.len(), NUMBERS.len()), (TABLE.len(), EFFORTS.len()));
+        assert_eq!((SIGNS.len(), NUMBERS.len(), CHECKS.len()), (TABLE.len(), EFFORTS.len(), KEPT.len()));
     }
 }

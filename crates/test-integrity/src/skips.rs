@@ -14,6 +14,7 @@ pub(crate) fn of_pair(before: &Test, after: &Test) -> Vec<Finding> {
         findings.push(Finding::new(&after.path, line, kind, message));
     };
     match (&before.body.skip, &after.body.skip) {
+        (None, Some(Skip { is_conditional: true, text, .. })) if was_at_run_time(before, text) => {}
         (None, Some(Skip { line, is_conditional: true, text })) => {
             let message = format!("the test `{name}` now runs only under a condition: {}", short(text));
             found(*line, Kind::ConditionalTest, message);
@@ -42,6 +43,18 @@ pub(crate) fn of_pair(before: &Test, after: &Test) -> Vec<Finding> {
         found(after.line, Kind::SkippedTest, message);
     }
     findings
+}
+
+/// Returns whether a condition of Rust's was asked by the test itself before: `if cfg!(windows) { return; }` became
+/// `#[cfg(not(windows))]`.
+fn was_at_run_time(before: &Test, text: &str) -> bool {
+    let words = &before.body.words;
+    let asks = words.windows(3).any(|three| three[0] == "cfg" && three[1] == "!" && three[2] == "(");
+    let names = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let mut names = names.filter(|name| !matches!(*name, "" | "cfg" | "not" | "any" | "all")).peekable();
+    asks && text.starts_with("#[cfg(")
+        && names.peek().is_some()
+        && names.all(|name| words.iter().any(|word| word == name))
 }
 
 /// Returns what keeps tests from running that the change need not touch: functions that they call, and fixtures.

@@ -4,8 +4,8 @@ use crate::assertion::Strength;
 
 /// Names of assertions that demand one value, although a shorter name in them demands less.
 const EXACT: &[&str] = &[
-    "calledwith",
-    "calledoncewith",
+    "equalerror",
+    "erroris",
     "isnone",
     "isnull",
     "beundefined",
@@ -33,6 +33,9 @@ const PRESENT: &[&str] = &[
     "doesnotthrow",
     "notpanics",
     "timeout",
+    "visible",
+    "attached",
+    "inthedocument",
     "implements",
     "finite",
 ];
@@ -113,9 +116,9 @@ pub(crate) fn strength(name: &str) -> Strength {
             ["null", "undefined", "nil", "none", "empty", "throw"].iter().any(|word| opposite.contains(word));
         return if is_presence { Strength::Present } else { Strength::Bounded };
     }
-    if has(EXACT) || name == "containsexactly" {
+    if has(EXACT) || name == "containsexactly" || name.contains("called") && name.contains("with") {
         Strength::Exact
-    } else if has(PRESENT) || is_of_a_value(&name) {
+    } else if has(PRESENT) || is_of_a_value(&name) || matches!(name.as_str(), "error" | "noerror") {
         Strength::Present
     } else if has(BOUNDED) || matches!(name.as_str(), "in" | "assertin" | "ne" | "assertne" | "toin" | "isin")
     {
@@ -132,7 +135,17 @@ pub(crate) fn accepts_anything(words: &[&str]) -> bool {
             three,
             ["expect", ".", "any" | "anything"] | ["mock", ".", "ANY"] | ["ArgumentMatchers", ".", "any"]
         )
-    }) || words.iter().any(|word| matches!(*word, "ANY" | "anyObject" | "notNullValue"))
+    }) || words.iter().any(|word| {
+        // `>> anything >>` stands for any number of lines in JUnit.
+        matches!(*word, "ANY" | "anyObject" | "notNullValue") || word.starts_with("\">>")
+    })
+}
+
+/// Returns whether an assertion compares with a placeholder that equals whatever has some parts.
+pub(crate) fn accepts_parts(words: &[&str]) -> bool {
+    const PARTS: &[&str] =
+        &["objectContaining", "arrayContaining", "stringContaining", "stringMatching", "closeTo"];
+    words.windows(3).any(|three| matches!(three, ["expect" | "jasmine", ".", last] if PARTS.contains(last)))
 }
 
 /// Returns whether a pattern or a part of a text is one that everything has: `".*"`, `/./`, `""`.
@@ -186,8 +199,22 @@ pub(crate) fn is_broad_exception(name: &str) -> bool {
 pub(crate) fn tolerance(name: &str, words: &[&str]) -> Option<f64> {
     /// What libraries accept if nobody says a number.
     const USUAL: f64 = 1e-6;
-    const ARGUMENTS: &[&str] =
-        &["abs", "rel", "atol", "rtol", "delta", "tolerance", "tol", "eps", "epsilon", "abs_tol", "rel_tol"];
+    const ARGUMENTS: &[&str] = &[
+        "abs",
+        "rel",
+        "atol",
+        "rtol",
+        "delta",
+        "tolerance",
+        "tol",
+        "eps",
+        "epsilon",
+        "abs_tol",
+        "rel_tol",
+        "maxDiffPixels",
+        "maxDiffPixelRatio",
+        "failureThreshold",
+    ];
     const DIGIT_ARGUMENTS: &[&str] = &["places", "decimal", "significant", "precision"];
 
     let name = plain(name);
@@ -242,6 +269,11 @@ pub(crate) fn tolerance(name: &str, words: &[&str]) -> Option<f64> {
         // The value that is expected comes first, so that one number alone is no tolerance.
         let digits = numbers.last().filter(|_| numbers.len() >= 2);
         return Some(digits.map_or(USUAL, |digits| 10_f64.powf(-digits)));
+    }
+    if ["duration", "within"].iter().any(|part| name.contains(part))
+        && let Some(seconds) = crate::bounds::seconds(words)
+    {
+        return Some(seconds);
     }
     if TOLERANT.iter().any(|part| name.contains(part)) {
         return Some(numbers.last().copied().unwrap_or(USUAL));
@@ -299,6 +331,7 @@ pub(crate) fn is_of_a_part(subject: &str) -> bool {
         "all ( ",
         "callable ( ",
         "typeof ",
+        "Object . keys ( ",
         "Boolean ( ",
         "Math . round ( ",
         "Math . floor ( ",
@@ -307,7 +340,16 @@ pub(crate) fn is_of_a_part(subject: &str) -> bool {
         "Math . max ( ",
         "Math . abs ( ",
     ];
-    PARTS.iter().any(|part| subject.starts_with(part))
+    const ENDS: &[&str] = &[
+        " . length",
+        " . size ( )",
+        " . len ( )",
+        " . length ( )",
+        " . Len ( )",
+        " . count ( )",
+        " . keys ( )",
+    ];
+    PARTS.iter().any(|part| subject.starts_with(part)) || ENDS.iter().any(|end| subject.ends_with(end))
 }
 
 /// Returns whether a condition is about the language alone: it calls what is built in, and names nothing else.

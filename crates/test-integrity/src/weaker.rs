@@ -58,6 +58,12 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
     {
         return Some((Kind::WiderTolerance, format!("{}, which accepts more", change())));
     }
+    if let (Some(old), Some(new)) = (before.bound, after.bound)
+        && before.subject == after.subject
+        && old.is_within(new)
+    {
+        return Some((Kind::WiderTolerance, format!("{}, which accepts more", change())));
+    }
     let words: Vec<&str> = after.text.split(' ').collect();
     if before.tolerance.is_some_and(|old| old < 0.5)
         && after.tolerance.is_none()
@@ -68,10 +74,86 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
     if after.strength < before.strength && !demands_the_same(before, after) {
         return Some((Kind::WeakerAssertion, format!("{}, which is weaker", change())));
     }
+    if before.strength > Strength::Present && leaves_out(before, after) {
+        return Some((Kind::WeakerAssertion, format!("{}, which leaves something out", change())));
+    }
     let is_cut = after.strength == before.strength
-        && after.text.len() < before.text.len()
-        && drops_a_part(&before.text, &after.text);
+        && (after.text.len() < before.text.len() && drops_a_part(&before.text, &after.text)
+            || drops_order(&before.text, &after.text)
+            || is_of_part(before, after));
     is_cut.then(|| (Kind::WeakerAssertion, format!("{}, which is weaker", change())))
+}
+
+/// Returns whether an assertion looks away from something that it looked at before: a field, an order, white space.
+pub(crate) fn leaves_out(before: &Assertion, after: &Assertion) -> bool {
+    const LOSSY: &[&str] = &[
+        "sorted",
+        "set",
+        "frozenset",
+        "Counter",
+        "lower",
+        "upper",
+        "casefold",
+        "strip",
+        "split",
+        "toLowerCase",
+        "toUpperCase",
+        "trim",
+        "sort",
+        "to_lowercase",
+        "to_uppercase",
+        "ToLower",
+        "ToUpper",
+        "TrimSpace",
+        "Fields",
+        "Sort",
+    ];
+    let names = |text: &str| -> BTreeSet<String> {
+        let words: Vec<&str> = text.split(' ').collect();
+        let called = words.windows(2).filter(|two| matches!(two[1], "(" | "="));
+        called.map(|two| two[0].to_lowercase()).collect()
+    };
+    let is_exempting =
+        |name: &String| name.contains("ignor") || name.starts_with("exclude") || name == "any_order";
+    if names(&after.text).iter().any(is_exempting)
+        && !["ignor", "any_order"].iter().any(|word| before.text.to_lowercase().contains(word))
+    {
+        return true;
+    }
+    // Only where it is lost on both sides: what is sorted on one may be so on the other.
+    let loses = |text: &str| {
+        text.split(' ').collect::<Vec<_>>().windows(2).any(|two| two[1] == "(" && LOSSY.contains(&two[0]))
+    };
+    after.sides.as_ref().is_some_and(|(one, other)| loses(one) && loses(other)) && !loses(&before.text)
+}
+
+/// Returns whether a part of a value is compared with a part of what the whole was compared with: `f ( ) == [ 1 , 2 ]` became
+/// `f ( ) [ 0 ] == 1`.
+fn is_of_part(before: &Assertion, after: &Assertion) -> bool {
+    let literals = |assertion: &Assertion| -> Option<Vec<String>> {
+        let (one, other) = assertion.sides.as_ref()?;
+        let expected = if assertion.subject == *one { other } else { one };
+        let is_literal = |word: &&str| {
+            word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\''))
+        };
+        Some(expected.split(' ').filter(is_literal).map(str::to_owned).collect())
+    };
+    let rest = after.subject.strip_prefix(&before.subject).filter(|_| !before.subject.is_empty());
+    let is_place = rest.is_some_and(|rest| {
+        [" [ ", " . get ( ", " . first ( )", " . at ( ", " . keys ( )", " . getFirst ( )"]
+            .iter()
+            .any(|place| rest.starts_with(place))
+    });
+    is_place
+        && literals(before).zip(literals(after)).is_some_and(|(old, new)| {
+            new.len() < old.len() && new.iter().all(|literal| old.contains(literal))
+        })
+}
+
+/// Returns whether calls no longer have to come in an order: `order . verify ( store )` became `verify ( store )`.
+fn drops_order(before: &str, after: &str) -> bool {
+    let object = before.strip_suffix(after).and_then(|start| start.strip_suffix(" . "));
+    after.starts_with("verify (") && object.is_some_and(|object| !object.contains(' ') && object != "Mockito")
 }
 
 /// Returns whether an assertion says in other words what another one said.
@@ -88,7 +170,8 @@ pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
     // `assertEquals(true, a.b())` and `assertThat(a.b()).isTrue()`; where anything can be true, this is no more than that.
     let of_truth = has(after, OF_TRUTH) && has(before, &["true", "false"]) && is_said(&["true", "false"]);
     // `0` is the tolerance that a comparison of numbers may be given.
-    let of_length = has(before, OF_LENGTH) && has(after, OF_LENGTH) && is_said(&[OF_LENGTH, &["0"]].concat());
+    let equal = ["0", "toBe", "toEqual", "toStrictEqual", "equal", "isEqualTo"];
+    let of_length = has(before, OF_LENGTH) && has(after, OF_LENGTH) && is_said(&[OF_LENGTH, &equal].concat());
     let of_members = has(before, OF_MEMBERS) && has(after, OF_TRUTH) && is_said(OF_MEMBERS);
     let of_start = has(before, &["substring", "slice"])
         && has(after, &["startsWith", "endsWith"])
@@ -119,6 +202,16 @@ fn drops_a_part(before: &str, after: &str) -> bool {
         before.matches(sign).count() > after.matches(sign).count()
             && before.starts_with(after.split(sign).next().unwrap_or(after))
     })
+}
+
+/// Returns whether an assertion is Go's usual way to continue only without an error.
+pub(crate) fn is_mere_error_check(assertion: &Assertion) -> bool {
+    assertion.text == "err != nil"
+}
+
+/// Returns whether two assertions are about the same, and the second one looks away from something.
+pub(crate) fn looks_away(before: &Assertion, after: &Assertion) -> bool {
+    leaves_out(before, after) || drops_order(&before.text, &after.text) || is_of_part(before, after)
 }
 
 /// Returns whether fewer assertions than before demand so much.

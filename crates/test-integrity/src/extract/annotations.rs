@@ -56,7 +56,10 @@ impl Annotations {
                         .descendants()
                         .into_iter()
                         .find(|below| below.kind() == "element_value_array_initializer");
-                    let rows = list.map_or(1, |list| list.children().len());
+                    // A block of text has a row on each line.
+                    let block = at.text().split("\"\"\"").nth(1).filter(|_| list.is_none());
+                    let lines = |block: &str| block.lines().filter(|line| !line.trim().is_empty()).count();
+                    let rows = block.map(lines).or_else(|| Some(list?.children().len())).unwrap_or(1);
                     all.cases = Some(all.cases.unwrap_or(0) + rows);
                 }
                 _ => {}

@@ -4,7 +4,7 @@ use super::loose::loosen;
 use super::made::{callback, made, parts};
 use super::reach;
 use super::values::Values;
-use super::{Mark, Reader, Skip, Test, TestFile, arguments, worse};
+use super::{Mark, Reader, Skip, Test, TestFile, arguments, links, worse};
 use crate::assertion::{Assertion, Strength};
 use crate::syntax::At;
 use crate::vocabulary;
@@ -65,7 +65,11 @@ impl Reader for EcmaScript {
         {
             return Some(expectation(at, rest));
         }
+        if matches!(*first, "expectTypeOf" | "assertType" | "expectType") {
+            return of_types(at, first, rest);
+        }
         let is_assert = *first == "assert"
+            || *first == "sinon" && rest.first() == Some(&"assert")
             || (ASSERTING.contains(first) && METHODS.contains(&vocabulary::plain(last).as_str()));
         if !is_assert {
             return None;
@@ -80,6 +84,10 @@ impl Reader for EcmaScript {
             return Some(Assertion::of_failure(if says { "" } else { &kind }, says, at.line(), &at.words()));
         }
         Some(Assertion::of_call(name, &arguments(at), at.line(), &at.words()))
+    }
+
+    fn links(&self, at: At<'_>) -> Vec<Assertion> {
+        if at.kind() == "call_expression" { links::of_scripts(&links::chain(at)) } else { Vec::new() }
     }
 
     fn skip(&self, at: At<'_>) -> Option<String> {
@@ -152,6 +160,27 @@ impl Reader for EcmaScript {
     fn is_apart(&self, at: At<'_>) -> bool {
         at.kind() == "call_expression" && made(at).is_some()
     }
+}
+
+/// Reads an assertion on types: `expectTypeOf(a).toEqualTypeOf<B>()`, `expectType<B>(a)`.
+fn of_types(at: At<'_>, first: &str, matchers: &[&str]) -> Option<Assertion> {
+    let is_last = at.node.parent().is_none_or(|parent| parent.kind() != "member_expression");
+    if !is_last || first == "expectTypeOf" && matchers.is_empty() {
+        return None;
+    }
+    let last = matchers.last().copied().unwrap_or(first);
+    let words = at.words();
+    let mut assertion = Assertion::of_call(last, &arguments(at), at.line(), &words);
+    let is_any = matches!(last, "toBeAny" | "toBeUnknown")
+        || words.windows(3).any(|three| matches!(three, ["<", "any" | "unknown", ">"]));
+    assertion.strength = match last {
+        _ if is_any => Strength::Present,
+        "toMatchTypeOf" | "toExtend" | "toMatchObjectType" => Strength::Bounded,
+        _ if matchers.contains(&"not") => Strength::Bounded,
+        _ => Strength::Exact,
+    };
+    assertion.sides = None;
+    Some(assertion)
 }
 
 /// Returns whether a call is `promise.catch(…)` with a function that does nothing.

@@ -2,6 +2,7 @@
 
 use super::{Reader, Skip, Test, TestFile, arguments, worse};
 use crate::assertion::{Assertion, Strength};
+use crate::bounds::Bound;
 use crate::files::file_name;
 use crate::syntax::At;
 
@@ -27,7 +28,7 @@ impl Reader for Go {
         }
         if !matches!(
             object,
-            "assert" | "require" | "is" | "should" | "check" | "qt" | "s" | "suite" | "a" | "r"
+            "assert" | "require" | "is" | "should" | "check" | "qt" | "s" | "suite" | "a" | "r" | "goleak"
         ) {
             return None;
         }
@@ -88,15 +89,33 @@ fn failure(at: At<'_>) -> Assertion {
     };
     let text = condition.normal();
     let is_comparison = text.contains(" != ") && !text.contains(" != nil");
-    let opposite = if is_comparison { text.replacen(" != ", " == ", 1) } else { text.clone() };
-    let mut assertion = Assertion::of_condition(&opposite, at.line(), &condition.words());
+    // Whatever of several fails is enough to fail, so that all of them are demanded.
+    let is_any = text.contains(" || ") && !text.contains(" && ");
+    let opposite = match text.strip_prefix("! ") {
+        Some(inner) if !inner.contains(" || ") && !inner.contains(" && ") => inner.to_owned(),
+        _ if is_comparison && is_any => text.replace(" != ", " == ").replace(" || ", " && "),
+        _ if is_comparison => text.replacen(" != ", " == ", 1),
+        _ => text.clone(),
+    };
+    let mut said = condition.words();
+    // What is left out of a comparison is said in front of the condition.
+    let initializer = parent.and_then(|node| at.with(node).field("initializer"));
+    if let Some(initializer) = initializer.filter(|initializer| initializer.text().contains("cmp.Diff(")) {
+        said = [initializer.words(), vec![";"], said].concat();
+    }
+    let mut assertion = Assertion::of_condition(&opposite, at.line(), &said);
+    assertion.bound = assertion.bound.filter(|_| !text.starts_with("! ")).map(Bound::opposite);
     let call = condition.descendants().into_iter().find(|below| below.kind() == "call_expression");
     let given = call.map(arguments).unwrap_or_default();
     let is_same = matches!(given.as_slice(), [one, other] if one == other);
     let is_vacuous = given.get(1).is_some_and(|given| given == "\"\"");
     if text.contains("DeepEqual") || text.contains("cmp . Diff") || text.contains("diff != ") {
         assertion.strength = Strength::Exact;
-    } else if !is_comparison && assertion.strength == Strength::Exact {
+    } else if text.starts_with("! errors . Is (") || text.starts_with("! errors . As (") {
+        assertion.strength = if text.contains(" . Is (") { Strength::Exact } else { Strength::Bounded };
+    } else if matches!(text.as_str(), "err == nil" | "nil == err") {
+        assertion.strength = Strength::Present;
+    } else if !text.starts_with("! ") && !is_comparison && assertion.strength == Strength::Exact {
         assertion.strength = Strength::Bounded;
     }
     // One of two conditions is enough to pass.
@@ -188,6 +207,11 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     }
     for test in &mut file.tests {
         test.body.skip = worse(test.body.skip.take(), main.clone());
+        // What `TestMain` asserts at the end is asserted for all.
+        if test.body.assertions.is_empty() && root.source.contains("goleak.VerifyTestMain(") {
+            let words = ["goleak", ".", "VerifyNone", "(", "t", ")"];
+            test.body.assertions.push(Assertion::of_call("VerifyNone", &[], test.line, &words));
+        }
     }
     file
 }
@@ -223,5 +247,6 @@ fn unheard(main: At<'_>) -> Option<Skip> {
     if let Some(exit) = exit {
         return Some(skip(*exit, "TestMain ends with os.Exit(0)"));
     }
-    (!main.text().contains(".Run(")).then(|| skip(main, "TestMain runs no tests")).filter(|_| all.len() > 1)
+    let runs = [".Run(", "VerifyTestMain(m"].iter().any(|call| main.text().contains(call));
+    (!runs).then(|| skip(main, "TestMain runs no tests")).filter(|_| all.len() > 1)
 }

@@ -1,8 +1,9 @@
 //! Tests of Java: JUnit, `TestNG` and the assertion libraries next to them.
 
 use super::annotations::{Annotations, modifier, not_nested, not_run};
-use super::{Reader, Skip, Test, TestFile, arguments, worse};
+use super::{Reader, Skip, Test, TestFile, arguments, links, worse};
 use crate::assertion::{Assertion, Strength};
+use crate::bounds::Bound;
 use crate::syntax::At;
 
 /// Longest chain of calls that is read.
@@ -49,7 +50,9 @@ impl Reader for Java {
                 return None;
             }
             let subject = arguments(root).into_iter().next().unwrap_or_default();
-            let given = [vec![subject], arguments(at)].concat();
+            // Hamcrest says all in one call.
+            let given =
+                if chain.len() == 1 { arguments(at) } else { [vec![subject], arguments(at)].concat() };
             if first == "verify" {
                 return Some(verification(root, at, &words));
             }
@@ -73,6 +76,7 @@ impl Reader for Java {
         }
         let is_assertion = name.starts_with("assert")
             || matches!(name, "fail" | "verifyNoMoreInteractions" | "verifyNoInteractions");
+        let is_assertion = is_assertion && !holds_assertions(at, name);
         is_assertion.then(|| {
             let mut given = arguments(at);
             // JUnit 4 takes the message first.
@@ -86,6 +90,12 @@ impl Reader for Java {
             if name == "assertAll" && given.is_empty() {
                 assertion.strength = Strength::Nothing;
             }
+            if name.starts_with("assertTimeout") {
+                let first = at.field("arguments").and_then(|list| list.children().first().copied());
+                let limit = first.and_then(|first| crate::bounds::seconds(&first.words()));
+                assertion.bound = limit.map(Bound::of_time);
+                assertion.subject.clear();
+            }
             if name == "assertEquals" && given.len() == 3 && assertion.tolerance.is_none() {
                 let is_endless = given[2].contains("MAX_VALUE") || given[2].contains("INFINITY");
                 let delta = given[2].trim_end_matches(['f', 'd', 'F', 'D']).parse::<f64>().ok();
@@ -98,6 +108,10 @@ impl Reader for Java {
             }
             assertion
         })
+    }
+
+    fn links(&self, at: At<'_>) -> Vec<Assertion> {
+        if at.kind() == "method_invocation" { links::of_responses(&links::chain(at)) } else { Vec::new() }
     }
 
     fn skip(&self, at: At<'_>) -> Option<String> {
@@ -199,6 +213,13 @@ fn verification(root: At<'_>, call: At<'_>, words: &[&str]) -> Assertion {
     assertion
 }
 
+/// Returns whether a call only groups the assertions in it: `assertAll(() -> assertEquals(1, a), () -> assertEquals(2, b))`.
+fn holds_assertions(call: At<'_>, name: &str) -> bool {
+    let inside = call.field("arguments").map_or("", At::text);
+    matches!(name, "assertAll" | "assertSoftly")
+        && ["-> assert", "-> verify(", "-> fail(", " assertEquals("].iter().any(|part| inside.contains(part))
+}
+
 /// Returns whether what a condition is given holds for everything: `x -> {}`, `x -> true`.
 fn asks_nothing(call: At<'_>) -> bool {
     arguments(call).iter().any(|given| given.ends_with("-> { }") || given.ends_with("-> true"))
@@ -229,6 +250,9 @@ fn matcher(given: &[String]) -> Option<&str> {
         "closeTo",
         "instanceOf",
     ];
+    if matcher.contains("not ( nullValue") {
+        return Some("isNotNull");
+    }
     match names.into_iter().find(|name| matcher.contains(*name)) {
         Some("notNullValue") => Some("isNotNull"),
         Some("anything") => Some("exists"),

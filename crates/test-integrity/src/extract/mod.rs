@@ -9,6 +9,7 @@ mod go;
 mod java;
 mod label;
 mod lines;
+mod links;
 mod loose;
 mod made;
 mod names;
@@ -17,6 +18,7 @@ mod reach;
 mod rebound;
 mod rows;
 mod rust;
+mod unfold;
 mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,6 +149,10 @@ impl TestFile {
 trait Reader {
     /// Returns the assertion that a node is.
     fn assertion(&self, at: At<'_>) -> Option<Assertion>;
+    /// Returns the assertions of a chain of calls of which each demands something: `.expect(200).expect("ok")`.
+    fn links(&self, _: At<'_>) -> Vec<Assertion> {
+        Vec::new()
+    }
     /// Returns what a node skips the test by, such as a call of `skip`.
     fn skip(&self, at: At<'_>) -> Option<String>;
     /// Returns whether what skips the test has a condition in itself.
@@ -253,6 +259,13 @@ trait Reader {
                 body.assertions.push(assertion);
                 continue;
             }
+            for mut link in self.links(at) {
+                link.is_conditional = inside.condition;
+                link.is_swallowed = inside.swallowed;
+                link.is_handling = inside.handled;
+                starts.push(at.node.start_byte());
+                body.assertions.push(link);
+            }
             let condition = inside.condition || self.is_condition(at);
             let swallows = self.swallows(at) || reach::returns_at_last(at);
             let guarded = inside.guarded || matches!(at.kind(), "with_statement" | "try_statement");
@@ -338,6 +351,8 @@ pub(crate) fn tests(path: &str, text: &str) -> TestFile {
     if !is_test && language != Language::Rust && !mentions_tests(language, text) {
         return TestFile::default();
     }
+    let unfolded = (language == Language::Rust).then(|| unfold::unfold(text)).flatten();
+    let text = unfolded.as_deref().unwrap_or(text);
     let Some(tree) = parse(text, language) else { return lines::read(path, text) };
     let given = Given::of(At::root(&tree, text));
     let root = At { given: Some(&given), ..At::root(&tree, text) };

@@ -105,6 +105,8 @@ pub(super) fn len(at: At<'_>) -> Option<usize> {
                 "slice" => Some(number(1)?.min(len(receiver).unwrap_or(usize::MAX))),
                 "take" | "limit" => Some(number(0)?.min(len(receiver).unwrap_or(usize::MAX))),
                 "iter" | "into_iter" | "stream" | "values" | "entries" => len(receiver),
+                // Without a row that is left out there would be no filter.
+                "filter" => Some(len(receiver)?.saturating_sub(1)),
                 // `Stream.of(…)` and `List.of(…)`.
                 "of" | "asList" => Some(given.len()),
                 _ => None,

@@ -1,6 +1,6 @@
 //! Tests of Rust: the attribute `test` and its relatives.
 
-use super::{Reader, Skip, Test, TestFile, worse};
+use super::{Reader, Skip, Test, TestFile, links, worse};
 use crate::assertion::{Assertion, Strength};
 use crate::files::Role;
 use crate::syntax::At;
@@ -35,6 +35,10 @@ impl Reader for Rust {
             )));
         }
         Some(cap(Assertion::of_call(last, &given, at.line(), &words)))
+    }
+
+    fn links(&self, at: At<'_>) -> Vec<Assertion> {
+        if at.kind() == "call_expression" { links::of_programs(&links::chain(at)) } else { Vec::new() }
     }
 
     fn skip(&self, _: At<'_>) -> Option<String> {

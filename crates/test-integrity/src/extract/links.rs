@@ -1,0 +1,155 @@
+//! Chains of calls of which each demands something of the same value: a response, or the end of a program.
+
+use crate::assertion::{Assertion, Strength};
+use crate::syntax::At;
+use crate::vocabulary;
+
+/// Longest chain of calls that is read.
+const MAX_CHAIN: usize = 60;
+
+/// One call of a chain.
+pub(super) struct Link<'a> {
+    pub(super) name: &'a str,
+    call: At<'a>,
+}
+
+impl<'a> Link<'a> {
+    /// Returns the arguments, each as its tokens joined by blanks.
+    pub(super) fn given(&self) -> Vec<String> {
+        self.arguments().into_iter().map(At::normal).collect()
+    }
+
+    fn arguments(&self) -> Vec<At<'a>> {
+        self.call.field("arguments").map(At::children).unwrap_or_default()
+    }
+
+    /// Makes an assertion of what this call is given; `said` are the arguments that count.
+    fn assertion(&self, said: &[String]) -> Assertion {
+        let list = said.join(" , ");
+        let words = [self.name, "(", &list, ")"].into_iter().filter(|word| !word.is_empty());
+        let words: Vec<&str> = words.flat_map(|word| word.split(' ')).collect();
+        let subject = format!(". {}", self.name);
+        let arguments = [vec![subject], said.to_vec()].concat();
+        let line = self.call.field("arguments").map_or(self.call.line(), At::line);
+        let mut assertion = Assertion::of_call(self.name, &arguments, line, &words);
+        assertion.sides = None;
+        assertion.strength = demand(said.last().map_or("", String::as_str));
+        assertion
+    }
+}
+
+/// Returns the calls of a chain in their order, if a node is the last one of it.
+pub(super) fn chain(at: At<'_>) -> Vec<Link<'_>> {
+    const CALLS: &[&str] = &["call_expression", "method_invocation"];
+    let continues = at.node.parent().is_some_and(|parent| match parent.kind() {
+        "member_expression" | "field_expression" => true,
+        "method_invocation" => parent.child_by_field_name("object").is_some_and(|object| object == at.node),
+        _ => false,
+    });
+    let mut links = Vec::new();
+    let mut next = Some(at).filter(|_| !continues);
+    while let Some(call) = next.filter(|call| CALLS.contains(&call.kind()) && links.len() < MAX_CHAIN) {
+        let function = call.field("function").unwrap_or(call);
+        let name =
+            function.field("property").or_else(|| function.field("field")).or_else(|| function.field("name"));
+        links.push(Link { name: name.map_or("", At::text), call });
+        next = function.field("object").or_else(|| function.field("value"));
+    }
+    links.reverse();
+    links
+}
+
+/// Returns the names of supertest and Cypress: `request(app).get("/").expect(200, "ok")`, `cy.get("p").should("have.text", "ok")`.
+pub(super) fn of_scripts(links: &[Link<'_>]) -> Vec<Assertion> {
+    let mut found = Vec::new();
+    for link in links {
+        let is_function = |at: &At<'_>| matches!(at.kind(), "arrow_function" | "function_expression");
+        let given = link.arguments();
+        match link.name {
+            "expect" if !given.iter().any(is_function) => {
+                let mut said: Vec<String> =
+                    given.into_iter().map(At::normal).filter(|text| text != "done").collect();
+                if said.first().is_some_and(|first| first.parse::<u16>().is_ok()) {
+                    found.push(link.assertion(&[said.remove(0)]));
+                }
+                if !said.is_empty() {
+                    found.push(link.assertion(&said));
+                }
+            }
+            "should" if given.first().is_some_and(|first| vocabulary::is_literal(first.text())) => {
+                let said = link.given();
+                let name = said[0].trim_matches(['"', '\'', '`']).to_owned();
+                let mut assertion = link.assertion(&said);
+                assertion.strength = vocabulary::strength(&name);
+                found.push(assertion);
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Returns what `assert_cmd` demands of a program: `command.assert().success().stdout("ok")`.
+pub(super) fn of_programs(links: &[Link<'_>]) -> Vec<Assertion> {
+    const DEMANDS: &[&str] = &["success", "failure", "code", "stdout", "stderr", "interrupted"];
+    let start = links.iter().position(|link| link.name == "assert" && link.arguments().is_empty());
+    let behind = start.map_or(&[][..], |start| &links[start + 1..]);
+    behind
+        .iter()
+        .filter(|link| DEMANDS.contains(&link.name))
+        .map(|link| link.assertion(&link.given()))
+        .collect()
+}
+
+/// Returns what Spring's `MockMvc` and REST Assured demand of a response.
+pub(super) fn of_responses(links: &[Link<'_>]) -> Vec<Assertion> {
+    const DEMANDS: &[&str] =
+        &["statusCode", "body", "header", "headers", "cookie", "cookies", "contentType", "statusLine"];
+    let mut found = Vec::new();
+    let mut is_response = false;
+    for link in links {
+        match link.name {
+            "andExpect" => found.push(link.assertion(&link.given())),
+            "andExpectAll" => found.extend(link.given().into_iter().map(|one| link.assertion(&[one]))),
+            "then" => is_response = true,
+            name if is_response && DEMANDS.contains(&name) => found.push(link.assertion(&link.given())),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Returns how much a matcher demands, by the names in it: `equalTo ( 3 )`, `predicate :: str :: contains ( "a" )`.
+fn demand(matcher: &str) -> Strength {
+    let words: Vec<&str> = matcher.split(' ').collect();
+    let called: Vec<&str> = words.windows(2).filter(|two| two[1] == "(").map(|two| two[0]).collect();
+    let has = |names: &[&str]| called.iter().any(|name| names.contains(name));
+    if matcher.is_empty() {
+        Strength::Present
+    } else if has(&["always"]) {
+        Strength::Nothing
+    } else if has(&["anything", "notNullValue", "exists", "isNotEmpty"]) {
+        Strength::Present
+    } else if has(&[
+        "lessThan",
+        "greaterThan",
+        "lessThanOrEqualTo",
+        "greaterThanOrEqualTo",
+        "anyOf",
+        "not",
+        "containsString",
+        "startsWith",
+        "contains",
+        "is_match",
+        "starts_with",
+        "is2xxSuccessful",
+        "is4xxClientError",
+        "is5xxServerError",
+        "or",
+    ]) || words.first().is_some_and(|first| first.starts_with('/'))
+    {
+        Strength::Bounded
+    } else {
+        Strength::Exact
+    }
+}
