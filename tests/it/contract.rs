@@ -14,8 +14,8 @@ use crate::support::{Run, Sandbox};
 const EXPECTED: [&str; 3] = ["changes", "no-changes", "any"];
 
 #[derive(Deserialize)]
-struct Table {
-    reasons: BTreeMap<String, (String, String, i32, String, String, String)>,
+pub(crate) struct Table {
+    pub(crate) reasons: BTreeMap<String, (String, String, i32, String, String, String)>,
     ways: BTreeMap<String, Reasons>,
 }
 
@@ -27,13 +27,13 @@ enum Reasons {
 }
 
 impl Table {
-    fn read() -> Self {
+    pub(crate) fn read() -> Self {
         serde_yaml::from_str(include_str!("../cases/outcomes.yml")).expect("the table")
     }
 
     /// Checks everything that a run has said of its end.
     #[track_caller]
-    fn check(&self, name: &str, run: &Run, reason: &str, expected: &str) {
+    pub(crate) fn check(&self, name: &str, run: &Run, reason: &str, expected: &str) {
         let (sign, status, exit, junit, _, sentence) = &self.reasons[reason];
         let report = run.report();
         let told = (
@@ -126,7 +126,7 @@ fn answers(way: &str) -> Vec<Answer> {
 }
 
 /// Brings a run to its end in a way, and returns it, with the folder where its files lie.
-fn end(way: &str, expected: &str, mode: &str) -> (Sandbox, Run) {
+pub(crate) fn end(way: &str, expected: &str, mode: &str) -> (Sandbox, Run) {
     let config = match way {
         "only_edit_is_refused" => "guardrails: { protected_files: [a.txt] }\n".to_owned(),
         "gate_is_newly_red" => gate("! grep two a.txt"),

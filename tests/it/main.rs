@@ -15,6 +15,7 @@ mod confirm;
 mod containment;
 mod continued;
 mod contract;
+mod contract_rows;
 mod copies;
 mod deliver;
 mod deliveries;
