@@ -130,9 +130,14 @@ pub(super) fn certainty(line: &str) -> Option<Certainty> {
     (forms.likely.is_match(line) && !forms.harmless.is_match(line)).then_some(Certainty::Likely)
 }
 
+/// Returns whether a line of an output tells of a failure.
+pub(crate) fn is_failure(line: &str) -> bool {
+    certainty(line).is_some()
+}
+
 /// Returns the lines of an output that tell of failures.
 pub(crate) fn failure_lines(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter(|line| certainty(line).is_some())
+    text.lines().filter(|line| is_failure(line))
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ mod stdio_child;
 pub mod supervisor;
 
 pub use excerpt::{Excerpt, Space, excerpt};
-pub(crate) use failure_lines::failure_lines;
+pub(crate) use failure_lines::{failure_lines, is_failure};
 pub use kept_output::KeptOutputs;
 pub use live_output::LiveOutput;
 pub use network::{Enforcement, SandboxSupport};

@@ -6,10 +6,14 @@ use std::fmt;
 /// Exit code of a part that was ended by SIGPIPE because nobody read on.
 const UNREAD: i32 = 141;
 
-/// Notes, before each simple command, the codes of the pipe before it if its last part alone succeeded: `a | b && c`
-/// hides what became of `a`. What is noted has a limit, since there are loops.
-const NOTE: &str = "__codes=\"${PIPESTATUS[*]}\"; case $__codes in *[1-9]*\" 0\") case ${__masked-} in *\";$__codes\"*) ;; \
-                    ????????????????????????*) ;; *) __masked=\"${__masked-};$__codes\";; esac;; esac";
+/// Notes the codes of the pipe before it if a part before the last one failed: what follows hides it. What one shell notes has a
+/// limit, since there are loops; shells below it leave their notes in the same file.
+const NOTE: &str = "__codes=\"${PIPESTATUS[*]}\"; case $__codes in *[1-9]*\" \"*) case ${__seen-} in *\";$__codes;\"*) ;; \
+                    ????????????????????????*) ;; *) __seen=\"${__seen-};$__codes;\"; \
+                    printf \";%s\" \"$__codes\" >>\"$__notes\";; esac;; esac";
+
+/// Has a shell below the first one, as parentheses and `$(…)` make it, look at its last pipe when it ends.
+const BELOW: &str = "if [[ $BASH_SUBSHELL != \"$__level\" ]]; then __level=$BASH_SUBSHELL; trap \"$__note\" EXIT; fi";
 
 /// Question put to the shell behind a command line, and how its answer is found in the output.
 pub struct PipeStatus {
@@ -17,31 +21,36 @@ pub struct PipeStatus {
 }
 
 impl PipeStatus {
-    /// Returns the question for a command line of this shell, or `None` if it has no pipe, or if nothing can be
-    /// added behind it.
+    /// Returns the question for a command line of this shell, or `None` if the line has no pipe.
     pub fn of(line: &str, shell: &str) -> Option<Self> {
         let is_bash = shell.rsplit('/').next().is_some_and(|name| name == "bash");
         let has_pipe = line.replace("||", "").contains('|');
-        // A here-document, or a line that continues, would take in what is added.
-        let is_open = line.contains("<<") || line.trim_end().ends_with('\\');
-        if !is_bash || !has_pipe || is_open {
-            return None;
-        }
-        Some(Self { marker: format!("pipe-status-{}", uuid::Uuid::new_v4().simple()) })
+        (is_bash && has_pipe)
+            .then(|| Self { marker: format!("pipe-status-{}", uuid::Uuid::new_v4().simple()) })
     }
 
     /// Returns the command line with the question around it. Its exit code is the same.
     pub fn ask(&self, line: &str) -> String {
-        format!(
-            "trap '{NOTE}' DEBUG; {line}\n__pipe=(\"$?\" \"${{PIPESTATUS[@]}}\"); printf '\\n{} %s%s\\n' \
-             \"${{__pipe[*]}}\" \"${{__masked-}}\" 2>/dev/null; exit \"${{__pipe[0]}}\"",
-            self.marker
-        )
+        let marker = &self.marker;
+        let answer = format!(
+            "trap - EXIT DEBUG RETURN; if [ -e \"$__notes\" ]; then __all=$(<\"$__notes\"); rm -f \"$__notes\"; fi; \
+             printf \"\\n{marker} %s%s\\n\" \"${{__pipe[*]}}\" \"${{__all-}}\" 2>/dev/null"
+        );
+        let codes = "__pipe=(\"$?\" \"${PIPESTATUS[@]}\")";
+        let before = format!(
+            "__notes=\"${{TMPDIR:-/tmp}}/.{marker}\" __level=0 __note='{NOTE}' __answer='{answer}'; set -o functrace; \
+             trap '{codes}; eval \"$__answer\"' EXIT; trap \"$__note\" RETURN; trap \"$__note\"'; {BELOW}' DEBUG; "
+        );
+        // A here-document, or a line that continues, would take in what is added; the end of the shell answers then, as it does
+        // where the line itself ends it.
+        if line.contains("<<") || line.trim_end().ends_with('\\') {
+            return before + line;
+        }
+        format!("{before}{line}\n{codes}; eval \"$__answer\"; exit \"${{__pipe[0]}}\"")
     }
 
-    /// Takes the answer out of the output. Returns the pipes of which a part before the last one failed: those that
-    /// succeeded nevertheless, and the one at the line's end in any case. A part that was ended because nobody read on
-    /// (141) has not failed.
+    /// Takes the answer out of the output. Returns the pipes of which a part before the last one failed. A part that was ended
+    /// because nobody read on (141) has not failed.
     pub fn take(&self, output: &mut String) -> Vec<PipeCodes> {
         let Some(at) = output.rfind(&format!("\n{} ", self.marker)) else { return Vec::new() };
         let end = output[at + 1..].find('\n').map_or(output.len(), |end| at + 1 + end);
@@ -89,14 +98,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_plain_lines_with_a_pipe_are_asked() {
+    fn only_lines_with_a_pipe_are_asked() {
         for (line, is_asked) in [
             ("pytest | tail", true),
             ("cd x && pytest 2>&1 | tail -5", true),
             ("a || b", false),
             ("pytest", false),
-            ("cat <<E | sort\nE", false),
-            ("a | b \\", false),
+            ("cat <<E | sort\nE", true),
+            ("a | b \\", true),
         ] {
             assert_eq!(PipeStatus::of(line, "/bin/bash").is_some(), is_asked, "{line}");
         }
@@ -135,7 +144,18 @@ mod tests {
             ("exit 5 | exit 4", 4, "5 | 4"),
             ("(exit 3) | cat && true", 0, "3 | 0"),
             ("set -eu; (exit 3) | cat; (exit 4) | cat", 0, "3 | 0; 4 | 0"),
-            ("(exit 3) | false || true", 0, ""),
+            ("(exit 3) | false || true", 0, "3 | 1"),
+            ("(exit 3) | grep x; echo done", 0, "3 | 1"),
+            ("((exit 3) | cat)", 0, "3 | 0"),
+            ("for part in a b; do (cd / && (exit 3) | cat); done", 0, "3 | 0"),
+            ("f() { (exit 3) | cat; }; f", 0, "3 | 0"),
+            ("f() { (exit 3) | cat; }; f; echo done", 0, "3 | 0"),
+            ("out=$((exit 3) | cat); echo \"$out\"", 0, "3 | 0"),
+            ("source <(echo '(exit 3) | cat')", 0, "3 | 0"),
+            ("(exit 3) | cat; exit 0", 0, "3 | 0"),
+            ("set -e; ((exit 3) | cat); exit 6", 6, "3 | 0"),
+            ("(exit 3) | cat <<E\nx\nE\n", 0, "3 | 0"),
+            ("if ((exit 3) | cat); then true; fi", 0, "3 | 0"),
             ("yes | head -n 1 && (exit 2) | cat && exit 7", 7, ""),
             ("for i in 1 2 3; do (exit $i) | cat; done", 0, "1 | 0; 2 | 0; 3 | 0"),
             (

@@ -145,6 +145,8 @@ pub enum StopReason {
     NotPublished,
     /// Report files could not be written.
     NotWritten,
+    /// The changes contain a secret, so plan and patch, which are the result, were not written.
+    PlanWithheld,
     /// What the run has cost could not be written to the ledger.
     CostsNotRecorded,
     /// The changes could not be delivered, because a token is missing or lacks a permission.

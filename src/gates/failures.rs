@@ -1,20 +1,26 @@
 //! Failures in an output, so that those of two runs can be compared: what differs from run to run is folded, identifiers and
-//! how often something is said are not.
+//! how often something is said are not. Not every program is known, so a line that looks like no failure may tell of one as well.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
 
-use crate::command::failure_lines;
+use crate::command::is_failure;
 
 /// Patterns of what differs between two runs of the same thing, and what takes its place.
-const FOLDS: [(&str, &str); 13] = [
+const FOLDS: [(&str, &str); 17] = [
     (r"\b0x[0-9a-fA-F]+", "0x#"),
     (r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?Z?", "#time"),
     (r"\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b", "#time"),
-    (r"\b\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|m|minutes?)\b", "#s"),
+    // How long something took, and not "expected 5 s".
+    (r"([(\[]\s*(?:in )?)\d+(?:\.\d+)?\s?(?:ns|µs|us|ms|s|secs?|seconds?|m|minutes?)(\s*[)\]])", "$1#s$2"),
+    (
+        r"((?:\bin|\btook|\btime|\belapsed|\bduration|_ms)[:=]?\s*)\d+(?:\.\d+)?(?:\s?(?:ns|µs|us|ms|s|secs?|seconds?|m|minutes?)\b|$)",
+        "$1#s",
+    ),
     (r"\[\s*\d+%\]", "[#%]"),
     // Lines move.
     (r"([\w/\\-][\w./\\-]*\.[A-Za-z]\w*):\d+(?::\d+)?", "$1:#"),
@@ -22,10 +28,14 @@ const FOLDS: [(&str, &str); 13] = [
     (r"\(\d+,\d+\):", "(#):"),
     (r"^(\s+)\d+:\d+(\s+error\b)", "$1#:#$2"),
     (r"^thread '(.*)' \(\d+\) panicked", "thread '$1' (#) panicked"),
+    (r"^(\s*)\d+( \| )", "$1#$2"),
     (r"-[0-9a-f]{16}\b", "-#"),
+    (r"(/tmp|/var/tmp)/[\w./-]+", "$1/#"),
     // What has a name needs no number.
     (r"^(\s*not ok) \d+ (?:- )?(\S)", "$1 # $2"),
     (r"^(\s+)\d+\) (\S)", "$1#) $2"),
+    // Files that were looked at.
+    (r"\b\d+ ((?:source )?file)s?\b", "# $1"),
 ];
 
 /// Pattern of numbers that count failures. Fewer of them are no other failure.
@@ -44,27 +54,45 @@ static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)|[PX^_][^\x1b\r\n]*\x1b\\|[ -/]+[0-~]|[0-OQ-WYZ\\`-~])").unwrap()
 });
 
-/// Lines of an output that tell of failures.
+/// A place in a file, once it is folded: what a line says is about this file then, whatever stands above it.
+#[expect(clippy::unwrap_used, reason = "a constant")]
+static PLACE: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"[\w-]\.[A-Za-z]\w*(?::#|\(#\))|^(?:FAILED|ERROR) \S+::").unwrap());
+
+/// Lines of an output that tell of failures, and what else it says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Failures {
     /// How often each line is there.
     lines: BTreeMap<String, usize>,
     /// The numbers of failures that a line counts, each the greatest.
     counts: BTreeMap<String, Vec<u64>>,
+    /// All other lines but blank ones, and how often each is there.
+    rest: BTreeMap<String, usize>,
+    /// Whether each failure names the place that it is about.
+    has_places: bool,
+    /// Fingerprint of all lines in their order.
+    whole: u64,
 }
 
 impl Failures {
     /// Reads an output.
     pub(super) fn of(output: &str) -> Self {
-        let mut failures = Self::default();
-        for line in failure_lines(output) {
-            let (line, counts) = counted(&folded(line));
+        let mut failures = Self { has_places: true, ..Self::default() };
+        let mut whole = DefaultHasher::new();
+        for line in output.lines().filter(|line| !line.trim().is_empty()) {
+            let is_failure = is_failure(line);
+            let folded = folded(line);
+            folded.hash(&mut whole);
+            let (line, counts) = counted(&folded);
+            failures.has_places &= !is_failure || !counts.is_empty() || PLACE.is_match(&line);
             if !counts.is_empty() {
                 let known = failures.counts.entry(line.clone()).or_insert_with(|| vec![0; counts.len()]);
                 known.iter_mut().zip(counts).for_each(|(known, count)| *known = (*known).max(count));
             }
-            *failures.lines.entry(line).or_default() += 1;
+            let lines = if is_failure { &mut failures.lines } else { &mut failures.rest };
+            *lines.entry(line).or_default() += 1;
         }
+        failures.whole = whole.finish();
         failures
     }
 
@@ -75,14 +103,27 @@ impl Failures {
 
     /// Returns whether others tell of every one of these failures, as often, and count as many.
     pub(super) fn are_among(&self, others: &Self) -> bool {
-        let is_line =
-            |(line, times): (&String, &usize)| others.lines.get(line).is_some_and(|other| other >= times);
-        let is_count = |(line, counts): (&String, &Vec<u64>)| {
-            let other = others.counts.get(line).filter(|other| other.len() == counts.len());
-            other.is_some_and(|other| counts.iter().zip(other).all(|(count, other)| count <= other))
-        };
-        self.lines.iter().all(is_line) && self.counts.iter().all(is_count)
+        let mut of_failures = self.counts.keys().filter(|line| self.lines.contains_key(*line));
+        are_lines_among(&self.lines, &others.lines) && of_failures.all(|line| self.counts_no_more(others, line))
     }
+
+    /// Returns whether the whole output was there before: either all of it is the same, or each failure names its place and was
+    /// told of there, and so was every other line. A failure below a heading may stand below another one now.
+    pub(super) fn are_all_known_from(&self, others: &Self) -> bool {
+        let count_no_more = self.counts.keys().all(|line| self.counts_no_more(others, line));
+        let is_each_known = self.has_places && self.are_among(others) && count_no_more;
+        self.whole == others.whole || is_each_known && are_lines_among(&self.rest, &others.rest)
+    }
+
+    fn counts_no_more(&self, others: &Self, line: &str) -> bool {
+        let (Some(counts), Some(other)) = (self.counts.get(line), others.counts.get(line)) else { return false };
+        counts.len() == other.len() && counts.iter().zip(other).all(|(count, other)| count <= other)
+    }
+}
+
+/// Returns whether all lines are among others, as often.
+fn are_lines_among(lines: &BTreeMap<String, usize>, others: &BTreeMap<String, usize>) -> bool {
+    lines.iter().all(|(line, times)| others.get(line).is_some_and(|other| other >= times))
 }
 
 /// Returns all that a terminal would have shown at any time: lines that were written over are lines of their own, and signs

@@ -82,17 +82,25 @@ impl GateOutcome {
             &compared.replaced,
             &compared.newly_skipped,
         ];
-        let tells = !self.failures.is_empty() || !compared.still_failing.is_empty();
-        tells && changed.iter().all(|list| list.is_empty()) && self.failures.are_among(&earlier.failures)
+        // Where single tests are read, the rest may change with them. Otherwise any line could tell of another failure.
+        let is_known = if compared.still_failing.is_empty() {
+            !self.failures.is_empty() && self.failures.are_all_known_from(&earlier.failures)
+        } else {
+            self.failures.are_among(&earlier.failures)
+        };
+        is_known && changed.iter().all(|list| list.is_empty())
     }
 
-    /// Returns whether nothing shows that this failure is another one: neither run says what failed, or the earlier one says
-    /// nothing of the state before the run.
+    /// Returns whether nothing shows that this failure is another one: neither run says what failed, no failure is new among
+    /// lines that nobody can read, or the earlier run says nothing of the state before the run.
     fn is_unknown_beside(&self, earlier: &Self) -> bool {
-        let is_silent =
-            |gate: &Self| gate.failures.is_empty() && gate.results.as_ref().is_some_and(Results::is_empty);
+        let names_no_test = |gate: &Self| gate.results.as_ref().is_some_and(Results::is_empty);
+        let is_silent = |gate: &Self| gate.failures.is_empty() && names_no_test(gate);
+        let is_unclear = |gate: &Self| !gate.failures.is_empty() && names_no_test(gate);
         let is_same = self.record.ending == earlier.record.ending;
-        is_same && (!earlier.is_certain || is_silent(self) && is_silent(earlier))
+        let is_no_other =
+            is_unclear(self) && is_unclear(earlier) && self.failures.are_among(&earlier.failures);
+        is_same && (!earlier.is_certain || is_silent(self) && is_silent(earlier) || is_no_other)
     }
 }
 
@@ -122,8 +130,20 @@ mod tests {
         let (two, three) = ("test a ... FAILED\n", "test a ... FAILED\ntest b ... FAILED\n");
         for (command, before, now, expected) in [
             ("make", Some((1, old)), (1, "src/a.rs:14:2: error: one\nerror: two (5 ms)\n"), FailedBefore),
-            ("make", Some((1, old)), (1, "error: two (5 ms)\n"), FailedBefore),
+            ("make", Some((1, old)), (1, "src/a.rs:14:2: error: one\n"), FailedBefore),
+            // Another error may have gone below the same heading.
+            ("make", Some((1, old)), (1, "error: two (5 ms)\n"), Failed),
             ("make", Some((1, old)), (1, "error: two (5 ms)\nerror: three\n"), NewlyFailing),
+            ("lint", Some((1, "a.py:1:1: F821 x\n")), (1, "a.py:3:1: F821 x\nbash: pytest: command not found\n"), Failed),
+            (
+                "lint",
+                Some((1, "a.py:1:1: F821 x\nb.py:1:1: F821 x\nFound 2 errors in 2 files.\n")),
+                (1, "b.py:1:1: F821 x\nFound 1 error in 1 file.\n"),
+                FailedBefore,
+            ),
+            ("lint", Some((1, "/a.js\n  1:1  error  x\n")), (1, "/b.js\n  1:1  error  x\n"), Failed),
+            ("t", Some((1, "error: expected 5 s\n")), (1, "error: expected 900 s\n"), NewlyFailing),
+            ("t", Some((1, "error: x\ncoverage: 90 %\n")), (1, "error: x\ncoverage: 10 %\n"), Failed),
             ("make", Some((1, old)), (2, "error: two (5 ms)\n"), NewlyFailing),
             ("make", Some((1, old)), (1, "something else\n"), NewlyFailing),
             ("make", Some((1, old)), (0, ""), Mended),

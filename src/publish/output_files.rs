@@ -102,24 +102,27 @@ impl OutputFiles {
             .map_err(|error| PlanFileError::Write { path: path.clone(), error })
     }
 
-    /// Writes every rendering of a report; what cannot be written becomes a notice of it. `comment` renders the comment.
+    /// Writes every rendering of a report; what cannot be written becomes a notice of it. `comment` renders the comment. Returns
+    /// the files that could not be written.
     pub(super) fn write_report(
         &self,
         report: &mut RunReport,
         masker: &Masker,
         comment: impl FnOnce(&RunReport) -> String,
         sarif: impl FnOnce(&RunReport) -> String,
-    ) {
+    ) -> Vec<PathBuf> {
+        let mut failed = Vec::new();
         let junit = junit(report).unwrap_or_else(|error| {
             warn(report, error.to_string());
             String::new()
         });
-        let write = |report: &mut RunReport, path: &Path, text: String| {
+        let mut write = |report: &mut RunReport, path: &Path, text: String| {
             // Masked as a value before; renderings may bring together what was apart. JSON keeps its form.
             let is_json = path == self.report || path == self.sarif;
             let text = if is_json { text.as_str().into() } else { masker.mask_rendered(&text) };
-            if let Err(error) = write_atomic(path, text.as_bytes()) {
+            if let Err(error) = replace(path, text.as_bytes()) {
                 warn(report, format!("could not write {}: {error}", path.display()));
+                failed.push(path.to_owned());
             }
         };
         // One at a time: each may have many megabytes.
@@ -137,15 +140,17 @@ impl OutputFiles {
         {
             write(report, path, text);
         }
+        failed
     }
 
-    /// Returns the files that should be there and are not; plan and patch count unless the run has none.
-    pub(super) fn missing(&self, has_no_plan: bool) -> Vec<String> {
+    /// Returns the files that should be there and are not, and those that could not be written; plan and patch count unless the
+    /// run has none.
+    pub(super) fn missing(&self, has_no_plan: bool, failed: &[PathBuf]) -> Vec<String> {
         let Self { report, markdown, html, comment, summary, junit, sarif, plan, patch, transcript, .. } =
             self;
         let always = [report, markdown, html, comment, summary, junit, sarif, transcript];
         let planned = [plan, patch].into_iter().filter(|_| !has_no_plan);
-        let missing = always.into_iter().chain(planned).filter(|path| !path.exists());
+        let missing = always.into_iter().chain(planned).filter(|path| !path.exists() || failed.contains(path));
         missing.map(|path| path.display().to_string()).collect()
     }
 
@@ -179,6 +184,15 @@ pub(super) enum PlanFileError {
         /// The reason.
         error: io::Error,
     },
+}
+
+/// Writes a file whole. Where there is no room for it beside its earlier version, that one goes first: what it says may no longer
+/// be so.
+fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    write_atomic(path, text).or_else(|error| match fs::remove_file(path) {
+        Ok(()) => write_atomic(path, text),
+        Err(_) => Err(error),
+    })
 }
 
 /// Makes the folder of a file below `out`; none on the way may be a link, which the checkout could hold.

@@ -24,7 +24,7 @@ use crate::report::{
     CommentFrame, Diagnostic, RunReport, TerminalFrame, annotations, comment, diagnostics, sarif, summary,
     terminal,
 };
-use crate::request::JobRequest;
+use crate::request::{Deliver, JobRequest};
 
 /// A run that is over and reported.
 #[derive(Debug)]
@@ -68,10 +68,15 @@ pub(crate) async fn publish_run(
     // secret from the mask.
     let mut report = masked(&unmasked, Format::Report, masker)?;
     drop(unmasked);
-    // A plan that would give a secret away is withheld on purpose.
-    let mut is_withheld = plan.is_none();
+    let mut has_no_plan = plan.is_none();
     if let Err(error) = files.write_plan(plan.as_ref(), &changes.git_patch(&prefix), masker) {
-        is_withheld |= !matches!(error, PlanFileError::Write { .. });
+        let is_withheld = !matches!(error, PlanFileError::Write { .. });
+        has_no_plan |= is_withheld;
+        // Without its plan or patch, such a run has no result.
+        let is_result = plan.is_some() || request.deliver == Deliver::Patch || !request.alone;
+        if is_withheld && is_result && report.stop_reason.yields() {
+            report.end(StopReason::PlanWithheld);
+        }
         warn(&mut report, error.to_string());
     }
     // Of thousands of changes, one copy less.
@@ -82,20 +87,24 @@ pub(crate) async fn publish_run(
     let step = StepOutputs::open(&request.variables);
     let write = |report: &mut RunReport, comment_url: Option<&str>| {
         let sarif = |report: &RunReport| sarif(report, &prefix, &gates_of(request, report, &prefix));
-        files.write_report(report, masker, |report| comment_of(request, report), sarif);
+        let failed = files.write_report(report, masker, |report| comment_of(request, report), sarif);
         let summary = masker.mask_rendered(&summary(report)).into_owned();
         for failed in step.write(Some(&summary), &fields(report, files, comment_url)) {
             warn(report, failed);
         }
+        failed
     };
-    // Before the network: whatever happens there, nothing is lost.
-    write(&mut report, None);
-    let missing = files.missing(is_withheld);
-    if !missing.is_empty() {
-        // A run is done when people can see what it did.
+    // A run is done when people can see what it did.
+    let end_unwritten = |report: &mut RunReport| {
         if report.stop_reason.yields() {
             report.end(StopReason::NotWritten);
         }
+    };
+    // Before the network: whatever happens there, nothing is lost.
+    let failed = write(&mut report, None);
+    let missing = files.missing(has_no_plan, &failed);
+    if !missing.is_empty() {
+        end_unwritten(&mut report);
         warn(
             &mut report,
             format!("the run failed, because these files could not be written: {}", missing.join(", ")),
@@ -117,7 +126,8 @@ pub(crate) async fn publish_run(
         // What publishing added is text of others as well.
         report = masked(&report, Format::Report, masker)?;
     }
-    if is_changed || comment_url.is_some() {
+    if (is_changed || comment_url.is_some()) && !write(&mut report, comment_url.as_deref()).is_empty() {
+        end_unwritten(&mut report);
         write(&mut report, comment_url.as_deref());
     }
     if request.alone {

@@ -11,9 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workspace::Operation;
 
+use super::exit_code::{is_told_by_exit_code, runs_tests};
 use super::size_budget::Section;
 use super::{CallSummary, FileSummary, RunReport};
-use crate::command::is_test;
 use crate::event::{Class, GateRecord, Outcome};
 
 /// Largest number of claims that are read.
@@ -188,10 +188,11 @@ impl Deeds<'_> {
         let line = words.join(" ");
         let is_same = |other: &str| {
             let other = other.split_whitespace().collect::<Vec<_>>().join(" ");
-            // A path to the folder may stand before it, and redirections behind it.
+            // A path to the folder may stand before it, and behind it what leaves its exit code alone: redirections and pipes.
+            let has_plain_end = |end: &str| end.is_empty() || end.starts_with(" |") && is_told_by_exit_code(end);
             other == line
                 || other.ends_with(&format!("&& {line}"))
-                || other.starts_with(&format!("{line} 2>&1"))
+                || other.strip_prefix(&format!("{line} 2>&1")).is_some_and(has_plain_end)
         };
         if !is_command || line.contains(['(', '{', '=', ';']) {
             return None;
@@ -203,7 +204,9 @@ impl Deeds<'_> {
         let may_hold = ran.filter_map(|call| call.target.as_deref()).any(|target| target.contains(words[0]));
         let (holds, evidence) = match (gate, call) {
             (Some(gate), _) => (gate.passed, format!("the gate {} {}", gate.name, gate.told())),
-            (None, Some(call)) if call.outcome == Outcome::Executed => match call.exit_code {
+            (None, Some(call)) if has_run(call) => match call.exit_code {
+                Some(0) if self.has_changed_since(call) => return None,
+                Some(0) if !call.success => (false, format!("a part of its pipe failed in step {}", call.step)),
                 Some(0) => (true, format!("it ended with exit code 0 in step {}", call.step)),
                 Some(code) => (
                     false,
@@ -218,30 +221,45 @@ impl Deeds<'_> {
         Some(Claim { subject: ClaimSubject::Command, claim: format!("{line} passed"), holds, evidence })
     }
 
-    /// Checks whether the tests passed when they last ran, by a gate or else by a command. Of commands that may have run them
-    /// under another name, nothing can be said for sure.
+    /// Checks whether the tests passed when they last ran, by all gates that run tests or else by a command. Nothing can be said
+    /// for sure of commands that may have run them under another name, of lines whose exit code is not that of the tests, and
+    /// of tests that passed before files changed again.
     fn all_tests(&self) -> Option<Claim> {
-        let runs_tests = |line: &str| {
-            let parts: Vec<String> = line.split(['&', '|', ';']).map(|part| part.trim().to_owned()).collect();
-            is_test(&parts)
+        let claim = |holds, evidence| {
+            Some(Claim { subject: ClaimSubject::Command, claim: "the tests pass".to_owned(), holds, evidence })
         };
-        let gate = self.gates.iter().rev().find(|gate| runs_tests(&gate.command));
-        let mut ran = self.calls.iter().rev().filter(|call| {
-            call.outcome == Outcome::Executed && call.class.is_some_and(|class| class != Class::Safe)
-        });
-        let (holds, evidence) = match (gate, ran.clone().next()) {
-            (Some(gate), _) => (gate.passed, format!("the gate {} {}", gate.name, gate.told())),
-            (None, None) => (false, "no test was run".to_owned()),
-            (None, Some(_)) => {
-                let call = ran.find(|call| call.target.as_deref().is_some_and(runs_tests))?;
-                let code = call
-                    .exit_code
-                    .map_or("did not end".to_owned(), |code| format!("ended with exit code {code}"));
-                let line = call.target.as_deref().unwrap_or_default();
-                (call.success && call.exit_code == Some(0), format!("`{line}` {code} in step {}", call.step))
+        let mut gates = self.gates.iter().rev().filter(|gate| runs_tests(&gate.command)).peekable();
+        if let Some(last) = gates.peek().copied() {
+            if gates.clone().any(|gate| !is_told_by_exit_code(&gate.command)) {
+                return None;
             }
-        };
-        Some(Claim { subject: ClaimSubject::Command, claim: "the tests pass".to_owned(), holds, evidence })
+            let shown = gates.find(|gate| !gate.passed).unwrap_or(last);
+            return claim(shown.passed, format!("the gate {} {}", shown.name, shown.told()));
+        }
+        let mut ran = self
+            .calls
+            .iter()
+            .rev()
+            .filter(|call| has_run(call) && call.class.is_some_and(|class| class != Class::Safe))
+            .peekable();
+        if ran.peek().is_none() {
+            return claim(false, "no test was run".to_owned());
+        }
+        let call = ran.find(|call| call.target.as_deref().is_some_and(runs_tests))?;
+        let line = call.target.as_deref().unwrap_or_default();
+        let holds = call.success && call.exit_code == Some(0);
+        if !is_told_by_exit_code(line) || holds && self.has_changed_since(call) {
+            return None;
+        }
+        let code =
+            call.exit_code.map_or("did not end".to_owned(), |code| format!("ended with exit code {code}"));
+        claim(holds, format!("`{line}` {code} in step {}", call.step))
+    }
+
+    /// Returns whether a call after this one has changed files.
+    fn has_changed_since(&self, call: &CallSummary) -> bool {
+        let after = self.calls.iter().skip_while(|other| !std::ptr::eq(*other, call)).skip(1);
+        after.into_iter().any(|other| !other.diff.is_empty())
     }
 
     fn test(&self, name: &str) -> Claim {
@@ -252,6 +270,11 @@ impl Deeds<'_> {
         };
         Claim { subject: ClaimSubject::Test, claim: format!("added the test {name}"), holds, evidence }
     }
+}
+
+/// Returns whether a command has run: in a dry run, one that left changes counts as planned.
+fn has_run(call: &CallSummary) -> bool {
+    call.outcome == Outcome::Executed || call.outcome == Outcome::Planned && call.exit_code.is_some()
 }
 
 /// Renders the claims that are not so, and how many are.

@@ -7,6 +7,7 @@ mod collect;
 mod comment;
 mod diagnostics;
 mod evidence;
+mod exit_code;
 mod figures;
 mod file_list;
 mod footer;

@@ -122,7 +122,7 @@ const fn failed_by(exit: Exit, sentence: &'static str, next_step: &'static str) 
 
 impl StopReason {
     /// All reasons, in the order of the documentation.
-    pub const ALL: [Self; 45] = [
+    pub const ALL: [Self; 46] = [
         Self::LlmDone,
         Self::Applied,
         Self::TestsDemandLess,
@@ -165,6 +165,7 @@ impl StopReason {
         Self::NotApplied,
         Self::CommandsFailed,
         Self::NotWritten,
+        Self::PlanWithheld,
         Self::CostsNotRecorded,
         Self::NotPublished,
         Self::NotPermitted,
@@ -340,6 +341,10 @@ impl StopReason {
             Self::NotWritten => failed(
                 "report files could not be written",
                 "read the warning for the files, and see whether the disk is full",
+            ),
+            Self::PlanWithheld => failed(
+                "the changes contain a secret, so plan and patch were not written",
+                "remove the secret from the files that the patch would show, and run again",
             ),
             Self::CostsNotRecorded => failed(
                 "what the run has cost could not be recorded",

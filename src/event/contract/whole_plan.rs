@@ -52,7 +52,8 @@ impl StopReason {
             | Self::LlmUnknown
             | Self::RecipeFailed
             | Self::CheckoutChanged
-            | Self::ChangesUnknown => false,
+            | Self::ChangesUnknown
+            | Self::PlanWithheld => false,
         }
     }
 }

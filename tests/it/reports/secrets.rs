@@ -42,8 +42,27 @@ fn plan_with_secret_is_not_written() {
     let sandbox = Sandbox::new(&[("leak.txt", "key = s3cr3t-value-42\nx\n")]);
     let edit = ("edit_file", json!({"path": "leak.txt", "old_str": "x", "new_str": "y"}));
     let model = sandbox.script(&[vec![edit]], "done");
-    let run = sandbox.run(&["--model", &model], &[("MY_TOKEN", "s3cr3t-value-42")]).expect_code(0);
+    let run = sandbox.run(&["--model", &model], &[("MY_TOKEN", "s3cr3t-value-42")]).expect_code(1);
+    assert_eq!(run.report()["stop_reason"], "plan_withheld");
+    assert!(!run.file("comment.md").contains("architect-ci apply"), "{}", run.file("comment.md"));
     assert!(!run.out.join("plan.json").exists() && !run.out.join("plan.patch").exists());
     assert!(run.stderr.contains("the changes contain one of this job's secrets"), "{}", run.stderr);
     assert!(!run.file("report.html").contains("s3cr3t"));
+}
+
+#[test]
+fn patch_with_secret_fails_a_run_whose_result_it_is() {
+    let edit = ("edit_file", json!({"path": "leak.txt", "old_str": "x", "new_str": "y"}));
+    for (deliver, code) in [("none", 0), ("patch", 1)] {
+        let sandbox = Sandbox::new(&[("leak.txt", "key = s3cr3t-value-42\nx\n")]);
+        let model = sandbox.script(&[vec![edit.clone()]], "done");
+        let run = sandbox
+            .run(
+                &["--model", &model, "--mode", "yolo", "--deliver", deliver],
+                &[("MY_TOKEN", "s3cr3t-value-42")],
+            )
+            .expect_code(code);
+        assert!(!run.out.join("plan.patch").exists(), "{deliver}");
+        assert_eq!(sandbox.read("leak.txt"), "key = s3cr3t-value-42\ny\n", "the checkout has the change");
+    }
 }
