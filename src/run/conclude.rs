@@ -2,6 +2,8 @@
 
 use std::sync::atomic::Ordering;
 
+use sanitize::invisible::is_invisible;
+
 use super::driver::AgentRun;
 use super::integrity::demand_less;
 use crate::agent::SessionOutcome;
@@ -19,7 +21,7 @@ impl AgentRun<'_> {
         if ended.reason != StopReason::LlmDone {
             return;
         }
-        let is_empty = ended.message.trim().is_empty();
+        let is_empty = says_nothing(&ended.message);
         ended.reason = answered(self.run.request.expected, self.work_done(), is_empty);
         if ended.reason == StopReason::LlmDone {
             ended.reason = self.reservation().unwrap_or(StopReason::LlmDone);
@@ -87,5 +89,44 @@ impl AgentRun<'_> {
             return Some(StopReason::GatesFlaky);
         }
         self.skips_gates().then_some(StopReason::GatesSkipped)
+    }
+}
+
+/// Returns whether people would see nothing of a message: blanks, invisible characters, comments of HTML, an empty block of code.
+fn says_nothing(message: &str) -> bool {
+    let mut rest = message;
+    let mut is_blank = true;
+    while let Some((before, comment)) = rest.split_once("<!--") {
+        is_blank &= is_blank_text(before);
+        // Without an end, all of it is a comment.
+        rest = comment.split_once("-->").map_or("", |(_, after)| after);
+    }
+    is_blank && is_blank_text(rest)
+}
+
+fn is_blank_text(text: &str) -> bool {
+    text.chars().all(|c| c.is_whitespace() || c == '`' || is_invisible(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_sees_says_nothing() {
+        for (message, expected) in [
+            ("", true),
+            (" \n\t", true),
+            ("\u{200b}", true),
+            ("<!-- done -->", true),
+            ("<!-- a --> \n<!-- b", true),
+            ("```\n```", true),
+            ("<!-- a -->x", false),
+            ("x <!-- a -->", false),
+            ("`x`", false),
+            ("✅", false),
+        ] {
+            assert_eq!(says_nothing(message), expected, "{message:?}");
+        }
     }
 }

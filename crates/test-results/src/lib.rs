@@ -77,6 +77,8 @@ pub struct Results {
     pub doubts: Vec<String>,
     /// Whether a runner that names tests has not come to its summary.
     pub is_unfinished: bool,
+    /// Number of tests that have run under a runner that names only those that fail.
+    pub counted: usize,
 }
 
 impl Results {
@@ -91,6 +93,7 @@ impl Results {
         self.unbuilt.extend(other.unbuilt);
         self.doubts.extend(other.doubts);
         self.is_unfinished |= other.is_unfinished;
+        self.counted += other.counted;
     }
 
     fn add(&mut self, name: Vec<String>, outcome: Outcome, message: Option<&str>) {

@@ -66,6 +66,9 @@ impl Reader {
             number.unwrap_or(0)
         };
         let failed = count("failures") + count("errors");
+        if named == 0 {
+            self.results.counted += ran;
+        }
         if named > ran {
             self.results.doubts.push(format!("unittest counts {ran} tests, and its lines name {named}"));
         }

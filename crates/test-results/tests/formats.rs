@@ -81,6 +81,15 @@ FAIL: test_b (tests.test_shop.Total)
 }
 
 #[test]
+fn unittest_that_names_only_failures_has_lost_no_mended_test() {
+    let failed = "F..\n======\nFAIL: test_a (tests.test_c.T.test_a)\n------\nRan 3 tests in 0.001s\n\nFAILED (failures=1)\n";
+    let before = read(failed);
+    for (now, gone) in [("Ran 3 tests in 0.001s\n\nOK\n", 0), ("Ran 2 tests in 0.001s\n\nOK\n", 1)] {
+        assert_eq!(compare(&before, &read(now)).gone.len(), gone, "{now}");
+    }
+}
+
+#[test]
 fn cargo_and_nextest_are_read() {
     let text = "\
      Running unittests src/lib.rs (target/debug/deps/shop-0123456789abcdef)
