@@ -83,9 +83,9 @@ FAIL: test_b (tests.test_shop.Total)
 #[test]
 fn unittest_that_names_only_failures_has_lost_no_mended_test() {
     let failed = "F..\n======\nFAIL: test_a (tests.test_c.T.test_a)\n------\nRan 3 tests in 0.001s\n\nFAILED (failures=1)\n";
-    let before = read(failed);
+    let before = parse(failed);
     for (now, gone) in [("Ran 3 tests in 0.001s\n\nOK\n", 0), ("Ran 2 tests in 0.001s\n\nOK\n", 1)] {
-        assert_eq!(compare(&before, &read(now)).gone.len(), gone, "{now}");
+        assert_eq!(compare(&before, &parse(now)).gone.len(), gone, "{now}");
     }
 }
 
