@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, Operation, WorkspacePath};
 
-use super::file::{Damaged, Plan};
+use super::file::Plan;
 use super::journal::{Journal, JournalError, MayWrite, Step};
 use super::journal_folder::JournalFolder;
 use super::links::link_outside;
+use super::planned_file::Damaged;
 
 /// Number of characters of a digest that have to be given.
 const SHORTEST_DIGEST: usize = 8;
@@ -168,6 +169,9 @@ impl Plan {
                 let text = match (&now, &file.before_sha256) {
                     (None, _) => GONE.to_owned(),
                     (Some(_), None) => "it already exists".to_owned(),
+                    (Some(now), Some(_)) if file.has_content_before(Some(now)) => {
+                        format!("its mode is now {}", now.mode)
+                    }
                     (Some(_), Some(_)) => "it has changed".to_owned(),
                 };
                 stale.push(Stale { path: file.path.clone(), now: text });

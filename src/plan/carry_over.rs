@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workspace::{DiskWorkspace, FileChange, FileError, FileState, Mode, Operation, WorkspacePath};
 
-use super::file::{Damaged, Plan, PlanFile};
+use super::file::Plan;
+use super::planned_file::{Damaged, PlanFile};
 use crate::event::Base;
 
 /// The plan that another one follows from.
@@ -106,11 +107,13 @@ fn merge(
     earlier: impl Fn() -> Option<Vec<u8>>,
 ) -> Result<FileState, CarryOverError> {
     let conflict = || CarryOverError::Conflict(file.path.clone());
-    let now = now.filter(|now| file.op == Operation::Modify && now.mode == file.mode).ok_or_else(conflict)?;
+    let is_as_planned = |now: &&FileState| now.mode == file.mode || file.mode_before() == Some(file.mode);
+    let now = now.filter(|now| file.op == Operation::Modify && is_as_planned(now)).ok_or_else(conflict)?;
     if now.mode == Mode::Link {
         return Err(conflict());
     }
-    let before = earlier().map(|content| FileState { content: content.into(), mode: now.mode });
+    let mode = file.mode_before().unwrap_or(now.mode);
+    let before = earlier().map(|content| FileState { content: content.into(), mode });
     let before = before.filter(|before| file.is_before(Some(before)));
     let before = before.ok_or_else(|| CarryOverError::NoBase(file.path.clone()))?;
     let after = file.after(Some(&before))?.ok_or_else(conflict)?;

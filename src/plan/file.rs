@@ -2,125 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use shell::with_variables;
-use workspace::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation, WorkspacePath};
+use workspace::{ChangeSet, WorkspacePath};
 
 use super::carry_over::CarriedOver;
 use super::made::Made;
+use super::planned_file::PlanFile;
 use crate::event::PlannedAction;
 use crate::event::{Base, Block, Class, GateRecord, HookRecord, Usage};
 
 /// Version of the format.
 pub const SCHEMA_VERSION: u32 = 1;
-
-/// How a planned file's new content is given.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Contents {
-    /// A patch in Git's format, against the content whose hash is `before_sha256`.
-    Patch(String),
-    /// The whole content, where a patch would not be text or the kind of file changes.
-    Base64(String),
-}
-
-/// One file of a plan.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PlanFile {
-    /// The file, relative to the workspace.
-    pub path: WorkspacePath,
-    /// What happens to it.
-    pub op: Operation,
-    /// Its Git mode afterwards (of a deleted file, before).
-    pub mode: Mode,
-    /// SHA-256 of the content that the plan is based on, in hexadecimal; `null` where there is no file.
-    pub before_sha256: Option<String>,
-    /// SHA-256 of the content that the plan leads to, in hexadecimal; `null` for a deleted file.
-    pub after_sha256: Option<String>,
-    /// The new content.
-    #[serde(flatten)]
-    pub contents: Contents,
-    /// Lines added and removed.
-    #[serde(default)]
-    pub lines: LineCounts,
-}
-
-impl PlanFile {
-    pub(super) fn new(change: &FileChange) -> Self {
-        let hash = |state: &Option<FileState>| state.as_ref().map(FileState::sha256);
-        let whole = || {
-            Contents::Base64(STANDARD.encode(change.after.as_ref().map_or(&[][..], |state| &state.content)))
-        };
-        let is_link =
-            |state: &Option<FileState>| state.as_ref().is_some_and(|state| state.mode == Mode::Link);
-        // A patch needs text before and after.
-        let contents = match String::from_utf8(change.git_patch("")) {
-            Ok(patch) if !change.is_binary() && is_link(&change.before) == is_link(&change.after) => {
-                Contents::Patch(patch)
-            }
-            _ => whole(),
-        };
-        Self {
-            path: change.path.clone(),
-            op: change.operation(),
-            mode: change.mode(),
-            before_sha256: hash(&change.before),
-            after_sha256: hash(&change.after),
-            contents,
-            lines: change.line_counts(),
-        }
-    }
-}
-
-/// Error for a file whose content is not what the plan promises.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the result for {0} does not match the plan; it was edited or damaged, so make a new plan")]
-pub struct Damaged(pub WorkspacePath);
-
-impl PlanFile {
-    /// Returns the state of the file after the plan, computed from the one before; `None` for a deleted file.
-    pub fn after(&self, before: Option<&FileState>) -> Result<Option<FileState>, Damaged> {
-        let damaged = || Damaged(self.path.clone());
-        if self.op == Operation::Delete {
-            return if self.after_sha256.is_none() { Ok(None) } else { Err(damaged()) };
-        }
-        let content = match &self.contents {
-            Contents::Base64(text) => STANDARD.decode(text).map_err(|_| damaged())?,
-            Contents::Patch(patch) => {
-                patched(before.map_or(&[][..], |state| &state.content), patch).ok_or_else(damaged)?
-            }
-        };
-        let state = FileState { content: content.into(), mode: self.mode };
-        if Some(state.sha256()) == self.after_sha256 { Ok(Some(state)) } else { Err(damaged()) }
-    }
-
-    /// Returns `true` if a file is as the plan found it. The mode is not compared, because the plan has only
-    /// the one afterwards.
-    pub fn is_before(&self, now: Option<&FileState>) -> bool {
-        now.map(FileState::sha256) == self.before_sha256
-    }
-
-    /// Returns `true` if a file is as the plan leaves it.
-    pub fn is_after(&self, now: Option<&FileState>) -> bool {
-        now.map(FileState::sha256) == self.after_sha256 && now.is_none_or(|state| state.mode == self.mode)
-    }
-}
-
-/// Applies the hunks of a patch in Git's format; a patch without hunks changes nothing.
-fn patched(before: &[u8], patch: &str) -> Option<Vec<u8>> {
-    let hunks = match patch.find("\n@@ ") {
-        Some(at) => &patch[at + 1..],
-        None => return Some(before.to_vec()),
-    };
-    let text = format!("--- before\n+++ after\n{hunks}");
-    let patch = diffy::Patch::from_bytes(text.as_bytes()).ok()?;
-    diffy::apply_bytes(before, &patch).ok()
-}
 
 /// A command of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -324,6 +220,8 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
+    use workspace::{FileChange, FileState, Mode};
+
     use super::*;
 
     fn plan(after: &[u8]) -> Plan {

@@ -7,13 +7,15 @@ mod journal;
 mod journal_folder;
 mod links;
 mod made;
+mod planned_file;
 mod tracker;
 
 pub use apply::{Applied, ApplyError, Checked, Stale};
 pub use carry_over::{CarriedOver, CarryOverError};
-pub use file::{Contents, Damaged, Plan, PlanFile, Planned, PlannedCommand, SCHEMA_VERSION};
+pub use file::{Plan, Planned, PlannedCommand, SCHEMA_VERSION};
 pub use journal::{JournalError, MayWrite, Step, recover, write_all};
 pub use journal_folder::JournalFolder;
 pub(crate) use links::{link_outside, may_lead_outside};
 pub use made::{Expected, Made, MadeError, MadeGate, SecondJob};
+pub use planned_file::{Contents, Damaged, PlanFile};
 pub use tracker::{DryRunTracker, summarize_call};

@@ -133,3 +133,19 @@ fn apply_knows_whether_checkout_was_dirty() {
         assert_eq!(run.report()["base"]["dirty"], dirty);
     }
 }
+
+#[test]
+fn apply_undoes_no_change_of_a_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let sandbox = Sandbox::new(&FILES);
+    let place = plan(&sandbox, &session());
+    let file = sandbox.repo().join("a.txt");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    sandbox.commit("make it executable");
+    apply(&sandbox, &place, &[]).expect_code(0);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o755);
+    assert_eq!(sandbox.read("a.txt"), "two\nx\n");
+    // Twice is once.
+    let again = apply(&sandbox, &place, &[]).expect_code(0);
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o755, "{}", again.stderr);
+}
