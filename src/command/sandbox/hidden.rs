@@ -36,7 +36,7 @@ const INSTALLED: [&str; 2] = ["/opt", "/usr/local"];
 const RUNNER_DEPTH: usize = 3;
 
 /// Files that hold a credential, whatever program they belong to.
-const CREDENTIALS: [&str; 33] = [
+const CREDENTIALS: [&str; 35] = [
     ".boto",
     ".credentials",
     ".credentials_rsaparams",
@@ -62,12 +62,14 @@ const CREDENTIALS: [&str; 33] = [
     "credentials.toml",
     "credentials.yaml",
     "credentials.yml",
+    "hex.config",
     "id_dsa",
     "id_ecdsa",
     "id_ed25519",
     "id_rsa",
     "kubeconfig",
     "settings-security.xml",
+    "stored_tokens",
     "token",
     "tokens.json",
 ];
@@ -239,6 +241,8 @@ mod tests {
             &[
                 "bin/tool",
                 "credentials.toml",
+                "hex.config",
+                "huggingface/stored_tokens",
                 "huggingface/token",
                 "gh/hosts.yml",
                 "config.json",
@@ -251,7 +255,14 @@ mod tests {
         found.sort();
         let at = |names: &[&str]| names.iter().map(|name| place.join(name)).collect::<Vec<_>>();
         // What may hold one counts only where a program's own settings are.
-        assert_eq!(found, at(&["config.json", "credentials.toml", "huggingface/token"]));
+        let expected = [
+            "config.json",
+            "credentials.toml",
+            "hex.config",
+            "huggingface/stored_tokens",
+            "huggingface/token",
+        ];
+        assert_eq!(found, at(&expected));
         assert!(!credentials(place, |_| false).contains(&place.join("config.json")));
     }
 
