@@ -97,11 +97,16 @@ impl Guardrails {
     pub fn judge(
         &self,
         workspace: &dyn Workspace,
-        Proposed { changes, large, outputs }: Proposed<'_>,
+        Proposed { changes, large, outputs, folders }: Proposed<'_>,
     ) -> Result<Vec<String>, Vec<String>> {
         let paths = changes.iter().map(|change| &change.path).chain(large).chain(outputs);
-        let refused: Vec<String> =
-            paths.filter_map(|path| self.check_write(path).err()).map(|reason| reason.to_string()).collect();
+        // Nothing is to take the place of a protected file. What is secret is not in a folder without files.
+        let folders = folders.iter().filter_map(|path| self.check_protected(path).err());
+        let refused: Vec<String> = paths
+            .filter_map(|path| self.check_write(path).err())
+            .chain(folders)
+            .map(|reason| reason.to_string())
+            .collect();
         if !refused.is_empty() {
             return Err(refused);
         }
@@ -158,6 +163,10 @@ impl Guardrails {
     /// Checks whether a file may be written at all. The error is the reason why not.
     pub fn check_write(&self, path: &WorkspacePath) -> Result<(), Refusal> {
         self.check_read(path)?;
+        self.check_protected(path)
+    }
+
+    fn check_protected(&self, path: &WorkspacePath) -> Result<(), Refusal> {
         if let Some(reason) = self.always_protected(path) {
             return Err(Refusal::AlwaysProtected { path: path.clone(), reason });
         }

@@ -1,14 +1,12 @@
 //! Files that programs load without being told to: settings that are found by their names, and code that is loaded before a
 //! program's own. A command can leave such a file where Git ignores it, and no reviewer sees it.
 
-use std::path::Path;
+use workspace::{WorkspacePath, is_bytecode};
 
-use workspace::WorkspacePath;
-
-use super::doubt::tool_folder;
+use super::tool_folders::ToolFolders;
 
 /// Names of settings, and of code that is loaded by its name alone.
-const NAMES: [&str; 60] = [
+const NAMES: [&str; 79] = [
     // Python
     "conftest.py",
     "sitecustomize.py",
@@ -29,14 +27,19 @@ const NAMES: [&str; 60] = [
     "uv.toml",
     "poetry.toml",
     "manage.py",
+    ".pylintrc",
+    "pylintrc",
     // Node
     "package.json",
     ".npmrc",
     ".yarnrc",
     ".yarnrc.yml",
     ".pnpmfile.cjs",
+    ".pnp.cjs",
+    ".pnp.loader.mjs",
     "bunfig.toml",
     "deno.json",
+    "deno.jsonc",
     "tsconfig.json",
     // Rust, Go
     "build.rs",
@@ -47,6 +50,7 @@ const NAMES: [&str; 60] = [
     // Ruby, PHP
     "gemfile",
     ".rspec",
+    ".rspec-local",
     "rakefile",
     "phpunit.xml",
     "composer.json",
@@ -61,6 +65,13 @@ const NAMES: [&str; 60] = [
     "jvm.config",
     "local.properties",
     "junit-platform.properties",
+    // .NET, Haskell
+    "directory.build.props",
+    "directory.build.targets",
+    "directory.build.rsp",
+    "nuget.config",
+    "cabal.project.local",
+    "cabal.project.freeze",
     // Others
     "gnumakefile",
     "makefile",
@@ -72,6 +83,13 @@ const NAMES: [&str; 60] = [
     ".envrc",
     ".tool-versions",
     ".mise.toml",
+    ".mise.local.toml",
+    "mise.toml",
+    "mise.local.toml",
+    "compose.override.yml",
+    "compose.override.yaml",
+    "docker-compose.override.yml",
+    "docker-compose.override.yaml",
     ".lldbinit",
     ".gdbinit",
     ".env",
@@ -96,45 +114,57 @@ const BEGINNINGS: [&str; 15] = [
     "webpack.config.",
 ];
 
-/// The same for files that count only in certain folders.
-const IN_FOLDERS: [(&str, &str); 5] = [
+/// The same for files that count only in certain folders; `*` is any file there.
+const IN_FOLDERS: [(&str, &str); 7] = [
     (".cargo", "config"),
     (".cargo", "config.toml"),
     (".bundle", "config"),
     (".mvn", "extensions.xml"),
     (".config", "nextest.toml"),
+    (".yarn/releases", "*"),
+    (".yarn/plugins", "*"),
 ];
 
-/// Folders that builds fill, in which nothing is run as a project.
-const OF_BUILDS: [&str; 2] = ["target", "__pycache__"];
+/// Folders of tools that also hold what steers their programs.
+const WITH_SETTINGS: [&str; 2] = [".bundle", ".yarn"];
+
+/// Extensions of what an interpreter loads in the place of a source, or before all others.
+const INSTEAD_OF_SOURCES: [&str; 3] = [".pth", ".pyc", ".egg-link"];
+
+/// Extensions of shared libraries, which Python prefers to a source of the same name.
+const LIBRARIES: [&str; 2] = [".so", ".pyd"];
+
+/// Extensions of settings that are found beside the file that they belong to.
+const SETTINGS: [&str; 4] = [".gradle.kts", ".csproj.user", ".fsproj.user", ".vbproj.user"];
 
 /// Returns whether programs load or follow a file because of its name. What is in folders of tools is judged by who runs them.
-pub(super) fn is_auto_loaded(path: &WorkspacePath) -> bool {
-    if tool_folder(path).is_some_and(|folder| folder != *path)
-        || path.parent().is_some_and(|folder| folder.names().any(|name| OF_BUILDS.contains(&name)))
-    {
-        return false;
-    }
+pub(super) fn is_auto_loaded(path: &WorkspacePath, folders: &ToolFolders) -> bool {
     let Some(name) = path.file_name().map(str::to_ascii_lowercase) else { return false };
-    let folder = path.parent();
-    let folder = folder.as_ref().and_then(WorkspacePath::file_name).unwrap_or_default();
-    NAMES.contains(&name.as_str())
-        || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
-        || IN_FOLDERS.contains(&(folder, name.as_str()))
-        || has_loaded_extension(&name)
+    let parent = path.parent().unwrap_or_else(WorkspacePath::root);
+    let is_in = |folder: &str| format!("/{parent}/").contains(&format!("/{folder}/"));
+    let counts_there = |(folder, file): &(&str, &str)| match *file {
+        "*" => is_in(folder),
+        file => file == name && format!("/{parent}").ends_with(&format!("/{folder}")),
+    };
+    let is_named_there = IN_FOLDERS.iter().any(counts_there);
+    if let Some(tools) = folders.of_tools(path) {
+        return is_named_there && tools.file_name().is_some_and(|name| WITH_SETTINGS.contains(&name));
+    }
+    let ends_with = |extensions: &[&str]| extensions.iter().any(|extension| name.ends_with(extension));
+    // Builds leave libraries and copies of projects, but hardly anything that is loaded in the place of a source.
+    ends_with(&INSTEAD_OF_SOURCES)
+        || is_bytecode(path)
+        || is_named_there && !folders.is_built(path)
+        || ends_with(&LIBRARIES) && (name.starts_with("__init__.") || !folders.is_library(path))
+        || !folders.is_built(path)
+            && (NAMES.contains(&name.as_str())
+                || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+                || ends_with(&SETTINGS))
 }
 
-/// Returns whether an interpreter loads a file in the place of a source, or before all others.
-fn has_loaded_extension(name: &str) -> bool {
-    [".pth", ".pyc", ".egg-link"].iter().any(|extension| name.ends_with(extension))
-}
-
-/// Returns whether a file is the bytecode of a Python source. Python trusts it as long as it claims to belong to the
-/// source, and makes it anew where it is missing.
-pub(super) fn is_bytecode(path: &WorkspacePath) -> bool {
-    let folder = path.parent();
-    let is_cache = folder.as_ref().and_then(WorkspacePath::file_name) == Some("__pycache__");
-    is_cache && Path::new(path.as_str()).extension() == Some("pyc".as_ref()) && tool_folder(path).is_none()
+/// Returns whether Python believes a file, and would make it anew: bytecode of a source that is in no folder of tools.
+pub(super) fn is_bytecode_of_project(path: &WorkspacePath, folders: &ToolFolders) -> bool {
+    is_bytecode(path) && folders.of_tools(path).is_none()
 }
 
 #[cfg(test)]
@@ -147,6 +177,7 @@ mod tests {
 
     #[test]
     fn auto_loaded_files_are_known_by_name() {
+        let folders = ToolFolders::new([path("app/vendor/a.py"), path("web/node_modules/own/a.js")].iter());
         for (text, auto_loaded) in [
             ("conftest.py", true),
             ("tests/conftest.py", true),
@@ -161,26 +192,54 @@ mod tests {
             ("GNUmakefile", true),
             ("jest.config.local.js", true),
             ("node_modules/a/package.json", false),
+            ("web/node_modules/own/package.json", true),
             (".venv/lib/a.pth", false),
+            (".venv/lib/__pycache__/a.cpython-311.pyc", false),
+            ("app/vendor/__pycache__/a.cpython-311.pyc", true),
             ("target/package/a/build.rs", false),
-            ("__pycache__/a.cpython-311.pyc", false),
+            ("target/c/a.cpython-311.pyc", true),
+            ("app/__pycache__", true),
             ("target/debug/app", false),
             ("out.log", false),
+            // Of one language each.
+            ("calc.so", true),
+            ("app/calc.cpython-311-x86_64-linux-gnu.so", true),
+            ("calc.pyd", true),
+            ("target/debug/libapp.so", false),
+            ("build/lib/calc.so", false),
+            ("app/build/__init__.cpython-311-x86_64-linux-gnu.so", true),
+            (".bundle/config", true),
+            (".bundle/gems/a/config", false),
+            ("vendor/crate/.cargo/config.toml", false),
+            (".rspec-local", true),
+            (".pnp.cjs", true),
+            (".yarn/releases/yarn-4.cjs", true),
+            (".yarn/plugins/@a/b.cjs", true),
+            (".yarn/cache/a.zip", false),
+            ("src/App.csproj.user", true),
+            ("cabal.project.local", true),
+            ("mise.local.toml", true),
+            (".pylintrc", true),
+            ("build.gradle.kts", true),
+            ("app/extra.gradle.kts", true),
+            ("docker-compose.override.yml", true),
+            ("deno.jsonc", true),
         ] {
-            assert_eq!(is_auto_loaded(&path(text)), auto_loaded, "{text}");
+            assert_eq!(is_auto_loaded(&path(text), &folders), auto_loaded, "{text}");
         }
     }
 
     #[test]
-    fn bytecode_belongs_to_sources_of_the_project() {
+    fn bytecode_of_the_project_is_in_no_folder_of_tools() {
+        let folders = ToolFolders::new([path("app/vendor/a.py")].iter());
         for (text, bytecode) in [
             ("__pycache__/a.cpython-311.pyc", true),
-            ("src/app/__pycache__/a.cpython-311.opt-1.pyc", true),
+            ("app/vendor/__pycache__/a.cpython-311.pyc", true),
+            ("app/__pycache__", true),
             ("a.pyc", false),
-            ("__pycache__/notes.txt", false),
             (".venv/lib/python3.11/site-packages/__pycache__/a.cpython-311.pyc", false),
         ] {
-            assert_eq!(is_bytecode(&path(text)), bytecode, "{text}");
+            assert_eq!(is_bytecode_of_project(&path(text), &folders), bytecode, "{text}");
         }
     }
 }

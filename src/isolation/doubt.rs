@@ -9,39 +9,25 @@ use shell::{Simple, Word, analyse};
 
 use workspace::WorkspacePath;
 
-/// Folders in which tools of a project are installed.
-const TOOL_FOLDERS: [&str; 12] = [
-    "node_modules",
-    ".venv",
-    "venv",
-    "env",
-    ".env",
-    "vendor",
-    ".tox",
-    ".nox",
-    ".bundle",
-    ".yarn",
-    ".direnv",
-    ".tools",
-];
+use super::tool_folders::tool_folder;
+
+/// Files that Git ignores and that commands have changed, each with the hook or gate that has; none for commands of the agent's.
+pub(super) type Built = BTreeMap<WorkspacePath, Option<String>>;
 
 /// Programs that run tools from such a folder without naming it.
-const RUNNERS: [(&str, &str); 5] = [
+const RUNNERS: [(&str, &str); 7] = [
     ("node npx pnpx bunx npm pnpm yarn bun lerna nx deno tsx", "node_modules"),
     ("poetry uv pipenv hatch pdm rye", ".venv"),
+    ("yarn", ".yarn"),
     ("php composer bundle bundler rake rspec", "vendor"),
+    ("ruby bundle bundler rake rspec", ".bundle"),
     ("tox", ".tox"),
     ("nox", ".nox"),
 ];
 
 /// Returns the changed files among those that a command line runs or names: of each folder the first, and how many more
 /// there are. `built` are the ignored files that commands have changed, and `path` is the `PATH`.
-pub(super) fn doubts(
-    line: &str,
-    path: Option<&str>,
-    root: &Path,
-    built: &BTreeSet<WorkspacePath>,
-) -> Vec<String> {
+pub(super) fn doubts(line: &str, path: Option<&str>, root: &Path, built: &Built) -> Vec<String> {
     if built.is_empty() {
         return Vec::new();
     }
@@ -50,23 +36,29 @@ pub(super) fn doubts(
         for named in named(simple, path, root) {
             // A file, or a folder of which everything may be run.
             let place = tool_folder(&named).unwrap_or(named);
-            let within = built.iter().filter(|file| file.is_within(&place));
+            let within = built.keys().filter(|file| file.is_within(&place));
             found.entry(place.clone()).or_default().extend(within);
         }
         let name =
             simple.words.first().and_then(Word::text).map(|name| name.rsplit('/').next().unwrap_or(name));
         let runs = |names: &str| name.is_some_and(|name| names.split(' ').any(|runner| runner == name));
         for (_, folder) in RUNNERS.iter().filter(|(names, _)| runs(names)) {
-            for file in built.iter().filter(|file| file.names().any(|part| part == *folder)) {
+            for file in built.keys().filter(|file| file.names().any(|part| part == *folder)) {
                 found.entry(tool_folder(file).unwrap_or_else(|| file.clone())).or_default().insert(file);
             }
         }
     }
     let told = found.iter().filter_map(|(place, files)| {
         let first = files.first()?;
+        // Those of a gate that installs something are no surprise to people who read its name.
+        let owners: Option<BTreeSet<&str>> =
+            files.iter().map(|file| built.get(*file).and_then(Option::as_deref)).collect();
+        let by = owners.map_or_else(String::new, |owners| {
+            format!(" (by the {})", owners.into_iter().collect::<Vec<_>>().join(" and the "))
+        });
         Some(match files.len() - 1 {
-            0 => first.to_string(),
-            more => format!("{first} and {more} more in {place}"),
+            0 => format!("{first}{by}"),
+            more => format!("{first} and {more} more in {place}{by}"),
         })
     });
     let told: BTreeSet<String> = told.collect();
@@ -105,18 +97,6 @@ fn within(text: &str, root: &Path) -> Option<WorkspacePath> {
     WorkspacePath::parse(below).ok().filter(|path| !path.is_root())
 }
 
-/// Returns the folder of tools that a file belongs to.
-pub(super) fn tool_folder(path: &WorkspacePath) -> Option<WorkspacePath> {
-    let mut folder = WorkspacePath::root();
-    for name in path.names() {
-        folder = folder.child(name);
-        if TOOL_FOLDERS.contains(&name) {
-            return Some(folder);
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,8 +114,8 @@ mod tests {
             "dist/main.js",
             "dist/test/all.js",
         ];
-        let built: BTreeSet<WorkspacePath> =
-            built.iter().filter_map(|path| WorkspacePath::parse(path).ok()).collect();
+        let parse = |path: &&str| WorkspacePath::parse(path).ok();
+        let built: Built = built.iter().filter_map(parse).map(|path| (path, None)).collect();
         let node = "app/node_modules/.bin/jest|node_modules/.bin/eslint and 1 more in node_modules";
         for (line, path, expected) in [
             ("cargo test", "", ""),
@@ -163,6 +143,23 @@ mod tests {
         ] {
             assert_eq!(doubts(line, Some(path), root, &built).join("|"), expected, "{line}");
         }
-        assert!(doubts("npx eslint", None, root, &BTreeSet::new()).is_empty());
+        assert!(doubts("npx eslint", None, root, &Built::new()).is_empty());
+        let by_gates = [
+            ("node_modules/.bin/eslint", Some("gate install")),
+            ("node_modules/a.js", Some("gate install")),
+            (".venv/bin/lint", Some("gate tests")),
+            (".venv/bin/other", None),
+            (".yarn/cache/a.zip", Some("hook setup")),
+        ];
+        let owned = |(path, owner): &(&str, Option<&str>)| Some((parse(path)?, owner.map(str::to_owned)));
+        let built: Built = by_gates.iter().filter_map(owned).collect();
+        for (line, expected) in [
+            ("npx eslint .", "node_modules/.bin/eslint and 1 more in node_modules (by the gate install)"),
+            (".venv/bin/lint", ".venv/bin/lint and 1 more in .venv"),
+        ] {
+            assert_eq!(doubts(line, None, root, &built).join("|"), expected, "{line}");
+        }
+        let yarn = doubts("yarn test", None, root, &built).join("|");
+        assert!(yarn.contains(".yarn/cache/a.zip (by the hook setup)"), "{yarn}");
     }
 }

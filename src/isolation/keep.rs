@@ -1,13 +1,37 @@
 //! What becomes of a command's changes: they are judged, and then kept or reverted.
 
-use workspace::{Judge, Proposed, WorkspacePath, may_write};
+use std::collections::BTreeSet;
 
-use super::state::{BaseState, Before, Isolated, Outcome};
+use workspace::{Judge, Proposed, WorkspacePath, may_write, source_of_bytecode};
+
+use super::state::{Author, Before, BaseState, Isolated, Outcome};
+use super::tool_folders::ToolFolders;
 use super::{IsolatedRun, Keep, auto_loaded};
 use crate::base::verbose_log::detail;
 use crate::command::Finished;
 use crate::command::sandbox::Rights;
 use crate::plan::link_outside;
+
+/// Whose command it was.
+#[derive(Clone, Copy)]
+pub(super) struct By {
+    /// Who wrote it.
+    pub author: Author,
+    /// Whether the agent may have a say in what it does.
+    pub is_influenced: bool,
+}
+
+/// What a command left where Git ignores it.
+#[derive(Debug, Default)]
+pub struct LeftBehind {
+    /// Files that are held against what runs or obeys them: all of the agent's; of others, tools, and what is obeyed by its
+    /// name.
+    pub(super) files: Vec<WorkspacePath>,
+    /// Those that programs obey or load by their names.
+    pub(super) auto_loaded: Vec<WorkspacePath>,
+    /// Tools of the checkout that a program of the configuration's replaced there.
+    pub(super) replaced: Vec<WorkspacePath>,
+}
 
 /// Finds what a command changed, has it judged, and keeps or reverts it. Returns no state if it could not be
 /// brought back to what is below.
@@ -18,6 +42,7 @@ pub(super) fn keep_changes(
     below: &BaseState,
     judge: &Judge,
     (rights, keep): (Rights, Keep),
+    by: By,
 ) -> (IsolatedRun, Option<Isolated>) {
     let mut found = match isolated.found(before, below) {
         Ok(found) => found,
@@ -27,14 +52,16 @@ pub(super) fn keep_changes(
         }
     };
     let mut ran = IsolatedRun::unchanged(finished);
-    let mut reverted = take_bytecode(&mut found, &isolated);
+    let folders = isolated.tool_folders(&found, below);
+    let mut reverted = take_bytecode(&mut found, &isolated, &folders, by);
     ran.dropped = dropped(&mut found, &isolated, judge, &mut reverted);
     leave_out_rewritten(&mut found, &isolated, below, judge);
+    let left = left_behind(&found, &isolated, below, &folders, by);
     let overstepped = (rights == Rights::Look).then(|| overstepped(&found)).flatten();
     let kept = match keep {
         _ if overstepped.is_some() => Err(overstepped.into_iter().collect()),
         Keep::Changes => keep_all(&mut isolated, &found, below, judge, &mut ran),
-        Keep::Outputs => keep_outputs(&mut isolated, &found, below, judge, &mut ran),
+        Keep::Outputs => keep_outputs(&mut isolated, &found, below, judge),
         Keep::Nothing => Ok(()),
     };
     ran.has_left_files = keep != Keep::Nothing
@@ -42,9 +69,12 @@ pub(super) fn keep_changes(
         && !(found.outputs.is_empty() && found.large.is_empty());
     let carried = keep == Keep::Changes && kept.is_ok() && matches!(below, BaseState::Real(_));
     let leaves_nothing = kept.is_err() || keep == Keep::Nothing;
+    if !leaves_nothing {
+        ran.built = left;
+    }
     if let Err(reasons) = kept {
         ran.refused = reasons;
-        (ran.changes, ran.large, ran.built) = (Vec::new(), Vec::new(), Vec::new());
+        (ran.changes, ran.large) = (Vec::new(), Vec::new());
     }
     let forgotten = if leaves_nothing { isolated.forget(before) } else { Ok(()) };
     let settled = forgotten
@@ -82,12 +112,59 @@ fn dropped(
 }
 
 /// Removes from `found` the bytecode of Python's that a command has left, and returns it: no later program is to believe it.
-fn take_bytecode(found: &mut Outcome, isolated: &Isolated) -> Vec<WorkspacePath> {
-    let (bytecode, others) = std::mem::take(&mut found.outputs)
-        .into_iter()
-        .partition(|path| auto_loaded::is_bytecode(path) && isolated.has(path));
-    found.outputs = others;
+/// In folders of tools, that is kept of the agent's commands, which are doubted there, and of what installs the source with it.
+fn take_bytecode(
+    found: &mut Outcome,
+    isolated: &Isolated,
+    folders: &ToolFolders,
+    by: By,
+) -> Vec<WorkspacePath> {
+    let all: BTreeSet<WorkspacePath> = std::mem::take(&mut found.outputs).into_iter().collect();
+    let is_of_others = |path: &WorkspacePath| {
+        by.author == Author::Trusted
+            && by.is_influenced
+            && workspace::is_bytecode(path)
+            && source_of_bytecode(path).is_none_or(|source| !all.contains(&source))
+    };
+    let is_taken =
+        |path: &&WorkspacePath| auto_loaded::is_bytecode_of_project(path, folders) || is_of_others(path);
+    let bytecode: Vec<WorkspacePath> =
+        all.iter().filter(is_taken).filter(|path| isolated.has(path)).cloned().collect();
+    found.outputs = all.iter().filter(|path| bytecode.binary_search(path).is_err()).cloned().collect();
     bytecode
+}
+
+/// Returns what is held against programs that run or obey it later.
+fn left_behind(
+    found: &Outcome,
+    isolated: &Isolated,
+    below: &BaseState,
+    folders: &ToolFolders,
+    by: By,
+) -> LeftBehind {
+    let mut left = LeftBehind::default();
+    for path in &found.outputs {
+        // Without it, the source is read.
+        if workspace::is_bytecode(path) && !isolated.has(path) {
+            continue;
+        }
+        let is_auto_loaded = auto_loaded::is_auto_loaded(path, folders);
+        // A gate installs tools for itself, but the tests that it runs may be the agent's.
+        let is_tool = by.author == Author::Trusted
+            && by.is_influenced
+            && folders.of_tools(path).is_some()
+            && !isolated.is_as_below(path, below);
+        if is_tool && matches!(below, BaseState::Real(_)) && isolated.was_there(path, below) {
+            left.replaced.push(path.clone());
+        }
+        if is_auto_loaded {
+            left.auto_loaded.push(path.clone());
+        }
+        if by.author == Author::Agent || is_auto_loaded || is_tool {
+            left.files.push(path.clone());
+        }
+    }
+    left
 }
 
 /// Leaves out build outputs that must not be changed and were not: `npm install` writes the hooks of Husky anew each time.
@@ -113,8 +190,9 @@ fn keep_all(
     judge: &Judge,
     ran: &mut IsolatedRun,
 ) -> Result<(), Vec<String>> {
-    let Outcome { changes, large, outputs, .. } = found;
-    ran.warnings = judge(Proposed { changes, large, outputs })?;
+    let Outcome { changes, large, outputs, folders, .. } = found;
+    let folders = &folders.iter().cloned().collect::<Vec<_>>();
+    ran.warnings = judge(Proposed { changes, large, outputs, folders })?;
     if let (BaseState::Planned(_), Some(path)) = (below, found.large.first()) {
         return Err(vec![format!("{path} is too large to be planned")]);
     }
@@ -126,7 +204,6 @@ fn keep_all(
     ran.dropped.extend(left);
     ran.changes.clone_from(&found.changes);
     ran.large.clone_from(&found.large);
-    ran.built.clone_from(&found.outputs);
     Ok(())
 }
 
@@ -135,9 +212,7 @@ fn keep_outputs(
     found: &Outcome,
     below: &BaseState,
     judge: &Judge,
-    ran: &mut IsolatedRun,
 ) -> Result<(), Vec<String>> {
-    ran.built.clone_from(&found.outputs);
     let BaseState::Real(tracked) = below else { return Ok(()) };
     judge(found.outputs_proposed())?;
     let outputs = found.outputs_alone();

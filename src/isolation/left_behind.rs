@@ -1,21 +1,66 @@
 //! What commands have left where Git ignores it: told, as it is in no diff, and held against what runs or obeys it.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use workspace::WorkspacePath;
 
+use super::keep::LeftBehind;
+use super::tool_folders::{ToolFolders, tool_folder};
 use super::{Isolation, auto_loaded, doubt};
 use crate::event::NoticeLevel;
 use crate::plan::may_lead_outside;
 
+/// How many tools a warning names.
+const MAX_NAMED: usize = 10;
+
 impl Isolation {
+    /// Notes what a command has left, and tells of tools that a hook or gate has replaced in the checkout: they stay there.
+    pub(super) fn note_left_behind(&self, left: &LeftBehind, owner: Option<String>) {
+        let mut built = self.built.lock();
+        for path in &left.files {
+            let by = built.entry(path.clone()).or_insert_with(|| owner.clone());
+            // What the agent has changed as well is the agent's.
+            if owner.is_none() {
+                *by = None;
+            }
+        }
+        if let (Some(owner), false) = (owner, left.replaced.is_empty()) {
+            let mut named: Vec<String> =
+                left.replaced.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+            let more = left.replaced.len() - named.len();
+            if more > 0 {
+                named.push(format!("{more} more"));
+            }
+            let told = format!(
+                "the {owner} changed tools that Git ignores, which stay in the checkout: {}",
+                named.join(", ")
+            );
+            self.events.notice(NoticeLevel::Warning, told);
+        }
+    }
+
+    /// Returns which folders are of tools at the moment, if that is needed, and the files that the run has changed.
+    fn tool_folders(&self, is_needed: bool) -> (ToolFolders, BTreeSet<WorkspacePath>) {
+        let changed = self.below.changed().unwrap_or_default();
+        let folders = if is_needed {
+            ToolFolders::new(self.source.tracked.iter().chain(&changed))
+        } else {
+            ToolFolders::default()
+        };
+        (folders, changed)
+    }
+
     /// Returns what a command line of the configuration's runs or obeys although commands have changed it, and Git ignores
     /// it.
     pub fn doubts(&self, line: &str) -> Vec<String> {
         let path = self.shell.environment.get("PATH").map(String::as_str);
         let built = self.built.lock();
         let mut doubts = doubt::doubts(line, path, self.root(), &built);
-        doubts.extend(built.iter().filter(|path| auto_loaded::is_auto_loaded(path)).map(ToString::to_string));
+        let (folders, changed) = self.tool_folders(!built.is_empty());
+        doubts.extend(auto_loaded_among(built.keys(), &folders));
+        // Bytecode that Git does not ignore is in the diff, but nobody can read it.
+        doubts.extend(changed.iter().filter(|path| workspace::is_bytecode(path)).map(ToString::to_string));
         doubts.sort();
         doubts.dedup();
         doubts
@@ -24,8 +69,8 @@ impl Isolation {
     /// Tells of files that commands have left where Git ignores them, if programs obey some of them by their names.
     pub fn warn_of_auto_loaded(&self) {
         let built = self.built.lock();
-        let auto_loaded: Vec<String> =
-            built.iter().filter(|path| auto_loaded::is_auto_loaded(path)).map(ToString::to_string).collect();
+        let (folders, _) = self.tool_folders(!built.is_empty());
+        let auto_loaded = auto_loaded_among(built.keys(), &folders);
         if !auto_loaded.is_empty() {
             let told = format!(
                 "commands of this run changed files that Git ignores ({} in all), which are in no diff; by their names, programs \
@@ -43,11 +88,11 @@ impl Isolation {
     pub fn warn_of_links(&self) {
         let built = self.built.lock();
         let leads_outside = |path: &&WorkspacePath| {
-            doubt::tool_folder(path).is_none()
+            tool_folder(path).is_none()
                 && fs::read_link(self.root().join(path.as_str()))
                     .is_ok_and(|target| may_lead_outside(path, target.as_os_str().as_encoded_bytes()))
         };
-        let links: Vec<String> = built.iter().filter(leads_outside).map(ToString::to_string).collect();
+        let links: Vec<String> = built.keys().filter(leads_outside).map(ToString::to_string).collect();
         if !links.is_empty() {
             let told = format!(
                 "commands of this run left links that may lead outside of the workspace, where Git ignores them: {}",
@@ -69,4 +114,12 @@ impl Isolation {
             self.events.notice(NoticeLevel::Warning, told);
         }
     }
+}
+
+/// Returns the files among these that programs obey or load by their names.
+fn auto_loaded_among<'a>(
+    files: impl Iterator<Item = &'a WorkspacePath>,
+    folders: &ToolFolders,
+) -> Vec<String> {
+    files.filter(|path| auto_loaded::is_auto_loaded(path, folders)).map(ToString::to_string).collect()
 }

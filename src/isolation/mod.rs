@@ -8,6 +8,7 @@ mod doubt;
 mod keep;
 mod left_behind;
 mod state;
+mod tool_folders;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -24,7 +25,9 @@ use crate::base::verbose_log::detail;
 use crate::command::sandbox::{Rights, View};
 use crate::command::{Ended, Finished, Job, LiveOutput, PipeStatus, Shell};
 use crate::event::{Events, NoticeLevel};
-use keep::keep_changes;
+use doubt::Built;
+pub use keep::LeftBehind;
+use keep::{By, keep_changes};
 pub use state::{
     Author, BaseState, Before, CarryError, Isolated, IsolationError, IsolationSource, Outcome, Secrets,
     mask_repository,
@@ -42,9 +45,10 @@ pub struct Isolation {
     beside: AtomicU32,
     /// Number of those that may still have processes.
     alive_beside: AtomicU32,
-    /// Files that Git ignores and that commands of the agent's have changed, and those of other commands that programs
-    /// obey by their names.
-    built: parking_lot::Mutex<BTreeSet<WorkspacePath>>,
+    /// Files that Git ignores and that commands have changed, as far as programs run or obey them.
+    built: parking_lot::Mutex<Built>,
+    /// Whether a command of the agent's may have changed something.
+    has_agent_run: AtomicBool,
     /// The modes of the checkout, where commands see the machine's own file system.
     modes: OnceLock<CheckoutModes>,
     /// Whether commands have left files in the checkout that Git ignores, or that are too large to be taken back.
@@ -106,8 +110,8 @@ pub struct IsolatedRun {
     /// Descriptions of what is never kept: nested repositories, sensitive files, and names that are not
     /// UTF-8.
     pub dropped: Vec<String>,
-    /// Files that Git ignores and that were kept.
-    pub built: Vec<WorkspacePath>,
+    /// Files that Git ignores and that were kept, as far as somebody is to know of them.
+    pub built: LeftBehind,
     /// Whether files were left in the checkout itself that Git ignores, or that are large.
     pub has_left_files: bool,
     /// The judge's warnings about what was kept.
@@ -135,6 +139,7 @@ impl Isolation {
             beside: AtomicU32::new(0),
             alive_beside: AtomicU32::new(0),
             built: parking_lot::Mutex::default(),
+            has_agent_run: AtomicBool::new(false),
             modes: OnceLock::new(),
             has_left_files: AtomicBool::new(false),
             doubted: parking_lot::Mutex::default(),
@@ -198,6 +203,7 @@ impl Isolation {
         };
         let (rights, keep, moves) = (work.rights, work.keep, std::mem::take(&mut work.moves));
         let below = self.below.clone();
+        let owner = work.owner.clone();
         let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_sandboxed();
         let (isolated, before, reader) = blocking(move || {
             let mut isolated = isolated;
@@ -221,6 +227,10 @@ impl Isolation {
             drop(state);
             return Ok(IsolatedRun::unchanged(work.run_on(shell, &root, View::Reader(&reader)).await));
         }
+        if author == Author::Agent {
+            self.has_agent_run.store(true, Ordering::Relaxed);
+        }
+        let by = By { author, is_influenced: self.is_influenced() };
         let finished = work.run_on(shell, &root, isolated.view()).await;
         if finished.ended == Ended::StillRunning {
             let reason = "processes of the command could not be stopped, and may still be changing files";
@@ -239,20 +249,24 @@ impl Isolation {
                 let reason = format!("could not copy the command's files while others run: {error}");
                 return (IsolatedRun::refused(finished, reason), None);
             }
-            keep_changes(isolated, &before, finished, &below, &judge, (rights, keep))
+            keep_changes(isolated, &before, finished, &below, &judge, (rights, keep), by)
         })
         .await;
         if ran.has_left_files {
             self.has_left_files.store(true, Ordering::Relaxed);
         }
-        // A gate installs tools for itself, but the tests that it runs may be the agent's.
-        let counts = |path: &&WorkspacePath| author == Author::Agent || auto_loaded::is_auto_loaded(path);
-        let built = ran.built.iter().filter(counts).cloned();
-        self.built.lock().extend(built);
+        self.note_left_behind(&ran.built, owner);
         // If the state could not be brought back to what is below, it is dropped, so that the next command
         // starts with a new one.
         *state = isolated;
         Ok(ran)
+    }
+
+    /// Returns whether a program of the configuration's may do what the agent wants: before the agent has done anything, a hook
+    /// that installs tools does that alone.
+    fn is_influenced(&self) -> bool {
+        self.has_agent_run.load(Ordering::Relaxed)
+            || self.below.changed().map_or(true, |changed| !changed.is_empty())
     }
 
     /// Creates an overlay where one can be mounted, otherwise a copy.
@@ -335,13 +349,13 @@ impl IsolatedCommand<'_> {
 impl IsolatedRun {
     fn unchanged(finished: Finished) -> Self {
         let (changes, large, dropped) = (Vec::new(), Vec::new(), Vec::new());
-        let (built, warnings, refused) = (Vec::new(), Vec::new(), Vec::new());
+        let (built, warnings, refused) = (LeftBehind::default(), Vec::new(), Vec::new());
         Self { finished, changes, large, dropped, built, has_left_files: false, warnings, refused }
     }
 
     /// Returns the files that were kept, that Git ignores, and that programs obey by their names.
     pub fn auto_loaded(&self) -> impl Iterator<Item = &WorkspacePath> {
-        self.built.iter().filter(|path| auto_loaded::is_auto_loaded(path))
+        self.built.auto_loaded.iter()
     }
 
     fn refused(finished: Finished, reason: impl Into<String>) -> Self {

@@ -6,7 +6,7 @@ use std::fs;
 
 use crate::isolation::{both, with_gates};
 use crate::support::{Sandbox, command};
-use serde_json::json;
+use serde_json::{Value, json};
 
 const IGNORED: &str = "build/\nbuild\nnode_modules/\n.venv/\n";
 
@@ -187,6 +187,42 @@ fn gates_tell_of_programs_that_commands_have_changed_and_share_nothing() {
             assert!(junit.contains("had changed: .venv/bin/check"), "{method}: {junit}");
         },
     );
+}
+
+/// A gate runs tests of the agent's, which can do what a command can. One that installs the same tools again says nothing new.
+#[test]
+fn gates_tell_of_tools_that_earlier_gates_have_replaced() {
+    let config = configuration(&[("tests", "sh check.sh"), ("lint", ".venv/bin/lint")]);
+    let again = "cp .venv/bin/lint lint.new && mv lint.new .venv/bin/lint\n";
+    let evil =
+        "rm .venv/bin/lint; printf '#!/bin/sh\\nexit 0\\n' > .venv/bin/lint; chmod +x .venv/bin/lint\n";
+    for mode in ["yolo", "dry-run"] {
+        for (path, content, doubt) in [
+            ("a.txt", "two\n", Value::Null),
+            ("check.sh", evil, json!([".venv/bin/lint (by the gate tests)"])),
+        ] {
+            let files = [
+                (".architect.yml", config.as_str()),
+                (".gitignore", IGNORED),
+                ("a.txt", "one\n"),
+                ("check.sh", again),
+            ];
+            let sandbox = Sandbox::new(&files);
+            sandbox.write(".venv/bin/lint", "#!/bin/sh\nexit 1\n");
+            let tool = sandbox.repo().join(".venv/bin/lint");
+            fs::set_permissions(&tool, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+            let write = ("write_file", json!({"path": path, "content": content}));
+            let model = sandbox.script(&[vec![write]], "done");
+            let report = sandbox.run(&["--model", &model, "--mode", mode], &[]).report();
+            let lint = &report["gates"][1];
+            assert_eq!(lint["doubt"], doubt, "{mode}: {path}: {:#}", report["gates"]);
+            assert_eq!(lint["passed"], path == "check.sh", "{mode}: {path}");
+            let told = report["notices"].to_string().contains(
+                "the gate tests changed tools that Git ignores, which stay in the checkout: .venv/bin/lint",
+            );
+            assert_eq!(told, mode == "yolo" && path == "check.sh", "{mode}: {:#}", report["notices"]);
+        }
+    }
 }
 
 #[test]

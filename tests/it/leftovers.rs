@@ -60,6 +60,70 @@ fn gates_do_not_believe_bytecode_that_commands_have_planted() {
     assert!(run.results()[1].contains("answer 41"), "{:?}", run.results());
 }
 
+/// Folders of the project with the name of one of tools, links in the place of bytecode, and extensions in the place of sources.
+#[test]
+fn bytecode_and_extensions_steer_no_gate_unseen_wherever_they_lie() {
+    let gate = |module: &str| format!("python3 -c 'import {module} as m; assert m.answer() == 42'");
+    let (vendored, linked) = (gate("app.vendor.helper"), gate("app.core"));
+    let config = configuration(&[("vendored", &vendored), ("linked", &linked)]);
+    let source = "def answer(): return 41\n";
+    let vendored = PLANT_BYTECODE.replace("code.py", "app/vendor/helper.py");
+    let linked = format!(
+        "import os\nos.makedirs('target/c')\nos.symlink('../target/c', 'app/__pycache__')\n{}",
+        PLANT_BYTECODE.replace("code.py", "app/core.py")
+    );
+    let files = [
+        (".architect.yml", config.as_str()),
+        (".gitignore", "__pycache__\ntarget/\n*.so\n"),
+        ("app/__init__.py", ""),
+        ("app/core.py", source),
+        ("app/vendor/__init__.py", ""),
+        ("app/vendor/helper.py", source),
+        ("plant_vendored.py", vendored.as_str()),
+        ("plant_linked.py", linked.as_str()),
+    ];
+    for mode in MODES {
+        let sandbox = Sandbox::new(&files);
+        let lines = ["python3 plant_vendored.py", "python3 plant_linked.py", "bash -c 'echo x > calc.so'"];
+        let run = run(&sandbox, mode, &lines);
+        let gates = run.report()["gates"].clone();
+        for gate in gates.as_array().expect("gates") {
+            assert_eq!(gate["passed"], false, "{mode}: {gate:#}");
+            let doubt = gate["doubt"].to_string();
+            assert!(doubt.contains("\"calc.so\"") && doubt.contains("\"target/c/core."), "{mode}: {doubt}");
+        }
+        assert!(std::fs::symlink_metadata(sandbox.repo().join("app/__pycache__")).is_err(), "{mode}");
+    }
+}
+
+#[test]
+fn folders_take_no_place_of_protected_files() {
+    let mut config = with_gates(&[]);
+    config["guardrails"]["protected_files"] = json!(["infra/**"]);
+    let config = config.to_string();
+    let refused = [".github/architect.yml", ".github/actions/x", ".github/workflows/y", "infra/prod"];
+    for mode in MODES {
+        let sandbox = Sandbox::new(&[(".architect.yml", config.as_str()), (".github/keep.txt", "")]);
+        for (index, folder) in refused.iter().enumerate() {
+            sandbox.write(&format!("make{index}.sh"), format!("mkdir -p {folder}\n"));
+        }
+        sandbox.write("make_kept.sh", "mkdir -p docs/empty .github/templates\n");
+        sandbox.commit("scripts");
+        let lines: Vec<String> = (0..refused.len()).map(|index| format!("bash make{index}.sh")).collect();
+        let mut turns: Vec<Vec<(&str, Value)>> = lines.iter().map(|line| vec![command(line)]).collect();
+        turns.push(vec![command("bash make_kept.sh")]);
+        turns.push(vec![command("bash -c 'ls -d docs/empty .github/templates'")]);
+        let model = sandbox.script(&turns, "done");
+        let run = sandbox.run(&["--model", &model, "--mode", mode], &[]);
+        let results = run.results();
+        for (index, folder) in refused.iter().enumerate() {
+            assert!(results[index].contains("protected"), "{mode}: {folder}: {results:?}");
+            assert!(!sandbox.repo().join(folder).exists(), "{mode}: {folder}");
+        }
+        assert!(results[refused.len() + 1].contains("docs/empty"), "{mode}: {results:?}");
+    }
+}
+
 #[test]
 fn ignored_files_that_programs_obey_are_told_of_and_doubt_the_gates() {
     let config = configuration(&[("tests", "cat a.txt")]);

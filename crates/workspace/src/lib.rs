@@ -30,6 +30,7 @@
 
 mod arrival;
 mod attached;
+mod bytecode;
 mod changes;
 mod checkout_modes;
 pub mod confined;
@@ -65,6 +66,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use attached::{AttachedFolder, AttachedWorkspace};
+pub use bytecode::{is_bytecode, source_of_bytecode};
 pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation};
 pub use checkout_modes::CheckoutModes;
 pub use disk::DiskWorkspace;
@@ -93,6 +95,8 @@ pub struct Proposed<'a> {
     pub large: &'a [WorkspacePath],
     /// What builds leave behind: only where it lies matters.
     pub outputs: &'a [WorkspacePath],
+    /// Folders without files.
+    pub folders: &'a [WorkspacePath],
 }
 
 /// A judgement of changes: `Ok` with warnings, or `Err` with the reasons for refusing them.

@@ -25,7 +25,7 @@ impl BaseState {
     }
 
     /// Returns the files that the run has changed, or plans to change.
-    pub(super) fn changed(&self) -> Result<BTreeSet<WorkspacePath>, FileError> {
+    pub fn changed(&self) -> Result<BTreeSet<WorkspacePath>, FileError> {
         Ok(match self {
             Self::Planned(planned) => planned.changes()?.iter().map(|change| change.path.clone()).collect(),
             Self::Real(tracked) => tracked.changed().into_iter().collect(),

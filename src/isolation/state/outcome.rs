@@ -10,6 +10,7 @@ use workspace::{FileChange, FileError, FileState, Inventory, MAX_FILE, Proposed,
 
 use super::upper_changes;
 use super::{BaseState, Isolated, Kind};
+use crate::isolation::tool_folders::ToolFolders;
 
 /// The metadata of all files before a command. In a copy, changes are found by it; above planned edits, what a command
 /// leaves is told by it from what others had left.
@@ -76,10 +77,13 @@ impl Isolated {
         let changed = below.changed()?;
         // Above planned edits, there is also what earlier commands have left.
         let later = match (&self.kind, &before.0) {
-            (Kind::Mounted(_), Some(before)) => Some(before.touched(self.disk.path())?.files),
+            (Kind::Mounted(_), Some(before)) => Some(before.touched(self.disk.path())?),
             _ => None,
         };
-        let is_later = |path: &WorkspacePath| later.as_ref().is_none_or(|later| later.contains(path));
+        let is_later = |path: &WorkspacePath| later.as_ref().is_none_or(|later| later.files.contains(path));
+        if let Some(later) = &later {
+            found.folders.retain(|folder| later.folders.contains(folder));
+        }
         let mut rules: Option<(WorkspacePath, Exclusion)> = None;
         for path in files {
             let folder = path.parent().unwrap_or_else(WorkspacePath::root);
@@ -145,7 +149,29 @@ impl Isolated {
 
     /// Returns whether a file that a command wrote is as it was: something that is built or installed again often is.
     pub fn is_as_below(&self, path: &WorkspacePath, below: &BaseState) -> bool {
-        self.state(path).is_ok_and(|now| below.state(path).is_ok_and(|before| before == now))
+        // Most of what is installed was not there, which is known without reading it.
+        below.state(path).is_ok_and(|before| {
+            (before.is_some() || !self.has_entry(path)) && self.state(path).is_ok_and(|now| before == now)
+        })
+    }
+
+    /// Returns whether there was a file before a command, other than in a cache.
+    pub fn was_there(&self, path: &WorkspacePath, below: &BaseState) -> bool {
+        !path.names().any(|name| name == ".cache") && below.state(path).is_ok_and(|state| state.is_some())
+    }
+
+    fn has_entry(&self, path: &WorkspacePath) -> bool {
+        !matches!(self.disk.entry(path), Ok(None))
+    }
+
+    /// Returns which folders are of tools, for what a command changed.
+    pub(in crate::isolation) fn tool_folders(&self, found: &Outcome, below: &BaseState) -> ToolFolders {
+        if found.outputs.is_empty() {
+            return ToolFolders::default();
+        }
+        let changed = below.changed().unwrap_or_default();
+        let now = found.changes.iter().map(|change| &change.path);
+        ToolFolders::new(self.tracked.iter().chain(&changed).chain(now))
     }
 
     /// Returns the state of a file as a command left it.

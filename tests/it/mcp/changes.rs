@@ -21,7 +21,7 @@ fn sandbox() -> Sandbox {
     );
     let files = [
         (".architect.yml", config.as_str()),
-        (".gitignore", ".env\nbuilt/\n"),
+        (".gitignore", ".env\nbuilt/\n__pycache__/\n"),
         (".env", "KEY=x\n"),
         ("a.txt", "one\n"),
         ("locked.txt", "x\n"),
@@ -165,4 +165,18 @@ fn what_servers_do_outside_of_calls_is_judged_all_the_same() {
             "{how}: {report}"
         );
     });
+}
+
+#[test]
+fn bytecode_of_servers_is_not_kept() {
+    let sandbox = sandbox();
+    sandbox.write("app/__pycache__/notes.txt", "x\n");
+    let path = "app/__pycache__/core.cpython-311.pyc";
+    let turns =
+        [vec![("mcp_test_write", json!({"path": path}))], vec![("mcp_test_write", json!({"path": "b.txt"}))]];
+    let model = sandbox.script(&turns, "done");
+    let run = sandbox.run(&["--mode", "yolo", "--model", &model], &[]);
+    assert!(run.results()[0].contains("written"), "{:?}", run.results());
+    assert!(!sandbox.repo().join(path).exists(), "{:?}", run.results());
+    assert_eq!(changed(&run), [("b.txt".to_owned(), "add".to_owned())]);
 }

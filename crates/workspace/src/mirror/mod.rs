@@ -4,6 +4,7 @@
 //! The same is promised as for commands: what they change is kept as a whole or not at all, and what nobody may keep
 //! (Git's own folders, pipes, names that are not text) is put back in any case. What cannot be read is never kept.
 
+mod repositories;
 mod twin;
 
 use std::collections::BTreeSet;
@@ -20,7 +21,9 @@ use super::snapshot::FileStamp;
 use super::tracked::TrackedWorkspace;
 use super::{FileError, Judge, MAX_FILE, Proposed, may_write};
 use crate::Scratch;
+use crate::bytecode::is_bytecode;
 use crate::copy::copy_all;
+use repositories::{outermost_of_repository, repository_above};
 
 pub(super) use twin::find as find_entry;
 
@@ -127,7 +130,7 @@ impl Mirror {
         let judged = self.observe(before, None).map_err(|error| vec![unreadable(&error)]).and_then(|found| {
             settled.dropped.clone_from(&found.dropped);
             let Observed { changes, large, .. } = &found;
-            settled.warnings = judge(Proposed { changes, large, outputs: &[] })?;
+            settled.warnings = judge(Proposed { changes, large, ..Proposed::default() })?;
             self.keep(&found.changes, &found.large).map_err(|error| vec![unreadable(&error)])?;
             Ok((found.changes, found.large))
         });
@@ -155,7 +158,7 @@ impl Mirror {
         let (mut refused, mut changes): (Vec<_>, Vec<_>) =
             changes.into_iter().partition(|change| is_refused(&change.path));
         let (mut refused_large, mut large): (Vec<_>, Vec<_>) = large.into_iter().partition(is_refused);
-        if let Err(reasons) = judge(Proposed { changes: &changes, large: &large, outputs: &[] }) {
+        if let Err(reasons) = judge(Proposed { changes: &changes, large: &large, ..Proposed::default() }) {
             late.restored.extend(reasons);
             refused.append(&mut changes);
             refused_large.append(&mut large);
@@ -243,6 +246,11 @@ impl Mirror {
                 found.dropped.extend(dropped);
                 continue;
             };
+            // As for commands: no later program is to believe it.
+            if is_bytecode(&named) && now.files.contains_key(path) && self.is_output(&named) {
+                self.put_back(path, before).map_err(|error| (path.to_owned(), error))?;
+                continue;
+            }
             if late.is_some_and(|judge| self.is_output(&named) && may_write(judge, &named)) {
                 continue;
             }
@@ -379,19 +387,4 @@ fn is_alike(one: &FileStamp, other: &FileStamp) -> bool {
 
 fn unreadable((path, error): &Failure) -> String {
     format!("could not read what was changed: {}: {error}", path.display())
-}
-
-/// Returns the `.git` entry that a path is in or names, if there is one.
-fn repository_above(path: &Path) -> Option<PathBuf> {
-    let is_git = |name: &Path| name.file_name().is_some_and(|name| name.eq_ignore_ascii_case(".git"));
-    path.ancestors().filter(|path| is_git(path)).last().map(Path::to_owned)
-}
-
-/// Returns what of a path in one of Git's own folders is new as a whole, that folder at most; or the path.
-fn outermost_of_repository(path: &Path, before: &Inventory) -> PathBuf {
-    match (repository_above(path), before.first_new(path)) {
-        (Some(repository), Some(new)) if new.starts_with(&repository) => new,
-        (Some(repository), Some(_)) => repository,
-        _ => path.to_owned(),
-    }
 }

@@ -1,0 +1,114 @@
+//! Folders in which tools are installed or which builds fill, told by their names from the folders of the project. Where Git tracks
+//! a file, or the run has changed one, a folder belongs to the project, whatever its name is.
+
+use std::collections::BTreeSet;
+
+use workspace::WorkspacePath;
+
+/// Folders in which tools of a project are installed.
+const OF_TOOLS: [&str; 12] = [
+    "node_modules",
+    ".venv",
+    "venv",
+    "env",
+    ".env",
+    "vendor",
+    ".tox",
+    ".nox",
+    ".bundle",
+    ".yarn",
+    ".direnv",
+    ".tools",
+];
+
+/// Folders that builds fill, in which nothing is run as a project.
+const OF_BUILDS: [&str; 1] = ["target"];
+
+/// Folders in which builds leave shared libraries.
+const OF_LIBRARIES: [&str; 7] = ["target", "build", "dist", "out", ".libs", "bin", "obj"];
+
+/// The folders of the project that have such a name.
+#[derive(Debug, Default)]
+pub(super) struct ToolFolders {
+    of_project: BTreeSet<WorkspacePath>,
+}
+
+impl ToolFolders {
+    /// Finds the folders that files of the project are in.
+    pub(super) fn new<'a>(project: impl Iterator<Item = &'a WorkspacePath>) -> Self {
+        let is_named = |name: &str| {
+            OF_TOOLS.contains(&name) || OF_BUILDS.contains(&name) || OF_LIBRARIES.contains(&name)
+        };
+        let mut of_project = BTreeSet::new();
+        for file in project.filter(|file| file.names().any(is_named)) {
+            let named = folders_above(file).filter(|folder| folder.file_name().is_some_and(is_named));
+            of_project.extend(named);
+        }
+        Self { of_project }
+    }
+
+    /// Returns the folder of tools that a file is in.
+    pub(super) fn of_tools(&self, path: &WorkspacePath) -> Option<WorkspacePath> {
+        self.first(path, &OF_TOOLS)
+    }
+
+    /// Returns whether a file is in a folder that builds fill.
+    pub(super) fn is_built(&self, path: &WorkspacePath) -> bool {
+        self.first(path, &OF_BUILDS).is_some()
+    }
+
+    /// Returns whether a file is where builds leave shared libraries.
+    pub(super) fn is_library(&self, path: &WorkspacePath) -> bool {
+        self.first(path, &OF_LIBRARIES).is_some()
+    }
+
+    fn first(&self, path: &WorkspacePath, names: &[&str]) -> Option<WorkspacePath> {
+        folders_above(path).find(|folder| {
+            folder.file_name().is_some_and(|name| names.contains(&name)) && !self.of_project.contains(folder)
+        })
+    }
+}
+
+/// Returns the outermost part of a path, the path included, that has the name of a folder of tools.
+pub(super) fn tool_folder(path: &WorkspacePath) -> Option<WorkspacePath> {
+    let is_named = |place: &WorkspacePath| place.file_name().is_some_and(|name| OF_TOOLS.contains(&name));
+    folders_above(path).chain([path.clone()]).find(is_named)
+}
+
+/// Returns the folders that a file is in, the outermost first.
+fn folders_above(path: &WorkspacePath) -> impl Iterator<Item = WorkspacePath> {
+    let mut folders: Vec<WorkspacePath> = path
+        .names()
+        .scan(WorkspacePath::root(), |folder, name| {
+            *folder = folder.child(name);
+            Some(folder.clone())
+        })
+        .collect();
+    folders.pop();
+    folders.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_with_files_of_the_project_are_none_of_tools() {
+        let parse = |text: &str| WorkspacePath::parse(text).expect("a path");
+        let project = ["app/vendor/__init__.py", "src/target/main.c", "lib/a.py"].map(parse);
+        let folders = ToolFolders::new(project.iter());
+        for (text, tools, built) in [
+            ("vendor/a/b.php", Some("vendor"), false),
+            ("app/vendor/b.py", None, false),
+            ("app/vendor/node_modules/b.js", Some("app/vendor/node_modules"), false),
+            (".venv", None, false),
+            (".venv/lib/target/a", Some(".venv"), true),
+            ("target/debug/a", None, true),
+            ("src/target/a", None, false),
+        ] {
+            let found = folders.of_tools(&parse(text));
+            assert_eq!(found.as_ref().map(WorkspacePath::as_str), tools, "{text}");
+            assert_eq!(folders.is_built(&parse(text)), built, "{text}");
+        }
+    }
+}
