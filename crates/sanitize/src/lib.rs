@@ -21,6 +21,7 @@
 
 pub mod csv;
 pub mod environment;
+mod escaped;
 pub mod invisible;
 mod masker;
 pub mod secret_names;

@@ -13,6 +13,8 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use regex::bytes::{Captures, Regex};
 
+use crate::escaped::{escaped, quoted};
+
 /// How many encodings may be nested: JSON in JSON, a URL in HTML.
 const DEPTH: u32 = 2;
 
@@ -20,7 +22,7 @@ const DEPTH: u32 = 2;
 /// coincidence.
 const MIN_SPLIT: usize = 8;
 
-/// Minimum length of a secret that is looked for in small letters as well, in bytes.
+/// Minimum length of a secret that is looked for in small letters and in capitals as well, in bytes.
 const MIN_LOWERED: usize = 8;
 
 /// A set of secrets, compiled for the search.
@@ -94,14 +96,15 @@ fn hexadecimal(secret: &str) -> String {
 fn fixed_spellings(secret: &str) -> Vec<String> {
     // Web forms encode a blank as a plus sign.
     let mut spellings = vec![secret.to_owned(), secret.replace(' ', "+")];
-    // Names of hosts are written in small letters. A shorter secret could be a word.
+    // Names of hosts are written in small letters, names of variables in capitals. A shorter secret could be a word.
     if secret.len() >= MIN_LOWERED {
-        spellings.push(secret.to_ascii_lowercase());
+        spellings.extend([secret.to_ascii_lowercase(), secret.to_ascii_uppercase()]);
     }
+    spellings.extend(quoted(secret));
     let once = base64_spellings(secret.as_bytes());
     // A program's configuration in base64 often holds a credential that is in base64 itself.
     let digits = hexadecimal(secret);
-    let inner = once.iter().cloned().chain([digits.to_uppercase(), digits]);
+    let inner = once.iter().cloned().chain([digits.to_uppercase(), digits]).chain(escaped(secret));
     spellings.extend(inner.flat_map(|one| base64_spellings(one.as_bytes())));
     spellings.extend(once);
     spellings
@@ -144,7 +147,7 @@ fn pattern(text: &str) -> Regex {
 /// text, blanks or its number.
 const JOINT: &str = r"[ \t]*(?:\\?\r?\n|(?:\\r)?\\n|⏎)[ \t]*(?:[0-9]{1,6}(?:\t|→|:[ \t]|[ \t]*[|│][ \t]?))?";
 
-static WRITINGS: [Writing; 6] = [
+static WRITINGS: [Writing; 7] = [
     Writing {
         form: LazyLock::new(|| pattern(r"%([0-9A-Fa-f]{2})")),
         meaning: |form| byte(form.get(1)?.as_bytes(), 16),
@@ -204,6 +207,25 @@ static WRITINGS: [Writing; 6] = [
     Writing {
         form: LazyLock::new(|| pattern(r"(?-u:\b)(?:0[xX])?((?:[0-9A-Fa-f]{2})+)(?:[ :,;\-]{1,2}|(?-u:\b))")),
         meaning: |form| form.get(1)?.as_bytes().chunks(2).map(|pair| Some(byte(pair, 16)?[0])).collect(),
+        min: 0,
+    },
+    // Bytes in decimal numbers, with separators in between; as many as the shortest secret has.
+    Writing {
+        form: LazyLock::new(|| {
+            pattern(
+                r"(?-u:\b)[0-9]{1,3}(?:(?:[ \t]*[,;][ \t]*(?:\r?\n[ \t]*)?|[ \t]*\r?\n[ \t]*|[ \t]+)[0-9]{1,3}(?-u:\b)){5,}",
+            )
+        }),
+        meaning: |form| {
+            let numbers = form.get(0)?.as_bytes().split(|byte| !byte.is_ascii_digit());
+            let numbers = numbers.filter(|digits| !digits.is_empty());
+            // What is no byte stands for one that no secret has.
+            Some(
+                numbers
+                    .map(|digits| number(digits, 10).and_then(|n| u8::try_from(n).ok()).unwrap_or(0))
+                    .collect(),
+            )
+        },
         min: 0,
     },
     // Lines that begin with blanks or with their numbers.

@@ -34,6 +34,7 @@ fn spelled(secret: &str) -> Vec<(&'static str, String)> {
     vec![
         ("plain", secret.to_owned()),
         ("small letters", secret.to_ascii_lowercase()),
+        ("capitals", secret.to_ascii_uppercase()),
         ("base64", STANDARD.encode(secret)),
         ("base64 without padding", STANDARD.encode(secret).trim_end_matches('=').to_owned()),
         ("base64 for addresses", base64::engine::general_purpose::URL_SAFE.encode(secret)),
@@ -44,6 +45,23 @@ fn spelled(secret: &str) -> Vec<(&'static str, String)> {
             let text = STANDARD.encode(format!("{secret}{secret}"));
             text.as_bytes().chunks(12).map(|line| String::from_utf8_lossy(line).into_owned() + "\n").collect()
         }),
+        ("base64 of JSON", STANDARD.encode(&json)),
+        (
+            "base64 of percent",
+            STANDARD.encode(
+                percent_encoding::utf8_percent_encode(secret, percent_encoding::NON_ALPHANUMERIC).to_string(),
+            ),
+        ),
+        (
+            "base64 of HTML",
+            STANDARD.encode(
+                secret.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;"),
+            ),
+        ),
+        ("base64 of C", STANDARD.encode(format!("{secret:?}"))),
+        ("numbers", format!("{bytes:?}")),
+        ("numbers without commas", format!("{bytes:?}").replace(',', "")),
+        ("numbers on lines", format!("{bytes:#?}")),
         ("hex", joined("")),
         ("HEX", joined("").to_uppercase()),
         ("hex apart", joined(" ")),
@@ -79,6 +97,7 @@ fn spelled(secret: &str) -> Vec<(&'static str, String)> {
                 )
                 .collect(),
         ),
+        ("shell, quoted by Python", format!("'{}'", secret.replace('\'', "'\"'\"'"))),
         ("shell, quoted", format!("'{}'", secret.replace('\'', "'\\''"))),
         (
             "HTML",
@@ -96,7 +115,13 @@ fn spelled(secret: &str) -> Vec<(&'static str, String)> {
 
 #[test]
 fn no_spelling_gives_a_secret_away() {
-    for secret in ["pa\"ss/w+rd&42", "it's<a>%secret", "Zm9vYmFyc2VjcmV0", "aaaabbbbccccdddd0123"] {
+    for secret in [
+        "pa\"ss/w+rd&42",
+        "it's<a>%secret",
+        "Pa\"ss\\w0rd&<x>'$y",
+        "Zm9vYmFyc2VjcmV0",
+        "aaaabbbbccccdddd0123",
+    ] {
         let masker = Masker::new([secret]);
         for (kind, text) in spelled(secret) {
             let masked = masker.mask(&text).into_owned();
