@@ -143,6 +143,18 @@ impl Repository {
         })
     }
 
+    /// Returns the entries of the folder at a path of a commit, which may be the root (an empty path); none if it has no such
+    /// folder. No link in the path is followed.
+    pub fn entries_at(&self, commit: &str, path: &str) -> Result<Vec<(String, TreeEntry)>, GitError> {
+        if path.is_empty() {
+            return self.tree(&self.tree_of(commit)?);
+        }
+        match self.entry_at(commit, path)? {
+            Some(entry) if entry.kind == TreeKind::Folder => self.tree(&entry.id),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// Returns the entries of a folder, each with its name.
     pub fn folder(&self, entry: &TreeEntry) -> Result<Vec<(String, TreeEntry)>, GitError> {
         self.tree(&entry.id)

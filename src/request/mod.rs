@@ -17,6 +17,8 @@ mod lookup;
 mod model;
 mod program_comparison;
 mod program_imports;
+mod program_loading;
+mod program_starts;
 mod program_tables;
 mod program_words;
 mod programs;

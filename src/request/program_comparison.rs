@@ -1,6 +1,6 @@
 //! Comparison of what is in the checkout with a commit, file by file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -19,6 +19,12 @@ const MAX_LINKS: usize = 20;
 const SCRIPTS: [&str; 19] = [
     "bash", "cjs", "cts", "js", "jsx", "lua", "mjs", "mk", "mts", "php", "pl", "ps1", "py", "pyz", "rb",
     "sh", "ts", "tsx", "zsh",
+];
+
+/// Endings of files that no program loads as code.
+const NO_CODE: [&str; 16] = [
+    "adoc", "avif", "gif", "ico", "jpeg", "jpg", "markdown", "md", "pdf", "png", "rst", "svg", "ttf", "webp",
+    "woff", "woff2",
 ];
 
 /// Compares paths of the repository, from its root, with a commit.
@@ -61,6 +67,77 @@ impl Comparison<'_> {
     pub(super) fn check_module(&self, path: &str) -> Result<(), ProgramRefusal> {
         let (_, entry) = self.entry(path)?;
         self.compare(path, entry.as_ref()).map_err(|refusal| ProgramRefusal::Imported(Box::new(refusal)))
+    }
+
+    /// Checks what a program may load that is there on disk.
+    pub(super) fn check_loaded(&self, path: &str) -> Result<(), ProgramRefusal> {
+        let (_, entry) = self.entry(path)?;
+        self.compare(path, entry.as_ref())
+    }
+
+    /// Checks everything at or below a folder, which may be the root (an empty path), apart from what no program loads.
+    pub(super) fn check_below(&self, path: &str) -> Result<(), ProgramRefusal> {
+        let Some(repository) = self.repository else { return Err(ProgramRefusal::NoBase(".".to_owned())) };
+        let error = |error| ProgramRefusal::Git { path: path.to_owned(), error };
+        let entries = repository.entries_at(self.commit, path).map_err(error)?;
+        match self.below_same(repository, path, path, entries).map_err(error)? {
+            None => Ok(()),
+            Some(path) => Err(self.differs(&path)),
+        }
+    }
+
+    /// Compares the files of a folder, and those in its folders; answers with the first path that differs. `top` is the
+    /// folder that is compared as a whole.
+    fn below_same(
+        &self,
+        repository: &Repository,
+        top: &str,
+        path: &str,
+        entries: Vec<(String, TreeEntry)>,
+    ) -> Result<Option<String>, GitError> {
+        let mut entries: BTreeMap<String, TreeEntry> = entries.into_iter().collect();
+        let mut names: BTreeSet<String> = entries.keys().cloned().collect();
+        for found in fs::read_dir(self.root.join(path))? {
+            match found?.file_name().into_string() {
+                Ok(name) => drop(names.insert(name)),
+                Err(name) => return Ok(Some(join(path, &name.to_string_lossy()))),
+            }
+        }
+        for name in names {
+            let inner = join(path, &name);
+            let (full, entry) = (self.root.join(&inner), entries.remove(&name));
+            let metadata = fs::symlink_metadata(&full).ok();
+            if metadata.as_ref().is_some_and(fs::Metadata::is_dir) {
+                // A folder that is new is followed too: it may hold nothing that counts.
+                let below = match &entry {
+                    _ if name == ".git" => continue,
+                    Some(entry) if entry.kind == TreeKind::Folder => repository.folder(entry)?,
+                    _ => Vec::new(),
+                };
+                if let Some(path) = self.below_same(repository, top, &inner, below)? {
+                    return Ok(Some(path));
+                }
+                continue;
+            }
+            let is_file = metadata.is_none_or(|found| found.is_file());
+            let ending = Path::new(&name).extension().and_then(|ending| ending.to_str());
+            if is_file && ending.is_some_and(|ending| NO_CODE.contains(&&*ending.to_ascii_lowercase())) {
+                continue;
+            }
+            // What a link within the folder leads to is compared where it is.
+            if let Some(entry) = entry.as_ref().filter(|entry| entry.kind == TreeKind::Link)
+                && let Ok(target) = fs::read_link(&full)
+                && repository.is_content(entry, target.as_os_str().as_encoded_bytes())
+                && crate::trust::normalize(&self.root.join(path).join(target))
+                    .starts_with(self.root.join(top))
+            {
+                continue;
+            }
+            if let Some(path) = self.same(repository, &inner, entry.as_ref(), MAX_LINKS)? {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
     }
 
     fn check_as(&self, path: &str, is_program: bool) -> Result<(), ProgramRefusal> {
@@ -181,6 +258,10 @@ impl Comparison<'_> {
 pub(super) fn below(path: &Path) -> Option<String> {
     let names: Vec<_> = path.components().map(|name| name.as_os_str().to_str()).collect::<Option<_>>()?;
     (!names.is_empty()).then(|| names.join("/"))
+}
+
+fn join(folder: &str, name: &str) -> String {
+    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
 /// Tells whether a file is one that loads others: a program or a script.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::program_loading::{Loading, dotted_paths, loader_of, loading};
 use super::program_tables::{self as tables, Interpreter};
 use shell::{Analysis, Nesting, Simple, Word, analyse};
 
@@ -10,6 +11,16 @@ const MODULE_PATH: &str = "PYTHONPATH";
 
 /// The folder in which packages for JavaScript are installed.
 pub(super) const PACKAGES: &str = "node_modules";
+
+/// A program of which it is not known what it loads from where it starts.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct UnknownProgram {
+    pub(super) name: String,
+    /// What it is told, as paths that need not exist.
+    pub(super) arguments: BTreeSet<String>,
+    /// The Python module that it is; one of the checkout is compared with whatever it imports.
+    pub(super) module: Option<String>,
+}
 
 /// What a command line names, as paths that need not exist.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -36,6 +47,12 @@ pub(super) struct ProgramWords {
     pub(super) is_isolated: bool,
     /// Folders that variables such as `PYTHONPATH` name for modules.
     pub(super) import_folders: BTreeSet<String>,
+    /// Programs that load files from where they start without being told to.
+    pub(super) loaders: BTreeSet<String>,
+    /// Programs of which that is not known.
+    pub(super) unknown: Vec<UnknownProgram>,
+    /// Programs that are started by their paths.
+    pub(super) started: BTreeSet<String>,
     /// The first part that only a shell knows and that decides which program runs.
     pub(super) unclear_program: Option<String>,
     /// The first part that only a shell knows.
@@ -49,8 +66,9 @@ impl ProgramWords {
         let mut found = Self::default();
         found.names.extend(pieces(line));
         found.names.extend(pieces(&with_variables(line, |_| Some(" "))));
-        for command in &analysis.commands {
-            found.add(command, &analysis);
+        for (index, command) in analysis.commands.iter().enumerate() {
+            let next = analysis.commands.get(index + 1).map(|next| &next.place);
+            found.add(command, &analysis, matches!(next, Some(Place::Wrapped(_))));
         }
         let unclear = analysis.unclear.or(analysis.dynamic);
         found.unclear_program = found.unclear_program.or(unclear);
@@ -69,13 +87,15 @@ impl ProgramWords {
             return Self { unclear_program: unclear.clone(), unclear, ..Self::default() };
         };
         let mut found = Self::of_line(&line);
-        found.names.extend(variables.values().flat_map(|value| spellings(value)));
+        let values: Vec<String> = variables.values().flat_map(|value| spellings(value)).collect();
+        found.unknown.iter_mut().for_each(|program| program.arguments.extend(values.iter().cloned()));
+        found.names.extend(values);
         let folders = variables.get(MODULE_PATH).into_iter().flat_map(|path| path.split(':'));
         found.import_folders.extend(folders.map(str::to_owned));
         found
     }
 
-    fn add(&mut self, command: &Simple, analysis: &Analysis) {
+    fn add(&mut self, command: &Simple, analysis: &Analysis, is_wrapper: bool) {
         for (name, value) in &command.assignments {
             if let Some(text) = value.text().filter(|_| name == MODULE_PATH) {
                 self.import_folders.extend(text.split(':').map(str::to_owned));
@@ -93,7 +113,11 @@ impl ProgramWords {
         let Some(program) = first.text() else { return self.run(first) };
         let is_module = matches!(&command.place, Nesting::Tool(by) if by == "python -m");
         if is_module {
+            self.note_loading(program, command, true);
             return self.module(program);
+        }
+        if !is_wrapper {
+            self.note_loading(program, command, false);
         }
         if !analysis.functions.iter().any(|function| function == program) {
             self.run(first);
@@ -108,6 +132,38 @@ impl ProgramWords {
             }
         }
         self.steered(name, command.arguments());
+    }
+
+    /// Notes what a program may load by itself, and the modules that its words may name (`uvicorn ci.m:app`).
+    fn note_loading(&mut self, program: &str, command: &Simple, is_module: bool) {
+        let loader = loader_of(program);
+        let words = command.arguments().iter().chain(command.assignments.iter().map(|(_, value)| value));
+        let mut arguments: BTreeSet<String> =
+            words.clone().filter_map(Word::text).flat_map(spellings).collect();
+        // A pattern without a folder is about the one that it starts in.
+        let folders = words.filter(|word| word.glob).filter_map(Word::text).map(before_glob);
+        arguments.extend(folders.map(|folder| if folder.is_empty() { ".".to_owned() } else { folder }));
+        for [module, path] in arguments.iter().filter_map(|word| dotted_paths(word)) {
+            if loader.is_some_and(|loader| loader.is_python) {
+                self.programs.extend([module.clone(), path.clone()]);
+            }
+            self.names.extend([module, path]);
+        }
+        if let Some(loader) = loader {
+            self.imports_from_start |= loader.is_python;
+            self.programs.extend(arguments.iter().filter(|word| loader.is_code(word)).cloned());
+        }
+        if program.contains('/') {
+            self.started.insert(program.to_owned());
+        }
+        match loading(program, command.arguments()) {
+            Loading::Start => drop(self.loaders.insert(program.to_owned())),
+            Loading::Named if !is_module => {}
+            Loading::Named | Loading::Unknown => {
+                let module = is_module.then(|| program.replace('.', "/"));
+                self.unknown.push(UnknownProgram { name: program.to_owned(), arguments, module });
+            }
+        }
     }
 
     /// Notes a word that may name something, or several things.

@@ -123,8 +123,11 @@ impl Programs<'_> {
             comparison.check_program(&path)?;
         }
         let names = words.names.iter().map(String::as_str);
+        for path in self.paths(&folders, names) {
+            comparison.check(&path)?;
+        }
         let settings = words.settings.iter().filter(|_| has_secret).copied();
-        for path in self.paths(&folders, names.chain(settings)) {
+        for path in self.paths(&self.with_folders_above(words, &folders), settings) {
             comparison.check(&path)?;
         }
         for path in self.paths(&folders, words.task_files.iter().copied()) {
@@ -139,6 +142,7 @@ impl Programs<'_> {
                 comparison.check_program(&path)?;
             }
         }
+        self.check_starts(words, &folders, &comparison)?;
         let programs = self.existing_programs(words, &folders);
         for folder in import_folders(words, &folders) {
             comparison.check_modules(&folder)?;
@@ -151,7 +155,7 @@ impl Programs<'_> {
         Ok(())
     }
 
-    fn root(&self) -> &Path {
+    pub(super) fn root(&self) -> &Path {
         self.repository.map_or(self.workspace, Repository::root)
     }
 
@@ -194,7 +198,7 @@ impl Programs<'_> {
     }
 
     /// Returns the files of the checkout that `PATH` leads to.
-    fn on_path(&self, words: &ProgramWords) -> Vec<PathBuf> {
+    pub(super) fn on_path(&self, words: &ProgramWords) -> Vec<PathBuf> {
         let path = self.variables.get("PATH").map(String::as_str).unwrap_or_default();
         let folders = std::env::split_paths(path).filter(|folder| folder.starts_with(self.root()));
         let full =
@@ -252,6 +256,7 @@ impl Programs<'_> {
                 self.add_installed(&folder.join(PACKAGES), words, has_secret, started);
             }
         }
+        self.add_starts(words, &folders, has_secret, started);
         for full in self.on_path(words) {
             self.add_file(&full, false, started);
         }
@@ -261,7 +266,21 @@ impl Programs<'_> {
         }
     }
 
-    fn existing_programs(&self, words: &ProgramWords, folders: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+    /// Adds the folders of programs, and those above, in which settings and packages are looked for as well.
+    fn with_folders_above(&self, words: &ProgramWords, folders: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+        let programs = self.existing_programs(words, folders);
+        let all = programs.iter().chain(folders).flat_map(|full| full.ancestors());
+        let mut all: BTreeSet<PathBuf> = all.map(Path::to_owned).collect();
+        all.retain(|folder| folder.starts_with(self.root()) && folder.is_dir());
+        all.extend(folders.iter().cloned());
+        all
+    }
+
+    pub(super) fn existing_programs(
+        &self,
+        words: &ProgramWords,
+        folders: &BTreeSet<PathBuf>,
+    ) -> BTreeSet<PathBuf> {
         let full =
             |name: &String| folders.iter().map(|folder| normalize(&folder.join(name))).collect::<Vec<_>>();
         let all = words.programs.iter().flat_map(full);
@@ -327,12 +346,12 @@ impl Programs<'_> {
         }
     }
 
-    fn path_of(&self, full: &Path) -> Option<WorkspacePath> {
+    pub(super) fn path_of(&self, full: &Path) -> Option<WorkspacePath> {
         self.folder_path_of(full).filter(|path| !path.is_root())
     }
 
     /// Returns the path of a folder, which may be the workspace itself.
-    fn folder_path_of(&self, full: &Path) -> Option<WorkspacePath> {
+    pub(super) fn folder_path_of(&self, full: &Path) -> Option<WorkspacePath> {
         let relative = full.strip_prefix(self.workspace).ok()?.to_str()?;
         if relative.is_empty() { Some(WorkspacePath::root()) } else { WorkspacePath::parse(relative).ok() }
     }

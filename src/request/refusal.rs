@@ -44,6 +44,19 @@ pub enum ProgramRefusal {
     /// A module next to it that Python would import is not as it should be.
     #[error("{0}; or keep it from being imported with `python -I`")]
     Imported(Box<ProgramRefusal>),
+    /// A file that it may load from where it starts is not as it should be.
+    #[error(
+        "{refusal}; `{program}` gets a secret, and may load any file at or below the folder in which it starts. Or start it \
+         by a shell script in a folder of its own that first goes there (`cd \"$(dirname \"$0\")\" && exec {program} …`), \
+         or name no file of the checkout and a program that loads none by itself"
+    )]
+    LoadsStart {
+        /// The program's name.
+        program: String,
+        /// The first such file.
+        #[source]
+        refusal: Box<ProgramRefusal>,
+    },
     /// Git could not compare it.
     #[error("could not compare {path} with the base commit: {error}")]
     Git {

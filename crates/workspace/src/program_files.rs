@@ -28,6 +28,8 @@ pub struct ProgramFiles {
     levels: BTreeSet<String>,
     /// Python modules, as paths without an ending.
     modules: BTreeSet<String>,
+    /// Folders in which, and below which, files with an ending may be loaded.
+    endings: BTreeSet<(String, String)>,
 }
 
 impl ProgramFiles {
@@ -70,6 +72,11 @@ impl ProgramFiles {
         self.modules.insert(folder.child(name).folded());
     }
 
+    /// Adds every file with this ending at or below a folder, which may be the checkout itself.
+    pub fn add_ending(&mut self, folder: &WorkspacePath, ending: &str) {
+        self.endings.insert((folder.folded(), ending.to_lowercase()));
+    }
+
     /// Returns whether a file is one of the programs, or could be loaded by one.
     pub fn contains(&self, path: &WorkspacePath) -> bool {
         let folded = path.folded();
@@ -83,7 +90,13 @@ impl ProgramFiles {
         let (folder, name) = folded.rsplit_once('/').unwrap_or(("", &folded));
         let ending = name.rsplit_once('.').map(|(_, ending)| ending);
         let is_loaded = ending.is_none_or(|ending| LOADED.contains(&ending));
-        is_loaded && above.any(|folder| self.folders.contains(folder))
+        let has_ending = |(folder, known): &(String, String)| {
+            let is_below =
+                folder.is_empty() || folded.strip_prefix(&**folder).is_some_and(|rest| rest.starts_with('/'));
+            is_below && ending == Some(known.as_str())
+        };
+        self.endings.iter().any(has_ending)
+            || is_loaded && above.any(|folder| self.folders.contains(folder))
             || is_loaded && ending.is_some() && self.levels.contains(folder)
             || module(folder, name).is_some_and(|(folder, name)| {
                 self.levels.contains(folder) || self.modules.contains(join(folder, name).as_ref())
@@ -170,6 +183,12 @@ mod tests {
         }
         for outside in ["README.md", "LICENSE", "src/new.py", "new/other.py"] {
             assert!(!programs.contains(&path(outside)), "{outside}");
+        }
+        programs.add_ending(&path("src"), "R");
+        for (file, is_inside) in
+            [("src/a.R", true), ("src/b/a.r", true), ("a.R", false), ("src/a.txt", false)]
+        {
+            assert_eq!(programs.contains(&path(file)), is_inside, "{file}");
         }
     }
 }

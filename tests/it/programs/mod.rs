@@ -6,3 +6,4 @@ mod batch_lines;
 mod paths;
 mod rewriting;
 mod spellings;
+mod starts;

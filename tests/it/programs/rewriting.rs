@@ -138,6 +138,30 @@ const LOADED: &[Loaded<'_>] = &[
         &["json.py", "anything.py", "pkg/new.py", "new/__init__.py"],
         &["src/new.py", "README.md"],
     ),
+    (
+        "hooks:\n  agent_complete:\n  - { name: judge, command: 'true || lua ci/h.lua' }\n",
+        &[("ci/h.lua", "local found, cjson = pcall(require, \"cjson\")\nrequire 'guard.rules'\n")],
+        &["cjson.lua", "cjson/init.lua", "cjson.so", "guard/rules.lua", "ci/other.lua"],
+        &["other.lua", "src/cjson.lua", "cjson.py"],
+    ),
+    (
+        "hooks:\n  agent_complete:\n  - { name: judge, command: 'true || java ci/H.java' }\n",
+        &[("ci/H.java", "import guard.Rules;\n")],
+        &["META-INF/services/java.net.spi.URLStreamHandlerProvider", "guard/Rules.class"],
+        &["src/Other.java", "README.md"],
+    ),
+    (
+        "hooks:\n  agent_complete:\n  - { name: judge, command: 'true || uvicorn ci.m:app' }\n",
+        &[("ci/m.py", "import rules\n")],
+        &["ci/m.py", "json.py", "rules.py"],
+        &["other.py", "src/rules.py"],
+    ),
+    (
+        "mcp:\n  servers:\n  - { name: t, command: lua, args: [ci/m.lua], token_env: MODEL_KEY }\n",
+        &[("ci/m.lua", "")],
+        &["any.lua", "deep/any.lua", "any.so"],
+        &["other.py", "README.md"],
+    ),
 ];
 
 #[test]

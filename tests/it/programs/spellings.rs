@@ -31,7 +31,7 @@ fn executable(path: &Path) {
 
 impl Scene {
     /// The base gets this configuration; the checkout is the pull request's head again.
-    fn configured(&mut self, configuration: &str) {
+    pub(super) fn configured(&mut self, configuration: &str) {
         self.sandbox.git(&["checkout", "--quiet", "main"]);
         self.sandbox.write(".architect.yml", configuration);
         self.base = self.sandbox.commit("the configuration");
@@ -41,7 +41,7 @@ impl Scene {
     }
 
     /// A run on the pull request whose head has `file` changed.
-    fn proposed(&self, file: &str, content: &str, variables: &[(&str, &str)]) -> Run {
+    pub(super) fn proposed(&self, file: &str, content: &str, variables: &[(&str, &str)]) -> Run {
         self.sandbox.write(file, content);
         if content.starts_with("#!") {
             executable(&self.sandbox.repo().join(file));

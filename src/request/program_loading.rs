@@ -1,0 +1,287 @@
+//! What programs load by themselves from the folder that they start in. Only of those in [`KNOWN`], and of some interpreters
+//! with the options that are known, it is certain that they load no more than what they name.
+
+use super::program_tables::common_name;
+use shell::Word;
+
+/// A program that loads files from where it starts, whatever it is told to run.
+#[derive(Debug)]
+pub(super) struct Loader {
+    names: &'static str,
+    /// Endings of what it loads by a name.
+    endings: &'static str,
+    /// What it obeys without being told to.
+    files: &'static str,
+    /// Whether it imports Python modules.
+    pub(super) is_python: bool,
+}
+
+/// Which files of the folder that it starts in a program loads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Loading {
+    /// What it names, with what is known of its language.
+    Named,
+    /// Any.
+    Start,
+    /// Unknown: any, if it is told to do something with the checkout.
+    Unknown,
+}
+
+const fn loader(names: &'static str, endings: &'static str, files: &'static str) -> Loader {
+    Loader { names, endings, files, is_python: false }
+}
+
+const fn python(names: &'static str, files: &'static str) -> Loader {
+    Loader { names, endings: "", files, is_python: true }
+}
+
+const LOADERS: &[Loader] = &[
+    loader("lua luajit luau texlua resty", "lua luac so", ""),
+    loader(
+        "java javaw jshell jrunscript kotlin kotlinc scala scala-cli groovy jbang",
+        "java class jar groovy kts kt scala",
+        "META-INF/services",
+    ),
+    loader("clojure clj lein", "clj cljc bb class jar", "deps.edn META-INF/services"),
+    loader("bb nbb", "clj cljc cljs bb", "bb.edn nbb.edn"),
+    loader("R Rscript littler r", "R r rds RData", ".Rprofile .Renviron .RData renv/activate.R"),
+    loader("julia", "jl", ""),
+    loader("octave octave-cli matlab", "m oct mex", ".octaverc startup.m"),
+    loader("ghci ghc runghc runhaskell", "hs lhs", ".ghci"),
+    loader("elixir iex erl escript", "ex exs beam erl", ".iex.exs .erlang"),
+    loader("php hhvm", "php inc phar", ""),
+    loader("tclsh wish expect", "tcl tm", ""),
+    loader("guile racket sbcl clisp chicken csi gosh", "scm rkt lisp fasl go", ".sbclrc"),
+    loader("gawk", "awk", ""),
+    loader("pwsh powershell osascript", "ps1 psm1", ""),
+    loader("bun", "", ".env .env.local"),
+    // Their settings are known, but not what these name in turn.
+    loader("deno tsx ts-node", "", ""),
+    python("uvicorn hypercorn daphne granian litestar starlette sanic waitress-serve uwsgi", ""),
+    python("gunicorn", "gunicorn.conf.py"),
+    python("flask", ".flaskenv .env app.py wsgi.py"),
+    python("celery dramatiq rq huey", "celeryconfig.py"),
+    python("fastmcp mcp mcpo fastapi", "fastmcp.json"),
+    python("streamlit gradio chainlit", ".streamlit"),
+    python("ipython jupyter", "ipython_config.py"),
+    python("scrapy django-admin locust faust", "scrapy.cfg"),
+    python("pdb xonsh datasette llm micropython graalpy", ".pdbrc"),
+    loader("gdb", "", ".gdbinit"),
+    loader("lldb", "", ".lldbinit"),
+    loader("vim vi nvim ex", "", ".vimrc .exrc .nvimrc .nvim.lua"),
+    loader("emacs", "", ".dir-locals.el"),
+    loader("foreman honcho overmind hivemind forego", "", "Procfile .env"),
+    loader("dotenv dotenvx env-cmd", "", ".env"),
+    loader("psql mysql sqlite3", "", ".psqlrc"),
+    loader("mise rtx asdf direnv volta fnm nvm corepack", "", ""),
+    loader("nodemon pm2 concurrently", "", ""),
+    loader("pylint mypy semgrep poe conda mamba micromamba", "", ""),
+    loader("terraform tofu ansible ansible-playbook", "", ""),
+    loader("mono wasmtime wasmer", "", ""),
+    loader("crystal nim v dart flutter", "", ""),
+];
+
+/// Programs that load nothing by themselves from where they start, apart from what their options name.
+const KNOWN: &str = "sh bash dash zsh ksh ash fish . source : [ [[ true false test echo printf cat head tail tee tr cut sort uniq wc grep egrep \
+                     fgrep rg jq base base32 date sleep basename dirname realpath readlink mktemp mkdir rmdir rm cp mv ln ls touch chmod \
+                     pwd cd pushd popd export set unset shift trap wait read exit return local declare typeset readonly umask \
+                     ulimit type command exec eval env timeout nice nohup setsid time stdbuf ionice xargs find sudo doas tini \
+                     dumb-init curl wget sed python pypy";
+
+/// Options of Node.js that load nothing but what they name.
+const NODE: [&str; 14] = [
+    "-e",
+    "-p",
+    "--eval",
+    "--print",
+    "--input-type",
+    "--no-warnings",
+    "--disable-warning",
+    "--enable-source-maps",
+    "--max-old-space-size",
+    "--env-file",
+    "--env-file-if-exists",
+    "--experimental-strip-types",
+    "--use-system-ca",
+    "--unhandled-rejections",
+];
+
+/// Options of Node.js that load what they name.
+const NODE_LOADS: [&str; 5] = ["-r", "--require", "--import", "--loader", "--experimental-loader"];
+
+/// Returns the row of a program that loads files from where it starts.
+pub(super) fn loader_of(program: &str) -> Option<&'static Loader> {
+    let plain = program.rsplit(['/', '\\']).next().unwrap_or(program);
+    LOADERS.iter().find(|loader| loader.is_of(plain) || loader.is_of(common_name(program)))
+}
+
+/// Returns what a program loads that is given these words.
+pub(super) fn loading(program: &str, arguments: &[Word]) -> Loading {
+    let texts: Vec<&str> = arguments.iter().filter_map(Word::text).collect();
+    let options = || texts.iter().copied().take_while(|text| text.starts_with('-'));
+    let has_letter =
+        |letters: [char; 2]| options().any(|option| !option.starts_with("--") && option.contains(letters));
+    let is_certain = |is_certain: bool| if is_certain { Loading::Named } else { Loading::Start };
+    match common_name(program) {
+        // The class path is the archive.
+        "java" if texts.contains(&"-jar") => Loading::Unknown,
+        "node" | "nodejs" => is_certain(is_plain_node(&texts)),
+        // `-rbundler/setup` and the like.
+        "ruby" | "jruby" => is_certain(!has_letter(['r', 'S'])),
+        "perl" => is_certain(!has_letter(['M', 'm'])),
+        "uv" if texts.contains(&"--no-project") => Loading::Named,
+        _ if loader_of(program).is_some() => Loading::Start,
+        name if KNOWN.split_whitespace().any(|known| known == name) => Loading::Named,
+        _ => Loading::Unknown,
+    }
+}
+
+fn is_plain_node(texts: &[&str]) -> bool {
+    let mut rest = texts.iter();
+    while let Some(text) = rest.next().filter(|text| text.starts_with('-')) {
+        let (option, value) = text.split_once('=').unzip();
+        let option = option.unwrap_or(text);
+        if NODE_LOADS.contains(&option) {
+            // A package decides for itself what else it loads.
+            let value = value.or_else(|| rest.next().copied()).unwrap_or_default();
+            if !value.starts_with(['.', '/']) {
+                return false;
+            }
+        } else if !NODE.contains(&option) {
+            return false;
+        } else if option == "--env-file" && value.is_none() {
+            rest.next();
+        }
+    }
+    true
+}
+
+impl Loader {
+    fn is_of(&self, name: &str) -> bool {
+        self.names.split(' ').any(|known| known == name)
+    }
+
+    /// Tells whether a word names a file that it loads.
+    pub(super) fn is_code(&self, word: &str) -> bool {
+        let has_ending = |ending: &str| word.strip_suffix(ending).is_some_and(|stem| stem.ends_with('.'));
+        self.is_python && has_ending("py") || self.endings().any(has_ending)
+    }
+
+    /// Returns the endings of what it loads by a name.
+    pub(super) fn endings(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
+        self.endings.split_whitespace()
+    }
+
+    /// Returns the paths of what it obeys, from where it starts.
+    pub(super) fn files(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.files.split_whitespace()
+    }
+}
+
+/// Returns the program that the first line of a script names; `None` if it is not text, so that nothing is known of it.
+pub(super) fn interpreter_of(content: &[u8]) -> Option<String> {
+    let start = &content[..content.len().min(1024)];
+    if start.contains(&0) {
+        return None;
+    }
+    let text = String::from_utf8_lossy(start);
+    let Some(line) = text.strip_prefix("#!").and_then(|rest| rest.lines().next()) else {
+        return Some("sh".to_owned());
+    };
+    let mut words = line.split_whitespace().map(common_name);
+    let is_name = |word: &&str| !word.starts_with('-') && !word.contains('=');
+    match words.next() {
+        Some("env") => words.find(is_name).map(str::to_owned),
+        first => first.map(str::to_owned),
+    }
+}
+
+/// Returns the paths that a dotted word such as `ci.m` stands for when it names a module: without an ending, and in Python.
+pub(super) fn dotted_paths(word: &str) -> Option<[String; 2]> {
+    let is_part =
+        |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
+    let is_dotted = word.contains('.') && word.split('.').all(is_part);
+    let path = word.replace('.', "/");
+    is_dotted.then(|| [format!("{path}.py"), path])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(line: &str) -> Loading {
+        let analysis = shell::analyse(line);
+        let command = &analysis.commands[0];
+        loading(command.name().unwrap(), command.arguments())
+    }
+
+    #[test]
+    fn only_what_is_known_to_load_nothing_is_certain() {
+        for line in [
+            "sh ci/h.sh",
+            "python3.12 -X dev ci/x.py",
+            "node ci/x.js",
+            "node --no-warnings --env-file=.env --require ./ci/a.js ci/x.js",
+            "ruby -w ci/x.rb",
+            "perl -w ci/x.pl",
+            "uv run --no-project ci/x.py",
+            "cat ci/x",
+        ] {
+            assert_eq!(of(line), Loading::Named, "{line}");
+        }
+        for line in [
+            "java ci/M.java",
+            "lua5.4 ci/m.lua",
+            "/usr/bin/luajit ci/m.lua",
+            "Rscript ci/m.R",
+            "deno run -A ci/m.ts",
+            "bun ci/m.ts",
+            "tsx ci/m.ts",
+            "node --import tsx ci/m.ts",
+            "node --test",
+            "node --run model",
+            "node --experimental-default-config-file ci/m.js",
+            "ruby -rbundler/setup ci/m.rb",
+            "perl -Mblib ci/m.pl",
+            "bb ci/m.clj",
+            "clojure -M -m ci.m",
+            "ghci -e main ci/m.hs",
+            "octave ci/m.m",
+            "gunicorn ci.m",
+            "uvicorn ci.m:app",
+            "dotenv run tool",
+            "foreman run tool",
+            "php ci/m.php",
+            "mise run x",
+            "gdb -batch -x ci/g",
+        ] {
+            assert_eq!(of(line), Loading::Start, "{line}");
+        }
+        for line in
+            ["java -jar /opt/x.jar", "npx -y server", "some-server --stdio", "/opt/server", "docker run x"]
+        {
+            assert_eq!(of(line), Loading::Unknown, "{line}");
+        }
+    }
+
+    #[test]
+    fn scripts_are_known_by_their_first_lines() {
+        for (content, expected) in [
+            (&b"#!/usr/bin/env lua\n"[..], Some("lua")),
+            (b"#!/usr/bin/env -S deno run -A\n", Some("deno")),
+            (b"#!/usr/bin/python3 -I\n", Some("python")),
+            (b"echo fine\n", Some("sh")),
+            (b"\x7fELF\0\0", None),
+        ] {
+            assert_eq!(interpreter_of(content).as_deref(), expected, "{content:?}");
+        }
+    }
+
+    #[test]
+    fn dotted_words_are_paths() {
+        assert_eq!(dotted_paths("ci.m"), Some(["ci/m.py".to_owned(), "ci/m".to_owned()]));
+        for word in ["ci", ".env", "../x.y", "ci/m.py", "a..b", ""] {
+            assert_eq!(dotted_paths(word), None, "{word}");
+        }
+    }
+}
