@@ -13,7 +13,8 @@ const NOTE: &str = "__codes=\"${PIPESTATUS[*]}\"; case $__codes in *[1-9]*\" \"*
                     printf \";%s\" \"$__codes\" >>\"$__notes\";; esac;; esac";
 
 /// Has a shell below the first one, as parentheses and `$(…)` make it, look at its last pipe when it ends.
-const BELOW: &str = "if [[ $BASH_SUBSHELL != \"$__level\" ]]; then __level=$BASH_SUBSHELL; trap \"$__note\" EXIT; fi";
+const BELOW: &str =
+    "if [[ $BASH_SUBSHELL != \"$__level\" ]]; then __level=$BASH_SUBSHELL; trap \"$__note\" EXIT; fi";
 
 /// Question put to the shell behind a command line, and how its answer is found in the output.
 pub struct PipeStatus {

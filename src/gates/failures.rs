@@ -104,7 +104,8 @@ impl Failures {
     /// Returns whether others tell of every one of these failures, as often, and count as many.
     pub(super) fn are_among(&self, others: &Self) -> bool {
         let mut of_failures = self.counts.keys().filter(|line| self.lines.contains_key(*line));
-        are_lines_among(&self.lines, &others.lines) && of_failures.all(|line| self.counts_no_more(others, line))
+        are_lines_among(&self.lines, &others.lines)
+            && of_failures.all(|line| self.counts_no_more(others, line))
     }
 
     /// Returns whether the whole output was there before: either all of it is the same, or each failure names its place and was
@@ -116,7 +117,9 @@ impl Failures {
     }
 
     fn counts_no_more(&self, others: &Self, line: &str) -> bool {
-        let (Some(counts), Some(other)) = (self.counts.get(line), others.counts.get(line)) else { return false };
+        let (Some(counts), Some(other)) = (self.counts.get(line), others.counts.get(line)) else {
+            return false;
+        };
         counts.len() == other.len() && counts.iter().zip(other).all(|(count, other)| count <= other)
     }
 }

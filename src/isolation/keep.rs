@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use workspace::{Judge, Proposed, WorkspacePath, may_write, source_of_bytecode};
 
-use super::state::{Author, Before, BaseState, Isolated, Outcome};
+use super::state::{Author, BaseState, Before, Isolated, Outcome};
 use super::tool_folders::ToolFolders;
 use super::{IsolatedRun, Keep, auto_loaded};
 use crate::base::verbose_log::detail;

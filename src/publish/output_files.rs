@@ -150,7 +150,8 @@ impl OutputFiles {
             self;
         let always = [report, markdown, html, comment, summary, junit, sarif, transcript];
         let planned = [plan, patch].into_iter().filter(|_| !has_no_plan);
-        let missing = always.into_iter().chain(planned).filter(|path| !path.exists() || failed.contains(path));
+        let missing =
+            always.into_iter().chain(planned).filter(|path| !path.exists() || failed.contains(path));
         missing.map(|path| path.display().to_string()).collect()
     }
 

@@ -189,7 +189,8 @@ impl Deeds<'_> {
         let is_same = |other: &str| {
             let other = other.split_whitespace().collect::<Vec<_>>().join(" ");
             // A path to the folder may stand before it, and behind it what leaves its exit code alone: redirections and pipes.
-            let has_plain_end = |end: &str| end.is_empty() || end.starts_with(" |") && is_told_by_exit_code(end);
+            let has_plain_end =
+                |end: &str| end.is_empty() || end.starts_with(" |") && is_told_by_exit_code(end);
             other == line
                 || other.ends_with(&format!("&& {line}"))
                 || other.strip_prefix(&format!("{line} 2>&1")).is_some_and(has_plain_end)
@@ -206,7 +207,9 @@ impl Deeds<'_> {
             (Some(gate), _) => (gate.passed, format!("the gate {} {}", gate.name, gate.told())),
             (None, Some(call)) if has_run(call) => match call.exit_code {
                 Some(0) if self.has_changed_since(call) => return None,
-                Some(0) if !call.success => (false, format!("a part of its pipe failed in step {}", call.step)),
+                Some(0) if !call.success => {
+                    (false, format!("a part of its pipe failed in step {}", call.step))
+                }
                 Some(0) => (true, format!("it ended with exit code 0 in step {}", call.step)),
                 Some(code) => (
                     false,
@@ -226,7 +229,12 @@ impl Deeds<'_> {
     /// of tests that passed before files changed again.
     fn all_tests(&self) -> Option<Claim> {
         let claim = |holds, evidence| {
-            Some(Claim { subject: ClaimSubject::Command, claim: "the tests pass".to_owned(), holds, evidence })
+            Some(Claim {
+                subject: ClaimSubject::Command,
+                claim: "the tests pass".to_owned(),
+                holds,
+                evidence,
+            })
         };
         let mut gates = self.gates.iter().rev().filter(|gate| runs_tests(&gate.command)).peekable();
         if let Some(last) = gates.peek().copied() {

@@ -68,7 +68,7 @@ impl ProgramWords {
         found.names.extend(pieces(&with_variables(line, |_| Some(" "))));
         for (index, command) in analysis.commands.iter().enumerate() {
             let next = analysis.commands.get(index + 1).map(|next| &next.place);
-            found.add(command, &analysis, matches!(next, Some(Place::Wrapped(_))));
+            found.add(command, &analysis, matches!(next, Some(Nesting::Wrapped(_))));
         }
         let unclear = analysis.unclear.or(analysis.dynamic);
         found.unclear_program = found.unclear_program.or(unclear);

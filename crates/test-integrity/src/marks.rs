@@ -1,5 +1,7 @@
 //! Marks of pytest that the default leaves out: those of new tests alone leave out nothing that ran before.
 
+use std::path::Path;
+
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -23,7 +25,9 @@ pub(crate) fn are_new(path: &str, changes: &[Change<'_>]) -> bool {
         let Ok(word) = Regex::new(&format!(r"\b{mark}\b")) else { return false };
         let has = |text: Option<&str>| text.is_some_and(|text| word.is_match(text));
         changes.iter().all(|change| {
-            let is_code = change.path.ends_with(".py");
+            let is_code = Path::new(change.path)
+                .extension()
+                .is_some_and(|extension| extension.eq_ignore_ascii_case("py"));
             !has(change.before) && (!is_code || !has(change.after) || change.before.is_none())
         })
     };

@@ -222,7 +222,7 @@ fn is_caught(part: &Assertion, fresh: &[&Assertion]) -> bool {
             && crate::said::literals(&part.text).all(|text| other.text.contains(text))
             && (part.text != "assert not err" || other.text.contains("\"\""))
     };
-    if matches!(part.text.trim_start_matches("assert ").split(' ').last(), Some("err"))
+    if matches!(part.text.trim_start_matches("assert ").split(' ').next_back(), Some("err"))
         || part.text.starts_with("assert out ")
         || part.text.starts_with("assert err ")
     {

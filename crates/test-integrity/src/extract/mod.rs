@@ -177,7 +177,7 @@ trait Reader {
     /// Reads a body.
     fn body(&self, root: At<'_>) -> Body {
         #[expect(clippy::struct_excessive_bools, reason = "each says one thing about where a node stands")]
-        #[derive(Clone, Copy)]
+        #[derive(Clone, Copy, Default)]
         struct Inside {
             condition: bool,
             swallowed: bool,
@@ -202,9 +202,7 @@ trait Reader {
         let waits = root.field("parameters").is_some_and(|given| !given.children().is_empty())
             || root.field("parameter").is_some();
         let mut returns: Vec<(usize, bool, String)> = Vec::new();
-        let outside =
-            Inside { condition: false, swallowed: false, nested: false, guarded: false, handled: false };
-        let mut waiting = vec![(root, outside)];
+        let mut waiting = vec![(root, Inside::default())];
         let mut last_end = 0;
         while let Some((at, inside)) = waiting.pop() {
             if at.node != root.node && self.is_apart(at) {
@@ -238,13 +236,12 @@ trait Reader {
                 assertion.is_handling = inside.handled;
                 body.asserting.extend(assertion.callee().map(str::to_owned));
                 // The same once more, with nothing in between, says nothing more.
-                let ends = at.node.end_byte();
                 let repeats = body.assertions.last().is_some_and(|last| {
                     let between = root.source.get(last_end..at.node.start_byte()).unwrap_or("_");
                     last.text == assertion.text
                         && between.trim_matches([';', ' ', '\n', '\t', '\r']).is_empty()
                 });
-                last_end = ends;
+                last_end = at.node.end_byte();
                 if repeats {
                     continue;
                 }
