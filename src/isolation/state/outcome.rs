@@ -31,7 +31,8 @@ pub struct Outcome {
     pub special: Vec<WorkspacePath>,
     /// The number of entries whose names are not UTF-8; they are not kept.
     pub unnamed: usize,
-    pub(super) folders: BTreeSet<WorkspacePath>,
+    /// New folders without files.
+    pub folders: BTreeSet<WorkspacePath>,
     pub(super) gone_folders: BTreeSet<WorkspacePath>,
 }
 
