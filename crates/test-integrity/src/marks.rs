@@ -1,7 +1,6 @@
 //! Marks of pytest that the default leaves out: those of new tests alone leave out nothing that ran before.
 
 use std::path::Path;
-
 use std::sync::LazyLock;
 
 use regex::Regex;
