@@ -157,7 +157,7 @@ mod tests {
             ("set -e; ((exit 3) | cat); exit 6", 6, "3 | 0"),
             ("(exit 3) | cat <<E\nx\nE\n", 0, "3 | 0"),
             ("if ((exit 3) | cat); then true; fi", 0, "3 | 0"),
-            ("yes | head -n 1 && (exit 2) | cat && exit 7", 7, ""),
+            ("yes | head -n 1 && (exit 2) | cat && exit 7", 7, "2 | 0"),
             ("for i in 1 2 3; do (exit $i) | cat; done", 0, "1 | 0; 2 | 0; 3 | 0"),
             (
                 "# first\nfalse | true; test $? = 0 && false | true && test \"${PIPESTATUS[*]}\" = \"1 0\"",

@@ -31,7 +31,7 @@ pub(super) enum UpstreamError {
     NeedsPassword,
     #[error("it refused with status {0}")]
     Refused(u16),
-    #[error("its answer is not that of a proxy: {0}")]
+    #[error("it did not answer as a proxy does: {0}")]
     NoAnswer(#[source] io::Error),
 }
 
