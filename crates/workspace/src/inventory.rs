@@ -113,6 +113,11 @@ impl Inventory {
 }
 
 impl Inventory {
+    /// Returns whether a folder was there.
+    pub fn has_folder(&self, path: &WorkspacePath) -> bool {
+        self.folders.contains_key(Path::new(path.as_str()))
+    }
+
     /// Removes what is new or other than it was, except for the files that `is_kept` names. Fails if something cannot be
     /// named or looked into.
     pub fn remove_later(

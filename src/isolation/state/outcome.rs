@@ -78,13 +78,13 @@ impl Isolated {
         let changed = below.changed()?;
         // Above planned edits, there is also what earlier commands have left.
         let later = match (&self.kind, &before.0) {
-            (Kind::Mounted(_), Some(before)) => Some(before.touched(self.disk.path())?),
+            (Kind::Mounted(_), Some(before)) => {
+                found.folders.retain(|folder| !before.has_folder(folder));
+                Some(before.touched(self.disk.path())?.files)
+            }
             _ => None,
         };
-        let is_later = |path: &WorkspacePath| later.as_ref().is_none_or(|later| later.files.contains(path));
-        if let Some(later) = &later {
-            found.folders.retain(|folder| later.folders.contains(folder));
-        }
+        let is_later = |path: &WorkspacePath| later.as_ref().is_none_or(|later| later.contains(path));
         let mut rules: Option<(WorkspacePath, Exclusion)> = None;
         for path in files {
             let folder = path.parent().unwrap_or_else(WorkspacePath::root);
