@@ -58,7 +58,9 @@ impl Assertion {
             sides = sides_of(first).filter(|_| !negative);
             let strength = match strength {
                 Strength::Nothing if negative => Strength::Exact,
-                Strength::Exact if negative && !first.contains(" != ") => Strength::Bounded,
+                Strength::Exact if negative && !first.contains(" != ") && equality(first).is_none() => {
+                    Strength::Bounded
+                }
                 strength => strength,
             };
             (subject, strength)
@@ -75,7 +77,11 @@ impl Assertion {
                 sides = Some((one.to_owned(), other.to_owned()));
             }
             let mock = name.rsplit_once('.').filter(|_| is_of_mock).map(|(mock, _)| mock.replace('.', " . "));
-            let subject = if vocabulary::is_literal(one) && !other.is_empty() { other } else { one };
+            let is_list = ["List . of (", "Set . of (", "Map . of (", "Arrays . asList ("]
+                .iter()
+                .any(|start| one.starts_with(start));
+            let is_expected = is_list || vocabulary::is_literal(one);
+            let subject = if is_expected && !other.is_empty() { other } else { one };
             let subject = mock.as_deref().unwrap_or(subject);
             let is_of_part = ["contain", "match", "regex", "include", "start", "ends"]
                 .iter()
@@ -134,6 +140,11 @@ impl Assertion {
             is_swallowed: false,
             is_handling: false,
         }
+    }
+
+    /// Returns whether it is one call of a chain that demands something of a response or a program: it has no subject of its own.
+    pub(crate) fn is_link(&self) -> bool {
+        self.subject.starts_with(". ")
     }
 
     /// Returns whether it expects a failure.

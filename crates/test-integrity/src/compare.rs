@@ -74,7 +74,8 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
     let mut successors = Successors::new(&after, context.new.iter().copied());
     for at in &matching.gone {
         let test = &before.tests[*at];
-        let asserted = before.assertions(&test.body, None);
+        let mut asserted = before.assertions(&test.body, None);
+        asserted.retain(|assertion| !assertion.is_link());
         if !heirs.iter().any(|heirs| heirs.include(test, &asserted))
             && !removed.concerns_test(test)
             && !is_trivial(&asserted, test)
@@ -281,7 +282,8 @@ impl Context<'_> {
                 // What is only alike may be the wrong one of several, as long as as many demand as much.
                 let is_certain =
                     by_subject.is_some() || kind != Kind::WeakerAssertion || looks_away(&assertion, &other);
-                if !said.covers(&assertion)
+                if (!assertion.is_link() || before.simple_name() == after.simple_name())
+                    && !said.covers(&assertion)
                     && !said.refuses(&assertion, &other)
                     && !self.removed.concerns_assertion(before, &assertion)
                     && (is_certain || fewer_demand(assertion.strength, &then, &now))

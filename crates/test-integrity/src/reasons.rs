@@ -100,7 +100,11 @@ impl<'a> Successors<'a> {
             Kind::FewerAssertions if before.simple_name() != after.simple_name() => {
                 self.take_place_of(before, &asserted())
             }
-            Kind::EmptyTest => asks_response(after).then(|| "it calls `expect` of a response".to_owned()),
+            Kind::FewerAssertions if asks_more(before, after) => {
+                Some("it demands something else of a response".to_owned())
+            }
+            Kind::EmptyTest if asks_response(after) => Some("it calls `expect` of a response".to_owned()),
+            Kind::EmptyTest if tells_error(after) => Some("it tells the runner of an error".to_owned()),
             _ => None,
         }
     }
@@ -119,6 +123,25 @@ impl Successor<'_> {
 /// Returns whether a test makes demands of a response in the way of supertest: `request(app).get("/").expect(200, done)`.
 fn asks_response(test: &Test) -> bool {
     test.body.words.windows(3).any(|three| three[0] == "." && three[1] == "expect" && three[2] == "(")
+}
+
+/// Returns whether a test demands something of a response that it did not demand before.
+fn asks_more(before: &Test, after: &Test) -> bool {
+    let demands = |test: &Test| -> BTreeSet<String> {
+        let calls = test.body.words.windows(8).filter(|words| words[0] == "." && words[1] == "expect");
+        calls.map(|words| words.join(" ")).collect()
+    };
+    asks_response(after) && !demands(after).is_subset(&demands(before))
+}
+
+/// Returns whether a test hands an error to the function that is told of its end: `done(err)`.
+fn tells_error(test: &Test) -> bool {
+    test.body.words.windows(4).any(|words| {
+        matches!(words[0].as_str(), "cb" | "done" | "callback" | "next")
+            && words[1] == "("
+            && matches!(words[2].as_str(), "err" | "error" | "e")
+            && words[3] == ")"
+    })
 }
 
 /// Returns the names that a test calls, but for those of assertions and of its own.

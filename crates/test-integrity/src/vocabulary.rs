@@ -120,7 +120,8 @@ pub(crate) fn strength(name: &str) -> Strength {
         Strength::Exact
     } else if has(PRESENT) || is_of_a_value(&name) || matches!(name.as_str(), "error" | "noerror") {
         Strength::Present
-    } else if has(BOUNDED) || matches!(name.as_str(), "in" | "assertin" | "ne" | "assertne" | "toin" | "isin")
+    } else if has(BOUNDED)
+        || matches!(name.as_str(), "len" | "in" | "assertin" | "ne" | "assertne" | "toin" | "isin")
     {
         Strength::Bounded
     } else {

@@ -2,13 +2,16 @@
 
 use crate::assertion::{Assertion, Strength};
 use crate::vocabulary::is_literal;
+use crate::weaker::looks_away;
 
 /// Returns whether one of the new assertions says what an assertion said of a part; `all` are those that the test makes now.
 pub(crate) fn holds(part: &Assertion, fresh: &[&Assertion], all: &[Assertion]) -> bool {
-    let mut whole = fresh.iter().filter(|other| other.strength == Strength::Exact && !other.is_conditional);
+    let mut whole = fresh.iter().filter(|other| {
+        other.strength == Strength::Exact && !other.is_conditional && !looks_away(part, other)
+    });
     let exact = all.iter().filter(|other| other.strength == Strength::Exact && !other.is_conditional);
     is_missed(part, all)
-        || is_counted(part, all)
+        || is_counted(part, fresh, all)
         || is_caught(part, fresh)
         || is_taken_apart(part, fresh)
         || says_of_failure(part, fresh)
@@ -138,6 +141,10 @@ fn has_all(part: &Assertion, whole: &str) -> bool {
     }
     let is_digit = |word: &str| word.starts_with(|first: char| first.is_ascii_digit());
     let words: Vec<&str> = whole.split(' ').collect();
+    // The key of a member is no value of that name.
+    let is_named = |name: &str| {
+        words.iter().enumerate().any(|(at, word)| *word == name && words.get(at + 1) != Some(&":"))
+    };
     let mut names = part
         .text
         .split(' ')
@@ -146,7 +153,7 @@ fn has_all(part: &Assertion, whole: &str) -> bool {
         part.text.split(' ').filter(|word| is_digit(word) || word.starts_with(['"', '\''])).peekable();
     let mut rest = words.iter();
     literals.peek().is_some()
-        && names.all(|name| words.contains(&name))
+        && names.all(is_named)
         && literals.all(|literal| rest.any(|word| *word == literal))
 }
 
@@ -205,12 +212,12 @@ fn is_missed(part: &Assertion, all: &[Assertion]) -> bool {
 }
 
 /// Returns whether an assertion on the number of assertions is needless, because each is made anyway.
-fn is_counted(part: &Assertion, all: &[Assertion]) -> bool {
+fn is_counted(part: &Assertion, fresh: &[&Assertion], all: &[Assertion]) -> bool {
     let is_count =
         part.text.starts_with("expect . assertions (") || part.text.starts_with("expect . hasAssertions (");
     let is_plain =
         |other: &Assertion| !other.is_conditional && !other.is_handling && other.strength == Strength::Exact;
-    is_count && !all.is_empty() && all.iter().all(is_plain)
+    is_count && fresh.iter().any(|other| is_plain(other)) && all.iter().all(is_plain)
 }
 
 /// Returns whether messages or warnings are asked for by a fixture where the test caught them itself.

@@ -67,8 +67,11 @@ pub(super) fn of_scripts(links: &[Link<'_>]) -> Vec<Assertion> {
         let given = link.arguments();
         match link.name {
             "expect" if !given.iter().any(is_function) => {
+                // The last one of several may be the function that is told of the end.
+                let told = given.len() > 1 && given.last().is_some_and(|last| last.kind() == "identifier");
+                let count = given.len() - usize::from(told);
                 let mut said: Vec<String> =
-                    given.into_iter().map(At::normal).filter(|text| text != "done").collect();
+                    given.into_iter().take(count).map(At::normal).filter(|text| text != "done").collect();
                 if said.first().is_some_and(|first| first.parse::<u16>().is_ok()) {
                     found.push(link.assertion(&[said.remove(0)]));
                 }

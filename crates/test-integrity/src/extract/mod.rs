@@ -256,12 +256,10 @@ trait Reader {
                 body.assertions.push(assertion);
                 continue;
             }
-            for mut link in self.links(at) {
-                link.is_conditional = inside.condition;
-                link.is_swallowed = inside.swallowed;
-                link.is_handling = inside.handled;
+            for link in self.links(at) {
+                let (is_conditional, is_swallowed) = (inside.condition, inside.swallowed);
                 starts.push(at.node.start_byte());
-                body.assertions.push(link);
+                body.assertions.push(Assertion { is_conditional, is_swallowed, ..link });
             }
             let condition = inside.condition || self.is_condition(at);
             let swallows = self.swallows(at) || reach::returns_at_last(at);
