@@ -49,30 +49,32 @@ impl Import {
     }
 }
 
-/// Returns the text with imports added and removed.
+/// Adds imports to a text, and removes others.
 pub(crate) fn edit(
-    text: &str,
+    text: &mut String,
     language: Language,
     add: &[Import],
     remove: &[Import],
-) -> Result<String, RewriteError> {
-    let mut text = text.to_owned();
+) -> Result<(), RewriteError> {
     // First what is new: what goes still shows where imports are.
-    for import in add {
-        if let Some(edit) = with_tree(&text, language, |tree| addition(tree, &text, language, import))? {
-            edit.apply(&mut text);
+    let all = add.iter().map(|import| (import, true)).chain(remove.iter().map(|import| (import, false)));
+    let mut parsed = None;
+    for (import, is_new) in all {
+        let tree = match parsed.take() {
+            Some(tree) => tree,
+            None => grammar::parse(text, &language.grammar(), MAX_TIME).ok_or(RewriteError::TooSlow)?,
+        };
+        let edit = if is_new {
+            addition(&tree, text, language, import)
+        } else {
+            removal(&tree, text, language, import)
+        };
+        match edit {
+            Some(edit) => edit.apply(text),
+            None => parsed = Some(tree),
         }
     }
-    for import in remove {
-        if let Some(edit) = with_tree(&text, language, |tree| removal(tree, &text, language, import))? {
-            edit.apply(&mut text);
-        }
-    }
-    Ok(text)
-}
-
-fn with_tree<T>(text: &str, language: Language, work: impl FnOnce(&Tree) -> T) -> Result<T, RewriteError> {
-    grammar::parse(text, &language.grammar(), MAX_TIME).map(|tree| work(&tree)).ok_or(RewriteError::TooSlow)
+    Ok(())
 }
 
 /// Text that takes the place of a range.

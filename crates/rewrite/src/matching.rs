@@ -44,7 +44,7 @@ pub(crate) struct Replacement {
     pub(crate) spreads: Vec<Spread>,
 }
 
-/// Replaces all matches of a rule: those that contain no other first, then those around them. What was put in is not looked
+/// Replaces all matches of a rule, without a look at whether the result still parses: those that contain no other first, then those around them. What was put in is not looked
 /// into again, so a rule whose result matches again is applied once to each match.
 pub(crate) fn rewrite(
     rule: &RuleConfig<PatternLanguage>,
@@ -85,7 +85,6 @@ pub(crate) fn rewrite(
             .extend(innermost.iter().map(|edit| lines.found(edit.found.clone(), Some(edit.text.clone()))));
         (done.text, ours) = apply(&done.text, &innermost, &ours);
     }
-    done.text = checked(language, text, done.text)?;
     Ok(done)
 }
 
@@ -155,31 +154,30 @@ fn apply(text: &str, edits: &[&Edit], ours: &[Range<usize>]) -> (String, Vec<Ran
     (result, put_in)
 }
 
-/// Returns the text that became of another one. Fails if it has a syntax error that the other did not have.
-pub(crate) fn checked(language: Language, before: &str, after: String) -> Result<String, RewriteError> {
-    if before == after {
-        return Ok(after);
-    }
-    let broken = |text: &str| Ok::<_, RewriteError>(parse(language, text)?.1);
-    if let Some(at) = broken(&after)?
-        && broken(before)?.is_none()
-    {
-        let line = after[..at].matches('\n').count();
-        let text = after.lines().nth(line).unwrap_or_default().trim().chars().take(200).collect();
-        return Err(RewriteError::Broken { line: line + 1, text });
-    }
-    Ok(after)
+/// Fails if a text has a syntax error.
+pub(crate) fn check(language: Language, text: &str) -> Result<(), RewriteError> {
+    let tree = tree(language, text)?;
+    let Some(at) = tree.root_node().has_error().then(|| survey(&tree)).transpose()?.flatten() else {
+        return Ok(());
+    };
+    let line = text[..at].matches('\n').count();
+    let text = text.lines().nth(line).unwrap_or_default().trim().chars().take(200).collect();
+    Err(RewriteError::Broken { line: line + 1, text })
 }
 
 /// Parses a text within the limits. Returns its tree, and the byte at which its first syntax error begins.
 fn parse(language: Language, text: &str) -> Result<(AstGrep<Document>, Option<usize>), RewriteError> {
-    if text.len() > MAX_BYTES {
-        return Err(RewriteError::TooLarge(text.len()));
-    }
-    let tree = grammar::parse(text, &language.grammar(), MAX_TIME).ok_or(RewriteError::TooSlow)?;
+    let tree = tree(language, text)?;
     let error = survey(&tree)?;
     let document = StrDoc { src: text.to_owned(), lang: PatternLanguage(language), tree };
     Ok((AstGrep::doc(document), error))
+}
+
+fn tree(language: Language, text: &str) -> Result<tree_sitter::Tree, RewriteError> {
+    if text.len() > MAX_BYTES {
+        return Err(RewriteError::TooLarge(text.len()));
+    }
+    grammar::parse(text, &language.grammar(), MAX_TIME).ok_or(RewriteError::TooSlow)
 }
 
 /// Walks a tree without recursion. Returns the byte at which the first syntax error begins; fails if the tree is too

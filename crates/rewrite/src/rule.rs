@@ -126,13 +126,15 @@ impl Rewrite {
         let Some(Compiled { rule, replacement, add, remove }) = self.rules.get(&language) else {
             return Err(RewriteError::OtherLanguage(language));
         };
-        let rewritten = matching::rewrite(rule, replacement.as_ref(), language, text)?;
-        if rewritten.matches.is_empty() || (add.is_empty() && remove.is_empty()) {
-            return Ok(rewritten);
+        let mut rewritten = matching::rewrite(rule, replacement.as_ref(), language, text)?;
+        if !rewritten.matches.is_empty() {
+            imports::edit(&mut rewritten.text, language, add, remove)?;
         }
-        let with_imports = imports::edit(&rewritten.text, language, add, remove)?;
-        let text = matching::checked(language, text, with_imports)?;
-        Ok(Rewritten { text, ..rewritten })
+        // Parsing is most of the work: what had a syntax error before need not be without one.
+        if rewritten.text != text && !rewritten.has_syntax_error {
+            matching::check(language, &rewritten.text)?;
+        }
+        Ok(rewritten)
     }
 
     /// Returns the languages in which the rule is valid.
