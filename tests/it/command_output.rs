@@ -177,7 +177,7 @@ fn background_commands_run_beside_others_and_end_with_the_run() {
         let run = run(&sandbox, mode, &turns);
         let results = run.results();
         assert!(
-            results[0].contains("background command 1 runs") && results[0].ends_with("\nready"),
+            results[0].contains("background command 1 is running") && results[0].ends_with("\nready"),
             "{mode}: {}",
             results[0]
         );
@@ -189,7 +189,7 @@ fn background_commands_run_beside_others_and_end_with_the_run() {
             results[3]
         );
         assert_eq!(results[4], "Error: there is no background command 7; there are: 1", "{mode}");
-        assert!(results[5].contains("background command 2 runs"), "{mode}: {}", results[5]);
+        assert!(results[5].contains("background command 2 is running"), "{mode}: {}", results[5]);
         assert_eq!(results[6], "background command 1 was stopped\nno new output", "{mode}");
         assert_eq!(results[7], "background command 1 was stopped\nno new output", "{mode}");
         assert!(!sandbox.repo().join("made-by-server").exists(), "{mode}");

@@ -299,7 +299,7 @@ fn modes_that_a_command_changes_past_its_copy_are_put_back_and_told() {
     let told = run.report()["notices"].to_string();
     for path in ["build/out", "run.sh"] {
         assert!(
-            told.contains(&format!("changed the mode of {repo}/{path} in the checkout itself, past")),
+            told.contains(&format!("changed the mode of {repo}/{path} in the checkout itself, bypassing")),
             "{path}: {told}"
         );
     }

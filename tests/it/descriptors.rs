@@ -129,7 +129,7 @@ fn commands_come_to_the_same_while_another_runs_in_the_background() {
             let turns = [vec![first], vec![command("bash first.sh")], vec![command("bash second.sh")]];
             let run = run(&sandbox, mode, &turns).expect_code(0);
             let results = run.results();
-            assert!(!is_beside || results[0].starts_with("background command 1 runs"), "{results:?}");
+            assert!(!is_beside || results[0].starts_with("background command 1 is running"), "{results:?}");
             assert!(
                 results[1].contains("old/deep/b") && results[2].contains("new\nkept\nbuilt"),
                 "{results:?}"
