@@ -72,7 +72,6 @@ fn foreign_names_and_mass_edits_pass_guardrails() {
             before.insert("a.txt".to_owned(), b"new\n".to_vec());
         }
         assert_eq!(sandbox.tree(), before, "{mode}");
-        assert!(run.stderr.contains("apply_patch a.txt and 1 more"), "{mode}: {}", run.stderr);
         let names: Vec<&str> = calls.iter().map(|call| call.split(' ').next().unwrap()).collect();
         assert_eq!(names[..2], ["write_file", "read_file"], "{mode}: reports have the names of our tools");
     }
