@@ -60,7 +60,9 @@ fn exec_model_failures_end_run_with_reason() {
         ("definitely-not-a-program", "not found"),
     ] {
         let sandbox = Sandbox::new(&[(".architect.yml", config)]);
-        let run = sandbox.run(&["--model", &format!("exec::{program}")], &[]).expect_code(1);
+        // A program that is not there is a mistake of the configuration.
+        let code = if told == "not found" { 3 } else { 1 };
+        let run = sandbox.run(&["--model", &format!("exec::{program}")], &[]).expect_code(code);
         let notices: Vec<Value> = run.report()["notices"].as_array().unwrap().clone();
         let all =
             notices.iter().map(|notice| notice["message"].as_str().unwrap()).collect::<Vec<_>>().join("\n");
