@@ -58,9 +58,7 @@ impl Assertion {
             sides = sides_of(first).filter(|_| !negative);
             let strength = match strength {
                 Strength::Nothing if negative => Strength::Exact,
-                Strength::Exact if negative && !first.contains(" != ") && equality(first).is_none() => {
-                    Strength::Bounded
-                }
+                Strength::Exact if negative && !first.contains(" != ") => Strength::Bounded,
                 strength => strength,
             };
             (subject, strength)

@@ -71,7 +71,7 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
     {
         return Some((Kind::WiderTolerance, format!("{}, which compares only the integer part", change())));
     }
-    if after.strength < before.strength && !demands_the_same(before, after) {
+    if after.strength < before.strength && !demands_the_same(before, after) && !is_reversed(before, after) {
         return Some((Kind::WeakerAssertion, format!("{}, which is weaker", change())));
     }
     if before.strength > Strength::Present && leaves_out(before, after) {
@@ -82,6 +82,14 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
             || drops_order(&before.text, &after.text)
             || is_of_part(before, after));
     is_cut.then(|| (Kind::WeakerAssertion, format!("{}, which is weaker", change())))
+}
+
+/// Returns whether a condition has to be false now where it had to be true: another expectation, which is not a weaker one.
+fn is_reversed(before: &Assertion, after: &Assertion) -> bool {
+    let is_pair =
+        |names: (&str, &str)| names == ("istrue", "isfalse") || names == ("asserttrue", "assertfalse");
+    let plain = |assertion: &Assertion| crate::vocabulary::plain(&assertion.name);
+    !before.subject.is_empty() && before.subject == after.subject && is_pair((&plain(before), &plain(after)))
 }
 
 /// Returns whether an assertion looks away from something that it looked at before: a field, an order, white space.
