@@ -38,6 +38,23 @@ fn paths_in_developer_documents_exist() {
 }
 
 #[test]
+fn picture_of_the_layers_names_every_module_and_crate() {
+    let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("ARCHITECTURE.md");
+    let picture = text.split("\n```\n").nth(1).expect("a picture");
+    let words: Vec<&str> = picture.split_whitespace().collect();
+    for folder in ["src", "crates"] {
+        for entry in std::fs::read_dir(root().join(folder)).expect("a folder").flatten() {
+            let name = entry.file_name().into_string().expect("a name");
+            let is_named = words.contains(&name.as_str());
+            assert!(
+                is_named || name.ends_with(".rs"),
+                "the picture in ARCHITECTURE.md lacks {folder}/{name}"
+            );
+        }
+    }
+}
+
+#[test]
 fn paths_are_found_in_text_and_lists() {
     let text = "See `src/no.rs`, `tests/cases/*.yml`, `Registry::new` and `cargo test`.\n```\nsrc/gone/   what\n  crates/x\n```\n";
     assert_eq!(named_paths(text), ["src/no.rs", "src/gone/"]);
