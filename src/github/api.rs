@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use backon::{BackoffBuilder, ExponentialBuilder};
 use octocrab::Octocrab;
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
@@ -20,6 +21,7 @@ use super::environment::{Environment, Subject};
 use super::error::{ApiError, chain};
 use super::pace::{MAX_WAIT, Pace, Resource, TooLong, resource_of, writes};
 use super::response::{Broken, Failure, Resend, Response, limited, next_page};
+use crate::base::backoff::doubling;
 use crate::base::http::http_client_builder;
 use crate::base::verbose_log::detail;
 
@@ -38,8 +40,8 @@ const MAX_SENT: u32 = 4;
 /// The same where each time but the last was refused for a rate limit, as many machines may share the token.
 const MAX_TURNS: u32 = 12;
 
-/// The minimum of the first wait after a server error; each attempt doubles it.
-const FIRST_WAIT: Duration = Duration::from_millis(400);
+/// The delays after server errors.
+const DELAYS: ExponentialBuilder = doubling(Duration::from_millis(400), Duration::from_secs(10));
 
 /// How long to wait for data from the server.
 const SILENCE: Duration = Duration::from_secs(30);
@@ -255,7 +257,7 @@ impl Api {
         body: Option<&Value>,
         to: Purpose,
     ) -> Result<Response, ApiError> {
-        let mut wait = FIRST_WAIT;
+        let mut delays = DELAYS.build();
         let mut address = address.to_owned();
         for sent in 1.. {
             let resource = resource_of(&address);
@@ -290,10 +292,7 @@ impl Api {
             };
             let pause = match failed.again {
                 Resend::Never => return Err(failed.error),
-                Resend::Soon => {
-                    wait *= 2;
-                    wait.mul_f64(0.5 + fastrand::f64() / 2.0)
-                }
+                Resend::Soon => delays.next().unwrap_or_default(),
                 // With all others that have this token, it waits for its turn.
                 Resend::InTurn => Duration::ZERO,
             };

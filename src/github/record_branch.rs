@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use backon::{BackoffBuilder, ExponentialBuilder};
 use serde::Deserialize;
 
 use super::api::{Api, Purpose};
@@ -13,14 +14,15 @@ use super::commit::{Commit, CommitError, commit_to, in_path, text_entry};
 use super::contents::content;
 use super::error::ApiError;
 use super::trailers::trailer;
+use crate::base::backoff::doubling;
 use crate::base::verbose_log::detail;
 
 /// Maximum number of attempts at one change.
-const MAX_TRIES: u32 = 60;
+const MAX_TRIES: usize = 60;
 
-/// The longest pause after the first attempt, which doubles with each further one, and the longest of all.
-const FIRST_PAUSE: Duration = Duration::from_millis(200);
-const MAX_PAUSE: Duration = Duration::from_secs(20);
+/// The delays between attempts: writers that failed together must not come back together.
+const DELAYS: ExponentialBuilder =
+    doubling(Duration::from_millis(100), Duration::from_secs(10)).with_max_times(MAX_TRIES);
 
 const READ: Purpose = Purpose { doing: "read the branch of records", permission: "contents: read" };
 
@@ -102,7 +104,7 @@ impl RecordBranch {
         message: &str,
         mut change: impl FnMut(Option<&str>) -> Result<Option<String>, E>,
     ) -> Result<(), E> {
-        for tries in 1..=MAX_TRIES {
+        for delay in DELAYS.build() {
             let tip = self.tip().await?;
             let old = match &tip {
                 Some(tip) => self.text(tip, path).await?,
@@ -119,9 +121,7 @@ impl RecordBranch {
                 Err(CommitError::Moved(error)) => detail!("{error}; trying again"),
                 Err(CommitError::Api(error)) => return Err(RecordError::from(error).into()),
             }
-            // Writers that failed together must not come back together.
-            let most = FIRST_PAUSE.saturating_mul(1 << tries.min(10)).min(MAX_PAUSE);
-            tokio::time::sleep(most.mul_f64(fastrand::f64())).await;
+            tokio::time::sleep(delay).await;
         }
         Err(RecordError::Busy(self.name.clone()).into())
     }

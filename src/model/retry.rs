@@ -3,7 +3,10 @@
 use std::future::Future;
 use std::time::Duration;
 
+use backon::Retryable;
+
 use super::error::{ModelError, Retry};
+use crate::base::backoff::doubling;
 
 /// Longest delay that a provider may ask for; beyond it the run ends rather than burn CI minutes.
 pub(super) const MAX_WAIT: Duration = Duration::from_mins(2);
@@ -12,9 +15,8 @@ pub(super) const MAX_WAIT: Duration = Duration::from_mins(2);
 #[derive(Clone, Copy, Debug)]
 pub struct Backoff {
     /// Maximum number of tries after the first.
-    pub retries: u64,
-    /// First delay. It doubles with each retry, give or take a half, so that many jobs do not come back at
-    /// the same moment.
+    pub retries: usize,
+    /// Shortest delay before the first retry. It doubles with each further one.
     pub first: Duration,
 }
 
@@ -22,28 +24,17 @@ pub struct Backoff {
 /// `waiting` is called with the error and the delay before each retry.
 pub async fn retry<T, F: Future<Output = Result<T, ModelError>>>(
     backoff: Backoff,
-    mut call: impl FnMut() -> F,
+    call: impl FnMut() -> F,
     mut waiting: impl FnMut(&ModelError, Duration),
 ) -> Result<T, ModelError> {
-    let mut tried = 0;
-    loop {
-        let error = match call().await {
-            Ok(value) => return Ok(value),
-            Err(error) => error,
-        };
-        let jittered = || backoff.first.mul_f64(f64::from(1 << tried.min(6)) * (0.5 + fastrand::f64()));
-        let wait = match error.retry() {
-            Retry::Never => return Err(error),
-            Retry::Backoff => jittered(),
-            Retry::After(wait) => wait,
-        };
-        if tried >= backoff.retries || wait > MAX_WAIT {
-            return Err(error);
-        }
-        waiting(&error, wait);
-        tokio::time::sleep(wait).await;
-        tried += 1;
-    }
+    call.retry(doubling(backoff.first, MAX_WAIT / 2).with_max_times(backoff.retries))
+        .when(|error| error.retry() != Retry::Never)
+        .adjust(|error, wait| match (error.retry(), wait) {
+            (Retry::After(asked), Some(_)) => Some(asked).filter(|asked| *asked <= MAX_WAIT),
+            (_, wait) => wait,
+        })
+        .notify(|error, wait| waiting(error, wait))
+        .await
 }
 
 #[cfg(test)]
@@ -76,7 +67,7 @@ mod tests {
         assert_eq!(tries(unavailable(Some(wait)), 2).await, (2, vec![wait], true));
         let (calls, waits, ok) = tries(unavailable(None), 9).await;
         assert_eq!((calls, waits.len(), ok), (3, 2, false));
-        assert!(waits[0] >= Duration::from_micros(500) && waits[1] <= Duration::from_millis(3), "{waits:?}");
+        assert!(waits[0] >= Duration::from_millis(1) && waits[1] <= Duration::from_millis(4), "{waits:?}");
         let refused = ModelError::Unauthorized { status: 401, message: String::new() };
         assert_eq!(tries(refused, 9).await, (1, vec![], false));
         let forever = unavailable(Some(Duration::from_hours(1)));

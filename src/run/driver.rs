@@ -217,7 +217,7 @@ impl<'a> AgentRun<'a> {
                 config.context.keep_recent_steps.count(),
             ),
             refresh: config.context.refresh_files.clone().into(),
-            backoff: Backoff { retries: config.llm.retries.get(), first: FIRST_WAIT },
+            backoff: Backoff { retries: config.llm.retries.count(), first: FIRST_WAIT },
         }
     }
 
