@@ -4,8 +4,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// The slowest rate, in requests per second.
-const SLOWEST: f64 = 0.05;
+/// The slowest rate, in requests per second: with a few requests for each, what one task delivers fits into its time.
+const SLOWEST: f64 = 0.1;
 
 /// The slowest rate that is guessed first: few recent requests do not mean that few are allowed.
 const FIRST: f64 = 0.2;
