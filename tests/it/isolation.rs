@@ -319,3 +319,37 @@ fn isolation_sweeps_leftovers_of_killed_run() {
     sandbox.run(&["--model", &model], &[]).expect_code(0);
     assert!(scratch().is_empty(), "{:?}", scratch());
 }
+
+#[test]
+fn names_that_no_plan_can_hold_are_seen_by_no_gate() {
+    let gates = [("finds one", "ls | grep -a odd; ls kept | grep -a odd")];
+    let config = with_gates(&gates).to_string();
+    let script = "touch $'odd\\xff' $'kept/odd\\xff'; mkdir $'odd\\xfe'; touch $'odd\\xfe/in'; echo two > a.txt; echo o > build/o";
+    let files = [
+        (".architect.yml", config.as_str()),
+        (".gitignore", "build/\n"),
+        ("a.txt", "one\n"),
+        ("kept/b.txt", "b\n"),
+        ("build/.keep", ""),
+        (".s/1", script),
+    ];
+    let turns = [vec![command("bash .s/1"), command("bash -c 'ls -b . kept; cat a.txt'")]];
+    both(
+        &files,
+        |_| {},
+        &turns,
+        |method, _, run| {
+            let results = run.results();
+            assert!(
+                results[0].contains("[not kept: 3 with names that are not UTF-8]"),
+                "{method}: {results:?}"
+            );
+            assert!(
+                results[1].contains("b.txt\ntwo") && !results[1].contains("odd"),
+                "{method}: {results:?}"
+            );
+            assert_eq!(run.report()["gates"][0]["passed"], json!(false), "{method}: {}", run.stderr);
+            assert_eq!(planned(run), ["modify a.txt 100644"], "{method}");
+        },
+    );
+}

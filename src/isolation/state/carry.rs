@@ -107,7 +107,7 @@ impl Isolated {
     }
 
     /// Restores the state to what is below, after a command whose changes were kept or discarded. What was
-    /// `carried` is already the same on both sides.
+    /// `carried` is already the same on both sides. Fails if that cannot be done; the state must not be used any more then.
     pub fn settle(&mut self, found: &Outcome, below: &BaseState, carried: bool) -> Result<(), FileError> {
         // Whoever opens a pipe waits for somebody who is gone.
         for path in &found.special {
@@ -118,6 +118,11 @@ impl Isolated {
             (Kind::Mounted(_), BaseState::Real(_)) => {
                 let path = WorkspacePath::root();
                 workspace::removal::empty(self.disk.dir()).map_err(|error| FileError::Io { path, error })
+            }
+            // Nothing here can name them, and a gate must not pass because of files that nobody is shown.
+            _ if found.unnamed > 0 => {
+                let error = io::Error::other("a command left names that are not UTF-8");
+                Err(FileError::Io { path: WorkspacePath::root(), error })
             }
             // The next update reverts what is not planned.
             (Kind::Mounted(_), _) => self.settle_repositories(found),
