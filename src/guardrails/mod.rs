@@ -1,5 +1,6 @@
 //! Guardrails: rules that no model output can turn off, checked on a call's effects before anything else.
 
+mod changes;
 mod context;
 mod git_configured;
 mod inspection;
@@ -14,8 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ignore::WalkBuilder;
 use workspace::{
-    ChangeSet, FileChange, Glob, LineCounts, PathGlobs, ProgramFiles, Proposed, SensitiveFiles, Workspace,
-    WorkspaceLocation, WorkspacePath,
+    Glob, PathGlobs, ProgramFiles, Proposed, SensitiveFiles, Workspace, WorkspaceLocation, WorkspacePath,
 };
 
 use crate::base::pattern::{Pattern, PatternOptions};
@@ -255,54 +255,6 @@ impl Guardrails {
     /// Counts the commands that a resumed run had run before, unless it has run them again.
     pub fn count_earlier_commands(&self, earlier: usize) {
         self.commands.fetch_max(earlier, Ordering::Relaxed);
-    }
-
-    /// Returns `true` if any rule is about the content or the amount of changes, not only about paths.
-    pub fn checks_changes(&self) -> bool {
-        !self.code_rules.is_empty() || self.max_files.is_some() || self.max_lines.is_some()
-    }
-
-    /// Checks the changes of a call: `own` are those of the call, `all` those of the run including them.
-    /// Returns warnings for the model, or the reason for the refusal.
-    pub fn check_changes(&self, all: &ChangeSet, own: &[FileChange]) -> Result<Vec<String>, Refusal> {
-        if let Some(max) = self.max_files.filter(|max| all.len() > *max) {
-            return Err(Refusal::TooManyFiles { files: all.len(), limit: max });
-        }
-        if let Some(max) = self.max_lines {
-            let mut lines = LineCounts::default();
-            all.iter().for_each(|change| lines += change.line_counts());
-            let changed = lines.added + lines.removed;
-            if changed > max {
-                return Err(Refusal::TooManyLines { lines: changed, limit: max });
-            }
-        }
-        let mut warnings = Vec::new();
-        for change in own {
-            let gained = change.gained();
-            for rule in &self.code_rules {
-                let (path, message) = (&change.path, &rule.message);
-                // If the pattern is given up, whether the rule is broken is not known, so it counts as broken.
-                if rule.pattern.is_match(&gained) == Ok(false) {
-                    continue;
-                }
-                match rule.severity {
-                    Severity::Block => {
-                        return Err(Refusal::Code {
-                            path: path.clone(),
-                            message: message.clone(),
-                            pattern: rule.pattern.as_str().to_owned(),
-                        });
-                    }
-                    Severity::Warn => {
-                        warnings.push(format!(
-                            "[Guardrail warning: {path}: {message} (code_rules: {})]",
-                            rule.pattern.as_str()
-                        ));
-                    }
-                }
-            }
-        }
-        Ok(warnings)
     }
 
     /// Returns why a file must never be written, whatever the configuration says.
