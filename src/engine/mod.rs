@@ -35,7 +35,7 @@ use crate::tool::{Access, Call, Context, Registry, Tool, ToolResult, Understood,
 use confirm::{ConfirmPolicy, Confirmation};
 pub(crate) use ledger::Ledger;
 use perform::may;
-use record::{Target, record};
+use record::{Diffs, Target, record};
 pub(crate) use todo::TodoTool;
 pub(crate) use truncate::{CHARS_PER_TOKEN, truncate_middle};
 
@@ -115,6 +115,8 @@ struct CallOutcome {
     outcome: Outcome,
     result: ToolResult,
     effects: Effects,
+    /// What it changed, if somebody has looked already.
+    diffs: Option<Diffs>,
 }
 
 impl Engine {
@@ -154,11 +156,12 @@ impl Engine {
                     outcome: Outcome::Refused,
                     result: ToolResult::failed("internal error: the call stopped unexpectedly"),
                     effects: Effects::default(),
+                    diffs: None,
                 })
             })
             .unwrap_or_else(|refusal| self.refused(caller, call, refusal));
         self.sanitize_result(&mut done.result);
-        let mut record = record(caller, call, &done, started);
+        let mut record = record(caller, call, &mut done, started);
         record.cut_off = !record.success && self.cancel.is_cancelled();
         (done.result, record)
     }
@@ -334,6 +337,7 @@ impl Engine {
             outcome: Outcome::Refused,
             result: ToolResult::failed(message),
             effects: Effects::default(),
+            diffs: None,
         }
     }
 

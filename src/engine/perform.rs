@@ -1,9 +1,8 @@
 //! Calls that have passed all checks: they are planned, or executed.
 
 use serde_json::{Map, Value};
-use workspace::FileChange;
 
-use super::record::{Target, describe, diff_of};
+use super::record::{Diffs, Target, describe};
 use super::{CallOutcome, Caller, Cleared, Engine, Refusal, append};
 use crate::event::{Class, Effects, Outcome, PlannedAction};
 use crate::hooks::{HookEvent, Subject, ToolSubject};
@@ -21,35 +20,36 @@ impl Engine {
         if has_run && result.changes.is_empty() {
             // Nothing of it remains, so there is nothing to plan.
             self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
-            return CallOutcome { outcome: Outcome::Executed, result, effects };
+            return CallOutcome { outcome: Outcome::Executed, result, effects, diffs: None };
         }
+        let mut diffs = None;
         // A command that ran, failed, and changed files is part of the plan as well.
         if result.success || result.exit_code.is_some() {
             let shown = summarize_call(tool.name(), &input);
-            let diff: String = result.changes.iter().map(FileChange::diff).collect();
+            let mut made = Diffs::of(&result);
             result.output = if has_run {
                 format!("[DRY-RUN] Ran on the planned state.\n{}", result.output)
             } else {
                 format!("[DRY-RUN] Would execute: {shown}\n{}", result.output)
             };
-            let (_, lines) = diff_of(&result);
             self.tracker.lock().record(PlannedAction {
                 step: caller.step,
                 agent: caller.agent.to_owned(),
                 tool_name: tool.name().to_owned(),
-                description: describe(tool.name(), &effects, lines),
+                description: describe(tool.name(), &effects, made.lines),
                 tool_input: input.clone(),
                 effects: effects.clone(),
-                diff,
+                diff: std::mem::take(&mut made.whole),
                 has_run,
             });
+            diffs = Some(made);
             // Hooks run on the planned state as they would on the real one, but not for calls that were only
             // recorded.
             if effects.remote.is_none() && !result.is_recorded {
                 self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
             }
         }
-        CallOutcome { outcome: Outcome::Planned, result, effects }
+        CallOutcome { outcome: Outcome::Planned, result, effects, diffs }
     }
 
     pub(super) async fn execute(&self, caller: Caller<'_>, cleared: Cleared) -> CallOutcome {
@@ -57,7 +57,7 @@ impl Engine {
         let mut result = call.run(self.context.by(caller.access)).await;
         self.enforce(caller, tool.name(), &effects, &mut result);
         self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
-        CallOutcome { outcome: Outcome::Executed, result, effects }
+        CallOutcome { outcome: Outcome::Executed, result, effects, diffs: None }
     }
 
     async fn post_hooks(

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use workspace::{LineCounts, WorkspacePath};
+use workspace::{FileChange, LineCounts, WorkspacePath};
 
 use super::{CallOutcome, Caller};
 use crate::event::{CallRecord, Effects, ToolCall, millis};
@@ -12,10 +12,10 @@ use crate::tool::ToolResult;
 pub(super) fn record(
     caller: Caller<'_>,
     call: &ToolCall,
-    done: &CallOutcome,
+    done: &mut CallOutcome,
     started: Instant,
 ) -> CallRecord {
-    let (diff, lines) = diff_of(&done.result);
+    let Diffs { shown: diff, lines, .. } = done.diffs.take().unwrap_or_else(|| Diffs::of(&done.result));
     CallRecord {
         agent: caller.agent.to_owned(),
         step: caller.step,
@@ -36,27 +36,41 @@ pub(super) fn record(
 /// Maximum size of the diff in a record, in bytes; the patch has all of it.
 const MAX_DIFF: usize = 20_000;
 
-/// Returns the diff of a call for people, cut to [`MAX_DIFF`], and the number of lines changed.
-pub(super) fn diff_of(result: &ToolResult) -> (String, LineCounts) {
-    let (mut text, mut lines) = (String::new(), LineCounts::default());
-    for change in &result.changes {
-        let diff = change.diff();
-        let counts = if change.is_binary() { LineCounts::default() } else { LineCounts::of(&diff) };
-        lines += counts;
-        if text.len() >= MAX_DIFF {
-            continue;
+/// What a call changed, for people.
+pub(super) struct Diffs {
+    /// All of it.
+    pub(super) whole: String,
+    /// The same with the names of files, if there are several, cut to [`MAX_DIFF`].
+    pub(super) shown: String,
+    pub(super) lines: LineCounts,
+}
+
+impl Diffs {
+    pub(super) fn of(result: &ToolResult) -> Self {
+        let mut diffs = Self { whole: String::new(), shown: String::new(), lines: LineCounts::default() };
+        for change in &result.changes {
+            let diff = change.diff();
+            let counts = if change.is_binary() { LineCounts::default() } else { LineCounts::of(&diff) };
+            diffs.lines += counts;
+            if diffs.shown.len() < MAX_DIFF {
+                diffs.show(change, &diff, counts, result.changes.len() > 1);
+            }
+            diffs.whole += &diff;
         }
-        if result.changes.len() > 1 {
-            text += &format!("{} ({counts})\n", change.path);
+        diffs
+    }
+
+    fn show(&mut self, change: &FileChange, diff: &str, counts: LineCounts, names_it: bool) {
+        if names_it {
+            self.shown += &format!("{} ({counts})\n", change.path);
         }
-        let space = MAX_DIFF.saturating_sub(text.len());
+        let space = MAX_DIFF.saturating_sub(self.shown.len());
         let end = diff.floor_char_boundary(space);
-        text += &diff[..end];
+        self.shown += &diff[..end];
         if end < diff.len() {
-            text += "\n… the rest is in the patch\n";
+            self.shown += "\n… the rest is in the patch\n";
         }
     }
-    (text, lines)
 }
 
 /// Describes a call by its effects, as in `write_file → src/main.py (+12 −3)` or `run_command → pytest -q
