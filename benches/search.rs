@@ -41,6 +41,7 @@ fn search(c: &mut Criterion) {
         sensitive: Arc::default(),
         seen: Arc::default(),
         access: Access::Full,
+        explains_edits: true,
         max_result_tokens: 5_000,
     };
     let contexts = [

@@ -21,6 +21,8 @@ pub(super) struct Conversation {
     pub(super) notes: Vec<String>,
     /// Whether the agent has been warned that few turns are left.
     pub(super) is_warned: bool,
+    /// Whether the next answer belongs to the same turn as the last one.
+    pub(super) continues: bool,
     /// IDs of all calls so far.
     ids: HashSet<String>,
     /// Input tokens that the provider counted for the last request, and the number of messages the count
@@ -43,6 +45,7 @@ impl Conversation {
             compacted_at: 0,
             notes: Vec::new(),
             is_warned: false,
+            continues: false,
             ids: HashSet::new(),
             token_count: None,
             shown: files,
@@ -102,6 +105,15 @@ impl Conversation {
         self.messages.retain(|message| !is_update(message));
         for (_, text) in &mut self.shown {
             text.clear();
+        }
+    }
+
+    /// Drops what is neither the task nor came after the last answer.
+    pub(super) fn keep_latest(&mut self) {
+        let is_answer = |message: &Message| matches!(message, Message::Assistant { .. });
+        if let Some(last) = self.messages.iter().rposition(is_answer) {
+            self.messages.drain(1..=last);
+            self.token_count = None;
         }
     }
 

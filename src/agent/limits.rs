@@ -45,7 +45,7 @@ impl Session<'_> {
         if self.cancel.is_cancelled() {
             return Some(StopReason::UserInterrupt);
         }
-        if self.steps(conversation) >= self.agent.max_steps {
+        if self.steps(conversation) >= self.agent.max_steps && !conversation.continues {
             return Some(StopReason::MaxSteps);
         }
         if self.budget.is_used_up() {

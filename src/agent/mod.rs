@@ -1,6 +1,7 @@
 //! Agents: the model's role in a run, with its prompt, its tools and its limits. [`Session`] is the loop that
 //! runs one.
 
+mod calls;
 mod compaction;
 mod conversation;
 mod guides;

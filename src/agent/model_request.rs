@@ -94,6 +94,7 @@ impl Session<'_> {
             usage: completion.usage,
             cost_usd: self.budget.price(completion.usage),
             duration_ms: millis(started.elapsed()),
+            continues: completion.continues,
         }));
         Ok(completion)
     }

@@ -16,20 +16,13 @@ use super::limits::Limits;
 use super::loop_detector::{LoopDetector, Repetition};
 use super::model_request::Failure;
 use super::news::News;
-use crate::engine::{Caller, Engine};
-use crate::event::{StopReason, ToolCall};
+use crate::engine::Engine;
+use crate::event::StopReason;
 use crate::hooks::{HookEvent, Subject, Verdict};
 use crate::model::{Budget, ChatModel, Message, ModelError, ToolSchema};
-use crate::tool::ToolResult;
 
 const EMPTY_REPLY: &str = "Your last reply was empty. Continue the task, or say what you have done.";
 const NO_BUDGET: &str = "(no summary: a further answer could cost more than what is left of the budget)";
-const SAME_CALL: &str =
-    "[You have made exactly this call several times with the same result. Do something else, or finish.]";
-
-/// Most calls of one turn of a model that are made, and most of them at once. A recipe makes one for each file.
-const MAX_CALLS: usize = 1_000;
-const MAX_AT_ONCE: usize = 50;
 
 /// End of a session.
 #[derive(Debug)]
@@ -148,9 +141,11 @@ impl Session<'_> {
             if let Some(reason) = self.limit(&conversation) {
                 return self.close(&mut conversation, reason).await;
             }
-            conversation.step += 1;
-            if !self.is_main {
-                self.budget.count_step();
+            if !conversation.continues {
+                conversation.step += 1;
+                if !self.is_main {
+                    self.budget.count_step();
+                }
             }
             if let Some(reason) = self.before_call(&mut conversation).await {
                 return ended(StopReason::HookBlocked, reason);
@@ -182,6 +177,7 @@ impl Session<'_> {
                     return ended(StopReason::Timeout, message.to_owned());
                 }
             };
+            conversation.continues = completion.continues;
             let (text, calls) = (completion.text.clone(), completion.calls.clone());
             let (is_cut, is_refused) = (completion.cut, completion.refused);
             let details = || json!({"text": text, "calls": calls, "usage": completion.usage});
@@ -207,6 +203,9 @@ impl Session<'_> {
             if self.run_calls(&mut conversation, calls, &mut detector).await == Repetition::Stop {
                 let reason = if self.is_late() { StopReason::Timeout } else { StopReason::Loop };
                 return self.close(&mut conversation, reason).await;
+            }
+            if !self.model.reads_history() {
+                conversation.keep_latest();
             }
             conversation.refresh(self.files_in_view());
         }
@@ -298,64 +297,6 @@ impl Session<'_> {
 
     pub(super) fn tokens(&self, conversation: &Conversation) -> usize {
         conversation.tokens(&self.system)
-    }
-
-    /// Runs the calls of one turn, in parallel if all of them are read-only, else one after the other.
-    /// Results are added in the order of the calls. Returns [`Repetition::Stop`] if the agent is caught in a
-    /// loop.
-    async fn run_calls(
-        &self,
-        conversation: &mut Conversation,
-        calls: Vec<ToolCall>,
-        detector: &mut LoopDetector,
-    ) -> Repetition {
-        let caller = Caller {
-            agent: &self.agent.name,
-            step: conversation.step,
-            allowed: self.agent.allowed_tools.as_deref(),
-            access: self.agent.access,
-        };
-        let is_model = self.model.has_further_answer(&self.agent.name);
-        let most = if is_model { MAX_CALLS } else { calls.len() };
-        let tried = &calls[..calls.len().min(most)];
-        let parallel = self.limits.parallel_tools
-            && tried.len() > 1
-            && tried.iter().all(|call| self.engine.is_read_only(call));
-        let mut results = Vec::with_capacity(calls.len());
-        let made = async {
-            for some in tried.chunks(if parallel { MAX_AT_ONCE } else { 1 }) {
-                if self.is_late() || self.cancel.is_cancelled() {
-                    break;
-                }
-                results.extend(self.engine.call_in_parallel(caller, some).await);
-                // A call that never waits would keep the clock from being asked.
-                tokio::task::yield_now().await;
-            }
-        };
-        tokio::select! {
-            () = made => {}
-            () = self.is_overdue() => {}
-        }
-        results.resize_with(tried.len(), || ToolResult::failed("the run ended before this call did"));
-        results.resize_with(calls.len(), || {
-            ToolResult::failed(format!("not run: more than {MAX_CALLS} calls in one turn"))
-        });
-        conversation.notes.extend(self.guides.for_calls(self.engine, tried));
-        let mut repetition = Repetition::None;
-        for (index, (call, result)) in calls.into_iter().zip(results).enumerate() {
-            let mut content = result.text();
-            let is_tried = index < most;
-            let seen = if is_tried { detector.observe(&call, &content) } else { Repetition::None };
-            if seen == Repetition::Warn {
-                content = format!("{content}\n{SAME_CALL}");
-            }
-            if seen == Repetition::Stop {
-                repetition = Repetition::Stop;
-            }
-            let success = result.success;
-            conversation.messages.push(Message::Tool { id: call.id, name: call.name, content, success });
-        }
-        repetition
     }
 
     /// Ends the session at a limit: the model gets one last request, without tools, to sum up.

@@ -123,6 +123,9 @@ pub struct Reply {
     /// How long the answer took, in milliseconds.
     #[serde(default)]
     pub duration_ms: u64,
+    /// Whether the turn goes on with the next answer, as that of a recipe over many files does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub continues: bool,
 }
 
 /// The outcome of a tool call.

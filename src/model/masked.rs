@@ -101,6 +101,10 @@ impl ChatModel for MaskedModel {
         self.model.has_further_answer(agent)
     }
 
+    fn reads_history(&self) -> bool {
+        self.model.reads_history()
+    }
+
     fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>> {
         self.ask(request).boxed()
     }

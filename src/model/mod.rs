@@ -110,6 +110,8 @@ pub struct Completion {
     pub refused: bool,
     /// Content to be sent back unchanged; see [`Message::Assistant`].
     pub opaque: Option<Opaque>,
+    /// Whether the turn goes on with the next answer, once these calls are made.
+    pub continues: bool,
 }
 
 /// Anything that answers requests: a provider, a transcript, a program or a recipe.
@@ -119,6 +121,11 @@ pub trait ChatModel: Send + Sync {
 
     /// Returns whether the agent can be answered once more: a transcript ends.
     fn has_further_answer(&self, _agent: &str) -> bool {
+        true
+    }
+
+    /// Returns whether answers depend on more of a conversation than the task and what came after the last answer.
+    fn reads_history(&self) -> bool {
         true
     }
 

@@ -257,6 +257,7 @@ pub(super) fn completion(
         cut: stop.is_some_and(StopReason::is_max_tokens),
         refused: matches!(stop, Some(StopReason::ContentFilter(_))),
         opaque: (special && !broken).then_some(Opaque(content)),
+        continues: false,
     }
 }
 

@@ -99,7 +99,8 @@ impl ReplayModel {
             let agent = request.agent;
             ModelError::Replay(format!("the transcript has no further reply for the agent {agent:?}"))
         })?;
-        Ok(Completion { text: reply.text, calls: reply.calls, usage: reply.usage, ..Completion::default() })
+        let Reply { text, calls, usage, continues, .. } = reply;
+        Ok(Completion { text, calls, usage, continues, ..Completion::default() })
     }
 }
 

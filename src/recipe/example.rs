@@ -147,6 +147,7 @@ async fn run(recipe: &Recipe, example: &Example) -> Result<ExampleResult, TestEr
         sensitive: rules.sensitive(),
         seen: Arc::new(Seen::default()),
         access: Access::Full,
+        explains_edits: false,
         max_result_tokens: RESULT_TOKENS,
     };
     let mut result = ExampleResult { name: example.name.clone(), faults: Vec::new(), not_run: Vec::new() };

@@ -21,6 +21,11 @@ use crate::event::ToolCall;
 use crate::model::{ChatModel, Completion, Message, ModelError, Request};
 use crate::tool::Context;
 
+/// Maximum number of calls of one answer, and of bytes that they write: an action over thousands of files is handed out bit by
+/// bit, so that what has been done can be forgotten.
+const MAX_CALLS: usize = 100;
+const MAX_BYTES: usize = 1024 * 1024;
+
 /// Maximum number of failed calls listed at the end.
 const MAX_LISTED_FAILURES: usize = 20;
 
@@ -42,6 +47,8 @@ struct State {
     actions: VecDeque<(String, Action)>,
     /// Files that the actions are for; a single `None` for a step that is done once.
     targets: Vec<Option<WorkspacePath>>,
+    /// Calls of the current action that are still to be made.
+    waiting: VecDeque<Waiting>,
     /// Calls of the last answer.
     pending: Option<PendingCalls>,
     files: usize,
@@ -52,7 +59,16 @@ struct State {
     passed_over: PassedOver,
 }
 
+/// Call of an action that is still to be made.
+enum Waiting {
+    /// A file is written that an edit has changed.
+    Write(WorkspacePath, String),
+    /// A tool is called, for a file or once.
+    Tool(String, Arc<Template>, Option<WorkspacePath>),
+}
+
 /// Calls whose results are awaited.
+#[derive(Default)]
 struct PendingCalls {
     place: String,
     optional: bool,
@@ -79,6 +95,9 @@ impl RecipePlayer {
         }
         state.take_results(request.messages)?;
         loop {
+            if let Some(answer) = state.next_calls() {
+                return Ok(answer);
+            }
             let Some((place, action)) = state.actions.pop_front() else {
                 let Some((index, step)) = state.steps.pop_front() else {
                     return Ok(final_answer(state.summary("Completed")));
@@ -102,66 +121,82 @@ impl RecipePlayer {
                     .collect();
                 continue;
             };
-            let calls = self.calls(&mut state, &place, &action)?;
-            if !calls.is_empty() {
-                return Ok(Completion { calls, ..Completion::default() });
-            }
+            self.prepare(&mut state, &place, &action)?;
         }
     }
 
-    /// Returns the calls of one action, one for each file.
-    fn calls(&self, state: &mut State, place: &str, action: &Action) -> Result<Vec<ToolCall>, ModelError> {
-        let mut pending =
-            PendingCalls { place: place.to_owned(), optional: action.optional, targets: BTreeMap::new() };
+    /// Prepares the calls of one action, one for each file. All edits are made before the first of them is written, so that one
+    /// that fails leaves all files as they are.
+    fn prepare(&self, state: &mut State, place: &str, action: &Action) -> Result<(), ModelError> {
+        state.pending = Some(PendingCalls {
+            place: place.to_owned(),
+            optional: action.optional,
+            ..PendingCalls::default()
+        });
         let targets = state.targets.clone();
-        let prepared: Vec<_> = if let Some(tool) = &action.tool {
+        if let Some(tool) = &action.tool {
             let arguments = Template::parse(tool, &action.with)
                 .map_err(|error| ModelError::Recipe(format!("{place}: {error}")))?;
-            targets.into_iter().map(|file| (tool.clone(), arguments.for_file(file.as_ref()), file)).collect()
-        } else {
-            let files: Vec<WorkspacePath> = targets.into_iter().flatten().collect();
-            let edit = Edit::of(action)
-                .map_err(|problem| ModelError::Recipe(format!("{place}: {}", chain(&problem))))?;
-            let mut prepared = Vec::new();
-            for (file, edited) in edit.apply_to(&files, &self.context) {
-                match edited {
-                    Ok(Outcome::Unchanged) => {}
-                    Ok(Outcome::NotText) => drop(state.passed_over.not_text.insert(file)),
-                    Ok(Outcome::DoesNotParse) => drop(state.passed_over.not_parsed.insert(file)),
-                    Ok(Outcome::Edited(edited)) => {
-                        state.matches += edited.places.len();
-                        self.table.add(place, &file, edited.places);
-                        let arguments = json!({"path": file, "content": edited.text});
-                        prepared.push(("write_file".to_owned(), arguments, Some(file)));
+            let arguments = Arc::new(arguments);
+            let call = |file| Waiting::Tool(tool.clone(), Arc::clone(&arguments), file);
+            state.waiting = targets.into_iter().map(call).collect();
+            return Ok(());
+        }
+        let files: Vec<WorkspacePath> = targets.into_iter().flatten().collect();
+        let edit = Edit::of(action)
+            .map_err(|problem| ModelError::Recipe(format!("{place}: {}", chain(&problem))))?;
+        for (file, edited) in edit.apply_to(&files, &self.context) {
+            match edited {
+                Ok(Outcome::Unchanged) => {}
+                Ok(Outcome::NotText) => drop(state.passed_over.not_text.insert(file)),
+                Ok(Outcome::DoesNotParse) => drop(state.passed_over.not_parsed.insert(file)),
+                Ok(Outcome::Edited(edited)) => {
+                    state.matches += edited.places.len();
+                    self.table.add(place, &file, edited.places);
+                    state.waiting.push_back(Waiting::Write(file, edited.text));
+                }
+                Err(error) => {
+                    let failure = format!("{place}: {file}: {}", chain(&error));
+                    if !action.optional {
+                        return Err(ModelError::Recipe(failure));
                     }
-                    Err(error) => {
-                        let failure = format!("{place}: {file}: {}", chain(&error));
-                        if !action.optional {
-                            return Err(ModelError::Recipe(failure));
-                        }
-                        state.skipped.push(failure);
-                        state.targets.retain(|other| other.as_ref() != Some(&file));
-                    }
+                    state.skipped.push(failure);
+                    state.targets.retain(|other| other.as_ref() != Some(&file));
                 }
             }
-            prepared
-        };
-        let mut calls = Vec::with_capacity(prepared.len());
-        for (name, arguments, target) in prepared {
-            state.calls += 1;
-            let id = format!("recipe_{}", state.calls);
-            pending.targets.insert(id.clone(), target);
-            calls.push(ToolCall { id, name, arguments });
         }
-        state.pending = Some(pending);
-        Ok(calls)
+        Ok(())
     }
 }
 
 impl State {
+    /// Returns the next calls of the current action; `None` once all of them are made.
+    fn next_calls(&mut self) -> Option<Completion> {
+        let mut pending = self.pending.take()?;
+        pending.targets.clear();
+        let (mut calls, mut bytes) = (Vec::new(), 0);
+        while calls.len() < MAX_CALLS && bytes < MAX_BYTES {
+            let (name, arguments, target) = match self.waiting.pop_front() {
+                None => break,
+                Some(Waiting::Write(file, content)) => {
+                    bytes += content.len();
+                    ("write_file".to_owned(), json!({"path": file, "content": content}), Some(file))
+                }
+                Some(Waiting::Tool(tool, arguments, file)) => (tool, arguments.for_file(file.as_ref()), file),
+            };
+            self.calls += 1;
+            let id = format!("recipe_{}", self.calls);
+            pending.targets.insert(id.clone(), target);
+            calls.push(ToolCall { id, name, arguments });
+        }
+        let continues = !self.waiting.is_empty();
+        self.pending = (!calls.is_empty()).then_some(pending);
+        (!calls.is_empty()).then(|| Completion { calls, continues, ..Completion::default() })
+    }
+
     /// Checks the results of the last calls. A file whose optional action failed is excluded from then on.
     fn take_results(&mut self, messages: &[Message]) -> Result<(), ModelError> {
-        let Some(pending) = self.pending.take() else { return Ok(()) };
+        let Some(pending) = &self.pending else { return Ok(()) };
         for message in messages.iter().rev() {
             let Message::Tool { id, name, content, success } = message else { continue };
             let Some(target) = pending.targets.get(id).filter(|_| !success) else { continue };
@@ -210,6 +245,11 @@ impl ChatModel for RecipePlayer {
 
     /// Returns `false`: a recipe has said all that it has to say.
     fn has_further_answer(&self, _: &str) -> bool {
+        false
+    }
+
+    /// Returns `false`: it looks at the results of its last calls alone.
+    fn reads_history(&self) -> bool {
         false
     }
 

@@ -26,6 +26,8 @@ pub struct Collected {
     pub(crate) notices: Vec<Notice>,
     /// Number of calls that would write files, and of those that did, or are planned to.
     pub(crate) edits: (usize, usize),
+    /// Whether the turn of the last answer goes on with the next one.
+    continues: bool,
     /// What calls that have not ended search for, by agent and id.
     searches: BTreeMap<(String, String), String>,
 }
@@ -54,6 +56,15 @@ impl Observer for Collector {
                     }
                 }
                 collected.usage += reply.usage;
+                let continued = std::mem::replace(&mut collected.continues, reply.continues);
+                if let Some(last) = collected.steps.last_mut().filter(|_| continued)
+                    && (&last.agent, last.step) == (&reply.agent, reply.step)
+                {
+                    last.duration_ms += reply.duration_ms;
+                    last.usage += reply.usage;
+                    last.cost_usd = last.cost_usd.zip(reply.cost_usd).map(|(one, other)| one + other);
+                    return;
+                }
                 collected.steps.push(StepSummary {
                     at_ms: line.at_ms.saturating_sub(reply.duration_ms),
                     agent: reply.agent.clone(),

@@ -152,6 +152,7 @@ impl<'a> AgentRun<'a> {
             dispatch: Arc::clone(&dispatch),
             deadline: request.timeout.map(|timeout| setup.info.started + timeout),
             guide: request.guide.as_ref(),
+            follows_recipe: matches!(request.model, ModelChoice::Recipe(_)),
         };
         let prefix = request.job.repository.as_ref().map(Repository::prefix).unwrap_or_default();
         let Prepared { run, servers, surroundings } =

@@ -47,6 +47,8 @@ pub(super) struct AgentExtras<'a> {
     pub(super) deadline: Option<Instant>,
     /// What the repository tells it.
     pub(super) guide: Option<&'a Guide>,
+    /// Whether a recipe takes the place of a model.
+    pub(super) follows_recipe: bool,
 }
 
 /// A run that can begin, and what goes to its agent.
@@ -163,6 +165,7 @@ impl<'a> Run<'a> {
                 "the workspace is not in a Git repository, so what the run changes cannot be undone with Git";
             events.notice(NoticeLevel::Warning, told);
         }
+        let explains_edits = !extras.as_ref().is_some_and(|extras| extras.follows_recipe);
         // Before the rest looks at the checkout as well: the first model call waits for this alone.
         let surroundings =
             extras.map_or_else(String::new, |extras| context::surroundings(workspace.as_ref(), extras.guide));
@@ -186,6 +189,7 @@ impl<'a> Run<'a> {
             allow_delete: config.workspace.allow_delete,
             sensitive: guardrails.sensitive(),
             seen: Arc::default(),
+            explains_edits,
             max_result_tokens: config.context.max_tool_result_tokens.count(),
         };
         let engine = Arc::new(Engine {

@@ -160,6 +160,8 @@ pub struct Context {
     pub seen: Arc<Seen>,
     /// What the caller is allowed to do.
     pub access: Access,
+    /// Whether somebody reads what an edit looks like now: a recipe does not.
+    pub explains_edits: bool,
     /// Maximum size of a result, in tokens; a file that is read may take twice as much.
     pub max_result_tokens: usize,
 }

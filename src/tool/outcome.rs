@@ -20,7 +20,8 @@ pub(super) fn store(
     let Some(change) = change else {
         return Ok(ToolResult::done(format!("{path} already has this content; nothing changed")));
     };
-    let mut result = ToolResult::done(describe(&change));
+    let described = if cx.explains_edits { describe(&change) } else { format!("{} {path}", verb(&change)) };
+    let mut result = ToolResult::done(described);
     result.changes.push(change);
     Ok(result)
 }

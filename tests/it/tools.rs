@@ -24,6 +24,7 @@ fn context(workspace: Arc<dyn Workspace>, allow_delete: bool) -> Context {
         sensitive: Arc::default(),
         seen: Arc::default(),
         access: Access::Full,
+        explains_edits: true,
         max_result_tokens: 5_000,
     }
 }

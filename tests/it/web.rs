@@ -121,6 +121,7 @@ async fn call(config: &config::Web, tool: &str, args: Value) -> ToolResult {
         sensitive: Arc::default(),
         seen: Arc::default(),
         access: Access::Full,
+        explains_edits: true,
         max_result_tokens: 5_000,
     })
     .await
