@@ -89,6 +89,28 @@ impl GrowingSeal {
     }
 }
 
+/// Writer that keeps nothing but the SHA-256 hash of what is written.
+#[derive(Default)]
+pub(crate) struct HashWriter(Sha256);
+
+impl HashWriter {
+    /// Returns the hash in hexadecimal digits.
+    pub(crate) fn digest(self) -> String {
+        hex::encode(self.0.finalize())
+    }
+}
+
+impl Write for HashWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// Returns the SHA-256 hash of `text` in hexadecimal digits.
 pub(crate) fn digest(text: &[u8]) -> String {
     hex::encode(Sha256::digest(text))

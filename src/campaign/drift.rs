@@ -80,6 +80,7 @@ impl CampaignRequest {
 fn places(plan: &Plan) -> Vec<(String, usize)> {
     let first = |contents: &Contents| {
         let Contents::Patch(patch) = contents else { return 1 };
+        let patch = patch.text();
         let hunk = patch.lines().find_map(|line| line.strip_prefix("@@ -"));
         let number = hunk.and_then(|hunk| hunk.split([',', ' ']).next()?.parse().ok());
         number.unwrap_or(1)

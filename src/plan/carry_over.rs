@@ -95,7 +95,7 @@ impl Plan {
             gates: Vec::new(),
             ..self.clone()
         };
-        plan.digest = plan.computed_digest();
+        plan.seal();
         Ok(plan)
     }
 }

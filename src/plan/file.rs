@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use shell::with_variables;
 use workspace::{ChangeSet, WorkspacePath};
 
@@ -144,8 +143,15 @@ impl Plan {
     /// Creates the plan and its digest. Gates, guardrails, hooks and usage are left empty, for the caller to
     /// fill.
     pub fn new(planned: Planned<'_>) -> Self {
+        let mut plan = Self::unsealed(planned);
+        plan.seal();
+        plan
+    }
+
+    /// Creates the plan without its digest.
+    pub fn unsealed(planned: Planned<'_>) -> Self {
         let commands = planned.actions.iter().filter_map(PlannedCommand::of).collect();
-        let mut plan = Self {
+        Self {
             schema_version: SCHEMA_VERSION,
             task: planned.task.to_owned(),
             agent: planned.agent.to_owned(),
@@ -162,59 +168,12 @@ impl Plan {
             made: None,
             carried_over: None,
             digest: String::new(),
-        };
-        plan.digest = plan.computed_digest();
-        plan
-    }
-
-    /// Notes why the plan is not whole, so that it is not applied.
-    pub fn mark_incomplete(&mut self, reason: String) {
-        self.incomplete = Some(reason);
-        self.digest = self.computed_digest();
-    }
-
-    /// Notes which workflow run has made the plan.
-    pub fn mark_made(&mut self, made: Made) {
-        self.made = Some(made);
-        self.digest = self.computed_digest();
-    }
-
-    /// Computes the digest of the content, whatever the `digest` field says.
-    pub fn computed_digest(&self) -> String {
-        #[derive(Serialize)]
-        struct Covered<'a> {
-            task: &'a str,
-            agent: &'a str,
-            model: &'a str,
-            base: &'a Option<Base>,
-            files: &'a [PlanFile],
-            commands: &'a [PlannedCommand],
-            #[serde(skip_serializing_if = "Option::is_none")]
-            incomplete: Option<&'a str>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            made: Option<&'a Made>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            gates: Option<&'a [GateRecord]>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            carried_over: Option<&'a CarriedOver>,
         }
-        let covered = Covered {
-            task: &self.task,
-            agent: &self.agent,
-            model: &self.model,
-            base: &self.base,
-            files: &self.files,
-            commands: &self.commands,
-            incomplete: self.incomplete.as_deref(),
-            made: self.made.as_ref(),
-            // Only another job tells of them. They say how long they took, and without an origin equal plans are to have
-            // equal digests.
-            gates: self.made.as_ref().map(|_| self.gates.as_slice()),
-            carried_over: self.carried_over.as_ref(),
-        };
-        // Serialization cannot fail: all maps have string keys, and there is no NaN.
-        let canonical = serde_json_canonicalizer::to_vec(&covered).unwrap_or_default();
-        hex::encode(Sha256::digest(canonical))
+    }
+
+    /// Gives the plan its digest.
+    pub fn seal(&mut self) {
+        self.digest = self.computed_digest();
     }
 }
 
@@ -263,7 +222,8 @@ mod tests {
         moved.base.as_mut().expect("a base").commit = "d".repeat(40);
         assert_ne!(moved.computed_digest(), original.digest);
         let mut interrupted = original.clone();
-        interrupted.mark_incomplete("the run was interrupted".into());
+        interrupted.incomplete = Some("the run was interrupted".into());
+        interrupted.seal();
         assert_ne!(interrupted.digest, original.digest);
         interrupted.incomplete = None;
         assert_ne!(interrupted.computed_digest(), interrupted.digest, "nobody can strike it out");

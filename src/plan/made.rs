@@ -154,7 +154,8 @@ mod tests {
             gates: vec![MadeGate { name: "tests".into(), passed: true }],
         };
         change(&mut made);
-        plan.mark_made(made);
+        plan.made = Some(made);
+        plan.seal();
         plan
     }
 

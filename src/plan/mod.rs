@@ -2,11 +2,13 @@
 
 mod apply;
 mod carry_over;
+mod digest;
 mod file;
 mod journal;
 mod journal_folder;
 mod links;
 mod made;
+mod patch_text;
 mod planned_file;
 mod tracker;
 
@@ -17,5 +19,6 @@ pub use journal::{JournalError, MayWrite, Step, recover, write_all};
 pub use journal_folder::JournalFolder;
 pub(crate) use links::{link_outside, may_lead_outside};
 pub use made::{Expected, Made, MadeError, MadeGate, SecondJob};
+pub use patch_text::PatchText;
 pub use planned_file::{Contents, Damaged, PlanFile};
 pub use tracker::{DryRunTracker, summarize_call};

@@ -9,12 +9,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workspace::{FileChange, FileState, LineCounts, Mode, Operation, WorkspacePath};
 
+use super::patch_text::PatchText;
+
 /// How a planned file's new content is given.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Contents {
     /// A patch in Git's format, against the content whose hash is `before_sha256`.
-    Patch(String),
+    Patch(PatchText),
     /// The whole content, where a patch would not be text or the kind of file changes.
     Base64(String),
 }
@@ -52,12 +54,9 @@ impl PlanFile {
         let is_link =
             |state: &Option<FileState>| state.as_ref().is_some_and(|state| state.mode == Mode::Link);
         // A patch needs text before and after.
-        let contents = match String::from_utf8(change.git_patch("")) {
-            Ok(patch) if !change.is_binary() && is_link(&change.before) == is_link(&change.after) => {
-                Contents::Patch(patch)
-            }
-            _ => whole(),
-        };
+        let has_patch = !change.is_binary() && is_link(&change.before) == is_link(&change.after);
+        let patch = has_patch.then(|| PatchText::of(change)).flatten();
+        let contents = patch.map_or_else(whole, Contents::Patch);
         Self {
             path: change.path.clone(),
             op: change.operation(),
@@ -88,7 +87,8 @@ impl PlanFile {
         let content = match &self.contents {
             Contents::Base64(text) => STANDARD.decode(text).map_err(|_| damaged())?,
             Contents::Patch(patch) => {
-                patched(before.map_or(&[][..], |state| &state.content), patch).ok_or_else(damaged)?
+                let before = before.map_or(&[][..], |state| &state.content);
+                patched(before, &patch.text()).ok_or_else(damaged)?
             }
         };
         // What somebody else has made of the mode is not the plan's to undo.
@@ -127,7 +127,7 @@ impl PlanFile {
             return None;
         }
         self.before_mode.or_else(|| match &self.contents {
-            Contents::Patch(patch) => Some(old_mode(patch).unwrap_or(self.mode)),
+            Contents::Patch(patch) => Some(old_mode(&patch.text()).unwrap_or(self.mode)),
             Contents::Base64(_) => None,
         })
     }

@@ -61,7 +61,7 @@ impl Run<'_> {
         let mut plan = (request.mode == RunMode::DryRun).then(|| {
             let base = baseline.base.clone();
             let (task, agent, model) = (&request.task, &request.agent, &request.model_name);
-            Plan::new(Planned { task, agent, model, base, actions, changes: &changes })
+            Plan::unsealed(Planned { task, agent, model, base, actions, changes: &changes })
         });
         let (verified_files, differences) = verify(baseline.snapshot.as_ref(), request.repository.as_ref());
         if !differences.is_empty() && ended.reason.status() != Status::Failed {
@@ -173,7 +173,7 @@ fn changed_checkout(events: &Events, differences: &[Difference], collector: &Col
 fn mark_made(plan: &mut Plan, request: &JobRequest, status: Status, collected: &Collected) {
     if let Some(origin) = request.origin_of_plans() {
         let gates = collected.gates.iter().map(MadeGate::from).collect();
-        plan.mark_made(Made { status, gates, ..origin });
+        plan.made = Some(Made { status, gates, ..origin });
     }
 }
 
@@ -183,10 +183,9 @@ fn complete(plan: &mut Plan, collected: &Collected, request: &JobRequest, ended:
     plan.guardrails.clone_from(&collected.guardrails);
     plan.hooks.clone_from(&collected.hooks);
     plan.usage = collected.usage;
-    if let Some(reason) = incomplete(ended, request.config(), collected) {
-        plan.mark_incomplete(reason);
-    }
+    plan.incomplete = incomplete(ended, request.config(), collected);
     mark_made(plan, request, ended.clause().status, collected);
+    plan.seal();
 }
 
 /// Returns why the plan of a run that ended so is not whole.
