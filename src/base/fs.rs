@@ -13,6 +13,17 @@ pub(crate) fn write_atomic(path: &Path, content: &[u8]) -> io::Result<()> {
     file.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// Writes a file as [`write_atomic`] does, from what `content` writes.
+pub(crate) fn write_atomic_from(
+    path: &Path,
+    content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let file = begun(path)?;
+    readable(file.as_file())?;
+    filled(&file, content)?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
 /// Writes a file that must be whole even after a loss of power, and otherwise as [`write_atomic`] does.
 pub(crate) fn write_durable(path: &Path, content: &[u8]) -> io::Result<()> {
     let file = fresh(path, content)?;
@@ -27,6 +38,16 @@ pub(crate) fn write_private(path: &Path, content: &[u8]) -> io::Result<()> {
     fresh(path, content)?.persist(path).map(drop).map_err(|error| error.error)
 }
 
+/// Writes a file as [`write_private`] does, from what `content` writes; not at all if that fails.
+pub(crate) fn write_private_from<E: From<io::Error>>(
+    path: &Path,
+    content: impl FnOnce(&mut dyn io::Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let file = begun(path)?;
+    filled(&file, content)?;
+    file.persist(path).map(drop).map_err(|error| error.error.into())
+}
+
 /// Creates a folder if it is missing, and checks that no link leads elsewhere.
 pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
     fs::create_dir_all(path)?;
@@ -34,13 +55,26 @@ pub(crate) fn create_folder(path: &Path) -> io::Result<()> {
 }
 
 fn fresh(path: &Path, content: &[u8]) -> io::Result<tempfile::NamedTempFile> {
+    let mut file = begun(path)?;
+    file.write_all(content)?;
+    Ok(file)
+}
+
+fn filled<E: From<io::Error>>(
+    file: &tempfile::NamedTempFile,
+    content: impl FnOnce(&mut dyn io::Write) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut writer = io::BufWriter::new(file.as_file());
+    content(&mut writer)?;
+    Ok(writer.flush()?)
+}
+
+fn begun(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     let folder = path.parent().unwrap_or(path);
     if folder.canonicalize()? != folder {
         return Err(io::Error::other("its folder was replaced by a link"));
     }
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(content)?;
-    Ok(file)
+    tempfile::NamedTempFile::new_in(folder)
 }
 
 /// Returns whether a disk has less than a megabyte left. Where that cannot be asked, it is taken to have more.

@@ -197,7 +197,7 @@ impl Publication<'_> {
             return;
         }
         let Self { request, files, masker, changes, prefix, .. } = self;
-        let plan = Plan::new(Planned {
+        let mut plan = Plan::new(Planned {
             task: &request.task,
             agent: &request.agent,
             model: &request.model_name,
@@ -205,7 +205,7 @@ impl Publication<'_> {
             actions: Vec::new(),
             changes,
         });
-        match files.write_plan(Some(&plan), &changes.git_patch(prefix), masker) {
+        match files.write_plan(Some(&mut plan), changes, prefix, masker) {
             Ok(()) => {
                 let to = match &request.deliver {
                     Deliver::OwnBranch { pull: true, .. } => DeliverTo::PullRequest,

@@ -11,6 +11,7 @@ mod progress_comment;
 mod publisher;
 mod repost;
 mod run;
+mod secret_watch;
 mod step_outputs;
 
 pub use batch::{BatchDestination, PublishedBatch, publish_batch};

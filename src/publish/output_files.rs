@@ -5,13 +5,15 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use sanitize::Masker;
+use workspace::ChangeSet;
 
 use super::run::warn;
-use crate::base::fs::{write_atomic, write_private};
+use super::secret_watch::{SecretWatch, Unwritten};
+use crate::base::fs::{write_atomic, write_atomic_from, write_private_from};
 use crate::config;
 use crate::plan::Plan;
-use crate::report::masked::{Format, MaskError, holds_secret};
-use crate::report::{RunReport, html, junit, markdown, summary};
+use crate::report::masked::MaskError;
+use crate::report::{RunReport, html, junit, markdown, plan_holds_secret, summary};
 use crate::request::InputError;
 
 /// The transcript, where the configuration says nothing else.
@@ -70,29 +72,45 @@ impl OutputFiles {
         Ok(files)
     }
 
-    /// Writes plan and patch as they are, or not at all: masked ones could not be applied.
+    /// Writes plan and patch as they are, or not at all: masked ones could not be applied. `prefix` is the way from the
+    /// repository to the workspace. Neither is held in memory as a whole.
     pub(super) fn write_plan(
         &self,
-        plan: Option<&Plan>,
-        patch: &[u8],
+        plan: Option<&mut Plan>,
+        changes: &ChangeSet,
+        prefix: &str,
         masker: &Masker,
     ) -> Result<(), PlanFileError> {
-        let in_plan = match plan {
-            Some(plan) => holds_secret(plan, Format::Plan, masker)?,
-            None => false,
+        let Some(plan) = plan else {
+            return if changes.is_empty() { Ok(()) } else { self.write_patch(changes, prefix, masker) };
         };
-        if in_plan || masker.knows_of(patch) {
+        // What would give a secret away is noticed before anything lies there.
+        if plan_holds_secret(plan, masker)? {
             return Err(PlanFileError::Secret);
         }
-        let failed = |path: &Path, error| PlanFileError::Write { path: path.to_owned(), error };
-        if let Some(plan) = plan {
-            write_private(&self.plan, &serde_json::to_vec_pretty(plan)?)
-                .map_err(|error| failed(&self.plan, error))?;
+        self.write_patch(changes, prefix, masker)?;
+        let write = |to: &mut dyn io::Write| serde_json::to_writer_pretty(to, plan).map_err(io::Error::from);
+        write_private_from(&self.plan, write)
+            .map_err(|error| PlanFileError::Write { path: self.plan.clone(), error })
+    }
+
+    fn write_patch(&self, changes: &ChangeSet, prefix: &str, masker: &Masker) -> Result<(), PlanFileError> {
+        let written = write_private_from(&self.patch, |to| {
+            let mut watch = SecretWatch::new(to, masker);
+            changes.write_patch(prefix, &mut watch)?;
+            if watch.end()? { Err(Unwritten::Secret) } else { Ok(()) }
+        });
+        written.map_err(|error| match error {
+            Unwritten::Secret => PlanFileError::Secret,
+            Unwritten::Failed(error) => PlanFileError::Write { path: self.patch.clone(), error },
+        })
+    }
+
+    /// Removes plan and patch.
+    pub(super) fn remove_plan(&self) {
+        for path in [&self.plan, &self.patch] {
+            let _ = fs::remove_file(path);
         }
-        if plan.is_some() || !patch.is_empty() {
-            write_private(&self.patch, patch).map_err(|error| failed(&self.patch, error))?;
-        }
-        Ok(())
     }
 
     /// Writes the table of the places that a recipe changed.
@@ -112,13 +130,17 @@ impl OutputFiles {
         sarif: impl FnOnce(&RunReport) -> String,
     ) -> Vec<PathBuf> {
         let mut failed = Vec::new();
+        if let Err(error) = replace_from(&self.report, |to| report.write_json(to)) {
+            warn(report, format!("could not write {}: {error}", self.report.display()));
+            failed.push(self.report.clone());
+        }
         let junit = junit(report).unwrap_or_else(|error| {
             warn(report, error.to_string());
             String::new()
         });
         let mut write = |report: &mut RunReport, path: &Path, text: String| {
             // Masked as a value before; renderings may bring together what was apart. JSON keeps its form.
-            let is_json = path == self.report || path == self.sarif;
+            let is_json = path == self.sarif;
             let text = if is_json { text.as_str().into() } else { masker.mask_rendered(&text) };
             if let Err(error) = replace(path, text.as_bytes()) {
                 warn(report, format!("could not write {}: {error}", path.display()));
@@ -127,8 +149,7 @@ impl OutputFiles {
         };
         // One at a time: each may have many megabytes.
         for (path, render) in [
-            (&self.report, RunReport::json as fn(&RunReport) -> String),
-            (&self.markdown, markdown),
+            (&self.markdown, markdown as fn(&RunReport) -> String),
             (&self.html, html),
             (&self.summary, summary),
         ] {
@@ -174,9 +195,6 @@ pub(super) enum PlanFileError {
     /// It is not certain that none of them would.
     #[error("the plan was not written: {0}")]
     Unmasked(#[from] MaskError),
-    /// The plan has no form as JSON.
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
     /// A file cannot be written.
     #[error("could not write {path}: {error}")]
     Write {
@@ -190,8 +208,13 @@ pub(super) enum PlanFileError {
 /// Writes a file whole. Where there is no room for it beside its earlier version, that one goes first: what it says may no longer
 /// be so.
 fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    write_atomic(path, text).or_else(|error| match fs::remove_file(path) {
-        Ok(()) => write_atomic(path, text),
+    replace_from(path, |to| to.write_all(text))
+}
+
+/// Writes a file as [`replace`] does, from what `content` writes.
+fn replace_from(path: &Path, content: impl Fn(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
+    write_atomic_from(path, &content).or_else(|error| match fs::remove_file(path) {
+        Ok(()) => write_atomic_from(path, &content),
         Err(_) => Err(error),
     })
 }

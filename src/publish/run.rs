@@ -15,14 +15,15 @@ use super::progress_comment::ProgressComment;
 use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
 use super::step_outputs::{OUTPUTS, StepOutputs, annotate};
 use crate::base::env::is_in_actions;
+use crate::base::integrity::HashWriter;
 use crate::config::DEFAULT_KEY;
 use crate::event::{Exit, Notice, NoticeLevel, Status, StopReason};
 use crate::github::{Environment, ReviewedMark, Subject, hidden_lines, marker_key};
 use crate::plan::Plan;
 use crate::report::masked::{Format, MaskError, masked};
 use crate::report::{
-    CommentFrame, Diagnostic, RunReport, TerminalFrame, annotations, comment, diagnostics, sarif, summary,
-    terminal,
+    CommentFrame, Diagnostic, Lists, RunReport, TerminalFrame, annotations, comment, diagnostics, of_gates,
+    sarif, summary, terminal,
 };
 use crate::request::{Deliver, JobRequest};
 
@@ -62,14 +63,14 @@ pub(crate) async fn publish_run(
     cancel: CancellationToken,
     progress: Option<ProgressComment>,
 ) -> Result<RunResult, MaskError> {
-    let RunArtifacts { report: mut unmasked, plan, changes, prefix, matches } = artifacts;
-    unmasked.cut_changes();
+    let RunArtifacts { report: mut unmasked, mut plan, changes, prefix, matches } = artifacts;
+    let mut lists = Lists::take(&mut unmasked);
     // Masked once, as a value, so that every rendering is masked; escaping in between could otherwise hide a
     // secret from the mask.
     let mut report = masked(&unmasked, Format::Report, masker)?;
     drop(unmasked);
     let mut has_no_plan = plan.is_none();
-    if let Err(error) = files.write_plan(plan.as_ref(), &changes.git_patch(&prefix), masker) {
+    if let Err(error) = files.write_plan(plan.as_mut(), &changes, &prefix, masker) {
         let is_withheld = !matches!(error, PlanFileError::Write { .. });
         has_no_plan |= is_withheld;
         // Without its plan or patch, such a run has no result.
@@ -79,8 +80,12 @@ pub(crate) async fn publish_run(
         }
         warn(&mut report, error.to_string());
     }
-    // Of thousands of changes, one copy less.
-    drop(plan);
+    // Of thousands of actions, one copy less.
+    lists.actions = plan.map(|plan| plan.actions).unwrap_or_default();
+    if let Err(error) = lists.masked(&mut report, masker) {
+        files.remove_plan();
+        return Err(error);
+    }
     if let Some(failed) = matches.and_then(|table| files.write_matches(&table, masker).err()) {
         warn(&mut report, failed.to_string());
     }
@@ -117,14 +122,15 @@ pub(crate) async fn publish_run(
         }
         None => None,
     };
-    let before = report.clone();
+    let before = digest_of(&report);
     let publication = Publication { request, files, masker, changes: &changes, prefix: &prefix, cancel };
     let comment_url = publication.publish(&mut report, known).await;
-    let is_changed = report != before;
-    drop(before);
+    let is_changed = digest_of(&report) != before;
     if is_changed {
         // What publishing added is text of others as well.
+        let lists = Lists::take(&mut report);
         report = masked(&report, Format::Report, masker)?;
+        lists.masked(&mut report, masker)?;
     }
     if (is_changed || comment_url.is_some()) && !write(&mut report, comment_url.as_deref()).is_empty() {
         end_unwritten(&mut report);
@@ -145,14 +151,26 @@ pub(crate) async fn publish_run(
 
 /// Lines that gates speak of, in files that there are.
 pub(super) fn diagnostics_of(request: &JobRequest, report: &RunReport, prefix: &str) -> Vec<Diagnostic> {
-    let exists = |path: &str| request.workspace.join(path).is_file();
-    diagnostics(report, &request.workspace, prefix, &exists)
+    diagnostics(report, &request.workspace, prefix, &is_file(request))
 }
 
 /// Lines that failed gates speak of.
 fn gates_of(request: &JobRequest, report: &RunReport, prefix: &str) -> Vec<Diagnostic> {
-    let gates = RunReport { guardrails: Vec::new(), review: None, ..report.clone() };
-    diagnostics_of(request, &gates, prefix)
+    let mut remarks = Vec::new();
+    of_gates(&report.gates, &request.workspace, prefix, &is_file(request), &mut remarks);
+    remarks
+}
+
+fn is_file(request: &JobRequest) -> impl Fn(&str) -> bool {
+    move |path: &str| request.workspace.join(path).is_file()
+}
+
+/// Returns a digest of a report, by which it is known to have changed.
+fn digest_of(report: &RunReport) -> String {
+    let mut hash = HashWriter::default();
+    // A hash takes everything.
+    let _ = report.write_json(&mut hash);
+    hash.digest()
 }
 
 pub(super) fn comment_of(request: &JobRequest, report: &RunReport) -> String {

@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 
 use super::{CallSummary, StepSummary};
 use crate::event::{
-    Block, Event, GateRecord, HookRecord, Line, MutationRecord, NetworkRecord, Notice, Observer,
+    Block, ChangeRoom, Event, GateRecord, HookRecord, Line, MutationRecord, NetworkRecord, Notice, Observer,
     ReviewRecord, SubagentRecord, Usage,
 };
 
@@ -28,6 +28,8 @@ pub struct Collected {
     pub(crate) edits: (usize, usize),
     /// Whether the turn of the last answer goes on with the next one.
     continues: bool,
+    /// Room for the changes of further calls.
+    room: ChangeRoom,
     /// What calls that have not ended search for, by agent and id.
     searches: BTreeMap<(String, String), String>,
 }
@@ -79,6 +81,8 @@ impl Observer for Collector {
                     collected.edits.0 += 1;
                     collected.edits.1 += usize::from(call.success);
                 }
+                let mut diff = call.diff.clone();
+                collected.room.fit(&mut diff);
                 let pattern = collected.searches.remove(&(call.agent.clone(), call.id.clone()));
                 collected.calls.push(CallSummary {
                     at_ms: line.at_ms.saturating_sub(call.duration_ms),
@@ -92,7 +96,7 @@ impl Observer for Collector {
                     success: call.success,
                     exit_code: call.exit_code,
                     error: (!call.success).then(|| call.result.clone()),
-                    diff: call.diff.clone(),
+                    diff,
                     duration_ms: call.duration_ms,
                 });
             }

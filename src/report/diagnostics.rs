@@ -8,7 +8,7 @@ use sanitize::untrusted::visible;
 use workspace::WorkspacePath;
 
 use super::RunReport;
-use crate::event::Severity;
+use crate::event::{GateRecord, Severity};
 
 /// Maximum number of remarks from one gate; more would be noise.
 const MAX_REMARKS: usize = 50;
@@ -65,6 +65,17 @@ pub fn diagnostics(
     exists: &dyn Fn(&str) -> bool,
 ) -> Vec<Diagnostic> {
     let mut remarks = Vec::new();
+    of_guardrails_and_review(report, prefix, exists, &mut remarks);
+    of_gates(&report.gates, workspace, prefix, exists, &mut remarks);
+    remarks
+}
+
+fn of_guardrails_and_review(
+    report: &RunReport,
+    prefix: &str,
+    exists: &dyn Fn(&str) -> bool,
+    remarks: &mut Vec<Diagnostic>,
+) {
     for block in &report.guardrails {
         // The file may never have been created: the remark is about its name.
         remarks.extend(block.path.as_ref().map(|path| Diagnostic {
@@ -86,7 +97,17 @@ pub fn diagnostics(
             message: visible(&finding.message),
         })
     }));
-    for gate in report.gates.iter().filter(|gate| !gate.passed) {
+}
+
+/// Adds what failed gates report about files; see [`diagnostics`].
+pub fn of_gates(
+    gates: &[GateRecord],
+    workspace: &Path,
+    prefix: &str,
+    exists: &dyn Fn(&str) -> bool,
+    remarks: &mut Vec<Diagnostic>,
+) {
+    for gate in gates.iter().filter(|gate| !gate.passed) {
         let of_gate = places(&gate.output).into_iter().filter_map(|place| {
             let path = inside(&place.path, workspace)?;
             exists(&path).then(|| Diagnostic {
@@ -103,7 +124,6 @@ pub fn diagnostics(
             }
         }
     }
-    remarks
 }
 
 /// Converts a path as a tool wrote it, absolute or relative, into one relative to the workspace; `None` if

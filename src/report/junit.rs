@@ -9,6 +9,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use workspace::Operation;
 
+use super::listed::MAX_LISTED;
 use super::proof::proof_cases;
 use super::{RunReport, gates, test_findings};
 use crate::event::{
@@ -134,7 +135,7 @@ fn files(report: &RunReport) -> Vec<TestCase> {
         // No `file` attribute: Jenkins' schema does not know it.
         case.set_classname("changes").set_system_out(&clean(&file.diff)).build()
     };
-    report.files.iter().map(case).collect()
+    report.files.iter().take(MAX_LISTED).map(case).collect()
 }
 
 /// Returns test cases for the run itself, for each tool call that failed, and for each error.

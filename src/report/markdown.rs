@@ -9,6 +9,7 @@ use super::evidence;
 use super::figures::duration;
 use super::footer;
 use super::gates;
+use super::listed::{listed, more};
 use super::network;
 use super::proof;
 use super::prose;
@@ -64,7 +65,7 @@ fn calls(report: &RunReport) -> Section {
         return Section::fixed(String::new());
     }
     let mut table = "| Step | Tool | Target | Outcome | Time |\n|--:|---|---|---|--:|\n".to_owned();
-    for call in &report.calls {
+    for (_, call) in listed(&report.calls) {
         let outcome = match (call.outcome, call.success) {
             (Outcome::Refused, _) => "⛔ refused",
             (_, false) => "⚠️ failed",
@@ -81,6 +82,7 @@ fn calls(report: &RunReport) -> Section {
             duration(call.duration_ms)
         );
     }
+    table.extend(more(report.calls.len(), "calls").map(|more| format!("\n{more}\n")));
     let full =
         format!("<details><summary>Tool calls: {}</summary>\n\n{table}\n</details>\n\n", report.calls.len());
     Section::new(1, full, String::new())

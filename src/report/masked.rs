@@ -113,10 +113,35 @@ pub fn masked<T: Serialize + DeserializeOwned>(
     format: Format,
     masker: &Masker,
 ) -> Result<T, MaskError> {
+    masked_item(value, format, &[], masker)
+}
+
+/// Masks an item of a list of a format, which is the value of that member; without members, a whole value.
+pub(super) fn masked_item<T: Serialize + DeserializeOwned>(
+    item: &T,
+    format: Format,
+    list: &[&str],
+    masker: &Masker,
+) -> Result<T, MaskError> {
+    let (places, of_item) = places(format, list)?;
+    let masked = places.mask(serde_json::to_value(item)?, &of_item, masker);
     // Through its text: reading from a `Value` as well would compile the code for every type twice. The tree is much larger than
     // that, and gone before the value is there twice.
-    let text = serde_json::to_vec(&masked_json(value, format, masker)?)?;
+    let text = serde_json::to_vec(&masked)?;
+    drop(masked);
     Ok(serde_json::from_slice(&text)?)
+}
+
+/// Returns the schemas of the items of a list, as in [`masked_item`].
+fn places(format: Format, list: &[&str]) -> Result<(Places<'static>, Vec<&'static Schema>), MaskError> {
+    let root = format.schema()?;
+    let places = Places { root };
+    let member = |above: Vec<_>, name: &&str| places.member(&above, name).0;
+    let mut of_item = list.iter().fold(places.all(&[root]), member);
+    if !list.is_empty() {
+        of_item = places.items(&of_item);
+    }
+    Ok((places, of_item))
 }
 
 /// Masks a value of a format, returning JSON.
@@ -133,12 +158,15 @@ pub fn masked_fields(fields: Map<String, Value>, masker: &Masker) -> Value {
     fields.into_iter().map(|(name, value)| (name, places.mask(value, &[], masker))).collect()
 }
 
-/// Returns whether a value of a format holds a known secret outside of the format's own words.
-pub fn holds_secret<T: Serialize>(value: &T, format: Format, masker: &Masker) -> Result<bool, MaskError> {
-    let root = format.schema()?;
-    let places = Places { root };
-    Ok(places
-        .any(&serde_json::to_value(value)?, &places.all(&[root]), &|text| masker.knows_of(text.as_bytes())))
+/// Returns whether an item of a list, as in [`masked_item`], holds a known secret outside of the format's own words.
+pub(super) fn item_holds_secret<T: Serialize>(
+    item: &T,
+    format: Format,
+    list: &[&str],
+    masker: &Masker,
+) -> Result<bool, MaskError> {
+    let (places, of_item) = places(format, list)?;
+    Ok(places.any(&serde_json::to_value(item)?, &of_item, &|text| masker.knows_of(text.as_bytes())))
 }
 
 /// A schema; its methods find the parts of it that describe a given value.
@@ -297,7 +325,13 @@ mod tests {
     fn a_plan_holds_secrets_in_its_texts_alone() {
         let masker = Masker::new(["modify", "hunter22"]);
         let plan = |content: &str| json!({"files": [{"op": "modify", "path": "a", "patch": content}]});
-        let holds = |content: &str| holds_secret(&plan(content), Format::Plan, &masker).expect("JSON");
+        let holds =
+            |content: &str| item_holds_secret(&plan(content), Format::Plan, &[], &masker).expect("JSON");
+        let holds_file = |content: &str| {
+            let file = plan(content)["files"][0].clone();
+            item_holds_secret(&file, Format::Plan, &["files"], &masker).expect("JSON")
+        };
+        assert_eq!(["text", "+hunter22", "+modify"].map(holds_file), [false, true, true]);
         assert!(!holds("text"));
         assert!(holds("+hunter22"));
         assert!(holds("+modify"));

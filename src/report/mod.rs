@@ -14,10 +14,12 @@ mod footer;
 mod gates;
 mod html;
 mod junit;
+mod listed;
 mod live;
 mod log;
 mod markdown;
 pub mod masked;
+mod masked_lists;
 mod mutation;
 mod network;
 mod paint;
@@ -27,12 +29,13 @@ mod prose;
 mod sarif;
 mod sections;
 mod size_budget;
-mod size_rule;
 mod summary;
 mod terminal;
 mod test_findings;
 mod transcript;
 mod usage;
+
+use std::io;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,9 +44,9 @@ use workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, Worksp
 
 use crate::config::DeliverTo;
 use crate::event::{
-    Base, Block, Class, Expectation, GateRecord, HookRecord, MutationRecord, NetworkRecord, Notice, Outcome,
-    PlannedAction, ProofRecord, RecipeMatches, ReviewRecord, RunMode, Status, StopReason, SubagentRecord,
-    TestFinding, Usage,
+    Base, Block, ChangeRoom, Class, Expectation, GateRecord, HookRecord, MutationRecord, NetworkRecord,
+    Notice, Outcome, PlannedAction, ProofRecord, RecipeMatches, ReviewRecord, RunMode, Status, StopReason,
+    SubagentRecord, TestFinding, Usage,
 };
 use crate::plan::{CarriedOver, Plan};
 
@@ -54,7 +57,7 @@ pub use batch::{
 };
 pub use collect::{Collected, Collector};
 pub use comment::{COMMENT_LIMIT, CommentFrame, check_summary, comment, description};
-pub use diagnostics::{Diagnostic, diagnostics};
+pub use diagnostics::{Diagnostic, diagnostics, of_gates};
 pub use evidence::{Claim, ClaimSubject, Deeds, evidence};
 pub use figures::duration;
 pub use html::html;
@@ -62,6 +65,7 @@ pub use junit::{JunitError, junit};
 pub use live::LiveStatus;
 pub use log::{LogFormat, LogObserver, Verbosity, file_log, init_log};
 pub use markdown::markdown;
+pub use masked_lists::{Lists, plan_holds_secret};
 pub use mutation::mutation_text;
 pub use paint::painted;
 pub use progress::Progress;
@@ -90,12 +94,9 @@ pub struct FileSummary {
 
 impl FileSummary {
     fn new(change: &FileChange) -> Self {
-        Self {
-            path: change.path.clone(),
-            op: change.operation(),
-            lines: change.line_counts(),
-            diff: change.diff(),
-        }
+        let diff = change.diff();
+        let lines = if change.is_binary() { change.line_counts() } else { LineCounts::of(&diff) };
+        Self { path: change.path.clone(), op: change.operation(), lines, diff }
     }
 
     /// Creates a summary without a diff, for a file that is too large to be compared.
@@ -103,9 +104,15 @@ impl FileSummary {
         Self { path, op, lines: LineCounts::default(), diff: "(too large to be shown)\n".to_owned() }
     }
 
-    /// Summarizes all files of a change set.
+    /// Summarizes all files of a change set. Of big ones, only the first changes are told.
     pub fn of(changes: &ChangeSet) -> Vec<Self> {
-        changes.iter().map(Self::new).collect()
+        let mut room = ChangeRoom::default();
+        let summary = |change| {
+            let mut summary = Self::new(change);
+            room.fit(&mut summary.diff);
+            summary
+        };
+        changes.iter().map(summary).collect()
     }
 }
 
@@ -361,11 +368,17 @@ impl RunReport {
         (plan.incomplete.is_none() && plan.differences.is_empty()).then_some(plan)
     }
 
-    /// Serializes the report as JSON, indented, with a newline at the end.
+    /// Serializes the report as JSON, as it is written to a file.
     pub fn json(&self) -> String {
+        let mut text = Vec::new();
         // The types hold nothing that JSON cannot express.
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+        let _ = self.write_json(&mut text);
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    /// Writes the report as JSON, indented, with a newline at the end.
+    pub fn write_json(&self, mut to: impl io::Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut to, self)?;
+        to.write_all(b"\n")
     }
 }

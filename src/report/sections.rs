@@ -6,6 +6,7 @@ use sanitize::untrusted::{code, fence, markdown};
 use workspace::{Difference, Operation};
 
 use super::figures::{cost, cut, duration, plural, tokens};
+use super::listed::{MAX_LISTED, more};
 use super::size_budget::Section;
 use super::{CallSummary, FileSummary, PlanReport, RunReport};
 use crate::event::{
@@ -88,8 +89,13 @@ pub(super) fn actions(report: &RunReport) -> Section {
     let Some(plan) = report.plan.as_ref().filter(|plan| !plan.actions.is_empty()) else {
         return Section::fixed(String::new());
     };
-    let lines: String =
-        plan.actions.iter().map(|action| format!("1. {}\n", code(&action.description))).collect();
+    let mut lines: String = plan
+        .actions
+        .iter()
+        .take(MAX_LISTED)
+        .map(|action| format!("1. {}\n", code(&action.description)))
+        .collect();
+    lines.extend(more(plan.actions.len(), "actions").map(|more| format!("\n{more}\n")));
     let title = format!("Plan, step by step: {}", totals(report, plan));
     let full = format!("<details><summary>{title}</summary>\n\n{lines}\n</details>\n\n");
     Section::new(1, full, format!("{title} (in `plan.json`)\n\n"))
@@ -103,12 +109,14 @@ pub(super) fn changes(report: &RunReport) -> Vec<Section> {
             sections.push(Section::fixed("No write actions were planned.\n\n".to_owned()));
         } else {
             let title = format!("#### Plan: {}\n\n", totals(report, plan));
-            let lines: String = plan
+            let mut lines: String = plan
                 .actions
                 .iter()
+                .take(MAX_LISTED)
                 .enumerate()
                 .map(|(index, action)| format!("{}. {}\n", index + 1, code(&action.description)))
                 .collect();
+            lines.extend(more(plan.actions.len(), "actions").map(|more| format!("\n{more}\n")));
             sections.push(Section::fixed(title));
             sections.push(Section::new(
                 5,
@@ -126,7 +134,8 @@ pub(super) fn changes(report: &RunReport) -> Vec<Section> {
             plural(report.files.len(), "file", "files")
         )));
     }
-    sections.extend(report.files.iter().map(file));
+    sections.extend(report.files.iter().take(MAX_LISTED).map(file));
+    sections.extend(more(report.files.len(), "files").map(|more| Section::fixed(format!("{more}\n\n"))));
     sections
 }
 

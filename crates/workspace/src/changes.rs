@@ -1,6 +1,7 @@
 //! Changes to files: states before and after, as totals, diffs, and one exact patch.
 
 use std::fmt;
+use std::io::{self, Write};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -247,9 +248,17 @@ impl ChangeSet {
     /// Returns one patch for all files; see [`FileChange::git_patch`]. Deletions come first, so that a file
     /// can make room for a folder.
     pub fn git_patch(&self, prefix: &str) -> Vec<u8> {
+        let mut patch = Vec::new();
+        // Writing to memory does not fail.
+        let _ = self.write_patch(prefix, &mut patch);
+        patch
+    }
+
+    /// Writes that patch, file by file.
+    pub fn write_patch(&self, prefix: &str, to: &mut impl Write) -> io::Result<()> {
         let (deleted, others): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|change| change.operation() == Operation::Delete);
-        deleted.into_iter().chain(others).flat_map(|change| change.git_patch(prefix)).collect()
+        deleted.into_iter().chain(others).try_for_each(|change| to.write_all(&change.git_patch(prefix)))
     }
 }
 

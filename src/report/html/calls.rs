@@ -7,6 +7,7 @@ use super::diff::diff_lines;
 use super::{filters, section};
 use crate::event::Outcome;
 use crate::report::figures::{cut, duration};
+use crate::report::listed::{is_listed, listed, more};
 use crate::report::{CallSummary, RunReport};
 
 /// Maximum number of bars in the timeline; the longest are shown.
@@ -36,7 +37,7 @@ pub(super) fn timeline(report: &RunReport) -> Markup {
             .concat()
             .trim_end()
             .to_owned(),
-        target: Some(format!("#call-{}", index + 1)),
+        target: is_listed(index, call).then(|| format!("#call-{}", index + 1)),
         class: if call.success { "tool" } else { "tool failed" },
         start: call.at_ms,
         length: call.duration_ms,
@@ -91,12 +92,13 @@ pub(super) fn calls(report: &RunReport) -> Markup {
     if report.calls.is_empty() {
         return Markup::default();
     }
-    let states: Vec<&str> = report.calls.iter().map(|call| state(call).1).collect();
+    let states: Vec<&str> = listed(&report.calls).map(|(_, call)| state(call).1).collect();
     let list = html! {
         (filters("Show tool calls", &states))
-        @for (index, call) in report.calls.iter().enumerate() {
+        @for (index, call) in listed(&report.calls) {
             div class="call item" id={ "call-" (index + 1) } data-state=(state(call).1) { (one(call)) }
         }
+        @if let Some(more) = more(report.calls.len(), "calls") { p class="muted" { (more) } }
     };
     section("Tool calls", &list)
 }

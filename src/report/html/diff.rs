@@ -10,6 +10,7 @@ use workspace::Operation;
 
 use super::syntax::{Painted, coloured};
 use super::{filters, section};
+use crate::report::listed::{MAX_LISTED, more};
 use crate::report::{FileSummary, RunReport};
 
 /// Number of lines of diffs that are open; further files are folded.
@@ -21,13 +22,15 @@ pub(super) fn files(report: &RunReport) -> Markup {
         return Markup::default();
     }
     let mut lines = 0;
-    let states: Vec<&str> = report.files.iter().map(|file| operation(file.op).1).collect();
+    let shown = &report.files[..report.files.len().min(MAX_LISTED)];
+    let states: Vec<&str> = shown.iter().map(|file| operation(file.op).1).collect();
     let list = html! {
         (filters("Show files", &states))
-        @for file in &report.files {
+        @for file in shown {
             @let is_open = { lines += file.diff.lines().count(); lines <= OPEN_LINES };
             (diff(file, is_open))
         }
+        @if let Some(more) = more(report.files.len(), "files") { p class="muted" { (more) } }
     };
     section("Files", &list)
 }

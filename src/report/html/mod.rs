@@ -20,6 +20,7 @@ use overview::{how_to_apply, is_failing, navigation};
 use super::RunReport;
 use super::figures::{bytes, cost, duration, plural, tokens};
 use super::footer::is_link;
+use super::listed::{MAX_LISTED, more};
 use super::network::{hosts, icon, proposed, title};
 use super::sections::headline;
 use super::usage::by_agent;
@@ -236,7 +237,8 @@ fn plan(report: &RunReport) -> Markup {
     let list = html! {
         @if plan.actions.is_empty() { p { "No write actions were planned." } } @else { details open[plan.actions.len() <= OPEN_ACTIONS] {
             summary { (plural(plan.actions.len(), "action", "actions")) }
-            ol { @for action in &plan.actions { li class="item" { code { (visible(&action.description)) } } } }
+            ol { @for action in plan.actions.iter().take(MAX_LISTED) { li class="item" { code { (visible(&action.description)) } } } }
+            @if let Some(more) = more(plan.actions.len(), "actions") { p class="muted" { (more) } }
         } }
     };
     section("Plan", &list)

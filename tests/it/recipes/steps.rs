@@ -1,7 +1,7 @@
 //! Steps that change files and run commands, in both modes.
 
 use super::files;
-use crate::support::{Sandbox, tree};
+use crate::support::{Run, Sandbox, tree};
 use serde_json::json;
 
 #[test]
@@ -83,17 +83,69 @@ fn recipe_obeys_guardrails_and_gates() {
 
 #[test]
 fn recipe_of_many_files_takes_step_per_action() {
-    let sandbox = Sandbox::new(&[(
-        "recipe.yml",
-        "steps:\n- files: ['*.txt']\n  do: [{replace: {pattern: a, with: b}}]\n",
-    )]);
+    let sandbox = Sandbox::new(&[
+        ("recipe.yml", "steps:\n- files: ['*.txt']\n  do: [{replace: {pattern: a, with: b}}]\n"),
+        // A replay remembers all of it.
+        (".architect.yml", "context: { max_context_tokens: 1000000 }\n"),
+    ]);
     for n in 0..1_100 {
         let rest: String = (0..100).map(|line| format!("{line}\n")).collect();
         sandbox.write(&format!("{n}.txt"), format!("a\n{rest}a\n"));
     }
     let run = sandbox.run(&["--model", "recipe::recipe.yml"], &[]).expect_code(0);
-    assert_eq!(run.report()["steps"].as_array().unwrap().len(), 2);
-    assert_eq!(run.report()["files"].as_array().unwrap().len(), 1_100);
+    let report = run.report();
+    assert_eq!(report["steps"].as_array().unwrap().len(), 2);
+    assert_eq!(report["files"].as_array().unwrap().len(), 1_100);
+    assert_eq!(report["plan"]["actions"].as_array().unwrap().len(), 1_100);
+    // Pages list what somebody could read.
+    assert!(run.file("report.html").contains("… and 100 more files, which are in report.json"));
+    // The turn is handed out in parts, which a replay puts together again.
+    let transcript = run.file("transcript.jsonl");
+    let replies: Vec<serde_json::Value> = transcript
+        .lines()
+        .filter(|line| line.contains("\"type\":\"reply\""))
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let goes_on: Vec<bool> = replies.iter().map(|reply| reply["continues"] == true).collect();
+    assert_eq!(goes_on, [&[true; 10][..], &[false; 2]].concat());
+    let copy = sandbox.path().join("copy.jsonl");
+    std::fs::write(&copy, transcript).unwrap();
+    let model = format!("replay::{}", copy.display());
+    let again = sandbox.run(&["--model", &model, "--max-steps", "2"], &[]).expect_code(0).report();
+    assert_eq!(again["steps"].as_array().unwrap().len(), 2);
+    assert_eq!(again["files"], report["files"]);
+}
+
+#[test]
+fn recipe_of_much_text_is_told_in_part_and_planned_as_a_whole() {
+    let sandbox = Sandbox::new(&[(
+        "recipe.yml",
+        "steps:\n- files: ['*.txt']\n  do: [{replace: {pattern: a, with: b}}]\n",
+    )]);
+    // Every line of 3 MB changes.
+    let text: String = (0..100).map(|line| format!("{line:0>5000} a\n")).collect();
+    for n in 0..6 {
+        sandbox.write(&format!("{n}.txt"), &text);
+    }
+    sandbox.commit("texts");
+    let run = sandbox.run(&["--model", "recipe::recipe.yml"], &[]).expect_code(0);
+    let (report, plan) = (run.report(), run.json("plan.json"));
+    let cut = "(in plan.patch)\n";
+    for list in [&report["files"], &report["plan"]["actions"], &plan["actions"]] {
+        let diffs: Vec<&str> =
+            list.as_array().unwrap().iter().map(|one| one["diff"].as_str().unwrap()).collect();
+        assert_eq!(diffs.len(), 6);
+        assert_eq!((diffs[0] == cut, diffs[5]), (false, cut));
+    }
+    assert_eq!(plan["actions"][5]["tool_input"]["content"], cut);
+    assert!(plan["files"][5]["patch"].as_str().unwrap().len() > 1_000_000);
+    let digest = plan["digest"].as_str().unwrap();
+    sandbox.git(&["apply", "--check", &run.out.join("plan.patch").display().to_string()]);
+    let path = run.out.join("plan.json").display().to_string();
+    let out = sandbox.path().join("applied");
+    let mut apply = sandbox.command(&["apply", &path, "--digest", digest, "--out", out.to_str().unwrap()]);
+    Run::new(&apply.current_dir(sandbox.repo()).output().unwrap(), out).expect_code(0);
+    assert_eq!(sandbox.read("5.txt"), text.replace(" a\n", " b\n"));
 }
 
 #[test]
