@@ -79,12 +79,18 @@ fn active_words(text: &str) -> impl Iterator<Item = regex::Match<'_>> {
     may_be_active(text).then(|| ACTIVE.find_iter(text)).into_iter().flatten()
 }
 
+/// The deepest nesting of Markdown that is rendered.
+const MAX_DEPTH: usize = 32;
+
 /// Neutralizes Markdown: it keeps its form (headings, lists, tables, code) and loses its effects.
 pub fn markdown(text: &str) -> String {
     // A fence that the text leaves open is closed only where its last line ends.
     let text = visible(text) + "\n";
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let passive = without_html_and_images(Parser::new_ext(&text, options));
+    let Some(events) = nested_as_people_write(Parser::new_ext(&text, options)) else {
+        return fence(&text, "");
+    };
+    let passive = without_html_and_images(events.into_iter());
     // Merged, so that `&#64;name` does not slip through as two harmless pieces.
     let quiet = without_active_words(TextMergeStream::new(passive.into_iter()));
     let mut rendered = String::with_capacity(text.len());
@@ -92,6 +98,22 @@ pub fn markdown(text: &str) -> String {
         Ok(_) => rendered.trim_start_matches('\n').to_owned(),
         Err(_) => fence(&text, ""),
     }
+}
+
+/// Returns all events, or `None` if they are nested deeper than in any text that people read: rendering takes time that grows
+/// with the square of the depth.
+fn nested_as_people_write<'a>(source: impl Iterator<Item = Event<'a>>) -> Option<Vec<Event<'a>>> {
+    let mut depth = 0_usize;
+    source
+        .map(|event| {
+            match event {
+                Event::Start(_) => depth += 1,
+                Event::End(_) => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            (depth <= MAX_DEPTH).then_some(event)
+        })
+        .collect()
 }
 
 /// Replaces HTML, images, and links to anything but web pages by code.

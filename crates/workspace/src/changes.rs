@@ -10,6 +10,7 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use super::git_patch;
+use super::hunks::hunks;
 use super::path::WorkspacePath;
 
 /// The file modes that Git knows.
@@ -133,7 +134,7 @@ impl FileChange {
             return LineCounts::default();
         }
         let (before, after) = self.contents();
-        LineCounts::of(&String::from_utf8_lossy(&git_patch::hunks(before, after)))
+        LineCounts::of(&String::from_utf8_lossy(&hunks(before, after)))
     }
 
     /// Returns the lines that the file gains, without diff markers; empty for an opaque file.
@@ -142,8 +143,8 @@ impl FileChange {
             return String::new();
         }
         let (before, after) = self.contents();
-        let hunks = git_patch::hunks(before, after);
-        let gained = hunks.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"+"));
+        let text = hunks(before, after);
+        let gained = text.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"+"));
         String::from_utf8_lossy(&gained.collect::<Vec<_>>().concat()).into_owned()
     }
 
@@ -160,7 +161,7 @@ impl FileChange {
             return format!("binary file, {} → {} bytes\n", size(&self.before), size(&self.after));
         }
         let (before, after) = self.contents();
-        String::from_utf8_lossy(&git_patch::hunks(before, after)).into_owned()
+        String::from_utf8_lossy(&hunks(before, after)).into_owned()
     }
 
     fn contents(&self) -> (&[u8], &[u8]) {

@@ -5,16 +5,10 @@
 
 use std::io::Write;
 
-use diffy::{DiffOptions, PatchFormatter};
 use flate2::{Compression, write::ZlibEncoder};
 
 use super::changes::{FileChange, FileState, Mode};
-
-/// Number of context lines around a change.
-const CONTEXT: usize = 3;
-
-/// Number of line pairs above which a minimal diff may take seconds; a single coarse hunk is exact as well.
-const MAX_LINE_PAIRS: usize = 40_000_000;
+use super::hunks::hunks;
 
 /// Returns the whole patch of one file. `prefix` is the path from the repository's root to the workspace.
 pub(crate) fn file_patch(change: &FileChange, prefix: &str) -> Vec<u8> {
@@ -65,61 +59,6 @@ pub(crate) fn file_patch(change: &FileChange, prefix: &str) -> Vec<u8> {
         patch.extend(hunks(before, after));
     }
     patch
-}
-
-/// Returns the hunks of a text diff without file headers; empty if nothing differs.
-pub(crate) fn hunks(before: &[u8], after: &[u8]) -> Vec<u8> {
-    if before == after {
-        return Vec::new();
-    }
-    let (old, new) = (lines(before), lines(after));
-    let prefix = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let limit = old.len().min(new.len()) - prefix;
-    let suffix = old.iter().rev().zip(new.iter().rev()).take(limit).take_while(|(a, b)| a == b).count();
-    let (old_middle, new_middle) = (old.len() - prefix - suffix, new.len() - prefix - suffix);
-    if old_middle.saturating_mul(new_middle) > MAX_LINE_PAIRS {
-        return coarse_hunk(&old, &new, prefix, suffix);
-    }
-    let patch = DiffOptions::new().set_context_len(CONTEXT).create_patch_bytes(before, after);
-    let mut text = Vec::new();
-    // Writing to memory does not fail. Git keeps the space of an empty context line, and so does this.
-    let _ = PatchFormatter::new().suppress_blank_empty(false).write_patch_into(&patch, &mut text);
-    // The first two lines are file headers with diffy's own names; the caller has written the real ones.
-    let mut rest = text.as_slice();
-    for _ in 0..2 {
-        let end = rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |end| end + 1);
-        rest = &rest[end..];
-    }
-    rest.to_vec()
-}
-
-/// Returns a single hunk that replaces everything between the common start and the common end.
-fn coarse_hunk(old: &[&[u8]], new: &[&[u8]], prefix: usize, suffix: usize) -> Vec<u8> {
-    let start = prefix.saturating_sub(CONTEXT);
-    let tail = suffix.min(CONTEXT);
-    let (old_end, new_end) = (old.len() - suffix, new.len() - suffix);
-    let range = |len: usize| {
-        let first = if len == 0 { start } else { start + 1 };
-        if len == 1 { format!("{first}") } else { format!("{first},{len}") }
-    };
-    let (old_len, new_len) = (old_end + tail - start, new_end + tail - start);
-    let mut hunk = format!("@@ -{} +{} @@\n", range(old_len), range(new_len)).into_bytes();
-    let mut put = |sign: u8, line: &[u8]| {
-        hunk.push(sign);
-        hunk.extend(line);
-        if !line.ends_with(b"\n") {
-            hunk.extend(b"\n\\ No newline at end of file\n");
-        }
-    };
-    old[start..prefix].iter().for_each(|line| put(b' ', line));
-    old[prefix..old_end].iter().for_each(|line| put(b'-', line));
-    new[prefix..new_end].iter().for_each(|line| put(b'+', line));
-    old[old_end..old_end + tail].iter().for_each(|line| put(b' ', line));
-    hunk
-}
-
-fn lines(content: &[u8]) -> Vec<&[u8]> {
-    content.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
 /// Returns the id of the content as a Git blob; 40 zeros for a file that does not exist.
@@ -194,25 +133,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn coarse_hunks_say_the_same_as_fine_ones() {
-        let old: Vec<u8> = (0..40).flat_map(|n| format!("line {n}\n").into_bytes()).collect();
-        let new: Vec<u8> =
-            (0..40).filter(|n| *n != 20).flat_map(|n| format!("line {n}\n").into_bytes()).collect();
-        let coarse = coarse_hunk(&lines(&old), &lines(&new), 20, 19);
-        assert_eq!(String::from_utf8_lossy(&coarse), String::from_utf8_lossy(&hunks(&old, &new)));
-    }
-
-    #[test]
     fn names_are_quoted_as_git_does() {
         assert_eq!(quoted("a/", "plain name.txt"), "a/plain name.txt");
         assert_eq!(quoted("a/", "tab\there \"x\" \u{7}"), "\"a/tab\\there \\\"x\\\" \\007\"");
-    }
-
-    #[test]
-    fn an_enormous_rewrite_takes_no_time() {
-        let old: Vec<u8> = (0..60_000).flat_map(|n| format!("a{n}\n").into_bytes()).collect();
-        let new: Vec<u8> = (0..60_000).flat_map(|n| format!("b{n}\n").into_bytes()).collect();
-        let text = hunks(&old, &new);
-        assert!(text.starts_with(b"@@ -1,60000 +1,60000 @@\n-a0\n"));
     }
 }

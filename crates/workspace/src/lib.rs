@@ -42,6 +42,7 @@ mod file_system;
 mod git_folder_guard;
 mod git_patch;
 mod globs;
+mod hunks;
 pub mod ignored;
 mod inventory;
 mod location;
