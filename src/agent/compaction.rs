@@ -1,6 +1,7 @@
 //! Compaction: replaces the older part of a long conversation with a summary. This is done rarely and in one
 //! go, because every compaction costs the provider's prompt cache.
 
+use crate::base::text::clipped;
 use crate::model::Message;
 
 /// Request for the summary, sent as the last user message.
@@ -75,9 +76,7 @@ pub(super) fn fallback_summary(messages: &[Message]) -> String {
 }
 
 fn short(text: &str) -> String {
-    let line = text.replace('\n', " ");
-    let cut = line.floor_char_boundary(MAX_ARGUMENT);
-    if cut < line.len() { format!("{}…", &line[..cut]) } else { line }
+    clipped(&text.replace('\n', " "), MAX_ARGUMENT).into_owned()
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! Protocol of hooks: the meaning of exit code and output.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::base::text::clipped;
 use crate::command::{Ended, Finished};
 
 /// Maximum size of a hook's text for the model, in bytes.
@@ -34,7 +36,7 @@ pub(super) fn interpret(name: &str, finished: &Finished, timeout: Duration, can_
         Ended::Exited(2) if can_block => {
             let stderr = finished.stderr.text();
             let reason = if stderr.trim().is_empty() { stdout.trim() } else { stderr.trim() };
-            let reason = if reason.is_empty() { "no reason given" } else { cut(reason) };
+            let reason = if reason.is_empty() { "no reason given" } else { &cut(reason) };
             HookResponse::Block(format!("{reason} ({name})"))
         }
         Ended::TimedOut => failed(name, -1, &format!("Timeout after {} s", timeout.as_secs())),
@@ -46,10 +48,10 @@ pub(super) fn interpret(name: &str, finished: &Finished, timeout: Duration, can_
 
 fn allow(stdout: &str) -> HookResponse {
     let Ok(Value::Object(mut answer)) = serde_json::from_slice(stdout.as_bytes()) else {
-        let context = (!stdout.is_empty()).then(|| cut(stdout).to_owned());
+        let context = (!stdout.is_empty()).then(|| cut(stdout).into_owned());
         return HookResponse::Allow { context, updated_input: None };
     };
-    let context = answer.get("additionalContext").and_then(Value::as_str).map(|text| cut(text).to_owned());
+    let context = answer.get("additionalContext").and_then(Value::as_str).map(|text| cut(text).into_owned());
     // Nothing in it means that nothing is updated.
     let updated_input = answer
         .remove("updatedInput")
@@ -61,8 +63,8 @@ fn failed(name: &str, code: i32, output: &str) -> HookResponse {
     HookResponse::Failed(format!("[Hook {name}: FAILED (exit {code})]\n{}", cut(output)))
 }
 
-fn cut(text: &str) -> &str {
-    &text[..text.floor_char_boundary(MAX_CONTEXT)]
+fn cut(text: &str) -> Cow<'_, str> {
+    clipped(text, MAX_CONTEXT)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::{IsolatedRun, Keep, auto_loaded};
 use crate::base::verbose_log::detail;
 use crate::command::Finished;
 use crate::command::sandbox::Rights;
-use crate::plan::link_outside;
+use crate::plan::{link_outside, outside};
 
 /// Whose command it was.
 #[derive(Clone, Copy)]
@@ -198,7 +198,7 @@ fn keep_all(
     }
     let link = below.with(&found.changes).and_then(|all| link_outside(isolated.root(), &all));
     if let Some(link) = link.map_err(|error| vec![error.to_string()])? {
-        return Err(vec![format!("{link} would be a link that may lead outside of the workspace")]);
+        return Err(vec![outside(&link)]);
     }
     let left = isolated.carry(found, below).map_err(|error| vec![error.to_string()])?;
     ran.dropped.extend(left);

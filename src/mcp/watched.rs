@@ -6,9 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
-use workspace::{Checks, Damage, FileError, Judge, LateChanges, Mirror, SettledChanges, TrackedWorkspace};
+use workspace::{
+    ChangeSet, Checks, Damage, FileError, Judge, LateChanges, Mirror, SettledChanges, TrackedWorkspace,
+};
 
 use crate::event::{Events, NoticeLevel};
+use crate::plan::{link_outside, outside};
 use crate::tool::ToolResult;
 
 /// The checkout of a run that changes it, and who judges what others change.
@@ -26,6 +29,14 @@ impl WatchedCheckout {
     /// Creates it; nothing is copied yet. Changes below `own`, the folders that this program writes to, are nobody
     /// else's.
     pub fn new(tracked: Arc<TrackedWorkspace>, judge: Judge, own: Vec<PathBuf>) -> Self {
+        let root = tracked.path().to_owned();
+        let judge: Judge = Arc::new(move |proposed| {
+            let changes = ChangeSet::new(proposed.changes.to_vec());
+            match link_outside(&root, &changes).map_err(|error| vec![error.to_string()])? {
+                Some(link) => Err(vec![outside(&link)]),
+                None => judge(proposed),
+            }
+        });
         Self { tracked, judge, own, mirror: Mutex::default() }
     }
 

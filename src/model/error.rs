@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::base::text::clipped;
 use crate::event::StopReason;
 
 /// Why there is no answer.
@@ -110,9 +111,7 @@ pub(super) fn message_of(body: &str) -> String {
         })
         .unwrap_or(body)
         .trim();
-    let cut = text.floor_char_boundary(MAX_MESSAGE);
-    let text = &text[..cut];
-    if text.is_empty() { "no details given".to_owned() } else { text.to_owned() }
+    if text.is_empty() { "no details given".to_owned() } else { clipped(text, MAX_MESSAGE).into_owned() }
 }
 
 /// Classifies a failed HTTP status, with the help of the body where the status is ambiguous.

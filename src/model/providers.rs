@@ -20,6 +20,7 @@ use super::quota::retry_after;
 use super::retry::MAX_WAIT;
 use super::{ChatModel, Completion, Message, ModelError, Opaque, Provider, Request, ToolSchema};
 use crate::base::http::http_client;
+use crate::base::text::clipped;
 use crate::base::verbose_log::detail;
 use crate::config::{Bounded, Llm};
 use crate::event::{ToolCall, Usage};
@@ -319,8 +320,7 @@ fn of_connection(error: &reqwest::Error) -> ModelError {
 }
 
 fn brief(text: &str) -> String {
-    let cut = text.floor_char_boundary(300);
-    text[..cut].to_owned()
+    clipped(text, 300).into_owned()
 }
 
 /// Returns an error with its causes, but without the URL, which may contain a key.

@@ -21,6 +21,11 @@ pub(crate) fn link_outside(root: &Path, changes: &ChangeSet) -> Result<Option<Wo
     }
 }
 
+/// Returns the reason for which such a link is refused.
+pub(crate) fn outside(link: &WorkspacePath) -> String {
+    format!("{link} would be a link that may lead outside of the workspace")
+}
+
 /// Returns a link among the changes that leads out of the workspace or into a Git folder once all of them are made,
 /// whatever other links it leads through.
 fn leads_outside(root: &Path, changes: &ChangeSet) -> Result<Option<WorkspacePath>, FileError> {

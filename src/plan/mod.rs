@@ -17,7 +17,7 @@ pub use carry_over::{CarriedOver, CarryOverError};
 pub use file::{Plan, Planned, PlannedCommand, SCHEMA_VERSION};
 pub use journal::{JournalError, MayWrite, Step, recover, write_all};
 pub use journal_folder::JournalFolder;
-pub(crate) use links::{link_outside, may_lead_outside};
+pub(crate) use links::{link_outside, may_lead_outside, outside};
 pub use made::{Expected, Made, MadeError, MadeGate, SecondJob};
 pub use patch_text::PatchText;
 pub use planned_file::{Contents, Damaged, PlanFile};

@@ -24,6 +24,7 @@ use super::figures::duration;
 use super::live::{open_screen, write_above};
 use super::masked::masked_fields;
 use super::paint::of_level;
+use crate::base::text::clipped;
 use crate::base::verbose_log::detail;
 use crate::event::{
     CallRecord, Event, HookDecision, Line, NetworkDecision, NetworkRecord, NoticeLevel, Observer, Outcome,
@@ -176,9 +177,7 @@ const MAX_REMARK: usize = 400;
 
 /// Shortens an untrusted text to one line of the log.
 fn remark(text: &str) -> String {
-    let line = visible(text.trim()).replace('\n', " ⏎ ");
-    let cut = line.floor_char_boundary(MAX_REMARK);
-    if cut < line.len() { format!("{}…", &line[..cut]) } else { line }
+    clipped(&visible(text.trim()).replace('\n', " ⏎ "), MAX_REMARK).into_owned()
 }
 
 fn log_call(call: &CallRecord) {

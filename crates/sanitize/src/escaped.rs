@@ -1,5 +1,8 @@
 //! Forms in which programs write a text between quotes, in addresses and in markup, before they encode the whole in base64.
 
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+
 /// Returns the forms of a text in quotes of shells, of CSV and of SQL, which nothing else in them is escaped for.
 pub(super) fn quoted(text: &str) -> Vec<String> {
     let forms = [("'", "'\"'\"'"), ("'", "'\\''"), ("'", "''"), ("\"", "\"\"")];
@@ -66,6 +69,33 @@ pub(super) fn escaped(text: &str) -> Vec<String> {
 /// Replaces the characters for which there is a form.
 fn each(text: &str, form: impl Fn(char) -> Option<String>) -> String {
     text.chars().map(|sign| form(sign).unwrap_or_else(|| sign.to_string())).collect()
+}
+
+/// Returns the bytes of a secret as hexadecimal digits.
+pub(super) fn hexadecimal(secret: &str) -> String {
+    secret.bytes().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Returns the bytes of a secret in UTF-16, least significant first.
+pub(super) fn utf16(secret: &str) -> Vec<u8> {
+    secret.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+/// Returns what is the same in every base64 text of something that holds these bytes.
+pub(super) fn base64_spellings(content: &[u8]) -> Vec<String> {
+    let mut spellings = Vec::new();
+    // Base64 of a longer text that holds the secret: at three alignments, without the characters that also
+    // depend on what comes before and after it.
+    for (lead, dropped) in [(0, 0), (1, 2), (2, 3)] {
+        let bytes: Vec<u8> = std::iter::repeat_n(0, lead).chain(content.iter().copied()).collect();
+        for encoded in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
+            let end = encoded.len() - usize::from(!bytes.len().is_multiple_of(3));
+            if end > dropped + 6 {
+                spellings.push(encoded[dropped..end].to_owned());
+            }
+        }
+    }
+    spellings
 }
 
 #[cfg(test)]

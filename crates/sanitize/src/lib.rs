@@ -20,6 +20,7 @@
 //! ```
 
 pub mod csv;
+mod cut;
 pub mod environment;
 mod escaped;
 pub mod invisible;

@@ -6,14 +6,13 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-use base64::Engine;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use regex::bytes::{Captures, Regex};
 
-use crate::escaped::{escaped, quoted};
+use crate::cut::{self, CutSecrets};
+use crate::escaped::{base64_spellings, escaped, hexadecimal, quoted, utf16};
 
 /// How many encodings may be nested: JSON in JSON, a URL in HTML.
 const DEPTH: u32 = 2;
@@ -32,6 +31,10 @@ pub(super) struct Spellings {
     exact: Option<AhoCorasick>,
     /// The secrets in hexadecimal, where case does not matter.
     hexadecimal: Option<AhoCorasick>,
+    /// All of these.
+    patterns: Arc<[String]>,
+    /// Parts of them where a text was cut, prepared for the first text that was.
+    cut: Arc<OnceLock<CutSecrets>>,
 }
 
 impl Spellings {
@@ -50,7 +53,12 @@ impl Spellings {
             // The builder fails only on gigabytes of patterns.
             builder.build(patterns).ok().filter(|_| !patterns.is_empty())
         };
-        Self { exact: automaton(&exact, false), hexadecimal: automaton(&hexadecimal, true) }
+        Self {
+            exact: automaton(&exact, false),
+            hexadecimal: automaton(&hexadecimal, true),
+            patterns: exact.into_iter().chain(hexadecimal).collect(),
+            cut: Arc::default(),
+        }
     }
 
     /// Returns the byte ranges of all secrets, in order of their beginnings; they may overlap.
@@ -58,6 +66,10 @@ impl Spellings {
         let mut spans: Vec<Range<usize>> = Vec::new();
         if self.exact.is_some() {
             self.search(text, DEPTH, &mut |span| spans.push(span));
+            if cut::is_cut(text) {
+                let secrets = || CutSecrets::new(self.patterns.iter().map(String::as_bytes));
+                self.cut.get_or_init(secrets).search(text, &mut |span| spans.push(span));
+            }
             spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
         }
         spans
@@ -87,11 +99,6 @@ impl Spellings {
     }
 }
 
-/// Returns the bytes of a secret as hexadecimal digits.
-fn hexadecimal(secret: &str) -> String {
-    secret.bytes().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// Returns the spellings of a secret that are the same whichever program makes them.
 fn fixed_spellings(secret: &str) -> Vec<String> {
     // Web forms encode a blank as a plus sign.
@@ -106,24 +113,11 @@ fn fixed_spellings(secret: &str) -> Vec<String> {
     let digits = hexadecimal(secret);
     let inner = once.iter().cloned().chain([digits.to_uppercase(), digits]).chain(escaped(secret));
     spellings.extend(inner.flat_map(|one| base64_spellings(one.as_bytes())));
+    // PowerShell's encoded commands and standard output are in UTF-16.
+    let wide = utf16(secret);
+    spellings.extend(base64_spellings(&wide));
+    spellings.extend(String::from_utf8(wide));
     spellings.extend(once);
-    spellings
-}
-
-/// Returns what is the same in every base64 text of something that holds these bytes.
-fn base64_spellings(content: &[u8]) -> Vec<String> {
-    let mut spellings = Vec::new();
-    // Base64 of a longer text that holds the secret: at three alignments, without the characters that also
-    // depend on what comes before and after it.
-    for (lead, dropped) in [(0, 0), (1, 2), (2, 3)] {
-        let bytes: Vec<u8> = std::iter::repeat_n(0, lead).chain(content.iter().copied()).collect();
-        for encoded in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
-            let end = encoded.len() - usize::from(!bytes.len().is_multiple_of(3));
-            if end > dropped + 6 {
-                spellings.push(encoded[dropped..end].to_owned());
-            }
-        }
-    }
     spellings
 }
 

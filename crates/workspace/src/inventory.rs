@@ -79,6 +79,11 @@ impl Inventory {
         new.map(Path::to_owned)
     }
 
+    /// Returns the folders that another inventory does not have.
+    pub(crate) fn folders_besides<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a Path> {
+        self.folders.keys().filter(|path| !other.folders.contains_key(*path)).map(PathBuf::as_path)
+    }
+
     /// Returns the mode of a folder.
     pub(crate) fn folder_mode(&self, path: &Path) -> Option<u32> {
         self.folders.get(path).copied()
@@ -165,7 +170,7 @@ impl Inventory {
     }
 
     /// Returns paths with other modes than these: the mode now, and that before.
-    fn other_modes<'a>(&'a self, now: &'a Self) -> Vec<(&'a PathBuf, u32, u32)> {
+    pub(crate) fn other_modes<'a>(&'a self, now: &'a Self) -> Vec<(&'a PathBuf, u32, u32)> {
         let files =
             now.files.iter().filter_map(|(path, stamp)| Some((path, stamp.mode, self.files.get(path)?.mode)));
         let folders =

@@ -292,12 +292,14 @@ fn none_of(families: &[i32]) -> Result<SeccompRule, BackendError> {
 
 /// Returns rules for a call that creates a file and whose mode, after the flags, has one of these bits.
 fn made_with(flags: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
-    let rule = |bit: &i32| {
-        let makes = SeccompCmpOp::MaskedEq(libc::O_CREAT.cast_unsigned().into());
+    let rule = |flag: i32, bit: &i32| {
+        let makes = SeccompCmpOp::MaskedEq(flag.cast_unsigned().into());
         let mask = SeccompCmpOp::MaskedEq(bit.cast_unsigned().into());
-        SeccompRule::new(vec![condition(flags, makes, libc::O_CREAT)?, condition(flags + 1, mask, *bit)?])
+        SeccompRule::new(vec![condition(flags, makes, flag)?, condition(flags + 1, mask, *bit)?])
     };
-    bits.iter().map(rule).collect()
+    // A file without a name can be given one later.
+    let creating = [libc::O_CREAT, libc::O_TMPFILE];
+    creating.iter().flat_map(|flag| bits.iter().map(|bit| rule(*flag, bit))).collect()
 }
 
 /// Returns rules for an argument that is one of these values.
@@ -373,6 +375,10 @@ mod tests {
         assert_eq!(ask(i64::from(X32) | libc::SYS_openat, [0; 6]), unknown);
         let creates = u64::from(libc::O_CREAT.cast_unsigned());
         assert_eq!(ask(libc::SYS_openat, [0, 0, creates, 0o4755, 0, 0]), refused);
+        let nameless = u64::from(libc::O_TMPFILE.cast_unsigned());
+        assert_eq!(ask(libc::SYS_openat, [0, 0, nameless, 0o2755, 0, 0]), refused);
+        let folder = u64::from(libc::O_DIRECTORY.cast_unsigned());
+        assert_eq!(ask(libc::SYS_openat, [0, 0, folder, 0o2755, 0, 0]), allowed);
         assert_eq!(ask(libc::SYS_openat, [0, 0, creates, 0o755, 0, 0]), allowed);
         assert_eq!(ask(libc::SYS_openat, [0, 0, 0, 0o4755, 0, 0]), allowed);
         let namespace = u64::from(libc::CLONE_NEWUSER.cast_unsigned());

@@ -180,3 +180,19 @@ fn bytecode_of_servers_is_not_kept() {
     assert!(!sandbox.repo().join(path).exists(), "{:?}", run.results());
     assert_eq!(changed(&run), [("b.txt".to_owned(), "add".to_owned())]);
 }
+
+#[test]
+fn modes_links_and_folders_of_servers_are_judged_like_those_of_commands() {
+    rummage("mcp_test_rummage", &["modes", "links", "folders"], |how, sandbox, run| {
+        let (root, results) = (sandbox.repo(), run.results());
+        let mode = |path: &str| fs::metadata(root.join(path)).unwrap().permissions().mode() & 0o7777;
+        assert_eq!((mode("a.txt") & 0o600, mode("tool.sh") & 0o6111), (0o600, 0o111), "{how}: {results:?}");
+        assert_eq!((mode("folder") & 0o022, mode("locked.txt") & 0o6022), (0, 0), "{how}: {results:?}");
+        assert!(results[1].contains("passwd would be a link that may lead outside"), "{how}: {results:?}");
+        assert!(fs::symlink_metadata(root.join("passwd")).is_err(), "{how}");
+        assert!(results[2].contains(".github/workflows/new is protected"), "{how}: {results:?}");
+        assert!(!root.join(".github").exists(), "{how}");
+        assert_eq!(sandbox.read("a.txt"), "one\n", "{how}");
+        assert_eq!(changed(run), [("tool.sh".to_owned(), "add".to_owned())], "{how}");
+    });
+}

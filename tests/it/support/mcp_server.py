@@ -71,6 +71,15 @@ def deep(path):
 
 RUMMAGES = {
     "large, refused": [lambda: large("huge.pem"), lambda: write("a.txt")],
+    "modes": [
+        lambda: os.chmod("a.txt", 0),
+        lambda: os.chmod("folder", 0o777),
+        lambda: write("tool.sh"),
+        lambda: os.chmod("tool.sh", 0o4755),
+        lambda: os.chmod("locked.txt", 0o6666),
+    ],
+    "links": [lambda: os.symlink("/etc/passwd", "passwd"), lambda: write("a.txt")],
+    "folders": [lambda: os.makedirs(".github/workflows/new"), lambda: write("a.txt")],
     "large": [lambda: large("new.bin"), lambda: large("old.bin")],
     "odd": [
         lambda: write(b"odd\xff.txt"),

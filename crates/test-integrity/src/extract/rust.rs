@@ -97,9 +97,13 @@ impl Reader for Rust {
 
 /// Returns whether a statement has a `cfg` of its own.
 fn has_cfg(statement: At<'_>) -> bool {
-    let above = statement.node.prev_sibling().filter(|node| node.kind() == "attribute_item");
     let is_statement = matches!(statement.kind(), "expression_statement" | "block" | "let_declaration");
-    is_statement && above.is_some_and(|node| statement.with(node).text().starts_with("#[cfg("))
+    // The node before is found by going through all that come before it, so most statements are told by the text.
+    let may_have = || statement.source[..statement.node.start_byte()].trim_end().ends_with(']');
+    let above = || statement.node.prev_sibling().filter(|node| node.kind() == "attribute_item");
+    is_statement
+        && may_have()
+        && above().is_some_and(|node| statement.with(node).text().starts_with("#[cfg("))
 }
 
 /// Splits the tokens of a macro at its commas.

@@ -4,6 +4,7 @@
 //! The same is promised as for commands: what they change is kept as a whole or not at all, and what nobody may keep
 //! (Git's own folders, pipes, names that are not text) is put back in any case. What cannot be read is never kept.
 
+mod modes;
 mod repositories;
 mod twin;
 
@@ -82,6 +83,8 @@ pub enum Checks {
 struct Observed {
     changes: Vec<FileChange>,
     large: Vec<WorkspacePath>,
+    /// New folders without files.
+    folders: Vec<WorkspacePath>,
     dropped: BTreeSet<String>,
 }
 
@@ -129,9 +132,10 @@ impl Mirror {
         let mut settled = SettledChanges::default();
         let judged = self.observe(before, None).map_err(|error| vec![unreadable(&error)]).and_then(|found| {
             settled.dropped.clone_from(&found.dropped);
-            let Observed { changes, large, .. } = &found;
-            settled.warnings = judge(Proposed { changes, large, ..Proposed::default() })?;
-            self.keep(&found.changes, &found.large).map_err(|error| vec![unreadable(&error)])?;
+            let Observed { changes, large, folders, .. } = &found;
+            settled.warnings = judge(Proposed { changes, large, folders, ..Proposed::default() })?;
+            let kept = self.keep(&found.changes, &found.large).and_then(|()| self.put_back_modes(before));
+            kept.map_err(|error| vec![unreadable(&error)])?;
             Ok((found.changes, found.large))
         });
         match judged {
@@ -151,13 +155,16 @@ impl Mirror {
     /// is kept that checks of the run have not seen. The error says what could not be put back, or read.
     pub fn settle_late(&self, judge: &Judge, checks: Checks) -> Result<LateChanges, Damage> {
         self.follow_run().map_err(|error| self.damaged(error.to_string()))?;
-        let Observed { changes, large, dropped } =
+        let Observed { changes, large, folders, dropped } =
             self.observe(&self.start, Some(judge)).map_err(|error| self.damaged(unreadable(&error)))?;
         let mut late = LateChanges { restored: dropped, ..LateChanges::default() };
         let is_refused = |path: &WorkspacePath| checks == Checks::Done || !may_write(judge, path);
         let (mut refused, mut changes): (Vec<_>, Vec<_>) =
             changes.into_iter().partition(|change| is_refused(&change.path));
         let (mut refused_large, mut large): (Vec<_>, Vec<_>) = large.into_iter().partition(is_refused);
+        let refused_folders: Vec<_> = folders.into_iter().filter(is_refused).collect();
+        self.checkout.disk().remove_empty(&refused_folders);
+        late.restored.extend(refused_folders.iter().map(|folder| format!("{folder}/")));
         if let Err(reasons) = judge(Proposed { changes: &changes, large: &large, ..Proposed::default() }) {
             late.restored.extend(reasons);
             refused.append(&mut changes);
@@ -174,7 +181,8 @@ impl Mirror {
             put_back.map_err(|error| self.damaged(format!("could not restore {path}: {error}")))?;
             late.restored.insert(path.to_string());
         }
-        self.keep(&changes, &large).map_err(|error| self.damaged(unreadable(&error)))?;
+        let kept = self.keep(&changes, &large).and_then(|()| self.put_back_modes(&self.start));
+        kept.map_err(|error| self.damaged(unreadable(&error)))?;
         late.kept = changes.into_iter().map(|change| change.path).chain(large).collect();
         late.kept.sort();
         Ok(late)
@@ -266,6 +274,7 @@ impl Mirror {
                 found.dropped.insert(format!("{named}: could not be read"));
             }
         }
+        found.folders = self.new_folders(before, &now);
         Ok(found)
     }
 

@@ -52,13 +52,15 @@ pub(crate) fn metadata(folder: &Dir, path: &Path) -> Option<Metadata> {
     find(folder, path).ok().flatten().map(|(_, _, metadata)| metadata)
 }
 
-/// Sets the permissions of a folder.
+/// Sets the permissions of a folder or a file. A link has none of its own.
 #[cfg(unix)]
 pub(crate) fn set_mode(root: &Dir, path: &Path, mode: u32) -> io::Result<()> {
     use cap_std::fs::{Permissions, PermissionsExt};
     let Some((parent, name, metadata)) = find(root, path)? else { return Ok(()) };
     if metadata.is_dir() {
         parent.set_permissions(name, Permissions::from_mode(mode & 0o1777))
+    } else if metadata.is_file() {
+        parent.set_permissions(name, Permissions::from_mode(mode & 0o777))
     } else {
         Ok(())
     }
