@@ -190,7 +190,7 @@ fn modes_links_and_folders_of_servers_are_judged_like_those_of_commands() {
         assert_eq!((mode("folder") & 0o022, mode("locked.txt") & 0o6022), (0, 0), "{how}: {results:?}");
         assert!(results[1].contains("passwd would be a link that may lead outside"), "{how}: {results:?}");
         assert!(fs::symlink_metadata(root.join("passwd")).is_err(), "{how}");
-        assert!(results[2].contains(".github/workflows/new is protected"), "{how}: {results:?}");
+        assert!(results[2].contains(".github/workflows/new is always protected"), "{how}: {results:?}");
         assert!(!root.join(".github").exists(), "{how}");
         assert_eq!(sandbox.read("a.txt"), "one\n", "{how}");
         assert_eq!(changed(run), [("tool.sh".to_owned(), "add".to_owned())], "{how}");

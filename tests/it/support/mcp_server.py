@@ -75,7 +75,7 @@ RUMMAGES = {
         lambda: os.chmod("a.txt", 0),
         lambda: os.chmod("folder", 0o777),
         lambda: write("tool.sh"),
-        lambda: os.chmod("tool.sh", 0o4755),
+        lambda: os.chmod("tool.sh", 0o755),
         lambda: os.chmod("locked.txt", 0o6666),
     ],
     "links": [lambda: os.symlink("/etc/passwd", "passwd"), lambda: write("a.txt")],
