@@ -99,6 +99,9 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
         match Role::of(change.path) {
             Role::Snapshot => findings.extend(snapshots::compare(change)),
             Role::Settings(format) => findings.extend(settings::compare(&moved(change, &changes), format)),
+            Role::Source | Role::Test if matches!(files::extension(change.path), "sh" | "bash") => {
+                findings.extend(settings::scripts(change));
+            }
             Role::Source | Role::Test | Role::Other => {}
         }
     }

@@ -4,16 +4,21 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::flatten::flatten;
+use super::purposes::is_replaced;
+use super::{narrow, shell};
 use crate::files::{Format, extension};
 use crate::finding::{Finding, Kind};
 
 /// One command that checks something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Check {
-    line: usize,
+    pub(super) line: usize,
     /// The tool and what tells its uses apart: `cargo test`, `pytest`.
-    tool: String,
+    pub(super) tool: String,
     text: String,
+    /// Options by which it checks less.
+    narrow: Vec<String>,
 }
 
 /// Programs that test, lint or type-check, by the words that they are called with.
@@ -23,8 +28,8 @@ static TOOL: LazyLock<Option<Regex>> = LazyLock::new(|| {
             (?P<two> cargo\s+(?:test|nextest|clippy|fmt|deny|audit|hack|llvm-cov|tarpaulin|check) | (?:rich)?go\s+(?:test|vet) | gotestsum
               | (?:npm|yarn|pnpm|bun)\s+(?:run\s+)?(?:test|lint|typecheck|type-check|check|coverage)[\w:-]* | npm\s+t\b
               | deno\s+(?:test|lint|check) | dotnet\s+test | swift\s+test | zig\s+build\s+test | mix\s+(?:test|credo|dialyzer)
-              | (?:mvn|mvnw|\./mvnw)\s+[^\n]*?(?:test|verify) | (?:gradle|gradlew|\./gradlew)\s+[^\n]*?(?:test|check)
-              | make\s+(?:test|check|lint)\w* | just\s+(?:test|check|lint)\w* | python\S*\s+-m\s+(?:pytest|unittest|mypy|ruff|flake8|pylint|coverage)
+              | (?:mvn|mvnw)\s+[^\n]*?(?:test|verify|install) | (?:gradle|gradlew)\s+[^\n]*?(?:test|check|build)
+              | (?:make|just)\s+(?:-\S+\s+)*(?:[\w-]*-)?(?:test|check|lint|ci|verify)[\w-]* | python\S*\s+-m\s+(?:pytest|unittest|mypy|ruff|flake8|pylint|coverage)
               | ruff\s+(?:check|format) | coverage\s+(?:run|report) | rails\s+test | bundle\s+exec\s+(?:rspec|rubocop|rake) | node\s+--test )
           | (?P<one> pytest | py\.test | tox | nox | mypy | pyright | flake8 | pylint | black | isort | bandit | eslint | tsc | jest | vitest | mocha
               | ava | tape | nyc | c8 | playwright | cypress | stylelint | golangci-lint | staticcheck | rspec | rubocop | phpunit | phpstan | psalm
@@ -69,40 +74,98 @@ const STRICT: &[&str] = &[
 pub(super) fn checks(text: &str, format: Format) -> Vec<Check> {
     let Some(tool) = TOOL.as_ref() else { return Vec::new() };
     let mut checks = Vec::new();
-    for (at, line) in text.lines().enumerate() {
+    for (at, line) in lines(text, format) {
         let content = line.trim();
         if content.starts_with('#') || content.starts_with("//") || is_description(content, format) {
             continue;
         }
-        // The key of a script is no command: `"test": "jest"`.
-        let content = match (format, content.split_once(": ")) {
-            (Format::Json, Some((_, value))) => value.trim_matches([' ', ',', '"']),
-            _ => content,
-        };
         // Make's sign for a line whose failure does not count.
         let plain =
             content.trim_start_matches(['@', '+']).strip_prefix('-').filter(|_| format == Format::Text);
         let sign = if plain.is_some() { "-" } else { "" };
-        for part in plain.unwrap_or(content).split("&&") {
+        let content = if format == Format::Text { content.trim_start_matches('@') } else { content };
+        // What is behind another command of a chain decides what the failure of the chain comes to.
+        let chain = plain.unwrap_or(content);
+        let rest = chain.find("||").filter(|_| chain.contains("&&")).map_or("", |at| &chain[at..]);
+        for part in chain.split("&&") {
             for found in tool.captures_iter(part) {
                 let words = found.name("two").or_else(|| found.name("one"));
                 let Some(words) = words else { continue };
+                let is_wrapper = words.as_str().starts_with("mvnw") || words.as_str().starts_with("gradlew");
                 if words.start() > 0
+                    && !is_wrapper
                     && part[..words.start()].ends_with(['-', '/', '.', '@', '"', '\'', '[', ':'])
                 {
                     continue;
                 }
-                let tool = words.as_str().split_whitespace().collect::<Vec<_>>().join(" ");
-                let tool = if tool.starts_with("python") {
-                    tool.rsplit(' ').next().unwrap_or("").to_owned()
-                } else {
-                    tool
-                };
-                checks.push(Check { line: at + 1, tool, text: format!("{sign}{}", part.trim()) });
+                let tool = name(words.as_str());
+                let is_whole = matches!(tool.as_str(), "mvn" | "gradle")
+                    || tool.starts_with("make")
+                    || tool.starts_with("just");
+                let behind = &part[if is_whole { words.start() } else { words.end() }..];
+                let narrow = narrow::options(&tool, behind);
+                let rest = if part.contains("||") { "" } else { rest };
+                checks.push(Check {
+                    line: at + 1,
+                    tool,
+                    text: format!("{sign}{}{rest}", part.trim()),
+                    narrow,
+                });
             }
         }
     }
     checks
+}
+
+/// Returns the lines that may be commands, with their numbers from 0. In JSON, these are the scripts of a package.
+fn lines(text: &str, format: Format) -> Vec<(usize, String)> {
+    if format != Format::Json {
+        return text.lines().map(str::to_owned).enumerate().collect();
+    }
+    let entries = flatten(text, format).into_iter();
+    let scripts = entries.filter(|entry| {
+        entry
+            .key
+            .split('.')
+            .any(|part| matches!(part, "scripts" | "tasks" | "hooks" | "lint-staged" | "husky"))
+    });
+    scripts.map(|entry| (entry.line.saturating_sub(1), entry.value)).collect()
+}
+
+/// Returns the name of a tool by the words that it is called with.
+fn name(words: &str) -> String {
+    let mut words: Vec<&str> = words.split_whitespace().collect();
+    let first = words.first().copied().unwrap_or_default();
+    match first {
+        _ if first.starts_with("python") => return words.pop().unwrap_or_default().to_owned(),
+        "mvn" | "mvnw" => return "mvn".to_owned(),
+        "gradle" | "gradlew" => return "gradle".to_owned(),
+        "make" | "just" => words.retain(|word| !word.starts_with('-')),
+        _ => {}
+    }
+    words.join(" ")
+}
+
+fn without_expressions(text: &str) -> String {
+    let mut parts = text.split("${{");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + "$" + part.split_once("}}").map_or("", |(_, rest)| rest))
+}
+
+/// Returns whether what follows the failure of a command may succeed.
+fn is_forgiven(text: &str) -> bool {
+    static FAILS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r#"\bexit\s*(?:[1-9]|"?\$|$)|\bexit\s*[;})]|\bfalse\b|\breturn\s+[1-9$"]|\bdie\b|\bfail\w*|\bgit diff\b|\bthrow\b"#).ok()
+    });
+    // What stands in an expression of a workflow is no part of the command.
+    let text = &without_expressions(text);
+    // Only what is behind the tool is about it.
+    let Some(tool) = TOOL.as_ref().and_then(|tool| tool.find(text)) else { return false };
+    let Some((_, then)) = text[tool.end().saturating_sub(1).min(text.len())..].split_once("||") else {
+        return false;
+    };
+    let is_check = TOOL.as_ref().is_some_and(|tool| tool.is_match(then));
+    !is_check && FAILS.as_ref().is_some_and(|fails| !fails.is_match(then))
 }
 
 /// Returns whether a line names something rather than running it.
@@ -115,14 +178,7 @@ fn is_description(line: &str, format: Format) -> bool {
         Format::Sections => {
             !line.contains("commands") && !line.contains('=') && line.split_whitespace().count() == 1
         }
-        Format::Json => {
-            let key = line.split_once(':').map_or("", |(key, _)| key).trim_matches([' ', '"']);
-            let value = line.split_once(':').map_or("", |(_, value)| value).trim();
-            // A version of a dependency is no command.
-            value.trim_matches(['"', ',', ' ']).starts_with(['^', '~', '>', '*'])
-                || matches!(key, "name" | "description" | "main" | "preset")
-        }
-        Format::Text => false,
+        Format::Json | Format::Text => false,
     }
 }
 
@@ -133,7 +189,7 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
     }
     let (old, new) = (checks(before, format), checks(after, format));
     let mut findings = Vec::new();
-    let soft = |text: &str| SOFT.as_ref().is_some_and(|soft| soft.is_match(text));
+    let soft = |text: &str| SOFT.as_ref().is_some_and(|soft| soft.is_match(text)) || is_forgiven(text);
     let mut told = Vec::new();
     for check in &old {
         let now: Vec<&Check> = new.iter().filter(|other| other.tool == check.tool).collect();
@@ -153,8 +209,24 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
             ));
             continue;
         }
+        let is_less =
+            |other: &&&Check| other.narrow.iter().any(|option| narrow::is_new(option, &check.narrow));
+        let options: Vec<Vec<String>> = now.iter().map(|other| other.narrow.clone()).collect();
+        if let Some(less) = now.iter().find(is_less)
+            && now
+                .iter()
+                .filter(|other| !old.iter().any(|known| known.text == other.text))
+                .all(|other| is_less(&other))
+            && !narrow::are_whole(&options)
+        {
+            told.push(&check.tool);
+            let message = format!("a check is weaker: `{}` became `{}`", check.text, less.text);
+            findings.push(Finding::new(path, less.line, Kind::WeakerCheck, message));
+            continue;
+        }
         if let Some(weak) =
             now.iter().find(|other| soft(&other.text) && !old.iter().any(|known| known.text == other.text))
+            && !narrow::are_whole(&options)
         {
             if !soft(&check.text) || softness(&weak.text) > softness(&check.text) {
                 told.push(&check.tool);
@@ -165,7 +237,7 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
         }
         if let Some((name, old, new)) = lower(&check.text, &now) {
             told.push(&check.tool);
-            let message = format!("a threshold is lower: `{name}` was `{old}` and is `{new}`");
+            let message = format!("a threshold is looser: `{name}` was `{old}` and is `{new}`");
             findings.push(Finding::new(path, now[0].line, Kind::LowerThreshold, message));
             continue;
         }
@@ -197,6 +269,9 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
         findings.push(Finding::new(path, line, Kind::WeakerCheck, "failures no longer count: `set +e`"));
     }
     findings.extend(trivial_script(path, before, after, format));
+    if format == Format::Text {
+        findings.extend(shell::compare(path, before, after, &new));
+    }
     findings
 }
 
@@ -206,12 +281,20 @@ fn lower(before: &str, now: &[&Check]) -> Option<(&'static str, f64, f64)> {
         let (_, rest) = text.split_once(name)?;
         rest.trim_start_matches(['=', ' ']).split([' ', '"', '\'']).next()?.parse::<f64>().ok()
     };
-    ["--cov-fail-under", "--fail-under", "--min-coverage"].into_iter().find_map(|name| {
+    let minima = ["--cov-fail-under", "--fail-under", "--min-coverage"].into_iter().find_map(|name| {
         let old = number(before, name)?;
         let new = now.iter().map(|other| number(&other.text, name)).collect::<Option<Vec<_>>>()?;
         let new = new.into_iter().reduce(f64::max)?;
         (new < old).then_some((name, old, new))
-    })
+    });
+    let maxima = || {
+        ["--max-warnings", "--max-complexity"].into_iter().find_map(|name| {
+            let old = number(before, name)?;
+            let new = now.iter().filter_map(|other| number(&other.text, name)).reduce(f64::min)?;
+            (new > old || new < 0.0).then_some((name, old, new))
+        })
+    };
+    minima.or_else(maxima)
 }
 
 /// Returns whether a command that looked at everything, or at a folder, now names files or folders in it.
@@ -222,11 +305,19 @@ fn is_part(before: &str, after: &str) -> bool {
             !word.starts_with(['-', '{', '$'])
                 && !word.contains("://")
                 && !word.contains('=')
+                && !word.ends_with("mvnw")
+                && !word.ends_with("gradlew")
                 && (word.contains('/') || [".py", ".js", ".ts", ".go"].iter().any(|end| word.ends_with(end)))
         };
         words.filter(is_path).collect()
     };
     let (old, new) = (paths(before), paths(after));
+    // A linter that read the whole folder reads what it names now.
+    let whole = |text: &str| text.split_whitespace().any(|word| word == ".");
+    if old.is_empty() && new.is_empty() && whole(before) && !whole(after) {
+        let names = |text: &str| text.split_whitespace().filter(|word| is_word(word)).count();
+        return names(after) > names(before);
+    }
     let is_within = |path: &String| {
         old.is_empty()
             || old.iter().any(|whole| path.starts_with(whole.trim_end_matches("...")) && path != whole)
@@ -234,50 +325,21 @@ fn is_part(before: &str, after: &str) -> bool {
     !new.is_empty() && new.iter().all(is_within)
 }
 
+/// Returns whether a word may name a folder.
+fn is_word(word: &str) -> bool {
+    word.starts_with(char::is_alphabetic)
+        && word.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
+}
+
 /// Returns the number of ways by which a command is kept from failing.
 fn softness(text: &str) -> usize {
     SOFT.as_ref().map_or(0, |soft| soft.find_iter(text).count())
 }
 
-/// Returns whether another tool of the same purpose runs now, which did not before.
-fn is_replaced(tool: &str, new: &[Check], old: &[Check]) -> bool {
-    const PURPOSES: &[&[&str]] = &[
-        &["pytest", "py.test", "unittest", "tox", "nox", "coverage", "rails test", "rspec"],
-        &["flake8", "pylint", "ruff", "black", "isort", "bandit", "ruff check", "ruff format", "pre-commit"],
-        &["mypy", "pyright"],
-        &[
-            "jest",
-            "vitest",
-            "mocha",
-            "ava",
-            "tape",
-            "npm",
-            "yarn",
-            "pnpm",
-            "bun",
-            "node",
-            "nyc",
-            "c8",
-            "deno test",
-        ],
-        &["eslint", "biome", "xo", "standard", "stylelint", "deno lint", "npm", "yarn", "pnpm"],
-        &["cargo test", "cargo nextest", "cargo llvm-cov", "cargo tarpaulin", "just", "make"],
-        &["go test", "richgo test", "gotestsum", "just", "make"],
-        &["cargo clippy", "cargo check", "just", "make"],
-        &["staticcheck", "golangci-lint", "go vet"],
-    ];
-    let family = |word: &str, purpose: &[&str]| {
-        purpose.iter().any(|known| word == *known || word.starts_with(&format!("{known} ")))
-    };
-    new.iter()
-        .filter(|check| !old.iter().any(|known| known.tool == check.tool))
-        .any(|check| PURPOSES.iter().any(|purpose| family(tool, purpose) && family(&check.tool, purpose)))
-}
-
 /// Returns the script of a package that tested something and now does nothing.
 fn trivial_script(path: &str, before: &str, after: &str, format: Format) -> Option<Finding> {
     static SCRIPT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r#""(test|lint|typecheck|check)"\s*:\s*"(?:true|:|exit 0|echo [^"]*?)""#).ok()
+        Regex::new(r#""(test|lint|typecheck|check)"\s*:\s*"(?:true|:|exit 0|exit|echo [^"]*?|node -e [^"]*|node --version|)""#).ok()
     });
     let script = SCRIPT.as_ref().filter(|_| format == Format::Json)?;
     let found = script.captures(after).filter(|found| !before.contains(&found[0]))?;

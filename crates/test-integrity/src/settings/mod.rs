@@ -3,8 +3,16 @@
 mod cargo;
 mod commands;
 mod flatten;
+mod narrow;
 mod options;
+mod purposes;
+mod recipes;
+mod script;
+mod shell;
 mod signs;
+mod tree;
+mod variables;
+mod workflow;
 
 use std::collections::BTreeMap;
 
@@ -87,6 +95,7 @@ const EXEMPTIONS: &[&str] = &[
     "disable_error_code",
     "unfixable",
     "excluded",
+    "ignores",
 ];
 /// Parts of keys that make a check stricter when they are on.
 const STRICT: &[&str] = &[
@@ -154,7 +163,10 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     let mut findings = commands::compare(change.path, before, after, format);
     findings.extend(cargo::compare(change.path, before, after));
     findings.extend(signs::compare(change.path, before, after));
-    let (old, new) = (flatten(before, format), flatten(after, format));
+    findings.extend(workflow::compare(change.path, before, after));
+    findings.extend(recipes::compare(change.path, before, after));
+    let scripts = script::flatten(change.path, before).zip(script::flatten(change.path, after));
+    let (old, new) = scripts.unwrap_or_else(|| (flatten(before, format), flatten(after, format)));
     let mut report = |line: usize, kind: Kind, message: String| {
         findings.push(Finding::new(change.path, line, kind, message));
     };
@@ -210,6 +222,22 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
             );
         }
     }
+    if let Some((line, message)) = options::overridden(&old, &new) {
+        findings.push(Finding::new(change.path, line, Kind::LooserRule, message));
+    }
+    let told: Vec<usize> = findings.iter().map(|finding| finding.line).collect();
+    let variables = variables::compare(change.path, before, after).into_iter();
+    findings.extend(variables.filter(|finding| finding.line == 1 || !told.contains(&finding.line)));
+    let mut met = std::collections::BTreeSet::new();
+    findings.retain(|finding| met.insert((finding.line, finding.kind)));
+    findings
+}
+
+/// Returns what a script that is run by CI or people does to the checks in it.
+pub(crate) fn scripts(change: &Change<'_>) -> Vec<Finding> {
+    let (Some(before), Some(after)) = (change.before, change.after) else { return Vec::new() };
+    let mut findings = commands::compare(change.path, before, after, Format::Text);
+    findings.extend(variables::compare(change.path, before, after));
     findings
 }
 
@@ -310,6 +338,10 @@ fn is_maximum_of_failures(last: &str, value: &str) -> bool {
 fn exempts(key: &str) -> bool {
     if key.contains("dependencies") {
         return false;
+    }
+    // Those of a table have the files as keys, which may hold dots.
+    if ["per-file-ignores.", "per_file_ignores."].iter().any(|table| key.contains(table)) {
+        return true;
     }
     let key = last(key);
     EXEMPTIONS.contains(&key.as_str()) || key.starts_with("reportoff")

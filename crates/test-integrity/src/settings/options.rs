@@ -18,7 +18,15 @@ const SOFT: &[&str] = &[
     "--ignore",
     "--deselect",
     "--no-cov",
-    "--collect-only",
+    "--co",
+    "--setup-plan",
+    "--setup-only",
+    "--fixtures",
+    "--lf",
+    "--last-failed",
+    "--noconftest",
+    "--testmon",
+    "--snapshot-update",
     "-k",
     "-m",
     "-Wignore",
@@ -33,7 +41,7 @@ pub(super) fn compare(old: &[Entry], new: &[Entry]) -> Vec<(usize, String)> {
     let line = |key: &str| new.iter().find(|entry| last(&entry.key) == key).map_or(1, |entry| entry.line);
     let begins = |option: &str, all: &[&str]| {
         let name = option.split([' ', '=']).next().unwrap_or(option);
-        all.iter().any(|begin| name == *begin || begin.len() > 2 && name.starts_with(begin))
+        all.iter().any(|begin| name == *begin || begin.len() > 4 && name.starts_with(begin))
     };
     for (key, option) in before.iter().filter(|(_, option)| begins(option, STRICT)) {
         let same = |(other_key, other): &&(String, String)| {
@@ -49,6 +57,35 @@ pub(super) fn compare(old: &[Entry], new: &[Entry]) -> Vec<(usize, String)> {
         }
     }
     found
+}
+
+/// Returns the module that a milder section for some modules of mypy now names, which none did before.
+pub(super) fn overridden(old: &[Entry], new: &[Entry]) -> Option<(usize, String)> {
+    const MILD: &[(&str, &str)] = &[
+        ("ignore_errors", "true"),
+        ("follow_imports", "skip"),
+        ("disallow_untyped_defs", "false"),
+        ("check_untyped_defs", "false"),
+        ("disallow_incomplete_defs", "false"),
+        ("disallow_any_generics", "false"),
+        ("strict_optional", "false"),
+        ("warn_return_any", "false"),
+    ];
+    let of_overrides = |entry: &&Entry| entry.key.contains("mypy.overrides");
+    let is_mild = new.iter().filter(of_overrides).any(|entry| {
+        MILD.contains(&(last(&entry.key).as_str(), entry.value.to_ascii_lowercase().as_str()))
+            || last(&entry.key) == "disable_error_code"
+    });
+    let modules = |entries: &[Entry]| -> Vec<(usize, String)> {
+        let named = entries.iter().filter(of_overrides).filter(|entry| last(&entry.key) == "module");
+        named.map(|entry| (entry.line, entry.value.trim_matches(['[', ']', '"', '\'']).to_owned())).collect()
+    };
+    let known = modules(old);
+    let is_new = |(_, module): &(usize, String)| {
+        !module.is_empty() && !module.contains(',') && !known.iter().any(|(_, other)| other == module)
+    };
+    let (line, module) = modules(new).into_iter().filter(|_| is_mild && !known.is_empty()).find(is_new)?;
+    Some((line, format!("less is checked in `{module}`")))
 }
 
 /// Returns the rules that lists no longer name; one that a shorter name covers, as `F` covers `F401`, is still there.

@@ -21,7 +21,7 @@ const JAVASCRIPT: &str = r"(jest|vitest|playwright|karma|cypress)\S*\.[cm]?[jt]s
 const TABLE: &[(&str, &str, Kind, &str)] = &[
     (YAML, r#"^shell:\s*["']?bash \{0\}"#, Kind::WeakerCheck, "a failed command no longer ends the step"),
     (YAML, r"^PYTHONOPTIMIZE\s*[:=]", Kind::WeakerCheck, "assertions are not run"),
-    (YAML, r"^(branches|paths)-ignore:.*\*\*", Kind::WeakerCheck, "the workflow never runs"),
+    (YAML, r#"^(branches|paths)-ignore:\s*\[?\s*["']?\*\*["']?\s*\]?$"#, Kind::WeakerCheck, "the workflow never runs"),
     (YAML, r"^(- )?if:.*\b(false|never)\b", Kind::WeakerCheck, "a step or job never runs"),
     (YAML, r"^(- )?if:\s*.*(vars\.|github\.ref\b|github\.event_name\b)", Kind::LooserRule, "a step or job runs only under a condition"),
     (YAML, r"\bpython\S* -O+ ", Kind::WeakerCheck, "assertions are not run"),

@@ -1,0 +1,59 @@
+//! What tools are for, and which of them can take the place of another.
+
+use std::collections::BTreeSet;
+
+use super::commands::Check;
+
+/// Returns whether another tool of the same purpose runs now, which did not before.
+pub(super) fn is_replaced(tool: &str, new: &[Check], old: &[Check]) -> bool {
+    let new = new.iter().filter(|check| !old.iter().any(|known| known.tool == check.tool));
+    is_of_purpose(tool, new.map(|check| check.tool.as_str()))
+}
+
+/// Returns whether one of these tools does what another one did.
+pub(super) fn is_replaced_by(tool: &str, others: &BTreeSet<String>) -> bool {
+    is_of_purpose(tool, others.iter().map(String::as_str))
+}
+
+fn is_of_purpose<'a>(tool: &str, mut new: impl Iterator<Item = &'a str>) -> bool {
+    const PURPOSES: &[&[&str]] = &[
+        &["pytest", "py.test", "unittest", "tox", "nox", "coverage", "rails test", "rspec"],
+        &["flake8", "pylint", "ruff", "black", "isort", "bandit", "ruff check", "ruff format", "pre-commit"],
+        &["mypy", "pyright"],
+        &[
+            "jest",
+            "vitest",
+            "mocha",
+            "ava",
+            "tape",
+            "npm",
+            "yarn",
+            "pnpm",
+            "bun",
+            "node",
+            "nyc",
+            "c8",
+            "deno test",
+        ],
+        &["eslint", "biome", "xo", "standard", "stylelint", "deno lint", "npm", "yarn", "pnpm"],
+        &["cargo test", "cargo nextest", "cargo llvm-cov", "cargo tarpaulin", "just", "make"],
+        &["go test", "richgo test", "gotestsum", "just", "make"],
+        &["cargo clippy", "cargo check", "just", "make"],
+        &["staticcheck", "golangci-lint", "go vet"],
+    ];
+    let family = |word: &str, purpose: &[&str]| {
+        purpose.iter().any(|known| word == *known || word.starts_with(&format!("{known} ")))
+    };
+    // A target that lints does not replace one that tests.
+    let lints = |tool: &str| {
+        let name = tool.rsplit(' ').next().unwrap_or(tool);
+        tool.contains(' ') && ["lint", "fmt", "format", "type"].iter().any(|part| name.contains(part))
+    };
+    let is_builder = |tool: &str| {
+        ["make ", "just ", "npm ", "yarn ", "pnpm ", "bun "].iter().any(|word| tool.starts_with(word))
+    };
+    let is_alike = |other: &str| !is_builder(tool) || !is_builder(other) || lints(tool) == lints(other);
+    new.any(|other| {
+        is_alike(other) && PURPOSES.iter().any(|purpose| family(tool, purpose) && family(other, purpose))
+    })
+}
