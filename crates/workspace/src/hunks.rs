@@ -7,17 +7,27 @@ use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 /// Number of unchanged lines around a change.
 const CONTEXT: u32 = 3;
 
-/// Returns the hunks of a text diff without file headers; empty if nothing differs. Takes time that hardly depends on how
-/// different the texts are: where finding the smallest difference would take long, Git's heuristics find a larger one.
+/// Number of pairs of lines above which all that lies between the first and the last difference counts as one: finding a smaller
+/// one can take seconds, whatever the heuristics.
+const MAX_LINE_PAIRS: usize = 400_000_000;
+
+/// Returns the hunks of a text diff without file headers; empty if nothing differs. Takes less than a second, however different the
+/// texts are: where finding the smallest difference would take long, Git's heuristics find a larger one.
 pub(crate) fn hunks(before: &[u8], after: &[u8]) -> Vec<u8> {
     if before == after {
         return Vec::new();
     }
     let lines = InternedInput::new(before, after);
-    let mut diff = Diff::compute(Algorithm::Myers, &lines);
-    diff.postprocess_lines(&lines);
+    let between = between(&lines);
+    let changes = if between.before.len().saturating_mul(between.after.len()) > MAX_LINE_PAIRS {
+        vec![between]
+    } else {
+        let mut diff = Diff::compute(Algorithm::Myers, &lines);
+        diff.postprocess_lines(&lines);
+        diff.hunks().collect()
+    };
     let mut text = Vec::new();
-    let mut changes = diff.hunks().peekable();
+    let mut changes = changes.into_iter().peekable();
     while let Some(first) = changes.next() {
         let mut together = vec![first];
         while let Some(next) = changes.next_if(|next| is_near(&together, next)) {
@@ -26,6 +36,22 @@ pub(crate) fn hunks(before: &[u8], after: &[u8]) -> Vec<u8> {
         write_hunk(&mut text, &lines, &together);
     }
     text
+}
+
+/// Returns all that lies between the lines at the start and those at the end that both texts have.
+fn between(lines: &InternedInput<&[u8]>) -> Hunk {
+    let (old, new) = (&lines.before, &lines.after);
+    let start = old.iter().zip(new).take_while(|(one, other)| one == other).count();
+    let rest = old.len().min(new.len()) - start;
+    let end =
+        old.iter().rev().zip(new.iter().rev()).take(rest).take_while(|(one, other)| one == other).count();
+    let range = |length: usize| line(start)..line(length - end);
+    Hunk { before: range(old.len()), after: range(new.len()) }
+}
+
+/// Returns the number of a line, as imara counts them. No file has as many lines as there are numbers.
+fn line(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// Returns whether the unchanged lines before a change are all shown behind the ones before it.
@@ -59,7 +85,7 @@ fn write_hunk(text: &mut Vec<u8>, lines: &InternedInput<&[u8]>, changes: &[Hunk]
         put(b'+', &lines.after, change.after.clone());
         shown = change.before.end;
     }
-    put(b' ', &lines.before, shown..last.before.end + u32::try_from(tail).unwrap_or(CONTEXT));
+    put(b' ', &lines.before, shown..last.before.end + line(tail));
 }
 
 /// Returns a range as a hunk's header has it: the first line, counted from one, and the number of lines. An empty range is behind
@@ -110,7 +136,7 @@ mod tests {
         assert!(hunks(&lines('a'), &lines('b')).starts_with(b"@@ -1,60000 +1,60000 @@\n-a0\n"));
         // Few different lines, none of them in its place.
         let shuffled =
-            |step: u64| (0..60_000_u64).flat_map(move |n| format!("{}\n", (n * step) % 61 % 7).into_bytes());
+            |step: u64| (0..30_000_u64).flat_map(move |n| format!("{}\n", (n * step) % 61 % 7).into_bytes());
         let (before, after): (Vec<u8>, Vec<u8>) = (shuffled(17).collect(), shuffled(29).collect());
         assert!(patched(&before, &after) == after);
     }
