@@ -114,12 +114,12 @@ mod tests {
         assert!(
             matches!(&again[0], Message::User(text) if text == "the task\n\n[Summary of the work so far]\nmore\n\n[Kept by the runner]\nFiles changed so far:\n- a (+1 −0)")
         );
-        let told = fallback_summary(&messages[..at]);
+        let summary = fallback_summary(&messages[..at]);
         assert!(
-            told.starts_with(
+            summary.starts_with(
                 "- called grep({\"n\":0})\n- called grep({\"n\":1})\n- grep failed: Error: not there\n"
             ),
-            "{told}"
+            "{summary}"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Nested guides: what the repository tells agents about a folder, told when files below it are touched.
+//! Nested guides: instructions for agents in a folder, shown when files below that folder are touched.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,19 +12,19 @@ use crate::event::ToolCall;
 
 /// Names of guides, in the order in which they are looked for.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
-/// Maximum size of what is told of one guide, in bytes.
+/// Maximum size of what is shown of one guide, in bytes.
 const MAX_GUIDE: usize = 4 * 1024;
-/// Maximum number of guides that are told in a run.
+/// Maximum number of guides that are shown in a run.
 const MAX_GUIDES: usize = 8;
 
 /// Reads a guide of the repository from the state that is trusted; `None` if there is none at that path.
 pub type NestedGuide = Arc<dyn Fn(&WorkspacePath) -> Option<String> + Send + Sync>;
 
-/// Guides of folders, each told once.
+/// Guides of folders, each shown once.
 #[derive(Clone, Default)]
 pub struct Guides {
     read: Option<NestedGuide>,
-    told: Arc<Mutex<Shown>>,
+    shown: Arc<Mutex<Shown>>,
 }
 
 #[derive(Default)]
@@ -36,7 +36,7 @@ struct Shown {
 impl Guides {
     /// Creates the guides of a run.
     pub fn new(read: NestedGuide) -> Self {
-        Self { read: Some(read), told: Arc::default() }
+        Self { read: Some(read), shown: Arc::default() }
     }
 
     /// Returns the guides of folders that these calls touch for the first time, the outermost first.
@@ -60,7 +60,7 @@ impl Guides {
         path: &WorkspacePath,
         is_folder: &dyn Fn(&WorkspacePath) -> bool,
     ) -> Vec<String> {
-        let mut told = self.told.lock();
+        let mut shown = self.shown.lock();
         // The guide of the root is part of the system prompt. A folder's own guide counts for it as well.
         let own = Some(path.clone()).filter(is_folder).or_else(|| path.parent());
         let mut folders: Vec<WorkspacePath> =
@@ -68,7 +68,7 @@ impl Guides {
         folders.reverse();
         let mut texts = Vec::new();
         for folder in folders {
-            if told.count >= MAX_GUIDES || !told.folders.insert(folder.clone()) {
+            if shown.count >= MAX_GUIDES || !shown.folders.insert(folder.clone()) {
                 continue;
             }
             let found = NAMES.iter().find_map(|name| {
@@ -76,7 +76,7 @@ impl Guides {
                 Some((path.clone(), read(&path)?))
             });
             if let Some((path, text)) = found {
-                told.count += 1;
+                shown.count += 1;
                 let text = marked(text[..text.floor_char_boundary(MAX_GUIDE)].trim_end());
                 texts.push(format!(
                     "From {path}, written by the maintainers of this repository, for what is below {folder}/:\n{text}"
@@ -100,15 +100,15 @@ mod tests {
             _ => None,
         });
         let guides = Guides::new(Arc::clone(&read));
-        let told = |path: &str| -> Vec<String> {
+        let shown = |path: &str| -> Vec<String> {
             let is_folder = |path: &WorkspacePath| path.file_name().is_some_and(|name| !name.contains('.'));
             let texts = guides.for_path(&read, &WorkspacePath::parse(path).expect("a path"), &is_folder);
             texts.iter().map(|text| text.lines().next_back().unwrap_or_default().to_owned()).collect()
         };
-        assert_eq!(told("README.md"), Vec::<String>::new());
-        assert_eq!(told("app"), ["outer"]);
-        assert_eq!(told("app/web/page.ts"), ["inner"]);
-        assert_eq!(told("app/web/other.ts"), Vec::<String>::new());
-        assert_eq!(told("app/api/main.ts"), Vec::<String>::new());
+        assert_eq!(shown("README.md"), Vec::<String>::new());
+        assert_eq!(shown("app"), ["outer"]);
+        assert_eq!(shown("app/web/page.ts"), ["inner"]);
+        assert_eq!(shown("app/web/other.ts"), Vec::<String>::new());
+        assert_eq!(shown("app/api/main.ts"), Vec::<String>::new());
     }
 }

@@ -17,13 +17,13 @@ const RESUMED: &str = "[RESUMED] The run was interrupted and is now resumed, wit
 pub struct RegainedResult {
     /// Id of the call.
     pub id: String,
-    /// What the model is told.
+    /// What the model reads.
     pub content: String,
     /// Whether the call did what was asked.
     pub success: bool,
 }
 
-/// Conversation of an interrupted session, as far as the transcript tells.
+/// Conversation of an interrupted session, as far as the transcript has it.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// Messages after the task.
@@ -36,8 +36,8 @@ pub struct History {
 
 impl History {
     /// Restores the conversation of `agent` from a transcript. Calls without a result get the `regained` one or an error
-    /// result, and a last message tells the model that the run has been resumed. If the run was `cut_off` behind a final
-    /// answer, that is yet to be judged, and the model is told nothing.
+    /// result, and a last message informs the model that the run has been resumed. If the run was `cut_off` behind a final
+    /// answer, that is yet to be judged, and there is no such message.
     pub fn of<'a>(
         lines: impl Iterator<Item = &'a Line>,
         agent: &str,
@@ -99,8 +99,8 @@ impl History {
     /// Adds an error result for every call in `open`, because providers reject calls without results.
     fn close(&mut self, open: &mut Vec<ToolCall>) {
         for call in open.drain(..) {
-            let told = if call.name == DISPATCH { DISPATCH_INTERRUPTED } else { INTERRUPTED };
-            let content = told.to_owned();
+            let message = if call.name == DISPATCH { DISPATCH_INTERRUPTED } else { INTERRUPTED };
+            let content = message.to_owned();
             self.messages.push(Message::Tool { id: call.id, name: call.name, content, success: false });
         }
     }
@@ -157,7 +157,7 @@ mod tests {
         let line = r#"{"type": "reply", "agent": "build", "step": 1, "calls": [{"id": "a", "name": "write_file", "arguments": {}}, {"id": "b", "name": "dispatch_subagent", "arguments": {}}]}"#;
         let line: Line = serde_json::from_str(line).expect("a line");
         let history = History::of([&line].into_iter(), "build", &[], true);
-        let told: Vec<&str> = history
+        let message: Vec<&str> = history
             .messages
             .iter()
             .filter_map(|message| match message {
@@ -165,7 +165,7 @@ mod tests {
                 _ => None,
             })
             .collect();
-        assert!(told[0].contains("as they were before this call"), "{told:?}");
-        assert!(told[1].contains("is kept") && !told[1].contains("as they were"), "{told:?}");
+        assert!(message[0].contains("as they were before this call"), "{message:?}");
+        assert!(message[1].contains("is kept") && !message[1].contains("as they were"), "{message:?}");
     }
 }

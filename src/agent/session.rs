@@ -27,7 +27,7 @@ const NO_BUDGET: &str = "(no summary: a further answer could cost more than what
 /// End of a session.
 #[derive(Debug)]
 pub struct SessionOutcome {
-    /// Reason for the end, which tells how far the session came.
+    /// Reason for the end, which says how far the session came.
     pub reason: StopReason,
     /// Final answer of the agent, or what went wrong.
     pub message: String,
@@ -75,7 +75,7 @@ pub struct Session<'a> {
     pub offset: StepOffset,
     /// Conversation before an interruption; empty unless the run was resumed.
     pub history: History,
-    /// What the agent is told while it works.
+    /// News for the agent while it works.
     pub news: Arc<News>,
     /// Guides of the repository for the folders that the agent touches.
     pub guides: Guides,

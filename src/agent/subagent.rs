@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::Agent;
 use super::limits::Limits;
 use super::session::{AnswerCheck, AnswerVerdict, Session};
+use crate::base::text::first_chars;
 use crate::engine::Engine;
 use crate::event::{Effects, Event, SubagentRecord, millis};
 use crate::model::{Budget, ChatModel};
@@ -119,13 +120,13 @@ impl Dispatch {
         let result = if ended.error.is_some() {
             ToolResult::failed(format!("{}: {message}", agent.name))
         } else {
-            let cut = message.char_indices().nth(MAX_REPORT).map_or(message.len(), |(at, _)| at);
-            let more = if cut < message.len() {
+            let shown = first_chars(&message, MAX_REPORT);
+            let more = if shown.len() < message.len() {
                 format!(" … (cut after {MAX_REPORT} characters; ask for less at a time)")
             } else {
                 String::new()
             };
-            ToolResult::done(format!("[{}: {status}]\n{}{more}", agent.name, &message[..cut]))
+            ToolResult::done(format!("[{}: {status}]\n{shown}{more}", agent.name))
         };
         engine.events.emit(Event::Subagent(SubagentRecord {
             name: agent.name.clone(),

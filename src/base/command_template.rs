@@ -1,5 +1,5 @@
-//! Command lines with placeholders. What takes the place of one is quoted, so that the shell reads it as a word or a part
-//! of one, whatever it says. Where quotes do not make it one, a placeholder is refused.
+//! Command lines with placeholders. A value is quoted when it is inserted, so that the shell reads it as a word or a part of one,
+//! whatever it contains. A placeholder is refused where quoting does not achieve that.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,7 @@ pub(crate) enum Dialect {
     PowerShell,
 }
 
-/// A command line whose placeholders all stand where words do.
+/// A command line whose placeholders are all in the place of words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommandTemplate {
     line: String,
@@ -33,7 +33,7 @@ pub struct MisplacedPlaceholder {
     place: QuotingContext,
 }
 
-/// Where a value is not a word.
+/// Place in a command line in which a value would not be a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum QuotingContext {
     Quotes,
@@ -60,7 +60,7 @@ impl fmt::Display for QuotingContext {
 }
 
 impl CommandTemplate {
-    /// Reads a line; `is_placeholder` tells which names in braces get a value.
+    /// Parses a line; `is_placeholder` says which names in braces get a value.
     pub(crate) fn parse(
         line: &str,
         dialect: Dialect,
@@ -68,7 +68,7 @@ impl CommandTemplate {
     ) -> Result<Self, MisplacedPlaceholder> {
         let mut places = places(line).filter(|(_, name)| is_placeholder(name)).peekable();
         let mut scanner = Scanner::new(dialect);
-        // Its `)` ends no `(`.
+        // A `)` in a `case` does not close a `(`.
         let has_case = line.split(|sign: char| !sign.is_alphanumeric()).any(|word| word == "case");
         scanner.spoiled = (has_case && line.contains("$(")).then_some(QuotingContext::Unclear);
         for (at, sign) in line.char_indices() {
@@ -92,7 +92,7 @@ impl CommandTemplate {
         places(&self.line).any(|(_, found)| found == name)
     }
 
-    /// Returns the line with words in the place of each placeholder that has some; none leave nothing.
+    /// Returns the line with each placeholder replaced by its words, separated by spaces; a placeholder without a value stays.
     pub(crate) fn fill(&self, words: impl Fn(&str) -> Option<Vec<String>>) -> String {
         fill(&self.line, |name| {
             let quoted: Vec<String> = words(name)?.iter().map(|word| quote(word, self.dialect)).collect();
@@ -101,7 +101,7 @@ impl CommandTemplate {
     }
 }
 
-/// Returns a path that no program takes for an option, or for a file of arguments.
+/// Returns a path in a form that no program takes for an option or for a file of arguments.
 pub(crate) fn operand(path: &str) -> Cow<'_, str> {
     if path.starts_with(['-', '+', '@']) { Cow::Owned(format!("./{path}")) } else { Cow::Borrowed(path) }
 }
@@ -123,14 +123,14 @@ fn is_single(sign: char) -> bool {
     matches!(sign, '\'' | '\u{2018}'..='\u{201b}')
 }
 
-/// What a shell would be in the middle of.
+/// State of a shell in the middle of a line.
 struct Scanner {
     dialect: Dialect,
     /// What ends the quotes and substitutions that are open, the innermost last, and whether signs are escaped in it.
     open: Vec<(char, bool)>,
     is_escaped: bool,
     in_comment: bool,
-    /// What makes all that follows no place for words.
+    /// Why no value can be a word in the rest of the line.
     spoiled: Option<QuotingContext>,
     before: [char; 2],
 }
@@ -147,7 +147,7 @@ impl Scanner {
         }
     }
 
-    /// Returns why a value would be no word here.
+    /// Returns why a value would not be a word here.
     fn place(&self) -> Option<QuotingContext> {
         let found = [
             (self.is_escaped, QuotingContext::Escape),
@@ -166,7 +166,7 @@ impl Scanner {
             return;
         }
         if std::mem::take(&mut self.is_escaped) {
-            // An escaped line break is not there, and any other sign is nothing special to what follows.
+            // An escaped line break counts as absent, and any other escaped character has no special meaning.
             self.before = if sign == '\n' { ['x', second] } else { ['x', 'x'] };
             return;
         }

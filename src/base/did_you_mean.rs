@@ -12,7 +12,7 @@ pub(crate) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
 
 /// Returns how similar two names are, up to 1, or `None` if they are too different for a typo.
 pub(crate) fn similarity(name: &str, candidate: &str) -> Option<f64> {
-    // Lengths tell most names apart before anything is compared.
+    // Lengths rule most names out before anything is compared.
     let limit = candidate.len().max(3) / 3;
     if name.len().abs_diff(candidate.len()) > limit {
         return None;

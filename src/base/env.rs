@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 /// Environment variables by name.
 pub(crate) type Variables = BTreeMap<String, String>;
 
-/// Tells whether GitHub's runner listens.
+/// Returns whether GitHub's runner listens.
 pub(crate) fn is_in_actions(variables: &Variables) -> bool {
     variables.get("GITHUB_ACTIONS").is_some_and(|value| value == "true")
 }
 
-/// Tells whether a service for continuous integration runs the program.
+/// Returns whether a service for continuous integration runs the program.
 pub(crate) fn is_in_ci(variables: &Variables) -> bool {
     let set =
         |name: &str| variables.get(name).is_some_and(|value| !matches!(value.as_str(), "" | "false" | "0"));

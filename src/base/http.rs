@@ -35,7 +35,7 @@ pub(crate) fn http_client(silence: Duration, key: &'static str) -> Result<reqwes
         let origin = |url: &reqwest::Url| url.origin().ascii_serialization();
         let redirected =
             Redirected { from: from.map(origin).unwrap_or_default(), to: origin(attempt.url()), key };
-        // Not everybody whose request fails tells of the causes.
+        // Not every caller reports the causes of a failed request.
         tracing::warn!("warning: {redirected}");
         attempt.error(redirected)
     });

@@ -1,4 +1,4 @@
-//! Integrity seals: whatever a later start obeys is compared with a hash that no command of an agent could
+//! Integrity seals: whatever a later start relies on is compared with a hash that no command of an agent could
 //! have written. Output folders may lie where commands can write; the user's state folder does not, or is not used for this.
 
 use std::fs::{self, File};
@@ -10,21 +10,21 @@ use sha2::{Digest, Sha256};
 use super::env::{Variables, state_folder};
 use super::fs::{create_folder, write_private};
 
-/// Returns the user's state folder, if what lies there can be believed. In a checkout, commands of an agent can write anything:
+/// Returns the user's state folder, if what it contains can be trusted. In a checkout, commands of an agent can write anything:
 /// `HOME` is the checkout in some containers.
-pub(crate) fn believed_folder(variables: &Variables) -> Option<PathBuf> {
+pub(crate) fn trusted_folder(variables: &Variables) -> Option<PathBuf> {
     let is_in_checkout = |folder: &PathBuf| folder.ancestors().any(|above| above.join(".git").exists());
     state_folder(variables).filter(|folder| !is_in_checkout(folder))
 }
 
-/// The path of an integrity seal; `None` if the user has no state folder that can be believed.
+/// The path of an integrity seal; `None` if the user has no state folder that can be trusted.
 pub(crate) struct Seal(Option<PathBuf>);
 
 impl Seal {
     /// Returns the seal named `name`, such as `sessions/ID`. The name must be ours, because it becomes part
     /// of a path.
     pub(crate) fn new(variables: &Variables, name: &str) -> Self {
-        Self(believed_folder(variables).map(|state| state.join(name)))
+        Self(trusted_folder(variables).map(|state| state.join(name)))
     }
 
     /// Seals a text. Without a state folder this does nothing, and [`Self::holds`] is false ever after.

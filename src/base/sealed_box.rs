@@ -1,4 +1,4 @@
-//! Sealed boxes: files that leave this machine, and that another one believes and can read only with the same key.
+//! Sealed boxes: files that leave this machine, and that another one trusts and can read only with the same key.
 //!
 //! A box is one line of header in the clear, a salt, and the content: compressed, then encrypted and authenticated with
 //! ChaCha20-Poly1305. Each box has a key of its own, derived by HKDF-SHA256 from the user's key and the box's random salt, so no

@@ -28,6 +28,17 @@ pub(crate) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
     if end < text.len() { Cow::Owned(format!("{}…", &text[..end])) } else { Cow::Borrowed(text) }
 }
 
+/// Returns the beginning of a text, at most `max` characters.
+pub(crate) fn first_chars(text: &str, max: usize) -> &str {
+    text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])
+}
+
+/// Returns a text of at most `max` characters as it is, and a longer one as its beginning with an ellipsis.
+pub(crate) fn shortened(text: &str, max: usize) -> String {
+    let start = first_chars(text, max);
+    if start.len() < text.len() { format!("{}…", start.trim_end()) } else { text.to_owned() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,5 +54,11 @@ mod tests {
     fn what_was_clipped_says_so() {
         let shown = [clipped("äöü", 6), clipped("äöü", 5), clipped("abc", 0)];
         assert_eq!(shown, ["äöü", "äö…", "…"]);
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        assert_eq!([first_chars("äöü", 2), first_chars("äöü", 3)], ["äö", "äöü"]);
+        assert_eq!([shortened("äö ü", 3), shortened("äö ü", 4)], ["äö…", "äö ü"]);
     }
 }

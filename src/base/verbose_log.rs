@@ -2,6 +2,6 @@
 
 /// Logs a detail.
 macro_rules! detail {
-    ($($told:tt)*) => { tracing::debug!($($told)*) };
+    ($($arguments:tt)*) => { tracing::debug!($($arguments)*) };
 }
 pub(crate) use detail;

@@ -189,7 +189,7 @@ impl BatchContext {
         let out = self.request.destination.out.join(TASKS).join(&task.id);
         let retry = task.entry.retry.as_ref().filter(|_| attempt > 1);
         // Before the files of the last try go.
-        let lesson = retry.and_then(|retry| lesson(&out, &retry.with, &self.neighbours.told(task)));
+        let lesson = retry.and_then(|retry| lesson(&out, &retry.with, &self.neighbours.lesson(task)));
         let models = retry.map_or(&[][..], |retry| &retry.models);
         let model = models.get(attempt.saturating_sub(2) as usize).or(models.last());
         // Git takes its time with large checkouts; other tasks go on meanwhile.
@@ -238,7 +238,7 @@ impl BatchContext {
     }
 }
 
-/// Returns what a run that was cut off has cost, in USD, as far as its transcript tells.
+/// Returns what a run that was cut off has cost, in USD, as far as its transcript shows.
 pub(super) fn spent_in(folder: &Path) -> f64 {
     let lines = read_lines(&folder.join(TRANSCRIPT)).unwrap_or_default();
     let cost = |line: Line| if let Event::Reply(reply) = line.event { reply.cost_usd } else { None };

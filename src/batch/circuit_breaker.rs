@@ -15,8 +15,12 @@ const UNANSWERED: u32 = 12;
 /// Failures in a row, by model.
 #[derive(Debug, Default)]
 pub(super) struct CircuitBreaker {
-    by_model: BTreeMap<Option<String>, Failures>,
+    by_model: BTreeMap<TaskModel, Failures>,
 }
+
+/// Model of a task as the batch file names it; `None` is the model of the configuration.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct TaskModel(Option<String>);
 
 #[derive(Debug, Default)]
 struct Failures {
@@ -27,7 +31,7 @@ struct Failures {
 }
 
 impl CircuitBreaker {
-    /// Takes note of how a task ended.
+    /// Records how a task ended.
     pub(super) fn observe(&mut self, task: &Task, report: &TaskReport) {
         let Some(model) = model(task) else { return };
         let failures = self.by_model.entry(model).or_default();
@@ -45,8 +49,8 @@ impl CircuitBreaker {
     pub(super) fn refuses(&self, task: &Task) -> Option<String> {
         let failures = self.by_model.get(&model(task)?)?;
         if failures.is_forbidden {
-            let told = "not started: the job lacks a permission to deliver what another task has done; see its report";
-            return Some(told.to_owned());
+            let message = "not started: the job lacks a permission to deliver what another task has done; see its report";
+            return Some(message.to_owned());
         }
         if failures.refused >= REFUSED {
             return Some(format!(
@@ -64,9 +68,9 @@ impl CircuitBreaker {
     }
 }
 
-/// Returns the model as the task names it; `None` if a recipe takes its place.
-fn model(task: &Task) -> Option<Option<String>> {
-    task.entry.recipe.is_none().then(|| task.entry.model.clone())
+/// Returns the model of a task; `None` if a recipe takes its place.
+fn model(task: &Task) -> Option<TaskModel> {
+    task.entry.recipe.is_none().then(|| TaskModel(task.entry.model.clone()))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::manifest::Task;
+use crate::base::text::counted;
 use crate::report::{TaskReport, duration};
 
 /// What the tasks of a batch will probably cost and take.
@@ -45,7 +46,7 @@ impl Averages {
 
 impl Estimate {
     /// Estimates what tasks will cost and take: each as it did `earlier`, or as the average of those that did the same kind of
-    /// work. Returns `None` if no task of an earlier night tells anything.
+    /// work. Returns `None` if no task of an earlier night says anything.
     pub(super) fn new<'a>(
         tasks: impl Iterator<Item = &'a Task>,
         earlier: &BTreeMap<String, TaskReport>,
@@ -77,12 +78,12 @@ impl Estimate {
 
 impl fmt::Display for Estimate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tasks = if self.tasks == 1 { "task" } else { "tasks" };
         let time = duration(u64::try_from(self.time.as_millis()).unwrap_or(u64::MAX));
         write!(
             f,
-            "estimate from the earlier night: {} {tasks}, about {time} with {} at a time",
-            self.tasks, self.jobs
+            "estimate from the earlier night: {}, about {time} with {} at a time",
+            counted(self.tasks, "task", "s"),
+            self.jobs
         )?;
         match self.usd {
             Some(usd) => write!(f, ", about ${usd:.2}"),

@@ -11,12 +11,13 @@ use super::problem::{LinesError, Problem};
 use crate::base::command_template::{CommandTemplate, Dialect, operand};
 use crate::base::integrity::digest;
 use crate::base::template::{fill, is_name, names, path_part};
+use crate::base::text::shortened;
 use crate::config::Bounded;
 
 /// Most characters of a value in a task's text.
 const MAX_VALUE: usize = 300;
 
-/// What a task has to look at where nothing tells.
+/// Assumed size of a task that says nothing about it.
 const UNKNOWN_SIZE: u64 = 10_000;
 
 /// Which parts of a path have placeholders of their own: `{file_stem}` for `{file}`.
@@ -244,10 +245,7 @@ fn size(value: &str, sources: &ExpansionSources<'_>) -> u64 {
 
 fn harmless(value: &str) -> String {
     let line = visible(value).replace(['\n', '\r'], " ");
-    match line.char_indices().nth(MAX_VALUE) {
-        Some((cut, _)) => format!("{}…", &line[..cut]),
-        None => line,
-    }
+    shortened(&line, MAX_VALUE)
 }
 
 /// Whether people named a task, or its values did.
@@ -339,7 +337,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_named_with_their_place() {
-        for (text, told) in [
+        for (text, expected) in [
             ("name: n\ntasks: [{task: x}]\n", "b.yml: tasks[0]: `id` is missing"),
             ("name: n\ntasks: [{id: a}]\n", "nothing to do; set `task`, `task_file` or `recipe`"),
             ("name: n\ntasks: [{id: a, task: x}, {id: A, task: x}]\n", "two tasks have the id a;"),
@@ -377,7 +375,7 @@ mod tests {
             ("name: n\ntasks: [{id: a, task: x, recipe: r, model: m}]\n", "a recipe replaces the model"),
         ] {
             let error = tasks(text).expect_err(text);
-            assert!(error.contains(told), "{text}\n{error}");
+            assert!(error.contains(expected), "{text}\n{error}");
         }
     }
 }

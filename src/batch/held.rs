@@ -49,7 +49,7 @@ pub(super) fn seal_again(variables: &Variables, folder: &Path, report: &TaskRepo
     seal(variables, folder).put(held.digest.as_bytes())
 }
 
-/// Returns what people are told of held deliveries, if there are any.
+/// Returns a message for people about held deliveries, if there are any.
 pub(super) fn notice(tasks: &[TaskReport], out: &Path) -> Option<Notice> {
     let count = tasks.iter().filter(|task| task.held.is_some()).count();
     let tasks = if count == 1 { "task is done, but was" } else { "tasks are done, but were" };

@@ -113,7 +113,7 @@ impl Journal {
         if lock(&file) { Ok(Self { path, file }) } else { Err(JournalError::Busy(path)) }
     }
 
-    /// Returns the list of tasks that it is about, if there is one. One that somebody else has written is not obeyed.
+    /// Returns the list of tasks that it is about, if there is one. One that somebody else has written is not used.
     pub(super) fn manifest(&self, variables: &Variables) -> Result<Option<Manifest>, JournalError> {
         let path = self.path.with_file_name(MANIFEST);
         let begun = self.file.metadata().is_ok_and(|journal| journal.len() > 0);
@@ -250,7 +250,7 @@ impl Journal {
         Ok(if earlier.started_at.is_some() { earlier } else { EarlierStart::default() })
     }
 
-    /// Begins: anew, or behind what there is.
+    /// Begins: empty, or behind what there is.
     pub(super) fn begin(
         &mut self,
         manifest: &Manifest,

@@ -118,7 +118,7 @@ impl JournalSealer {
         Journal::gain(&self.place.out, sealed).map_or(0, |gain| Journal::ended_in(&gain).len())
     }
 
-    /// Seals what the journal has gained, and commits what is not committed. What fails is told, and tried again with the next
+    /// Seals what the journal has gained, and commits what is not committed. What fails is reported, and tried again with the next
     /// segment. Returns whether nothing failed.
     async fn seal(&self, common: &BatchContext) -> bool {
         let sealed = block_in_place(|| self.seal_gain(common));
@@ -220,7 +220,7 @@ struct TaskFiles<'a> {
 }
 
 impl TaskFiles<'_> {
-    /// Collects what is at a path. Links and what is too large are left out; what cannot be read is told, because it would keep
+    /// Collects what is at a path. Links and what is too large are left out; what cannot be read is reported, because it would keep
     /// everything else from being sealed for ever.
     fn collect(&mut self, below: &str) {
         match self.try_collect(below) {

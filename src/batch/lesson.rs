@@ -1,4 +1,4 @@
-//! Lesson of a failed try: what the next one is told in front of its task.
+//! Lesson of a failed attempt: what the next one reads in front of its task.
 
 use std::fs;
 use std::path::Path;
@@ -57,8 +57,8 @@ fn output(report: &RunReport) -> String {
         .collect();
     if text.is_empty() {
         let errors = report.notices.iter().filter(|notice| notice.level == NoticeLevel::Error);
-        let told = errors.map(|notice| notice.message.as_str()).chain([report.message.trim()]);
-        text = told.filter(|text| !text.is_empty()).map(|text| format!("\n{text}\n")).collect();
+        let messages = errors.map(|notice| notice.message.as_str()).chain([report.message.trim()]);
+        text = messages.filter(|text| !text.is_empty()).map(|text| format!("\n{text}\n")).collect();
     }
     truncate_middle(&text, MAX_TOKENS)
 }

@@ -24,7 +24,7 @@ const MAX_SIZE: u64 = 500_000_000;
 /// One task, complete.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Task {
-    /// What tells it from the others: letters, digits, `.`, `_` and `-`.
+    /// Its identifier: letters, digits, `.`, `_` and `-`.
     pub id: String,
     /// What is done; without placeholders.
     pub entry: Entry,
@@ -139,7 +139,7 @@ impl Manifest {
         text
     }
 
-    /// Returns the digest that tells this list from every other.
+    /// Returns the digest that identifies this list.
     pub fn digest(&self) -> String {
         digest(&serde_json::to_vec(self).unwrap_or_default())
     }
@@ -164,7 +164,7 @@ pub(super) fn slug(text: &str) -> String {
         slug = slug.replace("..", ".");
     }
     if slug.len() > MAX_ID {
-        // The end says more of a path than its beginning; a hash tells two of the same end apart.
+        // The end says more of a path than its beginning; a hash distinguishes two with the same end.
         let hash = &digest(slug.as_bytes())[..8];
         slug = format!("{hash}-{}", slug[slug.len() - (MAX_ID - 9)..].trim_matches(['-', '.']));
     }

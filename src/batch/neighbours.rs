@@ -1,4 +1,4 @@
-//! What models did where a recipe did not do: later tasks of the same recipe are told of it, and the recipe gets it back as
+//! What models did where a recipe was not enough: later tasks of the same recipe read it, and the recipe gets it back as
 //! further tests, from which people or the agent `recipe` make a further rule.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::event::{Notice, NoticeLevel, Status};
 use crate::git::Repository;
 use crate::report::{FileSummary, RunReport};
 
-/// Number of neighbours that a task is told of.
+/// Number of neighbours that a task reads about.
 const MAX_TOLD: usize = 3;
 
 /// Maximum size of the changes of one neighbour, in tokens.
@@ -69,7 +69,7 @@ impl Neighbours {
         Self { repository: repository.clone(), commit: commit.to_owned(), by_recipe: Mutex::default() }
     }
 
-    /// Takes note of a task that a model has done after its recipe failed.
+    /// Records a task that a model has done after its recipe failed.
     pub(super) fn note(&self, task: &Task, report: &RunReport, masker: &Masker) {
         let Some(recipe) = &task.entry.recipe else { return };
         if report.status != Status::Success || report.files.is_empty() {
@@ -84,7 +84,7 @@ impl Neighbours {
     }
 
     /// Returns what the neighbours of a task needed, for the model that works on it.
-    pub(super) fn told(&self, task: &Task) -> String {
+    pub(super) fn lesson(&self, task: &Task) -> String {
         let all = self.by_recipe.lock();
         let done =
             task.entry.recipe.as_ref().and_then(|recipe| all.get(recipe)).map_or(&[][..], Vec::as_slice);
@@ -112,10 +112,10 @@ impl Neighbours {
         Some(json!({ "name": format!("what a model did in {}", task.id), "before": before, "after": after }))
     }
 
-    /// Writes each recipe that was not enough, with what models did as further tests. Returns what people are told.
+    /// Writes each recipe that was not enough, with what models did as further tests. Returns messages for people.
     pub(super) fn write(&self, out: &Path) -> Vec<Notice> {
         let all = self.by_recipe.lock();
-        let told = |(recipe, done): (&String, &Vec<ModelWork>)| {
+        let notice = |(recipe, done): (&String, &Vec<ModelWork>)| {
             let tests: Vec<&Value> =
                 done.iter().filter_map(|work| work.test.as_ref()).take(MAX_TESTS).collect();
             let message = match self.write_one(out, recipe, &tests) {
@@ -133,7 +133,7 @@ impl Neighbours {
             };
             Notice { level: NoticeLevel::Warning, message }
         };
-        all.iter().map(told).collect()
+        all.iter().map(notice).collect()
     }
 
     fn write_one(&self, out: &Path, recipe: &str, tests: &[&Value]) -> Result<(), WriteError> {

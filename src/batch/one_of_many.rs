@@ -28,7 +28,7 @@ impl Entry {
 }
 
 impl JobRequest {
-    /// Makes a run one of many: all of them are told of together, and files of two must not be the same.
+    /// Makes a run one of many: all of them share one report, and no two have the same files.
     pub(crate) fn make_one_of_many(&mut self) {
         self.alone = false;
         let config = &mut self.origin.config;

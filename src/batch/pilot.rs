@@ -62,17 +62,17 @@ mod tests {
             ("99%", [TaskEnd::Partial, TaskEnd::Failed], true),
         ] {
             let mut run = PilotRun::new(file(stop_above).expect("a batch").pilot);
-            let mut told = Vec::new();
+            let mut messages = Vec::new();
             for _ in ends {
                 assert!(!run.must_wait());
                 run.begun();
             }
             for end in ends {
                 assert!(run.must_wait());
-                told.push(run.ended(&TaskReport::without_run("t", "t", end, "")));
+                messages.push(run.ended(&TaskReport::without_run("t", "t", end, "")));
             }
-            assert!(!run.must_wait() && told[0].is_none());
-            assert_eq!(told[1].is_some(), stops, "{stop_above}: {told:?}");
+            assert!(!run.must_wait() && messages[0].is_none());
+            assert_eq!(messages[1].is_some(), stops, "{stop_above}: {messages:?}");
             run.begun();
             assert!(!run.must_wait());
         }

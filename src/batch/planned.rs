@@ -59,19 +59,19 @@ impl PlannedTasks {
                 tasks.insert(report.id.clone(), PlannedTask { report, plans });
             }
         }
-        Ok((Self { tasks }, verified.told))
+        Ok((Self { tasks }, verified.messages))
     }
 
-    /// Reads what a request names, and tells of what is left out; `None` if the batch is worked on here.
+    /// Reads what a request names, and reports what is left out; `None` if the batch is worked on here.
     pub(super) fn of(
         request: &BatchRequest,
         manifest: &Manifest,
         notices: &mut Vec<Notice>,
     ) -> Result<Option<Self>, StartError> {
         let Some(folder) = &request.plans else { return Ok(None) };
-        let (planned, told) = Self::read(folder, manifest, request.report_digests.as_ref())?;
+        let (planned, messages) = Self::read(folder, manifest, request.report_digests.as_ref())?;
         let warning = |message| Notice { level: NoticeLevel::Warning, message };
-        notices.extend(told.into_iter().map(warning));
+        notices.extend(messages.into_iter().map(warning));
         Ok(Some(planned))
     }
 }
@@ -150,7 +150,7 @@ impl BatchContext {
         .await
     }
 
-    /// Applies the plan of a task on a checkout of its own, which `request` is told of. `out` is the folder for its files.
+    /// Applies the plan of a task on a checkout of its own, whose path `request` receives. `out` is the folder for its files.
     pub(super) async fn apply_plan(
         &self,
         task: &Task,

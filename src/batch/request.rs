@@ -283,7 +283,7 @@ impl BatchRequest {
         let given = &self.inputs;
         let timeout = place.timeout.map(|left| Duration::from_secs(left.as_secs().clamp(1, 86_400)));
         let mut inputs = task.entry.inputs(given, task.entry.recipe.clone());
-        // The runner is told of the whole batch alone.
+        // The runner receives results of the whole batch only.
         for file in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"] {
             inputs.variables.remove(file);
         }
@@ -307,7 +307,7 @@ impl BatchRequest {
     }
 }
 
-/// Returns the key that tells a task's branch and comment from all others.
+/// Returns the key that distinguishes a task's branch and comment from all others.
 fn comment_key(name: &str, id: &str) -> String {
     format!("{name}-{id}")
 }

@@ -23,7 +23,7 @@ use super::request::{BatchRequest, BatchStart};
 use super::sealed::SealedPlace;
 use super::settled;
 use super::shard::shards;
-use super::shared;
+use super::shared_folders;
 use super::start_error::StartError;
 use super::task_list::{earlier_or_new, repository};
 use super::worktree::Worktrees;
@@ -61,7 +61,7 @@ pub async fn run_batch(
     let earlier =
         if request.resume { journal.earlier(&manifest.digest(), shard)? } else { EarlierStart::default() };
     let anew = earlier.started_at.is_none();
-    // A journal that begins anew is another one.
+    // A journal that begins again is another one.
     let sealed = sealed.map(|sealed| SealedJournal { series: sealed.series.filter(|_| !anew), ..sealed });
     let started_at = earlier.started_at.clone().unwrap_or_else(now);
     let worktrees = Worktrees::new(clone, &request.destination.out);
@@ -75,9 +75,9 @@ pub async fn run_batch(
     journal.begin(&manifest, shard, &started_at, anew.then_some(variables))?;
     // Of an earlier start that was killed.
     worktrees.clear();
-    let mut notices: Vec<Notice> = request.warnings.iter().map(|warning| told(warning)).collect();
+    let mut notices: Vec<Notice> = request.warnings.iter().map(|warning| notice(warning)).collect();
     if clone.base().is_some_and(|base| base.dirty) {
-        notices.push(told(
+        notices.push(notice(
             "the checkout has local changes, which the tasks do not see; they work on the commit",
         ));
     }
@@ -85,7 +85,7 @@ pub async fn run_batch(
     let budget = request.budget_usd.or(manifest.budget_usd.map(Usd::get));
     let tasks = tasks_of(request, &manifest);
     if request.start == BatchStart::Work && request.plans.is_none() {
-        shared::check(clone, &manifest.commit, &tasks)?;
+        shared_folders::check(clone, &manifest.commit, &tasks)?;
     }
     // Budget and pace are those of all shards together.
     let (own, all) = (tasks.len(), manifest.tasks.len());
@@ -168,7 +168,7 @@ async fn open_journal(request: &BatchRequest) -> Result<(Journal, Option<SealedJ
     Ok((journal, place.map(|place| SealedJournal { place, series })))
 }
 
-fn told(message: &str) -> Notice {
+fn notice(message: &str) -> Notice {
     Notice { level: NoticeLevel::Warning, message: message.to_owned() }
 }
 

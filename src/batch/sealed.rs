@@ -2,7 +2,7 @@
 //!
 //! Every now and then, what the journal has gained since, with the files of the tasks that ended, becomes a segment: a box sealed with
 //! the user's key. The first one of a journal holds the list of tasks alone. Segments lie in the output folder, so that an artifact takes them along, and on a branch of records if the
-//! user names one, so that a machine that is lost costs the tasks in hand and not the shard.
+//! user names one, so that a machine that is lost costs only the tasks under way, not the shard.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

@@ -36,7 +36,7 @@ pub(super) struct KeyParts {
 }
 
 /// Prepares keys for the tasks of a batch, and reads what an earlier night has settled. What goes wrong settles nothing,
-/// which is told.
+/// with a warning.
 pub(super) fn prepare(
     request: &BatchRequest,
     git: &Repository,
@@ -142,7 +142,7 @@ pub(super) struct PreviousResults {
 }
 
 impl PreviousResults {
-    /// Reads the reports of an earlier night. What cannot be read settles nothing, which is told.
+    /// Reads the reports of an earlier night. What cannot be read settles nothing, with a warning.
     pub(super) fn read(path: &Path, batch: &str, notices: &mut Vec<Notice>) -> Self {
         let mut warn = |message: String| {
             tracing::warn!("warning: {message}");

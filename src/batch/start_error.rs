@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::shared::NotShareable;
+use super::shared_folders::NotShareable;
 use crate::git::GitError;
 use crate::recipe::{ExampleFault, TestError};
 use crate::request::InputError;

@@ -1,4 +1,4 @@
-//! Verification of what shards have planned, before a job that can write believes any of it.
+//! Verification of what shards have planned, before a job that can write trusts any of it.
 //!
 //! Every job of a workflow run can write artifacts, whatever their names. The outputs of a job are its own: each shard puts
 //! out the digest of its report, the report has the digests of the plans, and these cover what the plans hold.
@@ -54,11 +54,11 @@ pub(super) struct VerifiedReport {
     pub(super) folders: Vec<PathBuf>,
 }
 
-/// Reports of a batch that are believed, and what is told of others.
+/// Trusted reports of a batch, and messages about the others.
 #[derive(Debug)]
 pub(super) struct VerifiedReports {
     pub(super) reports: Vec<VerifiedReport>,
-    pub(super) told: Vec<String>,
+    pub(super) messages: Vec<String>,
 }
 
 /// Reason why nothing that was planned is written.
@@ -101,7 +101,7 @@ enum RefusedReport {
 }
 
 /// Reads the reports below a folder that the jobs of the batch's shards have put out, as far as their digests are known.
-/// Every other is left out, which is told: any job of the workflow run can add some, and must not keep the batch from being
+/// Every other is left out and named: any job of the workflow run can add some, and must not keep the batch from being
 /// written.
 pub(super) fn verify(
     folder: &Path,
@@ -111,14 +111,14 @@ pub(super) fn verify(
     let mut found = Vec::new();
     find(folder, MAX_DEPTH, &mut found);
     let mut known: BTreeMap<u32, VerifiedReport> = BTreeMap::new();
-    let mut told = Vec::new();
+    let mut messages = Vec::new();
     let mut first: Option<(String, u32)> = None;
     for file in found {
         let path = file.strip_prefix(folder).unwrap_or(&file).display().to_string();
         let (report, digest, shard) = match put_out(&file, digests) {
             Ok(found) => found,
             Err(reason) => {
-                told.push(visible(&format!("the report {path} is left out: {reason}")));
+                messages.push(visible(&format!("the report {path} is left out: {reason}")));
                 continue;
             }
         };
@@ -139,12 +139,12 @@ pub(super) fn verify(
         same.folders.push(file.parent().unwrap_or(folder).to_owned());
     }
     let missing = digests.into_iter().flat_map(|digests| digests.others(&known));
-    told.extend(missing.map(|name| {
+    messages.extend(missing.map(|name| {
         visible(&format!(
             "no artifact of this workflow run contains the report whose digest is the output {name}"
         ))
     }));
-    Ok(VerifiedReports { reports: known.into_values().collect(), told })
+    Ok(VerifiedReports { reports: known.into_values().collect(), messages })
 }
 
 /// Returns a report, its digest and its shard, if the job of that shard has put it out.

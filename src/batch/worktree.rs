@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::file::Entry;
 use super::manifest::Task;
-use super::shared;
+use super::shared_folders;
 use crate::command::sandbox::SharedFolder;
 use crate::git::{Cone, GitError, Repository};
 
@@ -62,7 +62,7 @@ impl Worktrees {
 
     /// Prepares the folders that a task shares with the batch's checkout; `checkout` is the task's.
     pub(super) fn share(&self, task: &Task, checkout: &Path) -> Result<Vec<SharedFolder>, GitError> {
-        Ok(shared::prepare(&self.repository.root().join(&self.prefix), task, checkout)?)
+        Ok(shared_folders::prepare(&self.repository.root().join(&self.prefix), task, checkout)?)
     }
 
     /// Returns the part of the commit that a task works with; `None` for all of it.

@@ -4,15 +4,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::driver::Order;
+use super::driver::CampaignCommand;
 use super::error::CampaignError;
 use super::plans::folder;
-use super::reconcile::{Done, Step};
+use super::reconcile::{Step, StepOutcome};
 use super::report::CampaignReport;
 use super::request::CampaignRequest;
 use super::session::{Abilities, Session};
 use super::standing::Standing;
-use super::state::{Outcome, Record, State};
+use super::state::{AttemptOutcome, Record, State};
 use super::target::TargetId;
 use crate::base::fs::write_atomic;
 use crate::plan::{Contents, Plan};
@@ -38,34 +38,34 @@ impl CampaignRequest {
     pub async fn drift(&self, mends: bool, signal: &Signal) -> Result<CampaignReport, CampaignError> {
         self.check_recipes().await?;
         let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
-        session.obey(&Order::Run).await?;
-        let judged = session.judge().await?;
+        session.apply_commands(&CampaignCommand::Run).await?;
+        let decision = session.decide().await?;
         let is_done = |standing: &Standing| matches!(standing, Standing::Merged(_) | Standing::Nothing);
-        let done = judged.standings.iter().filter(|(_, standing)| is_done(standing));
+        let done = decision.standings.iter().filter(|(_, standing)| is_done(standing));
         let steps: Vec<Step> = done.map(|(id, _)| Step::Plan(id.clone(), None)).collect();
         let mut fallen = Vec::new();
         for (step, done) in session.plan_all(&steps, signal).await {
             let id = step.target();
             match done {
-                Done::Planned { digest, owners } => {
-                    fallen.push(self.tell(id)?);
+                StepOutcome::Planned { digest, owners } => {
+                    fallen.push(self.report_drift(id)?);
                     if mends {
                         let path = folder(&self.out, id).join("plan.json");
                         session.plans.insert(id, path, digest.clone());
-                        session.state.begin_again(id, digest, owners);
+                        session.state.restart(id, digest, owners);
                     }
                 }
-                Done::Failed(message) => session.notices.push(format!("{id}: {message}")),
+                StepOutcome::Failed(message) => session.notices.push(format!("{id}: {message}")),
                 _ => {}
             }
         }
         fallen.sort_by(|one, other| one.id.cmp(&other.id));
         session.fallen_back = fallen;
-        self.go_on(session, &Order::Run, signal, mends).await
+        self.act_on(session, &CampaignCommand::Run, signal, mends).await
     }
 
-    /// Writes where a target's change has been undone, for code scanning there.
-    fn tell(&self, id: &TargetId) -> Result<FallenBack, CampaignError> {
+    /// Writes where a target's change has been undone, for code scanning in its repository.
+    fn report_drift(&self, id: &TargetId) -> Result<FallenBack, CampaignError> {
         let folder = folder(&self.out, id);
         let plan = read_plan(&folder.join("plan.json")).ok();
         let places = plan.as_ref().map(places).unwrap_or_default();
@@ -90,10 +90,10 @@ fn places(plan: &Plan) -> Vec<(String, usize)> {
 
 impl State {
     /// Restarts a target that has drifted and has been planned: what was merged there belongs to the past.
-    fn begin_again(&mut self, id: &TargetId, digest: String, owners: Vec<String>) {
+    fn restart(&mut self, id: &TargetId, digest: String, owners: Vec<String>) {
         if let Some(record) = self.targets.get_mut(id) {
             let past = record.pull.unwrap_or(record.past).max(record.past);
-            let outcome = Outcome::Planned(digest);
+            let outcome = AttemptOutcome::Planned(digest);
             *record = Record { wave: record.wave, outcome, owners, past, ..Record::default() };
         }
     }

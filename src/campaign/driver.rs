@@ -7,7 +7,7 @@ use futures::StreamExt;
 
 use super::error::CampaignError;
 use super::plans::{Index, Planned};
-use super::reconcile::{Done, Next, Step};
+use super::reconcile::{Decision, Step, StepOutcome};
 use super::report::CampaignReport;
 use super::request::CampaignRequest;
 use super::session::{Abilities, Session};
@@ -24,9 +24,9 @@ const MAX_TRIES: u32 = 2;
 /// Number of steps after which the state is saved.
 const STEPS_AT_ONCE: usize = 25;
 
-/// An action on a campaign.
+/// A command that changes a campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum CampaignCommand {
     /// Everything that can be done now.
     Run,
     /// Resume after a stop, and start the next wave.
@@ -55,7 +55,7 @@ pub struct PlansOfJobs<'a> {
     pub digests: Option<&'a str>,
 }
 
-impl Order {
+impl CampaignCommand {
     /// Returns whether targets are planned for it.
     pub fn plans(&self) -> bool {
         matches!(self, Self::Run | Self::Continue | Self::Rerun { .. })
@@ -76,44 +76,44 @@ impl Order {
 }
 
 impl CampaignRequest {
-    /// Carries out an action, as far as it does not have to wait for people.
+    /// Carries out a command, as far as it does not have to wait for people.
     pub async fn run(
         &self,
-        order: &Order,
+        command: &CampaignCommand,
         plans: Option<PlansOfJobs<'_>>,
         signal: &Signal,
     ) -> Result<CampaignReport, CampaignError> {
         // A start that writes the plans of others makes none itself: there may be no model and no key.
-        let can_plan = plans.is_none() && order.plans();
-        let abilities = Abilities { plans: can_plan, merges: *order == Order::Merge };
+        let can_plan = plans.is_none() && command.plans();
+        let abilities = Abilities { plans: can_plan, merges: *command == CampaignCommand::Merge };
         if can_plan {
             self.check_recipes().await?;
         }
         let mut session = Session::open(self, abilities).await?;
-        session.obey(order).await?;
+        session.apply_commands(command).await?;
         if let Some(PlansOfJobs { folder, digests }) = plans {
             if digests.is_none() && self.environment.in_actions {
                 return Err(super::plans::UnverifiedPlans::NoDigests.into());
             }
             session.take_over(folder, digests).await?;
         }
-        self.go_on(session, order, signal, true).await
+        self.act_on(session, command, signal, true).await
     }
 
     /// Acts until it has to wait for people or for GitHub's limits; does nothing without `acts`.
-    pub(super) async fn go_on(
+    pub(super) async fn act_on(
         &self,
         mut session: Session<'_>,
-        order: &Order,
+        command: &CampaignCommand,
         signal: &Signal,
         acts: bool,
     ) -> Result<CampaignReport, CampaignError> {
-        match self.work(&mut session, order, signal, acts).await {
+        match self.work(&mut session, command, signal, acts).await {
             // The next start sees what was done but not saved.
             Err(error) if error.is_about_limit() => {
                 session.notices.push(format!("{error}; the next start continues"));
-                let judged = session.judge_unasked();
-                Ok(CampaignReport::new(&session, &judged))
+                let decision = session.decide_without_github();
+                Ok(CampaignReport::new(&session, &decision))
             }
             ended => ended,
         }
@@ -123,20 +123,20 @@ impl CampaignRequest {
     async fn work(
         &self,
         session: &mut Session<'_>,
-        order: &Order,
+        command: &CampaignCommand,
         signal: &Signal,
         acts: bool,
     ) -> Result<CampaignReport, CampaignError> {
         // Decisions of people are saved before they are acted on.
-        session.save(order.word()).await?;
+        session.save(command.word()).await?;
         let mut tried: BTreeMap<Step, u32> = BTreeMap::new();
         loop {
-            let judged = session.judge().await?;
+            let decision = session.decide().await?;
             let is_left = |step: &Step| tried.get(step).is_none_or(|tries| *tries < MAX_TRIES);
             let steps: Vec<Step> =
-                judged.steps.iter().filter(|step| is_left(step)).take(STEPS_AT_ONCE).cloned().collect();
+                decision.steps.iter().filter(|step| is_left(step)).take(STEPS_AT_ONCE).cloned().collect();
             if steps.is_empty() || signal.is_set() || !acts {
-                return conclude(session, &judged).await;
+                return conclude(session, &decision).await;
             }
             for step in &steps {
                 *tried.entry(step.clone()).or_default() += 1;
@@ -155,10 +155,10 @@ impl CampaignRequest {
     ) -> Result<(CampaignReport, String), CampaignError> {
         self.check_recipes().await?;
         let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
-        session.obey_if_readable().await?;
-        let judged = session.judge().await?;
+        session.apply_commands_if_readable().await?;
+        let decision = session.decide().await?;
         let is_own = |step: &&Step| matches!(step, Step::Plan(..)) && is_of(shard, step.target());
-        let steps: Vec<Step> = judged.steps.iter().filter(is_own).cloned().collect();
+        let steps: Vec<Step> = decision.steps.iter().filter(is_own).cloned().collect();
         let results = session.plan_all(&steps, signal).await;
         let targets =
             results.iter().filter_map(|(step, done)| Some((step.target().clone(), Planned::of(done)?)));
@@ -167,27 +167,27 @@ impl CampaignRequest {
         let digest = written
             .map_err(|error| CampaignError::Write { path: self.out.join(super::plans::INDEX), error })?;
         for (step, done) in results {
-            session.state.remember(&step, done);
+            session.state.record_outcome(&step, done);
         }
-        let judged = session.judge().await?;
-        Ok((CampaignReport::new(&session, &judged), digest))
+        let decision = session.decide().await?;
+        Ok((CampaignReport::new(&session, &decision), digest))
     }
 
     /// Counts the plans that can be made now.
     pub async fn count_plans(&self) -> Result<usize, CampaignError> {
         self.check_recipes().await?;
         let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
-        session.obey_if_readable().await?;
-        let judged = session.judge().await?;
-        Ok(judged.steps.iter().filter(|step| matches!(step, Step::Plan(..))).count())
+        session.apply_commands_if_readable().await?;
+        let decision = session.decide().await?;
+        Ok(decision.steps.iter().filter(|step| matches!(step, Step::Plan(..))).count())
     }
 
-    /// Looks at the campaign, and changes nothing.
+    /// Reports on the campaign, and changes nothing.
     pub async fn status(&self) -> Result<CampaignReport, CampaignError> {
         let mut session = Session::open(self, Abilities::default()).await?;
-        session.read_orders().await?;
-        let judged = session.judge().await?;
-        Ok(CampaignReport::new(&session, &judged))
+        session.read_commands().await?;
+        let decision = session.decide().await?;
+        Ok(CampaignReport::new(&session, &decision))
     }
 }
 
@@ -200,36 +200,44 @@ fn is_of(shard: Option<Shard>, id: &TargetId) -> bool {
 }
 
 impl Session<'_> {
-    /// Changes the goal of the campaign: by `order`, and by what people say on the dashboard. A comment counts as read from
-    /// then on, so whoever reads it has to obey it.
-    pub(super) async fn obey(&mut self, order: &Order) -> Result<(), CampaignError> {
-        let has_order = self.read_orders().await?;
-        self.give(order, has_order).await
+    /// Applies `command`, and the commands that people gave on the dashboard. A comment counts as read from
+    /// then on, so whoever reads it has to act on it.
+    pub(super) async fn apply_commands(&mut self, command: &CampaignCommand) -> Result<(), CampaignError> {
+        let wants_to_continue = self.read_commands().await?;
+        self.set_goal(command, wants_to_continue).await
     }
 
-    /// Carries out the commands that people give on the dashboard, if it can be read: a job that plans may not be allowed
+    /// Applies the commands that people gave on the dashboard, if it can be read: a job that plans may not be allowed
     /// to read issues.
-    async fn obey_if_readable(&mut self) -> Result<(), CampaignError> {
-        let has_order = self.read_orders().await.unwrap_or(false);
-        self.give(&Order::Run, has_order).await
+    async fn apply_commands_if_readable(&mut self) -> Result<(), CampaignError> {
+        let wants_to_continue = self.read_commands().await.unwrap_or(false);
+        self.set_goal(&CampaignCommand::Run, wants_to_continue).await
     }
 
-    /// Changes the goal of the campaign. `has_order` says that somebody wants to continue.
-    async fn give(&mut self, order: &Order, has_order: bool) -> Result<(), CampaignError> {
-        let needs_standings = has_order || matches!(order, Order::Continue | Order::Rerun { .. });
+    /// Changes the goal of the campaign. `wants_to_continue` says that somebody asked for that on the dashboard.
+    async fn set_goal(
+        &mut self,
+        command: &CampaignCommand,
+        wants_to_continue: bool,
+    ) -> Result<(), CampaignError> {
+        let needs_standings =
+            wants_to_continue || matches!(command, CampaignCommand::Continue | CampaignCommand::Rerun { .. });
         if needs_standings {
-            let judged = self.judge().await?;
-            if has_order || *order == Order::Continue {
-                self.state.go_on(&judged.standings);
+            let decision = self.decide().await?;
+            if wants_to_continue || *command == CampaignCommand::Continue {
+                self.state.resume(&decision.standings);
             }
-            if let Order::Rerun { closed } = order {
-                self.state.rerun(&judged.standings, *closed);
+            if let CampaignCommand::Rerun { closed } = command {
+                self.state.rerun(&decision.standings, *closed);
                 self.state.intent = Intent::Forward;
             }
         }
-        match order {
-            Order::Run | Order::Continue | Order::Rerun { .. } | Order::Merge => {}
-            Order::Close(names) => {
+        match command {
+            CampaignCommand::Run
+            | CampaignCommand::Continue
+            | CampaignCommand::Rerun { .. }
+            | CampaignCommand::Merge => {}
+            CampaignCommand::Close(names) => {
                 let mut only = BTreeSet::new();
                 for name in names {
                     let id = TargetId::try_from(name.clone()).ok();
@@ -238,20 +246,20 @@ impl Session<'_> {
                 }
                 self.state.withdraw(&only);
             }
-            Order::Abandon => self.state.intent = Intent::Abandoned,
-            Order::RollBack => self.state.intent = Intent::RollingBack,
+            CampaignCommand::Abandon => self.state.intent = Intent::Abandoned,
+            CampaignCommand::RollBack => self.state.intent = Intent::RollingBack,
         }
         Ok(())
     }
 }
 
 /// Saves and reports the state.
-async fn conclude(session: &mut Session<'_>, judged: &Next) -> Result<CampaignReport, CampaignError> {
-    let report = CampaignReport::new(session, judged);
+async fn conclude(session: &mut Session<'_>, decision: &Decision) -> Result<CampaignReport, CampaignError> {
+    let report = CampaignReport::new(session, decision);
     // The location of the dashboard has to be known before the state is saved for the last time.
-    let shown = session.show(&report.title(), &report.dashboard()).await;
+    let shown = session.update_dashboard(&report.title(), &report.dashboard()).await;
     session.save("end").await?;
-    let mut report = CampaignReport::new(session, judged);
+    let mut report = CampaignReport::new(session, decision);
     if let Err(error) = shown {
         report.notices.push(format!("could not update the dashboard: {error}"));
     }
@@ -268,23 +276,23 @@ impl Session<'_> {
                 return;
             }
             let done = self.perform(&step, signal).await;
-            self.changed(step.target());
+            self.mark_stale(step.target());
             // Interrupted work starts again.
-            if !(signal.is_set() && matches!(done, Done::Failed(_))) {
-                self.state.remember(&step, done);
+            if !(signal.is_set() && matches!(done, StepOutcome::Failed(_))) {
+                self.state.record_outcome(&step, done);
             }
         }
         for (step, done) in self.plan_all(&plans, signal).await {
-            if let Done::Planned { digest, .. } = &done {
+            if let StepOutcome::Planned { digest, .. } = &done {
                 let path = super::plans::folder(&self.request.out, step.target()).join("plan.json");
                 self.plans.insert(step.target(), path, digest.clone());
             }
-            self.state.remember(&step, done);
+            self.state.record_outcome(&step, done);
         }
     }
 
     /// Makes plans, some at a time.
-    pub(super) async fn plan_all(&self, steps: &[Step], signal: &Signal) -> Vec<(Step, Done)> {
+    pub(super) async fn plan_all(&self, steps: &[Step], signal: &Signal) -> Vec<(Step, StepOutcome)> {
         let one = |step: &Step| {
             let step = step.clone();
             async move {
@@ -301,7 +309,7 @@ impl Session<'_> {
         all.filter_map(std::future::ready).collect().await
     }
 
-    async fn perform(&mut self, step: &Step, signal: &Signal) -> Done {
+    async fn perform(&mut self, step: &Step, signal: &Signal) -> StepOutcome {
         let id = step.target();
         let past = self.state.targets.get(id).map_or(0, |record| record.past);
         if let Step::Deliver(..) = step {
@@ -312,7 +320,7 @@ impl Session<'_> {
             // A later look shows whether it was done anyway.
             self.notices.push(format!("{id}: {error}"));
         }
-        Done::Seen
+        StepOutcome::Seen
     }
 
     async fn act(&self, step: &Step) -> Result<(), CampaignError> {

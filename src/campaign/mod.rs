@@ -1,7 +1,7 @@
 //! Campaigns: one change for many repositories, in waves, with a pull request in each.
 //!
 //! Nothing has to run in between: a start observes GitHub ([`crate::github::Observed`]), reads the saved state ([`State`],
-//! on a branch of the campaign's own repository), decides ([`reconcile::next`]), acts, and ends when it has to wait for
+//! on a branch of the campaign's own repository), decides ([`reconcile::decide`]), acts, and ends when it has to wait for
 //! people. Any machine can therefore continue where another one stopped.
 
 mod check;
@@ -22,7 +22,7 @@ mod work;
 
 pub use check::{Campaign, InvalidCampaign, Problem};
 pub use drift::FallenBack;
-pub use driver::{Order, PlansOfJobs};
+pub use driver::{CampaignCommand, PlansOfJobs};
 pub use error::CampaignError;
 pub use file::{
     After, App, Approval, CampaignFile, Limits, MergeRule, PullRequests, Repositories, Reviewers, StatePlace,
@@ -32,6 +32,6 @@ pub use plans::UnverifiedPlans;
 pub use report::{CampaignReport, CampaignStatus, TargetReport, WaveReport};
 pub use request::CampaignRequest;
 pub use standing::{Skip, Standing, StandingKind};
-pub use state::{Intent, InvalidState, Outcome, Record, State};
+pub use state::{AttemptOutcome, Intent, InvalidState, Record, State};
 pub use target::TargetId;
 pub use waves::{Tally, tally};

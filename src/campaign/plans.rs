@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::reconcile::Done;
+use super::reconcile::StepOutcome;
 use super::target::TargetId;
 use crate::base::fs::{open_file, read_at_most, write_atomic};
 use crate::base::integrity::digest;
@@ -47,23 +47,23 @@ pub(super) enum Planned {
 
 impl Planned {
     /// Returns the saved outcome; `None` if it is not a result of planning.
-    pub(super) fn of(done: &Done) -> Option<Self> {
+    pub(super) fn of(done: &StepOutcome) -> Option<Self> {
         match done {
-            Done::Planned { digest, owners } => {
+            StepOutcome::Planned { digest, owners } => {
                 Some(Self::Plan { digest: digest.clone(), owners: owners.clone() })
             }
-            Done::Nothing => Some(Self::Nothing),
-            Done::Failed(message) => Some(Self::Failed(message.clone())),
-            Done::Delivered { .. } | Done::Seen => None,
+            StepOutcome::Nothing => Some(Self::Nothing),
+            StepOutcome::Failed(message) => Some(Self::Failed(message.clone())),
+            StepOutcome::Delivered { .. } | StepOutcome::Seen => None,
         }
     }
 
     /// Returns the resulting outcome of a step.
-    pub(super) fn done(self) -> Done {
+    pub(super) fn done(self) -> StepOutcome {
         match self {
-            Self::Plan { digest, owners } => Done::Planned { digest, owners },
-            Self::Nothing => Done::Nothing,
-            Self::Failed(message) => Done::Failed(message),
+            Self::Plan { digest, owners } => StepOutcome::Planned { digest, owners },
+            Self::Nothing => StepOutcome::Nothing,
+            Self::Failed(message) => StepOutcome::Failed(message),
         }
     }
 }
@@ -215,8 +215,8 @@ impl Plans {
         self.digests.insert(id.clone(), digest);
     }
 
-    /// Looks for the plan of an earlier start on this machine.
-    pub(super) fn look(&mut self, out: &Path, id: &TargetId, digest: &str) {
+    /// Finds the plan of an earlier start on this machine.
+    pub(super) fn find_earlier(&mut self, out: &Path, id: &TargetId, digest: &str) {
         let path = folder(out, id).join("plan.json");
         if !self.digests.contains_key(id)
             && path.is_file()

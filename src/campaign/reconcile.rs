@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::file::{CampaignFile, MergeRule};
 use super::standing::{Standing, twin};
-use super::state::{Intent, Outcome, Record, State};
+use super::state::{AttemptOutcome, Intent, Record, State};
 use super::target::TargetId;
 use super::waves::{self, tally};
 use crate::github::{Checks, Observed, ObservedRepository, PullFacts, PullState};
@@ -59,9 +59,9 @@ impl Step {
     }
 }
 
-/// A judgement.
+/// A decision.
 #[derive(Clone, Debug)]
-pub struct Next {
+pub struct Decision {
     /// What is remembered from now on.
     pub state: State,
     /// What is to be done, in this order.
@@ -72,8 +72,8 @@ pub struct Next {
     pub held_back: usize,
 }
 
-/// Judges what is to be done.
-pub fn next(file: &CampaignFile, mut state: State, situation: &Situation<'_>) -> Next {
+/// Decides what is to be done.
+pub fn decide(file: &CampaignFile, mut state: State, situation: &Situation<'_>) -> Decision {
     let standing = |state: &State, id: &TargetId| {
         let record = state.targets.get(id);
         record.map_or(Standing::Waiting, |record| {
@@ -103,66 +103,68 @@ pub fn next(file: &CampaignFile, mut state: State, situation: &Situation<'_>) ->
     if state.intent == Intent::Forward && state.stopped.is_none() {
         waves::begin(file, &mut state, &mut standings, standing);
     }
-    let mut judge = Judge { file, situation, steps: Vec::new(), held_back: 0, room: Room::default() };
-    judge.room = judge.room(&state, &standings);
+    let mut planner =
+        Planner { file, situation, steps: Vec::new(), held_back: 0, capacity: Capacity::default() };
+    planner.capacity = planner.capacity(&state, &standings);
     match state.intent {
-        Intent::Abandoned | Intent::RollingBack => judge.backward(&state, &standings),
-        Intent::Forward => judge.forward(&state, &standings),
+        Intent::Abandoned | Intent::RollingBack => planner.backward(&state, &standings),
+        Intent::Forward => planner.forward(&state, &standings),
     }
-    let Judge { mut steps, held_back, .. } = judge;
+    let Planner { mut steps, held_back, .. } = planner;
     steps.sort();
-    Next { state, steps, standings, held_back }
+    Decision { state, steps, standings, held_back }
 }
 
 /// How many pull requests may still be opened.
 #[derive(Default)]
-struct Room {
+struct Capacity {
     open: u64,
     hour: u64,
     owners: BTreeMap<String, u64>,
 }
 
-struct Judge<'a> {
+struct Planner<'a> {
     file: &'a CampaignFile,
     situation: &'a Situation<'a>,
     steps: Vec<Step>,
     held_back: usize,
-    room: Room,
+    capacity: Capacity,
 }
 
-impl Judge<'_> {
-    /// Counts what is open and what was opened lately.
-    fn room(&self, state: &State, standings: &BTreeMap<TargetId, Standing>) -> Room {
+impl Planner<'_> {
+    /// Returns how many pull requests may still be opened: the limits less what is open and what was opened lately.
+    fn capacity(&self, state: &State, standings: &BTreeMap<TargetId, Standing>) -> Capacity {
         let limits = &self.file.limits;
-        let mut room = Room { open: limits.open.get(), hour: limits.per_hour.get(), owners: BTreeMap::new() };
+        let mut capacity =
+            Capacity { open: limits.open.get(), hour: limits.per_hour.get(), owners: BTreeMap::new() };
         for (id, record) in &state.targets {
             if let Some(Standing::Open(_)) = standings.get(id) {
-                room.open = room.open.saturating_sub(1);
+                capacity.open = capacity.open.saturating_sub(1);
                 for owner in owners(id, record) {
-                    *room.owners.entry(owner).or_default() += 1;
+                    *capacity.owners.entry(owner).or_default() += 1;
                 }
             }
             let Some(observed) = self.situation.observed.get(id) else { continue };
             let all = observed.pulls.iter().chain(&observed.revert);
             let lately = all.filter(|pull| pull.created_at + HOUR > self.situation.now).count();
-            room.hour = room.hour.saturating_sub(lately as u64);
+            capacity.hour = capacity.hour.saturating_sub(lately as u64);
         }
-        room
+        capacity
     }
 
-    /// Takes room for one more pull request, if there is some.
-    fn takes_room(&mut self, id: &TargetId, record: &Record) -> bool {
+    /// Reserves capacity for one more pull request. Returns `false` if there is none; the target is then held back.
+    fn reserve_capacity(&mut self, id: &TargetId, record: &Record) -> bool {
         let most = self.file.limits.open_per_owner.get();
         let owners = owners(id, record);
-        let is_full = |owner: &String| self.room.owners.get(owner).is_some_and(|open| *open >= most);
-        if self.room.open == 0 || self.room.hour == 0 || owners.iter().any(is_full) {
+        let is_full = |owner: &String| self.capacity.owners.get(owner).is_some_and(|open| *open >= most);
+        if self.capacity.open == 0 || self.capacity.hour == 0 || owners.iter().any(is_full) {
             self.held_back += 1;
             return false;
         }
-        self.room.open -= 1;
-        self.room.hour -= 1;
+        self.capacity.open -= 1;
+        self.capacity.hour -= 1;
         for owner in owners {
-            *self.room.owners.entry(owner).or_default() += 1;
+            *self.capacity.owners.entry(owner).or_default() += 1;
         }
         true
     }
@@ -180,17 +182,17 @@ impl Judge<'_> {
             match standing {
                 Standing::ToPlan => self.plan(id, None),
                 Standing::Planned(digest) => self.deliver(id, record, digest, None),
-                Standing::Open(pull) => self.tend(id, record, pull),
+                Standing::Open(pull) => self.follow_up(id, record, pull),
                 _ => {}
             }
         }
     }
 
-    /// Looks after an open pull request: one in conflict is planned again, once for each head.
-    fn tend(&mut self, id: &TargetId, record: &Record, pull: &PullFacts) {
+    /// Follows up on an open pull request: one in conflict is planned again, once for each head.
+    fn follow_up(&mut self, id: &TargetId, record: &Record, pull: &PullFacts) {
         let is_refreshed = record.refreshed.as_ref() == Some(&pull.head);
         match &record.outcome {
-            Outcome::Planned(digest) if is_refreshed && record.delivered.as_ref() != Some(digest) => {
+            AttemptOutcome::Planned(digest) if is_refreshed && record.delivered.as_ref() != Some(digest) => {
                 self.deliver(id, record, digest, Some(&pull.head));
             }
             _ if pull.is_conflicting && !is_refreshed => self.plan(id, Some(&pull.head)),
@@ -204,7 +206,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Closes what is open and, if the campaign is rolled back, takes back what is merged.
+    /// Closes what is open and, if the campaign is rolled back, reverts what is merged.
     fn backward(&mut self, state: &State, standings: &BTreeMap<TargetId, Standing>) {
         for (id, record) in &state.targets {
             match standings.get(id) {
@@ -215,7 +217,7 @@ impl Judge<'_> {
                     // A revert that people have closed is not opened again.
                     if revert.is_none()
                         && can_write(id, self.situation.observed.get(id))
-                        && self.takes_room(id, record)
+                        && self.reserve_capacity(id, record)
                     {
                         self.steps.push(Step::Revert(id.clone(), pull.number));
                     }
@@ -233,12 +235,11 @@ impl Judge<'_> {
         }
     }
 
-    /// Asks for the delivery of a plan that is at hand, or else for another one. `head` is that of the pull request that
-    /// is there already.
+    /// Delivers an available plan, or makes another one if it is not available. `head` is that of the existing pull request.
     fn deliver(&mut self, id: &TargetId, record: &Record, digest: &str, head: Option<&String>) {
         if self.situation.plans.get(id).is_none_or(|known| known != digest) {
             self.plan(id, head);
-        } else if head.is_some() || self.takes_room(id, record) {
+        } else if head.is_some() || self.reserve_capacity(id, record) {
             self.steps.push(Step::Deliver(id.clone(), digest.to_owned()));
         }
     }
@@ -254,7 +255,7 @@ fn can_write(id: &TargetId, observed: Option<&Observed>) -> bool {
     }
 }
 
-/// Returns who has to look at a target's pull request.
+/// Returns who has to review a target's pull request.
 fn owners(id: &TargetId, record: &Record) -> Vec<String> {
     if record.owners.is_empty() {
         return vec![id.repository.owner().to_owned()];
@@ -264,8 +265,8 @@ fn owners(id: &TargetId, record: &Record) -> Vec<String> {
 
 /// The outcome of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Done {
-    /// There is a plan with this digest, and these people have to look at it.
+pub enum StepOutcome {
+    /// There is a plan with this digest, and these people have to review it.
     Planned {
         /// The digest.
         digest: String,
@@ -281,37 +282,37 @@ pub enum Done {
         /// The pull request; `None` if the branch to go to has all of it already.
         pull: Option<u64>,
     },
-    /// It is closed, merged or taken back, as GitHub will show.
+    /// It is closed, merged or reverted, as GitHub will show.
     Seen,
     /// It failed.
     Failed(String),
 }
 
 impl State {
-    /// Remembers the outcome of a step.
-    pub fn remember(&mut self, step: &Step, done: Done) {
+    /// Records the outcome of a step.
+    pub fn record_outcome(&mut self, step: &Step, done: StepOutcome) {
         let Some(record) = self.targets.get_mut(step.target()) else { return };
         if let Step::Plan(_, Some(head)) = step {
             record.refreshed = Some(head.clone());
         }
         match done {
-            Done::Planned { digest, owners } => {
-                (record.outcome, record.owners) = (Outcome::Planned(digest), owners);
+            StepOutcome::Planned { digest, owners } => {
+                (record.outcome, record.owners) = (AttemptOutcome::Planned(digest), owners);
             }
-            Done::Nothing => (record.outcome, record.attempts) = (Outcome::Nothing, 0),
-            Done::Delivered { digest, pull: Some(number) } => {
+            StepOutcome::Nothing => (record.outcome, record.attempts) = (AttemptOutcome::Nothing, 0),
+            StepOutcome::Delivered { digest, pull: Some(number) } => {
                 (record.delivered, record.pull, record.attempts) = (Some(digest), Some(number), 0);
             }
-            Done::Delivered { pull: None, .. } => record.outcome = Outcome::Nothing,
-            Done::Seen => {}
-            Done::Failed(message) => {
+            StepOutcome::Delivered { pull: None, .. } => record.outcome = AttemptOutcome::Nothing,
+            StepOutcome::Seen => {}
+            StepOutcome::Failed(message) => {
                 record.attempts = record.attempts.saturating_add(1);
-                record.outcome = Outcome::Failed(message);
+                record.outcome = AttemptOutcome::Failed(message);
             }
         }
     }
 
-    /// Begins again with what failed and, if `closed`, with what people closed. Returns how many there are.
+    /// Restarts what failed and, if `closed`, what people closed. Returns how many targets these are.
     pub fn rerun(&mut self, standings: &BTreeMap<TargetId, Standing>, closed: bool) -> usize {
         let mut count = 0;
         for (id, record) in &mut self.targets {
@@ -330,8 +331,8 @@ impl State {
         count
     }
 
-    /// Goes on after a stop, and with the next wave: what has gone wrong until now no longer counts.
-    pub fn go_on(&mut self, standings: &BTreeMap<TargetId, Standing>) {
+    /// Resumes after a stop, with the next wave: what has gone wrong until now no longer counts.
+    pub fn resume(&mut self, standings: &BTreeMap<TargetId, Standing>) {
         for (id, record) in &mut self.targets {
             let is_bad = match standings.get(id) {
                 Some(Standing::Failed(_) | Standing::Closed(_) | Standing::Reverted(_)) => true,
@@ -355,7 +356,7 @@ impl State {
 }
 
 /// Returns whether the campaign has come to its end: nothing is left to do or to wait for.
-pub fn is_finished(state: &State, next: &Next, observed: &BTreeMap<TargetId, Observed>) -> bool {
+pub fn is_finished(state: &State, decision: &Decision, observed: &BTreeMap<TargetId, Observed>) -> bool {
     let is_over = |(id, standing): (&TargetId, &Standing)| match (state.intent, standing) {
         (Intent::Forward, standing) => standing.is_final(),
         (_, Standing::Open(_)) => false,
@@ -365,5 +366,5 @@ pub fn is_finished(state: &State, next: &Next, observed: &BTreeMap<TargetId, Obs
         }
         _ => true,
     };
-    next.steps.is_empty() && next.held_back == 0 && next.standings.iter().all(is_over)
+    decision.steps.is_empty() && decision.held_back == 0 && decision.standings.iter().all(is_over)
 }

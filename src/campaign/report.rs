@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::drift::FallenBack;
-use super::reconcile::{Next, is_finished};
+use super::reconcile::{Decision, is_finished};
 use super::session::Session;
 use super::standing::{Standing, StandingKind};
 use super::state::{Intent, Record};
@@ -114,9 +114,9 @@ pub struct TargetReport {
 }
 
 impl CampaignReport {
-    pub(super) fn new(session: &Session<'_>, next: &Next) -> Self {
+    pub(super) fn new(session: &Session<'_>, decision: &Decision) -> Self {
         let file = &session.request.campaign.file;
-        let state = &next.state;
+        let state = &decision.state;
         let server = &session.request.environment.server_url;
         let mut counts: BTreeMap<StandingKind, usize> = BTreeMap::new();
         let target = |(id, standing): (&TargetId, &Standing)| {
@@ -132,9 +132,9 @@ impl CampaignReport {
                 note: note(standing, record),
             }
         };
-        let targets: Vec<TargetReport> = next.standings.iter().map(target).collect();
+        let targets: Vec<TargetReport> = decision.standings.iter().map(target).collect();
         let wave = |wave: u32| {
-            let tally = tally(file, state, &next.standings, wave);
+            let tally = tally(file, state, &decision.standings, wave);
             WaveReport {
                 wave: wave + 1,
                 members: tally.members,
@@ -146,14 +146,14 @@ impl CampaignReport {
                 reverted: tally.reverted,
             }
         };
-        let is_over = is_finished(state, next, &session.observed);
+        let is_over = is_finished(state, decision, &session.observed);
         let status = match state.intent {
             Intent::Abandoned => CampaignStatus::Abandoned,
             Intent::RollingBack if is_over => CampaignStatus::RolledBack,
             Intent::RollingBack => CampaignStatus::RollingBack,
             Intent::Forward if state.stopped.is_some() => CampaignStatus::Stopped,
             Intent::Forward if is_over => CampaignStatus::Finished,
-            Intent::Forward if next.steps.is_empty() => CampaignStatus::Waiting,
+            Intent::Forward if decision.steps.is_empty() => CampaignStatus::Waiting,
             Intent::Forward => CampaignStatus::Running,
         };
         Self {
@@ -163,7 +163,7 @@ impl CampaignReport {
             stopped: state.stopped.clone(),
             waves: (0..state.waves).map(wave).collect(),
             counts,
-            held_back: next.held_back,
+            held_back: decision.held_back,
             targets,
             fallen_back: session.fallen_back.clone(),
             dashboard: session.dashboard.as_ref().map(|dashboard| dashboard.url.clone()),

@@ -6,9 +6,9 @@ use std::path::Path;
 use super::drift::FallenBack;
 use super::error::CampaignError;
 use super::plans::{Index, Indexes, Plans};
-use super::reconcile::{Next, Situation, Step, next};
+use super::reconcile::{Decision, Situation, Step, decide};
 use super::request::CampaignRequest;
-use super::state::{Outcome, State};
+use super::state::{AttemptOutcome, State};
 use super::target::TargetId;
 use crate::base::clock::unix_seconds;
 use crate::base::error::chain;
@@ -63,7 +63,7 @@ impl<'a> Session<'a> {
             State::of_files(name, &files.files).map_err(|error| CampaignError::State { branch, error })?
         };
         let (repositories, mut notices) = request.discover().await?;
-        state.know(request.campaign.targets(repositories));
+        state.update_targets(request.campaign.targets(repositories));
         if state.targets.is_empty() {
             return Err(CampaignError::NoTargets);
         }
@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
             merges: abilities.merges,
         };
         session.observe().await?;
-        session.look_for_plans();
+        session.find_earlier_plans();
         Ok(session)
     }
 
@@ -132,11 +132,11 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Looks for plans that an earlier start has left on this machine.
-    fn look_for_plans(&mut self) {
+    /// Finds plans that an earlier start has left on this machine.
+    fn find_earlier_plans(&mut self) {
         for (id, record) in &self.state.targets {
-            if let Outcome::Planned(digest) = &record.outcome {
-                self.plans.look(&self.request.out, id, digest);
+            if let AttemptOutcome::Planned(digest) = &record.outcome {
+                self.plans.find_earlier(&self.request.out, id, digest);
             }
         }
     }
@@ -150,9 +150,9 @@ impl<'a> Session<'a> {
         let name = &self.request.campaign.file.name;
         // The decisions of these jobs are made again.
         let can_plan = std::mem::replace(&mut self.can_plan, true);
-        let judged = self.judge().await?;
+        let decision = self.decide().await?;
         self.can_plan = can_plan;
-        let plans = judged.steps.into_iter().filter(|step| matches!(step, Step::Plan(..)));
+        let plans = decision.steps.into_iter().filter(|step| matches!(step, Step::Plan(..)));
         let wanted: BTreeMap<TargetId, Step> = plans.map(|step| (step.target().clone(), step)).collect();
         let Indexes { indexes, left_out } = Index::read_all(folder, name, digests)?;
         self.notices.extend(left_out.iter().map(|error| format!("left out: {}", chain(error))));
@@ -161,11 +161,11 @@ impl<'a> Session<'a> {
                 // Targets that have ended since are not started again.
                 let Some(step) = wanted.get(&id) else { continue };
                 let done = planned.done();
-                if let super::reconcile::Done::Planned { digest, .. } = &done {
+                if let super::reconcile::StepOutcome::Planned { digest, .. } = &done {
                     let path = super::plans::folder(&folder, &id).join("plan.json");
                     self.plans.insert(&id, path, digest.clone());
                 }
-                self.state.remember(step, done);
+                self.state.record_outcome(step, done);
             }
         }
         Ok(())
@@ -182,26 +182,26 @@ impl<'a> Session<'a> {
     }
 
     /// Decides on the next steps, and records the decisions. Waves that begin are observed first.
-    pub(super) async fn judge(&mut self) -> Result<Next, CampaignError> {
+    pub(super) async fn decide(&mut self) -> Result<Decision, CampaignError> {
         loop {
             self.observe().await?;
-            let judged = next(&self.request.campaign.file, self.state.clone(), &self.situation());
-            let has_grown = judged.state.waves > self.state.waves;
-            self.state = judged.state.clone();
+            let decision = decide(&self.request.campaign.file, self.state.clone(), &self.situation());
+            let has_grown = decision.state.waves > self.state.waves;
+            self.state = decision.state.clone();
             if !has_grown {
-                return Ok(judged);
+                return Ok(decision);
             }
         }
     }
 
     /// Decides for the report only, if GitHub cannot be queried: changes since the last look are unknown.
-    pub(super) fn judge_unasked(&mut self) -> Next {
+    pub(super) fn decide_without_github(&mut self) -> Decision {
         self.observed.retain(|id, _| !self.stale.contains(id));
-        next(&self.request.campaign.file, self.state.clone(), &self.situation())
+        decide(&self.request.campaign.file, self.state.clone(), &self.situation())
     }
 
     /// Records that a target has to be observed again.
-    pub(super) fn changed(&mut self, id: &TargetId) {
+    pub(super) fn mark_stale(&mut self, id: &TargetId) {
         self.stale.insert(id.clone());
     }
 
@@ -213,7 +213,7 @@ impl<'a> Session<'a> {
     }
 
     /// Reads the commands that people gave on the dashboard. Returns whether they want to continue.
-    pub(super) async fn read_orders(&mut self) -> Result<bool, CampaignError> {
+    pub(super) async fn read_commands(&mut self) -> Result<bool, CampaignError> {
         let home = &self.request.home;
         let found = Dashboard::find(home, self.state.dashboard, &self.marker(), &self.login).await?;
         self.dashboard = found;
@@ -227,7 +227,7 @@ impl<'a> Session<'a> {
     }
 
     /// Updates the dashboard.
-    pub(super) async fn show(&mut self, title: &str, body: &str) -> Result<(), CampaignError> {
+    pub(super) async fn update_dashboard(&mut self, title: &str, body: &str) -> Result<(), CampaignError> {
         let home = &self.request.home;
         let body = format!("{}\n{body}", self.marker());
         if let Some(dashboard) = &self.dashboard {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::state::{Outcome, Record};
+use super::state::{AttemptOutcome, Record};
 use super::target::TargetId;
 use crate::github::{Checks, Observed, ObservedRepository, PullFacts, PullState, RepositoryName};
 
@@ -108,12 +108,12 @@ impl Standing {
             return Self::Failed(format!("its pull request #{number} no longer exists"));
         }
         match &record.outcome {
-            Outcome::Nothing => Self::Nothing,
-            Outcome::Failed(message) if u64::from(record.attempts) >= attempts => {
+            AttemptOutcome::Nothing => Self::Nothing,
+            AttemptOutcome::Failed(message) if u64::from(record.attempts) >= attempts => {
                 Self::Failed(message.clone())
             }
-            Outcome::New | Outcome::Failed(_) => Self::ToPlan,
-            Outcome::Planned(digest) => Self::Planned(digest.clone()),
+            AttemptOutcome::New | AttemptOutcome::Failed(_) => Self::ToPlan,
+            AttemptOutcome::Planned(digest) => Self::Planned(digest.clone()),
         }
     }
 

@@ -62,7 +62,7 @@ pub struct Record {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wave: Option<u32>,
     /// The outcome of the last attempt.
-    pub outcome: Outcome,
+    pub outcome: AttemptOutcome,
     /// Number of consecutive failures.
     pub attempts: u32,
     /// The digest of the plan that its pull request holds.
@@ -101,7 +101,7 @@ fn is_false(flag: &bool) -> bool {
 /// Outcome of the last attempt at a target.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Outcome {
+pub enum AttemptOutcome {
     /// There was none.
     #[default]
     New,
@@ -129,8 +129,8 @@ impl State {
         }
     }
 
-    /// Adds targets that were found since. Those that are no longer found stay if they have begun.
-    pub fn know(&mut self, found: impl IntoIterator<Item = TargetId>) {
+    /// Replaces the targets by those that were found now. Those that are no longer found stay if they have begun.
+    pub fn update_targets(&mut self, found: impl IntoIterator<Item = TargetId>) {
         let mut known = std::mem::take(&mut self.targets);
         for id in found {
             let record = known.remove(&id).unwrap_or_default();

@@ -11,7 +11,7 @@ use tracing::instrument::WithSubscriber;
 
 use super::file::Reviewers;
 use super::plans::{Plans, folder};
-use super::reconcile::Done;
+use super::reconcile::StepOutcome;
 use super::request::CampaignRequest;
 use super::target::TargetId;
 use crate::base::env::Variables;
@@ -38,7 +38,7 @@ const MAX_OWNER: usize = 150;
 /// Longest reason of a failure that is remembered, in characters.
 const MAX_REASON: usize = 300;
 
-/// Variables by which the runner is told, or that say what this job is about; a target's run has others.
+/// Variables through which the runner receives results, or that describe this job; a target's run has others.
 const OWN: [&str; 12] = [
     "GITHUB_OUTPUT",
     "GITHUB_STEP_SUMMARY",
@@ -112,7 +112,12 @@ impl<'a> TargetHead<'a> {
 
 impl CampaignRequest {
     /// Makes the plan of a target.
-    pub(super) async fn plan(&self, id: &TargetId, observed: Option<&Observed>, signal: &Signal) -> Done {
+    pub(super) async fn plan(
+        &self,
+        id: &TargetId,
+        observed: Option<&Observed>,
+        signal: &Signal,
+    ) -> StepOutcome {
         match Box::pin(self.try_plan(id, observed, signal)).await {
             Ok(done) => done,
             Err(error) => self.failed(&error),
@@ -126,7 +131,7 @@ impl CampaignRequest {
         plans: &Plans,
         observed: Option<&Observed>,
         signal: &Signal,
-    ) -> Done {
+    ) -> StepOutcome {
         match Box::pin(self.try_deliver((id, past), plans, observed, signal)).await {
             Ok(done) => done,
             Err(error) => self.failed(&error),
@@ -134,7 +139,7 @@ impl CampaignRequest {
     }
 
     /// Returns the saved text of a failure: one line, without secrets.
-    fn failed(&self, error: &WorkError) -> Done {
+    fn failed(&self, error: &WorkError) -> StepOutcome {
         // Waiting for GitHub is not a failure of the target: a later start tries it again.
         let is_waiting = error.limited_until().is_some();
         let text = crate::base::error::chain(error);
@@ -143,9 +148,9 @@ impl CampaignRequest {
         let line = visible(&masked).replace(['\n', '\r'], " ");
         if is_waiting {
             tracing::warn!("warning: {line}");
-            return Done::Seen;
+            return StepOutcome::Seen;
         }
-        Done::Failed(line.chars().take(MAX_REASON).collect())
+        StepOutcome::Failed(line.chars().take(MAX_REASON).collect())
     }
 
     async fn try_plan(
@@ -153,7 +158,7 @@ impl CampaignRequest {
         id: &TargetId,
         observed: Option<&Observed>,
         signal: &Signal,
-    ) -> Result<Done, WorkError> {
+    ) -> Result<StepOutcome, WorkError> {
         let place = TargetHead::of(observed)?;
         let entry = self.campaign.task(id).ok_or(WorkError::NoTask)?;
         let repository = self.clone_of(id, &place).await?;
@@ -177,10 +182,10 @@ impl CampaignRequest {
         check(&ended.report)?;
         let plan = read_plan(&out.join("plan.json"))?;
         if plan.files.is_empty() {
-            return Ok(Done::Nothing);
+            return Ok(StepOutcome::Nothing);
         }
         let owners = owners(&repository, &place.commit, &plan);
-        Ok(Done::Planned { digest: plan.digest, owners })
+        Ok(StepOutcome::Planned { digest: plan.digest, owners })
     }
 
     async fn try_deliver(
@@ -189,7 +194,7 @@ impl CampaignRequest {
         plans: &Plans,
         observed: Option<&Observed>,
         signal: &Signal,
-    ) -> Result<Done, WorkError> {
+    ) -> Result<StepOutcome, WorkError> {
         let now = TargetHead::of(observed)?;
         let entry = self.campaign.task(id).ok_or(WorkError::NoTask)?;
         let plan = plans.read(id).ok_or(WorkError::NoPlan)?;
@@ -198,7 +203,7 @@ impl CampaignRequest {
         // What GitHub showed may be some minutes old: what people have closed or merged since is not opened again.
         let api = self.writer(now.name).await?;
         if let Some((_, false)) = newest_pull(&api, &branch, past).await? {
-            return Ok(Done::Seen);
+            return Ok(StepOutcome::Seen);
         }
         let commit = plan.base.as_ref().map_or_else(|| now.commit.clone(), |base| base.commit.clone());
         let place = TargetHead { commit, ..now };
@@ -235,14 +240,14 @@ impl CampaignRequest {
         let delivered = ended.report.delivery.as_ref().and_then(|delivery| delivery.pull_request.as_ref());
         let Some(number) = delivered.map(|pull| pull.number) else {
             check(&ended.report)?;
-            return Ok(Done::Delivered { digest, pull: None });
+            return Ok(StepOutcome::Delivered { digest, pull: None });
         };
         if pull_request.reviewers == Reviewers::Owners
             && let Err(error) = ask_for_review(&api, number, &owners).await
         {
             tracing::warn!("warning: {id}: {error}");
         }
-        Ok(Done::Delivered { digest, pull: Some(number) })
+        Ok(StepOutcome::Delivered { digest, pull: Some(number) })
     }
 
     /// Returns the title of the pull request, which may come from whoever wrote a recipe.

@@ -68,7 +68,7 @@ impl Apply {
     }
 }
 
-/// Write what another job of this workflow run has planned, executing nothing of the checkout
+/// Write what another job of this workflow run has planned, without executing anything from the checkout
 #[derive(Debug, clap::Args)]
 #[command(after_help = below(
     &[("architect-ci write plan/plan.json --digest 3f1c…", "Writes the plan of an earlier job, and delivers it")],
@@ -78,7 +78,7 @@ impl Apply {
 pub(super) struct Write {
     #[arg(help = "The plan.json of an earlier job [default: the Action input `plan`]", value_name = "PLAN", value_hint = clap::ValueHint::FilePath)]
     plan: Option<String>,
-    /// The digest that the job before has produced; any other plan is refused
+    /// The digest that the planning job produced; any other plan is refused
     #[arg(long, value_name = "SHA256")]
     digest: Option<String>,
     #[command(flatten)]

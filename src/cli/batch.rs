@@ -9,6 +9,7 @@ use super::flags::{InputFlags, InputSet};
 use super::run::{Output, print_error, runtime, step_output};
 use super::style::below;
 use crate::base::fs::write_atomic;
+use crate::base::text::counted;
 use crate::batch::{
     BatchOptions, BatchRequest, BatchStart, MAX_SHARDS, ProgressMode, load_manifest, matrix, run_batch,
 };
@@ -157,8 +158,7 @@ async fn plan(request: &BatchRequest, lookup: &Lookup, most: u32) -> Result<Exit
             ("out-path", request.destination.out.display().to_string()),
         ],
     );
-    let tasks = if count == 1 { "task" } else { "tasks" };
-    tracing::info!("{count} {tasks}; the task list is in {}", path.display());
+    tracing::info!("{}; the task list is in {}", counted(count, "task", "s"), path.display());
     super::print(&format!("{matrix}\n"));
     Ok(Exit::Success)
 }

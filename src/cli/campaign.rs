@@ -11,7 +11,7 @@ use super::run::{Output, print_error, runtime, step_output};
 use super::style::below;
 use crate::base::fs::write_atomic;
 use crate::batch::Shard;
-use crate::campaign::{CampaignError, CampaignReport, CampaignRequest, Order, PlansOfJobs};
+use crate::campaign::{CampaignCommand, CampaignError, CampaignReport, CampaignRequest, PlansOfJobs};
 use crate::command::sandbox::hide_process;
 use crate::event::Exit;
 use crate::request::{Claim, InputError, Lookup, with_ledger};
@@ -66,7 +66,7 @@ pub(super) struct File {
 pub(super) struct Rerun {
     #[command(flatten)]
     file: File,
-    /// Start targets again that failed
+    /// Restart failed targets (required)
     #[arg(long, required = true)]
     failed: bool,
     /// Also reopen pull requests that people closed
@@ -132,7 +132,7 @@ enum Action {
     Matrix,
     Status,
     Drift { mends: bool },
-    Order(Order),
+    Command(CampaignCommand),
 }
 
 impl Campaign {
@@ -143,13 +143,15 @@ impl Campaign {
             Self::Matrix(file) => (file, Action::Matrix),
             Self::Status(file) => (file, Action::Status),
             Self::Drift(Drift { file, mend }) => (file, Action::Drift { mends: mend }),
-            Self::Run(file) => (file, Action::Order(Order::Run)),
-            Self::Continue(file) => (file, Action::Order(Order::Continue)),
-            Self::Rerun(Rerun { file, closed, .. }) => (file, Action::Order(Order::Rerun { closed })),
-            Self::Merge(file) => (file, Action::Order(Order::Merge)),
-            Self::Close(Close { file, only }) => (file, Action::Order(Order::Close(only))),
-            Self::Abandon(file) => (file, Action::Order(Order::Abandon)),
-            Self::Rollback(file) => (file, Action::Order(Order::RollBack)),
+            Self::Run(file) => (file, Action::Command(CampaignCommand::Run)),
+            Self::Continue(file) => (file, Action::Command(CampaignCommand::Continue)),
+            Self::Rerun(Rerun { file, closed, .. }) => {
+                (file, Action::Command(CampaignCommand::Rerun { closed }))
+            }
+            Self::Merge(file) => (file, Action::Command(CampaignCommand::Merge)),
+            Self::Close(Close { file, only }) => (file, Action::Command(CampaignCommand::Close(only))),
+            Self::Abandon(file) => (file, Action::Command(CampaignCommand::Abandon)),
+            Self::Rollback(file) => (file, Action::Command(CampaignCommand::RollBack)),
         };
         let inputs = match file.campaign {
             Some(path) => file.inputs.with("campaign", path),
@@ -164,7 +166,7 @@ fn work(lookup: &Lookup, action: &Action) -> Result<Exit, InputError> {
     let output = Output::read(lookup)?;
     let runtime = runtime()?;
     let exit = runtime.block_on(async {
-        let is_written = matches!(action, Action::Order(_) | Action::Drift { .. });
+        let is_written = matches!(action, Action::Command(_) | Action::Drift { .. });
         let request = CampaignRequest::resolve(lookup, is_written).await?;
         let masker = Arc::new(Masker::from_environment(lookup.variables(), &[], &[]));
         output.begin(&masker);
@@ -187,7 +189,7 @@ fn work(lookup: &Lookup, action: &Action) -> Result<Exit, InputError> {
         let is_failed = has_fallen || unrecorded.is_some();
         report.notices.extend(unrecorded);
         let exit = if is_failed { Exit::Failed } else { report.exit() };
-        tell(&output, lookup, &request, &report, exit, &masker)?;
+        print_result(&output, lookup, &request, &report, exit, &masker)?;
         Ok::<_, InputError>(exit)
     })?;
     runtime.shutdown_background();
@@ -199,7 +201,7 @@ impl Action {
     fn asks_models(&self, lookup: &Lookup) -> bool {
         match self {
             Self::Plan | Self::Drift { .. } => true,
-            Self::Order(order) => order.plans() && lookup.path("plans").is_none(),
+            Self::Command(command) => command.plans() && lookup.path("plans").is_none(),
             Self::Matrix | Self::Status => false,
         }
     }
@@ -220,16 +222,16 @@ async fn perform(
         }
         Action::Matrix | Action::Status => request.status().await,
         Action::Drift { mends } => request.drift(*mends, signal).await,
-        Action::Order(order) => {
+        Action::Command(command) => {
             let (folder, digests) = (lookup.path("plans"), lookup.text("report-digests"));
             let plans = folder.as_ref().map(|folder| PlansOfJobs { folder, digests: digests.as_deref() });
-            request.run(order, plans, signal).await
+            request.run(command, plans, signal).await
         }
     }
 }
 
 /// Writes the report, and says how the campaign stands.
-fn tell(
+fn print_result(
     output: &Output,
     lookup: &Lookup,
     request: &CampaignRequest,

@@ -15,9 +15,10 @@ use tokio_util::sync::CancellationToken;
 use workspace::{ProgramFiles, Tracked, WorkspaceLocation};
 
 use super::print;
-use super::style::{below, print_painted, tell_error};
+use super::style::{below, log_error, print_painted};
 use crate::agent::Agent;
 use crate::base::error::chain;
+use crate::base::text::counted;
 use crate::command::Policy;
 use crate::config::{self, ConfigError, Fault};
 use crate::event::Exit;
@@ -114,7 +115,7 @@ impl Config {
                 if checked.valid { Exit::Success } else { Exit::Configuration }
             }
             Err(error) => {
-                tell_error(&log_lines(&visible(&chain(&error))));
+                log_error(&log_lines(&visible(&chain(&error))));
                 Exit::Configuration
             }
         }
@@ -183,8 +184,7 @@ impl Checked {
             (Some(file), 0) => format!("✓ {} is valid\n", visible(file)),
             (file, count) => {
                 let file = file.as_deref().unwrap_or("the configuration");
-                let errors = if count == 1 { "error" } else { "errors" };
-                format!("✗ {}: {count} {errors}\n", visible(file))
+                format!("✗ {}: {}\n", visible(file), counted(count, "error", "s"))
             }
         };
         for fault in &self.errors {

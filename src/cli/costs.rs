@@ -1,4 +1,4 @@
-//! `architect-ci costs`: what runs have cost, by the ledger.
+//! `architect-ci costs`: what runs have cost, from the ledger.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,7 +21,7 @@ use crate::request::{
 /// Width of the longest bar, in characters.
 const BAR: f64 = 30.0;
 
-/// Print what runs have cost, by the ledger
+/// Print what runs have cost, from the ledger
 #[derive(Debug, clap::Args)]
 #[command(after_help = below(
     &[

@@ -168,7 +168,7 @@ fn model(inputs: InputFlags<DoctorInputs>) -> (Check, Exit) {
     let asked =
         super::run::runtime().map_err(DoctorError::Input).and_then(|runtime| runtime.block_on(ask(&lookup)));
     match asked {
-        Ok(told) => (says(true, told), Exit::Success),
+        Ok(found) => (says(true, found), Exit::Success),
         Err(DoctorError::Input(error)) => (says(false, error.explained()), error.exit()),
         Err(DoctorError::Model(error)) => {
             let exit = error.reason().clause().exit;
@@ -291,7 +291,7 @@ fn view(namespaces: Option<Namespaces>, KernelSupport { files, .. }: KernelSuppo
     Check { name: "files", good: true, says }
 }
 
-/// Tells how a list of hosts in `commands.network` would be kept.
+/// Returns how a list of hosts in `commands.network` would be enforced.
 fn hosts(enforcement: Enforcement) -> Check {
     let says = match enforcement {
         Enforcement::OwnNetwork => {
@@ -308,7 +308,7 @@ fn hosts(enforcement: Enforcement) -> Check {
     Check { name: "hosts", good: enforcement == Enforcement::OwnNetwork, says: says.to_owned() }
 }
 
-/// Tells whether the network can be denied, and who can be signaled.
+/// Returns whether the network can be denied, and who can be signaled.
 fn signals_and_network(KernelSupport { network, signals, .. }: KernelSupport) -> Check {
     let denied = if network {
         "`commands.network: deny` is enforced"
@@ -383,8 +383,8 @@ mod tests {
         ] {
             let seen = view(None, support(all));
             assert!(!seen.good && seen.says.contains(files), "{}", seen.says);
-            let told = signals_and_network(support(all));
-            assert!(told.good == all && told.says.contains(network), "{}", told.says);
+            let found = signals_and_network(support(all));
+            assert!(found.good == all && found.says.contains(network), "{}", found.says);
         }
         assert!(view(Some(Namespaces::Root), support(false)).good);
     }

@@ -11,7 +11,7 @@ use workspace::{DiskWorkspace, ProgramFiles, Tracked, TrackedWorkspace, Workspac
 
 use super::config::CheckError;
 use super::print;
-use super::style::{below, tell_error};
+use super::style::{below, log_error};
 use crate::base::error::chain;
 use crate::command::{Containment, Policy, Verdict, sandbox};
 use crate::config::SandboxMode;
@@ -87,7 +87,7 @@ impl Explain {
         let rules = match Rules::read(self) {
             Ok(rules) => rules,
             Err(error) => {
-                tell_error(&log_lines(&visible(&chain(&error))));
+                log_error(&log_lines(&visible(&chain(&error))));
                 return Exit::Configuration;
             }
         };
@@ -198,8 +198,8 @@ fn lines(rules: &Rules) -> Exit {
         let question: Question = match serde_json::from_slice(line.as_bytes()) {
             Ok(question) => question,
             Err(error) => {
-                let told = format!("line {} is not of the form {{\"command\": …}}: {error}", index + 1);
-                tell_error(&log_lines(&visible(&told)));
+                let message = format!("line {} is not of the form {{\"command\": …}}: {error}", index + 1);
+                log_error(&log_lines(&visible(&message)));
                 return Exit::Configuration;
             }
         };

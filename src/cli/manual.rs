@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{CommandFactory, ValueEnum};
 use clap_complete::{Shell, generate};
 
-use super::style::{below, tell_error};
+use super::style::{below, log_error};
 use super::{NAME, Program, print};
 use crate::event::Exit;
 
@@ -63,7 +63,7 @@ impl Manual {
         match self.write() {
             Ok(()) => Exit::Success,
             Err(error) => {
-                tell_error(&format!("{}: {error}", self.folder.display()));
+                log_error(&format!("{}: {error}", self.folder.display()));
                 Exit::Configuration
             }
         }

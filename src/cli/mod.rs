@@ -31,7 +31,7 @@ use crate::base::error::chain;
 use crate::command::sandbox::SANDBOX;
 use crate::event::Exit;
 use crate::request::InputError;
-use style::{below, tell_error};
+use style::{below, log_error};
 
 /// Reads the command line and does what it says.
 pub fn main() -> ExitCode {
@@ -78,7 +78,7 @@ fn child(mut arguments: impl Iterator<Item = OsString>) -> Option<u8> {
     (first == SANDBOX).then(sandboxed::execute)
 }
 
-/// Runs an LLM agent on a checkout in CI: exact dry-run plans, guarded edits, and reports people enjoy reading
+/// Runs an LLM agent on a checkout in CI: it plans, people review, and exactly the reviewed plan is applied
 #[derive(Debug, Parser)]
 #[command(
     name = NAME,
@@ -170,7 +170,7 @@ fn print_or_fail(text: Result<String, InputError>) -> Exit {
             Exit::Success
         }
         Err(error) => {
-            tell_error(&chain(&error));
+            log_error(&chain(&error));
             error.exit()
         }
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::print;
 use super::run::runtime;
-use super::style::{below, print_painted, tell_error};
+use super::style::{below, log_error, print_painted};
 use crate::base::error::chain;
 use crate::base::fs::read_at_most;
 use crate::event::Exit;
@@ -76,7 +76,7 @@ impl Recipes {
         match asked.results() {
             Ok(results) => asked.print(&results),
             Err(error) => {
-                tell_error(&visible(&chain(&error)));
+                log_error(&visible(&chain(&error)));
                 Exit::Configuration
             }
         }

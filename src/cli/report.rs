@@ -104,9 +104,9 @@ fn join(lookup: &Lookup, mut paths: Vec<PathBuf>) -> Result<Exit, InputError> {
     let manifest = lookup.path("manifest").map(|path| Manifest::read(&path)).transpose()?;
     let merged = merge(&paths, manifest.as_ref()).map_err(|error| InputError::Batch(Box::new(error)))?;
     tracing::info!("{} reports", merged.from);
-    let told = runtime()?.block_on(publish_batch(merged.report, &destination, &masker))?;
-    super::batch::conclude(&output, &told.report, &told.path.display().to_string());
-    Ok(super::batch::exit_of(&told.report))
+    let published = runtime()?.block_on(publish_batch(merged.report, &destination, &masker))?;
+    super::batch::conclude(&output, &published.report, &published.path.display().to_string());
+    Ok(super::batch::exit_of(&published.report))
 }
 
 fn execute_post(lookup: &Lookup, path: Option<String>) -> Exit {
@@ -117,9 +117,9 @@ fn execute_post(lookup: &Lookup, path: Option<String>) -> Exit {
             Exit::Success
         }
         Ok(Posted::Outdated) => {
-            let told =
+            let message =
                 "the report was not posted: the pull request is closed or has a newer commit".to_owned();
-            print_skipped(lookup, &Skip { message: told, exit: Exit::Success })
+            print_skipped(lookup, &Skip { message, exit: Exit::Success })
         }
         Err(error) => print_error(lookup, &error),
     }

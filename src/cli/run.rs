@@ -8,7 +8,7 @@ use sanitize::untrusted::{command_data, log_lines, markdown, visible};
 
 use super::flags::{InputFlags, InputSet};
 use super::print;
-use super::style::{below, tell_error, tell_painted};
+use super::style::{below, log_error, log_painted};
 use crate::command::sandbox::hide_process;
 use crate::event::Exit;
 use crate::publish::{OUTPUTS, RunResult, StepOutputs};
@@ -126,7 +126,7 @@ impl Output {
         Ok(Self { format, verbosity, json: lookup.flag("json")?, in_actions: lookup.in_actions() })
     }
 
-    /// Sets the log up, and tells the runner what to mask.
+    /// Sets the log up, and asks the runner to mask the secrets.
     pub(super) fn begin(&self, masker: &Arc<Masker>) {
         init_log(self.format, self.verbosity, Arc::clone(masker));
         if self.in_actions {
@@ -169,10 +169,10 @@ fn execute_with(
         JobResult::Skipped(skip) => return Ok(print_skipped(lookup, &skip)),
     };
     if output.is_on_screen() {
-        tell_painted(&finished.screen);
+        log_painted(&finished.screen);
     }
     if output.is_on_screen() && std::io::stdout().is_terminal() && !finished.message.trim().is_empty() {
-        tell_painted("\n── the agent's answer\n");
+        log_painted("\n── the agent's answer\n");
     }
     output.print_result(&if output.json {
         finished.report.json()
@@ -217,14 +217,15 @@ async fn perform(output: &Output, job: Job) -> Result<JobResult, InputError> {
 /// Says that there is nothing to do; that is no failure, and later steps can see it.
 pub(super) fn print_skipped(lookup: &Lookup, skip: &Skip) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
-    let told = masker.mask(&visible(&skip.message)).into_owned();
+    let message = masker.mask(&visible(&skip.message)).into_owned();
     let status = if skip.exit == Exit::Success { "skipped" } else { "failed" };
-    write_step(lookup, Some(&markdown(&told)), &ended_early(status, skip.exit));
+    write_step(lookup, Some(&markdown(&message)), &ended_early(status, skip.exit));
     if lookup.in_actions() {
         let kind = if skip.exit == Exit::Success { "notice" } else { "error" };
-        let _ = writeln!(std::io::stderr(), "::{kind} title=architect-ci::{}", command_data(told.trim_end()));
+        let _ =
+            writeln!(std::io::stderr(), "::{kind} title=architect-ci::{}", command_data(message.trim_end()));
     }
-    print(&log_lines(&format!("{}\n", told.trim_end())));
+    print(&log_lines(&format!("{}\n", message.trim_end())));
     skip.exit
 }
 
@@ -249,7 +250,7 @@ fn write_step(lookup: &Lookup, summary: Option<&str>, fields: &[(&str, String)])
     }
 }
 
-/// Tells the Actions runner what to mask. Only where it is the runner that listens: in a file the
+/// Asks the Actions runner to mask the secrets. Only where it is the runner that listens: in a file the
 /// commands would be the very leak that they prevent.
 fn announce_secrets(masker: &Masker) {
     #[cfg(unix)]
@@ -272,7 +273,7 @@ fn announce_secrets(masker: &Masker) {
 pub(super) fn print_error(lookup: &Lookup, error: &InputError) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
     let text = masker.mask(&error.explained()).into_owned();
-    tell_error(&log_lines(&text));
+    log_error(&log_lines(&text));
     if lookup.in_actions() {
         let _ = writeln!(std::io::stderr(), "::error title=architect-ci::{}", command_data(&text));
     }

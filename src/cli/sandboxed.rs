@@ -102,7 +102,7 @@ mod linux {
     }
 
     /// Waits for the program, as the first process of its world; what it leaves behind ends with this.
-    fn wait_for(program: u32, mut told: File) -> io::Result<u8> {
+    fn wait_for(program: u32, mut report: File) -> io::Result<u8> {
         let program = Pid::from_raw(program.cast_signed());
         // The program's input is its own: while this held it as well, its writer would not see it closed.
         let nothing = File::open("/dev/null")?;
@@ -116,7 +116,7 @@ mod linux {
                 rustix::stdio::dup2_stdout(&nothing)?;
                 rustix::stdio::dup2_stderr(&nothing)?;
                 let signal = status.terminating_signal().and_then(|signal| u8::try_from(signal).ok());
-                told.write_all(
+                report.write_all(
                     &Ending { is_last, signal: signal.unwrap_or(0), code: code(status) }.to_bytes(),
                 )?;
                 return Ok(code(status));

@@ -12,6 +12,7 @@ use super::print;
 use super::run::{print_error, run_job};
 use super::style::below;
 use crate::base::env::Variables;
+use crate::base::text::first_chars;
 use crate::event::Exit;
 use crate::request::{
     InputError, Inputs, Job, Lookup, MAY_CHANGE, resumed_request, sealed_session_of_run, variables,
@@ -118,12 +119,12 @@ fn list(found: &[SavedSession]) -> String {
     let mut text = String::new();
     for SavedSession { folder, file, state } in found {
         let task = visible(file.task.lines().next().unwrap_or_default());
-        let cut = task.char_indices().nth(60).map_or(task.as_str(), |(at, _)| &task[..at]);
+        let task = first_chars(&task, 60);
         let started = file.started_at.get(..16).unwrap_or(&file.started_at);
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "{}  {started}  {:<10}  {:<8}  {cut}\n          {}",
+            "{}  {started}  {:<10}  {:<8}  {task}\n          {}",
             file.id.get(..8).unwrap_or(&file.id),
             state.to_string(),
             file.mode.to_string(),

@@ -42,12 +42,12 @@ pub(super) fn print_painted(text: &str) {
 }
 
 /// Writes such lines to stderr.
-pub(super) fn tell_painted(text: &str) {
+pub(super) fn log_painted(text: &str) {
     let _ = anstream::stderr().lock().write_all(painted(text).as_bytes());
 }
 
 /// Writes an error to stderr.
-pub(super) fn tell_error(text: &str) {
+pub(super) fn log_error(text: &str) {
     let style = STYLES.get_error();
     let _ = writeln!(anstream::stderr().lock(), "{style}error:{style:#} {text}");
 }

@@ -13,8 +13,9 @@ use serde_json::Value;
 use test_integrity::{Change, Finding, MAX_BYTES, Severity, check_among, concerns, is_of_tests};
 
 use super::print;
-use super::style::{below, print_painted, tell_error};
+use super::style::{below, log_error, print_painted};
 use crate::base::error::chain;
+use crate::base::text::counted;
 use crate::event::Exit;
 use crate::git::{GitError, Repository};
 use crate::report::masked::masked_fields;
@@ -32,7 +33,7 @@ pub(super) enum Tests {
 #[derive(Debug, clap::Args)]
 #[command(after_help = below(
     &[
-        ("architect-ci tests check --base origin/main", "Judges a branch, with what is not committed yet"),
+        ("architect-ci tests check --base origin/main", "Checks a branch, including uncommitted changes"),
         ("architect-ci tests check --base HEAD~1 --json", "Prints the findings as JSON"),
     ],
     "Exit codes: 0 no finding of severity `error`, 1 at least one, 3 the commit or the checkout cannot be read. No program of \
@@ -86,7 +87,7 @@ impl Tests {
         match asked.findings() {
             Ok(findings) => asked.print(&Checked { findings }),
             Err(error) => {
-                tell_error(&visible(&chain(&error)));
+                log_error(&visible(&chain(&error)));
                 Exit::Configuration
             }
         }
@@ -139,12 +140,11 @@ impl Checked {
             format!("{sign} {}:{} {}\n", visible(&finding.path), finding.line, visible(&finding.message))
         });
         let of = |severity: Severity| findings.iter().filter(|finding| finding.severity == severity).count();
-        let count =
-            |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
+        let count = |severity, noun| counted(of(severity), noun, "s");
         let mut summary =
-            format!("{}, {}", count(of(Severity::Error), "error"), count(of(Severity::Warning), "warning"));
+            format!("{}, {}", count(Severity::Error, "error"), count(Severity::Warning, "warning"));
         if of(Severity::Note) > 0 {
-            summary += &format!(", {}", count(of(Severity::Note), "note"));
+            summary += &format!(", {}", count(Severity::Note, "note"));
         }
         summary.push('\n');
         lines.chain([summary]).collect()

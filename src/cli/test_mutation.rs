@@ -26,7 +26,7 @@ use crate::request::variables;
 pub(super) struct Mutate {
     #[command(flatten)]
     subject: Subject,
-    /// Largest number of faults
+    /// Maximum number of faults
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
     count: u16,
     /// Seconds after which no further fault is tried
@@ -49,13 +49,13 @@ impl Mutate {
             seed: self.seed,
         };
         match bench.run(async |prover| mutate(&bench.changes, &bench.states, prover, limits).await) {
-            Ok((Ok(record), _)) => self.tell(&record),
+            Ok((Ok(record), _)) => self.print_result(&record),
             Ok((Err(error), signal)) => failed(&error.into(), Some(&signal)),
             Err(error) => failed(&error, None),
         }
     }
 
-    fn tell(&self, record: &MutationRecord) -> Exit {
+    fn print_result(&self, record: &MutationRecord) -> Exit {
         let masker = Masker::from_environment(&variables(), &[], &[]);
         if self.subject.json {
             print_json(record, &masker);

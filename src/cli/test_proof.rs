@@ -11,7 +11,7 @@ use workspace::{ChangeSet, FileChange};
 
 use super::print;
 use super::run::runtime;
-use super::style::{below, print_painted, tell_error};
+use super::style::{below, log_error, print_painted};
 use crate::base::error::chain;
 use crate::base::fs::write_atomic;
 use crate::config::{self, Config};
@@ -29,7 +29,7 @@ use crate::run::{Signal, Throwaway, on_signals};
     &[
         ("architect-ci tests prove --base origin/main -- pytest {tests}", "Tells pytest which tests to run"),
         ("architect-ci tests prove --base HEAD~1 -- cargo test -- {tests}", "Gives their names to the tests of a crate"),
-        ("architect-ci tests prove --base HEAD -- 'npm ci && node --test {files}'", "Runs a line of a shell on their files"),
+        ("architect-ci tests prove --base HEAD -- 'npm ci && node --test {files}'", "Runs a shell command line on their files"),
     ],
     "`{tests}` stands for the tests in the form that the runner accepts, `{files}` for their files; with `{test}`, the command runs once for each. A command without any of these runs unchanged. The result of each test is read from the output; if the output names none, the exit code counts for all of them.\n\n\
      Exit codes: 0 each test proves the change, or there is none, 1 at least one does not, 3 the commit, the checkout or the \
@@ -146,7 +146,7 @@ fn read_config(path: &Path) -> Result<Config, SubjectError> {
 
 /// Returns the exit of what could not be done.
 pub(super) fn failed(error: &SubjectError, signal: Option<&Signal>) -> Exit {
-    tell_error(&visible(&chain(error)));
+    log_error(&visible(&chain(error)));
     match (error, signal) {
         (SubjectError::Proof(ProofError::Interrupted), Some(signal)) if signal.is_terminate() => {
             Exit::Terminated
@@ -177,13 +177,13 @@ impl Prove {
             Err(error) => return failed(&error, None),
         };
         match bench.run(async |prover| prove(&bench.states, prover).await) {
-            Ok((Ok(record), _)) => self.tell(&record),
+            Ok((Ok(record), _)) => self.print_result(&record),
             Ok((Err(error), signal)) => failed(&error.into(), Some(&signal)),
             Err(error) => failed(&error, None),
         }
     }
 
-    fn tell(&self, record: &ProofRecord) -> Exit {
+    fn print_result(&self, record: &ProofRecord) -> Exit {
         let masker = Masker::from_environment(&variables(), &[], &[]);
         if self.subject.json {
             print_json(record, &masker);
@@ -193,7 +193,7 @@ impl Prove {
         if let Some(path) = &self.junit
             && let Err(error) = write_junit(record, path, &masker)
         {
-            tell_error(&visible(&format!("could not write {}: {error}", path.display())));
+            log_error(&visible(&format!("could not write {}: {error}", path.display())));
             return Exit::Configuration;
         }
         if record.is_complete() { Exit::Success } else { Exit::Failed }

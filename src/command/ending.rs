@@ -53,7 +53,7 @@ pub(super) fn pipe(folder: &Path) -> io::Result<NamedTempFile> {
     })
 }
 
-/// Waits until a pipe tells how a program ended, or until the process that is to tell it has ended. Returns `None` at once where
+/// Waits until a pipe says how a program ended, or until the process that is to say so has ended. Returns `None` at once where
 /// that cannot be waited for.
 pub(super) fn first(pipe: &NamedTempFile, main: Pid) -> Option<Ending> {
     let process = pidfd_open(main, PidfdFlags::empty()).ok()?;
@@ -62,18 +62,18 @@ pub(super) fn first(pipe: &NamedTempFile, main: Pid) -> Option<Ending> {
     read(pipe)
 }
 
-/// Returns what a pipe tells, without waiting for it.
+/// Returns what a pipe says, without waiting for it.
 pub(super) fn read(pipe: &NamedTempFile) -> Option<Ending> {
     let mut bytes = [0; 3];
     pipe.as_file().read_exact(&mut bytes).ok()?;
     Some(Ending::from_bytes(bytes))
 }
 
-/// Tells the runner through standard input, which is a socket unless somebody stands in between, and ends the outputs.
+/// Reports to the runner through standard input, which is a socket unless a process is in between, and ends the outputs.
 pub(super) fn report(ending: Ending) {
     let Ok(nothing) = fs::File::open("/dev/null") else { return };
-    let told = rustix::io::write(rustix::stdio::stdin(), &ending.to_bytes());
-    if told.is_ok_and(|count| count == ending.to_bytes().len()) {
+    let written = rustix::io::write(rustix::stdio::stdin(), &ending.to_bytes());
+    if written.is_ok_and(|count| count == ending.to_bytes().len()) {
         let _ = rustix::stdio::dup2_stdout(&nothing);
         let _ = rustix::stdio::dup2_stderr(&nothing);
     }
@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pipe_tells_how_a_program_ended_or_that_nobody_will() {
+    fn pipe_says_how_a_program_ended_or_that_nobody_will() {
         let dir = tempfile::tempdir().expect("a folder");
         let pipe = pipe(dir.path()).expect("a pipe");
         assert_eq!(read(&pipe), None);
@@ -106,8 +106,8 @@ mod tests {
         let main = Pid::from_raw(child.id().cast_signed()).expect("a process id");
         assert_eq!(first(&pipe, main), None, "it ends without a word");
         let ending = Ending { is_last: true, signal: 15, code: 143 };
-        let mut told = OpenOptions::new().write(true).open(pipe.path()).expect("the pipe");
-        told.write_all(&ending.to_bytes()).expect("told");
+        let mut writer = OpenOptions::new().write(true).open(pipe.path()).expect("the pipe");
+        writer.write_all(&ending.to_bytes()).expect("written");
         assert_eq!(first(&pipe, main), Some(ending));
         assert_eq!(ending.signal(), Some(Signal::TERM));
         child.wait().expect("it ended");

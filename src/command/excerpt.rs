@@ -1,4 +1,4 @@
-//! Excerpt of a long output: its head, more of its tail, and from between them the lines that tell of failures.
+//! Excerpt of a long output: its head, more of its tail, and from between them the lines that report failures.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -83,7 +83,7 @@ pub fn excerpt(text: &str, space: Space) -> Excerpt {
     Excerpt { text: shown.join("\n"), cut_from: Some(lines.len()) }
 }
 
-/// Returns the lines in a range that tell of failures, with some around them, by their index: the first
+/// Returns the lines in a range that report failures, with some around them, by their index: the first
 /// failure with most, and certain ones before those that are only likely.
 fn failures<'a>(
     lines: &[&'a str],
@@ -96,7 +96,7 @@ fn failures<'a>(
     let mut kept = BTreeMap::new();
     let mut seen = HashSet::new();
     for (_, at) in found {
-        // The same message again tells nothing new.
+        // The same message again says nothing new.
         if kept.contains_key(&at) || !seen.insert(lines[at].trim()) {
             continue;
         }

@@ -1,10 +1,10 @@
-//! Lines of output that tell of failures, as test runners, compilers and linters write them.
+//! Lines of output that report failures, as test runners, compilers and linters write them.
 
 use std::sync::LazyLock;
 
 use regex::RegexSet;
 
-/// How certain it is that a line tells of a failure.
+/// How certain it is that a line reports a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Certainty {
     /// A line that mentions an error, as logs of successful programs do as well.
@@ -120,7 +120,7 @@ static FORMS: LazyLock<Forms> = LazyLock::new(|| {
     Forms { certain: set(&CERTAIN), likely: set(&LIKELY), harmless: set(&HARMLESS) }
 });
 
-/// Returns how certainly a line tells of a failure, or `None` if nothing in it does.
+/// Returns how certainly a line reports a failure, or `None` if nothing in it does.
 pub(super) fn certainty(line: &str) -> Option<Certainty> {
     let line = &line[..line.floor_char_boundary(MAX_LOOKED_AT)];
     let forms = &*FORMS;
@@ -130,12 +130,12 @@ pub(super) fn certainty(line: &str) -> Option<Certainty> {
     (forms.likely.is_match(line) && !forms.harmless.is_match(line)).then_some(Certainty::Likely)
 }
 
-/// Returns whether a line of an output tells of a failure.
+/// Returns whether a line of an output reports a failure.
 pub(crate) fn is_failure(line: &str) -> bool {
     certainty(line).is_some()
 }
 
-/// Returns the lines of an output that tell of failures.
+/// Returns the lines of an output that report failures.
 pub(crate) fn failure_lines(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter(|line| is_failure(line))
 }

@@ -26,11 +26,11 @@ pub struct KeptOutputs {
     masker: Arc<Masker>,
     /// Maximum size of all files together, in bytes.
     limit: u64,
-    kept: Mutex<Kept>,
+    kept: Mutex<KeptFiles>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct KeptFiles {
     last: u32,
     files: VecDeque<(String, u64)>,
     total: u64,

@@ -12,7 +12,7 @@ use crate::egress::meeting::SharedNetwork;
 use crate::egress::{Egress, Proxy, Reach, Session};
 use crate::event::NetworkRecord;
 
-/// Maximum length of a command line in what is told of its network, in bytes.
+/// Maximum length of a command line in the report on its network, in bytes.
 const MAX_ASKER: usize = 200;
 
 /// How a child is shut in on this machine.
@@ -113,7 +113,7 @@ impl Shell {
             (session, port, None)
         } else if egress.is_default() {
             // Without a network of its own, a child could not connect to its own servers either.
-            egress.tell_not_enforced();
+            egress.report_not_enforced();
             restrictions.sockets = Sockets::Internet;
             return Ok(None);
         } else {
@@ -121,8 +121,8 @@ impl Shell {
             restrictions.sockets = if egress.learns() {
                 Sockets::Internet
             } else if restrictions.restricted && super::sandbox::kernel_support().network {
-                // A rule for a port is one for that port of every address: only the proxy tells them apart.
-                egress.tell_by_proxy_alone();
+                // A rule for a port is one for that port of every address: only the proxy distinguishes them.
+                egress.report_proxy_only();
                 Sockets::Ports(vec![port])
             } else {
                 return Err(io::Error::other("nothing on this machine can enforce a list of hosts"));

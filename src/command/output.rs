@@ -15,7 +15,7 @@ pub enum Retention {
     Whole,
     /// Head and tail of 16 MiB each: a list of 100,000 paths.
     List,
-    /// Head and tail of 1 MiB each, and the first lines between them that tell of failures.
+    /// Head and tail of 1 MiB each, and the first lines between them that report failures.
     Kept,
 }
 
@@ -46,7 +46,7 @@ pub struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     dropped: u64,
-    /// Lines of what was dropped that certainly tell of failures.
+    /// Dropped lines that certainly report failures.
     failures: Vec<String>,
     /// The beginning of the last line of what was dropped.
     line: Vec<u8>,

@@ -4,7 +4,7 @@ use shell::{Simple, analyse};
 
 use super::PipeCodes;
 
-/// Programs whose exit code 1 tells what they found, rather than that they failed.
+/// Programs whose exit code 1 is a result, not a failure.
 const SEARCHES: [&str; 9] = ["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "diff", "cmp", "test"];
 
 /// Returns the first pipe of which a part failed that nobody can have meant to fail, with that part's exit code.

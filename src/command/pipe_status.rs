@@ -6,23 +6,23 @@ use std::fmt;
 /// Exit code of a part that was ended by SIGPIPE because nobody read on.
 const UNREAD: i32 = 141;
 
-/// Notes the codes of the pipe before it if a part before the last one failed: what follows hides it. What one shell notes has a
-/// limit, since there are loops; shells below it leave their notes in the same file.
+/// Shell code that records the codes of the last pipe if a part before the last one failed, because what follows hides them. What
+/// one shell records is limited, since there are loops; its subshells write to the same file.
 const NOTE: &str = "__codes=\"${PIPESTATUS[*]}\"; case $__codes in *[1-9]*\" \"*) case ${__seen-} in *\";$__codes;\"*) ;; \
                     ????????????????????????*) ;; *) __seen=\"${__seen-};$__codes;\"; \
                     printf \";%s\" \"$__codes\" >>\"$__notes\";; esac;; esac";
 
-/// Has a shell below the first one, as parentheses and `$(…)` make it, look at its last pipe when it ends.
+/// Shell code that has a subshell, as parentheses and `$(…)` start it, look at its last pipe when it ends.
 const BELOW: &str =
     "if [[ $BASH_SUBSHELL != \"$__level\" ]]; then __level=$BASH_SUBSHELL; trap \"$__note\" EXIT; fi";
 
-/// Question put to the shell behind a command line, and how its answer is found in the output.
+/// Shell code around a command line that prints the exit codes of its pipes, and the marker that finds them in the output.
 pub struct PipeStatus {
     marker: String,
 }
 
 impl PipeStatus {
-    /// Returns the question for a command line of this shell, or `None` if the line has no pipe.
+    /// Returns the code for a command line of this shell, or `None` if the line has no pipe, or the shell is not bash.
     pub fn of(line: &str, shell: &str) -> Option<Self> {
         let is_bash = shell.rsplit('/').next().is_some_and(|name| name == "bash");
         let has_pipe = line.replace("||", "").contains('|');
@@ -30,8 +30,8 @@ impl PipeStatus {
             .then(|| Self { marker: format!("pipe-status-{}", uuid::Uuid::new_v4().simple()) })
     }
 
-    /// Returns the command line with the question around it. Its exit code is the same.
-    pub fn ask(&self, line: &str) -> String {
+    /// Returns the command line with the code around it. Its exit code is the same.
+    pub fn wrap(&self, line: &str) -> String {
         let marker = &self.marker;
         let answer = format!(
             "trap - EXIT DEBUG RETURN; if [ -e \"$__notes\" ]; then __all=$(<\"$__notes\"); rm -f \"$__notes\"; fi; \
@@ -50,8 +50,8 @@ impl PipeStatus {
         format!("{before}{line}\n{codes}; eval \"$__answer\"; exit \"${{__pipe[0]}}\"")
     }
 
-    /// Takes the answer out of the output. Returns the pipes of which a part before the last one failed. A part that was ended
-    /// because nobody read on (141) has not failed.
+    /// Removes the codes from the output. Returns the pipes in which a part before the last one failed. A part that was ended
+    /// because its output was no longer read (141) has not failed.
     pub fn take(&self, output: &mut String) -> Vec<PipeCodes> {
         let Some(at) = output.rfind(&format!("\n{} ", self.marker)) else { return Vec::new() };
         let end = output[at + 1..].find('\n').map_or(output.len(), |end| at + 1 + end);
@@ -99,8 +99,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_lines_with_a_pipe_are_asked() {
-        for (line, is_asked) in [
+    fn only_lines_with_a_pipe_are_wrapped() {
+        for (line, is_wrapped) in [
             ("pytest | tail", true),
             ("cd x && pytest 2>&1 | tail -5", true),
             ("a || b", false),
@@ -108,17 +108,17 @@ mod tests {
             ("cat <<E | sort\nE", true),
             ("a | b \\", true),
         ] {
-            assert_eq!(PipeStatus::of(line, "/bin/bash").is_some(), is_asked, "{line}");
+            assert_eq!(PipeStatus::of(line, "/bin/bash").is_some(), is_wrapped, "{line}");
         }
         assert!(PipeStatus::of("a | b", "pwsh").is_none());
     }
 
-    fn told(status: &PipeStatus, output: &mut String) -> String {
+    fn failed_pipes(status: &PipeStatus, output: &mut String) -> String {
         status.take(output).iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
     }
 
     #[test]
-    fn failures_before_the_last_part_are_told() {
+    fn failures_before_the_last_part_are_returned() {
         let status = PipeStatus { marker: "mark".to_owned() };
         for (answer, codes) in [
             ("0 1 0", "1 | 0"),
@@ -130,7 +130,7 @@ mod tests {
             ("0 1 0;1 0", "1 | 0"),
         ] {
             let mut output = format!("out\n\nmark {answer}\n");
-            assert_eq!(told(&status, &mut output), codes, "{answer}");
+            assert_eq!(failed_pipes(&status, &mut output), codes, "{answer}");
             assert_eq!(output, "out\n\n");
         }
         assert!(status.take(&mut "out\n".to_owned()).is_empty());
@@ -167,10 +167,10 @@ mod tests {
         ] {
             let status = PipeStatus::of(line, "bash").expect("a pipe");
             let ran =
-                std::process::Command::new("bash").args(["-c", &status.ask(line)]).output().expect("bash");
+                std::process::Command::new("bash").args(["-c", &status.wrap(line)]).output().expect("bash");
             let mut output = String::from_utf8(ran.stdout).expect("text");
             assert_eq!(ran.status.code(), Some(code), "{line}");
-            assert_eq!(told(&status, &mut output), codes, "{line}");
+            assert_eq!(failed_pipes(&status, &mut output), codes, "{line}");
         }
     }
 }

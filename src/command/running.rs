@@ -220,7 +220,7 @@ impl Running {
     fn prepare_next(&mut self) {
         let Some((standby, child_sandbox, supervisor)) = self.next.take() else { return };
         tokio::task::spawn_blocking(move || {
-            // Without one, the next command starts its own, and tells of the error.
+            // Without one, the next command starts its own, and reports the error.
             if let Ok(next) = Supervisor::spawn(supervisor) {
                 standby.put(child_sandbox, next);
             }

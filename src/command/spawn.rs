@@ -81,7 +81,7 @@ pub struct Job<'a> {
 impl Job<'_> {
     /// Returns what the shell is given.
     pub(super) fn line(&self) -> Cow<'_, str> {
-        self.pipe.map_or(Cow::Borrowed(self.command), |pipe| pipe.ask(self.command).into())
+        self.pipe.map_or(Cow::Borrowed(self.command), |pipe| pipe.wrap(self.command).into())
     }
 }
 

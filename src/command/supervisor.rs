@@ -67,7 +67,7 @@ pub(super) enum Input {
     Relayed,
 }
 
-/// What a sandboxed child is told, at the start of its standard input: four bytes with the length of the
+/// Instructions for a sandboxed child, at the start of its standard input: four bytes with the length of the
 /// rest, most significant first, and the rest as JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Launch {
@@ -137,26 +137,26 @@ fn prepare(child_sandbox: Option<ChildSandbox>) -> io::Result<Option<Started>> {
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
     let Some(ChildSandbox { namespaces, holder }) = child_sandbox else { return Ok(None) };
     if let Some(namespaces) = namespaces {
-        // A holder that is gone is not needed: then everything is mounted anew.
+        // A holder that is gone is not needed: then everything is mounted again.
         let has_joined = holder.is_some_and(|holder| sandbox::join_users(namespaces, holder).is_ok());
         if !has_joined {
             sandbox::leave_users(namespaces)?;
         }
     }
-    let (tell, told) = channel();
+    let (sender, receiver) = channel();
     let (starter, become_other) = channel::<User>();
     std::thread::Builder::new().spawn(move || {
         let leave = || if namespaces.is_some() { sandbox::leave_processes() } else { Ok(()) };
         let program = std::env::current_exe();
         let spawn = |program| Command::new(program).arg(SANDBOX).env_clear().stdin(Stdio::piped()).spawn();
-        if tell.send(leave().and(program).and_then(spawn)).is_ok() {
+        if sender.send(leave().and(program).and_then(spawn)).is_ok() {
             while let Ok(user) = become_other.recv() {
                 // Whoever asked for it does the same, and reports an error.
                 let _ = sandbox::become_user(&user);
             }
         }
     })?;
-    Ok(Some(Started { child: told.recv().map_err(io::Error::other)??, starter }))
+    Ok(Some(Started { child: receiver.recv().map_err(io::Error::other)??, starter }))
 }
 
 fn run(started: Option<Started>) -> io::Result<u8> {
@@ -177,8 +177,8 @@ fn run(started: Option<Started>) -> io::Result<u8> {
         }
         (stdin, _) => stdin,
     };
-    let (end, told) = channel();
-    std::thread::spawn(move || end_all(&told, main));
+    let (end, ended) = channel();
+    std::thread::spawn(move || end_all(&ended, main));
     let cut = end.clone();
     let is_over = Arc::new(AtomicBool::new(false));
     let was_over = Arc::clone(&is_over);
@@ -199,10 +199,10 @@ fn run(started: Option<Started>) -> io::Result<u8> {
     });
     // The end of a file system takes the kernel a while, which nobody has to wait for who has changed nothing.
     let only_looks = request.restrictions.as_ref().is_some_and(|restrictions| !restrictions.metadata);
-    let told = ending.as_ref().filter(|_| only_looks).and_then(|pipe| ending::first(pipe, main));
-    if let Some(told) = told.filter(|told| told.is_last) {
+    let reported = ending.as_ref().filter(|_| only_looks).and_then(|pipe| ending::first(pipe, main));
+    if let Some(last) = reported.filter(|ending| ending.is_last) {
         is_over.store(true, Ordering::SeqCst);
-        ending::report(told);
+        ending::report(last);
     }
     let mut status = None;
     // Until there is no child left; orphans are reparented to this process.
@@ -219,7 +219,8 @@ fn run(started: Option<Started>) -> io::Result<u8> {
             Err(_) => break,
         }
     }
-    let by_signal = told.or_else(|| ending::read(ending.as_ref()?)).and_then(super::ending::Ending::signal);
+    let by_signal =
+        reported.or_else(|| ending::read(ending.as_ref()?)).and_then(super::ending::Ending::signal);
     Ok(status.map_or(CANNOT_RUN, |status| end_as(status, by_signal)))
 }
 
@@ -315,13 +316,13 @@ fn hung_up() -> io::Result<()> {
 
 /// Waits for a message, asks every descendant to end, and then kills what is left. Never returns: this process ends when
 /// no child is left, and whoever waits for that in vain knows that some are.
-fn end_all(told: &Receiver<()>, main: Pid) {
+fn end_all(ended: &Receiver<()>, main: Pid) {
     // The other side lives as long as this process.
-    let _ = told.recv();
-    let mut is_told = false;
+    let _ = ended.recv();
+    let mut is_reported = false;
     let mut signal_all = |signals: &[Signal]| {
         let found = descendants(Path::new("/proc"), getpid()).unwrap_or_else(|error| {
-            if !std::mem::replace(&mut is_told, true) {
+            if !std::mem::replace(&mut is_reported, true) {
                 let _ = writeln!(io::stderr(), "could not list the processes of the command: {error}");
             }
             vec![main]

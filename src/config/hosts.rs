@@ -228,7 +228,7 @@ pub fn set_names() -> impl Iterator<Item = &'static str> {
     SETS.keys().map(String::as_str)
 }
 
-/// Returns the sets that the files of a checkout name; `is_there` tells whether it has a file of this name at its root.
+/// Returns the sets that the files of a checkout name; `is_there` says whether it has a file of this name at its root.
 pub fn sets_of(mut is_there: impl FnMut(&str) -> bool) -> Vec<HostRule> {
     let named = SETS.iter().filter(|(_, set)| set.manifests.iter().any(|file| is_there(file)));
     named.map(|(name, set)| HostRule { text: name.clone(), kind: RuleKind::Set(&set.rules) }).collect()

@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn entries_that_mean_something_else_are_explained() {
-        for (text, told) in [
+        for (text, expected) in [
             (".pypi.org", Some("`*.pypi.org`")),
             ("::1:80", Some("`[::1]:80` or, without a port, `[::1:80]`")),
             ("pip", Some("the set `python`")),
@@ -82,7 +82,7 @@ mod tests {
             ("example.com:80", None),
             ("mirror", None),
         ] {
-            assert_eq!(meant(text).as_deref(), told, "{text}");
+            assert_eq!(meant(text).as_deref(), expected, "{text}");
         }
         assert!(TOOLS.iter().all(|(_, set)| set_names().any(|known| known == *set)));
     }

@@ -12,15 +12,15 @@ use super::relay::Traffic;
 use super::target::Target;
 use crate::event::{NetworkDecision, NetworkRecord};
 
-/// Maximum number of hosts of one command that are told one by one.
+/// Maximum number of hosts of one command that are reported one by one.
 const MAX_HOSTS: usize = 200;
-/// Maximum number of records of one list before known hosts are no longer told one by one for each command.
+/// Maximum number of records of one list before known hosts are no longer reported one by one for each command.
 const MAX_RECORDS: usize = 500;
-/// Maximum number of hosts of one list that are told one by one.
+/// Maximum number of hosts of one list that are reported one by one.
 const MAX_HOSTS_OF_LIST: usize = 500;
-/// What is told in the place of further hosts.
+/// What is reported in the place of further hosts.
 const OTHERS: &str = "(other hosts)";
-/// Why they are told together.
+/// Why they are reported together.
 const WHY_OTHERS: &str = "there are too many hosts to list each of them";
 
 /// What one command asked for.
@@ -45,7 +45,7 @@ impl Request {
     }
 }
 
-/// What is told of one list, by what became of it.
+/// What is reported about one list, by decision.
 #[derive(Debug, Default)]
 pub(super) struct ReportedHosts(Mutex<BTreeMap<NetworkDecision, ReportedOfDecision>>);
 
@@ -56,10 +56,10 @@ struct ReportedOfDecision {
 }
 
 impl ReportedHosts {
-    /// Returns whether one more host is told by itself, and counts it then.
+    /// Returns whether one more host is reported by itself, and counts it then.
     fn has_room(&self, request: &Request) -> bool {
-        let mut told = self.0.lock();
-        let ReportedOfDecision { records, hosts } = told.entry(request.decision).or_default();
+        let mut reported = self.0.lock();
+        let ReportedOfDecision { records, hosts } = reported.entry(request.decision).or_default();
         let is_new = hosts.len() < MAX_HOSTS_OF_LIST && hosts.insert((request.host.clone(), request.port));
         let has_room = is_new || *records < MAX_RECORDS;
         *records += usize::from(has_room);
@@ -87,7 +87,7 @@ impl HostRequests {
         let asked = std::mem::take(&mut *self.0.lock());
         let mut records = BTreeMap::<Request, NetworkRecord>::new();
         for (mut request, traffic) in asked {
-            if !request.is_others && !egress.told.has_room(&request) {
+            if !request.is_others && !egress.reported.has_room(&request) {
                 request = Request::others(request.decision);
             }
             let record = records.entry(request).or_insert_with_key(|request| NetworkRecord {
@@ -132,9 +132,9 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_many_commands_are_told_within_limits() {
+    fn lists_of_many_commands_are_reported_within_limits() {
         let egress = Egress::nowhere();
-        let mut told = 0;
+        let mut reported = 0;
         for command in 0..20 {
             let asked = HostRequests::default();
             for number in 0..MAX_HOSTS - 1 {
@@ -146,8 +146,8 @@ mod tests {
             assert!(records.iter().any(|record| record.host == "listed.test"), "{command}");
             let times: u32 = records.iter().map(|record| record.times).sum();
             assert_eq!(times as usize, MAX_HOSTS + 1);
-            told += records.len();
+            reported += records.len();
         }
-        assert!(told <= MAX_RECORDS + MAX_HOSTS_OF_LIST + 2 * 20, "{told}");
+        assert!(reported <= MAX_RECORDS + MAX_HOSTS_OF_LIST + 2 * 20, "{reported}");
     }
 }

@@ -1,4 +1,4 @@
-//! HTTP side of the proxy: tunnels by `CONNECT`, and requests with an absolute address, which are written anew.
+//! HTTP side of the proxy: tunnels by `CONNECT`, and requests with an absolute address, which are rewritten.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -54,7 +54,8 @@ async fn respond(
     shared: &Arc<Shared>,
 ) -> Response<Body> {
     if !is_known(request.headers(), ends, shared.token.as_deref()) {
-        let mut asks = told(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "this proxy serves one command only");
+        let mut asks =
+            response(StatusCode::PROXY_AUTHENTICATION_REQUIRED, "this proxy serves one command only");
         asks.headers_mut()
             .insert(header::PROXY_AUTHENTICATE, HeaderValue::from_static("Basic realm=\"architect-ci\""));
         return asks;
@@ -62,13 +63,13 @@ async fn respond(
     let is_tunnel = request.method() == Method::CONNECT;
     if !is_tunnel && request.method().as_str().eq_ignore_ascii_case("CONNECT") || !is_plain(request.headers())
     {
-        return told(
+        return response(
             StatusCode::BAD_REQUEST,
             "this proxy passes on no `connect`, and no transfer coding but `chunked`",
         );
     }
     let Some(target) = target_of(request.uri(), is_tunnel) else {
-        return told(
+        return response(
             StatusCode::BAD_REQUEST,
             "this proxy accepts `CONNECT host:port` and requests for `http://` addresses",
         );
@@ -79,7 +80,7 @@ async fn respond(
         Err(error) => {
             let refused = error.is_refusal();
             let status = if refused { StatusCode::FORBIDDEN } else { StatusCode::BAD_GATEWAY };
-            return told(status, &error.to_string());
+            return response(status, &error.to_string());
         }
     };
     if is_tunnel {
@@ -93,9 +94,9 @@ async fn respond(
         });
         return Response::new(Either::Left(Full::default()));
     }
-    forward(request, connection, shared)
-        .await
-        .unwrap_or_else(|error| told(StatusCode::BAD_GATEWAY, &format!("the host did not answer: {error}")))
+    forward(request, connection, shared).await.unwrap_or_else(|error| {
+        response(StatusCode::BAD_GATEWAY, &format!("the host did not answer: {error}"))
+    })
 }
 
 /// Returns whether a request is framed in a way of which no server can have another idea.
@@ -152,7 +153,7 @@ async fn forward(
     let headers = request.headers_mut();
     strip(headers);
     headers.remove(header::HOST);
-    // How the body is framed is decided anew: in chunks, unless its length is known.
+    // The body is framed again: in chunks, unless its length is known.
     if headers.remove(header::TRANSFER_ENCODING).is_some() {
         headers.remove(header::CONTENT_LENGTH);
     }
@@ -186,8 +187,8 @@ fn strip(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns a response of the proxy's own.
-fn told(status: StatusCode, text: &str) -> Response<Body> {
+/// Returns a response that the proxy itself gives.
+fn response(status: StatusCode, text: &str) -> Response<Body> {
     let mut response = Response::new(Either::Left(Full::from(format!("architect-ci: {text}\n"))));
     *response.status_mut() = status;
     response

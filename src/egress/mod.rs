@@ -73,7 +73,7 @@ impl Reach {
     }
 }
 
-/// The hosts that some children may ask for, and where what they asked for is told.
+/// The hosts that some children may ask for, and where their requests are reported.
 pub struct Egress {
     pub(super) rules: Rules,
     /// The key of the configuration that holds the list.
@@ -84,10 +84,10 @@ pub struct Egress {
     pub(super) upstreams: Upstreams,
     /// Whether the list applies only where the kernel can enforce it; the configuration did not ask for it.
     pub(super) by_default: bool,
-    /// How much of what was asked for is told one by one.
-    told: host_requests::ReportedHosts,
-    /// Whether it has been told that the list does not apply here.
-    is_told: AtomicBool,
+    /// How many of the requested hosts are reported one by one.
+    reported: host_requests::ReportedHosts,
+    /// Whether it has been reported that the list does not apply here.
+    is_reported: AtomicBool,
 }
 
 impl Egress {
@@ -103,12 +103,12 @@ impl Egress {
             resolver,
             upstreams: Upstreams::from_environment(),
             by_default: false,
-            told: host_requests::ReportedHosts::default(),
-            is_told: AtomicBool::new(false),
+            reported: host_requests::ReportedHosts::default(),
+            is_reported: AtomicBool::new(false),
         }
     }
 
-    /// Creates an egress that lets nothing through, and tells nobody.
+    /// Creates an egress that lets nothing through, and reports nothing.
     pub fn nowhere() -> Self {
         Self::new(Rules::allowing(Vec::new()), "commands.network", &Events::new(Vec::new()))
     }
@@ -142,9 +142,9 @@ impl Egress {
         self.by_default
     }
 
-    /// Tells, once, that a list which the configuration did not ask for does not apply on this machine.
-    pub fn tell_not_enforced(&self) {
-        if !self.is_told.swap(true, Ordering::Relaxed) {
+    /// Reports, once, that a list which the configuration did not ask for does not apply on this machine.
+    pub fn report_not_enforced(&self) {
+        if !self.is_reported.swap(true, Ordering::Relaxed) {
             self.events.notice(
                 NoticeLevel::Warning,
                 format!("commands of the agent can use the network: {NOT_WHOLE}"),
@@ -152,14 +152,14 @@ impl Egress {
         }
     }
 
-    /// Tells, once, that the ports of this machine which the list names are reached by the proxy alone.
-    pub fn tell_by_proxy_alone(&self) {
+    /// Reports, once, that the ports of this machine which the list names are reached only through the proxy.
+    pub fn report_proxy_only(&self) {
         let ports: Vec<String> = self
             .local_servers()
             .iter()
             .map(|LocalServer { host, addresses }| format!("`{host}:{}`", addresses[0].port()))
             .collect();
-        if !ports.is_empty() && !self.is_told.swap(true, Ordering::Relaxed) {
+        if !ports.is_empty() && !self.is_reported.swap(true, Ordering::Relaxed) {
             self.events.notice(
                 NoticeLevel::Warning,
                 format!(

@@ -27,7 +27,7 @@ const HTTP: &[u8] = b"HTTP/";
 /// Port on which nothing but TLS is spoken.
 const TLS_PORT: u16 = 443;
 
-/// Port of HTTP, whose requests the proxy writes anew, with the host that was judged.
+/// Port of HTTP, whose requests the proxy rewrites, with the host that was judged.
 const HTTP_PORT: u16 = 80;
 
 /// Counters of what went to a host and came from it.
@@ -98,7 +98,7 @@ pub(super) enum CutReason {
 /// What the first bytes of a client say.
 #[derive(Debug, PartialEq, Eq)]
 enum Opening {
-    /// Too little to tell.
+    /// Not enough to decide.
     Unfinished,
     /// They may be passed on.
     Fine,

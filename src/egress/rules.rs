@@ -44,7 +44,7 @@ impl Rules {
         self.learn
     }
 
-    /// Returns whether a host may be asked for at all, as far as its name tells.
+    /// Returns whether a host may be asked for at all, as far as its name shows.
     pub(super) fn names(&self, target: &Target) -> bool {
         self.learn
             || match &target.host {
@@ -165,13 +165,13 @@ mod tests {
     fn servers_of_this_machine_are_told_once() {
         let rules =
             rules(&["127.0.0.1:5432", "localhost:5432", "127.0.0.2:5432", "localhost:80", "localhost"]);
-        let told: Vec<String> = rules
+        let described: Vec<String> = rules
             .local_servers()
             .iter()
             .map(|server| format!("{} {} {}", server.host, server.addresses[0], server.addresses.len()))
             .collect();
         assert_eq!(
-            told,
+            described,
             ["localhost 127.0.0.1:80 2", "localhost 127.0.0.1:5432 2", "127.0.0.2 127.0.0.2:5432 1"]
         );
     }

@@ -103,7 +103,7 @@ impl Session {
         session
     }
 
-    /// Ends the session, and tells what was asked for. Returns what was refused, for whoever asked.
+    /// Ends the session, and reports the requested hosts. Returns what was refused, for whoever asked.
     pub fn end(self, by: &str) -> Vec<NetworkRecord> {
         let records = self.shared.asked.take(by, &self.shared.egress);
         let mut refused = Vec::new();
@@ -153,7 +153,7 @@ impl Shared {
         let _ = client.set_nodelay(true);
         let mut first = [0];
         let Ok(Ok(1)) = tokio::time::timeout(FIRST_BYTE, client.peek(&mut first)).await else { return };
-        // Whoever breaks off has nobody to tell.
+        // After a client has hung up, nobody reads an answer.
         if first[0] == socks::VERSION {
             let _ = socks::serve(client, self).await;
         } else {

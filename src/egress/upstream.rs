@@ -217,7 +217,7 @@ mod tests {
         let target = Target::new("example.com", 22).expect("a host");
         let long: &'static [u8] =
             Vec::leak([b"HTTP/1.1 200 OK\r\nX: ".to_vec(), vec![b'x'; 40_000]].concat());
-        for (answer, told) in [
+        for (answer, expected) in [
             (&b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n"[..], "USER:PASSWORD"),
             (b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno", "status 403"),
             (b"SSH-2.0-x\r\n\r\n", "did not answer as a proxy"),
@@ -226,8 +226,8 @@ mod tests {
             (long, "too long"),
         ] {
             let (upstream, _served) = proxy(vec![answer]).await;
-            let error = upstream.tunnel(&target).await.expect_err(told).to_string();
-            assert!(error.contains(told), "{error}");
+            let error = upstream.tunnel(&target).await.expect_err(expected).to_string();
+            assert!(error.contains(expected), "{error}");
         }
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -262,13 +262,13 @@ mod tests {
 
     #[tokio::test]
     async fn proxies_of_an_unknown_kind_are_named() {
-        for (proxy, told) in
+        for (proxy, expected) in
             [("socks5h://proxy.test:1080", "`socks5h://`"), ("https://proxy.test", "`https://`")]
         {
             let target = Target::new("example.com", 443).expect("a host");
             let upstream = Upstreams::through(proxy, "").find(&target, Protocol::Tunnel).expect(proxy);
             for error in [upstream.tunnel(&target).await.err(), upstream.connect().await.err()] {
-                assert!(error.expect(proxy).to_string().contains(told), "{proxy}");
+                assert!(error.expect(proxy).to_string().contains(expected), "{proxy}");
             }
         }
     }

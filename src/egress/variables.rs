@@ -21,7 +21,7 @@ const ADDRESS: [&str; 13] = [
 /// Hosts that programs connect to by themselves.
 const OWN: &str = "localhost,127.0.0.1,::1";
 
-/// A proxy on a port of this machine, as programs are told of it.
+/// A proxy on a port of this machine, as it is announced to programs.
 pub struct Proxy<'a> {
     /// Port of the proxy.
     pub port: u16,

@@ -4,13 +4,13 @@
 pub(crate) const CHARS_PER_TOKEN: usize = 4;
 
 /// Returns the text, shortened to about `max_tokens` if it is longer: head and tail, cut at line ends where
-/// possible, with a line between them that tells how much is missing.
+/// possible, with a line between them that says how much is missing.
 pub(crate) fn truncate_middle(text: &str, max_tokens: usize) -> String {
     let limit = max_tokens.saturating_mul(CHARS_PER_TOKEN);
     if text.len() <= limit {
         return text.to_owned();
     }
-    // The head gets two thirds, because it tells what this is.
+    // The head gets two thirds, because it shows what this is.
     let head = &text[..text.floor_char_boundary(limit * 2 / 3)];
     let tail = &text[text.ceil_char_boundary(text.len() - limit / 3)..];
     let head = head.rfind('\n').filter(|end| *end > head.len() / 2).map_or(head, |end| &head[..=end]);

@@ -97,7 +97,7 @@ impl Activities {
     }
 }
 
-/// Tells that activities have begun or ended.
+/// Receives the beginnings and ends of activities.
 pub struct ActivityChanges(watch::Receiver<Registered>);
 
 impl ActivityChanges {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::base::text::counted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +69,7 @@ pub struct GateRecord {
     /// Its single tests, compared with those that ran before the run changed anything; absent where they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<Box<TestChanges>>,
-    /// Files that Git ignores, that it may have run or obeyed, and that commands of this run had changed before: programs,
+    /// Files that Git ignores, that it may have run or loaded, and that commands of this run had changed before: programs,
     /// and settings that are found by their names. Its result proves no more than they do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub doubt: Vec<String>,
@@ -211,14 +212,14 @@ impl TestChanges {
     /// Returns counts in one line, such as `12 tests ran: 1 gone, 2 new`.
     pub fn summary(&self) -> String {
         let counts: Vec<String> = self.lists().map(|(what, list)| format!("{} {what}", list.count)).collect();
-        let tests = if self.ran == 1 { "test" } else { "tests" };
+        let tests = counted(self.ran, "test", "s");
         match (counts.as_slice(), &self.unclear) {
             (_, Some(unclear)) => {
                 let counts = counts.iter().map(|count| format!("; {count}")).collect::<String>();
                 format!("it is unclear what ran: {unclear}{counts}")
             }
-            ([], None) => format!("{} {tests} ran, the same as before", self.ran),
-            (counts, None) => format!("{} {tests} ran: {}", self.ran, counts.join(", ")),
+            ([], None) => format!("{tests} ran, the same as before"),
+            (counts, None) => format!("{tests} ran: {}", counts.join(", ")),
         }
     }
 }

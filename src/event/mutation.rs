@@ -1,5 +1,6 @@
 //! Mutations: which small faults in changed code the tests notice.
 
+use crate::base::text::counted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,12 +54,11 @@ impl MutationRecord {
     pub fn summary(&self) -> String {
         let noticed = self.of(MutationVerdict::Noticed).count();
         let all = noticed + self.of(MutationVerdict::Unnoticed).count();
-        let faults = |count| if count == 1 { "fault" } else { "faults" };
         let tried = self.mutations.len() + self.left_out;
         match (all, tried) {
             (0, 0) => "no fault could be injected into the change".to_owned(),
-            (0, _) => format!("none of {tried} {} could be tried", faults(tried)),
-            _ => format!("the tests notice {noticed} of {all} {}", faults(all)),
+            (0, _) => format!("none of {} could be tried", counted(tried, "fault", "s")),
+            _ => format!("the tests notice {noticed} of {}", counted(all, "fault", "s")),
         }
     }
 

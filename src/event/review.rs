@@ -76,7 +76,7 @@ impl Finding {
     }
 }
 
-/// What tells a finding from others: whatever differs in one of these is another finding.
+/// Identity of a finding: whatever differs in one of these is another finding.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Fingerprint {
     /// Hash of the file's path.

@@ -1,5 +1,5 @@
 //! Failures in an output, so that those of two runs can be compared: what differs from run to run is folded, identifiers and
-//! how often something is said are not. Not every program is known, so a line that looks like no failure may tell of one as well.
+//! how often something is said are not. Not every program is known, so a line that does not look like a failure may report one as well.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -59,7 +59,7 @@ static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
 static PLACE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"[\w-]\.[A-Za-z]\w*(?::#|\(#\))|^(?:FAILED|ERROR) \S+::").unwrap());
 
-/// Lines of an output that tell of failures, and what else it says.
+/// Lines of an output that report failures, and what else it says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Failures {
     /// How often each line is there.
@@ -96,12 +96,12 @@ impl Failures {
         failures
     }
 
-    /// Returns whether nothing tells of a failure.
+    /// Returns whether no line reports a failure.
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// Returns whether others tell of every one of these failures, as often, and count as many.
+    /// Returns whether others report every one of these failures, as often, and count as many.
     pub(super) fn are_among(&self, others: &Self) -> bool {
         let mut of_failures = self.counts.keys().filter(|line| self.lines.contains_key(*line));
         are_lines_among(&self.lines, &others.lines)

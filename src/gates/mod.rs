@@ -127,11 +127,11 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
     let results = is_whole.then(|| {
         let mut results = parse(&lines);
         for document in documents(&lines) {
-            let told = junit(document);
-            if told.is_empty() && document.contains("<testcase") {
+            let read = junit(document);
+            if read.is_empty() && document.contains("<testcase") {
                 results.doubts.push("what looks like JUnit XML is invalid".to_owned());
             }
-            results.extend(told);
+            results.extend(read);
         }
         results
     });

@@ -10,7 +10,7 @@ use crate::event::{GateRecord, GateVerdict, TestChanges};
 pub(crate) struct GateOutcome {
     /// The record for reports.
     pub record: GateRecord,
-    /// What the lines of its output tell of failures.
+    /// Failures that the lines of its output report.
     pub failures: Failures,
     /// What its output says of single tests; `None` if not all of it could be kept.
     pub results: Option<Results>,
@@ -27,7 +27,7 @@ impl GateOutcome {
             (true, true) => GateVerdict::Passed,
             (true, false) => GateVerdict::Mended,
             (false, false) if self.fails_like(before) => GateVerdict::FailedBefore,
-            // Nothing tells what failed, so nothing shows that it is the same.
+            // It is unknown what failed, so nothing shows that it is the same.
             (false, false) if self.is_unknown_beside(before) => GateVerdict::Failed,
             (false, _) => GateVerdict::NewlyFailing,
         };
@@ -82,7 +82,7 @@ impl GateOutcome {
             &compared.replaced,
             &compared.newly_skipped,
         ];
-        // Where single tests are read, the rest may change with them. Otherwise any line could tell of another failure.
+        // Where single tests are read, the rest may change with them. Otherwise any line could report another failure.
         let is_known = if compared.still_failing.is_empty() {
             !self.failures.is_empty() && self.failures.are_all_known_from(&earlier.failures)
         } else {
@@ -195,7 +195,7 @@ mod tests {
                 FailedBefore,
             ),
             ("make", None, (0, ""), Passed),
-            // Nothing tells what failed, so nothing excuses it.
+            // It is unknown what failed, so nothing excuses it.
             ("false", Some((1, "")), (1, ""), Failed),
             ("exit 7", Some((7, "took 3 s\n")), (7, "took 14 s\n"), Failed),
             ("exit 7", Some((7, "")), (8, ""), NewlyFailing),

@@ -1,4 +1,4 @@
-//! Files of the checkout that Git runs or obeys because the repository's own settings name them.
+//! Files of the checkout that Git runs or reads settings from because the repository's own settings name them.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ enum Names {
 /// The key of a row that stands for every key of its section.
 const ANY: &str = "*";
 
-/// Settings that name what Git runs or obeys, by the first part of their section and their key.
+/// Settings that name files which Git runs or reads, by the first part of their section and their key.
 const ROWS: [(&str, &str, Names); 45] = [
     ("alias", ANY, Names::Shell),
     ("browser", "cmd", Names::Command),

@@ -42,7 +42,7 @@ impl Walk {
 }
 
 impl Repository {
-    /// Writes those trees below `roots` anew that hold withheld files, to a store of objects.
+    /// Rewrites the trees below `roots` that hold withheld files, to a store of objects.
     pub(super) fn rewrite(
         &self,
         roots: &[ObjectId],

@@ -6,7 +6,7 @@
 //! hash from the commit down, so that neither replaced nor rewritten objects are trusted. Everything else is
 //! done by the `git` program on a private repository of this program (`private`), which borrows only the
 //! objects and the index of the checkout: the checkout's configuration, hooks, filters, and attributes are
-//! never obeyed.
+//! never followed.
 
 mod attributes;
 mod clone;

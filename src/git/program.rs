@@ -179,19 +179,19 @@ fn run_restricted(
         // Written while output is read, because all pipes may fill up.
         scope.spawn(|| {
             if let Some(mut stdin) = stdin {
-                // Git closes its input early when it fails; its exit status tells.
+                // Git closes its input early when it fails; its exit status says so.
                 let _ = stdin.write_all(input);
             }
         });
         let errors =
             scope.spawn(|| stderr.map_or_else(|| Ok(Vec::new()), |stderr| bounded(stderr, MAX_MESSAGE)));
-        let (tell, told) = mpsc::channel();
+        let (sender, receiver) = mpsc::channel();
         scope.spawn(move || {
             let read = stdout.map_or_else(|| Ok(Vec::new()), |stdout| bounded(stdout, MAX_OUTPUT));
             // Nobody listens any longer where it was late.
-            let _ = tell.send(read);
+            let _ = sender.send(read);
         });
-        let printed = told.recv_timeout(most);
+        let printed = receiver.recv_timeout(most);
         if !matches!(&printed, Ok(Ok(printed)) if printed.len() as u64 <= MAX_OUTPUT) {
             child.kill()?;
         }

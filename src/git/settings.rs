@@ -1,4 +1,4 @@
-//! Repository configuration, read as data: none of it is ever obeyed.
+//! Repository configuration, read as data: nothing in it is ever followed or run.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -227,7 +227,7 @@ mod tests {
     fn files_that_cannot_be_read_are_named() {
         let large = vec![b'\n'; 5_000_000];
         let many = "[include]\n\tpath = ../a\n".repeat(MAX_FILES);
-        for (files, told) in [
+        for (files, expected) in [
             (
                 &[("git/config", &b"[core]\n\tbare = false\n<<<<<<<\n"[..])][..],
                 "git/config: line 3 is not a valid Git setting",
@@ -238,8 +238,8 @@ mod tests {
             (&[("git/config", many.as_bytes()), ("a", b"")], "more than 100"),
         ] {
             let (_dir, settings) = settings(files);
-            let error = settings.expect_err(told).to_string();
-            assert!(error.contains(told) && error.contains("repair"), "{error}");
+            let error = settings.expect_err(expected).to_string();
+            assert!(error.contains(expected) && error.contains("repair"), "{error}");
         }
         let (_dir, none) = settings(&[]);
         assert_eq!(none.expect("settings"), Settings::default());

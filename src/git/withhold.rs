@@ -44,7 +44,7 @@ impl Repository {
         Ok(true)
     }
 
-    /// Tells whether some objects lie in the store of another repository.
+    /// Returns whether some objects lie in the store of another repository.
     fn borrows(&self) -> Result<bool, GitError> {
         let alternates = self.held.common.path()?.join("objects/info/alternates");
         Ok(fs::metadata(alternates).is_ok_and(|metadata| metadata.len() > 0))

@@ -78,7 +78,7 @@ pub enum ArtifactLookup<T> {
 }
 
 /// Downloads the artifacts of `run`, newest first, until one holds the plan with this digest. The digest is
-/// computed anew, so that an artifact cannot pretend to have it.
+/// computed again, so that an artifact cannot pretend to have it.
 pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<ArtifactLookup<Box<Plan>>, ApiError> {
     let is_it = |plan: &Plan| plan.digest == digest && plan.computed_digest() == digest;
     // Files of that name that are not plans are left out.
@@ -87,7 +87,7 @@ pub async fn plan_of_run(api: &Api, run: u64, digest: &str) -> Result<ArtifactLo
 }
 
 /// Downloads artifacts of a workflow run, or of all runs of the repository, newest first, until one holds a sealed session that
-/// `fits`. That is told which workflow run has uploaded the artifact.
+/// `fits`, which receives the workflow run that has uploaded the artifact.
 pub async fn sealed_session<T>(
     api: &Api,
     run: Option<u64>,

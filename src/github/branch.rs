@@ -45,7 +45,7 @@ pub fn branch_name(template: &str, values: &[(&str, String)]) -> Result<String, 
 const MAX_VALUE: usize = 60;
 
 /// Converts a text into a part of a branch name: lower case, dashes for all but letters, digits, `.` and
-/// `_`. A long one is cut, and a hash of the whole tells it from others that begin alike.
+/// `_`. A long one is cut, and a hash of the whole distinguishes it from others that begin alike.
 fn slug(text: &str) -> String {
     let text: String = text
         .chars()

@@ -29,7 +29,7 @@ const READ: Purpose = Purpose { doing: "read the branches", permission: "content
 pub struct BranchStates {
     /// The branches that will be requested, in about this order.
     expected: Vec<String>,
-    known: Mutex<BTreeMap<(String, String), Known>>,
+    known: Mutex<BTreeMap<(String, String), CachedState>>,
     /// Branches that were requested together with another one. Each is, once: whoever has delivered to it is done.
     asked: Mutex<BTreeSet<String>>,
     /// Held while a query is under way, so that others wait for its answer.
@@ -37,7 +37,7 @@ pub struct BranchStates {
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct CachedState {
     state: KnownBranch,
     at: Instant,
 }
@@ -88,7 +88,7 @@ impl BranchStates {
             Ok(states) => {
                 let now = Instant::now();
                 let keys = group.into_iter().map(|branch| (onto.to_owned(), branch));
-                self.known().extend(keys.zip(states.into_iter().map(|state| Known { state, at: now })));
+                self.known().extend(keys.zip(states.into_iter().map(|state| CachedState { state, at: now })));
             }
             Err(error) => detail!("{error}; querying each branch separately"),
         }
@@ -113,7 +113,7 @@ impl BranchStates {
         group
     }
 
-    fn known(&self) -> MutexGuard<'_, BTreeMap<(String, String), Known>> {
+    fn known(&self) -> MutexGuard<'_, BTreeMap<(String, String), CachedState>> {
         self.known.lock()
     }
 }

@@ -1,7 +1,7 @@
-//! What a certificate of Sigstore's says of the workflow run that it was issued to.
+//! Identity in a certificate of Sigstore's: the workflow run that it was issued to.
 //!
-//! Only what is needed is read, from DER: when the certificate begins to be valid, and its extensions for GitHub Actions. Whether it
-//! can be trusted is decided elsewhere.
+//! Only what is needed is read from the DER: when the certificate begins to be valid, and its extensions for GitHub Actions. Whether
+//! it can be trusted is decided in [`super::attestation`].
 
 use std::time::Duration;
 
@@ -20,15 +20,15 @@ const SEQUENCE: u8 = 0x30;
 const VERSION: u8 = 0xa0;
 const EXTENSIONS: u8 = 0xa3;
 
-/// 1.3.6.1.4.1.57264.1, below which the extensions are.
+/// Object id of Fulcio's extensions, without their number: 1.3.6.1.4.1.57264.1.
 const FULCIO: [u8; 9] = [0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01];
 
-/// The identity that a certificate was issued to; empty where it does not say.
+/// The identity that a certificate was issued to. Texts that it does not contain are empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Identity {
     /// When the certificate begins to be valid. It was issued then, for some minutes.
     pub(super) from: UnixTime,
-    /// Who vouched for the run: the issuer of its token.
+    /// Issuer of the token with which the run identified itself.
     pub(super) issuer: String,
     /// URL of the repository.
     pub(super) repository: String,
@@ -71,7 +71,7 @@ impl Identity {
     }
 }
 
-/// Splits the first element from what follows: its tag, its value, the rest.
+/// Splits off the first element. Returns its tag, its value and the rest.
 fn next(input: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let (tag, rest) = input.split_first()?;
     let (first, rest) = rest.split_first()?;
@@ -88,7 +88,7 @@ fn next(input: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     Some((*tag, value, rest))
 }
 
-/// Splits the first element from what follows, if it has this tag.
+/// Splits off the first element if it has this tag. Returns its value and the rest.
 fn element(input: &[u8], wanted: u8) -> Option<(&[u8], &[u8])> {
     next(input).filter(|(tag, ..)| *tag == wanted).map(|(_, value, rest)| (value, rest))
 }
@@ -118,7 +118,7 @@ fn extension(mut list: &[u8], number: u8) -> Option<String> {
 fn moment(tag: u8, text: &[u8]) -> Option<UnixTime> {
     let text = std::str::from_utf8(text).ok()?;
     let whole = match tag {
-        // The century is not written; no certificate of these is older than 2000.
+        // The century is not written, and none of these certificates is older than 2000.
         UTC_TIME => format!("20{text}"),
         GENERALIZED_TIME => text.to_owned(),
         _ => return None,

@@ -41,7 +41,7 @@ pub struct Delivery<'a> {
     pub message: String,
     /// Who has made the changes.
     pub author: Author,
-    /// The key that tells our branches from those of other jobs.
+    /// The key that distinguishes our branches from those of other jobs.
     pub key: &'a str,
     /// The clone, which saves requests if it holds the commit to build on.
     pub repository: Option<&'a Repository>,
@@ -93,7 +93,7 @@ impl Delivery<'_> {
         }
         let branch = self.branch().to_owned();
         let is_on_parent = |own: &&Commit| own.parents == [ground.parent.sha.clone()];
-        // What the clone can tell need not be requested.
+        // What the clone contains need not be requested.
         let local = self.repository.and_then(|clone| clone.tree_with(&ground.parent.sha, &entries).ok());
         let is_there = |own: &Commit| Some(&own.tree) == local.as_ref();
         if let Some(own) = ground.own.as_ref().filter(is_on_parent).filter(|own| is_there(own)) {
@@ -263,7 +263,7 @@ impl Delivery<'_> {
     }
 
     /// Opens the pull request, or updates the title and description of the one that is open.
-    /// Where the commit is not new, one that is `known` keeps its description, which only tells of another run.
+    /// Where the commit is not new, one that is `known` keeps its description, which only names another run.
     async fn pull(
         &self,
         api: &Api,

@@ -21,7 +21,7 @@ pub struct Head {
     pub pushed_at: Option<OffsetDateTime>,
 }
 
-/// Parses a time as GitHub tells it.
+/// Parses a time in GitHub's format.
 pub(super) fn moment(text: &str) -> Option<OffsetDateTime> {
     OffsetDateTime::parse(text, &Rfc3339).ok()
 }

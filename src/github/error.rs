@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn rules_are_told_from_other_refusals() {
-        for (message, rule, told) in [
+        for (message, rule, expected) in [
             (
                 "Repository rule violations found  Changes must be made through a pull request.",
                 true,
@@ -173,7 +173,7 @@ mod tests {
         ] {
             let refused = ApiError::Refused { doing: "commit", status: 422, message: message.to_owned() };
             assert_eq!(refused.is_about_rule(), rule, "{message}");
-            assert!(way_out(message).contains(told), "{message}");
+            assert!(way_out(message).contains(expected), "{message}");
             let failed = ApiError::Refused { doing: "commit", status: 500, message: message.to_owned() };
             assert!(!failed.is_about_rule());
         }

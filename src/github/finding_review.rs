@@ -13,6 +13,7 @@ use super::api::{Api, Login, Method, is_same_login};
 use super::error::ApiError;
 use super::review::{REVIEW, State, resolve, threads};
 use super::suggestion::commentable;
+use crate::base::text::counted;
 use crate::base::verbose_log::detail;
 use crate::event::{Finding, Fingerprint};
 
@@ -32,7 +33,7 @@ pub struct FindingReview<'a> {
     pub number: u64,
     /// The commit at its head.
     pub head: &'a str,
-    /// The key that tells our findings from those of other jobs.
+    /// The key that distinguishes our findings from those of other jobs.
     pub key: &'a str,
     /// The path from the repository's root to the workspace: empty, or ending in `/`.
     pub prefix: &'a str,
@@ -172,7 +173,7 @@ impl FindingReview<'_> {
             }
         }
         let count = findings.len();
-        let title = if count == 1 { "1 finding".to_owned() } else { format!("{count} findings") };
+        let title = counted(count, "finding", "s");
         let more = self.more(left_out);
         let mut review = json!({
             "commit_id": self.head,
@@ -238,7 +239,7 @@ impl FindingReview<'_> {
     }
 }
 
-/// Returns what tells the lines of a file from others; `None` if it cannot be read although it is there.
+/// Returns the identities of the lines of a file; `None` if it cannot be read although it exists.
 fn lines(file: &File, content: &impl Fn(&str) -> Option<String>) -> Option<Vec<String>> {
     match content(&file.filename) {
         Some(text) => Some(text.lines().map(|line| Fingerprint::line_of(&Finding::place_of(line))).collect()),

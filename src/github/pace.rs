@@ -1,8 +1,8 @@
 //! Pace of requests to GitHub. All clients of the process that have the same token share it, because GitHub's limits are
-//! those of the token: what one of them is told holds for all, and nobody finds out by being refused as well.
+//! those of the token: what one of them learns applies to all, and none has to be refused to find out.
 //!
 //! Quotas come from the headers of every response. The secondary limits that GitHub documents (requests that write, content
-//! that is created) are kept without being told, and requests that write go out one after the other.
+//! that is created) are kept from the start, and requests that write go out one after the other.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, LazyLock};
@@ -168,10 +168,11 @@ pub(super) fn writes(method: Method, resource: Resource) -> bool {
     method != Method::Get && resource != "graphql"
 }
 
-/// Returns the time by the server's clock if a response tells it, else by ours, in seconds since 1970.
+/// Returns the time by the server's clock if a response has it, else by ours, in seconds since 1970.
 fn seconds_of(headers: &HeaderMap) -> u64 {
-    let told = headers.get("date").and_then(|date| httpdate::parse_http_date(date.to_str().ok()?).ok());
-    let now = told.unwrap_or_else(SystemTime::now);
+    let server_time =
+        headers.get("date").and_then(|date| httpdate::parse_http_date(date.to_str().ok()?).ok());
+    let now = server_time.unwrap_or_else(SystemTime::now);
     now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 

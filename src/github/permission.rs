@@ -81,7 +81,7 @@ pub enum LabelsSince {
 
 impl LabelsSince {
     /// Returns since when a label is about the head of an event's pull request. Whoever may push can do so at any time after
-    /// a label was set. An issue has no head, and an event that tells of the label itself tells of the head, too.
+    /// a label was set. An issue has no head, and an event about the label itself contains the head, too.
     pub fn of(environment: &Environment, label: &str) -> Self {
         let sets_it = || {
             environment.event.starts_with("pull_request")

@@ -96,7 +96,7 @@ impl RecordBranch {
         tip.names_in(&self.api, folder).await?.ok_or_else(too_many)
     }
 
-    /// Changes a file. `change` makes the new text from the one that is there, anew whenever somebody else was faster; if it
+    /// Changes a file. `change` makes the new text from the current one, again whenever somebody else was faster; if it
     /// returns `None`, nothing is written.
     pub async fn update<E: From<RecordError>>(
         &self,

@@ -15,7 +15,7 @@ use crate::base::clock::unix_seconds;
 /// The minimum wait that GitHub documents for a secondary rate limit without a `retry-after`.
 const SECONDARY_WAIT: Duration = Duration::from_mins(1);
 
-/// The longest time that a rate limit is believed to last: what a header says may be anything.
+/// The longest time that a rate limit is assumed to last: a header may say anything.
 const MAX_PAUSE: Duration = Duration::from_hours(24);
 
 /// A response, successful or not.

@@ -11,6 +11,7 @@ use super::api::{Api, Login, Method, Purpose, is_same_login};
 use super::error::ApiError;
 use super::graphql::Connection;
 use super::suggestion::{MARKER, Suggestion, commentable, suggestions};
+use crate::base::text::counted;
 use crate::base::verbose_log::detail;
 
 /// Maximum number of open suggestions on a pull request at a time.
@@ -25,7 +26,7 @@ pub struct Review<'a> {
     pub number: u64,
     /// The commit at its head.
     pub head: &'a str,
-    /// The key that tells our suggestions from those of other jobs.
+    /// The key that distinguishes our suggestions from those of other jobs.
     pub key: &'a str,
     /// The origin of the suggestions, as one line of neutralized Markdown.
     pub origin: &'a str,
@@ -154,7 +155,7 @@ impl Review<'_> {
         let body = json!({
             "commit_id": self.head,
             "event": "COMMENT",
-            "body": format!("{}: {}", self.origin, counted(suggestions.len(), all)),
+            "body": format!("{}: {}", self.origin, suggestion_count(suggestions.len(), all)),
             "comments": comments,
         });
         let path = format!("/pulls/{}/reviews", self.number);
@@ -206,13 +207,10 @@ pub(super) async fn threads(api: &Api, number: u64, ours: &str) -> Result<Vec<Th
     }
 }
 
-/// Says how many suggestions there are, and of how many that the plan has if these are not all.
-fn counted(count: usize, all: usize) -> String {
-    let noun = if all == 1 { "suggestion" } else { "suggestions" };
-    if count == all {
-        return format!("{count} {noun}");
-    }
-    format!("{count} of {all} {noun}; the others are in the plan")
+/// Returns the number of suggestions, and of how many in the plan they are if these are not all.
+fn suggestion_count(count: usize, all: usize) -> String {
+    let all_of_them = counted(all, "suggestion", "s");
+    if count == all { all_of_them } else { format!("{count} of {all_of_them}; the others are in the plan") }
 }
 
 pub(super) async fn resolve(api: &Api, thread: &str) -> Result<(), ApiError> {
@@ -288,12 +286,12 @@ mod tests {
 
     #[test]
     fn people_are_told_of_how_many_suggestions_they_see_some() {
-        for (count, all, told) in [
+        for (count, all, expected) in [
             (1, 1, "1 suggestion"),
             (30, 30, "30 suggestions"),
             (30, 600, "30 of 600 suggestions; the others are in the plan"),
         ] {
-            assert_eq!(counted(count, all), told);
+            assert_eq!(suggestion_count(count, all), expected);
         }
     }
 }

@@ -78,7 +78,7 @@ pub enum Trigger {
         /// the configuration trusts the sender.
         asker: Option<String>,
     },
-    /// Reply with help to a comment that is for us, but cannot be obeyed.
+    /// Reply with help to a comment that is for us, but is not a valid command.
     Explain {
         /// The user whose write permission has to be checked.
         asker: Option<String>,

@@ -1,5 +1,6 @@
 //! Rate of the requests that write, once GitHub has refused one for a secondary limit. Other machines may share the token, and
-//! nobody says how many there are, so each of them gets slower at once and faster slowly, until all of them fit.
+//! nobody knows how many there are, so each of them slows down at once and speeds up slowly (additive increase, multiplicative
+//! decrease), until all of them fit.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -7,19 +8,19 @@ use std::time::{Duration, Instant};
 /// The slowest rate, in requests per second: with a few requests for each, what one task delivers fits into its time.
 const SLOWEST: f64 = 0.1;
 
-/// The slowest rate that is guessed first: few recent requests do not mean that few are allowed.
+/// The slowest rate that is assumed at first: few recent requests do not mean that few are allowed.
 const FIRST: f64 = 0.2;
 
-/// The rate from which on the documented limits are the lower ones.
+/// The rate above which the documented limits apply first.
 const FASTEST: f64 = 3.0;
 
-/// What is left of the rate after a refusal.
+/// Factor by which a refusal reduces the rate.
 const DECREASE: f64 = 0.7;
 
-/// How much the rate grows with each request that is served.
+/// Increase of the rate with each request that succeeds, in requests per second.
 const INCREASE: f64 = 0.005;
 
-/// Time over which requests are counted to guess the first rate.
+/// Time over which requests are counted to estimate the first rate.
 const WINDOW: Duration = Duration::from_secs(10);
 
 /// The rate of one token's requests from one process.
@@ -38,30 +39,31 @@ impl WriteRate {
         self.next
     }
 
-    /// Takes note of a request that goes out.
+    /// Records a request that is sent.
     pub(super) fn sent(&mut self, now: Instant) {
         self.next = self.rate.map(|rate| now + Duration::from_secs_f64(1.0 / rate));
     }
 
-    /// Takes note of a request that was served.
+    /// Records a request that succeeded.
     pub(super) fn served(&mut self, now: Instant) {
         self.served.push_back(now);
         self.forget(now);
         self.rate = self.rate.map(|rate| rate + INCREASE).filter(|rate| *rate < FASTEST);
     }
 
-    /// Takes note of a request that was refused, after which nothing goes out until some time.
+    /// Records a request that was refused, after which nothing is sent before `until`.
     pub(super) fn refused(&mut self, now: Instant, until: Instant) {
         self.forget(now);
         let recent = f64::from(u32::try_from(self.served.len()).unwrap_or(u32::MAX));
-        let guessed = (recent / WINDOW.as_secs_f64()).max(FIRST);
-        let rate = self.rate.map_or(guessed, |rate| rate * DECREASE);
+        let estimate = (recent / WINDOW.as_secs_f64()).max(FIRST);
+        let rate = self.rate.map_or(estimate, |rate| rate * DECREASE);
         let rate = rate.clamp(SLOWEST, FASTEST);
         self.rate = Some(rate);
         // Machines that share the token must not come back at the same moment.
         self.next = Some(until + Duration::from_secs_f64(fastrand::f64() / rate));
     }
 
+    /// Forgets requests that are older than [`WINDOW`].
     fn forget(&mut self, now: Instant) {
         while self.served.front().is_some_and(|then| now.duration_since(*then) >= WINDOW) {
             self.served.pop_front();
@@ -110,10 +112,10 @@ mod tests {
         for (machines, most) in [(1, 4), (4, 6), (16, 6)] {
             let (refused, often, took) = share(machines, most);
             let ideal = f64::from(2_000_u32) / f64::from(u32::try_from(most).expect("a few")) * 2.0;
-            let told = format!(
+            let figures = format!(
                 "{machines} of {most}: {refused} refused, one {often} times, {took:.0} s of {ideal:.0}"
             );
-            assert!(refused < 400 && often <= 10 && took < 1.8 * ideal, "{told}");
+            assert!(refused < 400 && often <= 10 && took < 1.8 * ideal, "{figures}");
         }
     }
 

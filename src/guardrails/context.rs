@@ -19,7 +19,7 @@ pub struct GuardrailContext<'a> {
     pub config_file: Option<&'a str>,
     /// Programs of hooks, models and MCP servers that are files of the workspace.
     pub programs: &'a ProgramFiles,
-    /// What of the workspace Git runs or obeys because the repository's settings name it.
+    /// Paths of the workspace that Git runs or reads because the repository's settings name them.
     pub git_configured: ProgramFiles,
     /// Whether workflows may be written.
     pub allow_workflow_edits: bool,

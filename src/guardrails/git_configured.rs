@@ -1,4 +1,4 @@
-//! Files that Git runs or obeys because the repository's settings name them, and the links that lead to them.
+//! Files that Git runs or reads because the repository's settings name them, and the links that lead to them.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ const HOOKS: [&str; 22] = [
     "update",
 ];
 
-/// Returns what of the workspace Git runs or obeys because the repository's settings name it, as they were when the
+/// Returns the paths of the workspace that Git runs or reads because the repository's settings name them, as they were when the
 /// repository was found.
 pub(crate) fn git_configured_files(repository: Option<&Repository>, workspace: &Path) -> ProgramFiles {
     let mut files = ProgramFiles::default();

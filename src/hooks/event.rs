@@ -81,7 +81,7 @@ impl HookEvent {
     }
 
     /// Returns `true` if the model is told when a hook of this event fails.
-    pub(super) fn tells_failures(self) -> bool {
+    pub(super) fn reports_failures(self) -> bool {
         matches!(self, Self::PostToolUse | Self::PostLlmCall)
     }
 }

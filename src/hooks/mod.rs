@@ -232,7 +232,7 @@ impl Hooks {
                     break;
                 }
                 HookResponse::Failed(report) => {
-                    if event.tells_failures() {
+                    if event.reports_failures() {
                         verdict.context.push(report);
                     }
                 }
@@ -299,7 +299,7 @@ impl Invocation {
             owner: Some(format!("hook {}", hook.name)),
             keep: if hook.waits { Keep::Changes } else { Keep::Nothing },
         };
-        context.isolation.tell_of_doubts(&format!("hook {}", hook.name), &self.command);
+        context.isolation.report_doubts(&format!("hook {}", hook.name), &self.command);
         let mut changed: Vec<String> = Vec::new();
         let (finished, refused) = match context.isolation.run(work).await {
             Ok(ran) => {

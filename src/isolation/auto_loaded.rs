@@ -162,7 +162,7 @@ pub(super) fn is_auto_loaded(path: &WorkspacePath, folders: &ToolFolders) -> boo
                 || ends_with(&SETTINGS))
 }
 
-/// Returns whether Python believes a file, and would make it anew: bytecode of a source that is in no folder of tools.
+/// Returns whether Python trusts a file, and would create it again: bytecode of a source outside of tool folders.
 pub(super) fn is_bytecode_of_project(path: &WorkspacePath, folders: &ToolFolders) -> bool {
     is_bytecode(path) && folders.of_tools(path).is_none()
 }

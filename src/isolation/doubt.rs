@@ -48,7 +48,7 @@ pub(super) fn doubts(line: &str, path: Option<&str>, root: &Path, built: &Built)
             }
         }
     }
-    let told = found.iter().filter_map(|(place, files)| {
+    let doubts = found.iter().filter_map(|(place, files)| {
         let first = files.first()?;
         // Those of a gate that installs something are no surprise to people who read its name.
         let owners: Option<BTreeSet<&str>> =
@@ -61,8 +61,8 @@ pub(super) fn doubts(line: &str, path: Option<&str>, root: &Path, built: &Built)
             more => format!("{first} and {more} more in {place}{by}"),
         })
     });
-    let told: BTreeSet<String> = told.collect();
-    told.into_iter().collect()
+    let doubts: BTreeSet<String> = doubts.collect();
+    doubts.into_iter().collect()
 }
 
 /// Returns the files and folders of the checkout that a command names: as a program, in an argument, as the value of an

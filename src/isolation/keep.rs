@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use workspace::{Judge, Proposed, WorkspacePath, may_write, source_of_bytecode};
 
-use super::state::{Author, BaseState, Before, Isolated, Outcome};
+use super::state::{Author, BaseState, Before, FoundChanges, Isolated};
 use super::tool_folders::ToolFolders;
 use super::{IsolatedRun, Keep, auto_loaded};
 use crate::base::verbose_log::detail;
@@ -14,7 +14,7 @@ use crate::plan::{link_outside, outside};
 
 /// Whose command it was.
 #[derive(Clone, Copy)]
-pub(super) struct By {
+pub(super) struct CommandOrigin {
     /// Who wrote it.
     pub author: Author,
     /// Whether the agent may have a say in what it does.
@@ -27,7 +27,7 @@ pub struct LeftBehind {
     /// Files that are held against what runs or obeys them: all of the agent's; of others, tools, and what is obeyed by its
     /// name.
     pub(super) files: Vec<WorkspacePath>,
-    /// Those that programs obey or load by their names.
+    /// Those that programs load by their names.
     pub(super) auto_loaded: Vec<WorkspacePath>,
     /// Tools of the checkout that a program of the configuration's replaced there.
     pub(super) replaced: Vec<WorkspacePath>,
@@ -42,7 +42,7 @@ pub(super) fn keep_changes(
     below: &BaseState,
     judge: &Judge,
     (rights, keep): (Rights, Keep),
-    by: By,
+    by: CommandOrigin,
 ) -> (IsolatedRun, Option<Isolated>) {
     let mut found = match isolated.found(before, below) {
         Ok(found) => found,
@@ -90,7 +90,7 @@ pub(super) fn keep_changes(
 /// never kept: those files, nested repositories, and names that are not UTF-8. Files that later commands are not to see are
 /// added to `reverted`.
 fn dropped(
-    found: &mut Outcome,
+    found: &mut FoundChanges,
     isolated: &Isolated,
     judge: &Judge,
     reverted: &mut Vec<WorkspacePath>,
@@ -111,13 +111,13 @@ fn dropped(
     dropped
 }
 
-/// Removes from `found` the bytecode of Python's that a command has left, and returns it: no later program is to believe it.
+/// Removes from `found` the Python bytecode that a command has left, and returns it: no later program may trust it.
 /// In folders of tools, that is kept of the agent's commands, which are doubted there, and of what installs the source with it.
 fn take_bytecode(
-    found: &mut Outcome,
+    found: &mut FoundChanges,
     isolated: &Isolated,
     folders: &ToolFolders,
-    by: By,
+    by: CommandOrigin,
 ) -> Vec<WorkspacePath> {
     let all: BTreeSet<WorkspacePath> = std::mem::take(&mut found.outputs).into_iter().collect();
     let is_of_others = |path: &WorkspacePath| {
@@ -134,13 +134,13 @@ fn take_bytecode(
     bytecode
 }
 
-/// Returns what is held against programs that run or obey it later.
+/// Returns what casts doubt on programs that run or load it later.
 fn left_behind(
-    found: &Outcome,
+    found: &FoundChanges,
     isolated: &Isolated,
     below: &BaseState,
     folders: &ToolFolders,
-    by: By,
+    by: CommandOrigin,
 ) -> LeftBehind {
     let mut left = LeftBehind::default();
     for path in &found.outputs {
@@ -167,8 +167,8 @@ fn left_behind(
     left
 }
 
-/// Leaves out build outputs that must not be changed and were not: `npm install` writes the hooks of Husky anew each time.
-fn leave_out_rewritten(found: &mut Outcome, isolated: &Isolated, below: &BaseState, judge: &Judge) {
+/// Leaves out build outputs that must not be changed and were not: `npm install` rewrites the hooks of Husky each time.
+fn leave_out_rewritten(found: &mut FoundChanges, isolated: &Isolated, below: &BaseState, judge: &Judge) {
     if judge(found.outputs_proposed()).is_ok() {
         return;
     }
@@ -177,7 +177,7 @@ fn leave_out_rewritten(found: &mut Outcome, isolated: &Isolated, below: &BaseSta
 
 /// Returns a reason for refusal if a command with read-only rights changed something. This happens only where
 /// no sandbox held it back.
-fn overstepped(found: &Outcome) -> Option<String> {
+fn overstepped(found: &FoundChanges) -> Option<String> {
     let changes = found.changes.iter().map(|change| &change.path);
     let first = changes.chain(&found.large).chain(&found.outputs).next()?;
     Some(format!("it was classified as read-only, but it changed {first}"))
@@ -185,12 +185,12 @@ fn overstepped(found: &Outcome) -> Option<String> {
 
 fn keep_all(
     isolated: &mut Isolated,
-    found: &Outcome,
+    found: &FoundChanges,
     below: &BaseState,
     judge: &Judge,
     ran: &mut IsolatedRun,
 ) -> Result<(), Vec<String>> {
-    let Outcome { changes, large, outputs, folders, .. } = found;
+    let FoundChanges { changes, large, outputs, folders, .. } = found;
     let folders = &folders.iter().cloned().collect::<Vec<_>>();
     ran.warnings = judge(Proposed { changes, large, outputs, folders })?;
     if let (BaseState::Planned(_), Some(path)) = (below, found.large.first()) {
@@ -209,7 +209,7 @@ fn keep_all(
 
 fn keep_outputs(
     isolated: &mut Isolated,
-    found: &Outcome,
+    found: &FoundChanges,
     below: &BaseState,
     judge: &Judge,
 ) -> Result<(), Vec<String>> {

@@ -1,4 +1,4 @@
-//! What commands have left where Git ignores it: told, as it is in no diff, and held against what runs or obeys it.
+//! What commands leave where Git ignores it: it appears in no diff, so it is reported, and it casts doubt on what runs or loads it.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::plan::may_lead_outside;
 const MAX_NAMED: usize = 10;
 
 impl Isolation {
-    /// Notes what a command has left, and tells of tools that a hook or gate has replaced in the checkout: they stay there.
+    /// Records what a command has left, and reports tools that a hook or gate has replaced in the checkout: they stay there.
     pub(super) fn note_left_behind(&self, left: &LeftBehind, owner: Option<String>) {
         let mut built = self.built.lock();
         for path in &left.files {
@@ -32,11 +32,11 @@ impl Isolation {
             if more > 0 {
                 named.push(format!("{more} more"));
             }
-            let told = format!(
+            let message = format!(
                 "the {owner} changed tools that Git ignores, which stay in the checkout: {}",
                 named.join(", ")
             );
-            self.events.notice(NoticeLevel::Warning, told);
+            self.events.notice(NoticeLevel::Warning, message);
         }
     }
 
@@ -51,7 +51,7 @@ impl Isolation {
         (folders, changed)
     }
 
-    /// Returns what a command line of the configuration's runs or obeys although commands have changed it, and Git ignores
+    /// Returns what a command line of the configuration runs or loads although commands have changed it, and Git ignores
     /// it.
     pub fn doubts(&self, line: &str) -> Vec<String> {
         let path = self.shell.environment.get("PATH").map(String::as_str);
@@ -66,24 +66,24 @@ impl Isolation {
         doubts
     }
 
-    /// Tells of files that commands have left where Git ignores them, if programs obey some of them by their names.
+    /// Reports files that commands have left where Git ignores them, if programs load some of them by their names.
     pub fn warn_of_auto_loaded(&self) {
         let built = self.built.lock();
         let (folders, _) = self.tool_folders(!built.is_empty());
         let auto_loaded = auto_loaded_among(built.keys(), &folders);
         if !auto_loaded.is_empty() {
-            let told = format!(
+            let message = format!(
                 "commands of this run changed files that Git ignores ({} in all), which are in no diff; by their names, programs \
                  obey or load {} of them: {}",
                 built.len(),
                 auto_loaded.len(),
                 auto_loaded.join(", ")
             );
-            self.events.notice(NoticeLevel::Warning, told);
+            self.events.notice(NoticeLevel::Warning, message);
         }
     }
 
-    /// Tells of links that commands have left in the checkout where Git ignores them, and that lead out of it. Those in folders
+    /// Reports links that commands have left in the checkout where Git ignores them, and that lead out of it. Those in folders
     /// of tools are left out: environments of Python link the interpreter.
     pub fn warn_of_links(&self) {
         let built = self.built.lock();
@@ -94,29 +94,29 @@ impl Isolation {
         };
         let links: Vec<String> = built.keys().filter(leads_outside).map(ToString::to_string).collect();
         if !links.is_empty() {
-            let told = format!(
+            let message = format!(
                 "commands of this run left links that may lead outside of the workspace, where Git ignores them: {}",
                 links.join(", ")
             );
-            self.events.notice(NoticeLevel::Warning, told);
+            self.events.notice(NoticeLevel::Warning, message);
         }
     }
 
-    /// Tells of such programs of a hook, a server or a model, once for each.
-    pub fn tell_of_doubts(&self, owner: &str, line: &str) {
+    /// Reports such programs of a hook, a server or a model, once for each.
+    pub fn report_doubts(&self, owner: &str, line: &str) {
         let programs = self.doubts(line);
         let mut doubted = self.doubted.lock();
         if !programs.is_empty() && doubted.insert(owner.to_owned()) {
-            let told = format!(
+            let message = format!(
                 "the {owner} runs or reads files that Git ignores and that commands of this run had changed before: {}",
                 programs.join(", ")
             );
-            self.events.notice(NoticeLevel::Warning, told);
+            self.events.notice(NoticeLevel::Warning, message);
         }
     }
 }
 
-/// Returns the files among these that programs obey or load by their names.
+/// Returns the files among these that programs load by their names.
 fn auto_loaded_among<'a>(
     files: impl Iterator<Item = &'a WorkspacePath>,
     folders: &ToolFolders,

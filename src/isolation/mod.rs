@@ -27,9 +27,9 @@ use crate::command::{Ended, Finished, Job, LiveOutput, PipeStatus, Shell};
 use crate::event::{Events, NoticeLevel};
 use doubt::Built;
 pub use keep::LeftBehind;
-use keep::{By, keep_changes};
+use keep::{CommandOrigin, keep_changes};
 pub use state::{
-    Author, BaseState, Before, CarryError, Isolated, IsolationError, IsolationSource, Outcome, Secrets,
+    Author, BaseState, Before, CarryError, FoundChanges, Isolated, IsolationError, IsolationSource, Secrets,
     mask_repository,
 };
 
@@ -45,7 +45,7 @@ pub struct Isolation {
     beside: AtomicU32,
     /// Number of those that may still have processes.
     alive_beside: AtomicU32,
-    /// Files that Git ignores and that commands have changed, as far as programs run or obey them.
+    /// Files that Git ignores and that commands have changed, as far as programs run or load them.
     built: parking_lot::Mutex<Built>,
     /// Whether a command of the agent's may have changed something.
     has_agent_run: AtomicBool,
@@ -53,7 +53,7 @@ pub struct Isolation {
     modes: OnceLock<CheckoutModes>,
     /// Whether commands have left files in the checkout that Git ignores, or that are too large to be taken back.
     has_left_files: AtomicBool,
-    /// Whose changed programs have been told of.
+    /// Whose changed programs have been reported.
     doubted: parking_lot::Mutex<BTreeSet<String>>,
 }
 
@@ -180,7 +180,7 @@ impl Isolation {
         self.run_as(Author::Trusted, shell.as_ref().unwrap_or(&self.shell), work).await
     }
 
-    /// Runs a command line of the agent's by another shell. It meets in Git's own folder what the agent left there.
+    /// Runs a command line of the agent's by another shell. It sees in Git's own folder what the agent left there.
     pub async fn run_by(
         &self,
         shell: &Shell,
@@ -230,7 +230,7 @@ impl Isolation {
         if author == Author::Agent {
             self.has_agent_run.store(true, Ordering::Relaxed);
         }
-        let by = By { author, is_influenced: self.is_influenced() };
+        let by = CommandOrigin { author, is_influenced: self.is_influenced() };
         let finished = work.run_on(shell, &root, isolated.view()).await;
         if finished.ended == Ended::StillRunning {
             let reason = "processes of the command could not be stopped, and may still be changing files";
@@ -283,7 +283,7 @@ impl Isolation {
                                                         to mount"
                     ),
                 );
-                self.tell_of_git(&isolated);
+                self.report_git(&isolated);
                 return Ok(isolated);
             }
         }
@@ -299,38 +299,39 @@ impl Isolation {
         self.modes.get_or_init(|| modes);
         let place = "at another path, where references to the checkout's original path do not work";
         let (megabytes, took) = (bytes / 1_000_000, copied.took.as_secs_f64());
-        let told = format!("commands run on a copy of the checkout, {place} ({megabytes} MB, {took:.1} s)");
-        self.events.notice(NoticeLevel::Info, told);
-        self.tell_of_git(&copied);
+        let message =
+            format!("commands run on a copy of the checkout, {place} ({megabytes} MB, {took:.1} s)");
+        self.events.notice(NoticeLevel::Info, message);
+        self.report_git(&copied);
         if self.source.shares_folders {
-            let told = "no overlay can be mounted here, so the `shared` folders are empty for commands, hooks and gates";
-            self.events.notice(NoticeLevel::Warning, told.to_owned());
+            let message = "no overlay can be mounted here, so the `shared` folders are empty for commands, hooks and gates";
+            self.events.notice(NoticeLevel::Warning, message.to_owned());
         }
         if !self.shell.is_sandboxed() {
-            let told = "nothing keeps commands from the checkout itself: a program that refers to it by its \
+            let message = "nothing keeps commands from the checkout itself: a program that refers to it by its \
              original path (a virtual environment, an editable install) sees it without the planned edits, and its result may be wrong";
-            self.events.notice(NoticeLevel::Warning, told);
+            self.events.notice(NoticeLevel::Warning, message);
         }
         if let Some(first) = copied.unreadable.first() {
-            let told = format!(
+            let message = format!(
                 "{} of the files and folders of the checkout cannot be read ({} first): commands do not see them, and a \
                  command that changes something in their place is refused",
                 copied.unreadable.len(),
                 first.display()
             );
-            self.events.notice(NoticeLevel::Warning, told);
+            self.events.notice(NoticeLevel::Warning, message);
         }
         Ok(copied)
     }
 
-    fn tell_of_git(&self, isolated: &Isolated) {
+    fn report_git(&self, isolated: &Isolated) {
         for repository in isolated.unseen_repositories() {
-            let told = format!(
+            let message = format!(
                 "{} holds sensitive files that were committed and cannot be shown without them, so commands do not \
                  see that repository",
                 repository.display()
             );
-            self.events.notice(NoticeLevel::Warning, told);
+            self.events.notice(NoticeLevel::Warning, message);
         }
     }
 }
@@ -353,7 +354,7 @@ impl IsolatedRun {
         Self { finished, changes, large, dropped, built, has_left_files: false, warnings, refused }
     }
 
-    /// Returns the files that were kept, that Git ignores, and that programs obey by their names.
+    /// Returns the files that were kept, that Git ignores, and that programs load by their names.
     pub fn auto_loaded(&self) -> impl Iterator<Item = &WorkspacePath> {
         self.built.auto_loaded.iter()
     }

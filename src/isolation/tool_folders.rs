@@ -1,11 +1,11 @@
-//! Folders in which tools are installed or which builds fill, told by their names from the folders of the project. Where Git tracks
-//! a file, or the run has changed one, a folder belongs to the project, whatever its name is.
+//! Folders that hold installed tools or build outputs, recognized by their names. A folder in which Git tracks a file, or in which
+//! the run has changed one, belongs to the project, whatever its name is.
 
 use std::collections::BTreeSet;
 
 use workspace::WorkspacePath;
 
-/// Folders in which tools of a project are installed.
+/// Names of folders in which a project's tools are installed.
 const OF_TOOLS: [&str; 12] = [
     "node_modules",
     ".venv",
@@ -21,20 +21,20 @@ const OF_TOOLS: [&str; 12] = [
     ".tools",
 ];
 
-/// Folders that builds fill, in which nothing is run as a project.
+/// Names of folders that only builds write to, and whose content no program loads by its name.
 const OF_BUILDS: [&str; 1] = ["target"];
 
-/// Folders in which builds leave shared libraries.
+/// Names of folders in which builds leave shared libraries.
 const OF_LIBRARIES: [&str; 7] = ["target", "build", "dist", "out", ".libs", "bin", "obj"];
 
-/// The folders of the project that have such a name.
+/// Folders of the project that have such a name, and are therefore neither.
 #[derive(Debug, Default)]
 pub(super) struct ToolFolders {
     of_project: BTreeSet<WorkspacePath>,
 }
 
 impl ToolFolders {
-    /// Finds the folders that files of the project are in.
+    /// Finds the folders with such names that contain files of the project.
     pub(super) fn new<'a>(project: impl Iterator<Item = &'a WorkspacePath>) -> Self {
         let is_named = |name: &str| {
             OF_TOOLS.contains(&name) || OF_BUILDS.contains(&name) || OF_LIBRARIES.contains(&name)
@@ -47,17 +47,17 @@ impl ToolFolders {
         Self { of_project }
     }
 
-    /// Returns the folder of tools that a file is in.
+    /// Returns the tool folder that contains a file.
     pub(super) fn of_tools(&self, path: &WorkspacePath) -> Option<WorkspacePath> {
         self.first(path, &OF_TOOLS)
     }
 
-    /// Returns whether a file is in a folder that builds fill.
+    /// Returns whether a file is in a build folder.
     pub(super) fn is_built(&self, path: &WorkspacePath) -> bool {
         self.first(path, &OF_BUILDS).is_some()
     }
 
-    /// Returns whether a file is where builds leave shared libraries.
+    /// Returns whether a file is in a folder in which builds leave shared libraries.
     pub(super) fn is_library(&self, path: &WorkspacePath) -> bool {
         self.first(path, &OF_LIBRARIES).is_some()
     }
@@ -69,7 +69,7 @@ impl ToolFolders {
     }
 }
 
-/// Returns the outermost part of a path, the path included, that has the name of a folder of tools.
+/// Returns the outermost part of a path, the path included, that has the name of a tool folder.
 pub(super) fn tool_folder(path: &WorkspacePath) -> Option<WorkspacePath> {
     let is_named = |place: &WorkspacePath| place.file_name().is_some_and(|name| OF_TOOLS.contains(&name));
     folders_above(path).chain([path.clone()]).find(is_named)

@@ -39,7 +39,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for BoundedLines<R> {
             None => self.length + read.len(),
         };
         if self.length > MAX_LINE {
-            // Whoever reads takes an error for the end, and tells nobody.
+            // The reader would take an error for the end, and not report it.
             tracing::warn!(
                 "warning: a message of an MCP server is longer than {} MB; the server is no longer read",
                 MAX_LINE / 1_048_576

@@ -180,7 +180,7 @@ fn shown_address(url: &str) -> String {
     without_userinfo(url.split(['?', '#']).next().unwrap_or_default())
 }
 
-/// Returns how a server is called where its network is told of.
+/// Returns the name of a server in the report on its network.
 pub fn owner(name: &str) -> String {
     format!("MCP server {name}")
 }

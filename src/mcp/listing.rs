@@ -11,7 +11,7 @@ const MAX_PAGES: usize = 50;
 const MAX_LISTED: usize = 2_000;
 const MAX_BYTES: usize = 8 << 20;
 
-/// Asks a server for its tools, page by page. The error tells of a list without an end as well.
+/// Asks a server for its tools, page by page. A list without an end is an error as well.
 pub(super) async fn tools(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, StartError> {
     let mut tools = Vec::new();
     let (mut cursor, mut bytes) = (None, 0);

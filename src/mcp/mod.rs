@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{Checks, Damage};
 
 use crate::base::env::Variables;
+use crate::base::text::first_chars;
 use crate::command::{Shell, StdioChild, last_lines};
 use crate::event::{Events, NoticeLevel};
 
@@ -196,9 +197,9 @@ fn stderr_note(stderr: &str) -> String {
     if last.is_empty() { String::new() } else { format!("; its output: {}", brief(&last)) }
 }
 
+/// Returns the beginning of a text that a server has chosen.
 fn brief(text: &str) -> String {
-    let cut = text.char_indices().nth(600).map_or(text.len(), |(at, _)| at);
-    text[..cut].to_owned()
+    first_chars(text, 600).to_owned()
 }
 
 /// Connection to one server, shared by its tools.

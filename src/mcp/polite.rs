@@ -19,13 +19,13 @@ const MAX_REQUESTS: usize = 20_000;
 /// A transport with bounds on what a server may ask for.
 pub(super) struct Polite<T> {
     inner: T,
-    open: Arc<Open>,
+    open: Arc<OpenRequests>,
     requests: usize,
 }
 
 /// The requests of a server that wait for their answers to be read.
 #[derive(Default)]
-struct Open {
+struct OpenRequests {
     count: AtomicUsize,
     answered: Notify,
 }
@@ -37,7 +37,7 @@ impl<T> Polite<T> {
     }
 }
 
-impl Open {
+impl OpenRequests {
     /// Waits until a further request may be read.
     async fn room(&self) {
         loop {

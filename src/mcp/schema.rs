@@ -83,7 +83,7 @@ impl Schema {
     }
 }
 
-/// Tells whether a schema is of a sensible size when its references are followed. One that leads back to itself is
+/// Returns whether a schema is of a sensible size when its references are followed. One that leads back to itself is
 /// followed once: how far it goes is up to the value.
 fn is_bounded(schema: &Value) -> bool {
     let mut expansion = Expansion { schema, left: MAX_EXPANDED, under_way: BTreeSet::new() };
@@ -168,8 +168,8 @@ mod tests {
             (json!({"type": "object", "title": "x".repeat(MAX_SCHEMA)}), false),
         ] {
             let read = Schema::new(&schema);
-            let told = schema.to_string().chars().take(80).collect::<String>();
-            assert_eq!(read.is_ok(), is_good, "{told}: {:?}", read.err());
+            let shown = schema.to_string().chars().take(80).collect::<String>();
+            assert_eq!(read.is_ok(), is_good, "{shown}: {:?}", read.err());
         }
     }
 

@@ -80,16 +80,16 @@ impl WatchedCheckout {
         let Some(mirror) = held.as_ref() else { return Ok(()) };
         let (settling, judge) = (Arc::clone(mirror), Arc::clone(&self.judge));
         let settled = blocking(move || settling.settle_late(&judge, checks)).await;
-        let told = |paths: Vec<String>| paths.join(", ");
+        let joined = |paths: Vec<String>| paths.join(", ");
         match settled {
             Ok(LateChanges { kept, restored }) => {
                 if !kept.is_empty() {
-                    let kept = told(kept.iter().map(ToString::to_string).collect());
+                    let kept = joined(kept.iter().map(ToString::to_string).collect());
                     let message = format!("after its answer, an MCP server changed files: {kept}");
                     events.notice(NoticeLevel::Warning, message);
                 }
                 if !restored.is_empty() {
-                    let restored = told(restored.into_iter().collect());
+                    let restored = joined(restored.into_iter().collect());
                     let message = match checks {
                         Checks::Pending => format!(
                             "after its answer, an MCP server changed files that were then restored: {restored}"

@@ -9,7 +9,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
 use super::Price;
-use super::claims::Claim;
+use super::claims::{Claim, ClaimAttempt};
 use super::ledger::Ledger;
 use super::ledger_error::LedgerError;
 use crate::event::Usage;
@@ -44,7 +44,7 @@ struct Spent {
     warned: AtomicBool,
     /// Turns of sub-agents.
     steps: AtomicU32,
-    /// Tells that a reservation was returned.
+    /// Notifies waiting requests that a reservation was returned.
     returned: Notify,
 }
 
@@ -135,7 +135,7 @@ impl Budget {
             let returned = self.spent.returned.notified();
             match self.try_allow(input) {
                 Ok(mut allowance) => {
-                    if let Some(claim) = self.claim(input, allowance.max_output) {
+                    if let ClaimAttempt::Granted(claim) = self.claim(input, allowance.max_output) {
                         allowance.claim = claim;
                         return Some(allowance);
                     }
@@ -151,10 +151,11 @@ impl Budget {
         }
     }
 
-    /// Claims the possible price of an answer in the ledger, if there is one. Returns `None` while answers of other runs have to
-    /// end first.
-    fn claim(&self, input: u64, max_output: Option<u64>) -> Option<Option<Claim>> {
-        let (Some((ledger, _)), Some(price)) = (&self.ledger, self.price) else { return Some(None) };
+    /// Claims the possible price of an answer in the ledger, if there is one.
+    fn claim(&self, input: u64, max_output: Option<u64>) -> ClaimAttempt {
+        let (Some((ledger, _)), Some(price)) = (&self.ledger, self.price) else {
+            return ClaimAttempt::Granted(None);
+        };
         let output = max_output.or(self.most_output).unwrap_or(MOST_OUTPUT);
         ledger.claim(price.dearest_input(input) + price.output(output))
     }

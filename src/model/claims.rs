@@ -1,6 +1,6 @@
 //! Answers under way that count towards a ledger in a file: what runs on one machine are about to spend, before it is spent.
 //!
-//! A claim is a file beside the ledger that its process keeps locked. The claim of a process that was killed is therefore none.
+//! A claim is a file beside the ledger that its process keeps locked. The claim of a process that was killed therefore no longer counts.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -14,6 +14,15 @@ const LOCK: &str = "lock";
 pub(super) struct Claim {
     path: PathBuf,
     _locked: File,
+}
+
+/// Result of claiming the possible price of an answer.
+#[derive(Debug)]
+pub(super) enum ClaimAttempt {
+    /// The answer may be requested. There is no claim if no other run has to know of it.
+    Granted(Option<Claim>),
+    /// Answers of other runs have to end first.
+    Busy,
 }
 
 impl Drop for Claim {

@@ -36,8 +36,8 @@ impl Exchange {
                 biased;
                 () = gone.cancelled() => Err(unavailable("the run has ended".to_owned())),
                 answer = tokio::time::timeout(timeout, self.answer()) => answer.unwrap_or_else(|_| {
-                    let told = format!("the answer took more than {} s (`llm.answer_timeout`)", timeout.as_secs());
-                    Err(unavailable(told))
+                    let message = format!("the answer took more than {} s (`llm.answer_timeout`)", timeout.as_secs());
+                    Err(unavailable(message))
                 }),
             }
         };

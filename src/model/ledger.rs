@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::claims::Claim;
+use super::claims::{Claim, ClaimAttempt};
 use super::ledger_error::LedgerError;
 use super::reservations::Sums;
 use crate::base::clock::{DAY, MONTH, now};
@@ -127,18 +127,18 @@ impl Ledger {
     }
 
     /// Claims what an answer may cost, in USD, so that all runs that use the file exceed no limit by more than one answer.
-    /// Returns `None` while answers of others have to end first.
-    pub(super) fn claim(&self, usd: f64) -> Option<Option<Claim>> {
+    pub(super) fn claim(&self, usd: f64) -> ClaimAttempt {
         if !self.is_shared || !self.limits.is_limited() {
-            return Some(None);
+            return ClaimAttempt::Granted(None);
         }
         let mut folder = self.path.clone().into_os_string();
         folder.push(".claims");
         match Claim::take(Path::new(&folder), usd, || self.left().map_err(io::Error::other)) {
-            Ok(claim) => claim.map(Some),
+            Ok(Some(claim)) => ClaimAttempt::Granted(Some(claim)),
+            Ok(None) => ClaimAttempt::Busy,
             Err(error) => {
                 self.state().unwritten = Some(error.to_string());
-                Some(None)
+                ClaimAttempt::Granted(None)
             }
         }
     }
@@ -244,7 +244,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Returns a result as it is, or tells an error and continues if the configuration says so.
+    /// Returns a result as it is, or logs its error and continues if the configuration says so.
     fn unless_warned(&self, result: Result<(), LedgerError>) -> Result<(), LedgerError> {
         match (result, self.limits.unmeasured) {
             (Err(error), Unmeasured::Warn) => {

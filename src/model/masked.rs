@@ -67,7 +67,7 @@ impl MaskedModel {
         Cow::Owned(masked)
     }
 
-    /// Masks what the model is told. Its own words go back as they came: providers compare them.
+    /// Masks what is sent to the model. Its own words go back as they came: providers compare them.
     fn messages<'a>(&self, messages: &'a [Message]) -> Cow<'a, [Message]> {
         let is_clean = |message: &Message| match message {
             Message::User(text) | Message::Tool { content: text, .. } => !self.changes(text),

@@ -197,7 +197,7 @@ fn last(file: &Path) -> Cow<'_, str> {
 impl fmt::Display for ModelName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // The folder of a transcript on this machine tells a reader nothing.
+            // The folder of a transcript on this machine means nothing to a reader.
             Self::Replay(file) => write!(f, "replay::{}", last(file)),
             Self::Recipe(file) => write!(f, "recipe::{}", last(file)),
             Self::Exec(command) => write!(f, "exec::{command}"),

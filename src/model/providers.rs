@@ -319,6 +319,7 @@ fn of_connection(error: &reqwest::Error) -> ModelError {
     if error.is_redirect() { ModelError::Refused { status: 0, message } } else { unavailable(message) }
 }
 
+/// Returns the beginning of an error that a library describes, which may quote a whole answer.
 fn brief(text: &str) -> String {
     clipped(text, 300).into_owned()
 }

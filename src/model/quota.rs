@@ -28,10 +28,10 @@ pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     if let Some(milliseconds) = value("retry-after-ms").and_then(|value| value.parse::<u64>().ok()) {
         return Some(Duration::from_millis(milliseconds));
     }
-    if let Some(told) = value("retry-after") {
-        return match told.parse::<f64>() {
+    if let Some(text) = value("retry-after") {
+        return match text.parse::<f64>() {
             Ok(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-            Err(_) => from_now(httpdate::parse_http_date(told).ok()?),
+            Err(_) => from_now(httpdate::parse_http_date(text).ok()?),
         };
     }
     let is_used_up = |name: &str| value(name).and_then(|left| left.parse::<f64>().ok()) == Some(0.0);
@@ -105,10 +105,10 @@ mod tests {
         assert_eq!(wait(&[requests, later].concat()), Some(3600.02));
         assert_eq!(wait(&[("ratelimit-remaining", "0"), ("ratelimit-reset", "7")]), Some(7.0));
         let in_a_minute = OffsetDateTime::now_utc() + Duration::from_mins(1);
-        let told = in_a_minute.format(&Rfc3339).expect("a time");
+        let text = in_a_minute.format(&Rfc3339).expect("a time");
         let soon = |wait: Option<f64>| wait.is_some_and(|wait| (50.0..=60.0).contains(&wait));
         let name = ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset");
-        assert!(soon(wait(&[(name.0, "0"), (name.1, &told)])));
+        assert!(soon(wait(&[(name.0, "0"), (name.1, &text)])));
         let epoch = in_a_minute.unix_timestamp().to_string();
         assert!(soon(wait(&[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", &epoch)])));
         for junk in ["", "1x", "s", "1.2.3s", "1e30", "yesterday"] {

@@ -21,7 +21,7 @@ pub(super) enum Edit {
 }
 
 /// What becomes of a file.
-pub(super) enum Outcome {
+pub(super) enum EditOutcome {
     /// It stays as it is: nothing matches, or the rule is for another language.
     Unchanged,
     /// It stays as it is because it is not UTF-8.
@@ -35,11 +35,11 @@ pub(super) enum Outcome {
 pub(super) struct Edited {
     pub(super) text: String,
     /// What was changed, in order.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<ChangedPlace>,
 }
 
 /// Place that was changed: a match, by its line and column, or a value of a manifest, by its path and the lines that it stands in.
-pub(super) struct Place {
+pub(super) struct ChangedPlace {
     pub(super) line: Option<usize>,
     pub(super) column: Option<usize>,
     pub(super) key: Option<String>,
@@ -68,7 +68,7 @@ impl Edit {
         &self,
         files: &[WorkspacePath],
         cx: &Context,
-    ) -> Vec<(WorkspacePath, Result<Outcome, SelectError>)> {
+    ) -> Vec<(WorkspacePath, Result<EditOutcome, SelectError>)> {
         let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let share = files.len().div_ceil(threads).max(1);
         let apply = |files: &[WorkspacePath]| -> Vec<_> {
@@ -90,40 +90,43 @@ impl Edit {
         })
     }
 
-    fn apply(&self, file: &WorkspacePath, cx: &Context) -> Result<Outcome, SelectError> {
+    fn apply(&self, file: &WorkspacePath, cx: &Context) -> Result<EditOutcome, SelectError> {
         let path = cx.workspace.resolve(file, LastLink::Follow)?;
         let state = cx.workspace.read(&path)?;
         let Ok(text) = std::str::from_utf8(&state.content) else {
-            return Ok(Outcome::NotText);
+            return Ok(EditOutcome::NotText);
         };
         let mut has_syntax_error = false;
         let edited = match self {
             Self::Replace(pattern, with) => replaced(pattern, with, text),
             Self::Rewrite(rewrite) => {
                 let Some(language) = file.file_name().and_then(Language::of) else {
-                    return Ok(Outcome::Unchanged);
+                    return Ok(EditOutcome::Unchanged);
                 };
                 match rewrite.apply(language, text) {
                     Ok(done) => {
                         has_syntax_error = done.has_syntax_error;
-                        let places = done.matches.into_iter().map(Place::of_match).collect();
+                        let places = done.matches.into_iter().map(ChangedPlace::of_match).collect();
                         Edited { text: done.text, places }
                     }
-                    Err(RewriteError::OtherLanguage(_)) => return Ok(Outcome::Unchanged),
+                    Err(RewriteError::OtherLanguage(_)) => return Ok(EditOutcome::Unchanged),
                     Err(error) => return Err(error.into()),
                 }
             }
             Self::Manifest(edit) => {
                 let done = edit.apply(file.as_str(), text)?;
-                Edited { text: done.text, places: done.places.into_iter().map(Place::of_value).collect() }
+                Edited {
+                    text: done.text,
+                    places: done.places.into_iter().map(ChangedPlace::of_value).collect(),
+                }
             }
-            Self::Nothing => return Ok(Outcome::Unchanged),
+            Self::Nothing => return Ok(EditOutcome::Unchanged),
         };
         if edited.text == text {
-            return Ok(if has_syntax_error { Outcome::DoesNotParse } else { Outcome::Unchanged });
+            return Ok(if has_syntax_error { EditOutcome::DoesNotParse } else { EditOutcome::Unchanged });
         }
         cx.seen.note(&path, &state);
-        Ok(Outcome::Edited(edited))
+        Ok(EditOutcome::Edited(edited))
     }
 }
 
@@ -141,7 +144,7 @@ fn replaced(pattern: &Regex, with: &str, text: &str) -> Edited {
         }
         at = whole.start();
         if whole.as_str() != after {
-            places.push(Place {
+            places.push(ChangedPlace {
                 line: Some(line),
                 column: Some(text[line_start..at].chars().count() + 1),
                 key: None,
@@ -155,7 +158,7 @@ fn replaced(pattern: &Regex, with: &str, text: &str) -> Edited {
     Edited { text, places }
 }
 
-impl Place {
+impl ChangedPlace {
     fn of_match(found: Match) -> Self {
         let Match { line, column, text, replacement } = found;
         let after = replacement.unwrap_or_default();

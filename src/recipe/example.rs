@@ -16,7 +16,7 @@ use crate::config;
 use crate::event::{Effects, ToolCall};
 use crate::guardrails::{GuardrailContext, Guardrails, InvalidGuardrail};
 use crate::model::{ChatModel, Message, ModelError, Request};
-use crate::tool::{Access, Context, Registry, Seen, ToolError};
+use crate::tool::{Access, Context, Registry, SeenContents, ToolError};
 
 /// Maximum size of a tool's result, in tokens; nobody reads it but the recipe.
 const RESULT_TOKENS: usize = 10_000;
@@ -124,7 +124,7 @@ impl Recipe {
     /// Follows the recipe on a workspace, without its commands. Returns the number of places that it changes.
     pub async fn count_places(&self, context: Context) -> Result<usize, ModelError> {
         let table = Arc::new(MatchTable::default());
-        let context = Context { seen: Arc::new(Seen::default()), ..context };
+        let context = Context { seen: Arc::new(SeenContents::default()), ..context };
         follow(self, &context, &Guardrails::default(), &table, &mut Vec::new()).await?;
         Ok(table.matches().map_or(0, |matches| matches.total))
     }
@@ -145,7 +145,7 @@ async fn run(recipe: &Recipe, example: &Example) -> Result<ExampleResult, TestEr
         workspace: Arc::clone(&workspace),
         allow_delete: true,
         sensitive: rules.sensitive(),
-        seen: Arc::new(Seen::default()),
+        seen: Arc::new(SeenContents::default()),
         access: Access::Full,
         explains_edits: false,
         max_result_tokens: RESULT_TOKENS,

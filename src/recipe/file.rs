@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_their_place() {
         let error = |text: &str| chain(&Recipe::parse(text, "r.yml").expect_err("no recipe"));
-        for (text, told) in [
+        for (text, expected) in [
             ("steps: []\n", "r.yml: steps: there are no steps"),
             ("steps:\n- do: []\n", "r.yml: steps[0]: `do` is empty"),
             (
@@ -350,7 +350,7 @@ mod tests {
             ),
             ("stpes: []\n", "did you mean `steps`?"),
         ] {
-            assert!(error(text).contains(told), "{text}\n{}", error(text));
+            assert!(error(text).contains(expected), "{text}\n{}", error(text));
         }
         assert!(
             Recipe::parse("steps:\n- do: [{tool: grep}, {tool: mcp_a_b}]\n", "r.yml")

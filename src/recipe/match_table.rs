@@ -4,7 +4,8 @@ use parking_lot::Mutex;
 use sanitize::csv;
 use workspace::WorkspacePath;
 
-use super::edit::Place;
+use super::edit::ChangedPlace;
+use crate::base::text::shortened;
 use crate::event::{RecipeMatch, RecipeMatches};
 
 /// Maximum number of places that reports list.
@@ -41,12 +42,12 @@ impl MatchTable {
     }
 
     /// Adds the places of one file that an action changed.
-    pub(super) fn add(&self, action: &str, path: &WorkspacePath, places: Vec<Place>) {
+    pub(super) fn add(&self, action: &str, path: &WorkspacePath, places: Vec<ChangedPlace>) {
         let mut rows = self.rows.lock();
         let path = &WorkspacePath::parse(&format!("{}{path}", self.prefix)).unwrap_or_else(|_| path.clone());
         for place in places {
-            let Place { line, column, key, before, after } = place;
-            let [before, after] = [before, after].map(cut);
+            let ChangedPlace { line, column, key, before, after } = place;
+            let [before, after] = [before, after].map(|text| shortened(&text, MAX_CHARACTERS));
             rows.matches.total += 1;
             if rows.csv.len() < MAX_BYTES {
                 let number =
@@ -83,12 +84,4 @@ impl MatchTable {
         }
         Some(text)
     }
-}
-
-fn cut(mut text: String) -> String {
-    if let Some((end, _)) = text.char_indices().nth(MAX_CHARACTERS) {
-        text.truncate(end);
-        text.push('…');
-    }
-    text
 }

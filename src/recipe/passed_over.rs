@@ -1,8 +1,9 @@
-//! What a recipe had to do with and left alone, told at its end: a glob with a typing error looks like work that is done.
+//! Files that a recipe selected and left alone, reported at its end: a misspelled glob looks like work that is done.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
+use crate::base::text::counted;
 use workspace::WorkspacePath;
 
 /// Number of files that are named of each kind.
@@ -33,8 +34,7 @@ impl fmt::Display for PassedOver {
             }
             let names: Vec<&str> = files.iter().take(NAMED).map(WorkspacePath::as_str).collect();
             let more = if files.len() > NAMED { ", …" } else { "" };
-            let noun = if files.len() == 1 { "file" } else { "files" };
-            write!(f, "\n\n{} {noun} {what}: {}{more}.", files.len(), names.join(", "))?;
+            write!(f, "\n\n{} {what}: {}{more}.", counted(files.len(), "file", "s"), names.join(", "))?;
         }
         Ok(())
     }

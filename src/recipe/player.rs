@@ -11,12 +11,13 @@ use serde_json::json;
 use workspace::WorkspacePath;
 
 use super::arguments::Template;
-use super::edit::{Edit, Outcome};
+use super::edit::{Edit, EditOutcome};
 use super::file::{Action, Recipe};
 use super::match_table::MatchTable;
 use super::passed_over::PassedOver;
 use super::select::{SelectError, select};
 use crate::base::error::chain;
+use crate::base::text::counted;
 use crate::event::ToolCall;
 use crate::model::{ChatModel, Completion, Message, ModelError, Request};
 use crate::tool::Context;
@@ -147,10 +148,10 @@ impl RecipePlayer {
             .map_err(|problem| ModelError::Recipe(format!("{place}: {}", chain(&problem))))?;
         for (file, edited) in edit.apply_to(&files, &self.context) {
             match edited {
-                Ok(Outcome::Unchanged) => {}
-                Ok(Outcome::NotText) => drop(state.passed_over.not_text.insert(file)),
-                Ok(Outcome::DoesNotParse) => drop(state.passed_over.not_parsed.insert(file)),
-                Ok(Outcome::Edited(edited)) => {
+                Ok(EditOutcome::Unchanged) => {}
+                Ok(EditOutcome::NotText) => drop(state.passed_over.not_text.insert(file)),
+                Ok(EditOutcome::DoesNotParse) => drop(state.passed_over.not_parsed.insert(file)),
+                Ok(EditOutcome::Edited(edited)) => {
                     state.matches += edited.places.len();
                     self.table.add(place, &file, edited.places);
                     state.waiting.push_back(Waiting::Write(file, edited.text));
@@ -212,13 +213,12 @@ impl State {
     }
 
     fn summary(&self, how: &str) -> String {
-        let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
-        let mut text = format!("{how}: {}, {}", count(self.files, "file"), count(self.calls, "call"));
-        match self.matches {
-            0 => text.push('.'),
-            1 => text += ", 1 match.",
-            matches => text += &format!(", {matches} matches."),
+        let mut text =
+            format!("{how}: {}, {}", counted(self.files, "file", "s"), counted(self.calls, "call", "s"));
+        if self.matches > 0 {
+            text += &format!(", {}", counted(self.matches, "match", "es"));
         }
+        text.push('.');
         text += &self.passed_over.to_string();
         if !self.skipped.is_empty() {
             // Writing to a String cannot fail.

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workspace::Operation;
 
-use super::exit_code::{is_told_by_exit_code, runs_tests};
+use super::exit_code::{exit_code_shows_result, runs_tests};
 use super::size_budget::Section;
 use super::{CallSummary, FileSummary, RunReport};
 use crate::event::{Class, GateRecord, Outcome};
@@ -190,7 +190,7 @@ impl Deeds<'_> {
             let other = other.split_whitespace().collect::<Vec<_>>().join(" ");
             // A path to the folder may stand before it, and behind it what leaves its exit code alone: redirections and pipes.
             let has_plain_end =
-                |end: &str| end.is_empty() || end.starts_with(" |") && is_told_by_exit_code(end);
+                |end: &str| end.is_empty() || end.starts_with(" |") && exit_code_shows_result(end);
             other == line
                 || other.ends_with(&format!("&& {line}"))
                 || other.strip_prefix(&format!("{line} 2>&1")).is_some_and(has_plain_end)
@@ -238,7 +238,7 @@ impl Deeds<'_> {
         };
         let mut gates = self.gates.iter().rev().filter(|gate| runs_tests(&gate.command)).peekable();
         if let Some(last) = gates.peek().copied() {
-            if gates.clone().any(|gate| !is_told_by_exit_code(&gate.command)) {
+            if gates.clone().any(|gate| !exit_code_shows_result(&gate.command)) {
                 return None;
             }
             let shown = gates.find(|gate| !gate.passed).unwrap_or(last);
@@ -256,7 +256,7 @@ impl Deeds<'_> {
         let call = ran.find(|call| call.target.as_deref().is_some_and(runs_tests))?;
         let line = call.target.as_deref().unwrap_or_default();
         let holds = call.success && call.exit_code == Some(0);
-        if !is_told_by_exit_code(line) || holds && self.has_changed_since(call) {
+        if !exit_code_shows_result(line) || holds && self.has_changed_since(call) {
             return None;
         }
         let code =

@@ -1,4 +1,4 @@
-//! Exit codes of command lines: whether they tell of the tests that a line runs.
+//! Exit codes of command lines: whether they show the result of the tests that a line runs.
 
 use crate::command::is_test;
 
@@ -13,9 +13,9 @@ pub(super) fn runs_tests(line: &str) -> bool {
     is_test(&parts(line))
 }
 
-/// Returns whether the exit code of a line, or a pipe of it, tells how its last command ended: not with `|| true`, nor with `!`
-/// before it, and not if something follows the tests.
-pub(super) fn is_told_by_exit_code(line: &str) -> bool {
+/// Returns whether the exit code of a line, or of its pipes, shows how the tests in it ended: not with `|| true`, not with `!`
+/// before them, and not if something follows them.
+pub(super) fn exit_code_shows_result(line: &str) -> bool {
     let line = line.replace("2>&1", "").replace("&>", ">");
     let last = line.rsplit([';', '&', '\n']).next().unwrap_or_default();
     let is_pipe_end = last.trim_start().starts_with('|');
@@ -28,8 +28,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exit_codes_tell_of_tests_that_come_last() {
-        for (line, is_told) in [
+    fn exit_codes_show_the_result_of_tests_that_come_last() {
+        for (line, shows_result) in [
             ("pytest -q", true),
             ("pytest -q 2>&1", true),
             ("cd app && pytest -q 2>&1 | tail -5", true),
@@ -40,7 +40,7 @@ mod tests {
             ("cd app && ! pytest", false),
         ] {
             assert!(runs_tests(line), "{line}");
-            assert_eq!(is_told_by_exit_code(line), is_told, "{line}");
+            assert_eq!(exit_code_shows_result(line), shows_result, "{line}");
         }
     }
 }

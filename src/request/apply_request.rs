@@ -120,7 +120,7 @@ impl ApplyRequest {
         let to = head.filter(|head| *head != shown.mark.head);
         let moved = to.map(|to| Moved { from: shown.mark.head.clone(), to: to.to_owned() });
         let mut job = JobRequest { applies: Some(shown.mark), ..job(context, &plan)?.0 };
-        // The outcome of the plan is told where it was shown.
+        // The outcome is reported where the plan was shown.
         job.origin.config.github.comment_key = shown.key;
         Ok(Self { job, digest: Some(plan.digest.clone()), plan, run_commands: false, made, moved })
     }

@@ -3,6 +3,7 @@
 use sanitize::untrusted::plain;
 
 use super::values::DESCRIBED;
+use crate::base::text::shortened;
 use crate::config::{Config, DEFAULT_KEY, DeliverTo};
 use crate::event::RunMode;
 use crate::github::{BranchNameError, Environment, Subject, branch_name};
@@ -60,7 +61,7 @@ const BRANCH: &str = "architect-ci/{key}-{number}";
 const MAX_TITLE: usize = 72;
 
 impl Deliver {
-    /// Decides it. `by_comment` tells whether a comment has asked for these very changes.
+    /// Decides it. `by_comment` says whether a comment has asked for these very changes.
     pub(super) fn new(
         config: &Config,
         github: Option<&Environment>,
@@ -146,9 +147,4 @@ fn title(config: &Config, task: &str, github: &Environment) -> String {
     let line = config.deliver.title.as_deref().unwrap_or(task).trim().lines().next().unwrap_or_default();
     let line = plain(line.trim_start_matches(['#', ' ']));
     shortened(&line, MAX_TITLE)
-}
-
-fn shortened(line: &str, most: usize) -> String {
-    let cut: String = line.chars().take(most).collect();
-    if cut.len() < line.len() { format!("{}…", cut.trim_end()) } else { cut }
 }

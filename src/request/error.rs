@@ -252,7 +252,7 @@ pub enum InputError {
         "`write` requires a plan from another job of the same workflow run, but this is not a workflow run; use `apply`"
     )]
     NoWorkflowRun,
-    /// A second job that is not told which plan is meant.
+    /// A second job without the digest of the plan that is meant.
     #[error("no digest is set; pass on the first job's output `plan-digest` as `digest`")]
     NoDigest,
     /// A report cannot be read.

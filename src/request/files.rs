@@ -42,10 +42,10 @@ pub(super) fn output_schema(inputs: &Inputs, trusted: &Trusted<'_>) -> Result<Op
     Ok(Some(schema))
 }
 
-/// Files of the repository that tell agents about it, in the order in which they are looked for.
+/// Names of guides: files with which a repository instructs agents, in the order in which they are looked for.
 const GUIDES: [&str; 3] = ["AGENTS.md", ".architect.md", "CLAUDE.md"];
 
-/// What the repository tells agents about itself.
+/// Guide of the repository: its instructions for agents.
 #[derive(Clone, Debug)]
 pub struct Guide {
     /// The file.
@@ -54,7 +54,7 @@ pub struct Guide {
     pub is_committed: bool,
 }
 
-/// Reads what the repository tells agents about itself: in CI as the commit has it, because what else lies in a checkout
+/// Reads the repository's guide: in CI as the commit has it, because what else lies in a checkout
 /// there is of an earlier step or run. One that cannot be read is not worth failing for.
 pub(super) fn guide(trusted: &Trusted<'_>, in_ci: bool) -> Option<Guide> {
     GUIDES.iter().find_map(|name| {

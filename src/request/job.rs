@@ -5,7 +5,7 @@ use sanitize::untrusted::markdown;
 
 use super::context::RequestContext;
 use super::refusal::BatchRefusal;
-use super::resume::{find_sealed, take_up};
+use super::resume::{find_sealed, resume_sealed};
 use super::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest};
 use crate::config::{Follow, Verb};
 use crate::event::{Exit, RunMode};
@@ -77,7 +77,7 @@ impl Job {
         job
     }
 
-    /// Returns why the event that the variables tell of starts nothing, or `None` if it may start something.
+    /// Returns why the event that the variables describe starts nothing, or `None` if it may start something.
     pub fn ignored(inputs: &Inputs) -> Result<Option<String>, InputError> {
         let context = RequestContext::read(inputs)?;
         let trigger = context.github.as_ref().map(|github| Trigger::of(github, &context.rules()));
@@ -101,7 +101,7 @@ impl Job {
     }
 }
 
-/// Whether an event tells of new commits.
+/// Returns whether an event announces new commits.
 fn is_of_commit(github: &Environment) -> bool {
     matches!(github.event.as_str(), "push" | "pull_request" | "pull_request_target")
 }
@@ -159,7 +159,7 @@ impl RequestContext<'_> {
         Job::Skip(Skip { message: format!("{text}{warnings}"), exit })
     }
 
-    /// Tells whoever ordered something why it failed; the run itself ends with the error.
+    /// Answers the person who gave a command with why it failed; the run itself ends with the error.
     async fn answer_failure(&mut self, github: &Environment, error: &str) {
         let masker = Masker::from_environment(&self.inputs.variables, &[], &[]);
         let text = format!("The command was not carried out: {}\n", markdown(&masker.mask(error)).trim_end());
@@ -245,7 +245,7 @@ impl RequestContext<'_> {
         let mut inputs = self.inputs.clone();
         inputs.order(opened.file().mode, Some(&opened.file().task));
         let request = RunRequest::for_task(self, &inputs)?;
-        take_up(request, opened).map(Job::run)
+        resume_sealed(request, opened).map(Job::run)
     }
 
     /// Makes the job that applies the plan of the sticky comment; or answers why it is not applied.
@@ -255,20 +255,20 @@ impl RequestContext<'_> {
                 ApplyRequest::for_comment(self, plan, shown).map(|request| Job::ApplyPlan(Box::new(request)))
             }
             Err(NoPlan::Failed(error)) => Err(InputError::GitHub(error)),
-            Err(NoPlan::Told(reason)) => {
+            Err(NoPlan::Refused(reason)) => {
                 let text = format!("The plan was not applied: {reason}.\n");
                 Ok(self.answer(github, &text, Exit::NotApplied, Reaction::Failed).await)
             }
         }
     }
 
-    /// The plan that is requested, if a comment of ours shows it and it still fits the pull request.
+    /// Returns the requested plan if a comment of ours shows it and it still fits the pull request.
     async fn plan(&self, github: &Environment, digest: Option<&str>) -> Result<(ShownPlan, Plan), NoPlan> {
         let Subject::PullRequest { number, fork, .. } = github.subject else {
-            return Err(NoPlan::told("there is no pull request to apply it to"));
+            return Err(NoPlan::refused("there is no pull request to apply it to"));
         };
         if fork {
-            return Err(NoPlan::told(
+            return Err(NoPlan::refused(
                 "the pull request is from a fork, and the branch of a fork cannot be written to",
             ));
         }
@@ -279,30 +279,30 @@ impl RequestContext<'_> {
         let mark = &shown.mark;
         let pull = Pull::get(api, number).await?;
         if pull.state != "open" {
-            return Err(NoPlan::told("the pull request is closed"));
+            return Err(NoPlan::refused("the pull request is closed"));
         }
         let follows =
             self.origin.config.apply.follow != Follow::Never && github.commit() == Some(&pull.head.sha);
         if pull.head.sha != mark.head && !follows {
             let (then, now) = (short(&mark.head), short(&pull.head.sha));
-            return Err(NoPlan::Told(format!(
+            return Err(NoPlan::Refused(format!(
                 "the pull request has moved from `{then}` to `{now}`; ask for a new plan with `/architect \
                  plan`"
             )));
         }
         if !self.repository.as_ref().is_some_and(|repository| repository.stands_on(&pull.head.sha)) {
-            return Err(NoPlan::Told(format!(
+            return Err(NoPlan::Refused(format!(
                 "the workflow did not check out the pull request's head; set `ref: refs/pull/{number}/head` \
                  for `actions/checkout`"
             )));
         }
         match plan_of_run(api, mark.run, &mark.digest).await? {
             ArtifactLookup::Found(plan) => Ok((shown, *plan)),
-            ArtifactLookup::Expired => Err(NoPlan::Told(format!(
+            ArtifactLookup::Expired => Err(NoPlan::Refused(format!(
                 "the artifacts of the run {} have expired; ask for a new plan with `/architect plan`",
                 mark.run
             ))),
-            ArtifactLookup::Nothing => Err(NoPlan::Told(format!(
+            ArtifactLookup::Nothing => Err(NoPlan::Refused(format!(
                 "the run {} has no artifact with this plan; upload the output folder with \
                  `actions/upload-artifact` under a name that begins with `{ARTIFACT}`",
                 mark.run
@@ -314,13 +314,13 @@ impl RequestContext<'_> {
 enum NoPlan {
     /// GitHub could not be asked.
     Failed(ApiError),
-    /// What stands against it, for whoever asked.
-    Told(String),
+    /// Why it is not applied, for the person who asked.
+    Refused(String),
 }
 
 impl NoPlan {
-    fn told(reason: &str) -> Self {
-        Self::Told(reason.to_owned())
+    fn refused(reason: &str) -> Self {
+        Self::Refused(reason.to_owned())
     }
 }
 
@@ -333,7 +333,7 @@ impl From<ApiError> for NoPlan {
 /// Returns the plan of that digest, whatever the key of its comment; without a digest, that of our own key.
 fn choose(mut all: Vec<ShownPlan>, key: &str, digest: Option<&str>) -> Result<ShownPlan, NoPlan> {
     if all.is_empty() {
-        return Err(NoPlan::told("no comment on this pull request shows a plan"));
+        return Err(NoPlan::refused("no comment on this pull request shows a plan"));
     }
     let listed = |all: &[ShownPlan]| {
         let each = |plan: &ShownPlan| format!("`{CALL} apply {}` ({})", short_digest(&plan.mark), plan.key);
@@ -342,7 +342,7 @@ fn choose(mut all: Vec<ShownPlan>, key: &str, digest: Option<&str>) -> Result<Sh
     let Some(digest) = digest else {
         return match all.iter().position(|plan| plan.key == key) {
             Some(at) => Ok(all.swap_remove(at)),
-            None => Err(NoPlan::Told(format!(
+            None => Err(NoPlan::Refused(format!(
                 "the comment of this job shows no plan; other comments do, comment one of {}",
                 listed(&all)
             ))),
@@ -352,8 +352,8 @@ fn choose(mut all: Vec<ShownPlan>, key: &str, digest: Option<&str>) -> Result<Sh
     let fits = |plan: &ShownPlan| digest.len() >= 8 && plan.mark.digest.starts_with(&digest);
     match all.iter().position(fits) {
         Some(at) => Ok(all.swap_remove(at)),
-        None if digest.len() < 8 => Err(NoPlan::told("a digest must have at least 8 characters")),
-        None => Err(NoPlan::Told(format!(
+        None if digest.len() < 8 => Err(NoPlan::refused("a digest must have at least 8 characters")),
+        None => Err(NoPlan::Refused(format!(
             "no comment now shows a plan with that digest; what is shown now is {}",
             listed(&all)
         ))),

@@ -32,7 +32,7 @@ use crate::trust::{Origin, Trust};
 pub struct JobRequest {
     /// What to do, or what the plan was made for.
     pub task: String,
-    /// What the agent is told before the task.
+    /// Text that the agent reads before the task.
     pub preface: Option<String>,
     /// How.
     pub mode: RunMode,
@@ -209,7 +209,7 @@ impl<'a> Draft<'a> {
         let Self { context, repository, workspace, inputs, programs, origin, servers, warnings } = self;
         let known = known(context, repository.as_ref(), workspace, inputs);
         known.check_hooks(&origin.config.hooks, programs)?;
-        known.keep_servers(servers, programs, |told| warnings.push(told));
+        known.keep_servers(servers, programs, |warning| warnings.push(warning));
         Ok(())
     }
 
@@ -271,7 +271,7 @@ impl<'a> Draft<'a> {
         Some(u32::try_from(most.get()).unwrap_or(u32::MAX))
     }
 
-    /// Completes the request. `by_comment` tells whether a comment has asked for what is delivered: it goes to the
+    /// Completes the request. `by_comment` says whether a comment has asked for what is delivered: it goes to the
     /// branch of its pull request then.
     pub(super) fn complete(mut self, subject: Subject, by_comment: bool) -> Result<JobRequest, InputError> {
         let Subject { task, mode, agent, model_name, mut secret_variables } = subject;

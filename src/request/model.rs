@@ -70,7 +70,7 @@ pub(super) fn choose(
         ModelName::Provider(provider) => provider.clone(),
     };
     if llm.base_url.as_ref().is_some_and(|url| url.contains(['?', '#'])) {
-        // The value itself is not told: it may hold a key.
+        // The value itself is not shown: it may contain a key.
         return Err(InputError::rules(
             "`base_url`: an address with a query (`?…`) or a fragment cannot be used, because paths are \
              appended to it; pass a key with `api_key_env`",

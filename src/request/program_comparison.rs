@@ -264,12 +264,12 @@ fn join(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
-/// Tells whether a file is one that loads others: a program or a script.
+/// Returns whether a file is one that loads others: a program or a script.
 fn is_script(path: &str, entry: Option<&TreeEntry>) -> bool {
     entry.is_some_and(|entry| entry.kind == TreeKind::Executable) || is_script_name(path)
 }
 
-/// Tells whether a path has the ending of a script.
+/// Returns whether a path has the ending of a script.
 pub(super) fn is_script_name(path: &str) -> bool {
     let ending = Path::new(path).extension().and_then(|ending| ending.to_str());
     ending.is_some_and(|ending| SCRIPTS.contains(&ending))

@@ -117,7 +117,7 @@ fn is_module(full: &Path) -> bool {
     full.extension().and_then(|ending| ending.to_str()).is_some_and(|ending| MODULES.contains(&ending))
 }
 
-/// Tells whether Python runs a file: by its ending, or by its first line.
+/// Returns whether Python runs a file: by its ending, or by its first line.
 fn is_python(full: &Path) -> bool {
     let is_named = full.extension().is_some_and(|ending| ending == "py" || ending == "pyw");
     is_named && full.is_file()

@@ -1,29 +1,29 @@
-//! What programs load by themselves from the folder that they start in. Only of those in [`KNOWN`], and of some interpreters
-//! with the options that are known, it is certain that they load no more than what they name.
+//! Which files programs load by themselves from the folder in which they start. Only for those in [`KNOWN`], and for some
+//! interpreters with known options, it is certain that they load nothing but what their command line names.
 
 use super::program_tables::common_name;
 use shell::Word;
 
-/// A program that loads files from where it starts, whatever it is told to run.
+/// A program that loads files from the folder in which it starts, whatever it runs. Lists are separated by spaces.
 #[derive(Debug)]
 pub(super) struct Loader {
     names: &'static str,
-    /// Endings of what it loads by a name.
+    /// Extensions of files that it loads by a module's name.
     endings: &'static str,
-    /// What it obeys without being told to.
+    /// Paths that it always loads, such as its settings.
     files: &'static str,
     /// Whether it imports Python modules.
     pub(super) is_python: bool,
 }
 
-/// Which files of the folder that it starts in a program loads.
+/// Which files of the folder in which it starts a program loads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loading {
-    /// What it names, with what is known of its language.
-    Named,
-    /// Any.
-    Start,
-    /// Unknown: any, if it is told to do something with the checkout.
+    /// Only files that its command line names, and what these import by the rules of their language.
+    NamedOnly,
+    /// Any file.
+    AnyFile,
+    /// Unknown: assumed to be any file if its command line names something in the checkout.
     Unknown,
 }
 
@@ -55,7 +55,7 @@ const LOADERS: &[Loader] = &[
     loader("gawk", "awk", ""),
     loader("pwsh powershell osascript", "ps1 psm1", ""),
     loader("bun", "", ".env .env.local"),
-    // Their settings are known, but not what these name in turn.
+    // Their settings files are known, but not the files that these name in turn.
     loader("deno tsx ts-node", "", ""),
     python("uvicorn hypercorn daphne granian litestar starlette sanic waitress-serve uwsgi", ""),
     python("gunicorn", "gunicorn.conf.py"),
@@ -81,14 +81,14 @@ const LOADERS: &[Loader] = &[
     loader("crystal nim v dart flutter", "", ""),
 ];
 
-/// Programs that load nothing by themselves from where they start, apart from what their options name.
+/// Programs that load nothing by themselves from the folder in which they start, apart from what their options name.
 const KNOWN: &str = "sh bash dash zsh ksh ash fish . source : [ [[ true false test echo printf cat head tail tee tr cut sort uniq wc grep egrep \
                      fgrep rg jq base base32 date sleep basename dirname realpath readlink mktemp mkdir rmdir rm cp mv ln ls touch chmod \
                      pwd cd pushd popd export set unset shift trap wait read exit return local declare typeset readonly umask \
                      ulimit type command exec eval env timeout nice nohup setsid time stdbuf ionice xargs find sudo doas tini \
                      dumb-init curl wget sed python pypy";
 
-/// Options of Node.js that load nothing but what they name.
+/// Options of Node.js that load no file, or only the one that they name.
 const NODE: [&str; 14] = [
     "-e",
     "-p",
@@ -106,36 +106,37 @@ const NODE: [&str; 14] = [
     "--unhandled-rejections",
 ];
 
-/// Options of Node.js that load what they name.
+/// Options of Node.js that load the module that they name, with everything that it loads in turn.
 const NODE_LOADS: [&str; 5] = ["-r", "--require", "--import", "--loader", "--experimental-loader"];
 
-/// Returns the row of a program that loads files from where it starts.
+/// Returns the row of a program, if it loads files from the folder in which it starts.
 pub(super) fn loader_of(program: &str) -> Option<&'static Loader> {
     let plain = program.rsplit(['/', '\\']).next().unwrap_or(program);
     LOADERS.iter().find(|loader| loader.is_of(plain) || loader.is_of(common_name(program)))
 }
 
-/// Returns what a program loads that is given these words.
+/// Returns which files a program with these arguments loads.
 pub(super) fn loading(program: &str, arguments: &[Word]) -> Loading {
     let texts: Vec<&str> = arguments.iter().filter_map(Word::text).collect();
     let options = || texts.iter().copied().take_while(|text| text.starts_with('-'));
     let has_letter =
         |letters: [char; 2]| options().any(|option| !option.starts_with("--") && option.contains(letters));
-    let is_certain = |is_certain: bool| if is_certain { Loading::Named } else { Loading::Start };
+    let named_only_if = |is_certain: bool| if is_certain { Loading::NamedOnly } else { Loading::AnyFile };
     match common_name(program) {
         // The class path is the archive.
         "java" if texts.contains(&"-jar") => Loading::Unknown,
-        "node" | "nodejs" => is_certain(is_plain_node(&texts)),
+        "node" | "nodejs" => named_only_if(is_plain_node(&texts)),
         // `-rbundler/setup` and the like.
-        "ruby" | "jruby" => is_certain(!has_letter(['r', 'S'])),
-        "perl" => is_certain(!has_letter(['M', 'm'])),
-        "uv" if texts.contains(&"--no-project") => Loading::Named,
-        _ if loader_of(program).is_some() => Loading::Start,
-        name if KNOWN.split_whitespace().any(|known| known == name) => Loading::Named,
+        "ruby" | "jruby" => named_only_if(!has_letter(['r', 'S'])),
+        "perl" => named_only_if(!has_letter(['M', 'm'])),
+        "uv" if texts.contains(&"--no-project") => Loading::NamedOnly,
+        _ if loader_of(program).is_some() => Loading::AnyFile,
+        name if KNOWN.split_whitespace().any(|known| known == name) => Loading::NamedOnly,
         _ => Loading::Unknown,
     }
 }
 
+/// Returns whether these arguments have Node.js load nothing but files that they name.
 fn is_plain_node(texts: &[&str]) -> bool {
     let mut rest = texts.iter();
     while let Some(text) = rest.next().filter(|text| text.starts_with('-')) {
@@ -161,24 +162,24 @@ impl Loader {
         self.names.split(' ').any(|known| known == name)
     }
 
-    /// Tells whether a word names a file that it loads.
+    /// Returns whether a word has the extension of a file that it loads.
     pub(super) fn is_code(&self, word: &str) -> bool {
         let has_ending = |ending: &str| word.strip_suffix(ending).is_some_and(|stem| stem.ends_with('.'));
         self.is_python && has_ending("py") || self.endings().any(has_ending)
     }
 
-    /// Returns the endings of what it loads by a name.
+    /// Returns the extensions of files that it loads by a module's name.
     pub(super) fn endings(&self) -> impl Iterator<Item = &'static str> + Clone + use<> {
         self.endings.split_whitespace()
     }
 
-    /// Returns the paths of what it obeys, from where it starts.
+    /// Returns the paths that it always loads, relative to the folder in which it starts.
     pub(super) fn files(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.files.split_whitespace()
     }
 }
 
-/// Returns the program that the first line of a script names; `None` if it is not text, so that nothing is known of it.
+/// Returns the interpreter that the first line of a script names, or `sh` without one; `None` if the file is not text.
 pub(super) fn interpreter_of(content: &[u8]) -> Option<String> {
     let start = &content[..content.len().min(1024)];
     if start.contains(&0) {
@@ -196,7 +197,7 @@ pub(super) fn interpreter_of(content: &[u8]) -> Option<String> {
     }
 }
 
-/// Returns the paths that a dotted word such as `ci.m` stands for when it names a module: without an ending, and in Python.
+/// Returns the paths that a dotted word such as `ci.m` stands for as the name of a module: in Python, and without an extension.
 pub(super) fn dotted_paths(word: &str) -> Option<[String; 2]> {
     let is_part =
         |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "_-".contains(c));
@@ -227,7 +228,7 @@ mod tests {
             "uv run --no-project ci/x.py",
             "cat ci/x",
         ] {
-            assert_eq!(of(line), Loading::Named, "{line}");
+            assert_eq!(of(line), Loading::NamedOnly, "{line}");
         }
         for line in [
             "java ci/M.java",
@@ -255,7 +256,7 @@ mod tests {
             "mise run x",
             "gdb -batch -x ci/g",
         ] {
-            assert_eq!(of(line), Loading::Start, "{line}");
+            assert_eq!(of(line), Loading::AnyFile, "{line}");
         }
         for line in
             ["java -jar /opt/x.jar", "npx -y server", "some-server --stdio", "/opt/server", "docker run x"]

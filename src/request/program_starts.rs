@@ -1,4 +1,4 @@
-//! Programs that load files from the folder that they start in, whatever they are told to run.
+//! Checks and protects the files that programs load from the folder in which they start, whatever they run.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ use super::programs::Programs;
 use super::refusal::ProgramRefusal;
 use crate::trust::normalize;
 
-/// Most scripts that are read for what they load, and the most words of one.
+/// Maximum number of scripts that are searched for names of modules, and of words in one of them.
 const MAX_SCRIPTS: usize = 100;
 const MAX_WORDS: usize = 4000;
 
@@ -21,8 +21,8 @@ const MAX_WORDS: usize = 4000;
 const MAX_SCRIPT: u64 = 1024 * 1024;
 
 impl Programs<'_> {
-    /// Checks what programs load from where they start: where one holds a secret, everything there, and otherwise what it is
-    /// known to load.
+    /// Checks what programs load from where they start: for a program with a secret, everything there, and otherwise the files
+    /// that it is known to load.
     pub(super) fn check_starts(
         &self,
         words: &ProgramWords,
@@ -50,8 +50,8 @@ impl Programs<'_> {
         Ok(())
     }
 
-    /// Adds what programs load from where they start: what their scripts name and, where one holds a secret, every file of
-    /// the endings that they load.
+    /// Protects what programs load from where they start: files that their scripts name and, for a program with a secret, every
+    /// file with an extension that they load.
     pub(super) fn add_starts(
         &self,
         words: &ProgramWords,
@@ -72,8 +72,8 @@ impl Programs<'_> {
     /// Returns the first program that may load any file from where it starts.
     fn start_loader(&self, words: &ProgramWords, folders: &BTreeSet<PathBuf>) -> Option<String> {
         let known = self.loaders(words, folders).next().map(|(name, _)| name);
-        let is_told = |program: &&UnknownProgram| {
-            // By its first line, it is among those above.
+        let is_given_a_path = |program: &&UnknownProgram| {
+            // A script is judged by its interpreter, above.
             let mut places = folders.iter().map(|folder| normalize(&folder.join(&program.name)));
             let is_script = program.name.contains('/')
                 && places.any(|full| full.starts_with(self.root()) && full.is_file());
@@ -84,7 +84,7 @@ impl Programs<'_> {
                 });
             !is_own && program.arguments.iter().any(|word| self.is_of_checkout(word, folders))
         };
-        known.or_else(|| words.unknown.iter().find(is_told).map(|program| program.name.clone()))
+        known.or_else(|| words.unknown.iter().find(is_given_a_path).map(|program| program.name.clone()))
     }
 
     /// Returns the programs that load files from where they start, by their names or by the first lines of their scripts.
@@ -101,7 +101,7 @@ impl Programs<'_> {
         let by_script: Vec<_> = own
             .filter_map(|full| {
                 let name = interpreter_of(&content_of(&full)).unwrap_or_else(|| full.display().to_string());
-                (loading(&name, &[]) != Loading::Named).then(|| (name.clone(), loader_of(&name)))
+                (loading(&name, &[]) != Loading::NamedOnly).then(|| (name.clone(), loader_of(&name)))
             })
             .collect();
         words.loaders.iter().map(|name| (name.clone(), loader_of(name))).chain(by_script)
@@ -129,7 +129,7 @@ impl Programs<'_> {
         found
     }
 
-    /// Returns the scripts that are run, and those next to them in folders of their own.
+    /// Returns the scripts that are run, and those next to them, except in the workspace's or repository's root.
     fn scripts(
         &self,
         words: &ProgramWords,
@@ -150,7 +150,7 @@ impl Programs<'_> {
         found.into_iter().take(MAX_SCRIPTS).collect()
     }
 
-    /// Tells whether a word names something of the checkout: a file, a folder, the folder itself, or a module with dots.
+    /// Returns whether a word names something in the checkout: a file, a folder, the checkout itself, or a dotted module.
     fn is_of_checkout(&self, word: &str, folders: &BTreeSet<PathBuf>) -> bool {
         let root = self.root();
         let is_there = |full: PathBuf| {
@@ -166,7 +166,7 @@ impl Programs<'_> {
     }
 }
 
-/// Tells whether a module is there, in whatever language.
+/// Returns whether a module exists, in whatever language.
 fn is_any_module(module: &Path) -> bool {
     let (Some(above), Some(name)) = (module.parent(), module.file_name().and_then(|name| name.to_str()))
     else {
@@ -178,7 +178,7 @@ fn is_any_module(module: &Path) -> bool {
         .any(|entry| entry.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
 }
 
-/// Returns the paths that a word of a script may stand for.
+/// Returns the paths that a word in a script may stand for, as a path or as the name of a module.
 fn paths_of(word: &str, loader: &Loader) -> Vec<String> {
     let word = word.trim_start_matches("./");
     let is_path = |c: char| c.is_alphanumeric() || "_-./".contains(c);
@@ -197,8 +197,8 @@ fn paths_of(word: &str, loader: &Loader) -> Vec<String> {
     loader.endings().map(|ending| format!("{module}.{ending}")).chain(folder).collect()
 }
 
+/// Returns the content of a script. What is too long to be read, or no file, counts as a program that is not text.
 fn content_of(full: &Path) -> Vec<u8> {
-    let is_sensible = fs::metadata(full).is_ok_and(|found| found.is_file() && found.len() <= MAX_SCRIPT);
-    // What is too long to be read is no script that is known.
-    if is_sensible { fs::read(full).unwrap_or_default() } else { vec![0] }
+    let is_short_file = fs::metadata(full).is_ok_and(|found| found.is_file() && found.len() <= MAX_SCRIPT);
+    if is_short_file { fs::read(full).unwrap_or_default() } else { vec![0] }
 }

@@ -1,4 +1,4 @@
-//! Programs that run files of the checkout: interpreters, and runners that obey files next to them.
+//! Programs that run files of the checkout: interpreters, and runners that read files next to them.
 
 /// An interpreter, and how it finds what it runs.
 #[derive(Debug)]

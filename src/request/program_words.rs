@@ -16,7 +16,7 @@ pub(super) const PACKAGES: &str = "node_modules";
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct UnknownProgram {
     pub(super) name: String,
-    /// What it is told, as paths that need not exist.
+    /// Its arguments, as paths that need not exist.
     pub(super) arguments: BTreeSet<String>,
     /// The Python module that it is; one of the checkout is compared with whatever it imports.
     pub(super) module: Option<String>,
@@ -35,7 +35,7 @@ pub(super) struct ProgramWords {
     pub(super) task_files: BTreeSet<&'static str>,
     /// Files that change what a program such as `npx` runs.
     pub(super) settings: BTreeSet<&'static str>,
-    /// What a package manager is told to run, which it fetches where it is not installed.
+    /// What a package manager is to run, which it downloads if it is not installed.
     pub(super) packages: BTreeSet<String>,
     /// Whether packages are loaded from `node_modules` by whatever name a program knows.
     pub(super) loads_packages: bool,
@@ -47,7 +47,7 @@ pub(super) struct ProgramWords {
     pub(super) is_isolated: bool,
     /// Folders that variables such as `PYTHONPATH` name for modules.
     pub(super) import_folders: BTreeSet<String>,
-    /// Programs that load files from where they start without being told to.
+    /// Programs that load files from where they start, without an argument that names them.
     pub(super) loaders: BTreeSet<String>,
     /// Programs of which that is not known.
     pub(super) unknown: Vec<UnknownProgram>,
@@ -157,9 +157,9 @@ impl ProgramWords {
             self.started.insert(program.to_owned());
         }
         match loading(program, command.arguments()) {
-            Loading::Start => drop(self.loaders.insert(program.to_owned())),
-            Loading::Named if !is_module => {}
-            Loading::Named | Loading::Unknown => {
+            Loading::AnyFile => drop(self.loaders.insert(program.to_owned())),
+            Loading::NamedOnly if !is_module => {}
+            Loading::NamedOnly | Loading::Unknown => {
                 let module = is_module.then(|| program.replace('.', "/"));
                 self.unknown.push(UnknownProgram { name: program.to_owned(), arguments, module });
             }
@@ -195,7 +195,7 @@ impl ProgramWords {
         }
     }
 
-    /// Notes what an interpreter is told to run: its first operand, and those that may be values of unknown options.
+    /// Records what an interpreter is to run: its first operand, and those that may be values of unknown options.
     fn interpreted(&mut self, interpreter: &Interpreter, arguments: &[Word]) {
         let mut rest = arguments.iter();
         let mut may_be_value = false;

@@ -83,7 +83,10 @@ pub(super) async fn find_sealed(
 }
 
 /// Lets a request continue with a session that another machine has sealed.
-pub(super) fn take_up(mut request: RunRequest, opened: OpenedSession) -> Result<RunRequest, InputError> {
+pub(super) fn resume_sealed(
+    mut request: RunRequest,
+    opened: OpenedSession,
+) -> Result<RunRequest, InputError> {
     let JobRequest { workspace, out, variables, .. } = &request.job;
     let found = opened.settle(workspace, out, variables)?;
     let resumed = found.resume(variables)?;

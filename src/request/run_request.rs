@@ -33,7 +33,7 @@ pub struct RunRequest {
     pub job: JobRequest,
     /// Who works.
     pub agent: Agent,
-    /// What the repository tells agents about itself.
+    /// Guide of the repository: its instructions for agents.
     pub guide: Option<Guide>,
     /// The commit from which guides of folders are read.
     pub guide_commit: Option<String>,

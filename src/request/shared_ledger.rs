@@ -273,7 +273,7 @@ impl SharedLedger {
         }
     }
 
-    /// Returns a result as it is, or tells an error and continues if the configuration says so. A limit that is reached is no
+    /// Returns a result as it is, or logs its error and continues if the configuration says so. A limit that is reached is no
     /// matter of measuring.
     fn unless_warned(&self, result: Result<(), InputError>) -> Result<(), InputError> {
         match result {

@@ -70,7 +70,7 @@ pub struct Inputs {
     pub output_schema: Option<String>,
     /// When a comment is posted.
     pub comment: Option<Comment>,
-    /// What tells the comments of several jobs apart.
+    /// Distinguishes the comments of several jobs.
     pub comment_key: Option<String>,
     /// Where changes go.
     pub deliver: Option<DeliverTo>,

@@ -30,17 +30,17 @@ impl AgentRun<'_> {
 
     /// Tells of servers and models whose programs commands of this run have changed: they run as long as the run does, and
     /// load what they need when they need it.
-    pub(super) fn tell_of_doubts(&self) {
+    pub(super) fn report_doubts(&self) {
         let isolation = &self.run.isolation;
         for server in &self.request.servers {
             if let Some(line) =
                 server.program().and_then(|(words, _)| shlex::try_join(words.iter().map(String::as_str)).ok())
             {
-                isolation.tell_of_doubts(&mcp::owner(server.name()), &line);
+                isolation.report_doubts(&mcp::owner(server.name()), &line);
             }
         }
         if let ModelChoice::Exec { command, .. } = &self.request.model {
-            isolation.tell_of_doubts("model", command);
+            isolation.report_doubts("model", command);
         }
         isolation.warn_of_auto_loaded();
         isolation.warn_of_links();

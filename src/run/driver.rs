@@ -340,7 +340,7 @@ impl<'a> AgentRun<'a> {
 
     /// Ends other people's servers. A checkout that holds something of theirs which could not be put back fails the run.
     async fn stop_servers(&mut self, outcome: &mut Outcome) {
-        self.tell_of_doubts();
+        self.report_doubts();
         let servers = std::mem::take(&mut self.servers);
         if servers.is_empty() {
             return;

@@ -143,7 +143,7 @@ impl Run<'_> {
         let tests = &self.request.config().tests;
         // In a dry run, what Git ignores is as it was: the states are those of the checkout.
         if self.tracked.is_some() {
-            self.isolation.tell_of_doubts("test command", &command.for_tests(&[]));
+            self.isolation.report_doubts("test command", &command.for_tests(&[]));
         }
         let states = States::new(changes, self.tracked.is_some());
         let isolate = |changes: &[FileChange]| Ok(self.state_with(changes)?);

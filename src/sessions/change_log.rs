@@ -14,7 +14,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use workspace::{FileState, Mode, WorkspacePath, WriteLog};
+use workspace::{FileState, Mode, StateBefore, WorkspacePath, WriteLog};
 
 use crate::base::fs::{create_folder, lock};
 use crate::event::{CallRecord, Event, Line, Observer, PlannedAction};
@@ -22,7 +22,7 @@ use crate::event::{CallRecord, Event, Line, Observer, PlannedAction};
 /// Most bytes of a log; a run that writes more cannot be resumed.
 const MAX_LOG: u64 = 500_000_000;
 
-/// How long a log is kept that nobody goes on from. A runner that wipes its output folders leaves nothing else that tells of it.
+/// How long a log is kept that nobody continues from. A runner that wipes its output folders leaves no other trace of it.
 const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
 
 /// Extension of the file name of a log.
@@ -74,10 +74,10 @@ impl StoredState {
 /// An open log.
 pub(crate) struct ChangeLog {
     path: PathBuf,
-    open: Mutex<Option<Open>>,
+    open: Mutex<Option<OpenLog>>,
 }
 
-struct Open {
+struct OpenLog {
     file: File,
     written: u64,
 }
@@ -95,7 +95,7 @@ impl ChangeLog {
         }
     }
 
-    fn open(path: &Path, earlier: Option<&LoggedChanges>) -> io::Result<Open> {
+    fn open(path: &Path, earlier: Option<&LoggedChanges>) -> io::Result<OpenLog> {
         let folder = path.parent().unwrap_or(path);
         create_folder(folder)?;
         remove_forgotten(folder);
@@ -110,7 +110,7 @@ impl ChangeLog {
         // Before anybody can find it.
         lock(&file);
         fresh.persist(path).map_err(|error| error.error)?;
-        Ok(Open { file, written })
+        Ok(OpenLog { file, written })
     }
 
     /// Appends an entry. A log with a gap would be wrong, so there is none any more if that fails.
@@ -143,8 +143,13 @@ impl ChangeLog {
 }
 
 impl WriteLog for ChangeLog {
-    fn writing(&self, path: &WorkspacePath, before: Option<Option<&FileState>>, after: Option<&FileState>) {
-        let (before, after) = (before.map(StoredState::of), StoredState::of(after));
+    fn writing(&self, path: &WorkspacePath, before: StateBefore<'_>, after: Option<&FileState>) {
+        let before = match before {
+            StateBefore::NotGiven => None,
+            StateBefore::Absent => Some(StoredState::of(None)),
+            StateBefore::File(state) => Some(StoredState::of(Some(state))),
+        };
+        let after = StoredState::of(after);
         self.write(&Entry::Write { path: path.clone(), before, after });
     }
 
@@ -176,7 +181,7 @@ fn remove_forgotten(folder: &Path) {
     }
 }
 
-/// Removes a log that tells less than the run has done, or that of an earlier part of it.
+/// Removes a log that is incomplete, or that belongs to an earlier part of the run.
 fn give_up(path: &Path, problem: &str) {
     let _ = fs::remove_file(path);
     tracing::warn!("warning: this run cannot be resumed: could not log its changes: {problem}");
@@ -230,7 +235,7 @@ impl LoggedChanges {
         let mut logged = Self::default();
         let mut pending = Vec::new();
         let text = fs::read(path)?;
-        // A last line without an end was cut, before the write that it tells of.
+        // A last line without an end was cut off, before the write that it announces.
         for line in text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
             let entry: Entry = serde_json::from_slice(line)?;
             let counts = match &entry {
@@ -328,7 +333,7 @@ mod tests {
         let file = WorkspacePath::parse("log.txt").expect("a path");
         let log = ChangeLog::begin(path.clone(), None).expect("a log");
         let after = FileState { content: b"line\n"[..].into(), mode: Mode::Regular };
-        log.writing(&file, Some(None), Some(&after));
+        log.writing(&file, StateBefore::Absent, Some(&after));
         for (stop_reason, counts) in [
             (StopReason::UserInterrupt, false),
             (StopReason::Terminated, false),

@@ -18,7 +18,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use crate::base::env::{Variables, real, state_folder};
-use crate::base::integrity::{Seal, believed_folder};
+use crate::base::integrity::{Seal, trusted_folder};
 use crate::event::{Event, Line, RunMode, Status};
 use crate::git::Repository;
 
@@ -95,7 +95,7 @@ pub(crate) struct SavedSession {
 
 impl SessionFile {
     /// Writes the session file next to the other files of its run, and a seal where no command of an agent
-    /// can write: whoever changes what was asked for must not be obeyed when the session is resumed.
+    /// can write: a changed request must not take effect when the session is resumed.
     pub fn write(&self, out: &Path, variables: &Variables) -> std::io::Result<()> {
         let text = serde_json::to_vec_pretty(self)?;
         crate::base::fs::write_private(&out.join(SESSION), &text)?;
@@ -211,7 +211,7 @@ impl SavedSession {
     pub(crate) fn resume(&self, variables: &Variables) -> Result<Resumed, SessionError> {
         check_state(variables, &self.file.workspace)?;
         let text = fs::read(self.folder.join(SESSION)).unwrap_or_default();
-        // The text that the seal covers has to be the one that is obeyed.
+        // The text that the seal covers has to be the one that is used.
         let file: Option<SessionFile> = serde_json::from_slice(&text).ok();
         let sealed = seal(variables, &self.file.id).is_some_and(|seal| seal.holds(&text));
         if !sealed || file.as_ref() != Some(&self.file) {
@@ -222,7 +222,7 @@ impl SavedSession {
             State::Ended(Status::Success) => return Err(SessionError::Over(self.file.id.clone())),
             State::Unfinished | State::Ended(_) => {}
         }
-        // The conversation, what was spent and what was done are believed because this user's run wrote them.
+        // The conversation, what was spent and what was done are trusted because this user's run wrote them.
         let text = fs::read(&self.file.transcript).map_err(|error| SessionError::Unreadable {
             path: self.file.transcript.clone(),
             problem: error.to_string(),
@@ -268,8 +268,8 @@ impl SavedSession {
 /// Checks that there is a folder for seals and logs where no command of a run on this workspace can write.
 pub(crate) fn check_state(variables: &Variables, workspace: &Path) -> Result<(), SessionError> {
     let Some(folder) = state_folder(variables) else { return Err(SessionError::NoState) };
-    let believed = believed_folder(variables).filter(|folder| !folder.starts_with(real(workspace)));
-    believed.map(drop).ok_or(SessionError::StateInCheckout(folder))
+    let trusted = trusted_folder(variables).filter(|folder| !folder.starts_with(real(workspace)));
+    trusted.map(drop).ok_or(SessionError::StateInCheckout(folder))
 }
 
 /// Returns the seal of a session, or `None` if `id` is not a UUID: another text could lead to any path.
@@ -287,7 +287,7 @@ pub(crate) fn transcript_seal(variables: &Variables, id: &str) -> Option<Seal> {
 /// Returns the path of a session's change log, in the user's state folder.
 pub(crate) fn change_log_path(variables: &Variables, id: &str) -> Option<PathBuf> {
     let id = uuid::Uuid::parse_str(id).ok()?;
-    Some(believed_folder(variables)?.join(format!("sessions/{id}.{}", change_log::EXTENSION)))
+    Some(trusted_folder(variables)?.join(format!("sessions/{id}.{}", change_log::EXTENSION)))
 }
 
 fn size(folder: &Path) -> u64 {

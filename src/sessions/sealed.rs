@@ -143,7 +143,7 @@ impl SessionSealer {
                 continue;
             }
             let (sealer, started) = (std::sync::Arc::clone(&self), Instant::now());
-            // What fails now may succeed later; the end of the run tells.
+            // What fails now may succeed later; the end of the run reports it.
             let _ = tokio::task::spawn_blocking(move || sealer.seal()).await;
             (sealed, pause) = (length, MIN_PAUSE.max(started.elapsed() * PAUSE_FACTOR));
         }
@@ -183,7 +183,7 @@ impl OpenedSession {
         run: Option<u64>,
         number: Option<u64>,
     ) -> Result<Self, SealError> {
-        // What a box says of itself is believed when it opens; that it says something else needs no key.
+        // What a box says about itself is trusted once it opens; to see that it says something else, no key is needed.
         let shown = header(sealed)?;
         if shown.kind != KIND {
             return Err(elsewhere("boxes of the kind", &shown.kind, KIND));

@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use workspace::{FileState, Mode, WorkspacePath, WriteLog};
+use workspace::{FileState, Mode, StateBefore, WorkspacePath, WriteLog};
 
 use super::*;
 use crate::base::sealed_box::SEAL_KEY;
@@ -53,7 +53,7 @@ fn what_a_call_had_written_when_it_was_cut_off_does_not_count() {
     let log = folder.path().join("log");
     let path = WorkspacePath::parse("a.txt").unwrap();
     let state = FileState { content: b"half done".as_slice().into(), mode: Mode::Regular };
-    ChangeLog::begin(log.clone(), None).unwrap().writing(&path, Some(None), Some(&state));
+    ChangeLog::begin(log.clone(), None).unwrap().writing(&path, StateBefore::Absent, Some(&state));
     for (reason, is_cut) in [
         (StopReason::UserInterrupt, true),
         (StopReason::Terminated, true),
@@ -106,19 +106,19 @@ fn a_session_at_work_is_not_taken_up_beside_itself() {
     fs::create_dir(checkout).unwrap();
     let log = ChangeLog::begin(change_log_path(&variables, ID).unwrap(), None).unwrap();
     session(out, &variables).end(false).unwrap();
-    let take_up = || {
+    let resume = || {
         let opened = OpenedSession::read(&out.join(SEALED), &variables).unwrap();
         opened.settle(checkout, &base.join("other"), &variables)
     };
-    assert!(matches!(take_up(), Err(SessionError::Running(id)) if id == ID));
+    assert!(matches!(resume(), Err(SessionError::Running(id)) if id == ID));
     assert!(!base.join("other/session.json").exists());
     drop(log);
-    assert_eq!(take_up().unwrap().file.id, ID);
+    assert_eq!(resume().unwrap().file.id, ID);
 }
 
 #[cfg(unix)]
 #[test]
-fn state_that_commands_can_write_is_not_believed() {
+fn state_that_commands_can_write_is_not_trusted() {
     let folder = tempfile::tempdir().unwrap();
     let base = folder.path().canonicalize().unwrap();
     let (repo, checkout) = (base.join("repo"), base.join("checkout"));

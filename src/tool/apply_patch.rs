@@ -151,7 +151,7 @@ fn is_link(path: &ResolvedPath, cx: &Context) -> bool {
     cx.workspace.stat(path).is_ok_and(|stat| stat.is_some_and(|stat| stat.kind == Kind::Link))
 }
 
-/// Returns what to tell of hunks that have more lines than their headers say: all of these lines count.
+/// Returns a remark on hunks that have more lines than their headers say: all of these lines count.
 fn miscounted(parts: &[Part]) -> Vec<String> {
     let hunks = parts.iter().flat_map(|part| part.section.patch.hunks.iter().map(move |hunk| (part, hunk)));
     let more = hunks.filter(|(_, hunk)| hunk.exceeds_counts());

@@ -1,4 +1,4 @@
-//! Effects of a command line, as far as its words tell which files it touches.
+//! Effects of a command line, as far as its words say which files it touches.
 
 use std::path::Path;
 

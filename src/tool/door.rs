@@ -154,7 +154,7 @@ fn of_another_root(given: &str, root: &Path) -> Option<String> {
     ends.into_iter().find(|end| root.join(end).symlink_metadata().is_ok())
 }
 
-/// Returns what the model is told about arguments that a tool does not take. What is wrong with a value needs no list
+/// Returns a message for the model about arguments that a tool does not take. What is wrong with a value needs no list
 /// of names.
 pub(crate) fn invalid_arguments(tool: &dyn Tool, error: &str) -> String {
     let is_about_names = error.contains("missing field") || error.contains("unknown field");

@@ -47,7 +47,7 @@ fn max_results() -> usize {
 }
 
 impl Args {
-    fn search(&self, syntax: Syntax, scope: &Scope<'_>) -> Result<super::search::Found, ToolError> {
+    fn search(&self, syntax: Syntax, scope: &Scope<'_>) -> Result<super::search::SearchResult, ToolError> {
         let query = Query::new(&self.pattern, syntax, self.case_sensitive, self.max_results)?;
         query.with_context(self.context_lines).showing(self.show).search(scope)
     }

@@ -157,7 +157,7 @@ pub struct Context {
     /// Files that searches skip.
     pub sensitive: Arc<SensitiveFiles>,
     /// Content of each file as the model last read it.
-    pub seen: Arc<Seen>,
+    pub seen: Arc<SeenContents>,
     /// What the caller is allowed to do.
     pub access: Access,
     /// Whether somebody reads what an edit looks like now: a recipe does not.
@@ -191,15 +191,19 @@ impl Context {
     #[must_use]
     pub fn preview(&self) -> Self {
         let seen = self.seen.0.lock().clone();
-        Self { workspace: self.workspace.preview(), seen: Arc::new(Seen(Mutex::new(seen))), ..self.clone() }
+        Self {
+            workspace: self.workspace.preview(),
+            seen: Arc::new(SeenContents(Mutex::new(seen))),
+            ..self.clone()
+        }
     }
 }
 
 /// Hashes of the files' contents as the model last read or wrote them.
 #[derive(Default)]
-pub struct Seen(Mutex<HashMap<ResolvedPath, String>>);
+pub struct SeenContents(Mutex<HashMap<ResolvedPath, String>>);
 
-impl Seen {
+impl SeenContents {
     /// Records the content that was read or written.
     pub fn note(&self, path: &ResolvedPath, state: &FileState) {
         let mut seen = self.0.lock();

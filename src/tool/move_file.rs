@@ -102,7 +102,7 @@ fn moves(args: &Args, cx: &Context) -> Result<Vec<Move>, ToolError> {
                 ));
             }
             let files = walk.found.into_iter().filter(|found| !found.directory);
-            let one = |file: workspace::Found| {
+            let one = |file: workspace::WalkEntry| {
                 let below = file.path.relative_to(&from).unwrap_or_default();
                 Ok(Move { to: resolve(&format!("{to}/{below}"), cx)?, from: file.path })
             };

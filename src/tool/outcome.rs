@@ -109,7 +109,7 @@ fn places(diff: &str) -> Vec<usize> {
     places
 }
 
-/// Returns the line before the only change, by which the model can tell that the place is right.
+/// Returns the line before the only change, by which the model can see that the place is right.
 fn line_above(change: &FileChange, places: &[usize]) -> String {
     let ([place], Some(after)) = (places, &change.after) else { return String::new() };
     let text = String::from_utf8_lossy(&after.content);

@@ -26,7 +26,7 @@ impl NotReplaced {
     }
 }
 
-/// Replaces `old`, which has to occur exactly once unless `all` are meant. The error tells the model why not.
+/// Replaces `old`, which has to occur exactly once unless `all` are meant. The error is for the model.
 pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
     if old.is_empty() {
         return Err(NotReplaced::because(

@@ -269,10 +269,10 @@ impl ToolResult {
     /// Creates the result of a command that a dry run only records, because such `commands` do not run in it, for a
     /// `reason` that the sentence continues with.
     fn recorded(commands: &str, reason: &str) -> Self {
-        let told = format!(
+        let message = format!(
             "This dry run records {commands} without running them{reason}, so there is no output; continue."
         );
-        Self { is_recorded: true, ..Self::done(told) }
+        Self { is_recorded: true, ..Self::done(message) }
     }
 
     fn add(&mut self, line: &str) {

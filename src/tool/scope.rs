@@ -1,6 +1,6 @@
 //! Scope of the listing and searching tools: a folder or a file, and which of the files below it.
 
-use workspace::{Found, Glob, Kind, LastLink, ResolvedPath, WorkspacePath};
+use workspace::{Glob, Kind, LastLink, ResolvedPath, WalkEntry, WorkspacePath};
 
 use super::read_file::resolve;
 use super::{Context, ToolError};
@@ -29,7 +29,7 @@ pub(super) struct Scope<'a> {
 #[derive(Default)]
 pub(super) struct Entries {
     /// Files and folders, sorted by path.
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<WalkEntry>,
     /// Links that stay inside of the workspace, and where they lead.
     pub(super) links: Vec<(WorkspacePath, ResolvedPath)>,
     /// Number of entries that had to be skipped.
@@ -57,7 +57,7 @@ impl<'a> Scope<'a> {
     pub(super) fn entries(&self) -> Result<Entries, ToolError> {
         let workspace = &self.cx.workspace;
         if workspace.stat(&self.start)?.is_some_and(|stat| stat.kind == Kind::File) {
-            let file = Found { path: self.start.clone(), directory: false };
+            let file = WalkEntry { path: self.start.clone(), directory: false };
             return Ok(Entries { found: vec![file], ..Entries::default() });
         }
         let mut walk = workspace.walk(&self.start, self.depth)?;

@@ -71,13 +71,13 @@ impl Query {
 
     /// Searches the files of a scope in parallel, sensitive ones excluded. The result is sorted by path and
     /// line.
-    pub(super) fn search(&self, scope: &Scope<'_>) -> Result<Found, ToolError> {
+    pub(super) fn search(&self, scope: &Scope<'_>) -> Result<SearchResult, ToolError> {
         let (mut files, skipped) = scope.files()?;
         let all = files.len();
         if !scope.cx.sensitive.is_empty() {
             files.retain(|path| scope.cx.sensitive.find(path).is_none());
         }
-        let mut found = Found { sensitive: all - files.len(), skipped, ..Found::default() };
+        let mut found = SearchResult { sensitive: all - files.len(), skipped, ..SearchResult::default() };
         for file in self.search_files(&files, scope.cx) {
             found.add(file, self.max_results, scope.cx.result_limit());
         }
@@ -218,7 +218,7 @@ impl Sink for FileSink<'_> {
 
 /// Result of a search.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct SearchResult {
     text: String,
     show: Show,
     shown: usize,
@@ -231,7 +231,7 @@ pub(super) struct Found {
     gave_up: bool,
 }
 
-impl Found {
+impl SearchResult {
     fn add(&mut self, found: FileMatches, max_results: usize, max_bytes: usize) {
         self.unreadable += usize::from(found.unreadable);
         if found.matches > 0 {

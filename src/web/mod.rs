@@ -157,7 +157,7 @@ impl Web {
         }
     }
 
-    /// Checks an address as far as its text tells; names are checked when they are resolved.
+    /// Checks an address as far as its text allows; names are checked when they are resolved.
     fn check(&self, text: &str, named_by: NamedBy) -> Result<Url, WebError> {
         if text.len() > MAX_URL {
             return Err(WebError::TooLong);

@@ -14,6 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::PageError;
 use super::dom::{ElementPattern, Part, fits};
+use crate::base::text::shortened;
 
 /// Name of the hidden sub-command.
 pub const PAGE: &str = "__page";
@@ -158,7 +159,7 @@ fn text_of(html: &str) -> String {
     let title = title_of(html);
     let title =
         if title.is_empty() || text.starts_with(&title) { String::new() } else { format!("{title}\n\n") };
-    shorten(&format!("{title}{}", text.trim()), MAX_CHARS)
+    shortened(&format!("{title}{}", text.trim()), MAX_CHARS)
 }
 
 /// Returns a page's title, which is not part of the rendered text.
@@ -255,9 +256,9 @@ fn search_result(title: &str, href: &str, snippet: &str) -> Option<SearchResult>
     let url = base.join(href).ok()?;
     let url = if is_counted(&url) { redirect_target(&url)? } else { url };
     let plain = |text: &str| without_tags(text).split_whitespace().collect::<Vec<_>>().join(" ");
-    let (title, snippet) = (plain(title), shorten(&plain(snippet), MAX_SNIPPET));
+    let (title, snippet) = (plain(title), shortened(&plain(snippet), MAX_SNIPPET));
     let real = matches!(url.scheme(), "http" | "https") && !href.is_empty() && !title.is_empty();
-    real.then(|| SearchResult { title: shorten(&title, MAX_SNIPPET), url: url.into(), snippet })
+    real.then(|| SearchResult { title: shortened(&title, MAX_SNIPPET), url: url.into(), snippet })
 }
 
 /// Returns whether an address leads through DuckDuckGo's click counter.
@@ -288,13 +289,6 @@ pub(super) fn direct(address: &str) -> String {
 fn without_tags(text: &str) -> String {
     let marked = text.contains('<').then(|| Part::page(text)).flatten();
     marked.map_or_else(|| text.to_owned(), Part::words)
-}
-
-fn shorten(text: &str, limit: usize) -> String {
-    match text.char_indices().nth(limit) {
-        Some((cut, _)) => format!("{}…", &text[..cut]),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Parts of a text that readers tell apart by their colour.
+//! Tokens of source text, for syntax highlighting.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -7,12 +7,12 @@ use tree_sitter::Node;
 
 use super::{Language, parse};
 
-/// Kind of a part of a text.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
     /// A comment.
     Comment,
-    /// A word of the language.
+    /// A keyword, or another word that the language reserves.
     Keyword,
     /// A number.
     Number,
@@ -20,8 +20,8 @@ pub enum TokenKind {
     Text,
 }
 
-/// Returns the parts of a text that have a kind, in order; the rest has none. A fragment, such as some lines of a file, has as
-/// many as a grammar can make out.
+/// Returns the byte ranges of all tokens that have a kind, in order; the text between them has none. A fragment, such as some lines
+/// of a file, has as many as the grammar recognizes. Returns nothing if parsing takes longer than `limit`.
 ///
 /// ```
 /// use std::time::Duration;
@@ -52,7 +52,7 @@ pub fn tokens(text: &str, language: Language, limit: Duration) -> Vec<(Range<usi
     }
 }
 
-/// Returns the kind of a node, with all that it holds. The grammars agree on how they name what has one.
+/// Returns the kind of a node and everything in it. The grammars use similar names for nodes that have one.
 fn kind_of(node: Node<'_>) -> Option<TokenKind> {
     let name = node.kind();
     if name.contains("comment") {

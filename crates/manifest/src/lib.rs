@@ -58,7 +58,7 @@ pub enum Format {
 /// Reason why a manifest cannot be edited.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
-    /// The name of the file tells no format.
+    /// The name of the file does not say the format.
     #[error("the format is not known; `manifest` edits .toml, .json, .jsonc, .yml and .yaml files")]
     UnknownFormat,
     /// The file is above [`MAX_BYTES`].
@@ -72,7 +72,7 @@ pub enum ManifestError {
         /// What the parser says.
         message: String,
     },
-    /// A key that stands twice in a mapping, so that nobody can tell which is meant.
+    /// A key that occurs twice in a mapping, so that it is unclear which is meant.
     #[error("line {line}: duplicate key `{key}`")]
     DuplicateKey {
         /// Line of the second, from 1.

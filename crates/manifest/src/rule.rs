@@ -157,7 +157,7 @@ impl ManifestEdit {
         Ok(Self { path: Path::parse(&rule.path)?, action, condition })
     }
 
-    /// Makes the edit in the text of a file, whose name tells its format. A text with nothing to do stays as it is.
+    /// Makes the edit in the text of a file, whose name says its format. A text with nothing to do stays as it is.
     pub fn apply(&self, file_name: &str, text: &str) -> Result<Edited, ManifestError> {
         let format = Format::of(file_name).ok_or(ManifestError::UnknownFormat)?;
         apply(format, text, |root| self.decide(root))

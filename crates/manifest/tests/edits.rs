@@ -28,7 +28,7 @@ fn edits_keep_what_they_do_not_change() {
     for case in &cases {
         let found = applied(&case.file, &case.edit, &case.before);
         match (&found, &case.error) {
-            (Err(error), Some(told)) if error.to_string().contains(told) => {}
+            (Err(error), Some(expected)) if error.to_string().contains(expected) => {}
             (Ok(text), None) if text == case.after.as_ref().unwrap_or(&case.before) => {
                 let again = applied(&case.file, &case.edit, text);
                 if again.as_ref() != Ok(text) {
@@ -46,12 +46,12 @@ fn places_are_told_with_their_lines() {
     let rule: ManifestRule = serde_yaml::from_str("{ path: '*.v', set: 2 }").expect("a rule");
     let edit = ManifestEdit::new(&rule).expect("a valid rule");
     let done = edit.apply("a.toml", "# x\n[a]\nv = 1 # one\n\n[b]\nw = 1\n").expect("an edit");
-    let told: Vec<_> = done
+    let places: Vec<_> = done
         .places
         .iter()
         .map(|it| (it.path.as_str(), it.line, it.before.as_str(), it.after.as_str()))
         .collect();
-    assert_eq!(told, [("a.v", 3, "v = 1 # one", "v = 2 # one"), ("b.v", 7, "", "v = 2")]);
+    assert_eq!(places, [("a.v", 3, "v = 1 # one", "v = 2 # one"), ("b.v", 7, "", "v = 2")]);
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn hostile_files_are_refused_in_little_time() {
 
 #[test]
 fn mistakes_in_rules_are_told() {
-    for (rule, told) in [
+    for (rule, expected) in [
         ("{ path: a }", "exactly one of"),
         ("{ path: a, set: 1, remove: true }", "exactly one of"),
         ("{ path: '', set: 1 }", "the path is empty"),
@@ -126,7 +126,7 @@ fn mistakes_in_rules_are_told() {
     ] {
         let rule: ManifestRule = serde_yaml::from_str(rule).expect("a rule");
         let error = ManifestEdit::new(&rule).expect_err("an invalid rule");
-        assert!(error.to_string().contains(told), "{rule:?}: {error}");
+        assert!(error.to_string().contains(expected), "{rule:?}: {error}");
     }
 }
 

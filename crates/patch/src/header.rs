@@ -93,7 +93,7 @@ impl Header {
     }
 
     /// Returns the file and, if it is renamed, its new name, as paths in the repository. Git puts `a/` and `b/` before
-    /// names; `exists` tells such a prefix from a folder of that name.
+    /// names; `exists` distinguishes such a prefix from a folder of that name.
     pub(super) fn paths(
         &self,
         exists: &dyn Fn(&str) -> bool,

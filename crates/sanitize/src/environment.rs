@@ -17,7 +17,7 @@ const COMMAND_FILES: [&str; 5] =
     ["GITHUB_ENV", "GITHUB_PATH", "GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY"];
 
 /// Prefixes of variables that are never judged by their value: inputs, runner services, this program's own
-/// settings, and what makes a shell or Git run or obey something else.
+/// settings, and what makes a shell or Git run or load something else.
 const NEVER_BY_VALUE: [&str; 6] = ["INPUT_", "ACTIONS_", "ARCHITECT_", "GITHUB_", "GIT_CONFIG_", "BASH_"];
 
 /// Values that reveal nothing, whatever the variable.

@@ -1,9 +1,10 @@
-//! Forms in which programs write a text between quotes, in addresses and in markup, before they encode the whole in base64.
+//! Escaped forms of a secret: how programs write it in quotes, URLs and markup. Text that contains one may be encoded as Base64
+//! afterwards, which hides the escapes from a search that would decode them.
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
-/// Returns the forms of a text in quotes of shells, of CSV and of SQL, which nothing else in them is escaped for.
+/// Returns the forms of a text in the quotes of shells, CSV and SQL, which escape only the quotes.
 pub(super) fn quoted(text: &str) -> Vec<String> {
     let forms = [("'", "'\"'\"'"), ("'", "'\\''"), ("'", "''"), ("\"", "\"\"")];
     forms
@@ -13,7 +14,7 @@ pub(super) fn quoted(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the other escaped forms of a text, as far as they differ from it.
+/// Returns all escaped forms of a text that differ from it.
 pub(super) fn escaped(text: &str) -> Vec<String> {
     let json = serde_json::Value::from(text).to_string();
     let json = json.get(1..json.len() - 1).unwrap_or_default();
@@ -46,7 +47,7 @@ pub(super) fn escaped(text: &str) -> Vec<String> {
         json.to_owned(),
         json.replace('/', "\\/"),
         each(json, |sign| (!sign.is_ascii()).then(|| code(sign))),
-        // As Go writes it, and templates of web pages.
+        // As Go and templates of web pages write it.
         each(json, |sign| (!sign.is_ascii() || "<>&".contains(sign)).then(|| code(sign))),
         each(json, |sign| "<>&".contains(sign).then(|| code(sign))),
         percent(""),
@@ -66,7 +67,7 @@ pub(super) fn escaped(text: &str) -> Vec<String> {
     forms
 }
 
-/// Replaces the characters for which there is a form.
+/// Replaces the characters for which `form` returns one.
 fn each(text: &str, form: impl Fn(char) -> Option<String>) -> String {
     text.chars().map(|sign| form(sign).unwrap_or_else(|| sign.to_string())).collect()
 }

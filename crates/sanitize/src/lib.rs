@@ -4,7 +4,7 @@
 //! Whatever leaves a process that handles secrets and text of strangers goes through two steps. A [`Masker`]
 //! replaces secrets, in every spelling that programs produce by accident; the functions of [`untrusted`] keep
 //! the text, but not what a platform would do with it: mention people, close issues, load images, hide lines, or
-//! obey commands in a log.
+//! follow commands in a log.
 //!
 //! ```
 //! use sanitize::{MASK, Masker, untrusted};

@@ -74,7 +74,7 @@ pub(crate) fn begins_known(name: &str) -> bool {
     BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
 }
 
-/// Tells whether a name is listed letter by letter, in whatever case.
+/// Returns whether a name is listed letter by letter, in whatever case.
 pub(crate) fn is_listed(name: &str) -> bool {
     static LISTED: LazyLock<BTreeSet<&str>> = LazyLock::new(|| known().collect());
     LISTED.contains(name)
@@ -138,7 +138,7 @@ fn is_key(value: &str) -> bool {
     !value.contains(char::is_whitespace) && runs(value).next().is_some_and(is_random)
 }
 
-/// Tells whether letters and digits are mixed as they are in keys, and hardly ever in names.
+/// Returns whether letters and digits are mixed as they are in keys, and hardly ever in names.
 pub(crate) fn is_random(run: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| run.bytes().any(|byte| kind(&byte));
     let digits = run.bytes().filter(u8::is_ascii_digit).count();
@@ -159,7 +159,7 @@ fn is_known(name: &str) -> bool {
     is_listed(&name) || begins_known(&name)
 }
 
-/// Tells whether a value is a path, or a list of paths, that there is.
+/// Returns whether a value is a path, or a list of paths, that there is.
 pub(crate) fn is_path(value: &str) -> bool {
     std::env::split_paths(value).all(|path| path.is_absolute() && Path::new(&path).exists())
 }

@@ -49,7 +49,7 @@ pub(super) fn is_shell(name: &str) -> bool {
     is_in(SHELLS, name)
 }
 
-/// What a shell is told to run.
+/// What a shell is to run.
 pub(super) enum Script<'a> {
     /// A script given as text.
     Text(&'a Word),

@@ -74,7 +74,7 @@ fn running(text: &str) -> Option<Vec<String>> {
     if parts.last().is_some_and(|last| matches!(last.as_str(), "lib" | "main" | "mod")) {
         parts.pop();
     }
-    // The crate's name tells folders of a workspace apart.
+    // The crate's name distinguishes folders of a workspace.
     if file.starts_with("src") {
         parts.insert(0, name.to_owned());
     }

@@ -162,7 +162,7 @@ fn are_alike(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
     2 * common >= one.len() + other.len() - common
 }
 
-/// What tells a test from all others.
+/// Identity of a test.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     name: Vec<String>,

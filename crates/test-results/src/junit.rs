@@ -17,9 +17,9 @@ pub fn junit(xml: &str) -> Results {
             (None, Some(_)) => Outcome::Skipped,
             (None, None) => Outcome::Passed,
         };
-        let told =
+        let attribute =
             failure.or_else(|| has("skipped")).and_then(|node: Node<'_, '_>| node.attribute("message"));
-        let message = told.and_then(|text| text.lines().next());
+        let message = attribute.and_then(|text| text.lines().next());
         let class = case.attribute("classname").unwrap_or_default();
         // Names of classes and modules have dots, those of files have slashes, and those of groups have blanks.
         let above: Vec<String> = if class.contains(' ') {

@@ -10,7 +10,7 @@ struct Reader {
     waiting: Option<Vec<String>>,
     /// Number of tests that are named in this run of unittest.
     named: usize,
-    /// Number of headings that tell of a failure.
+    /// Number of headings that report a failure.
     headings: usize,
     /// How many tests its summary counts.
     ran: Option<usize>,

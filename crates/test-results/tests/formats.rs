@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use test_results::{Outcome, Results, compare, junit, parse};
 
-fn told(results: &Results) -> Vec<String> {
+fn summary(results: &Results) -> Vec<String> {
     let of_tests = results.tests.iter().map(|test| {
         let sign = match test.outcome {
             Outcome::Passed => '+',
@@ -35,7 +35,7 @@ ERROR tests/test_fix.py::test_f - RuntimeError: no
 XFAIL tests/test_shop.py::test_y - later
 ";
     assert_eq!(
-        told(&parse(text)),
+        summary(&parse(text)),
         [
             "+tests|test_shop|test_total",
             "-tests|test_shop|TestTax|test_vat",
@@ -69,7 +69,7 @@ ImportError: Failed to import test module: tests.test_new
 FAIL: test_b (tests.test_shop.Total)
 ";
     assert_eq!(
-        told(&parse(text)),
+        summary(&parse(text)),
         [
             "+tests|test_shop|Total|test_a",
             "-tests|test_shop|Total|test_b",
@@ -106,7 +106,7 @@ error[E0425]: cannot find function `discount` in this scope
 error: could not compile `shop` (lib test) due to 1 previous error
 ";
     assert_eq!(
-        told(&parse(text)),
+        summary(&parse(text)),
         [
             "+shop|src|cart|tests|adds",
             "-shop|src|cart|tests|fails",
@@ -134,7 +134,7 @@ tax/tax_test.go:5:9: undefined: Discount
 FAIL\tx.org/shop/tax [build failed]
 ";
     assert_eq!(
-        told(&parse(text)),
+        summary(&parse(text)),
         [
             "+TestA",
             "-TestB",
@@ -173,7 +173,7 @@ not ok 3 - /w/broken.test.mjs
   ...
 ";
     assert_eq!(
-        told(&parse(text)),
+        summary(&parse(text)),
         [
             "+shop|adds 1 / 2",
             "-shop|fails: Expected values",
@@ -196,7 +196,7 @@ fn trees_are_read() {
 ✖ failing tests:
 ✖ fails (1ms)
 ";
-    assert_eq!(told(&parse(node)), ["+shop|adds", "-shop|fails", "+alone", "?later"]);
+    assert_eq!(summary(&parse(node)), ["+shop|adds", "-shop|fails", "+alone", "?later"]);
     let jest = "\
 FAIL tests/shop.test.js
   shop
@@ -208,7 +208,7 @@ FAIL tests/new.test.js
   ● Test suite failed to run
 ";
     assert_eq!(
-        told(&parse(jest)),
+        summary(&parse(jest)),
         [
             "+tests|shop.test|shop|adds",
             "-tests|shop.test|shop|fails",
@@ -217,10 +217,10 @@ FAIL tests/new.test.js
         ]
     );
     let vitest = " ✓ tests/shop.test.ts > shop > adds 2ms\n × tests/shop.test.ts > shop > fails 3ms\n";
-    assert_eq!(told(&parse(vitest)), ["+tests|shop.test|shop|adds", "-tests|shop.test|shop|fails"]);
+    assert_eq!(summary(&parse(vitest)), ["+tests|shop.test|shop|adds", "-tests|shop.test|shop|fails"]);
     let mocha =
         "\n  shop\n    ✔ adds\n    1) fails\n\n  1 passing (3ms)\n  1 failing\n\n  1) shop\n       fails:\n";
-    assert_eq!(told(&parse(mocha)), ["+shop|adds", "-shop|fails"]);
+    assert_eq!(summary(&parse(mocha)), ["+shop|adds", "-shop|fails"]);
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn junit_is_read() {
         <testcase classname=\"shop\" name=\"adds one\"><skipped/></testcase>\
         </testsuite></testsuites>";
     assert_eq!(
-        told(&junit(xml)),
+        summary(&junit(xml)),
         ["+tests|test_shop|Total|test_a", "-shop|TotalTest|adds: no", "?shop|adds one"]
     );
     assert!(junit("no XML").is_empty());
@@ -245,7 +245,7 @@ fn junit_tells_tests_of_two_files_apart() {
         <testsuite name=\"unit\" file=\"tests/test_shop.py\"><testcase classname=\"tests.test_shop.Total\" name=\"test_a\"/>\
         </testsuite></testsuites>";
     assert_eq!(
-        told(&junit(xml)),
+        summary(&junit(xml)),
         ["+src|a.test|total|adds", "+src|b.test|total|adds", "+tests|test_shop|Total|test_a"]
     );
     let failed = xml.replacen("name=\"adds\"/>", "name=\"adds\"><failure/></testcase>", 1);
@@ -353,7 +353,7 @@ fn names_say_where_a_test_is() {
         ("not ok 1\nok 2\n", vec!["-test 1", "+test 2"]),
         ("ok  \tx/b\t0.01s\n", vec![]),
     ] {
-        assert_eq!(told(&parse(text)), expected, "{text}");
+        assert_eq!(summary(&parse(text)), expected, "{text}");
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::path::{PathError, ResolvedPath, WorkspacePath};
 use super::{
-    ChangeSet, DiskWorkspace, FileChange, FileError, FileState, Found, LastLink, Stat, Walk, Workspace,
+    ChangeSet, DiskWorkspace, FileChange, FileError, FileState, LastLink, Stat, Walk, WalkEntry, Workspace,
 };
 
 /// A folder that can be read besides the workspace.
@@ -143,7 +143,7 @@ impl Workspace for AttachedWorkspace {
     fn walk(&self, folder: &ResolvedPath, depth: Option<usize>) -> Result<Walk, FileError> {
         let Some((attached, inner)) = self.find(folder) else { return self.inner.walk(folder, depth) };
         let walk = attached.disk.walk(&inner, depth, true).map_err(|error| attached.named(error))?;
-        let outer = |found: Found| Found { path: ResolvedPath(attached.outer(&found.path)), ..found };
+        let outer = |found: WalkEntry| WalkEntry { path: ResolvedPath(attached.outer(&found.path)), ..found };
         let links = walk.links.iter().map(|path| attached.outer(path)).collect();
         Ok(Walk { found: walk.found.into_iter().map(outer).collect(), links, skipped: walk.skipped })
     }
@@ -196,15 +196,15 @@ mod tests {
             ("@shared", "@shared is a directory, not a file"),
             ("@shared/link", "ACCESS DENIED"),
         ] {
-            let told = read(path).expect_err(path).to_string();
-            assert!(told.starts_with(error), "{told}");
+            let message = read(path).expect_err(path).to_string();
+            assert!(message.starts_with(error), "{message}");
         }
         let path = resolve("@shared/new.txt").expect("a path");
-        for told in
+        for message in
             [workspace.write(&path, b"x"), workspace.remove(&path), workspace.preview().write(&path, b"x")]
         {
             assert_eq!(
-                told.expect_err("read-only").to_string(),
+                message.expect_err("read-only").to_string(),
                 "@shared/new.txt is outside of the workspace, where files can only be read"
             );
         }

@@ -1,14 +1,14 @@
-//! Bytecode of Python's, which Python trusts as long as it claims to belong to a source, and makes anew where it is missing.
+//! Python bytecode: Python trusts a file of it that claims to belong to a source, and creates it again where it is missing.
 
 use std::path::Path;
 
 use super::path::WorkspacePath;
 
-/// The folder in which Python keeps it, beside the sources.
+/// Name of the folder, next to the sources, in which Python keeps it.
 const FOLDER: &str = "__pycache__";
 
-/// Returns `true` if Python takes a file for the bytecode of a source, or finds bytecode through it: what has the name of such
-/// a folder may be a link to another one.
+/// Returns `true` if Python takes a file for the bytecode of a source, or finds bytecode through it: an entry with the name of
+/// such a folder may be a link to another one.
 pub fn is_bytecode(path: &WorkspacePath) -> bool {
     let is_folder =
         |path: &WorkspacePath| path.file_name().is_some_and(|name| name.eq_ignore_ascii_case(FOLDER));
@@ -21,7 +21,7 @@ pub fn is_bytecode(path: &WorkspacePath) -> bool {
     is_folder(path) || is_kept_there()
 }
 
-/// Returns the source that a file in such a folder belongs to.
+/// Returns the path of the source that a file in such a folder belongs to, such as `src/a.py`.
 pub fn source_of_bytecode(path: &WorkspacePath) -> Option<WorkspacePath> {
     let (name, _) = path.file_name()?.split_once('.')?;
     Some(path.parent()?.parent()?.child(&format!("{name}.py")))

@@ -14,7 +14,7 @@ use super::changes::{FileState, Mode};
 use super::file_system::{is_absent, is_refusal, link, set_executable, stat_of};
 use super::path::{ResolvedPath, WorkspacePath};
 use super::resolve::{Step, resolve};
-use super::{FileError, Found, Kind, LastLink, MAX_FILE, Stat, Walk, confined};
+use super::{FileError, Kind, LastLink, MAX_FILE, Stat, Walk, WalkEntry, confined};
 
 /// The checkout on disk. It is not a [`super::Workspace`] by itself, because writes must be tracked or
 /// planned.
@@ -211,8 +211,8 @@ impl DiskWorkspace {
         builder.build_parallel().run(|| {
             Box::new(|entry| {
                 match entry.ok().and_then(|entry| self.found(&entry)) {
-                    Some((path, Entry::Directory)) => lock(&found).push(Found { path, directory: true }),
-                    Some((path, Entry::File)) => lock(&found).push(Found { path, directory: false }),
+                    Some((path, Entry::Directory)) => lock(&found).push(WalkEntry { path, directory: true }),
+                    Some((path, Entry::File)) => lock(&found).push(WalkEntry { path, directory: false }),
                     Some((path, Entry::Link)) => lock(&links).push(path.0),
                     Some((_, Entry::Other)) => {}
                     None => {

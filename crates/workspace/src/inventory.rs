@@ -148,7 +148,7 @@ impl Inventory {
         Ok(())
     }
 
-    /// Restores what the content of files does not tell: modes, and empty folders. Returns the paths where that failed.
+    /// Restores what is not in the content of files: modes, and empty folders. Returns the paths where that failed.
     pub(crate) fn restore(&self, disk: &DiskWorkspace) -> Vec<PathBuf> {
         let Ok(now) = Self::take(disk.path()) else { return vec![disk.path().to_owned()] };
         let mut failed = Vec::new();
@@ -179,7 +179,7 @@ impl Inventory {
     }
 }
 
-/// The bits of a mode that tell the type of a file.
+/// The bits of a mode that hold the type of a file.
 const TYPE: u32 = 0o170_000;
 
 fn parse(path: &Path) -> Option<WorkspacePath> {

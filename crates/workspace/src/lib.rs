@@ -85,7 +85,7 @@ pub use scratch::{Scratch, sweep};
 pub use sensitive::{SensitiveFiles, Tracked, TrackedFiles};
 pub use snapshot::{Difference, FileStamp, Snapshot};
 pub use tracked::TrackedWorkspace;
-pub use write_log::WriteLog;
+pub use write_log::{StateBefore, WriteLog};
 
 /// What others have changed, and is to be judged.
 #[derive(Clone, Copy, Debug, Default)]
@@ -137,7 +137,7 @@ pub struct Stat {
 
 /// An entry found by [`Workspace::walk`].
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Found {
+pub struct WalkEntry {
     /// The path, from the root of the workspace.
     pub path: ResolvedPath,
     /// Whether the entry is a folder; otherwise it is a regular file.
@@ -148,7 +148,7 @@ pub struct Found {
 #[derive(Clone, Debug, Default)]
 pub struct Walk {
     /// Files and folders, sorted by path.
-    pub found: Vec<Found>,
+    pub found: Vec<WalkEntry>,
     /// Symbolic links, sorted by path. None was followed, so they may lead anywhere.
     pub links: Vec<WorkspacePath>,
     /// The number of entries whose names are not UTF-8 or that could not be read.

@@ -10,8 +10,8 @@ use super::disk::DiskWorkspace;
 use super::ignored::{IGNORE_FILES, IgnoreRules};
 use super::path::{ResolvedPath, WorkspacePath};
 use super::resolve::{Step, resolve};
-use super::write_log::{LogSlot, WriteLog};
-use super::{FileError, Found, Kind, LastLink, Stat, Walk, Workspace};
+use super::write_log::{LogSlot, StateBefore, WriteLog};
+use super::{FileError, Kind, LastLink, Stat, Walk, WalkEntry, Workspace};
 
 /// Number of planned paths below which scanning all of them is cheaper than looking up each folder above a
 /// deep path.
@@ -38,16 +38,17 @@ impl OverlayWorkspace {
         Self { disk, planned: RwLock::default(), log: LogSlot::default() }
     }
 
-    /// Tells `log` of everything that is planned from now on.
+    /// Logs everything that is planned from now on.
     pub fn set_log(&self, log: Arc<dyn WriteLog>) {
         self.log.set(log);
     }
 
-    fn tell(&self, path: &WorkspacePath, after: Option<&FileState>) {
+    fn log_write(&self, path: &WorkspacePath, after: Option<&FileState>) {
         if let Some(log) = self.log.get() {
             let is_first = !self.planned().files.contains_key(path);
             let before = self.original(path).ok().filter(|_| is_first);
-            log.writing(path, before.as_ref().map(Option::as_ref), after);
+            let before = before.as_ref().map_or(StateBefore::NotGiven, |state| state.as_ref().into());
+            log.writing(path, before, after);
         }
     }
 
@@ -73,7 +74,7 @@ impl OverlayWorkspace {
     /// Plans the whole state of a file, including its mode; `None` removes it.
     fn put(&self, path: &WorkspacePath, state: Option<FileState>) -> Result<(), FileError> {
         let on_disk = self.disk.state(&ResolvedPath(path.clone()))?;
-        self.tell(path, state.as_ref());
+        self.log_write(path, state.as_ref());
         let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
         if on_disk == state {
             planned.files.remove(path);
@@ -145,17 +146,26 @@ fn is_ignore_file(name: &str) -> bool {
     IGNORE_FILES.contains(&name)
 }
 
+/// What is planned for a path.
+enum PlannedEntry {
+    /// There will be nothing.
+    Removed,
+    Present(Stat),
+}
+
 impl Planned {
-    fn stat(&self, path: &WorkspacePath) -> Option<Option<Stat>> {
+    /// Returns what is planned for a path, if anything is.
+    fn entry(&self, path: &WorkspacePath) -> Option<PlannedEntry> {
         match self.files.get(path) {
             Some(Some(state)) => {
                 let kind = if state.mode == Mode::Link { Kind::Link } else { Kind::File };
-                Some(Some(Stat { kind, size: state.content.len() as u64, mode: state.mode }))
+                let size = state.content.len() as u64;
+                Some(PlannedEntry::Present(Stat { kind, size, mode: state.mode }))
             }
             _ if self.folders.contains(path) => {
-                Some(Some(Stat { kind: Kind::Directory, size: 0, mode: Mode::Regular }))
+                Some(PlannedEntry::Present(Stat { kind: Kind::Directory, size: 0, mode: Mode::Regular }))
             }
-            Some(None) => Some(None),
+            Some(None) => Some(PlannedEntry::Removed),
             None => None,
         }
     }
@@ -186,9 +196,11 @@ impl Workspace for OverlayWorkspace {
     fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
         let planned = self.planned();
         let mut disk = self.disk.cursor();
-        resolve(self.disk.path(), path, last, |path| match planned.stat(path) {
-            Some(Some(Stat { kind: Kind::Directory, .. })) => Ok(Step::Directory),
-            Some(Some(Stat { kind: Kind::Link, .. })) => Ok(Step::Link(planned.target(path))),
+        resolve(self.disk.path(), path, last, |path| match planned.entry(path) {
+            Some(PlannedEntry::Present(Stat { kind: Kind::Directory, .. })) => Ok(Step::Directory),
+            Some(PlannedEntry::Present(Stat { kind: Kind::Link, .. })) => {
+                Ok(Step::Link(planned.target(path)))
+            }
             Some(_) => Ok(Step::End),
             None if planned.is_cut_off(path) => Ok(Step::End),
             None => disk.step(path),
@@ -197,8 +209,9 @@ impl Workspace for OverlayWorkspace {
 
     fn stat(&self, path: &ResolvedPath) -> Result<Option<Stat>, FileError> {
         let planned = self.planned();
-        match planned.stat(path) {
-            Some(stat) => Ok(stat),
+        match planned.entry(path) {
+            Some(PlannedEntry::Present(stat)) => Ok(Some(stat)),
+            Some(PlannedEntry::Removed) => Ok(None),
             None if planned.is_cut_off(path) => Ok(None),
             None => self.disk.stat(path),
         }
@@ -232,7 +245,7 @@ impl Workspace for OverlayWorkspace {
             }
         }
         let state = FileState { content: content.into(), mode };
-        self.tell(path, Some(&state));
+        self.log_write(path, Some(&state));
         let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
         planned.folders.extend(missing);
         planned.files.insert(path.0.clone(), Some(state));
@@ -250,7 +263,7 @@ impl Workspace for OverlayWorkspace {
             Some(Kind::Special) => return Err(FileError::Special(path.0.clone())),
             Some(Kind::File | Kind::Link) => {}
         }
-        self.tell(path, None);
+        self.log_write(path, None);
         let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
         planned.files.insert(path.0.clone(), None);
         Ok(())
@@ -280,7 +293,7 @@ impl Workspace for OverlayWorkspace {
             if mode == Some(Mode::Link) {
                 walk.links.push(path.clone());
             } else {
-                walk.found.push(Found { path: ResolvedPath(path.clone()), directory });
+                walk.found.push(WalkEntry { path: ResolvedPath(path.clone()), directory });
             }
         }
         walk.found.sort_unstable();

@@ -12,7 +12,7 @@ use crate::WorkspacePath;
 
 /// What a walk over the checkout has found.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct CheckoutEntries {
     /// Files that are not there for commands, those that Git ignores too.
     pub sensitive: Vec<WorkspacePath>,
     /// `.git` entries below the checkout's own, relative to the checkout.
@@ -22,15 +22,16 @@ pub struct Found {
 }
 
 /// Looks at every file of the checkout once, but for what Git's own folders hold.
-pub fn find(root: &Path, sensitive: &SensitiveFiles) -> Found {
-    let found = Mutex::new(Found::default());
+pub fn find(root: &Path, sensitive: &SensitiveFiles) -> CheckoutEntries {
+    let found = Mutex::new(CheckoutEntries::default());
     let walk = WalkBuilder::new(root).standard_filters(false).threads(4).build_parallel();
     walk.run(|| {
         Box::new(|entry| {
             let Ok(entry) = entry else { return WalkState::Continue };
             let Ok(relative) = entry.path().strip_prefix(root) else { return WalkState::Continue };
-            let note =
-                |add: &dyn Fn(&mut Found)| add(&mut found.lock().unwrap_or_else(PoisonError::into_inner));
+            let note = |add: &dyn Fn(&mut CheckoutEntries)| {
+                add(&mut found.lock().unwrap_or_else(PoisonError::into_inner))
+            };
             if entry.depth() > 0 && entry.file_name() == ".git" {
                 if entry.depth() > 1 {
                     note(&|found| found.nested.push(relative.to_owned()));

@@ -36,7 +36,7 @@ pub struct FileStamp {
     pub(super) times: [i64; 4],
 }
 
-/// The bits of a mode that tell the type of a file, and those of a symbolic link.
+/// The bits of a mode that hold the type of a file, and those of a symbolic link.
 const TYPE: u32 = 0o170_000;
 const LINK: u32 = 0o120_000;
 
@@ -109,7 +109,7 @@ impl Snapshot {
         self.files.is_empty()
     }
 
-    /// Returns what differs now. `unchanged` tells which of the files that were touched still hold what they held:
+    /// Returns what differs now. `unchanged` says which of the files that were touched still hold what they held:
     /// Git's index knows that of tracked ones.
     pub fn differences(&self, unchanged: impl FnOnce(&[String]) -> Vec<String>) -> Vec<Difference> {
         let now = Self::take(&self.root, &self.except);
@@ -138,7 +138,7 @@ impl Snapshot {
     }
 }
 
-/// Records files as a walk meets them, through no link.
+/// Records files as a walk finds them, through no link.
 struct Recorder {
     /// The folder that is left out, relative to the root.
     except: Option<PathBuf>,

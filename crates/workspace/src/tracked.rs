@@ -10,7 +10,7 @@ use super::changes::{ChangeSet, FileChange, FileState, Mode, Operation};
 use super::disk::DiskWorkspace;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
-use super::write_log::{LogSlot, WriteLog};
+use super::write_log::{LogSlot, StateBefore, WriteLog};
 use super::{FileError, LastLink, Stat, Walk, Workspace};
 
 /// A workspace for real edits: every write goes to disk, and the first one to a file records what was there.
@@ -49,7 +49,7 @@ impl TrackedWorkspace {
         }
     }
 
-    /// Tells `log` of every write from now on, before it is made.
+    /// Logs every write from now on, before it is made.
     pub fn set_log(&self, log: Arc<dyn WriteLog>) {
         self.log.set(log);
     }
@@ -131,7 +131,7 @@ impl TrackedWorkspace {
         }
     }
 
-    /// Records what a file was before its first change, and tells the log what it is about to be.
+    /// Records what a file was before its first change, and writes what it is about to be to the log.
     fn remember<E>(
         &self,
         path: &ResolvedPath,
@@ -144,15 +144,15 @@ impl TrackedWorkspace {
             before.insert(path.clone(), now()?);
         }
         if let Some(log) = self.log.get() {
-            let first = before.get(path).filter(|_| is_first).map(Option::as_ref);
-            log.writing(path, first, after);
+            let first = before.get(path).filter(|_| is_first);
+            log.writing(path, first.map_or(StateBefore::NotGiven, |state| state.as_ref().into()), after);
         }
         drop(before);
         self.note_latest(path, after);
         Ok(())
     }
 
-    /// Makes a write, of which the log is told before it. If it fails, the log is told what is there after all.
+    /// Makes a write, which is logged before. If it fails, the log gets what is there after all.
     fn logged(
         &self,
         path: &ResolvedPath,
@@ -167,7 +167,7 @@ impl TrackedWorkspace {
         // What cannot be read is nothing that could be written again.
         let Ok(now) = self.disk.state(path) else { return };
         if let Some(log) = self.log.get() {
-            log.writing(path, None, now.as_ref());
+            log.writing(path, StateBefore::NotGiven, now.as_ref());
         }
         self.note_latest(path, now.as_ref());
     }
@@ -237,7 +237,7 @@ mod tests {
     struct Logged(Mutex<BTreeMap<String, Option<Vec<u8>>>>);
 
     impl WriteLog for Logged {
-        fn writing(&self, path: &WorkspacePath, _: Option<Option<&FileState>>, after: Option<&FileState>) {
+        fn writing(&self, path: &WorkspacePath, _: StateBefore<'_>, after: Option<&FileState>) {
             let content = after.map(|state| state.content.to_vec());
             self.0.lock().unwrap().insert(path.to_string(), content);
         }

@@ -1,4 +1,4 @@
-//! Log of writes: is told of every change to a file before it is made, so that what a run did outlives the run.
+//! Log of writes: receives every change to a file before it is made, so that what a run did outlives the run.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,12 +7,29 @@ use super::path::WorkspacePath;
 
 /// A receiver of writes. What it cannot keep must not end the run.
 pub trait WriteLog: Send + Sync {
-    /// Receives the state that a file is about to have; `None` if it is about to be removed. `before` is what was there before
-    /// the run changed or planned it, and is given with its first change, and with one behind a change that was taken back.
-    fn writing(&self, path: &WorkspacePath, before: Option<Option<&FileState>>, after: Option<&FileState>);
+    /// Receives the state that a file is about to have; `None` if it is about to be removed.
+    fn writing(&self, path: &WorkspacePath, before: StateBefore<'_>, after: Option<&FileState>);
 
     /// Receives a file that is too large to be held in memory, and whether it was there before.
     fn large(&self, path: &WorkspacePath, was_there: bool);
+}
+
+/// State that a file had before the run changed or planned it. It comes with the first change of a file, and with one after a
+/// change that was taken back.
+#[derive(Clone, Copy, Debug)]
+pub enum StateBefore<'a> {
+    /// It came with an earlier change, or could not be read.
+    NotGiven,
+    /// There was no file.
+    Absent,
+    /// There was this file.
+    File(&'a FileState),
+}
+
+impl<'a> From<Option<&'a FileState>> for StateBefore<'a> {
+    fn from(state: Option<&'a FileState>) -> Self {
+        state.map_or(Self::Absent, Self::File)
+    }
 }
 
 /// Place for a log, which is set once at most.

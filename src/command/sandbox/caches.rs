@@ -2,7 +2,7 @@
 //! machine's, which nobody writes to, and whoever it was made for is the only one who writes to it.
 //!
 //! Tools add files to their caches, replace them by others, and append to small ones; a package, once it is there, they only
-//! read. So folders are made anew, small files are copied, and large files and whole packages are links to the machine's.
+//! read. So folders are created, small files are copied, and large files and whole packages are links to the machine's.
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;

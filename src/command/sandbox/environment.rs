@@ -32,7 +32,7 @@ impl Sandbox {
         // In containers the checkout belongs to another user, for which Git refuses it. Whatever its
         // configuration could do stays in the sandbox.
         let mut settings = vec![("safe.directory", "*")];
-        // Folders that merely look like a repository would have their settings obeyed, whoever made them.
+        // The settings of folders that merely look like a repository would take effect, whoever made them.
         settings.extend(self.0.trusted.is_some().then_some(("safe.bareRepository", "explicit")));
         environment.insert("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string());
         for (index, (key, value)) in settings.into_iter().enumerate() {

@@ -26,7 +26,7 @@ mod repository;
 mod restriction_error;
 mod restrictions;
 mod settings_file;
-mod shared;
+mod shared_folders;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems have no such folder"))]
 mod shared_memory;
 mod stores;
@@ -69,7 +69,7 @@ pub(super) use plan::SHARED_MEMORY;
 pub use plan::{Leftovers, Sandbox, Settings, View};
 pub use repository::GitMasking;
 pub use restriction_error::RestrictionError;
-pub use shared::SharedFolder;
+pub use shared_folders::SharedFolder;
 #[cfg(target_os = "linux")]
 pub(super) use shared_memory::SharedMemoryUse;
 
@@ -200,7 +200,7 @@ pub struct NewRoot {
     /// Whether other restrictions keep the child from every write, so that no part has to be read-only by
     /// itself.
     pub light: bool,
-    /// Where its common parts are mounted already; whoever finds them changed mounts them anew.
+    /// Where its common parts are mounted already; whoever finds them changed mounts them again.
     pub held: Option<HeldRoot>,
 }
 

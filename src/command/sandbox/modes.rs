@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 /// The modes that folders had.
 #[derive(Debug, Default)]
-pub(super) struct Modes(BTreeMap<PathBuf, Known>);
+pub(super) struct Modes(BTreeMap<PathBuf, RecordedMode>);
 
 #[derive(Debug)]
-struct Known {
+struct RecordedMode {
     /// Device and inode: another folder of that name is left alone.
     file: (u64, u64),
     mode: u32,
@@ -31,7 +31,7 @@ impl Modes {
 
     /// Restores them, those of outer folders first. Returns the places where that failed.
     pub(super) fn restore(&self) -> Vec<PathBuf> {
-        let failed = |path: &Path, before: &Known| match fs::symlink_metadata(path) {
+        let failed = |path: &Path, before: &RecordedMode| match fs::symlink_metadata(path) {
             Ok(now) => known(&now).is_some_and(|now| {
                 now.file == before.file && now.mode != before.mode && give(path, before.mode).is_err()
             }),
@@ -43,10 +43,10 @@ impl Modes {
 
 /// Returns the mode of anything except a link.
 #[cfg(unix)]
-fn known(metadata: &fs::Metadata) -> Option<Known> {
+fn known(metadata: &fs::Metadata) -> Option<RecordedMode> {
     use std::os::unix::fs::MetadataExt;
     let file = (metadata.dev(), metadata.ino());
-    (!metadata.is_symlink()).then(|| Known { file, mode: metadata.mode() })
+    (!metadata.is_symlink()).then(|| RecordedMode { file, mode: metadata.mode() })
 }
 
 #[cfg(unix)]
@@ -57,7 +57,7 @@ fn give(path: &Path, mode: u32) -> io::Result<()> {
 
 /// Returns `None`: other systems have no modes.
 #[cfg(not(unix))]
-fn known(_: &fs::Metadata) -> Option<Known> {
+fn known(_: &fs::Metadata) -> Option<RecordedMode> {
     None
 }
 

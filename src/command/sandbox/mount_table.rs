@@ -39,8 +39,8 @@ pub(super) fn mounts() -> io::Result<Vec<MountEntry>> {
 
 /// Returns the mounts inside the one that a place is in.
 pub(super) fn mounts_inside(place: &OwnedFd) -> io::Result<Vec<MountEntry>> {
-    let told = fs::read_to_string(format!("/proc/self/fdinfo/{}", place.as_raw_fd()))?;
-    let id = told.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
+    let info = fs::read_to_string(format!("/proc/self/fdinfo/{}", place.as_raw_fd()))?;
+    let id = info.lines().find_map(|line| line.strip_prefix("mnt_id:")?.trim().parse().ok());
     let id = id.ok_or_else(|| io::Error::other("the kernel cannot distinguish mounts"))?;
     Ok(inside(id, mounts()?))
 }

@@ -1,5 +1,5 @@
 //! Opening of the places that a child may use. Which ones these are is known before anything of the checkout runs; each
-//! child opens them anew. A command that ran in between may have put a link in the place of one of them, which would open
+//! child opens them again. A command that ran in between may have put a link in the place of one of them, which would open
 //! whatever it leads to, so none is followed. A command in the background may do so at any moment, so what was opened is
 //! used from then on, and not its name.
 

@@ -13,7 +13,7 @@ use super::home::Home;
 use super::modes::Modes;
 use super::places::Places;
 use super::repository::{GitMasking, Repository};
-use super::shared::{Shared, SharedFolder};
+use super::shared_folders::{Shared, SharedFolder};
 use super::shared_memory::SharedMemory;
 use super::stores::Stores;
 use super::{Namespaces, Overlay, Reader};

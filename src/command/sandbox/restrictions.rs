@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use workspace::repositories::{Found, find};
+use workspace::repositories::{CheckoutEntries, find};
 
 use super::hidden;
 use super::mount_points::prepare;
@@ -246,7 +246,7 @@ impl Sandbox {
         let mut sockets = hidden::listed_sockets();
         if let View::Plain { writable } = view {
             // The child works in the checkout itself, and not on a state of it.
-            let Found { sensitive, nested, sockets: within } = find(root, &self.0.sensitive);
+            let CheckoutEntries { sensitive, nested, sockets: within } = find(root, &self.0.sensitive);
             sockets.extend(within.into_iter().map(|socket| root.join(socket)));
             mounts.extend(sensitive.iter().map(|path| Mount::Hide { at: root.join(path.as_str()) }));
             // A link is not mounted, but what it leads to.

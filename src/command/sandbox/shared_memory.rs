@@ -1,5 +1,5 @@
 //! Shared memory of the machine, for children that have none of their own. Its names are the same for everybody, and nothing
-//! says who left a file there, so it belongs to one owner at a time, and to none who would meet what is not theirs.
+//! says who left a file there, so it belongs to one owner at a time, and to none who would find files of another.
 
 use std::fs;
 use std::path::Path;
@@ -11,14 +11,21 @@ use super::plan::{SHARED_MEMORY, Sandbox};
 
 /// Who uses the shared memory: the agent's commands, or a hook or a gate.
 #[derive(Debug, Default)]
-pub(super) struct SharedMemory(Mutex<Use>);
+pub(super) struct SharedMemory(Mutex<Usage>);
 
 #[derive(Debug, Default)]
-struct Use {
-    /// Who used it last: `None` for nobody, and in it `None` for the agent.
-    last: Option<Option<String>>,
+struct Usage {
+    /// Who used it last, if anybody did.
+    last: Option<Owner>,
     /// How many children are using it.
     children: usize,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Owner {
+    Agent,
+    /// A hook or a gate, by its name.
+    Program(String),
 }
 
 /// The use of shared memory by one child, until it has ended.
@@ -39,7 +46,7 @@ impl Drop for SharedMemoryUse {
 }
 
 impl Sandbox {
-    /// Returns the use of the machine's shared memory by one more child; `None` if the child could meet there what others left.
+    /// Returns the use of the machine's shared memory by one more child; `None` if the child could find there what others left.
     pub(in crate::command) fn shared_memory(&self, owner: Option<&str>) -> Option<SharedMemoryUse> {
         self.0.shared_memory.take(owner, || is_empty(Path::new(SHARED_MEMORY)))
     }
@@ -57,12 +64,13 @@ impl SharedMemory {
         owner: Option<&str>,
         is_empty: impl FnOnce() -> bool,
     ) -> Option<SharedMemoryUse> {
+        let owner = owner.map_or(Owner::Agent, |name| Owner::Program(name.to_owned()));
         let mut state = self.0.lock();
-        let is_same = state.last.as_ref().is_some_and(|last| last.as_deref() == owner);
+        let is_same = state.last.as_ref() == Some(&owner);
         if !is_same && (state.children > 0 || !is_empty()) {
             return None;
         }
-        state.last = Some(owner.map(str::to_owned));
+        state.last = Some(owner);
         state.children += 1;
         Some(SharedMemoryUse(Arc::clone(self)))
     }

@@ -229,7 +229,7 @@ fn rules(restrictions: &Restrictions) -> Result<Rules, BackendError> {
 }
 
 /// Returns rules for sockets of other families than these, for all but TCP on the Internet, and for all of the kernel's but
-/// those that tell about the network.
+/// those that describe the network.
 fn only_tcp(families: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
     let mut rules = vec![none_of(families)?];
     for family in INTERNET {

@@ -43,7 +43,7 @@ impl Conclusion {
     }
 }
 
-/// What an end means: everything that is told of a run follows from it.
+/// Meaning of an end: everything that is reported about a run follows from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Clause {
     /// The status of report and outputs.

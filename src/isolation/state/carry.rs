@@ -9,7 +9,7 @@ use cap_std::fs::Metadata;
 use workspace::entry::Entry;
 use workspace::{DiskWorkspace, FileError, FileState, WorkspacePath};
 
-use super::{BaseState, Isolated, Kind, Outcome, masks};
+use super::{BaseState, FoundChanges, Isolated, Kind, masks};
 use crate::plan::{JournalError, write_all};
 
 /// Reasons why a command's changes are not in the checkout or the plan.
@@ -29,7 +29,7 @@ pub enum CarryError {
 impl Isolated {
     /// Keeps what a command changed, in the checkout or in the plan. Returns descriptions of build outputs
     /// that could not be moved.
-    pub fn carry(&mut self, found: &Outcome, below: &BaseState) -> Result<Vec<String>, CarryError> {
+    pub fn carry(&mut self, found: &FoundChanges, below: &BaseState) -> Result<Vec<String>, CarryError> {
         match below {
             BaseState::Planned(planned) => {
                 planned.absorb(&found.changes).map(|()| Vec::new()).map_err(CarryError::Plan)
@@ -51,7 +51,7 @@ impl Isolated {
     }
 
     /// Removes the build outputs that the command removed, if a file takes the place of their folder.
-    fn make_way(&self, found: &Outcome, disk: &DiskWorkspace) -> Result<(), FileError> {
+    fn make_way(&self, found: &FoundChanges, disk: &DiskWorkspace) -> Result<(), FileError> {
         let files = || found.changes.iter().filter(|change| change.after.is_some());
         for path in found.outputs.iter().filter(|path| files().any(|file| path.is_within(&file.path))) {
             self.carry_output(path, disk)?;
@@ -61,7 +61,7 @@ impl Isolated {
 
     /// Keeps build outputs, large files, and empty folders. Returns descriptions of those that could not be
     /// moved.
-    pub fn carry_outputs(&mut self, found: &Outcome, disk: &DiskWorkspace) -> Vec<String> {
+    pub fn carry_outputs(&mut self, found: &FoundChanges, disk: &DiskWorkspace) -> Vec<String> {
         let mut left = Vec::new();
         for path in found.outputs.iter().chain(&found.large) {
             left.extend(self.carry_output(path, disk).err().map(|error| error.to_string()));
@@ -95,7 +95,7 @@ impl Isolated {
 
     /// Copies modification times to the checkout. Build tools compare them: what was built from a file must
     /// not look older than the file.
-    fn keep_times(&self, disk: &DiskWorkspace, found: &Outcome) {
+    fn keep_times(&self, disk: &DiskWorkspace, found: &FoundChanges) {
         for change in found.changes.iter().filter(|change| change.after.is_some()) {
             let entry = self.disk.entry(&change.path).ok().flatten();
             let entry = entry.filter(|entry| entry.metadata.is_file());
@@ -108,7 +108,12 @@ impl Isolated {
 
     /// Restores the state to what is below, after a command whose changes were kept or discarded. What was
     /// `carried` is already the same on both sides. Fails if that cannot be done; the state must not be used any more then.
-    pub fn settle(&mut self, found: &Outcome, below: &BaseState, carried: bool) -> Result<(), FileError> {
+    pub fn settle(
+        &mut self,
+        found: &FoundChanges,
+        below: &BaseState,
+        carried: bool,
+    ) -> Result<(), FileError> {
         // Whoever opens a pipe waits for somebody who is gone.
         for path in &found.special {
             self.disk.remove_all(path).map_err(|error| FileError::Io { path: path.clone(), error })?;
@@ -143,7 +148,7 @@ impl Isolated {
     }
 
     /// Makes those files of the copy again what is below that a command touched.
-    fn restore_copy(&self, found: &Outcome, below: &BaseState) -> Result<(), FileError> {
+    fn restore_copy(&self, found: &FoundChanges, below: &BaseState) -> Result<(), FileError> {
         let mut states: BTreeMap<&WorkspacePath, Option<FileState>> = BTreeMap::new();
         for path in found.changes.iter().map(|change| &change.path).chain(&found.large) {
             states.insert(path, below.state(path)?);
@@ -162,7 +167,7 @@ impl Isolated {
     }
 
     /// Removes from the copy what no command is to see: hidden files and nested repositories.
-    fn withhold_again(&self, found: &Outcome) -> Result<(), FileError> {
+    fn withhold_again(&self, found: &FoundChanges) -> Result<(), FileError> {
         for hidden in &self.masks.sensitive {
             self.disk.put(hidden, None)?;
         }
@@ -171,7 +176,7 @@ impl Isolated {
 
     /// Makes Git's own folders below the checkout's again what they are there: what a command made of them is not met
     /// by the next.
-    fn settle_repositories(&self, found: &Outcome) -> Result<(), FileError> {
+    fn settle_repositories(&self, found: &FoundChanges) -> Result<(), FileError> {
         let is_gone =
             |folder: &WorkspacePath| self.masks.nested.iter().any(|entry| entry.starts_with(folder.as_str()));
         if let Some(folder) = found.gone_folders.iter().find(|folder| is_gone(folder)) {

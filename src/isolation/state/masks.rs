@@ -43,7 +43,7 @@ impl Masks {
     /// Looks at the checkout, and writes to `folder` what is seen instead.
     pub(super) fn make(source: &IsolationSource, folder: PathBuf) -> io::Result<Self> {
         fs::create_dir(&folder)?;
-        let repositories::Found { sensitive, nested, .. } =
+        let repositories::CheckoutEntries { sensitive, nested, .. } =
             repositories::find(&source.root, &source.sensitive);
         let (sensitive, nested) = (sensitive.into_iter().collect(), nested.into_iter().collect());
         let mut masks = Self { folder, sensitive, nested, above: MaskLayer::default(), unseen: Vec::new() };

@@ -10,9 +10,9 @@ mod base_state;
 mod carry;
 mod credentials;
 mod enclosing;
+mod found_changes;
 mod git_folders;
 mod masks;
-mod outcome;
 #[cfg(unix)]
 mod renewal;
 mod update;
@@ -37,9 +37,9 @@ use masks::Masks;
 
 pub use base_state::BaseState;
 pub use carry::CarryError;
+pub use found_changes::{Before, FoundChanges};
 pub use git_folders::Author;
 pub use masks::{Secrets, mask_repository};
-pub use outcome::{Before, Outcome};
 
 /// A throw-away state of the checkout; dropping it removes it.
 pub struct Isolated {

@@ -72,8 +72,8 @@ fn copy(from: &Dir, to: &Dir) -> io::Result<()> {
         .map_err(|(path, error)| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
     match copier.closed.into_inner() {
         Some(path) => {
-            let told = format!("{} cannot be read", path.display());
-            Err(io::Error::new(io::ErrorKind::PermissionDenied, told))
+            let message = format!("{} cannot be read", path.display());
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
         }
         None => Ok(()),
     }

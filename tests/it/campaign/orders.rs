@@ -40,7 +40,7 @@ async fn campaign_hears_an_order_whichever_command_reads_it() {
         let issue = *state.issues.keys().next().expect("a dashboard");
         state.comment(issue, "dev", "/architect continue");
         drop(state);
-        // Whoever has read the comment has to obey it: it counts once.
+        // A comment counts once, so whoever has read it has to act on it.
         scene.on_another_machine().run(words).expect_code(0);
         scene.on_another_machine().run(&["run"]).expect_code(0);
         assert_eq!(counts(&scene), [1, 1, 0], "{words:?}");

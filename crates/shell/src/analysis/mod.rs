@@ -177,21 +177,21 @@ fn watched(command: String) -> Result<Analysis, TooComplex> {
         return Err(TooComplex::Stuck);
     }
     STUCK.fetch_add(1, Ordering::Relaxed);
-    let (tell, told) = mpsc::channel();
+    let (sender, receiver) = mpsc::channel();
     let parser = Arc::new(OnceLock::new());
     let own = Arc::clone(&parser);
     let thread = std::thread::Builder::new().stack_size(DEEP_STACK).spawn(move || {
         let _ = own.set(std::fs::read_link("/proc/thread-self").unwrap_or_default());
         let analysis = read(&command);
         STUCK.fetch_sub(1, Ordering::Relaxed);
-        let _ = tell.send(analysis);
+        let _ = sender.send(analysis);
     });
     if thread.is_err() {
         STUCK.fetch_sub(1, Ordering::Relaxed);
         return Err(TooComplex::NoThread);
     }
     for _ in 0..PATIENCE {
-        match told.recv_timeout(MAX_TIME) {
+        match receiver.recv_timeout(MAX_TIME) {
             Ok(analysis) => return Ok(analysis),
             Err(_)
                 if parser
@@ -204,7 +204,7 @@ fn watched(command: String) -> Result<Analysis, TooComplex> {
         }
     }
     // It may have ended just now.
-    told.try_recv().map_err(|_| TooComplex::Slow)
+    receiver.try_recv().map_err(|_| TooComplex::Slow)
 }
 
 /// Returns for how long a thread has been on a processor, or `None` where the system does not say. `thread` is its folder below

@@ -254,7 +254,7 @@ impl Mirror {
                 found.dropped.extend(dropped);
                 continue;
             };
-            // As for commands: no later program is to believe it.
+            // As for commands: no later program may trust it.
             if is_bytecode(&named) && now.files.contains_key(path) && self.is_output(&named) {
                 self.put_back(path, before).map_err(|error| (path.to_owned(), error))?;
                 continue;

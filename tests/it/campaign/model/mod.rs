@@ -5,7 +5,7 @@ mod world;
 
 use std::collections::BTreeMap;
 
-use architect_ci::campaign::reconcile::{Situation, Step, is_finished, next};
+use architect_ci::campaign::reconcile::{Situation, Step, decide, is_finished};
 use architect_ci::campaign::{Campaign, CampaignFile, Intent, Standing, State, TargetId};
 use architect_ci::github::{Checks, PullState};
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ fn play(seed: u64) {
     let file = &campaign.file;
     let mut world = World::new(choice);
     let mut saved = State::new("clock");
-    saved.know(world.places.keys().cloned());
+    saved.update_targets(world.places.keys().cloned());
     let mut machines: [BTreeMap<TargetId, String>; 2] = [BTreeMap::new(), BTreeMap::new()];
     let rolls_back = choice.one_in(4);
     for round in 0..WILD + FRIENDLY {
@@ -56,12 +56,12 @@ fn play(seed: u64) {
         };
         let text = saved.files();
         assert_eq!(State::of_files("clock", &text).expect("a state"), saved, "what is saved can be read");
-        let judged = next(file, saved.clone(), &situation);
+        let judged = decide(file, saved.clone(), &situation);
         world.check(file, &observed, &judged);
-        let again = next(file, judged.state.clone(), &situation);
+        let again = decide(file, judged.state.clone(), &situation);
         assert_eq!(
             (&again.state, &again.steps),
-            (&next(file, saved.clone(), &situation).state, &judged.steps)
+            (&decide(file, saved.clone(), &situation).state, &judged.steps)
         );
         if is_friendly && is_finished(&judged.state, &judged, &world.observe(&judged.state)) {
             let is_forward = judged.state.intent == Intent::Forward;
@@ -73,7 +73,7 @@ fn play(seed: u64) {
         let mut state = judged.state.clone();
         // Whoever looks at the dashboard goes on now and then.
         if choice.one_in(4) {
-            state.go_on(&judged.standings);
+            state.resume(&judged.standings);
         }
         if rolls_back && round == WILD {
             state.intent = Intent::RollingBack;
@@ -85,7 +85,7 @@ fn play(seed: u64) {
                 break;
             }
             let done = world.carry_out(step, plans);
-            state.remember(step, done);
+            state.record_outcome(step, done);
             if choice.one_in(3) {
                 saved = state.clone();
             }
@@ -131,7 +131,7 @@ fn simulate(targets: usize, largest: usize, per_hour: usize) -> (usize, u32, usi
         (0..targets).map(|at| (name(at), Place { kind, pulls: Vec::new(), revert: None, created: 0 }));
     let mut world = World { places: places.collect(), now: 1_000_000, numbers: 0, heads: 0 };
     let mut state = State::new("clock");
-    state.know(world.places.keys().cloned());
+    state.update_targets(world.places.keys().cloned());
     let mut plans = BTreeMap::new();
     let (mut queries, mut requests) = (0, 0);
     for hour in 0.. {
@@ -145,13 +145,13 @@ fn simulate(targets: usize, largest: usize, per_hour: usize) -> (usize, u32, usi
                 merges: false,
                 now: world.now,
             };
-            let judged = next(&file, state.clone(), &situation);
+            let judged = decide(&file, state.clone(), &situation);
             state = judged.state.clone();
             let delivered = judged.steps.iter().filter(|step| matches!(step, Step::Deliver(..))).count();
             requests += delivered * FOR_A_DELIVERY + judged.steps.len().div_ceil(STEPS) * FOR_A_SAVE;
             for step in &judged.steps {
                 let done = world.carry_out(step, &mut plans);
-                state.remember(step, done);
+                state.record_outcome(step, done);
             }
             let grown =
                 state.targets.iter().any(|(id, record)| record.wave.is_some() && !observed.contains_key(id));

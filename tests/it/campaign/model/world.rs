@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use architect_ci::campaign::reconcile::{Done, Next, Step};
+use architect_ci::campaign::reconcile::{Decision, Step, StepOutcome};
 use architect_ci::campaign::{CampaignFile, Intent, Standing, State, TargetId};
 use architect_ci::github::{Checks, Observed, ObservedRepository, PullFacts, PullState};
 
@@ -108,7 +108,7 @@ impl World {
     }
 
     /// Does what a step says, and returns what came of it.
-    pub(super) fn carry_out(&mut self, step: &Step, plans: &mut BTreeMap<TargetId, String>) -> Done {
+    pub(super) fn carry_out(&mut self, step: &Step, plans: &mut BTreeMap<TargetId, String>) -> StepOutcome {
         let fresh = self.pull();
         let place = self.places.get_mut(step.target()).expect("a target");
         assert!(
@@ -119,42 +119,44 @@ impl World {
             place.pulls.iter().position(|pull| pull.number == *number).expect("the pull request")
         };
         match step {
-            Step::Plan(_, _) if place.kind == Kind::Same => Done::Nothing,
+            Step::Plan(_, _) if place.kind == Kind::Same => StepOutcome::Nothing,
             Step::Plan(id, _) => {
                 let digest = format!("d-{}", fresh.head);
                 plans.insert(id.clone(), digest.clone());
-                Done::Planned { digest, owners: Vec::new() }
+                StepOutcome::Planned { digest, owners: Vec::new() }
             }
-            Step::Deliver(_, _) if place.kind == Kind::Protected => Done::Failed("protected".to_owned()),
+            Step::Deliver(_, _) if place.kind == Kind::Protected => {
+                StepOutcome::Failed("protected".to_owned())
+            }
             Step::Deliver(id, digest) => {
                 assert_eq!(plans.get(id), Some(digest), "a plan that is not at hand");
                 let digest = digest.clone();
                 if let Some(open) = place.pulls.iter_mut().find(|pull| pull.state == PullState::Open) {
                     (open.head, open.checks, open.is_conflicting) = (fresh.head, Checks::Pending, false);
-                    return Done::Delivered { digest, pull: Some(open.number) };
+                    return StepOutcome::Delivered { digest, pull: Some(open.number) };
                 }
                 assert!(place.pulls.is_empty(), "a second pull request: {id}");
                 place.created += 1;
                 let pull = Some(fresh.number);
                 place.pulls.push(fresh);
-                Done::Delivered { digest, pull }
+                StepOutcome::Delivered { digest, pull }
             }
             Step::Merge(_, number, head) => {
                 let at = at(place, number);
                 let pull = &mut place.pulls[at];
                 assert!(pull.head == *head && pull.checks == Checks::Passed && !pull.is_conflicting);
                 pull.state = PullState::Merged;
-                Done::Seen
+                StepOutcome::Seen
             }
             Step::Close(_, number) => {
                 let at = at(place, number);
                 place.pulls[at].state = PullState::Closed;
-                Done::Seen
+                StepOutcome::Seen
             }
             Step::Revert(id, _) => {
                 assert!(place.revert.is_none(), "a second revert: {id}");
                 place.revert = Some(fresh);
-                Done::Seen
+                StepOutcome::Seen
             }
         }
     }
@@ -182,7 +184,7 @@ impl World {
         }
     }
 
-    pub(super) fn check(&self, file: &CampaignFile, before: &Observations, next: &Next) {
+    pub(super) fn check(&self, file: &CampaignFile, before: &Observations, next: &Decision) {
         let known: BTreeSet<&TargetId> = next.state.targets.keys().collect();
         assert!(self.places.keys().all(|id| known.contains(id)), "a target was lost");
         assert_eq!(known, next.standings.keys().collect(), "every target is told, once");

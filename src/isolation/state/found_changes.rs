@@ -18,7 +18,7 @@ pub struct Before(Option<Inventory>);
 
 /// What a command changed, compared with what is below.
 #[derive(Debug, Default)]
-pub struct Outcome {
+pub struct FoundChanges {
     /// Changes to files that belong to the project.
     pub changes: Vec<FileChange>,
     /// Changed files of the project that are too large to be held in memory.
@@ -36,7 +36,7 @@ pub struct Outcome {
     pub(super) gone_folders: BTreeSet<WorkspacePath>,
 }
 
-impl Outcome {
+impl FoundChanges {
     /// Returns the build outputs alone, without the other changes.
     #[must_use]
     pub fn outputs_alone(&self) -> Self {
@@ -59,7 +59,7 @@ impl Isolated {
 
     /// Returns what a command has changed, compared with what is below. Whether a file belongs to the project
     /// is decided by the ignore files from before the command, and by what Git tracks.
-    pub fn found(&mut self, before: &Before, below: &BaseState) -> Result<Outcome, FileError> {
+    pub fn found(&mut self, before: &Before, below: &BaseState) -> Result<FoundChanges, FileError> {
         let touched = match &self.kind {
             Kind::Copied => match &before.0 {
                 Some(before) => before.touched(self.disk.path())?,
@@ -74,7 +74,7 @@ impl Isolated {
         let Touched { files, folders, gone_folders, repositories, special, unnamed } = touched;
         let (repositories, special) = (repositories.into_iter().collect(), special.into_iter().collect());
         let mut found =
-            Outcome { repositories, special, unnamed, folders, gone_folders, ..Outcome::default() };
+            FoundChanges { repositories, special, unnamed, folders, gone_folders, ..FoundChanges::default() };
         let changed = below.changed()?;
         // Above planned edits, there is also what earlier commands have left.
         let later = match (&self.kind, &before.0) {
@@ -117,7 +117,7 @@ impl Isolated {
     }
 
     /// Removes from an overlay above planned edits what a command left there, of which nothing is kept. Of what others had
-    /// left, files that it changed are removed as well: builds make them anew. The next update reverts files of the project.
+    /// left, files that it changed are removed as well: builds create them again. The next update reverts files of the project.
     pub fn forget(&self, before: &Before) -> Result<(), FileError> {
         match (&self.kind, &before.0) {
             (Kind::Mounted(_), Some(before)) => {
@@ -166,7 +166,7 @@ impl Isolated {
     }
 
     /// Returns which folders are of tools, for what a command changed.
-    pub(in crate::isolation) fn tool_folders(&self, found: &Outcome, below: &BaseState) -> ToolFolders {
+    pub(in crate::isolation) fn tool_folders(&self, found: &FoundChanges, below: &BaseState) -> ToolFolders {
         if found.outputs.is_empty() {
             return ToolFolders::default();
         }

@@ -1,5 +1,5 @@
-//! Folders that Git ignores and that the tasks of a batch share with its checkout, so that not every task has to install what
-//! its commands need.
+//! Shared folders of a batch: folders of its checkout that Git ignores, such as `node_modules`, and that its tasks see in their
+//! worktrees, so that not every task has to install what its commands need.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,18 +18,18 @@ use crate::git::Repository;
 /// Why a folder cannot be shared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotShareable {
-    /// It is not there.
+    /// It does not exist, or is not a folder.
     #[error("it is not a folder of the checkout; install what it contains before the batch starts")]
     Missing,
-    /// It is somewhere else.
+    /// A link leads to it.
     #[error("the link {0} leads to it; use the folder itself")]
     Link(String),
-    /// The commit has a part of it.
+    /// The commit contains a part of it.
     #[error("the commit contains {0}, and only folders that Git ignores can be shared")]
     Tracked(String),
 }
 
-/// Checks that the tasks can share what they name.
+/// Checks that the folders which tasks name can be shared.
 pub(super) fn check(repository: &Repository, commit: &str, tasks: &[Task]) -> Result<(), StartError> {
     let named: BTreeSet<&String> = tasks.iter().flat_map(|task| &task.entry.shared).collect();
     if named.is_empty() {
@@ -50,7 +50,7 @@ pub(super) fn check(repository: &Repository, commit: &str, tasks: &[Task]) -> Re
     Ok(())
 }
 
-/// Looks for a folder of the checkout to which no link leads.
+/// Checks that a folder of the checkout exists, and that no link leads to it.
 fn find(checkout: &Path, folder: &str) -> Result<(), NotShareable> {
     let mut path = checkout.to_owned();
     for name in Path::new(folder) {
@@ -67,7 +67,7 @@ fn find(checkout: &Path, folder: &str) -> Result<(), NotShareable> {
     Ok(())
 }
 
-/// Creates the empty folders of a task's checkout in which its commands see those of the batch's.
+/// Creates the empty folders in a task's checkout in which its commands see those of the batch.
 pub(super) fn prepare(from: &Path, task: &Task, checkout: &Path) -> io::Result<Vec<SharedFolder>> {
     if task.entry.shared.is_empty() {
         return Ok(Vec::new());

@@ -1,5 +1,5 @@
 //! Shared folders: folders of another checkout, such as its `node_modules`, that children see in a checkout which lacks
-//! them. Each sandbox mounts an overlay there, so nobody changes the folder itself, and nobody meets what the children of
+//! them. Each sandbox mounts an overlay there, so nobody changes the folder itself, and nobody sees what the children of
 //! another sandbox leave in it.
 
 use std::io;
@@ -16,7 +16,7 @@ use super::plan::{Sandbox, View};
 pub struct SharedFolder {
     /// The folder.
     pub from: PathBuf,
-    /// The empty folder of the checkout in which it is seen.
+    /// The empty folder of the checkout over which it is mounted.
     pub at: PathBuf,
 }
 
@@ -29,7 +29,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Looks for what has to be hidden in a folder. `repository` is the root of the repository around the workspace.
+    /// Finds what has to be hidden in a folder. `repository` is the root of the repository around the workspace.
     pub(super) fn new(
         folder: &SharedFolder,
         workspace: &Path,
