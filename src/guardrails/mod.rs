@@ -265,7 +265,7 @@ impl Guardrails {
             .or_else(|| self.protected_in_nested(path))
             .or_else(|| of(&self.programs, "a hook, the model or an MCP server of this run uses it"))
             .or_else(|| {
-                of(&self.git_configured, "the settings of the repository name it, so Git runs or obeys it")
+                of(&self.git_configured, "the settings of the repository name it, so Git runs or reads it")
             })
     }
 

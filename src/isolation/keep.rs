@@ -24,8 +24,8 @@ pub(super) struct CommandOrigin {
 /// What a command left where Git ignores it.
 #[derive(Debug, Default)]
 pub struct LeftBehind {
-    /// Files that are held against what runs or obeys them: all of the agent's; of others, tools, and what is obeyed by its
-    /// name.
+    /// Files that cast doubt on what runs or loads them: all that the agent's commands left; of others, tools, and files that are
+    /// loaded by name.
     pub(super) files: Vec<WorkspacePath>,
     /// Those that programs load by their names.
     pub(super) auto_loaded: Vec<WorkspacePath>,

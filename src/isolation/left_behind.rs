@@ -73,8 +73,8 @@ impl Isolation {
         let auto_loaded = auto_loaded_among(built.keys(), &folders);
         if !auto_loaded.is_empty() {
             let message = format!(
-                "commands of this run changed files that Git ignores ({} in all), which are in no diff; by their names, programs \
-                 obey or load {} of them: {}",
+                "commands of this run changed files that Git ignores ({} in all), which are in no diff; programs load {} of \
+                 them by name: {}",
                 built.len(),
                 auto_loaded.len(),
                 auto_loaded.join(", ")

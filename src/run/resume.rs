@@ -121,7 +121,7 @@ impl AgentRun<'_> {
         planned.absorb(&again)
     }
 
-    /// Returns whether the run can have written a file: the log is not obeyed where the agent is not.
+    /// Returns whether the run can have written a file: the log may not do what the agent may not.
     fn may_write(&self, path: &WorkspacePath) -> bool {
         self.run.engine.guardrails.check_write(path).is_ok()
     }

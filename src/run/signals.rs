@@ -14,7 +14,7 @@ pub struct Signal {
     terminate: Arc<AtomicBool>,
 }
 
-/// The time limit of a run: a token that every wait of the run obeys, cancelled by a signal or when the time is up.
+/// The time limit of a run: a token that ends every wait of the run, cancelled by a signal or when the time is up.
 pub(super) struct Clock {
     token: CancellationToken,
     timer: Option<AbortHandle>,

@@ -161,7 +161,7 @@ fn session_at_limit_resumes_with_new_limit() {
         program(&sandbox, &["sessions", "resume", out.to_str().unwrap(), "--max-steps", "5"]).expect_code(0);
     assert_eq!(run.report()["status"], "success");
     assert_eq!(sandbox.read("a.txt"), "a.txt 2\n");
-    // What somebody else has written is not obeyed.
+    // What somebody else has written has no effect.
     let sandbox = interrupted("dry-run");
     let file = sandbox.out().join("session.json");
     let text = fs::read_to_string(&file).unwrap();

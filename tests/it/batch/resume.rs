@@ -120,7 +120,7 @@ fn batch_locks_folder_and_refuses_other_batch() {
     sandbox.write("batch.yml", &other);
     let run = sandbox.batch(&["--resume"]).expect_code(3);
     assert!(run.stderr.contains("belongs to a different batch"), "{}", run.stderr);
-    // What somebody else has written into the list of tasks is not obeyed.
+    // What somebody else has written into the list of tasks has no effect.
     let list = out.join("manifest.json");
     let tampered = fs::read_to_string(&list).unwrap().replace("recipe.yml", "other.yml");
     fs::write(&list, tampered).unwrap();

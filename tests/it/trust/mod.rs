@@ -1,4 +1,4 @@
-//! What a pull request, or an earlier step of the job, may do to the repository to be obeyed: nothing of it is.
+//! What a pull request, or an earlier step of the job, may do to the repository to steer a run: none of it takes effect.
 //! Each trap is shown to work on plain `git` first, where it is one for `git`.
 #![cfg(unix)]
 
@@ -51,7 +51,7 @@ impl Scene {
         self.run("pull_request", &event, &[&["--model", &model][..], args].concat(), &[])
     }
 
-    /// The key of the configuration that was obeyed.
+    /// The key of the configuration that took effect.
     #[track_caller]
     fn key(&self, args: &[&str]) -> String {
         let run = self.pull(args).expect_code(0);
