@@ -30,7 +30,7 @@ pub fn find(root: &Path, sensitive: &SensitiveFiles) -> CheckoutEntries {
             let Ok(entry) = entry else { return WalkState::Continue };
             let Ok(relative) = entry.path().strip_prefix(root) else { return WalkState::Continue };
             let note = |add: &dyn Fn(&mut CheckoutEntries)| {
-                add(&mut found.lock().unwrap_or_else(PoisonError::into_inner))
+                add(&mut found.lock().unwrap_or_else(PoisonError::into_inner));
             };
             if entry.depth() > 0 && entry.file_name() == ".git" {
                 if entry.depth() > 1 {
