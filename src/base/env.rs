@@ -26,6 +26,12 @@ pub(crate) fn state_folder(variables: &Variables) -> Option<PathBuf> {
     Some(real(&state.join("architect-ci")))
 }
 
+/// Returns the folder for what goes away with a run: the runner's for temporary files, or the system's.
+pub(crate) fn temporary(variables: &Variables) -> PathBuf {
+    let runner = variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
+    runner.map_or_else(std::env::temp_dir, PathBuf::from)
+}
+
 /// Returns a path without links, as far as it exists.
 pub(crate) fn real(path: &Path) -> PathBuf {
     let existing = |above: &Path| Some(above.canonicalize().ok()?.join(path.strip_prefix(above).ok()?));

@@ -1,6 +1,7 @@
 //! Commands and other child processes: what a command line would do, what children see and may do, and how
 //! they are started, bounded, and ended.
 
+mod base_files;
 #[cfg(target_os = "linux")]
 mod descendants;
 #[cfg(target_os = "linux")]
@@ -22,6 +23,7 @@ mod stdio_child;
 #[cfg(target_os = "linux")]
 pub mod supervisor;
 
+pub use base_files::BaseFiles;
 pub use excerpt::{Excerpt, Space, excerpt};
 pub(crate) use failure_lines::{failure_lines, is_failure};
 pub use kept_output::KeptOutputs;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 #[cfg(not(target_os = "linux"))]
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+use super::base_files::BaseFiles;
 use super::live_output::{Collecting, LiveOutput, collect};
 use super::network::{RunningProxy, SandboxSupport};
 use super::output::Capture;
@@ -30,10 +31,42 @@ pub struct StdioCommand<'a> {
     pub arguments: &'a [String],
     /// Environment variables on top of the shell's.
     pub variables: &'a BTreeMap<String, String>,
-    /// The working directory.
+    /// The checkout, in which it starts.
     pub cwd: &'a Path,
-    /// Whether the program may write to its working directory.
+    /// Whether the program may write to the checkout.
     pub writes: bool,
+    /// Where it starts instead, because the checkout is somebody else's.
+    pub base: Option<&'a BaseFiles>,
+    /// Whether it is told where the checkout is, and sees it even if it starts elsewhere.
+    pub sees_checkout: bool,
+}
+
+/// The variable that says where the checkout is.
+const CHECKOUT: &str = "ARCHITECT_WORKSPACE";
+
+impl StdioCommand<'_> {
+    /// Returns the folder in which the program starts.
+    fn start(&self) -> PathBuf {
+        self.base.map_or_else(|| self.cwd.to_owned(), BaseFiles::start)
+    }
+
+    /// Returns a word in which paths of the checkout are those of where the program starts.
+    fn word(&self, word: &str) -> String {
+        self.base.map_or_else(|| word.to_owned(), |base| base.moved(word))
+    }
+
+    /// Returns the variables of the program: the shell's, and its own.
+    fn environment(&self, of_shell: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let mut environment = of_shell.clone();
+        environment.extend(self.variables.clone());
+        if let Some(base) = self.base {
+            base.move_variables(&mut environment);
+        }
+        if self.sees_checkout {
+            environment.insert(CHECKOUT.to_owned(), self.cwd.display().to_string());
+        }
+        environment
+    }
 }
 
 /// A running program.
@@ -70,23 +103,30 @@ impl Shell {
     ) -> io::Result<(Command, Vec<u8>, Option<RunningProxy>)> {
         use super::supervisor::{ChildSandbox, Input, SupervisorRequest};
         let namespaces = support.namespaces;
-        let mut environment = self.environment.clone();
-        environment.extend(stdio.variables.clone());
+        let (mut environment, start) = (stdio.environment(&self.environment), stdio.start());
         let mut restrictions = None;
         if let Some(sandbox) = &self.sandbox {
-            let view = View::Plain { writable: stdio.writes };
+            let files = stdio.base.map(BaseFiles::folder);
+            let view = match (stdio.base, &files) {
+                (Some(base), Some(files)) => View::Base {
+                    files,
+                    head: base.head(),
+                    checkout: stdio.sees_checkout.then_some(stdio.writes),
+                },
+                _ => View::Plain { writable: stdio.writes },
+            };
             let words = std::iter::once(stdio.program.to_owned()).chain(stdio.arguments.iter().cloned());
             let opened = sandbox.opening(&words.collect::<Vec<_>>());
             restrictions =
-                Some(sandbox.restrictions_opening(stdio.cwd, view, Rights::Work, namespaces, &opened)?);
-            sandbox.adapt(&mut environment, namespaces.is_some(), stdio.cwd)?;
+                Some(sandbox.restrictions_opening(&start, view, Rights::Work, namespaces, &opened)?);
+            sandbox.adapt(&mut environment, namespaces.is_some(), &start)?;
         }
         let network = self.open_network(restrictions.as_mut(), &mut environment, support, stdio.program)?;
         let request = SupervisorRequest {
-            program: stdio.program.to_owned(),
-            arguments: stdio.arguments.to_vec(),
+            program: stdio.word(stdio.program),
+            arguments: stdio.arguments.iter().map(|word| stdio.word(word)).collect(),
             environment,
-            cwd: stdio.cwd.to_owned(),
+            cwd: start,
             restrictions,
             input: Input::Relayed,
             merge: false,
@@ -103,13 +143,12 @@ impl Shell {
         stdio: &StdioCommand<'_>,
         _: SandboxSupport,
     ) -> io::Result<(Command, Vec<u8>, Option<RunningProxy>)> {
-        let mut command = Command::new(stdio.program);
+        let mut command = Command::new(stdio.word(stdio.program));
         command
-            .args(stdio.arguments)
+            .args(stdio.arguments.iter().map(|word| stdio.word(word)))
             .env_clear()
-            .envs(&self.environment)
-            .envs(stdio.variables)
-            .current_dir(stdio.cwd)
+            .envs(stdio.environment(&self.environment))
+            .current_dir(stdio.start())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());

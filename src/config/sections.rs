@@ -293,6 +293,10 @@ pub struct McpServer {
     pub token_env: Option<String>,
     /// Names of its tools that are used; all of them if absent.
     pub allowed_tools: Option<Vec<String>>,
+    /// Whether a program with a secret sees the checkout, at the path in `ARCHITECT_WORKSPACE`, even where that is not trusted
+    /// and the program starts in the base commit's files.
+    #[serde(default)]
+    pub sees_checkout: bool,
     /// The network of its program; that of `commands` if absent.
     pub network: Option<Network>,
     /// Time limit in seconds for each call.

@@ -28,6 +28,7 @@ mod settings_text;
 mod shown;
 mod withhold;
 mod worktree;
+mod write_out;
 
 pub use commit::Author;
 pub use cone::Cone;
@@ -35,6 +36,7 @@ pub use find::Repository;
 pub use objects::{TreeEntry, TreeKind};
 pub use remote::{Push, RemoteRepository};
 pub use shown::{is_head, is_shown, looked_into};
+pub use write_out::WriteOutError;
 
 /// Reasons why a question to Git has no answer.
 #[derive(Debug, thiserror::Error)]

@@ -235,7 +235,7 @@ impl Repository {
     }
 
     /// Reads a tree. Names that are not UTF-8 are left out, because no path here can name them.
-    fn tree(&self, id: &ObjectId) -> Result<Vec<(String, TreeEntry)>, GitError> {
+    pub(super) fn tree(&self, id: &ObjectId) -> Result<Vec<(String, TreeEntry)>, GitError> {
         let data = self.object(id, Kind::Tree)?;
         let mut entries = Vec::new();
         for entry in TreeRefIter::from_bytes(&data, self.held.hash) {

@@ -37,6 +37,7 @@ pub struct Server {
     pub(super) endpoint: Endpoint,
     pub(super) token_env: Option<String>,
     pub(super) allowed_tools: Option<Vec<String>>,
+    pub(super) sees_checkout: bool,
     pub(super) timeout: Duration,
     pub(super) start_timeout: Duration,
 }
@@ -71,7 +72,7 @@ enum ServerFault {
     Name(String),
     #[error("duplicate name {0:?}; use a unique name")]
     Duplicate(String),
-    #[error("`args` and `env` are only allowed with `command`, not with `url`")]
+    #[error("`args`, `env` and `sees_checkout` are only allowed with `command`, not with `url`")]
     ArgumentsOfUrl,
     #[error("invalid value {url:?} for `url`: {error}")]
     Url { url: String, error: url::ParseError },
@@ -117,6 +118,11 @@ impl Server {
         self.token_env.as_deref()
     }
 
+    /// Returns whether the server is a program that gets a secret.
+    pub fn holds_secret(&self) -> bool {
+        self.is_local() && (self.token_env.is_some() || !self.secrets().is_empty())
+    }
+
     /// Returns the secrets that the configuration holds itself: in the server's address, and among its variables.
     pub fn secrets(&self) -> Vec<String> {
         match &self.endpoint {
@@ -147,7 +153,7 @@ impl Server {
                 args: config.args.clone(),
                 env: config.env.clone(),
             },
-            (None, Some(_)) if !config.args.is_empty() || !config.env.is_empty() => {
+            (None, Some(_)) if !config.args.is_empty() || !config.env.is_empty() || config.sees_checkout => {
                 return Err(ServerFault::ArgumentsOfUrl);
             }
             (None, Some(url)) => {
@@ -166,6 +172,7 @@ impl Server {
             endpoint,
             token_env: config.token_env.clone(),
             allowed_tools: config.allowed_tools.clone(),
+            sees_checkout: config.sees_checkout,
             timeout: config.timeout.seconds(),
             start_timeout: match config.start_timeout {
                 Some(given) => given.seconds(),
@@ -270,6 +277,8 @@ pub(super) async fn connect(
                 cwd: &context.root,
                 // What a dry run must not change, its servers must not change either.
                 writes: context.checkout.is_some(),
+                base: context.base.as_deref().filter(|_| server.holds_secret()),
+                sees_checkout: server.sees_checkout,
             };
             let started = context.shell.of(&owner(&server.name)).spawn_stdio(stdio).await;
             let (child, stdin, stdout) = started.map_err(StartError::Program)?;

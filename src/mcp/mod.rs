@@ -27,7 +27,7 @@ use workspace::{Checks, Damage};
 
 use crate::base::env::Variables;
 use crate::base::text::first_chars;
-use crate::command::{Shell, StdioChild, last_lines};
+use crate::command::{BaseFiles, Shell, StdioChild, last_lines};
 use crate::event::{Events, NoticeLevel};
 
 use connect::{Client, Connection, StartLimit};
@@ -47,6 +47,8 @@ pub struct ServerContext {
     pub checkout: Option<WatchedCheckout>,
     /// Path of the checkout.
     pub root: std::path::PathBuf,
+    /// Where servers with a secret start instead, because the checkout is somebody else's.
+    pub base: Option<Arc<BaseFiles>>,
     /// Folder for temporary files.
     pub temp: std::path::PathBuf,
     /// The end of the run's time, if it is limited.

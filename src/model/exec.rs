@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -13,7 +14,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
 use super::{ChatModel, Completion, Message, ModelError, Request, ToolSchema};
-use crate::command::{Shell, StdioChild, StdioCommand};
+use crate::command::{BaseFiles, Shell, StdioChild, StdioCommand};
 use crate::event::{ToolCall, Usage};
 
 /// Maximum length of one answer, in bytes.
@@ -83,6 +84,7 @@ pub struct ExecModel {
     command: Vec<String>,
     shell: Shell,
     root: PathBuf,
+    base: Option<Arc<BaseFiles>>,
     variables: BTreeMap<String, String>,
     answer_timeout: Duration,
     running: Mutex<Option<Running>>,
@@ -100,8 +102,10 @@ pub struct ExecOptions {
     pub command: String,
     /// Shell with its sandbox and environment, as for any command.
     pub shell: Shell,
-    /// Working directory.
+    /// The checkout, in which it starts.
     pub root: PathBuf,
+    /// Where it starts instead, because it gets a key and the checkout is somebody else's.
+    pub base: Option<Arc<BaseFiles>>,
     /// Variables that no other child sees, such as the model's key.
     pub variables: BTreeMap<String, String>,
     /// Time limit of one answer.
@@ -111,13 +115,14 @@ pub struct ExecOptions {
 impl ExecModel {
     /// Creates the model; the program is started with the first request.
     pub fn new(name: &str, options: ExecOptions) -> Self {
-        let ExecOptions { command, shell, root, variables, answer_timeout } = options;
+        let ExecOptions { command, shell, root, base, variables, answer_timeout } = options;
         let command = shell.flags.iter().cloned().chain([command]).collect();
         Self {
             name: name.to_owned(),
             command,
             shell,
             root,
+            base,
             variables,
             answer_timeout,
             running: Mutex::new(None),
@@ -165,6 +170,8 @@ impl ExecModel {
             cwd: &self.root,
             // It answers questions; what is to be changed, it asks the run for.
             writes: false,
+            base: self.base.as_deref(),
+            sees_checkout: false,
         };
         let started = self.shell.spawn_stdio(command).await;
         let (child, stdin, stdout) =

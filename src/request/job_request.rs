@@ -9,6 +9,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use workspace::{DiskWorkspace, ProgramFiles, WorkspaceLocation};
 
+use super::base_files::base_files;
 use super::context::{RequestContext, rooted};
 use super::files::out;
 use super::programs::Programs;
@@ -16,6 +17,7 @@ use super::refusal::ProgramRefusal;
 use super::values::DESCRIBED;
 use super::{Deliver, InputError, Inputs, ModelChoice, credentials};
 use crate::base::env::Variables;
+use crate::command::BaseFiles;
 use crate::command::sandbox::SharedFolder;
 use crate::config::hosts::sets_of;
 use crate::config::{Bounded, Config, GateConfig, Hooks, HostRule};
@@ -48,6 +50,8 @@ pub struct JobRequest {
     pub repository: Option<Repository>,
     /// Programs of the workspace that hooks, the model and MCP servers are; the run must not change them.
     pub programs: ProgramFiles,
+    /// Where programs with a secret start; `None` if that is the checkout, or if there are none.
+    pub base_files: Option<Arc<BaseFiles>>,
     /// The configuration and its origin; limits and model are already those of this job.
     pub origin: Origin,
     /// Where the files of the job go; an existing folder.
@@ -139,6 +143,8 @@ pub(super) struct Draft<'a> {
     pub(super) servers: Vec<Server>,
     /// Programs of the checkout that the run starts by itself.
     programs: ProgramFiles,
+    /// Where those start that get a secret.
+    base_files: Option<Arc<BaseFiles>>,
     pub(super) warnings: Vec<String>,
 }
 
@@ -164,8 +170,8 @@ impl<'a> Draft<'a> {
         }
         let servers = Server::all(&origin.config.mcp.servers).map_err(InputError::rules)?;
         let repository = context.repository.as_ref().map(|repository| repository.seen_from(&workspace));
-        let programs = ProgramFiles::default();
-        Ok(Self { context, inputs, origin, workspace, repository, servers, programs, warnings })
+        let (programs, base_files) = (ProgramFiles::default(), None);
+        Ok(Self { context, inputs, origin, workspace, repository, servers, programs, base_files, warnings })
     }
 
     /// Returns where the workspace is in its repository.
@@ -206,7 +212,7 @@ impl<'a> Draft<'a> {
 
     /// Checks the programs of hooks and servers, and leaves out servers that must not be started.
     pub(super) fn check_programs(&mut self) -> Result<(), InputError> {
-        let Self { context, repository, workspace, inputs, programs, origin, servers, warnings } = self;
+        let Self { context, repository, workspace, inputs, programs, origin, servers, warnings, .. } = self;
         let known = known(context, repository.as_ref(), workspace, inputs);
         known.check_hooks(&origin.config.hooks, programs)?;
         known.keep_servers(servers, programs, |warning| warnings.push(warning));
@@ -227,6 +233,13 @@ impl<'a> Draft<'a> {
             }
             ModelChoice::Provider { .. } | ModelChoice::Recipe(_) => Ok(()),
         }
+    }
+
+    /// Writes the files of the base commit where a program with a secret has to start among them.
+    pub(super) fn write_base_files(&mut self, model: &ModelChoice) -> Result<(), ProgramRefusal> {
+        let Self { context, workspace, servers, warnings, .. } = self;
+        self.base_files = base_files(context, workspace, model, servers, |told| warnings.push(told))?;
+        Ok(())
     }
 
     /// Takes from the configuration everything that would execute something of the checkout. Returns the names of gates that
@@ -314,6 +327,7 @@ impl<'a> Draft<'a> {
             workspace: self.workspace,
             repository: self.repository,
             programs: self.programs,
+            base_files: self.base_files,
             origin: self.origin,
             out,
             github,

@@ -3,6 +3,7 @@
 //! Whatever is wrong is found here, before anything is done: a request that exists is valid.
 
 mod apply_request;
+mod base_files;
 mod catalog;
 mod context;
 pub(crate) mod credentials;
@@ -20,6 +21,7 @@ mod program_imports;
 mod program_loading;
 mod program_starts;
 mod program_tables;
+mod program_versions;
 mod program_words;
 mod programs;
 mod python_modules;

@@ -1,6 +1,6 @@
 //! Comparison of what is in the checkout with a commit, file by file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -21,19 +21,11 @@ const SCRIPTS: [&str; 19] = [
     "sh", "ts", "tsx", "zsh",
 ];
 
-/// Endings of files that no program loads as code.
-const NO_CODE: [&str; 16] = [
-    "adoc", "avif", "gif", "ico", "jpeg", "jpg", "markdown", "md", "pdf", "png", "rst", "svg", "ttf", "webp",
-    "woff", "woff2",
-];
-
 /// Compares paths of the repository, from its root, with a commit.
 pub(super) struct Comparison<'a> {
     pub(super) commit: &'a str,
     pub(super) repository: Option<&'a Repository>,
     pub(super) root: &'a Path,
-    /// Whether the program is given a key or a token.
-    pub(super) has_secret: bool,
 }
 
 impl Comparison<'_> {
@@ -47,13 +39,12 @@ impl Comparison<'_> {
         self.check_as(path, false)
     }
 
-    /// Checks what Python could import from a folder; where it holds no secret, what takes the place of a module of the
-    /// standard library.
+    /// Checks what takes the place of a module of the standard library where Python imports from a folder.
     pub(super) fn check_modules(&self, folder: &Path) -> Result<(), ProgramRefusal> {
         for full in super::program_imports::modules_in(folder) {
             let name = full.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             let name = name.split('.').next().unwrap_or_default();
-            if !self.has_secret && !super::python_modules::standard_modules().any(|known| known == name) {
+            if !super::python_modules::standard_modules().any(|known| known == name) {
                 continue;
             }
             if let Some(path) = full.strip_prefix(self.root).ok().and_then(below) {
@@ -75,78 +66,13 @@ impl Comparison<'_> {
         self.compare(path, entry.as_ref())
     }
 
-    /// Checks everything at or below a folder, which may be the root (an empty path), apart from what no program loads.
-    pub(super) fn check_below(&self, path: &str) -> Result<(), ProgramRefusal> {
-        let Some(repository) = self.repository else { return Err(ProgramRefusal::NoBase(".".to_owned())) };
-        let error = |error| ProgramRefusal::Git { path: path.to_owned(), error };
-        let entries = repository.entries_at(self.commit, path).map_err(error)?;
-        match self.below_same(repository, path, path, entries).map_err(error)? {
-            None => Ok(()),
-            Some(path) => Err(self.differs(&path)),
-        }
-    }
-
-    /// Compares the files of a folder, and those in its folders; answers with the first path that differs. `top` is the
-    /// folder that is compared as a whole.
-    fn below_same(
-        &self,
-        repository: &Repository,
-        top: &str,
-        path: &str,
-        entries: Vec<(String, TreeEntry)>,
-    ) -> Result<Option<String>, GitError> {
-        let mut entries: BTreeMap<String, TreeEntry> = entries.into_iter().collect();
-        let mut names: BTreeSet<String> = entries.keys().cloned().collect();
-        for found in fs::read_dir(self.root.join(path))? {
-            match found?.file_name().into_string() {
-                Ok(name) => drop(names.insert(name)),
-                Err(name) => return Ok(Some(join(path, &name.to_string_lossy()))),
-            }
-        }
-        for name in names {
-            let inner = join(path, &name);
-            let (full, entry) = (self.root.join(&inner), entries.remove(&name));
-            let metadata = fs::symlink_metadata(&full).ok();
-            if metadata.as_ref().is_some_and(fs::Metadata::is_dir) {
-                // A folder that is new is followed too: it may hold nothing that counts.
-                let below = match &entry {
-                    _ if name == ".git" => continue,
-                    Some(entry) if entry.kind == TreeKind::Folder => repository.folder(entry)?,
-                    _ => Vec::new(),
-                };
-                if let Some(path) = self.below_same(repository, top, &inner, below)? {
-                    return Ok(Some(path));
-                }
-                continue;
-            }
-            let is_file = metadata.is_none_or(|found| found.is_file());
-            let ending = Path::new(&name).extension().and_then(|ending| ending.to_str());
-            if is_file && ending.is_some_and(|ending| NO_CODE.contains(&&*ending.to_ascii_lowercase())) {
-                continue;
-            }
-            // What a link within the folder leads to is compared where it is.
-            if let Some(entry) = entry.as_ref().filter(|entry| entry.kind == TreeKind::Link)
-                && let Ok(target) = fs::read_link(&full)
-                && repository.is_content(entry, target.as_os_str().as_encoded_bytes())
-                && crate::trust::normalize(&self.root.join(path).join(target))
-                    .starts_with(self.root.join(top))
-            {
-                continue;
-            }
-            if let Some(path) = self.same(repository, &inner, entry.as_ref(), MAX_LINKS)? {
-                return Ok(Some(path));
-            }
-        }
-        Ok(None)
-    }
-
     fn check_as(&self, path: &str, is_program: bool) -> Result<(), ProgramRefusal> {
         let (on_disk, entry) = self.entry(path)?;
         if !on_disk && entry.is_none() {
             return Ok(());
         }
         let is_folder = self.root.join(path).is_dir();
-        let is_run = is_program || self.has_secret || self.root.join(path).join("__main__.py").exists();
+        let is_run = is_program || self.root.join(path).join("__main__.py").exists();
         if is_folder && !is_run {
             // What a program looks at, and not what it is.
             return Ok(());
@@ -160,7 +86,6 @@ impl Comparison<'_> {
                 let (_, entry) = self.entry(folder)?;
                 self.compare(folder, entry.as_ref())
             }
-            None if self.has_secret => Err(ProgramRefusal::InRoot(path.to_owned())),
             None => Ok(()),
         }
     }
@@ -258,10 +183,6 @@ impl Comparison<'_> {
 pub(super) fn below(path: &Path) -> Option<String> {
     let names: Vec<_> = path.components().map(|name| name.as_os_str().to_str()).collect::<Option<_>>()?;
     (!names.is_empty()).then(|| names.join("/"))
-}
-
-fn join(folder: &str, name: &str) -> String {
-    if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
 /// Returns whether a file is one that loads others: a program or a script.

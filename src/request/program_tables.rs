@@ -250,7 +250,7 @@ const CARGO: &[&str] = &[
 ];
 
 /// The first that fits counts.
-const RUNNERS: [Runner; 19] = [
+const RUNNERS: [Runner; 17] = [
     Runner::new(
         &["make", "gmake", "bmake", "nmake"],
         &["Makefile", "makefile", "GNUmakefile", "BSDmakefile"],
@@ -284,62 +284,6 @@ const RUNNERS: [Runner; 19] = [
     Runner::new(&["mage"], &["magefile.go"]),
     Runner::new(&["ant"], &["build.xml"]),
     Runner { subs: &["task"], ..Runner::new(&["deno"], &["deno.json", "deno.jsonc", "package.json"]) },
-    Runner {
-        settings: &[".envrc", "mise.toml", ".mise.toml", ".tool-versions"],
-        is_project: false,
-        ..Runner::new(&["direnv", "mise", "asdf", "rtx"], NONE)
-    },
-    // What these run or build is the project, wherever it says so.
-    Runner::new(
-        &[
-            "go",
-            "mvn",
-            "mvnw",
-            "gradle",
-            "gradlew",
-            "sbt",
-            "bazel",
-            "bazelisk",
-            "buck2",
-            "cmake",
-            "ctest",
-            "ninja",
-            "meson",
-            "dotnet",
-            "swift",
-            "mix",
-            "rebar3",
-            "stack",
-            "cabal",
-            "dune",
-            "zig",
-            "tox",
-            "pytest",
-            "coverage",
-            "bundle",
-            "bundler",
-            "composer",
-            "rspec",
-            "jest",
-            "vitest",
-            "mocha",
-            "eslint",
-            "gulp",
-            "grunt",
-            "nx",
-            "turbo",
-            "lerna",
-            "tsc",
-            "webpack",
-            "vite",
-            "pre-commit",
-            "lefthook",
-            "docker-compose",
-            "nix",
-            "devbox",
-        ],
-        NONE,
-    ),
 ];
 
 /// Returns the runner of a name that is given a sub-command.

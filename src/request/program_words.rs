@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::program_loading::{Loading, dotted_paths, loader_of, loading};
+use super::program_loading::{dotted_paths, loader_of};
 use super::program_tables::{self as tables, Interpreter};
 use shell::{Analysis, Nesting, Simple, Word, analyse};
 
@@ -11,16 +11,6 @@ const MODULE_PATH: &str = "PYTHONPATH";
 
 /// The folder in which packages for JavaScript are installed.
 pub(super) const PACKAGES: &str = "node_modules";
-
-/// A program of which it is not known what it loads from where it starts.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct UnknownProgram {
-    pub(super) name: String,
-    /// Its arguments, as paths that need not exist.
-    pub(super) arguments: BTreeSet<String>,
-    /// The Python module that it is; one of the checkout is compared with whatever it imports.
-    pub(super) module: Option<String>,
-}
 
 /// What a command line names, as paths that need not exist.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -39,8 +29,6 @@ pub(super) struct ProgramWords {
     pub(super) packages: BTreeSet<String>,
     /// Whether packages are loaded from `node_modules` by whatever name a program knows.
     pub(super) loads_packages: bool,
-    /// The first program that runs whatever the checkout holds.
-    pub(super) project_runner: Option<String>,
     /// Whether Python looks for modules in the folder that it is started in.
     pub(super) imports_from_start: bool,
     /// Whether Python leaves out the folder of its script when it looks for modules.
@@ -49,8 +37,6 @@ pub(super) struct ProgramWords {
     pub(super) import_folders: BTreeSet<String>,
     /// Programs that load files from where they start, without an argument that names them.
     pub(super) loaders: BTreeSet<String>,
-    /// Programs of which that is not known.
-    pub(super) unknown: Vec<UnknownProgram>,
     /// Programs that are started by their paths.
     pub(super) started: BTreeSet<String>,
     /// The first part that only a shell knows and that decides which program runs.
@@ -87,9 +73,7 @@ impl ProgramWords {
             return Self { unclear_program: unclear.clone(), unclear, ..Self::default() };
         };
         let mut found = Self::of_line(&line);
-        let values: Vec<String> = variables.values().flat_map(|value| spellings(value)).collect();
-        found.unknown.iter_mut().for_each(|program| program.arguments.extend(values.iter().cloned()));
-        found.names.extend(values);
+        found.names.extend(variables.values().flat_map(|value| spellings(value)));
         let folders = variables.get(MODULE_PATH).into_iter().flat_map(|path| path.split(':'));
         found.import_folders.extend(folders.map(str::to_owned));
         found
@@ -113,11 +97,11 @@ impl ProgramWords {
         let Some(program) = first.text() else { return self.run(first) };
         let is_module = matches!(&command.place, Nesting::Tool(by) if by == "python -m");
         if is_module {
-            self.note_loading(program, command, true);
+            self.note_loading(program, command);
             return self.module(program);
         }
         if !is_wrapper {
-            self.note_loading(program, command, false);
+            self.note_loading(program, command);
         }
         if !analysis.functions.iter().any(|function| function == program) {
             self.run(first);
@@ -135,14 +119,12 @@ impl ProgramWords {
     }
 
     /// Notes what a program may load by itself, and the modules that its words may name (`uvicorn ci.m:app`).
-    fn note_loading(&mut self, program: &str, command: &Simple, is_module: bool) {
+    fn note_loading(&mut self, program: &str, command: &Simple) {
         let loader = loader_of(program);
         let words = command.arguments().iter().chain(command.assignments.iter().map(|(_, value)| value));
         let mut arguments: BTreeSet<String> =
             words.clone().filter_map(Word::text).flat_map(spellings).collect();
-        // A pattern without a folder is about the one that it starts in.
-        let folders = words.filter(|word| word.glob).filter_map(Word::text).map(before_glob);
-        arguments.extend(folders.map(|folder| if folder.is_empty() { ".".to_owned() } else { folder }));
+        arguments.extend(words.filter(|word| word.glob).filter_map(Word::text).map(before_glob));
         for [module, path] in arguments.iter().filter_map(|word| dotted_paths(word)) {
             if loader.is_some_and(|loader| loader.is_python) {
                 self.programs.extend([module.clone(), path.clone()]);
@@ -150,19 +132,12 @@ impl ProgramWords {
             self.names.extend([module, path]);
         }
         if let Some(loader) = loader {
+            self.loaders.insert(program.to_owned());
             self.imports_from_start |= loader.is_python;
             self.programs.extend(arguments.iter().filter(|word| loader.is_code(word)).cloned());
         }
         if program.contains('/') {
             self.started.insert(program.to_owned());
-        }
-        match loading(program, command.arguments()) {
-            Loading::AnyFile => drop(self.loaders.insert(program.to_owned())),
-            Loading::NamedOnly if !is_module => {}
-            Loading::NamedOnly | Loading::Unknown => {
-                let module = is_module.then(|| program.replace('.', "/"));
-                self.unknown.push(UnknownProgram { name: program.to_owned(), arguments, module });
-            }
         }
     }
 
@@ -274,10 +249,6 @@ impl ProgramWords {
         }
         if runner.names_folder && !sub.is_empty() {
             self.programs.insert(sub.to_owned());
-        }
-        // `uv run --no-project ci/x.py` leaves the project alone.
-        if runner.is_project && !texts.contains(&"--no-project") {
-            self.project_runner.get_or_insert_with(|| format!("{name} {sub}").trim_end().to_owned());
         }
     }
 }

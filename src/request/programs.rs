@@ -58,8 +58,11 @@ impl Programs<'_> {
         has_secret: bool,
         started: &mut ProgramFiles,
     ) -> Result<(), ProgramRefusal> {
+        if has_secret && self.starts_in_base() {
+            return self.check_places(&ProgramWords::of_line(&self.with_places_above(line)));
+        }
         let words = ProgramWords::of_line(&self.with_known_places(line));
-        self.check(&words, has_secret)?;
+        self.check(&words)?;
         self.add_files(&words, has_secret, started);
         Ok(())
     }
@@ -70,7 +73,7 @@ impl Programs<'_> {
             programs: BTreeSet::from([path.display().to_string()]),
             ..ProgramWords::default()
         };
-        self.check_names(&words, false)
+        self.check_names(&words)
     }
 
     /// Leaves out the servers that must not be started, and adds the programs of the others to `started`; `tell` takes
@@ -84,8 +87,11 @@ impl Programs<'_> {
         servers.retain(|server| {
             let Some((words, variables)) = server.program() else { return true };
             let words = ProgramWords::of_words(&words, variables);
-            let has_secret = server.token_variable().is_some();
-            match self.check(&words, has_secret) {
+            let has_secret = server.holds_secret();
+            let starts_in_base = has_secret && self.starts_in_base();
+            let checked = if starts_in_base { self.check_places(&words) } else { self.check(&words) };
+            match checked {
+                Ok(()) if starts_in_base => true,
                 Ok(()) => {
                     self.add_files(&words, has_secret, started);
                     true
@@ -98,26 +104,42 @@ impl Programs<'_> {
         });
     }
 
-    fn check(&self, words: &ProgramWords, has_secret: bool) -> Result<(), ProgramRefusal> {
+    /// Returns whether programs that get a secret start among the files of the base commit, and not in the checkout.
+    fn starts_in_base(&self) -> bool {
+        *self.trust != Trust::Checkout
+    }
+
+    fn check(&self, words: &ProgramWords) -> Result<(), ProgramRefusal> {
         if *self.trust == Trust::Checkout {
             return Ok(());
         }
-        let unclear = words.unclear_program.as_ref().or(words.unclear.as_ref().filter(|_| has_secret));
-        if let Some(part) = unclear {
+        if let Some(part) = &words.unclear_program {
             return Err(ProgramRefusal::Unclear(part.clone()));
         }
-        if let Some(runner) = words.project_runner.as_ref().filter(|_| has_secret) {
-            return Err(ProgramRefusal::RunsCheckout(runner.clone()));
+        self.check_names(words)
+    }
+
+    /// Checks what a program that starts elsewhere names in the checkout by an absolute path.
+    fn check_places(&self, words: &ProgramWords) -> Result<(), ProgramRefusal> {
+        let Trust::Base(commit) = self.trust else { return Ok(()) };
+        let root = self.root();
+        let comparison = Comparison { commit, repository: self.repository, root };
+        let home = self.variables.get("HOME").map_or(Path::new("/"), Path::new);
+        for name in words.names.iter().chain(&words.programs) {
+            let full = name.strip_prefix("~/").map_or_else(|| PathBuf::from(name), |below| home.join(below));
+            let inside = full.is_absolute().then(|| normalize(&full));
+            let path = inside.and_then(|full| below(full.strip_prefix(root).ok()?));
+            path.map_or(Ok(()), |path| comparison.check_program(&path))?;
         }
-        self.check_names(words, has_secret)
+        Ok(())
     }
 
     /// Checks that whatever of the repository the words name is as the base commit has it, and so are the folders around
     /// programs, whose other files they may load.
-    fn check_names(&self, words: &ProgramWords, has_secret: bool) -> Result<(), ProgramRefusal> {
+    fn check_names(&self, words: &ProgramWords) -> Result<(), ProgramRefusal> {
         let Trust::Base(commit) = self.trust else { return Ok(()) };
         let root = self.root();
-        let comparison = Comparison { commit, repository: self.repository, root, has_secret };
+        let comparison = Comparison { commit, repository: self.repository, root };
         let folders = self.folders(words);
         for path in self.paths(&folders, words.programs.iter().map(String::as_str)) {
             comparison.check_program(&path)?;
@@ -126,22 +148,13 @@ impl Programs<'_> {
         for path in self.paths(&folders, names) {
             comparison.check(&path)?;
         }
-        let settings = words.settings.iter().filter(|_| has_secret).copied();
-        for path in self.paths(&self.with_folders_above(words, &folders), settings) {
-            comparison.check(&path)?;
-        }
         for path in self.paths(&folders, words.task_files.iter().copied()) {
             comparison.check(&path)?;
             for named in self.scripts_in(&path) {
                 comparison.check_program(&named)?;
             }
         }
-        if has_secret {
-            // A plain name that leads into the checkout was installed there, by whatever the head says.
-            for path in self.on_path(words).iter().filter_map(|path| below(path.strip_prefix(root).ok()?)) {
-                comparison.check_program(&path)?;
-            }
-        }
+        self.check_versions(words, &folders, &comparison)?;
         self.check_starts(words, &folders, &comparison)?;
         let programs = self.existing_programs(words, &folders);
         for folder in import_folders(words, &folders) {
@@ -173,7 +186,7 @@ impl Programs<'_> {
     }
 
     /// Returns the paths of the repository, from its root, that the names may stand for.
-    fn paths<'n>(
+    pub(super) fn paths<'n>(
         &self,
         folders: &BTreeSet<PathBuf>,
         names: impl IntoIterator<Item = &'n str>,
@@ -222,6 +235,15 @@ impl Programs<'_> {
         })
     }
 
+    /// Writes the values of variables that name folders around the repository into a command line.
+    fn with_places_above(&self, line: &str) -> String {
+        let is_above = |value: &&str| {
+            let path = Path::new(value);
+            path.parent().is_some() && path != self.root() && self.root().starts_with(path)
+        };
+        with_variables(line, |name| self.variables.get(name).map(String::as_str).filter(is_above))
+    }
+
     /// Adds the files of the checkout that the words run, and what these load. Where they hold no secret, what everyday
     /// work changes stays open to it.
     fn add_files(&self, words: &ProgramWords, has_secret: bool, started: &mut ProgramFiles) {
@@ -256,6 +278,7 @@ impl Programs<'_> {
                 self.add_installed(&folder.join(PACKAGES), words, has_secret, started);
             }
         }
+        self.add_versions(words, &folders, started);
         self.add_starts(words, &folders, has_secret, started);
         for full in self.on_path(words) {
             self.add_file(&full, false, started);
@@ -266,8 +289,12 @@ impl Programs<'_> {
         }
     }
 
-    /// Adds the folders of programs, and those above, in which settings and packages are looked for as well.
-    fn with_folders_above(&self, words: &ProgramWords, folders: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+    /// Adds the folders of programs, and those above, in which settings are looked for as well.
+    pub(super) fn with_folders_above(
+        &self,
+        words: &ProgramWords,
+        folders: &BTreeSet<PathBuf>,
+    ) -> BTreeSet<PathBuf> {
         let programs = self.existing_programs(words, folders);
         let all = programs.iter().chain(folders).flat_map(|full| full.ancestors());
         let mut all: BTreeSet<PathBuf> = all.map(Path::to_owned).collect();

@@ -3,6 +3,7 @@
 use std::io;
 
 use crate::git::GitError;
+use crate::trust::BaseFilesError;
 
 /// Reason why a program that the configuration names is not run.
 #[derive(Debug, thiserror::Error)]
@@ -13,17 +14,6 @@ pub enum ProgramRefusal {
          programs and files by their paths"
     )]
     Unclear(String),
-    /// It runs what files of the checkout say, and would get a secret.
-    #[error(
-        "`{0}` runs whatever files of the checkout tell it to, and would get a secret; name the program itself"
-    )]
-    RunsCheckout(String),
-    /// It would get a secret, and could load any file of the repository's root.
-    #[error(
-        "{0} gets a secret, but is in the repository's root, where it could load any other file; move it to a folder \
-         of its own"
-    )]
-    InRoot(String),
     /// There is nothing to compare it with.
     #[error(
         "{0}: the base commit is not in this clone, so it cannot be compared; set `fetch-depth: 0` for \
@@ -44,19 +34,6 @@ pub enum ProgramRefusal {
     /// A module next to it that Python would import is not as it should be.
     #[error("{0}; or keep it from being imported with `python -I`")]
     Imported(Box<ProgramRefusal>),
-    /// A file that it may load from where it starts is not as it should be.
-    #[error(
-        "{refusal}; `{program}` gets a secret, and may load any file at or below the folder in which it starts. Or start it \
-         by a shell script in a folder of its own that first goes there (`cd \"$(dirname \"$0\")\" && exec {program} …`), \
-         or name no file of the checkout and a program that loads none by itself"
-    )]
-    LoadsStart {
-        /// The program's name.
-        program: String,
-        /// The first such file.
-        #[source]
-        refusal: Box<ProgramRefusal>,
-    },
     /// Git could not compare it.
     #[error("could not compare {path} with the base commit: {error}")]
     Git {
@@ -66,6 +43,9 @@ pub enum ProgramRefusal {
         #[source]
         error: GitError,
     },
+    /// It gets a secret, and there are no files that it could start among.
+    #[error("it gets a secret, so it starts among the files of the base commit, which are not there: {0}")]
+    NoFiles(#[source] BaseFilesError),
     /// It is not known where the file is.
     #[error("could not locate it: {0}")]
     Place(#[source] io::Error),

@@ -91,7 +91,7 @@ impl RunRequest {
         draft.roll_back(mode)?;
         draft.check_programs()?;
         let refused = |refusal| InputError::ModelProgram { model: model_name.clone(), refusal };
-        draft.check_model(&model).map_err(refused)?;
+        draft.check_model(&model).and_then(|()| draft.write_base_files(&model)).map_err(refused)?;
         let rounds = draft.rounds();
         let costs = draft.origin.config.costs.clone();
         let (output_schema, guide, prices) = context.with_trusted(|trusted| {

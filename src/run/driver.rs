@@ -184,23 +184,23 @@ impl<'a> AgentRun<'a> {
 
     /// The model; those that work on the run's own ground are made here.
     fn model(&self, made: Option<Arc<dyn ChatModel>>) -> Result<Arc<dyn ChatModel>, InputError> {
-        let request = self.request;
-        Ok(match (made, &request.model) {
+        let (job, agent) = (&self.request.job, &self.request.agent.name);
+        Ok(match (made, &self.request.model) {
             (Some(model), _) => model,
             (None, ModelChoice::Exec { command, variables }) => Arc::new(ExecModel::new(
-                &request.job.model_name,
+                &job.model_name,
                 ExecOptions {
                     command: command.clone(),
                     shell: self.run.shell.of(MODEL),
-                    root: request.job.workspace.clone(),
+                    root: job.workspace.clone(),
+                    base: job.base_files.clone().filter(|_| !variables.is_empty()),
                     variables: variables.clone(),
-                    answer_timeout: request.job.config().llm.timeout.seconds(),
+                    answer_timeout: job.config().llm.timeout.seconds(),
                 },
             )),
             (None, ModelChoice::Recipe(recipe)) => {
-                let (name, agent) = (&request.job.model_name, &request.agent.name);
                 let (context, matches) = (self.run.engine.context.clone(), Arc::clone(&self.matches));
-                Arc::new(RecipePlayer::new(name, agent, recipe, context, matches))
+                Arc::new(RecipePlayer::new(&job.model_name, agent, recipe, context, matches))
             }
             (None, _) => return Err(InputError::NoModel),
         })

@@ -23,6 +23,7 @@ use super::shell_setup::{self, shell};
 use super::test_proof::test_command;
 use super::tools::ToolSetup;
 use crate::agent::{Dispatch, News};
+use crate::base::env::temporary;
 use crate::command::sandbox::Sandbox;
 use crate::command::{Shell, StandbySupervisor};
 use crate::config::PlannedCommands;
@@ -308,8 +309,7 @@ fn guardrails(request: &JobRequest) -> Result<Guardrails, InvalidGuardrail> {
 
 /// Where throw-away copies go.
 pub(super) fn temp(request: &JobRequest) -> PathBuf {
-    let runner = request.variables.get("RUNNER_TEMP").filter(|path| !path.is_empty());
-    runner.map_or_else(std::env::temp_dir, PathBuf::from)
+    temporary(&request.variables)
 }
 
 /// Returns the root of the repository if the checkout is a subfolder of it. A repository that contains the home folder, too,

@@ -104,6 +104,7 @@ impl ToolSetup<'_> {
                 WatchedCheckout::new(tracked, Arc::clone(&self.judge), own)
             }),
             root: self.request.workspace.clone(),
+            base: self.request.base_files.clone(),
             temp: temp(self.request),
             deadline: self.deadline,
             cancel: self.cancel.clone(),

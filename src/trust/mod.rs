@@ -1,6 +1,7 @@
 //! Which state of the repository may steer a run: reads the configuration and whatever else steers it from there,
 //! where the pull request's author cannot reach it.
 
+mod base_files;
 mod location;
 mod read_error;
 
@@ -14,6 +15,7 @@ use workspace::{DiskWorkspace, FileError, LastLink, ResolvedPath, WorkspacePath}
 use crate::config::{Config, ConfigError, parse};
 use crate::git::{GitError, RemoteRepository, Repository};
 
+pub(crate) use base_files::BaseFilesError;
 pub(crate) use location::normalize;
 use location::{Location, locate};
 use read_error::ReadError;

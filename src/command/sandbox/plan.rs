@@ -111,6 +111,39 @@ pub enum View<'a> {
         /// Whether the child may write to it.
         writable: bool,
     },
+    /// Files of the base commit, in a folder elsewhere.
+    Base {
+        /// That folder, which may contain the one that the child starts in.
+        files: &'a Path,
+        /// The root of the checkout's repository, of which nothing is seen.
+        head: &'a Path,
+        /// Whether the child may write to the checkout, if it sees that nevertheless.
+        checkout: Option<bool>,
+    },
+}
+
+impl<'a> View<'a> {
+    /// Returns the checkout if the child works in it, or sees it, and not a state of it; and whether it may write there.
+    pub(super) fn plain(&self, root: &'a Path, workspace: &'a Path) -> Option<(&'a Path, bool)> {
+        match self {
+            Self::Plain { writable } => Some((root, *writable)),
+            Self::Base { checkout, .. } => checkout.map(|writable| (workspace, writable)),
+            _ => None,
+        }
+    }
+
+    /// Returns the root of the repository of which nothing is seen.
+    pub(super) fn withheld(&self) -> Option<&'a Path> {
+        match self {
+            Self::Base { head, checkout: None, .. } => Some(head),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a place of the machine is the checkout's, which is then not seen because something asks for it.
+    pub(super) fn withholds(&self, place: &Path) -> bool {
+        matches!(self, Self::Base { head, .. } if place.starts_with(head))
+    }
 }
 
 /// What children left on the machine that could not be reverted.

@@ -79,9 +79,13 @@ impl Sandbox {
         let works = rights == Rights::Work;
         let mut writable: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
         if works {
-            let is_written = !matches!(view, View::Reader(_) | View::Plain { writable: false });
+            let is_written =
+                !matches!(view, View::Reader(_) | View::Plain { writable: false } | View::Base { .. });
             writable.extend(is_written.then(|| root.to_owned()));
-            writable.extend(self.0.writable.iter().cloned());
+            let is_seen = |place: &&PathBuf| !view.withholds(place);
+            writable.extend(self.0.writable.iter().filter(is_seen).cloned());
+            let is_changed = matches!(view, View::Base { checkout: Some(true), .. });
+            writable.extend(is_changed.then(|| self.0.workspace.clone()));
         }
         let (mut readable, mut listable) = (None, Vec::new());
         if new_root.is_some() {
@@ -101,14 +105,20 @@ impl Sandbox {
             listable.push(PathBuf::from("/dev"));
             let mut opened = self.opened(root, rights);
             opened.extend(more.iter().map(|place| self.real_of(place)));
+            opened.retain(|place| !view.withholds(place));
             opened.extend(home);
+            if let View::Base { files, checkout, .. } = view {
+                opened.push(files.to_owned());
+                opened.extend(checkout.map(|_| self.0.workspace.clone()));
+            }
             if let View::Copy { around } = view {
                 opened.push(around.to_owned());
                 // Where the workspace is the whole copy, this is a part of it, and the command's to replace.
                 writable.extend((around != root && works).then(|| around.join(".git")));
             }
-            let hidden: Vec<PathBuf> =
+            let mut hidden: Vec<PathBuf> =
                 self.0.places.hidden.iter().map(|hidden| self.0.places.real(hidden)).collect();
+            hidden.extend(view.withheld().map(Path::to_owned));
             readable = Some(without(&opened, &hidden, &mut listable));
         }
         let restricted = self.stands(namespaces.is_some());
@@ -162,6 +172,17 @@ impl Sandbox {
         opened
     }
 
+    /// Adds what a child sees otherwise, or cannot change, in the checkout itself. Returns the sockets there.
+    fn in_checkout(&self, root: &Path, writable: bool, mounts: &mut Vec<Mount>) -> Vec<PathBuf> {
+        let CheckoutEntries { sensitive, nested, sockets } = find(root, &self.0.sensitive);
+        mounts.extend(sensitive.iter().map(|path| Mount::Hide { at: root.join(path.as_str()) }));
+        // A link is not mounted, but what it leads to.
+        let nested = nested.into_iter().map(|entry| root.join(entry)).filter(|entry| !entry.is_symlink());
+        let kept = KEPT.iter().map(|name| root.join(name)).chain(nested).filter(|path| path.exists());
+        mounts.extend(kept.filter(|_| writable).map(|path| bind(&path, false)));
+        sockets.into_iter().map(|socket| root.join(socket)).collect()
+    }
+
     /// Returns the parts of a new root, each after those that contain it.
     fn mounts(
         &self,
@@ -181,23 +202,27 @@ impl Sandbox {
             }
             View::Copy { .. } => bind(root, rights == Rights::Work),
             View::Plain { writable } => bind(root, writable && rights == Rights::Work),
+            View::Base { files, .. } => bind(files, false),
         };
         let repositories = above_repositories(view);
         let works = rights == Rights::Work;
         let shared = self.shared_mounts(view, works)?;
+        let (plain, withheld) = (view.plain(root, &self.0.workspace), view.withheld());
         if !self.stands(true) {
             return Ok([bind(Path::new("/"), true), own]
                 .into_iter()
                 .chain(repositories)
                 .chain(shared)
+                .chain(withheld.map(|at| Mount::Hide { at: at.to_owned() }))
                 .collect());
         }
+        let is_elsewhere = |place: &Path| !place.starts_with(root) && !view.withholds(place);
         let private = self.private()?;
         let mut mounts = vec![Mount::Folder { at: "/run".into() }];
         mounts.extend(works.then(|| bind(Path::new("/sys"), false)));
         let named = places.readable.iter().map(|place| (place, places.real(place)));
         let named = named.chain(more.iter().map(|place| (place, self.real_of(place))));
-        for (place, real) in named.filter(|(place, _)| !place.starts_with(root)) {
+        for (place, real) in named.filter(|(place, real)| is_elsewhere(place) && !view.withholds(real)) {
             shown(place, &real, &mut mounts);
         }
         for at in TEMPORARY.map(PathBuf::from) {
@@ -209,17 +234,20 @@ impl Sandbox {
         if let Some(home) = places.home.as_ref().filter(|home| !home.starts_with(root)) {
             mounts.push(Mount::Bind { from: private.join("home"), at: home.clone(), writable: works });
         }
-        let settings = places.settings.iter().filter(|file| !file.starts_with(root));
+        let settings = places.settings.iter().filter(|file| is_elsewhere(file));
         mounts.extend(settings.map(|file| Mount::Bind {
             from: places.real(file),
             at: file.clone(),
             writable: false,
         }));
-        mounts.extend(repository.root.iter().map(|folder| bind(folder, false)));
+        let around = repository.root.iter().filter(|_| withheld.is_none());
+        mounts.extend(around.map(|folder| bind(folder, false)));
         for (kind, folders) in [("tool", &places.toolchains), ("cache", &places.caches)] {
-            for (index, folder) in folders.iter().enumerate().filter(|(_, folder)| !folder.starts_with(root))
-            {
+            for (index, folder) in folders.iter().enumerate().filter(|(_, folder)| is_elsewhere(folder)) {
                 let (at, real) = (folder.clone(), places.real(folder));
+                if view.withholds(&real) {
+                    continue;
+                }
                 mounts.push(if works {
                     Mount::Cache { overlay: self.overlay(kind, index, &real)?, at }
                 } else {
@@ -227,7 +255,7 @@ impl Sandbox {
                 });
             }
         }
-        for (index, folder) in repository.folders.iter().enumerate() {
+        for (index, folder) in repository.folders.iter().enumerate().filter(|_| withheld.is_none()) {
             let at = folder.clone();
             mounts.push(match self.git_overlay(index, folder)? {
                 Some(overlay) => Mount::Overlay { overlay, at, writable: works },
@@ -244,24 +272,19 @@ impl Sandbox {
         mounts.push(own);
         mounts.extend(repositories.chain(shared));
         let mut sockets = hidden::listed_sockets();
-        if let View::Plain { writable } = view {
-            // The child works in the checkout itself, and not on a state of it.
-            let CheckoutEntries { sensitive, nested, sockets: within } = find(root, &self.0.sensitive);
-            sockets.extend(within.into_iter().map(|socket| root.join(socket)));
-            mounts.extend(sensitive.iter().map(|path| Mount::Hide { at: root.join(path.as_str()) }));
-            // A link is not mounted, but what it leads to.
-            let nested = nested.into_iter().map(|entry| root.join(entry)).filter(|entry| !entry.is_symlink());
-            let kept = KEPT.iter().map(|name| root.join(name)).chain(nested).filter(|path| path.exists());
-            mounts.extend(kept.filter(|_| writable).map(|path| bind(&path, false)));
+        if let Some((root, writable)) = plain {
+            mounts.extend(matches!(view, View::Base { .. }).then(|| bind(root, writable && works)));
+            sockets.extend(self.in_checkout(root, writable, &mut mounts));
         }
-        let outside = writable.iter().filter(|path| !path.starts_with(root) && path.exists());
+        let outside = writable.iter().filter(|path| is_elsewhere(path) && path.exists());
         mounts.extend(outside.map(|path| bind(path, works)));
         let is_named = |socket: &Path| writable.iter().any(|place| socket.starts_with(place));
         // A socket of the checkout leads nowhere from a state above it or a copy of it.
-        let is_plain = matches!(view, View::Plain { .. });
-        let sockets =
-            sockets.into_iter().filter(|socket| !is_named(socket) && (is_plain || !socket.starts_with(root)));
-        mounts.extend(places.hidden.iter().map(|at| Mount::Hide { at: at.clone() }));
+        let is_within = |socket: &Path| plain.is_some() || !socket.starts_with(root);
+        let sockets = sockets.into_iter().filter(|socket| !is_named(socket) && is_within(socket));
+        // A place that is opened may contain the checkout.
+        let hidden = places.hidden.iter().map(PathBuf::as_path).chain(withheld);
+        mounts.extend(hidden.map(|at| Mount::Hide { at: at.to_owned() }));
         // A workspace among what is hidden is mounted by each child, but its mount point is made with the rest.
         let is_within_hidden = places.hidden.iter().any(|at| root != at && root.starts_with(at));
         mounts.extend(is_within_hidden.then(|| Mount::Folder { at: root.to_owned() }));
@@ -284,7 +307,7 @@ fn is_below_temporary(mount: &Mount) -> bool {
 fn above_repositories(view: View<'_>) -> impl Iterator<Item = Mount> {
     let repositories = match view {
         View::Reader(reader) => reader.repositories.as_slice(),
-        View::Overlay(_) | View::Copy { .. } | View::Plain { .. } => &[],
+        View::Overlay(_) | View::Copy { .. } | View::Plain { .. } | View::Base { .. } => &[],
     };
     repositories.iter().map(|(at, overlay)| Mount::Overlay {
         overlay: overlay.clone(),

@@ -69,7 +69,11 @@ impl Sandbox {
     pub(super) fn shared_mounts(&self, view: View<'_>, writable: bool) -> io::Result<Vec<Mount>> {
         let mut mounts = Vec::new();
         // A copy is at another path.
-        let shared = if matches!(view, View::Copy { .. }) { &[][..] } else { self.0.shared.as_slice() };
+        let shared = if matches!(view, View::Copy { .. } | View::Base { .. }) {
+            &[][..]
+        } else {
+            self.0.shared.as_slice()
+        };
         for (index, Shared { folder, hidden }) in shared.iter().enumerate() {
             let (overlay, at) = (self.overlay("shared", index, &folder.from)?, folder.at.clone());
             mounts.push(if writable {

@@ -85,7 +85,10 @@ fn mcp_configuration_without_server_is_refused() {
         ("[{ name: a }]", "`mcp.servers[0]`: set exactly one of `command` and `url`"),
         ("[{ name: a, command: x, url: 'http://x' }]", "set exactly one of `command` and `url`"),
         ("[{ name: a, url: 'ftp://x' }]", "use a URL that begins with https:// or http://"),
-        ("[{ name: a, url: 'https://x', args: [y] }]", "`args` and `env` are only allowed with `command`"),
+        (
+            "[{ name: a, url: 'https://x', args: [y] }]",
+            "`args`, `env` and `sees_checkout` are only allowed with `command`",
+        ),
         ("[{ name: a, command: x }, { name: a, command: y }]", "`mcp.servers[1]`: duplicate name \"a\""),
     ];
     for (servers, reason) in cases {

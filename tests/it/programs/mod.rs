@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod batch_lines;
+mod keys;
 mod paths;
 mod rewriting;
 mod spellings;

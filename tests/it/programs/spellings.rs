@@ -128,29 +128,32 @@ async fn programs_of_head_are_refused_in_every_spelling() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn programs_that_are_unclear_get_no_secret() {
+async fn programs_with_secret_are_those_of_the_base_in_every_spelling() {
+    const FILES: &[(&str, &str)] = &[
+        ("ci/h", "read -r x; echo '{\"text\": \"of the base\"}'; read -r x\n"),
+        ("Makefile", "model:\n\t@sh ci/h\n"),
+        ("other/data.txt", "data\n"),
+    ];
     scene(FILES, |mut scene| {
+        symlink("h", scene.sandbox.repo().join("ci/link")).unwrap();
+        scene.sandbox.git(&["checkout", "--quiet", "main"]);
+        scene.sandbox.commit("a link");
         for (line, file) in [
-            ("python3 -m server", "json.py"),
-            ("python3 -c 'import x'", "x.py"),
-            ("sh ci/h \"$UNKNOWN\"", "other/data.txt"),
-            ("make model", "other/data.txt"),
-            ("npm run model", "other/data.txt"),
-            ("cargo run", "other/data.txt"),
-            ("uv run model", "other/data.txt"),
-            ("sh ci/link", "other/data.txt"),
+            ("sh ci/h \"$UNKNOWN\"", "ci/h"),
+            ("make -s model", "Makefile"),
+            ("sh ci/link", "ci/h"),
+            ("cd \"$GITHUB_WORKSPACE\" && sh ci/h", "ci/h"),
+            ("cat ci/h > /tmp/h; sh /tmp/h", "ci/h"),
         ] {
-            scene.sandbox.git(&["checkout", "--quiet", "main"]);
-            if !scene.sandbox.repo().join("ci/link").is_symlink() {
-                symlink("../other/data.txt", scene.sandbox.repo().join("ci/link")).unwrap();
-            }
             scene.configured(&format!(
                 "llm:\n  model: {}\n  api_key_env: MODEL_KEY\n",
                 json!(format!("exec::{line}"))
             ));
-            let run = scene.proposed(file, "of the head\n", &[("MODEL_KEY", "the-model-key")]);
-            assert_eq!(run.code, 3, "{line}: {}", run.stderr);
-            assert!(run.stderr.contains("is not started"), "{line}: {}", run.stderr);
+            let repo = scene.sandbox.repo().display().to_string();
+            let variables = [("MODEL_KEY", "the-model-key"), ("GITHUB_WORKSPACE", &repo)];
+            let run = scene.proposed(file, "echo of the head; exit 1\n", &variables);
+            assert_eq!(run.code, 0, "{line}: {}", run.stderr);
+            assert_eq!(run.report()["message"], "of the base", "{line}");
         }
     })
     .await;

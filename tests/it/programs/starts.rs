@@ -1,4 +1,4 @@
-//! Programs with a key that load files from where they start are refused where the head has changed any of these.
+//! Programs that load files from where they start: with a key, they start among the files of the base.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -16,69 +16,48 @@ const FILES: &[(&str, &str)] = &[
     ("own/m.py", "print(1)\n"),
 ];
 
-/// Programs that may load the file that the head adds.
-const LOADING: &[&str] = &[
+/// Programs of the machine and of the base, many of which load files from where they start.
+const LINES: &[&str] = &[
     "lua ci/m.lua",
-    "lua5.4 /opt/m.lua",
     "java ci/M.java",
-    "Rscript ci/m.R",
     "deno run -A ci/m.ts",
-    "tsx ci/m.ts",
     "node --import tsx ci/m.js",
     "ruby -rbundler/setup ci/m.rb",
-    "php ci/m.php",
-    "octave ci/m.m",
-    "bb ci/m.clj",
-    "gunicorn ci.m",
     "uvicorn ci.m:app",
-    "flask run",
     "dotenv run tool",
-    "foreman run tool",
-    "python3 -m uvicorn ci.m:app",
-    "npx -y some-server ci/m.js",
     "npx -y some-server .",
-    "some-server --config=ci/m.js",
-    "some-server ci.m:app",
-    "timeout 9 lua ci/m.lua",
-    "./ci/tool.lua",
-];
-
-/// Programs that load no more than what they name, or are the machine's own.
-const NAMED: &[&str] = &[
-    "npx -y some-server",
     "npx -y @scope/server --stdio",
     "uvx some-server",
     "python3 -m mcp_server_x",
-    "python3 -I own/m.py",
     "python3 own/m.py",
-    "node /opt/none/x.js",
-    "node ci/m.js",
+    "some-server --config=ci/m.js",
+    "some-server ci.m:app",
+    "./ci/tool.lua",
+    "make model",
     "/opt/none/server --stdio",
-    "some-server --stdio --host api.example.org",
     "docker run -i --rm -e KEY ghcr.io/some/server",
-    "java -jar /opt/none/x.jar",
     "sh ci/start.sh",
 ];
 
-/// A configuration with a server that holds a key for each line; its name is the line's number.
-fn servers(lines: &[&str]) -> String {
+/// A configuration with a server for each line, whose name is the line's number; with or without a key.
+fn servers(lines: &[&str], key: bool) -> String {
     let servers: Vec<Value> = lines
         .iter()
         .enumerate()
         .map(|(number, line)| {
             let words: Vec<&str> = line.split(' ').collect();
-            json!({"name": format!("s{number}"), "command": words[0], "args": words[1..], "token_env": "KEY",
-                   "start_timeout": 2})
+            json!({"name": format!("s{number}"), "command": words[0], "args": words[1..], "start_timeout": 2,
+                   "token_env": key.then_some("KEY")})
         })
         .collect();
     json!({"mcp": {"servers": servers}}).to_string()
 }
 
 /// What a run tells of each line where the head adds or changes a file.
-async fn told(lines: &'static [&'static str], file: &'static str) -> Vec<String> {
+async fn told(lines: &'static [&'static str], key: bool, file: &'static str) -> Vec<String> {
     let (send, receive) = std::sync::mpsc::channel();
     scene(FILES, move |mut scene| {
-        scene.configured(&servers(lines));
+        scene.configured(&servers(lines, key));
         // Nothing but the file differs.
         scene.sandbox.git(&["reset", "--quiet", "--hard", "main"]);
         // None of them is to be started for real.
@@ -103,22 +82,12 @@ async fn told(lines: &'static [&'static str], file: &'static str) -> Vec<String>
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn programs_with_key_that_load_from_their_start_are_refused() {
-    let is_refused = |told: &str| {
-        told.starts_with("deep/evil.lua differs from the base commit")
-            && told.contains("may load any file")
-            && told.contains("by a shell script in a folder of its own")
-    };
-    let all = LOADING.iter().zip(told(LOADING, "deep/evil.lua").await);
-    let started: Vec<_> = all.filter(|(_, told)| !is_refused(told)).collect();
-    assert!(started.is_empty(), "{started:#?}");
-    let all = NAMED.iter().zip(told(NAMED, "deep/evil.lua").await);
-    let refused: Vec<_> = all.filter(|(_, told)| told.contains("differs from the base commit")).collect();
-    assert!(refused.is_empty(), "{refused:#?}");
-    // No program loads a page of text.
-    let all = LOADING.iter().zip(told(LOADING, "deep/README.md").await);
-    let refused: Vec<_> = all.filter(|(_, told)| told.contains("may load any file")).collect();
-    assert!(refused.is_empty(), "{refused:#?}");
+async fn programs_with_key_are_refused_for_nothing_that_the_head_changes() {
+    for file in ["deep/evil.lua", "ci/m.py", ".npmrc"] {
+        let all = LINES.iter().zip(told(LINES, true, file).await);
+        let refused: Vec<_> = all.filter(|(_, told)| told.contains("differs from the base commit")).collect();
+        assert!(refused.is_empty(), "{file}: {refused:#?}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -133,7 +102,7 @@ async fn dotted_modules_of_any_program_are_compared() {
         "some-server --app=ci.m:app",
         "python3 -m ci.m",
     ];
-    for (line, told) in LINES.iter().zip(told(LINES, "ci/m.py").await) {
+    for (line, told) in LINES.iter().zip(told(LINES, false, "ci/m.py").await) {
         assert!(told.starts_with("ci/m.py differs from the base commit"), "{line}: {told}");
     }
 }

@@ -120,9 +120,10 @@ async fn trust_mcp_server_of_head_gets_no_token() {
         let event = scene.pull_event(8, "dev");
         let variables = [("TRACKER", "the-tracker-token")];
         let run = scene.run("pull_request", &event, &["--model", &model], &variables).expect_code(0);
-        let told = "the MCP server tracker is left out: ci/mcp.py differs from the base commit";
-        assert!(run.file("report.json").contains(told), "{}", run.stderr);
-        assert!(!mark.exists());
+        // It is the base's, which ends at once.
+        let report = run.file("report.json");
+        assert!(report.contains("the MCP server tracker is left out"), "{}", run.stderr);
+        assert!(!report.contains("differs from the base commit") && !mark.exists(), "{}", run.stderr);
     })
     .await;
 }
@@ -130,25 +131,22 @@ async fn trust_mcp_server_of_head_gets_no_token() {
 #[tokio::test(flavor = "multi_thread")]
 async fn trust_exec_model_of_head_gets_no_key() {
     const CONFIG: &str = "llm:\n  model: 'exec::python3 ci/model.py'\n  api_key_env: MODEL_KEY\n";
-    const MODEL: &str = "import sys, json\nsys.stdin.readline()\n";
+    const MODEL: &str = "import sys, json\nsys.stdin.readline()\nprint(json.dumps({'text': 'of the base'}), flush=True)\nsys.stdin.readline()\n";
+    const EVIL: &str = "print('{\"text\": \"of the head\"}', flush=True)\nimport sys\nsys.stdin.readline()\n";
     scene(&[(".architect.yml", CONFIG), ("ci/model.py", MODEL), ("model.py", MODEL)], |mut scene| {
-        let mark = scene.sandbox.path().join("mark");
-        let evil = format!("open({:?}, 'w').write('x')\n", mark.display().to_string());
-        scene.sandbox.write("ci/json.py", &evil);
+        for path in ["ci/json.py", "json.py", "ci/model.py", "model.py"] {
+            scene.sandbox.write(path, EVIL);
+        }
         scene.propose();
         let event = scene.pull_event(8, "dev");
         let key = [("MODEL_KEY", "the-model-key")];
-        let run = scene.run("pull_request", &event, &[], &key).expect_code(3);
-        assert!(run.stderr.contains("ci/json.py differs from the base commit"), "{}", run.stderr);
-        // In the root a program could load anything.
-        let args = ["--model", "exec::python3 model.py"];
-        let run = scene.run("pull_request", &event, &args, &key).expect_code(3);
-        assert!(run.stderr.contains("move it to a folder of its own"), "{}", run.stderr);
-        assert!(!mark.exists());
+        for args in [&[][..], &["--model", "exec::python3 model.py"]] {
+            let run = scene.run("pull_request", &event, args, &key).expect_code(0);
+            assert_eq!(run.report()["message"], "of the base");
+        }
         // Those who trust the head have it run.
-        let run = scene.run("pull_request", &event, &["--trust-head-config"], &key);
-        assert!(!run.stderr.contains("is not started"), "{}", run.stderr);
-        assert!(run.out.join("report.json").exists(), "{}", run.stderr);
+        let run = scene.run("pull_request", &event, &["--trust-head-config"], &key).expect_code(0);
+        assert_eq!(run.report()["message"], "of the head");
     })
     .await;
 }
