@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use workspace::{DiskWorkspace, FileChange, FileError, FileState, Mode, Operation, WorkspacePath};
 
 use super::file::Plan;
+use super::merge::merged;
 use super::planned_file::{Damaged, PlanFile};
 use crate::event::Base;
 
@@ -29,7 +30,7 @@ pub enum CarryOverError {
     /// A file was changed by others, and may not be merged.
     #[error("{0} has changed since the plan was made, and `apply.follow` is `unchanged`; make a new plan")]
     Changed(WorkspacePath),
-    /// Both sides changed the same lines, or the file is none that can be merged.
+    /// Both sides changed the same lines or adjacent ones, or the file is none that can be merged.
     #[error(
         "{0} has changed since the plan was made, in a way that conflicts with the plan; make a new plan"
     )]
@@ -121,7 +122,6 @@ fn merge(
     if states.iter().any(|content| content.contains(&0)) {
         return Err(conflict());
     }
-    let content =
-        diffy::merge_bytes(&before.content, &after.content, &now.content).map_err(|_| conflict())?;
+    let content = merged(&before.content, &after.content, &now.content).ok_or_else(conflict)?;
     Ok(FileState { content: content.into(), mode: now.mode })
 }

@@ -8,6 +8,7 @@ mod journal;
 mod journal_folder;
 mod links;
 mod made;
+mod merge;
 mod patch_text;
 mod planned_file;
 mod tracker;
