@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::file::Plan;
 use crate::base::integrity::HashWriter;
@@ -16,7 +17,8 @@ impl Plan {
         hash.digest()
     }
 
-    /// Writes the members that the digest covers as canonical JSON (RFC 8785), in the order of their names.
+    /// Writes the members that the digest covers as canonical JSON (RFC 8785), in the order of their names, and then what that
+    /// does not tell of numbers.
     fn write_canonical(&self, to: &mut impl Write) -> io::Result<()> {
         let mut object = Object { to, is_begun: false };
         object.member("agent", &self.agent)?;
@@ -37,7 +39,38 @@ impl Plan {
         }
         object.member("model", &self.model)?;
         object.member("task", &self.task)?;
-        object.to.write_all(b"}")
+        object.to.write_all(b"}")?;
+        let mut count = 0;
+        let mut inputs = self.commands.iter().map(|command| &command.input);
+        inputs.try_for_each(|input| write_exact_numbers(input, &mut count, object.to))
+    }
+}
+
+/// Writes what canonical JSON does not tell of numbers, for which all of them are floats: the digits of large integers, and whether a
+/// whole number is an integer. No canonical JSON has a zero byte in it.
+fn write_exact_numbers(value: &Value, count: &mut usize, to: &mut impl Write) -> io::Result<()> {
+    /// Integers below it are floats without loss.
+    const EXACT: u64 = 1 << 53;
+    match value {
+        Value::Number(number) => {
+            let size = number.as_u64().or_else(|| number.as_i64().map(i64::unsigned_abs));
+            let is_ambiguous = match size {
+                Some(size) => size >= EXACT,
+                None => number.as_f64().is_some_and(|float| float.fract() == 0.0),
+            };
+            if is_ambiguous {
+                write!(to, "\0{count}:{number}")?;
+            }
+            *count += 1;
+            Ok(())
+        }
+        Value::Array(items) => items.iter().try_for_each(|item| write_exact_numbers(item, count, to)),
+        Value::Object(entries) => {
+            let mut sorted: Vec<_> = entries.iter().collect();
+            sorted.sort_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
+            sorted.into_iter().try_for_each(|(_, value)| write_exact_numbers(value, count, to))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -78,7 +111,7 @@ impl<W: Write> Object<'_, W> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

@@ -119,7 +119,9 @@ pub struct Plan {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried_over: Option<CarriedOver>,
     /// SHA-256 over the canonical JSON (RFC 8785) of `task`, `agent`, `model`, `base`, `files`, `commands` and, where they
-    /// are there, `incomplete`, `carried_over`, and `made` with `gates`, in hexadecimal.
+    /// are there, `incomplete`, `carried_over`, and `made` with `gates`, in hexadecimal. Numbers of the commands' inputs that
+    /// RFC 8785 cannot tell apart, which are integers from 2^53 on and whole numbers with a decimal point, follow in the order of the
+    /// canonical JSON: each as a zero byte, its index among all numbers of the inputs, a colon, and as it is written.
     pub digest: String,
 }
 
@@ -227,6 +229,41 @@ mod tests {
         assert_ne!(interrupted.digest, original.digest);
         interrupted.incomplete = None;
         assert_ne!(interrupted.computed_digest(), interrupted.digest, "nobody can strike it out");
+    }
+
+    #[test]
+    fn numbers_that_floats_do_not_tell_apart_have_digests_of_their_own() {
+        let with = |input: &str| {
+            let input = serde_json::from_str(input).expect("JSON");
+            let command = PlannedCommand {
+                command: "ls".into(),
+                cwd: WorkspacePath::root(),
+                class: Class::Safe,
+                reason: String::new(),
+                tool: run_command(),
+                input,
+                has_run: false,
+            };
+            Plan { commands: vec![command], ..plan(b"two\n") }.computed_digest()
+        };
+        let different = [
+            r#"{"n": 9007199254740992}"#,
+            r#"{"n": 9007199254740993}"#,
+            r#"{"n": -9007199254740993}"#,
+            r#"{"n": 9007199254740992.0}"#,
+            r#"{"n": [{"m": 18446744073709551615}]}"#,
+            r#"{"n": [{"m": 18446744073709551614}]}"#,
+            r#"{"n": 1}"#,
+            r#"{"n": 1.0}"#,
+            r#"{"a": 1, "b": 1.0}"#,
+            r#"{"a": 1.0, "b": 1}"#,
+            r#"{"a": 9007199254740992, "b": 9007199254740993}"#,
+            r#"{"a": 9007199254740993, "b": 9007199254740992}"#,
+        ];
+        let digests: std::collections::BTreeSet<String> = different.into_iter().map(with).collect();
+        assert_eq!(digests.len(), different.len());
+        let one = r#"{"a": 9007199254740993, "b": [1, 2.5]}"#;
+        assert_eq!(with(one), with(r#"{"b": [1, 2.5], "a": 9007199254740993}"#), "order says nothing");
     }
 
     #[test]

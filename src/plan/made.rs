@@ -12,6 +12,9 @@ use crate::event::{GateRecord, Status};
 pub struct Made {
     /// The repository, as `owner/name`.
     pub repository: String,
+    /// The folder of the repository that the plan is for, where that is not its root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub folder: Option<String>,
     /// The workflow, as `owner/name/.github/workflows/file.yml@ref`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workflow: Option<String>,
@@ -49,6 +52,8 @@ impl From<&GateRecord> for MadeGate {
 pub struct Expected {
     /// The repository.
     pub repository: String,
+    /// The folder of the repository that is worked on; `None` for its root.
+    pub folder: Option<String>,
     /// The run, if it has to be a certain one.
     pub run: Option<u64>,
     /// What the second of two jobs asks for besides; `None` if a person has reviewed the plan.
@@ -102,6 +107,12 @@ impl Expected {
             if made.eq_ignore_ascii_case(here) { Ok(()) } else { Err(error()) }
         };
         same("repository", &made.repository, &self.repository)?;
+        let folder = |folder: &Option<String>| folder.clone().unwrap_or_else(|| "(the root)".to_owned());
+        // Names that differ in case alone may be two folders.
+        if made.folder != self.folder {
+            let (made, here) = (folder(&made.folder), folder(&self.folder));
+            return Err(MadeError::Elsewhere { what: "folder", made, here });
+        }
         if let Some(run) = self.run {
             same("run", &made.run.to_string(), &run.to_string())?;
         }
@@ -146,6 +157,7 @@ mod tests {
         let mut plan = Plan::new(planned);
         let mut made = Made {
             repository: "octo/demo".into(),
+            folder: Some("web".into()),
             workflow: Some("octo/demo/.github/workflows/a.yml@refs/heads/main".into()),
             run: 7,
             commit: Some("c".repeat(40)),
@@ -165,17 +177,24 @@ mod tests {
             commit: Some("c".repeat(40)),
             gates: vec!["tests".into()],
         };
-        Expected { repository: "Octo/demo".into(), run: Some(7), second_job: Some(second) }
+        Expected {
+            repository: "Octo/demo".into(),
+            folder: Some("web".into()),
+            run: Some(7),
+            second_job: Some(second),
+        }
     }
 
     #[test]
     fn second_job_writes_only_what_its_own_run_has_planned() {
         type Change = fn(&mut Made);
-        let refused: [(Change, &str); 8] = [
+        let refused: [(Change, &str); 10] = [
             (
                 |made| made.repository = "octo/other".into(),
                 "for the repository octo/other, but this is Octo/demo",
             ),
+            (|made| made.folder = None, "for the folder (the root), but this is web"),
+            (|made| made.folder = Some("Web".into()), "for the folder Web, but this is web"),
             (|made| made.run = 8, "for the run 8, but this is 7"),
             (|made| made.workflow = None, "for the workflow none, but this is octo/demo/"),
             (|made| made.commit = Some("d".repeat(40)), "for the commit dddddddddd, but this is cccccccccc"),
@@ -200,8 +219,23 @@ mod tests {
     }
 
     #[test]
+    fn plans_without_a_folder_are_for_the_root() {
+        let mut text = serde_json::to_value(plan(|made| made.folder = None)).expect("a plan is JSON");
+        assert!(
+            text["made"].as_object_mut().expect("an object").remove("folder").is_none(),
+            "as older ones are"
+        );
+        let older: Plan = serde_json::from_value(text).expect("and reads back");
+        assert_eq!(older.computed_digest(), older.digest);
+        assert_eq!(Expected { folder: None, ..expected() }.check(&older), Ok(()));
+        let reviewed = Expected { second_job: None, ..expected() };
+        assert!(reviewed.check(&older).is_err());
+    }
+
+    #[test]
     fn digest_covers_the_origin() {
         let one = plan(|_| ());
+        assert_ne!(one.digest, plan(|made| made.folder = None).digest);
         let mut other = plan(|made| made.run = 8);
         assert_ne!(one.digest, other.digest);
         other.made.clone_from(&one.made);

@@ -45,11 +45,13 @@ impl ApplyRequest {
         run_commands: bool,
     ) -> Result<Self, InputError> {
         let context = RequestContext::read(inputs)?;
-        let made = context
-            .github
-            .as_ref()
-            .map(|github| Expected { repository: github.full_name(), ..Expected::default() });
-        Ok(Self { job: job(&context, &plan)?.0, plan, digest, run_commands, made, moved: None })
+        let job = job(&context, &plan)?.0;
+        let made = context.github.as_ref().map(|github| Expected {
+            repository: github.full_name(),
+            folder: job.folder(),
+            ..Expected::default()
+        });
+        Ok(Self { job, plan, digest, run_commands, made, moved: None })
     }
 
     /// Makes a request to write what another job of the same workflow run has planned, and to execute nothing of the
@@ -70,7 +72,7 @@ impl ApplyRequest {
         if let Deliver::PullBranch { at, .. } = &mut job.deliver {
             *at = head;
         }
-        let made = Expected { repository, run: Some(run), second_job: Some(second) };
+        let made = Expected { repository, folder: job.folder(), run: Some(run), second_job: Some(second) };
         Ok(Self { job, plan, digest, run_commands: false, made: Some(made), moved: None })
     }
 
@@ -111,17 +113,19 @@ impl ApplyRequest {
         plan: Plan,
         shown: ShownPlan,
     ) -> Result<Self, InputError> {
-        let made = context.github.as_ref().map(|github| Expected {
-            repository: github.full_name(),
-            run: Some(shown.mark.run),
-            second_job: None,
-        });
+        let run = shown.mark.run;
         let head = context.github.as_ref().and_then(|github| github.commit());
         let to = head.filter(|head| *head != shown.mark.head);
         let moved = to.map(|to| Moved { from: shown.mark.head.clone(), to: to.to_owned() });
         let mut job = JobRequest { applies: Some(shown.mark), ..job(context, &plan)?.0 };
         // The outcome is reported where the plan was shown.
         job.origin.config.github.comment_key = shown.key;
+        let made = context.github.as_ref().map(|github| Expected {
+            repository: github.full_name(),
+            folder: job.folder(),
+            run: Some(run),
+            second_job: None,
+        });
         Ok(Self { job, digest: Some(plan.digest.clone()), plan, run_commands: false, made, moved })
     }
 }

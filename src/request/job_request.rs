@@ -95,6 +95,7 @@ impl JobRequest {
         let github = self.github.as_ref()?;
         Some(Made {
             repository: github.full_name(),
+            folder: self.folder(),
             workflow: self.variables.get("GITHUB_WORKFLOW_REF").filter(|text| !text.is_empty()).cloned(),
             run: github.run_id?,
             commit: github.commit().map(str::to_owned),
@@ -102,6 +103,12 @@ impl JobRequest {
             status: Status::Failed,
             gates: Vec::new(),
         })
+    }
+
+    /// Returns the folder of the repository that is worked on; `None` for its root.
+    pub(super) fn folder(&self) -> Option<String> {
+        let prefix = self.repository.as_ref().map(Repository::prefix).unwrap_or_default();
+        prefix.strip_suffix('/').map(str::to_owned)
     }
 
     /// Notes that the branch of the pull request is at another commit than the event says.
