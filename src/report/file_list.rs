@@ -79,12 +79,13 @@ fn link(file: &FileSummary, base_url: Option<&str>) -> String {
 fn diff(file: &FileSummary, open: bool, name: &str) -> String {
     let open = if open { " open" } else { "" };
     let text = if file.diff.is_empty() { "(no lines)\n".to_owned() } else { fence(&file.diff, "diff") };
-    let summary = format!("{} {name} {}", letter(file.op), file.lines);
+    let summary = format!("{} {name} {}{}", letter(file.op), file.lines, file.mode_note());
     format!("<details{open}><summary>{summary}</summary>\n\n{text}\n</details>\n\n")
 }
 
 fn line(file: &FileSummary, elsewhere: &str) -> String {
-    format!("- {} {} {} ({elsewhere})\n", letter(file.op), code(file.path.as_str()), file.lines)
+    let (name, mode) = (code(file.path.as_str()), file.mode_note());
+    format!("- {} {name} {}{mode} ({elsewhere})\n", letter(file.op), file.lines)
 }
 
 /// Folds the files by their folders; those with most changes come first.
@@ -104,7 +105,8 @@ fn by_folder(files: &[FileSummary], elsewhere: &str) -> Vec<Section> {
         let mut full = format!("<details><summary>{}: {count}, {lines}</summary>\n\n", html_code(name));
         for file in inside {
             // Writing to a String cannot fail.
-            let _ = writeln!(full, "- {} {} {}", letter(file.op), code(file.path.as_str()), file.lines);
+            let (name, mode) = (code(file.path.as_str()), file.mode_note());
+            let _ = writeln!(full, "- {} {name} {}{mode}", letter(file.op), file.lines);
         }
         full += "\n</details>\n\n";
         Section::new(3, full, format!("- {}: {count}, {lines} ({elsewhere})\n", code(name)))

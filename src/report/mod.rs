@@ -88,7 +88,7 @@ pub struct FileSummary {
     pub op: Operation,
     /// Lines added and removed.
     pub lines: LineCounts,
-    /// The change as unified hunks.
+    /// The change as unified hunks, after the mode where that changes.
     pub diff: String,
 }
 
@@ -96,7 +96,20 @@ impl FileSummary {
     fn new(change: &FileChange) -> Self {
         let diff = change.diff();
         let lines = if change.is_binary() { change.line_counts() } else { LineCounts::of(&diff) };
-        Self { path: change.path.clone(), op: change.operation(), lines, diff }
+        Self { path: change.path.clone(), op: change.operation(), lines, diff: change.mode_lines() + &diff }
+    }
+
+    /// Returns what there is to say of the file's mode, for a list without diffs: empty, or in parentheses behind a space.
+    fn mode_note(&self) -> String {
+        let told = |line: &str| {
+            let mode = line.strip_prefix("new mode ").or_else(|| line.strip_prefix("new file mode "))?;
+            Some(match mode {
+                "100755" => " (executable)".to_owned(),
+                "120000" => " (link)".to_owned(),
+                mode => format!(" (mode {mode})"),
+            })
+        };
+        self.diff.lines().take(2).find_map(told).unwrap_or_default()
     }
 
     /// Creates a summary without a diff, for a file that is too large to be compared.

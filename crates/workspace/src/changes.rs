@@ -120,12 +120,14 @@ impl FileChange {
         [&self.before, &self.after].into_iter().flatten().any(|state| state.content.contains(&0))
     }
 
-    /// Returns whether the file is binary by its content and by its name. Programs run many a file that has a NUL byte in
-    /// it, so the byte alone does not exempt a file from what is asked of text.
+    /// Returns whether the file is binary by its content and by its name, and nothing that could be run or read as text. Programs
+    /// run many a file that has a NUL byte in it, whatever its name ends in, so neither exempts a file from what is asked of
+    /// text by itself.
     pub fn is_opaque(&self) -> bool {
         let name = self.path.file_name().unwrap_or_default().to_ascii_lowercase();
         let suffix = name.rsplit_once('.').map_or("", |(_, suffix)| suffix);
-        OPAQUE.contains(&suffix) && self.is_binary()
+        let is_read = |state: &FileState| state.mode == Mode::Executable || reads_as_text(&state.content);
+        OPAQUE.contains(&suffix) && self.is_binary() && !self.after.as_ref().is_some_and(is_read)
     }
 
     /// Counts the lines added and removed; zero for an opaque file.
@@ -164,12 +166,47 @@ impl FileChange {
         String::from_utf8_lossy(&hunks(before, after)).into_owned()
     }
 
+    /// Returns what a diff without file headers does not tell of the mode, in Git's words: that it changes, or that a new file is
+    /// executable or a link; empty otherwise.
+    pub fn mode_lines(&self) -> String {
+        match (&self.before, &self.after) {
+            (Some(before), Some(after)) if before.mode != after.mode => {
+                format!("old mode {}\nnew mode {}\n", before.mode, after.mode)
+            }
+            (None, Some(after)) if after.mode != Mode::Regular => format!("new file mode {}\n", after.mode),
+            _ => String::new(),
+        }
+    }
+
     fn contents(&self) -> (&[u8], &[u8]) {
         (
             self.before.as_ref().map_or(&[], |state| &*state.content),
             self.after.as_ref().map_or(&[], |state| &*state.content),
         )
     }
+}
+
+/// Returns whether a program that expects text would make something of content with a NUL byte: it begins with lines of text, or is
+/// text for the most part.
+fn reads_as_text(content: &[u8]) -> bool {
+    /// Beginnings of documents and libraries that look like lines.
+    const NOT_TEXT: [&[u8]; 2] = [b"%PDF-", b"!<arch>\n"];
+    /// Lines of text at the beginning, after which the rest hardly matters.
+    const LINES: usize = 2;
+    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    let is_text = |letter: &char| !letter.is_control() || matches!(letter, '\t' | '\n' | '\r' | '\u{c}');
+    let text = |bytes: &[u8]| -> usize {
+        let valid = bytes.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
+        valid.filter(is_text).map(char::len_utf8).sum()
+    };
+    let lines = content.split_inclusive(|byte| *byte == b'\n');
+    let of_text = lines.take_while(|line| line.ends_with(b"\n") && text(line) == line.len()).count();
+    // Programs read wide characters by their mark.
+    content.starts_with(b"#!")
+        || content.starts_with(b"\xff\xfe")
+        || content.starts_with(b"\xfe\xff")
+        || of_text >= LINES && !NOT_TEXT.iter().any(|start| content.starts_with(start))
+        || text(content) * 10 > content.len() * 9
 }
 
 /// Numbers of lines added and removed.

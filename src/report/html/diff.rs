@@ -50,7 +50,7 @@ fn diff(file: &FileSummary, is_open: bool) -> Markup {
         details class="item" data-state=(word) open[is_open] {
             summary {
                 span class="muted" title=(word) { (letter) } " "
-                code { (visible(file.path.as_str())) } " " span class="lines" { (file.lines) }
+                code { (visible(file.path.as_str())) } " " span class="lines" { (file.lines) (file.mode_note()) }
             }
             (diff_lines(&file.diff, Some(file.path.as_str())))
         }

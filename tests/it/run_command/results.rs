@@ -53,7 +53,7 @@ fn command_returns_output_code_and_changes() {
         [
             "modify a.txt @@ -1,3 +1,3 @@\n one\n-two\n+2\n local\n",
             "delete b.txt @@ -1 +0,0 @@\n-gone\n",
-            "add new/y.txt @@ -0,0 +1 @@\n+z\n",
+            "add new/y.txt new file mode 100755\n@@ -0,0 +1 @@\n+z\n",
             "modify untracked.txt @@ -1 +1,2 @@\n mine\n+more\n",
         ]
     );
