@@ -353,7 +353,7 @@ fn owners(repository: &Repository, commit: &str, plan: &Plan) -> Vec<String> {
     let Some(text) = text else { return Vec::new() };
     let rules = CodeOwners::parse(&String::from_utf8_lossy(&text));
     let mut owners: Vec<String> =
-        plan.files.iter().flat_map(|file| rules.of(file.path.as_str()).to_vec()).collect();
+        plan.files.iter().flat_map(|file| rules.of(file.path.as_str()).concat()).collect();
     owners.retain(|owner| owner.len() <= MAX_OWNER);
     owners.sort();
     owners.dedup();

@@ -3,10 +3,14 @@
 //! GitHub keeps the statements, but does not vouch for them, so everything is verified here: the signature, the certificate of its
 //! key, which an authority of the trusted root has issued to a workflow run, and which run and repository that was.
 
+use std::time::Duration;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use rustls::pki_types::{CertificateDer, TrustAnchor};
+use rustls::pki_types::{CertificateDer, TrustAnchor, UnixTime};
 use serde::Deserialize;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 use webpki::ring::{ECDSA_P256_SHA256, ECDSA_P256_SHA384, ECDSA_P384_SHA256, ECDSA_P384_SHA384};
 use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
 
@@ -19,6 +23,9 @@ const READ: Purpose = Purpose { doing: "read the attestations", permission: "att
 /// The kind of statement that `actions/attest-build-provenance` makes.
 const PROVENANCE: &str = "https://slsa.dev/provenance/v1";
 const STATEMENT: &str = "application/vnd.in-toto+json";
+
+/// Versions of statements, which are all the same in what is read here.
+const STATEMENT_TYPES: [&str; 2] = ["https://in-toto.io/Statement/v1", "https://in-toto.io/Statement/v0.1"];
 
 /// 1.3.6.1.5.5.7.3.3: the certificate is for signing.
 const CODE_SIGNING: &[u8] = &[0x2b, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x03];
@@ -101,7 +108,27 @@ pub struct Attested<'a> {
 
 /// Certificates of the authorities that issue certificates to workflow runs.
 #[derive(Debug)]
-pub struct TrustedRoot(Vec<CertificateDer<'static>>);
+pub struct TrustedRoot(Vec<(CertificateDer<'static>, ValidFor)>);
+
+/// When an authority is trusted: RFC 3339, from and until then.
+#[derive(Clone, Debug, Default, Deserialize)]
+struct ValidFor {
+    start: Option<String>,
+    end: Option<String>,
+}
+
+impl ValidFor {
+    /// Returns whether a time is within; `None` if it says something else than times.
+    fn holds(&self, time: UnixTime) -> Option<bool> {
+        let read = |text: &Option<String>| match text {
+            Some(text) => OffsetDateTime::parse(text, &Rfc3339).ok().map(|time| Some(time.unix_timestamp())),
+            None => Some(None),
+        };
+        let (start, end) = (read(&self.start)?, read(&self.end)?);
+        let time = i64::try_from(time.as_secs()).ok()?;
+        Some(start.is_none_or(|start| start <= time) && end.is_none_or(|end| time <= end))
+    }
+}
 
 impl TrustedRoot {
     /// Reads what `gh attestation trusted-root` prints: objects in the form of Sigstore's `trusted_root.json`, one after the other.
@@ -115,26 +142,33 @@ impl TrustedRoot {
         #[serde(rename_all = "camelCase")]
         struct Authority {
             cert_chain: Chain,
+            #[serde(default)]
+            valid_for: ValidFor,
         }
         let wrong = |reason: String| AttestationError::Root { path: path.to_owned(), reason };
         let mut all = Vec::new();
         for root in serde_json::Deserializer::from_str(text).into_iter::<Root>() {
             for authority in root.map_err(|error| wrong(error.to_string()))?.certificate_authorities {
+                if authority.valid_for.holds(UnixTime::since_unix_epoch(Duration::ZERO)).is_none() {
+                    return Err(wrong("`validFor` of an authority is not a time".to_owned()));
+                }
                 for certificate in authority.cert_chain.certificates {
                     let der = certificate
                         .der()
                         .ok_or_else(|| wrong("a certificate is not valid Base64".to_owned()))?;
                     anchor_from_trusted_cert(&der)
                         .map_err(|error| wrong(format!("a certificate is not valid ({error})")))?;
-                    all.push(der);
+                    all.push((der, authority.valid_for.clone()));
                 }
             }
         }
         if all.is_empty() { Err(wrong("it has no certificates".to_owned())) } else { Ok(Self(all)) }
     }
 
-    fn anchors(&self) -> Vec<TrustAnchor<'_>> {
-        self.0.iter().filter_map(|certificate| anchor_from_trusted_cert(certificate).ok()).collect()
+    /// Returns the certificates of the authorities that were trusted at a time.
+    fn at(&self, time: UnixTime) -> Vec<CertificateDer<'static>> {
+        let trusted = self.0.iter().filter(|(_, valid_for)| valid_for.holds(time) == Some(true));
+        trusted.map(|(certificate, _)| certificate.clone()).collect()
     }
 }
 
@@ -222,12 +256,15 @@ impl Bundle {
         let identity = Identity::read(&leaf).ok_or_else(malformed)?;
         let certificate = EndEntityCert::try_from(&leaf).map_err(|_| malformed())?;
         let algorithms = [ECDSA_P256_SHA256, ECDSA_P256_SHA384, ECDSA_P384_SHA256, ECDSA_P384_SHA384];
+        let trusted = root.at(identity.from);
+        let anchors: Vec<TrustAnchor<'_>> =
+            trusted.iter().filter_map(|certificate| anchor_from_trusted_cert(certificate).ok()).collect();
         // Keys are thrown away after the signature, so what counts is whether the certificate was valid when it was issued.
         certificate
             .verify_for_usage(
                 &algorithms,
-                &root.anchors(),
-                &root.0,
+                &anchors,
+                &trusted,
                 identity.from,
                 KeyUsage::required(CODE_SIGNING),
                 None,
@@ -259,6 +296,8 @@ fn is_of(statement: &[u8], digest: &str) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Statement {
+        #[serde(rename = "_type")]
+        kind: String,
         subject: Vec<Subject>,
         predicate_type: String,
     }
@@ -272,7 +311,8 @@ fn is_of(statement: &[u8], digest: &str) -> bool {
         sha256: String,
     }
     serde_json::from_slice::<Statement>(statement).is_ok_and(|statement| {
-        statement.predicate_type == PROVENANCE
+        STATEMENT_TYPES.contains(&statement.kind.as_str())
+            && statement.predicate_type == PROVENANCE
             && statement.subject.iter().any(|subject| subject.digest.sha256.eq_ignore_ascii_case(digest))
     })
 }

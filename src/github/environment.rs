@@ -118,6 +118,8 @@ pub struct Environment {
     pub action: Option<String>,
     /// The account that caused the event.
     pub sender: Option<Person>,
+    /// The accounts that have started this run, and started it again, as the runner names them.
+    pub actors: Vec<String>,
     /// The comment of an `issue_comment` event.
     pub comment: Option<CommentFacts>,
     /// Whether the pull request of the event is closed.
@@ -251,6 +253,7 @@ impl Environment {
                 let login = get("GITHUB_ACTOR")?;
                 Some(Person { bot: login.ends_with("[bot]"), login })
             }),
+            actors: ["GITHUB_ACTOR", "GITHUB_TRIGGERING_ACTOR"].into_iter().filter_map(get).collect(),
             comment: payload.comment.as_ref().filter(|_| event == "issue_comment").map(|comment| {
                 CommentFacts {
                     id: comment.id,
@@ -277,6 +280,11 @@ impl Environment {
             api_url,
             graphql_url,
         }))
+    }
+
+    /// Returns the logins of everybody who asks for what this run does: who caused the event, and who started its run, also again.
+    pub fn askers(&self) -> Vec<String> {
+        self.sender.iter().map(|sender| sender.login.clone()).chain(self.actors.iter().cloned()).collect()
     }
 
     /// Returns whether the event is about a pull request from a fork.

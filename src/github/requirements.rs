@@ -40,10 +40,10 @@ pub struct Application<'a> {
     pub planned_on: Option<&'a str>,
     /// When the plan was made, in RFC 3339; approvals from before are of something else. `None` if it does not say so.
     pub planned_at: Option<&'a str>,
-    /// Whoever asks for it.
-    pub asker: Option<&'a str>,
-    /// The run that asks.
-    pub run: Option<u64>,
+    /// Everybody who asks for it.
+    pub askers: &'a [String],
+    /// The URL of the run that asks.
+    pub run_url: Option<&'a str>,
     /// The planned files, from the root of the repository.
     pub paths: &'a [String],
     /// Files in which `CODEOWNERS` may be.
@@ -76,6 +76,8 @@ impl Review {
 #[derive(Deserialize)]
 struct Login {
     login: String,
+    #[serde(default, rename = "type")]
+    kind: String,
 }
 
 /// What the reviews of a pull request come to.
@@ -124,12 +126,13 @@ pub async fn unmet(
 impl Reviews {
     /// Reads who has approved the very commit that the plan is for, since it was made: before, nobody can have seen what it
     /// changes. Of every person, the last word counts; people
-    /// without write permission, the author and the asker have none.
+    /// without write permission, the author and those who ask have none, nor have programs.
     async fn read(api: &Api, pull: &Pull, application: Application<'_>) -> Result<Self, ApiError> {
         let all: Vec<Review> = api.list(&format!("/pulls/{}/reviews", application.number), REVIEWS).await?;
         let mut last: BTreeMap<String, Review> = BTreeMap::new();
         for review in all {
-            let Some(user) = &review.user else { continue };
+            // A program's approval is nobody's.
+            let Some(user) = review.user.as_ref().filter(|user| user.kind == "User") else { continue };
             if matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED" | "DISMISSED") {
                 last.insert(user.login.to_lowercase(), review);
             }
@@ -140,7 +143,8 @@ impl Reviews {
         };
         for (login, review) in last {
             let is = |other: Option<&str>| other.is_some_and(|other| is_same_login(other, &login));
-            if is(pull.author()) || is(application.asker) || !may_write(api, &login).await? {
+            let asks = application.askers.iter().any(|asker| is(Some(asker)));
+            if is(pull.author()) || asks || !may_write(api, &login).await? {
                 continue;
             }
             match review.state.as_str() {
@@ -190,12 +194,15 @@ impl Reviews {
                 break;
             }
         }
-        let lacks = |path: &&String| {
-            let of_path = owners.of(path);
-            !of_path.is_empty() && !of_path.iter().any(|owner| self.is_approved_by(owner))
+        let lacking = |path: &String| {
+            let of_path = owners.of(path).into_iter();
+            of_path
+                .filter(|list| !list.iter().any(|owner| self.is_approved_by(owner)))
+                .map(|list| list.join(", "))
+                .next()
         };
-        Ok(application.paths.iter().find(lacks).map(|path| {
-            let list = owners.of(path).join(", ");
+        let found = application.paths.iter().find_map(|path| Some((path, lacking(path)?)));
+        Ok(found.map(|(path, list)| {
             let teams = if list.contains('/') {
                 "; members of teams cannot be looked up here, so name people as well"
             } else {
@@ -252,6 +259,11 @@ async fn failing(api: &Api, application: Application<'_>) -> Result<Option<Strin
         status: String,
         conclusion: Option<String>,
         details_url: Option<String>,
+        app: Option<App>,
+    }
+    #[derive(Deserialize)]
+    struct App {
+        slug: Option<String>,
     }
     #[derive(Deserialize)]
     struct Combined {
@@ -265,10 +277,16 @@ async fn failing(api: &Api, application: Application<'_>) -> Result<Option<Strin
         let Runs { total_count, check_runs } = api.get(&path, CHECKS).await?;
         seen += check_runs.len();
         all = total_count;
-        let own = application.run.map(|run| format!("/actions/runs/{run}/"));
+        // Any program may write any URL into its checks.
         let is_own = |run: &Run| {
-            let url = run.details_url.as_deref().unwrap_or_default();
-            own.as_ref().is_some_and(|own| format!("{url}/").contains(own.as_str()))
+            let rest = run
+                .details_url
+                .as_deref()
+                .zip(application.run_url)
+                .and_then(|(url, own)| url.strip_prefix(own));
+            let is_of_actions =
+                run.app.as_ref().is_some_and(|app| app.slug.as_deref() == Some("github-actions"));
+            is_of_actions && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
         };
         for run in check_runs.iter().filter(|run| !is_own(run)) {
             counted += 1;

@@ -150,8 +150,8 @@ impl Run<'_> {
             head: &head.sha,
             planned_on: unmerged.map(|carried| carried.commit.as_str()),
             planned_at: request.plan.made.as_ref().and_then(|made| made.at.as_deref()),
-            asker: github.sender.as_ref().map(|sender| sender.login.as_str()),
-            run: github.run_id,
+            askers: &github.askers(),
+            run_url: github.run_url.as_deref(),
             paths: &paths,
             owners_files: &CODE_OWNERS,
         };

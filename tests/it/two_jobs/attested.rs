@@ -17,9 +17,15 @@ const FILES: &[(&str, &str)] = &[(
 #[tokio::test(flavor = "multi_thread")]
 async fn plan_that_its_run_has_not_signed_is_refused() {
     scene(FILES, |mut scene| {
-        let authority = Authority::new();
+        let (authority, retired, future) = (Authority::new(), Authority::new(), Authority::new());
+        let root = [
+            authority.trusted_root(),
+            retired
+                .trusted_root_for(&json!({"start": "2020-01-01T00:00:00Z", "end": "2025-12-31T00:00:00Z"})),
+            future.trusted_root_for(&json!({"start": "2026-06-01T00:00:00Z"})),
+        ];
         scene.sandbox.git(&["checkout", "--quiet", "main"]);
-        scene.sandbox.write(".github/trusted-root.jsonl", authority.trusted_root());
+        scene.sandbox.write(".github/trusted-root.jsonl", root.concat());
         scene.base = scene.sandbox.commit("the trusted root");
         let server = scene.github.world().repository.as_ref().unwrap().path();
         scene.sandbox.git(&["push", "--quiet", server.to_str().unwrap(), "main"]);
@@ -58,6 +64,13 @@ async fn plan_that_its_run_has_not_signed_is_refused() {
         refused("it is not a signed statement");
         store(&digest, &[Authority::new().attest(&digest, &signer)]);
         refused("was not issued by an authority of the trusted root");
+        // One that was not trusted yet, or no longer, when it issued the certificate.
+        for other in [&retired, &future] {
+            store(&digest, &[other.attest(&digest, &signer)]);
+            refused("was not issued by an authority of the trusted root");
+        }
+        store(&digest, &[authority.attest_as("https://example.com/Statement", &digest, &signer)]);
+        refused("it is about something else");
         let mut changed = genuine.clone();
         let payload = STANDARD.decode(changed["dsseEnvelope"]["payload"].as_str().unwrap()).unwrap();
         let payload = String::from_utf8(payload).unwrap().replace("\"plan\"", "\"plam\"");

@@ -98,8 +98,13 @@ impl Authority {
 
     /// What `gh attestation trusted-root` prints.
     pub fn trusted_root(&self) -> String {
+        self.trusted_root_for(&json!({"start": "2025-01-01T00:00:00Z"}))
+    }
+
+    /// The same with the time for which the authority is trusted.
+    pub fn trusted_root_for(&self, valid_for: &Value) -> String {
         let raw = json!({"rawBytes": STANDARD.encode(&self.certificate)});
-        let authorities = json!([{"uri": "https://authority.example", "certChain": {"certificates": [raw]}}]);
+        let authorities = json!([{"uri": "https://authority.example", "certChain": {"certificates": [raw]}, "validFor": valid_for}]);
         format!(
             "{}\n",
             json!({"mediaType": "application/vnd.dev.sigstore.trustedroot+json;version=0.1", "certificateAuthorities": authorities})
@@ -108,6 +113,11 @@ impl Authority {
 
     /// A statement about where a plan comes from, signed by a run with a certificate of this authority.
     pub fn attest(&self, digest: &str, signer: &Signer) -> Value {
+        self.attest_as("https://in-toto.io/Statement/v1", digest, signer)
+    }
+
+    /// The same with a statement of another type.
+    pub fn attest_as(&self, kind: &str, digest: &str, signer: &Signer) -> Value {
         let own = key();
         let fulcio = |number: u8, text: &str| {
             let id = [0x2b, 0x06, 0x01, 0x04, 0x01, 0x83, 0xbf, 0x30, 0x01, number];
@@ -125,7 +135,7 @@ impl Authority {
         ];
         let certificate = certificate(&own, "", &self.key, "authority", &extensions);
         let statement = json!({
-            "_type": "https://in-toto.io/Statement/v1", "predicateType": "https://slsa.dev/provenance/v1",
+            "_type": kind, "predicateType": "https://slsa.dev/provenance/v1",
             "subject": [{"name": "plan", "digest": {"sha256": digest}}], "predicate": {}
         })
         .to_string();
