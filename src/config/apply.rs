@@ -15,7 +15,8 @@ pub struct Apply {
     pub trusted_root: Option<String>,
     /// What happens to a plan if the branch of its pull request has moved since then.
     pub follow: Follow,
-    /// Whether plans may change lock files. In CI, a host that a lock file did not name before is refused in any case.
+    /// Whether plans may change lock files. On GitHub, a place to fetch packages from that was not known before is refused in any
+    /// case, in lock files and in the settings of package managers.
     pub lock_files: LockFiles,
     /// Maximum number of files that a plan may change.
     pub max_files: Option<Bounded<1, 1_000_000>>,
@@ -31,8 +32,8 @@ pub struct Apply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Requirement {
-    /// This many people with write permission have approved its latest commit, and nobody has requested changes. Its author and
-    /// the person who asks to apply the plan do not count.
+    /// This many people with write permission have approved its latest commit, and nobody has requested changes. Its author, bots,
+    /// and everybody who asks to apply the plan or has started this run, also again, do not count.
     Approved(Bounded<1, 100>),
     /// For every planned file that `CODEOWNERS` of the base branch lists, one of its owners has approved the latest commit.
     CodeOwners,
@@ -51,7 +52,7 @@ pub enum Requirement {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LockFiles {
-    /// Together with the file that lists the dependencies.
+    /// Together with a change of the dependencies in the file that lists them.
     #[default]
     WithManifest,
     /// Always.

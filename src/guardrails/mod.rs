@@ -1,7 +1,9 @@
 //! Guardrails: rules that no model output can turn off, checked on a call's effects before anything else.
 
+mod ambiguous_names;
 mod changes;
 mod context;
+mod dependencies;
 mod git_configured;
 mod inspection;
 mod refusal;
@@ -24,6 +26,7 @@ use crate::config::{self, Bounded, Severity};
 use crate::event::{Class, CommandEffect, Effects};
 
 pub(crate) use context::GuardrailContext;
+pub(crate) use dependencies::BaseFiles;
 pub(crate) use git_configured::git_configured_files;
 pub(crate) use inspection::{CODE_OWNERS, InspectionError, inspect};
 pub(crate) use refusal::{InvalidGuardrail, Refusal};

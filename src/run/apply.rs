@@ -1,5 +1,7 @@
 //! Applies a reviewed plan: the files exactly, its commands if that is wanted, then the gates for real.
 
+use std::path::Path;
+
 use sanitize::untrusted::code;
 use workspace::FileChange;
 
@@ -15,7 +17,7 @@ use crate::git::Repository;
 use crate::github::{
     Api, Application, AttestationError, Attested, Subject, TrustedRoot, file_at, unmet, verify_attested,
 };
-use crate::guardrails::{CODE_OWNERS, inspect};
+use crate::guardrails::{BaseFiles, CODE_OWNERS, inspect};
 use crate::plan::{Applied, ApplyError, CarriedOver, Checked, JournalError, Plan, PlannedCommand};
 use crate::request::ApplyRequest;
 use crate::tool::Access;
@@ -89,11 +91,31 @@ impl Run<'_> {
         // On GitHub, whoever has reviewed the plan saw it rendered.
         if self.request.github.is_some() {
             let rules = &self.request.config().apply;
-            inspect(checked.changes(), &self.request.location, rules, &self.engine.masker)?;
+            let repository = self.request.repository.as_ref();
+            let prefix = repository.map(Repository::prefix).unwrap_or_default();
+            let trusted = self.trusted_commit();
+            let trusted = repository.zip(trusted.as_deref());
+            let read =
+                |path: &str| trusted.and_then(|(repository, commit)| repository.read_at(commit, path).ok());
+            let base = BaseFiles {
+                prefix: &prefix,
+                is_there: read(".").is_some(),
+                read: &|path| read(path).flatten(),
+                names: &|folder| names_in(&self.disk.path().join(folder.as_str())),
+            };
+            inspect(checked.changes(), &self.request.location, rules, &self.engine.masker, &base)?;
         }
         self.check_attestation(&request.plan).await?;
         self.check_pull_request(request, plan).await?;
         Ok(checked)
+    }
+
+    /// Returns the commit that is trusted: the base of a pull request, otherwise what is checked out.
+    fn trusted_commit(&self) -> Option<String> {
+        match self.request.github.as_ref().map(|github| &github.subject) {
+            Some(Subject::PullRequest { base, .. }) => base.clone(),
+            _ => self.request.repository.as_ref()?.head(),
+        }
     }
 
     /// Checks whether the workflow run that made the plan has signed it, if the configuration demands that.
@@ -249,6 +271,12 @@ impl Run<'_> {
             effects.command.is_some_and(|found| found.line == command.command && found.cwd == command.cwd)
         })
     }
+}
+
+/// Returns the names of what is in a folder; none if there is no such folder.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
 /// Returns the commands of a plan that have not run yet, with their calls.

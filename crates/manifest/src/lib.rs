@@ -41,6 +41,9 @@ pub use version::InvalidRequirement;
 /// Maximum size of a file, in bytes.
 pub const MAX_BYTES: usize = 4 * 1024 * 1024;
 
+/// Maximum size of a file that is only read, in bytes.
+const MAX_READ: usize = 64 * 1024 * 1024;
+
 /// Maximum of edits times bytes: each edit reads the file again.
 const MAX_WORK: usize = 256 * 1024 * 1024;
 
@@ -160,6 +163,16 @@ impl Format {
             Self::Yaml => yaml::edit(text, edit),
         }
     }
+}
+
+/// Returns the values of a file. Numbers are texts as they are written, and so is what is only kept: dates, aliases, and what has a
+/// tag. A file whose values programs could read differently, such as one with a key that stands twice, is refused.
+pub fn values(format: Format, text: &str) -> Result<serde_json::Value, ManifestError> {
+    if text.len() > MAX_READ {
+        return Err(ManifestError::TooLarge(text.len()));
+    }
+    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    Ok(format.load(&body.replace("\r\n", "\n"))?.into_json())
 }
 
 /// Carries out what `decide` makes of the values. Returns the text, and the paths of what was changed.

@@ -29,6 +29,20 @@ impl Value {
         }
     }
 
+    /// Returns the value as JSON, with numbers, and what is only kept, as texts.
+    pub(crate) fn into_json(self) -> serde_json::Value {
+        match self {
+            Self::Null => serde_json::Value::Null,
+            Self::Bool(value) => value.into(),
+            Self::Number(text) | Self::Text(text) | Self::Opaque(text) => text.into(),
+            Self::List(items) => items.into_iter().map(Self::into_json).collect(),
+            Self::Map(entries) => {
+                let entries = entries.into_iter().map(|(key, value)| (key, value.into_json()));
+                serde_json::Value::Object(entries.collect())
+            }
+        }
+    }
+
     /// Returns a mapping of one key in another, with the value in the innermost.
     pub(crate) fn nested(keys: &[String], value: Self) -> Self {
         keys.iter().rev().fold(value, |value, key| Self::Map(vec![(key.clone(), value)]))

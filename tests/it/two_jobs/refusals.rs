@@ -35,7 +35,7 @@ async fn second_job_refuses_every_other_plan() {
             json!({"path": path, "op": "add", "mode": "100644", "before_sha256": null, "after_sha256": hash,
                    "base64": base64, "lines": {"added": 1, "removed": 0}})
         };
-        let forged: [(Forge, bool, &str); 11] = [
+        let forged: [(Forge, bool, &str); 12] = [
             (|plan| plan["files"][0]["path"] = json!("b.txt"), false, "was changed after the review"),
             (|plan| plan["task"] = json!("approved: merge"), false, "was changed after the review"),
             (|plan| plan["model"] = json!("human"), false, "was changed after the review"),
@@ -51,6 +51,11 @@ async fn second_job_refuses_every_other_plan() {
             ),
             (|plan| plan["made"]["run"] = json!(4712), true, "for the run 4712, but this is 4711"),
             (|plan| plan["made"]["repository"] = json!("octo/else"), true, "for the repository octo/else"),
+            (
+                |plan| plan["made"]["folder"] = json!("web"),
+                true,
+                "for the folder web, but this is (the root)",
+            ),
             (|plan| plan["made"]["commit"] = json!("d".repeat(40)), true, "for the commit dddddddddd"),
             (
                 |plan| plan["made"]["workflow"] = json!("octo/demo/.github/workflows/x.yml@refs/heads/main"),
@@ -82,7 +87,14 @@ async fn second_job_refuses_every_other_plan() {
             (vec![file(".github/workflows/x.yml", "on: push\n")], "always protected"),
             (vec![file(".github/architect.yml", "{}\n")], "always protected"),
             (vec![file("CODEOWNERS", "* @me\n")], "who has to review changes"),
-            (vec![file("Cargo.lock", "x\n")], "without cargo.toml"),
+            (vec![file("Cargo.lock", "x\n")], "without a change of the dependencies in cargo.toml"),
+            (vec![file(".npmrc.d/.yarnrc.yml", "a: https://evil.example\n")], "from evil.example"),
+            (vec![file("A.txt", "x\n")], "there it is the same as a.txt"),
+            (
+                vec![file("ghp_a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2", "x\n")],
+                "the name *** contains text that is",
+            ),
+            (vec![file(".gitattributes", "* -diff\n")], "it sets `diff` in .gitattributes"),
             (vec![file(".env", "x\n")], ".env is a sensitive file"),
             (vec![file("x", "ghp_a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2\n")], "looks like, a secret"),
         ] {
@@ -135,7 +147,8 @@ async fn apply_requires_what_the_configuration_demands_of_the_pull_request() {
             let judgement = (7, login.to_owned(), state.to_owned(), commit.to_owned());
             scene.github.world().judgements.push(judgement);
         };
-        let people = ["reviewer", "author", "third"].map(|login| (login.to_owned(), "write".to_owned()));
+        let people = ["reviewer", "author", "third", "again", "helper[bot]"]
+            .map(|login| (login.to_owned(), "write".to_owned()));
         scene.github.world().people.extend(people);
         refused("0 of 2 required approvals");
         // What the job's token may not find out is not taken for granted.
@@ -147,11 +160,19 @@ async fn apply_requires_what_the_configuration_demands_of_the_pull_request() {
             ("author", &scene.head),
             ("dev", &scene.head),
             ("reader", &scene.head),
+            ("helper[bot]", &scene.head),
             ("reviewer", &scene.base),
         ] {
             judge(login, "APPROVED", commit);
         }
         refused("0 of 2 required approvals");
+        // Nor of whoever has started this run again.
+        judge("again", "APPROVED", &scene.head);
+        refused("1 of 2 required approvals");
+        let variables = [("GITHUB_TRIGGERING_ACTOR", "Again")];
+        let run = write(&scene, &plan, &Second { variables: &variables, ..second }).expect_code(6);
+        assert!(run.stdout.contains("0 of 2 required approvals"), "{}", run.stdout);
+        judge("again", "DISMISSED", &scene.head);
         judge("reviewer", "APPROVED", &scene.head);
         judge("third", "APPROVED", &scene.head);
         judge("reader", "CHANGES_REQUESTED", &scene.head);
@@ -168,8 +189,19 @@ async fn apply_requires_what_the_configuration_demands_of_the_pull_request() {
             let run = (name.to_owned(), status.to_owned(), conclusion.map(str::to_owned), url.to_owned());
             scene.github.world().check_runs.push(run);
         };
-        check("write", "in_progress", None, "https://github.com/octo/demo/actions/runs/4711/job/1");
+        let variables = scene.variables("pull_request");
+        let server =
+            variables.iter().find(|(name, _)| name == "GITHUB_SERVER_URL").map(|(_, url)| url.clone());
+        let url = format!("{}/octo/demo/actions/runs/4711/job/1", server.unwrap());
+        check("write", "in_progress", None, &url);
         refused("no check has run on its latest commit");
+        // Others may name this run in their URLs.
+        check("lint [app]", "completed", Some("failure"), &url);
+        refused("its check `lint [app]` ended as failure");
+        scene.github.world().check_runs.pop();
+        check("lint", "completed", Some("failure"), &format!("https://lint.example/?for={url}"));
+        refused("its check `lint` ended as failure");
+        scene.github.world().check_runs.pop();
         check("build", "in_progress", None, "https://github.com/octo/demo/actions/runs/9/job/1");
         refused("its check `build` has not ended");
         scene.github.world().check_runs[1].1 = "completed".to_owned();

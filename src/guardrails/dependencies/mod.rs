@@ -1,0 +1,208 @@
+//! Dependencies in a plan: whether its lock files and the settings of package managers name only what the base allows.
+//!
+//! Nobody reads a lock file line by line, so it must not change alone, and neither it nor a file that says where packages come from
+//! may name a place that is not known already.
+
+mod addresses;
+mod contents;
+mod ecosystems;
+mod place;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use workspace::{ChangeSet, FileChange, FileState, Mode, WorkspacePath};
+
+use crate::config::LockFiles;
+use addresses::Address;
+use contents::{Concern, concern, gains_only, manifest_of, text};
+use place::Place;
+use table::{Ecosystem, Role, folder_of, role_of};
+
+/// Reason why a change of what package managers fetch is not written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum DependencyError {
+    /// A lock file that must not change.
+    #[error("it changes the lock file {0}, which `apply.lock_files: refuse` forbids")]
+    LockFile(WorkspacePath),
+    /// A lock file that is a link.
+    #[error("the lock file {0} would become a link to content elsewhere; keep it a file")]
+    Link(WorkspacePath),
+    /// A lock file that changes alone.
+    #[error(
+        "it changes the lock file {path} without a change of the dependencies in {manifest}; set `apply.lock_files: \
+         allow` if plans may update dependencies"
+    )]
+    Alone {
+        /// The lock file.
+        path: WorkspacePath,
+        /// Names of the files that list the dependencies.
+        manifest: String,
+    },
+    /// A lock file that nobody can read.
+    #[error(
+        "the lock file {0} is not text, so nothing can be said of what it would fetch; set `apply.lock_files: allow` if \
+         plans may change it"
+    )]
+    Binary(WorkspacePath),
+    /// A place that was not named before.
+    #[error("{path} would fetch packages from {host}, which is not known there; change it by hand")]
+    Host {
+        /// The file.
+        path: WorkspacePath,
+        /// The place.
+        host: String,
+    },
+}
+
+/// Files of the commit that is trusted.
+pub(crate) struct BaseFiles<'a> {
+    /// Path from the repository's root to the workspace: empty, or ending in `/`.
+    pub(crate) prefix: &'a str,
+    /// Whether that commit can be read.
+    pub(crate) is_there: bool,
+    /// Returns the content of a file, which is named from the repository's root.
+    pub(crate) read: &'a dyn Fn(&str) -> Option<Vec<u8>>,
+    /// Returns the names in a folder of the checkout, which is named from the workspace.
+    pub(crate) names: &'a dyn Fn(&WorkspacePath) -> Vec<String>,
+}
+
+impl BaseFiles<'_> {
+    fn state(&self, path: &str) -> Option<FileState> {
+        let content = (self.read)(path)?;
+        Some(FileState { content: content.into(), mode: Mode::Regular })
+    }
+}
+
+/// Checks a change of a file that is about dependencies. `changes` are all changes of the plan.
+pub(super) fn inspect(
+    change: &FileChange,
+    changes: &ChangeSet,
+    rule: LockFiles,
+    base: &BaseFiles<'_>,
+) -> Result<(), DependencyError> {
+    let Some((ecosystem, role)) = role_of(change.path.as_str()) else { return Ok(()) };
+    let path = change.path.clone();
+    let is_lock = match role {
+        Role::Lock => true,
+        Role::Requirements => holds_checksums(&change.before) || holds_checksums(&change.after),
+        Role::Settings => false,
+    };
+    if change.after.as_ref().is_some_and(|state| state.mode == Mode::Link) {
+        return Err(DependencyError::Link(path));
+    }
+    if is_lock {
+        match rule {
+            LockFiles::Refuse => return Err(DependencyError::LockFile(path)),
+            LockFiles::WithManifest if !changes_with_manifest(change, changes, ecosystem, base) => {
+                let mut names: Vec<&str> = ecosystem.manifests.iter().map(|manifest| manifest.name).collect();
+                names.truncate(3);
+                let manifest = if names.is_empty() { "a manifest".to_owned() } else { names.join(" or ") };
+                return Err(DependencyError::Alone { path, manifest });
+            }
+            LockFiles::WithManifest | LockFiles::Allow => {}
+        }
+    }
+    let Some(after) = &change.after else { return Ok(()) };
+    if text(after).is_none() {
+        return if rule == LockFiles::Allow { Ok(()) } else { Err(DependencyError::Binary(path)) };
+    }
+    let known = known(change, changes, ecosystem, base);
+    let wanted = contents::addresses(path.as_str(), after, ecosystem);
+    match wanted.iter().find(|wanted| !known.iter().any(|known| wanted.is_as(known))) {
+        Some(host) => Err(DependencyError::Host { path, host: host.to_string() }),
+        None => Ok(()),
+    }
+}
+
+/// Returns whether a list of packages holds their checksums, which nobody writes by hand.
+fn holds_checksums(state: &Option<FileState>) -> bool {
+    state.as_ref().is_some_and(|state| String::from_utf8_lossy(&state.content).contains("--hash"))
+}
+
+/// Returns whether a file that lists dependencies changes together with a lock file, at a place that the lock file is for.
+fn changes_with_manifest(
+    change: &FileChange,
+    changes: &ChangeSet,
+    ecosystem: &'static Ecosystem,
+    base: &BaseFiles<'_>,
+) -> bool {
+    let place = Place::of(change, changes, ecosystem, base);
+    changes.iter().any(|other| {
+        let Some(manifest) = manifest_of(ecosystem, other.path.as_str()) else { return false };
+        if other.path == change.path || !place.serves(other) {
+            return false;
+        }
+        match concern(other, manifest) {
+            Concern::Dependencies => true,
+            Concern::Version(version) => gains_only(change, &version),
+            Concern::None => false,
+        }
+    })
+}
+
+/// Returns where packages may come from: the places that this file named before, that the files around it name in the commit that
+/// is trusted, and where nothing else is named the usual ones.
+fn known(
+    change: &FileChange,
+    changes: &ChangeSet,
+    ecosystem: &'static Ecosystem,
+    base: &BaseFiles<'_>,
+) -> BTreeSet<Address> {
+    let mut known = BTreeSet::new();
+    let mut add = |path: &str, state: Option<&FileState>| {
+        known.extend(state.into_iter().flat_map(|state| contents::addresses(path, state, ecosystem)));
+    };
+    add(change.path.as_str(), change.before.as_ref());
+    // What a file named that goes away may be named by the one that comes in its place.
+    for gone in changes.iter().filter(|other| other.after.is_none()) {
+        if role_of(gone.path.as_str()).is_some_and(|(other, _)| std::ptr::eq(other, ecosystem)) {
+            add(gone.path.as_str(), gone.before.as_ref());
+        }
+    }
+    let full = format!("{}{}", base.prefix, change.path);
+    let mut folder = folder_of(ecosystem, &full);
+    loop {
+        let names =
+            ecosystem.settings.iter().chain(ecosystem.locks.iter().filter(|_| change.before.is_none()));
+        for name in names.filter(|name| !name.contains('*')) {
+            for name in spellings(name) {
+                let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
+                add(&path, base.state(&path).as_ref());
+            }
+        }
+        if folder.is_empty() {
+            break;
+        }
+        folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
+    }
+    let public: BTreeSet<Address> =
+        ecosystem.public.iter().flat_map(|text| addresses::in_value(text)).collect();
+    // Who has packages of their own does not want those of the same name that anybody can publish.
+    let has_own =
+        known.iter().any(|known| known.account.is_none() && !public.iter().any(|public| known.is_as(public)));
+    if !has_own && base.is_there {
+        known.extend(public);
+    }
+    known
+}
+
+/// Returns how a name of the table is written, which is in lower case there.
+fn spellings(name: &str) -> Vec<String> {
+    let capital = |name: &str| {
+        let mut letters = name.chars();
+        letters
+            .next()
+            .map(|first| first.to_uppercase().chain(letters).collect::<String>())
+            .unwrap_or_default()
+    };
+    let more = match name {
+        "nuget.config" => vec!["NuGet.Config".to_owned(), "NuGet.config".to_owned()],
+        "module.bazel.lock" => vec!["MODULE.bazel.lock".to_owned()],
+        "juliamanifest.toml" => vec!["JuliaManifest.toml".to_owned()],
+        _ => vec![capital(name)],
+    };
+    std::iter::once(name.to_owned()).chain(more.into_iter().filter(|more| more != name)).collect()
+}
