@@ -91,6 +91,33 @@ async fn rules_that_are_met_let_a_delivery_pass() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn nights_follow_what_a_merge_queue_has_merged() {
+    scene(&[], |scene| {
+        scene.github.demand("main", Rule::MergeQueue);
+        let model = scene.edit("five", "FIVE");
+        let (event, _) = scene.comment_event(7, "dev", "/architect run it");
+        scene.run("issue_comment", &event, &["--model", &model, "--deliver", "branch"], &[]).expect_code(0);
+        scene.sandbox.git(&["checkout", "--quiet", "--force", "feature"]);
+        let scene = scene.on_main();
+        let model = scene.edit("six", "SIX");
+        scene.nightly(&model, "pull-request", &[]).expect_code(0);
+        let own = *scene.github.world().pulls.keys().max().unwrap();
+        // The first is merged, and conflicts with the second, which stays open.
+        assert_eq!(scene.github.merge_queue(&[7, own]), [7]);
+        let merged = HEAD.replace("five", "FIVE");
+        assert_eq!(scene.shown("main", "a.txt").unwrap(), merged);
+        // The next night starts from there, on the same branch.
+        scene.check_out();
+        scene.nightly(&model, "pull-request", &[]).expect_code(0);
+        assert_eq!(scene.github.world().pulls.keys().max(), Some(&own));
+        assert_eq!(scene.github.merge_queue(&[own]), [own]);
+        assert_eq!(scene.shown("main", "a.txt").unwrap(), merged.replace("six", "SIX"));
+        scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn push_past_the_api_is_told_and_stops_at_rules() {
     scene(&[], |scene| {
         let scene = scene.on_main();

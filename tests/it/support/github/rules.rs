@@ -94,6 +94,24 @@ impl GitHub {
             .expect("a hook that runs");
     }
 
+    /// Merges pull requests as a merge queue does: one after the other, each on top of those before. What conflicts leaves the
+    /// queue and stays open. Returns the numbers of those that were merged.
+    pub fn merge_queue(&self, numbers: &[u64]) -> Vec<u64> {
+        let mut world = self.world();
+        let mut merged = Vec::new();
+        for number in numbers {
+            let Some(pull) = world.pulls.get(number).filter(|pull| pull.open).cloned() else { continue };
+            let (git, head) = (world.git(), world.head_of(&pull));
+            let base = git.branch(&pull.base).expect("the base");
+            let Some(tree) = git.text(&["merge-tree", "--write-tree", &base, &head]) else { continue };
+            let commit = git.write_commit(&tree, &[base, head], &format!("Merge pull request #{number}"));
+            git.set(&format!("refs/heads/{}", pull.base), &commit);
+            world.pulls.get_mut(number).expect("a pull request").open = false;
+            merged.push(*number);
+        }
+        merged
+    }
+
     /// Whether a push was refused for a rule.
     pub fn has_refused_push(&self) -> bool {
         self.world().git().path().join("refused-push").exists()
