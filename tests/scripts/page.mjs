@@ -1,7 +1,10 @@
 // Clicks through report.html in headless Chromium: desktop and phone, light and dark, without network.
 // Accessibility is judged by axe, and a large report has to answer without effort.
-//   MODULES=DIR CHROMIUM=PROGRAM node page.mjs REPORT.html [LARGE_REPORT.html]
+// The page of a batch is looked at and judged in the same way.
+//   MODULES=DIR CHROMIUM=PROGRAM node page.mjs REPORT.html [LARGE_REPORT.html [BATCH.html]]
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -9,7 +12,7 @@ import { pathToFileURL } from 'node:url';
 const require = createRequire(pathToFileURL(`${path.resolve(process.env.MODULES)}/`));
 const puppeteer = (await import(pathToFileURL(require.resolve('puppeteer-core')).href)).default;
 const axe = require.resolve('axe-core/axe.min.js');
-const [file, large] = process.argv.slice(2);
+const [file, large, batch] = process.argv.slice(2);
 const browser = await puppeteer.launch({
   executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
 });
@@ -23,6 +26,12 @@ try {
       page.on('request', (request) => { if (!request.url().startsWith('file:')) faults.push(`asked for ${request.url()}`); });
       await page.setViewport({ width, height });
       await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: scheme }]);
+      if (batch) {
+        await page.goto(pathToFileURL(path.resolve(batch)).href);
+        await look(page, `batch, ${device}, ${scheme}`);
+        await judge(page, `batch, ${device}, ${scheme}`);
+        await count(page);
+      }
       await page.goto(pathToFileURL(path.resolve(file)).href);
       await look(page, `${device}, ${scheme}`);
       await judge(page, `${device}, ${scheme}`);
@@ -73,6 +82,16 @@ async function judge(page, where) {
   const { violations } = await page.evaluate(() => window.axe.run(document));
   const told = violations.map(({ id, nodes }) => `${id} ×${nodes.length}: ${nodes[0].html}`);
   assert.deepEqual(told, [], `${where}: accessibility`);
+}
+
+/** A batch has one row for each task, the ones that failed with what their gates said, and links to the tasks' own reports. */
+async function count(page) {
+  const { tasks } = JSON.parse(await readFile(path.resolve(batch, '../batch.json'), 'utf8'));
+  const text = await page.evaluate(() => document.body.innerText);
+  for (const { id } of tasks) assert.ok(text.includes(id), `${id} is not on the page of the batch`);
+  const links = await page.$$eval('a[href]', (links) => links.map((link) => link.getAttribute('href')));
+  const missing = links.filter((link) => !/^[a-z]+:|^#/.test(link) && !existsSync(path.resolve(batch, '..', decodeURI(link.split('#')[0]))));
+  assert.deepEqual(missing, [], 'links of the batch that lead nowhere');
 }
 
 /** Of hundreds of files and calls, what failed comes first, is found at once, and can be filtered by the keyboard. */
