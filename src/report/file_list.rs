@@ -119,3 +119,40 @@ fn by_folder(files: &[FileSummary], elsewhere: &str) -> Vec<Section> {
     }
     sections
 }
+
+#[cfg(test)]
+mod tests {
+    use workspace::{ChangeSet, FileChange, FileState, Mode, WorkspacePath};
+
+    use super::*;
+
+    #[test]
+    fn modes_are_told_with_and_without_diffs() {
+        let state = |mode| Some(FileState { content: b"x\n".as_slice().into(), mode });
+        for (before, after, shown, listed) in [
+            (
+                state(Mode::Regular),
+                state(Mode::Executable),
+                "old mode 100644\nnew mode 100755\n",
+                " (executable)",
+            ),
+            (
+                state(Mode::Executable),
+                state(Mode::Regular),
+                "old mode 100755\nnew mode 100644\n",
+                " (mode 100644)",
+            ),
+            (None, state(Mode::Executable), "new file mode 100755\n@@ ", " (executable)"),
+            (None, state(Mode::Link), "new file mode 120000\n@@ ", " (link)"),
+            (None, state(Mode::Regular), "@@ ", ""),
+            (state(Mode::Executable), None, "@@ ", ""),
+        ] {
+            let path = WorkspacePath::parse("a.sh").expect("a plain path");
+            let change = FileChange::new(path, before, after).expect("a change");
+            let file = FileSummary::of(&ChangeSet::new(vec![change])).remove(0);
+            assert!(file.diff.starts_with(shown), "{:?}", file.diff);
+            assert!(line(&file, "elsewhere").contains(&format!("{listed} (elsewhere)")), "{listed}");
+            assert!(diff(&file, true, "a.sh").contains(shown), "{shown}");
+        }
+    }
+}
