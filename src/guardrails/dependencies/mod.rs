@@ -87,7 +87,9 @@ pub(super) fn inspect(
     let path = change.path.clone();
     let is_lock = match role {
         Role::Lock => true,
-        Role::Requirements => holds_checksums(&change.before) || holds_checksums(&change.after),
+        Role::Requirements => {
+            holds_checksums(change.before.as_ref()) || holds_checksums(change.after.as_ref())
+        }
         Role::Settings => false,
     };
     if change.after.as_ref().is_some_and(|state| state.mode == Mode::Link) {
@@ -118,8 +120,8 @@ pub(super) fn inspect(
 }
 
 /// Returns whether a list of packages holds their checksums, which nobody writes by hand.
-fn holds_checksums(state: &Option<FileState>) -> bool {
-    state.as_ref().is_some_and(|state| String::from_utf8_lossy(&state.content).contains("--hash"))
+fn holds_checksums(state: Option<&FileState>) -> bool {
+    state.is_some_and(|state| String::from_utf8_lossy(&state.content).contains("--hash"))
 }
 
 /// Returns whether a file that lists dependencies changes together with a lock file, at a place that the lock file is for.

@@ -10,6 +10,9 @@ fn change(path: &str, before: Option<&str>, after: Option<&str>) -> FileChange {
     FileChange::new(path, before.map(state), after.map(state)).expect("a change")
 }
 
+/// Files of a commit.
+type Files<'a> = &'a [(&'a str, &'a str)];
+
 /// Judges all changes of a plan for a folder of a repository whose base has some files.
 fn judged_with(base: &[(&str, &str)], prefix: &str, changes: Vec<FileChange>, rule: LockFiles) -> String {
     let files: BTreeMap<&str, &str> = base.iter().copied().collect();
@@ -173,7 +176,7 @@ fn new_lock_files_name_what_the_base_names() {
     let known = npm_lock(NPM);
     let corp_settings = (".npmrc", "registry=https://npm.corp.example/\n");
     let lock = |path: &str, text: &str| vec![change(path, None, Some(text)), manifest()];
-    let cases: [(&[(&str, &str)], Vec<FileChange>, &str); 12] = [
+    let cases: [(Files<'_>, Vec<FileChange>, &str); 12] = [
         (
             &[],
             lock("npm-shrinkwrap.json", &evil),
@@ -272,7 +275,7 @@ fn lock_files_change_together_with_dependencies() {
     let nested: &[(&str, &str)] =
         &[("package.json", r#"{"workspaces": ["web/*"]}"#), ("web/a/package-lock.json", "{}")];
     let own_crate = change("Cargo.lock", Some(crates), Some(&format!("{crates}\n")));
-    let cases: Vec<(&[(&str, &str)], Vec<FileChange>, bool)> = vec![
+    let cases: Vec<(Files<'_>, Vec<FileChange>, bool)> = vec![
         (&[], vec![lock("package-lock.json")], false),
         (&[], vec![lock("package-lock.json"), manifest()], true),
         // What says nothing of dependencies.
