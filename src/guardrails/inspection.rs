@@ -5,7 +5,7 @@ use sanitize::Masker;
 use sanitize::invisible::marked;
 use workspace::{ChangeSet, LineCounts, WorkspaceLocation, WorkspacePath};
 
-use super::ambiguous_names::ambiguity;
+use super::ambiguous_names::Names;
 use super::dependencies::{self, BaseFiles, DependencyError};
 use crate::config::{Apply, Bounded};
 
@@ -127,6 +127,7 @@ pub(crate) fn inspect(
     base: &BaseFiles<'_>,
 ) -> Result<(), InspectionError> {
     inspect_size(changes, rules)?;
+    let names = Names::of(changes, base);
     for change in changes {
         let path = &change.path;
         let is_owners = |name: &str| CODE_OWNERS.iter().any(|place| place.eq_ignore_ascii_case(name));
@@ -141,7 +142,7 @@ pub(crate) fn inspect(
             return Err(InspectionError::SecretName(masked.into_owned()));
         }
         if change.before.is_none()
-            && let Some(reason) = ambiguity(path, changes, base)
+            && let Some(reason) = names.ambiguity(path)
         {
             return Err(InspectionError::Ambiguous { path: path.clone(), reason });
         }
