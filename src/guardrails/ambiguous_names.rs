@@ -46,7 +46,9 @@ impl<'a> Names<'a> {
             let is_twin = |name: &String| may_be_same(name, own) && folder.child(name).folded() == folded;
             let twins =
                 (self.base.names)(&folder).into_iter().filter(is_twin).map(|name| folder.child(&name));
-            let goes = |change: &FileChange, twin| change.after.is_none() && change.path.is_within(twin);
+            let goes = |change: &FileChange, twin: &WorkspacePath| {
+                change.after.is_none() && change.path.is_within(twin)
+            };
             let is_left = |twin: &WorkspacePath| !self.changes.iter().any(|change| goes(change, twin));
             if let Some(twin) = twins.into_iter().find(is_left) {
                 return Some(twin);
