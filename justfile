@@ -77,12 +77,11 @@ turns *args:
 weakenings:
     INTEGRITY_EVERY=1 cargo test -p architect-ci-test-integrity --test table
 
-# Measure how often `tests check` names honest commits, by the verdicts in benches/honest-rate.csv.
-# Merges of moved branches, compared with Git's in 5,000 generated cases; `cargo test` plays 150.
+# Compare merges of moved branches with Git's in 5,000 generated cases; `cargo test` plays 150.
 merges:
     MERGES=5000 cargo test --lib what_is_merged_is_what_git_makes_of_it
 
-# How often `tests check` names honest commits of clones with full history, by the verdicts in benches/honest-rate.csv.
+# Measure how often `tests check` names honest commits, by the verdicts in benches/honest-rate.csv.
 honest-rate +repositories:
     cargo build --profile dist
     python3 tests/scripts/honest-rate.py target/dist/architect-ci {{repositories}}
