@@ -1,6 +1,7 @@
 //! One assertion of a test: what it is about, and how much it demands.
 
 use crate::bounds::Bound;
+use crate::vacuous::{formatted, is_found_always, is_natural};
 use crate::vocabulary;
 
 /// How much an assertion demands.
@@ -19,6 +20,7 @@ pub(crate) enum Strength {
 }
 
 /// Assertion of a test.
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing about how it is made")]
 #[derive(Clone, Debug)]
 pub(crate) struct Assertion {
     pub(crate) line: usize,
@@ -41,6 +43,8 @@ pub(crate) struct Assertion {
     pub(crate) is_swallowed: bool,
     /// Whether it stands where a failure is handled.
     pub(crate) is_handling: bool,
+    /// Whether what it compares was sorted, or made a set of, before.
+    pub(crate) is_unordered: bool,
 }
 
 /// What an assertion is about that expects a failure.
@@ -137,6 +141,7 @@ impl Assertion {
             is_conditional: false,
             is_swallowed: false,
             is_handling: false,
+            is_unordered: false,
         }
     }
 
@@ -173,6 +178,9 @@ const BOUNDED: &[&str] = &[" !== ", " != ", " >= ", " <= ", " > ", " < ", " not 
 /// Returns what a condition is about, and how much it demands. `text` are its tokens, joined by blanks.
 fn condition(text: &str) -> (String, Strength) {
     let whole = text.trim();
+    if let Some(value) = formatted(whole) {
+        return value;
+    }
     let is_function = whole.starts_with("lambda ") || whole.starts_with("( ) =>");
     let is_vacuous =
         whole.starts_with("\"\" in ") || whole.ends_with("( \"\" )") || whole.ends_with("( '' )");
@@ -202,6 +210,9 @@ fn condition(text: &str) -> (String, Strength) {
     }
     if let Some(subject) = PRESENCE.iter().find_map(|end| bare.strip_suffix(end)) {
         return (subject.to_owned(), Strength::Present);
+    }
+    if is_natural(bare) || is_found_always(bare) {
+        return (bare.to_owned(), Strength::Nothing);
     }
     if let Some((subject, strength)) = equality(bare).or_else(|| pattern(bare)) {
         return (subject.to_owned(), strength);
@@ -252,7 +263,7 @@ fn pattern(text: &str) -> Option<(&str, Strength)> {
 }
 
 /// Returns the name and the arguments of a call, if a text is nothing but that call.
-fn outer_call(text: &str) -> Option<(&str, &str)> {
+pub(crate) fn outer_call(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_suffix(" )")?;
     let mut depth = 0_usize;
     let open = inner.rmatch_indices([')', '(']).find_map(|(at, sign)| match sign {

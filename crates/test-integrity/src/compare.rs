@@ -11,8 +11,10 @@ use crate::matching::{Heirs, Tables, is_piece, pairs};
 use crate::reasons::{Dropped, Successors, noted};
 use crate::said::Said;
 use crate::shadow::{foreign, shadow};
-use crate::state::{State, moved_assertions};
-use crate::weaker::{fewer_demand, is_keyword, is_mere_error_check, looks_away, most_alike, short, weaker};
+use crate::state::{State, given_to_helper, moved_assertions};
+use crate::weaker::{
+    fewer_demand, is_keyword, is_mere_error_check, is_part, looks_away, most_alike, short, weaker,
+};
 use crate::{flips, skips};
 use std::collections::BTreeSet;
 
@@ -78,7 +80,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         asserted.retain(|assertion| !assertion.is_link());
         if !heirs.iter().any(|heirs| heirs.include(test, &asserted))
             && !removed.concerns_test(test)
-            && !is_trivial(&asserted, test)
+            && !skips::is_trivial(&asserted, test)
             && !tables.take_in(test, &asserted)
         {
             let message = format!("the test `{}` is gone", test.name);
@@ -91,27 +93,12 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
     for at in &matching.new {
         let test = &after.tests[*at];
         if let Some(line) = test.focus {
-            findings.push(focused(test, line));
+            findings.push(skips::focused(test, line));
         }
     }
     findings.extend(skips::of_helpers(&before, &after));
     findings.extend(mocked(&before, &after, changes, &context.new));
     findings
-}
-
-/// Returns whether a test that is gone did nothing: it was skipped, or empty.
-fn is_trivial(assertions: &[Assertion], test: &Test) -> bool {
-    let skipped = test.body.skip.as_ref().is_some_and(|skip| !skip.is_conditional);
-    skipped || (assertions.is_empty() && test.body.words.len() <= 3)
-}
-
-fn focused(test: &Test, line: usize) -> Finding {
-    Finding::new(
-        &test.path,
-        line,
-        Kind::FocusedTest,
-        format!("only `{}` runs; the other tests of its file do not", test.name),
-    )
 }
 
 /// What the comparison of one pair of tests asks of the whole change.
@@ -164,13 +151,22 @@ impl Context<'_> {
             found(after.line, Kind::MockedSubject, message);
         }
         if let (None, Some(line)) = (before.focus, after.focus) {
-            findings.push(focused(after, line));
+            findings.push(skips::focused(after, line));
             return self.pair_assertions(before, after, findings);
         }
         let fewer = match (before.cases, after.cases) {
             (Some(old), Some(new)) if new < old => Some((old, new)),
             // Cases may have become the rows of a loop.
-            (Some(old), None) if old > 1 => Some((old, after.body.rows.iter().sum::<usize>().max(1))),
+            (Some(old), None) if old > 1 => Some((
+                old,
+                after
+                    .body
+                    .rows
+                    .iter()
+                    .sum::<usize>()
+                    .max(given_to_helper(self.before, self.after, after))
+                    .max(1),
+            )),
             _ => None,
         };
         let fewer = fewer.filter(|(old, new)| new < old);
@@ -218,7 +214,8 @@ impl Context<'_> {
         );
         let (had, has) = (old.len(), new.len());
         let (then, now) = (old.clone(), new.clone());
-        let has_more_cases = after.cases.unwrap_or(1) > before.cases.unwrap_or(1);
+        let rows = |test: &Test| test.cases.unwrap_or(1).max(1) + test.body.rows.iter().sum::<usize>();
+        let has_more_cases = rows(after) > rows(before);
         let said = Said::new(&now, &then, has_more_cases.then_some(after));
         let runs = after.body.skip.as_ref().is_none_or(|skip| skip.is_conditional);
         if had > 0 && has == 0 {
@@ -266,7 +263,8 @@ impl Context<'_> {
         for assertion in left {
             let same =
                 |other: &Assertion| !assertion.subject.is_empty() && other.subject == assertion.subject;
-            let by_subject = new.iter().position(same);
+            let by_subject =
+                new.iter().position(same).or_else(|| new.iter().position(|other| is_part(&assertion, other)));
             let at = by_subject.or_else(|| most_alike(&assertion, &new));
             let Some(at) = at else {
                 dropped.push(assertion);

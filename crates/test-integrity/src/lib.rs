@@ -46,6 +46,7 @@ mod snapshots;
 mod state;
 mod syntax;
 mod test_items;
+mod vacuous;
 mod vocabulary;
 mod weaker;
 mod whole;

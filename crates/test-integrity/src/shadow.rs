@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::extract::{Names, Test};
-use crate::files::Language;
+use crate::files::{Language, subject};
 
 /// Functions and macros of well-known libraries that assert.
 const ASSERTING: &[&str] = &[
@@ -65,18 +65,35 @@ pub(crate) fn shadow<'a>(before: (&Test, &Names), after: (&'a Test, &'a Names)) 
     // Rust's tests have the names of the module around them.
     let is_of_rust = language == Some(Language::Rust);
     let is_subject = |name: &str, in_body: bool| {
-        let is_imported = old_names.imported.contains_key(name) && new_names.imported.contains_key(name);
-        is_imported || is_of_rust && in_body && is_called(new, name)
+        // What helped tests before may have moved here.
+        let imported = old_names.imported.get(name);
+        let is_imported = imported.is_some_and(|words| {
+            new_names.imported.contains_key(name) || !words.iter().any(|word| is_of_helpers(word))
+        });
+        // Java needs no import for what is in the same package.
+        let is_of_java =
+            language == Some(Language::Java) && subject(&new.path) == name && subject(&old.path) == name;
+        is_imported
+            || is_of_rust && in_body && is_called(new, name)
+            || is_of_java
+            || language == Some(Language::Go) && is_unqualified(old, new, name)
     };
     let find = |defined: &'a BTreeMap<String, usize>, in_body: bool| {
         defined.iter().find_map(|(name, line)| {
             let asserts = asserts(name);
-            let is_meant = uses(old, name) && uses(new, name) && is_new(name, in_body);
-            (is_meant && (asserts || is_subject(name, in_body))).then_some(Shadow {
-                name,
-                line: *line,
-                asserts,
-            })
+            // Few names are those of something else; whether a test uses one takes a look at all of its words.
+            if !(asserts || is_subject(name, in_body)) || !is_new(name, in_body) {
+                return None;
+            }
+            let by_helper = |test: &Test, names: &Names| {
+                let mut words = test.body.words.iter();
+                words.any(|word| names.within.get(word).is_some_and(|words| words.contains(name)))
+            };
+            let is_of_go = language == Some(Language::Go);
+            let was_used =
+                uses(old, name) || by_helper(old, old_names) || is_of_go && uses(old, &capitalized(name));
+            let is_used = uses(new, name) || by_helper(new, new_names);
+            (was_used && is_used).then_some(Shadow { name, line: *line, asserts })
         })
     };
     find(&new.body.defined, true).or_else(|| find(&new_names.defined, false))
@@ -100,6 +117,31 @@ pub(crate) fn foreign<'a>(
             && uses(new, name)
     };
     new_names.imported.iter().take(MAX_IMPORTS).find(is_foreign).map(|(name, _)| name.as_str())
+}
+
+/// Returns whether a word of an import's path is that of helpers of tests rather than of the program.
+fn is_of_helpers(word: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "util", "helper", "fixture", "support", "common", "conftest", "mock", "fake", "stub", "factor",
+        "sample", "typing", "example",
+    ];
+    let lower = word.to_ascii_lowercase();
+    lower.contains("test") || WORDS.iter().any(|part| lower.contains(part))
+}
+
+/// Returns a name as Go exports it.
+fn capitalized(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Returns whether a test of Go called a function of a package, and now calls one of its own that has the same name.
+fn is_unqualified(old: &Test, new: &Test, name: &str) -> bool {
+    let exported = capitalized(name);
+    let is_of_package =
+        |test: &Test| test.body.words.windows(3).any(|three| three[1] == "." && three[2] == exported);
+    let is_called = new.body.words.windows(2).any(|two| two[0] == name && two[1] == "(");
+    is_of_package(old) && !is_of_package(new) && is_called
 }
 
 /// Returns whether a test defines a function of this name and calls it.

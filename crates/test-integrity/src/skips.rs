@@ -1,5 +1,6 @@
 //! What keeps tests from running, and did not before.
 
+use crate::assertion::Assertion;
 use crate::extract::{Skip, Test};
 use crate::files::is_collected;
 use crate::finding::{Finding, Kind};
@@ -73,4 +74,20 @@ pub(crate) fn of_helpers(before: &State, after: &State) -> Vec<Finding> {
             Finding::new(path, skip.line, Kind::SkippedTest, message)
         });
     called.chain(everywhere).collect()
+}
+
+/// Returns the finding on a test that is the only one to run.
+pub(crate) fn focused(test: &Test, line: usize) -> Finding {
+    Finding::new(
+        &test.path,
+        line,
+        Kind::FocusedTest,
+        format!("only `{}` runs; the other tests of its file do not", test.name),
+    )
+}
+
+/// Returns whether a test that is gone did nothing: it was skipped, or empty.
+pub(crate) fn is_trivial(assertions: &[Assertion], test: &Test) -> bool {
+    let skipped = test.body.skip.as_ref().is_some_and(|skip| !skip.is_conditional);
+    skipped || (assertions.is_empty() && test.body.words.len() <= 3)
 }

@@ -133,3 +133,14 @@ pub(crate) fn all_mocks(state: &State) -> impl Iterator<Item = (&str, &Mark)> {
         state.tests.iter().flat_map(|test| test.body.mocks.iter().map(|mark| (test.path.as_str(), mark)));
     of_files.chain(of_tests)
 }
+
+/// Returns how many literals a test has if it calls a new function of the tests several times: what were cases may be among them.
+pub(crate) fn given_to_helper(before: &State, after: &State, test: &Test) -> usize {
+    let is_new = |name: &&String| after.functions.contains(*name) && !before.functions.contains(*name);
+    let calls = |name: &String| test.body.calls.iter().filter(|other| *other == name).count();
+    let is_shared = test.body.calls.iter().filter(is_new).any(|name| calls(name) > 1);
+    let is_literal = |word: &&String| {
+        word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\''))
+    };
+    if is_shared { test.body.words.iter().filter(is_literal).count() } else { 0 }
+}

@@ -178,6 +178,7 @@ pub(crate) fn is_vacuous(pattern: &str) -> bool {
     inner.is_some_and(|inner| {
         let bare = inner.trim().trim_start_matches('^').trim_end_matches('$');
         ALL.contains(&bare)
+            || crate::vacuous::is_optional(bare) && !inner.ends_with('$')
             || !inner.is_empty()
                 && !inner.contains("\\|")
                 && bare.split('|').any(|part| ALL.contains(&part) && bare.contains('|'))

@@ -74,6 +74,15 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
     if after.strength < before.strength && !demands_the_same(before, after) && !is_reversed(before, after) {
         return Some((Kind::WeakerAssertion, format!("{}, which is weaker", change())));
     }
+    if let Some(pattern) = fits_more(before, after) {
+        return Some((Kind::WeakerAssertion, format!("{}: `{pattern}` fits more", change())));
+    }
+    if gives_up_order(before, after) && before.strength > Strength::Present {
+        return Some((Kind::WeakerAssertion, format!("{}, in whatever order", change())));
+    }
+    if let Some(name) = compares_itself(before, after) {
+        return Some((Kind::WeakerAssertion, format!("{}, which compares `{name}` with itself", change())));
+    }
     if before.strength > Strength::Present && leaves_out(before, after) {
         return Some((Kind::WeakerAssertion, format!("{}, which leaves something out", change())));
     }
@@ -82,6 +91,75 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
             || drops_order(&before.text, &after.text)
             || is_of_part(before, after));
     is_cut.then(|| (Kind::WeakerAssertion, format!("{}, which is weaker", change())))
+}
+
+/// Returns whether a value is compared without the order that it was compared with before.
+fn gives_up_order(before: &Assertion, after: &Assertion) -> bool {
+    let had_none = ["Set", "set (", "sorted (", "Map"].iter().any(|name| before.text.contains(name));
+    after.is_unordered && !before.is_unordered && !had_none
+}
+
+/// Returns the pattern that fits all that the plain text before it fitted, and more: `/status 503/` became `/status \\d*/`.
+fn fits_more<'a>(before: &Assertion, after: &'a Assertion) -> Option<&'a str> {
+    const META: [char; 8] = ['*', '+', '?', '[', '(', '|', '\\', '.'];
+    fn pattern(text: &str) -> Option<&str> {
+        let rest = text
+            .split_once(" / ")
+            .map(|(_, rest)| rest)
+            .or_else(|| text.split_once(" /").map(|(_, rest)| rest));
+        let by_slash = rest.and_then(|rest| rest.rsplit_once('/')).map(|(inner, _)| inner.trim());
+        by_slash.or_else(|| {
+            let rest = text.split_once("match = ").map(|(_, rest)| rest)?;
+            crate::said::literals(rest).next()
+        })
+    }
+    let (old, new) = (pattern(&before.text)?, pattern(&after.text)?);
+    let is_plain = !old.is_empty() && !old.contains(META);
+    let is_looser = is_plain && new.contains(META) && new.len() < 200 && old != new;
+    let found = is_looser.then(|| regex::Regex::new(new).ok()).flatten()?;
+    found.is_match(old).then_some(new)
+}
+
+/// Returns the name of the function that gives both sides of a comparison whose one side was a literal before.
+fn compares_itself<'a>(before: &Assertion, after: &'a Assertion) -> Option<&'a str> {
+    let is_pure = |side: &str| crate::extract::is_pure(side);
+    let (one, other) = before.sides.as_ref()?;
+    let had_literal = is_pure(one) != is_pure(other);
+    let (one, other) = after.sides.as_ref().filter(|_| had_literal)?;
+    let called = |side: &'a str| -> Option<&'a str> {
+        let words: Vec<&str> = side.strip_suffix(')')?.split(' ').collect();
+        let mut names =
+            words.windows(2).filter(|two| two[1] == "(" && two[0].starts_with(char::is_alphabetic));
+        names.next_back().map(|two| two[0])
+    };
+    let (first, second) = (called(one)?, called(other)?);
+    let given = |side: &str| side.rsplit_once(" (").map(|(_, given)| given.to_owned());
+    // A constructor gives the value that is expected.
+    let is_function = first.starts_with(|letter: char| letter.is_lowercase())
+        && !matches!(
+            first,
+            "of" | "from"
+                | "into"
+                | "new"
+                | "len"
+                | "list"
+                | "str"
+                | "sorted"
+                | "set"
+                | "dict"
+                | "tuple"
+                | "int"
+                | "float"
+                | "asList"
+                | "to_string"
+                | "to_owned"
+                | "String"
+                | "collect"
+                | "join"
+                | "format"
+        );
+    let before_names = before.text.split(' ').any(|word| word == first);
+    (first == second && given(one) == given(other) && is_function && before_names).then_some(first)
 }
 
 /// Returns whether a condition has to be false now where it had to be true: another expectation, which is not a weaker one.
@@ -108,6 +186,11 @@ pub(crate) fn leaves_out(before: &Assertion, after: &Assertion) -> bool {
         "toUpperCase",
         "trim",
         "sort",
+        "toSorted",
+        "Set",
+        "HashSet",
+        "BTreeSet",
+        "TreeSet",
         "to_lowercase",
         "to_uppercase",
         "ToLower",
@@ -132,7 +215,51 @@ pub(crate) fn leaves_out(before: &Assertion, after: &Assertion) -> bool {
     let loses = |text: &str| {
         text.split(' ').collect::<Vec<_>>().windows(2).any(|two| two[1] == "(" && LOSSY.contains(&two[0]))
     };
-    after.sides.as_ref().is_some_and(|(one, other)| loses(one) && loses(other)) && !loses(&before.text)
+    let sides = after.sides.as_ref();
+    if sides.is_some_and(|(one, other)| loses(one) && loses(other)) && !loses(&before.text) {
+        return true;
+    }
+    // On one side alone, if the other one is the literal that it was.
+    let is_literal = |side: &String| {
+        crate::extract::is_pure(side) || side.starts_with("List . of (") || side.starts_with("vec ! [")
+    };
+    let of_literal = |(one, other): &(String, String)| is_literal(one) != is_literal(other);
+    let changes_order =
+        sides.is_some_and(|(one, other)| ORDER.iter().any(|name| calls(one, name) || calls(other, name)));
+    let had_order = ORDER.iter().any(|name| calls(&before.text, name));
+    before.sides.as_ref().is_some_and(of_literal)
+        && (changes_order && !had_order
+            || sides.is_some_and(|(one, other)| loses(one) != loses(other)) && !loses(&before.text))
+        && same_literals(before, after)
+}
+
+/// Returns whether a text calls a function, or makes a value of a type.
+fn calls(text: &str, name: &str) -> bool {
+    text.split(' ').collect::<Vec<_>>().windows(2).any(|two| two[0] == name && matches!(two[1], "(" | "<"))
+}
+
+/// Calls that give up an order, or make one.
+const ORDER: &[&str] = &[
+    "sorted",
+    "sort",
+    "toSorted",
+    "set",
+    "frozenset",
+    "Set",
+    "HashSet",
+    "TreeSet",
+    "BTreeSet",
+    "Counter",
+    "unordered",
+];
+
+/// Returns whether two assertions have the same literals, in whatever order.
+fn same_literals(before: &Assertion, after: &Assertion) -> bool {
+    let literals = |assertion: &Assertion| -> BTreeSet<String> {
+        crate::said::literals(&assertion.text).map(str::to_owned).collect()
+    };
+    let (old, new) = (literals(before), literals(after));
+    !old.is_empty() && old == new
 }
 
 /// Returns whether a part of a value is compared with a part of what the whole was compared with: `f ( ) == [ 1 , 2 ]` became
@@ -167,7 +294,18 @@ fn drops_order(before: &str, after: &str) -> bool {
 /// Returns whether an assertion says in other words what another one said.
 pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
     const OF_TRUTH: &[&str] = &["isTrue", "isFalse", "assertTrue", "assertFalse"];
-    const OF_LENGTH: &[&str] = &["length", "size", "len", "hasLength", "hasSize", "toHaveLength"];
+    const OF_LENGTH: &[&str] = &[
+        "length",
+        "size",
+        "len",
+        "hasLength",
+        "hasSize",
+        "toHaveLength",
+        "callCount",
+        "calls",
+        "toHaveBeenCalledTimes",
+        "call_count",
+    ];
     const OF_MEMBERS: &[&str] = &["contains", "doesNotContain"];
     let has = |assertion: &Assertion, words: &[&str]| assertion.content().any(|word| words.contains(&word));
     let theirs: BTreeSet<&str> = after.content().collect();
@@ -219,7 +357,18 @@ pub(crate) fn is_mere_error_check(assertion: &Assertion) -> bool {
 
 /// Returns whether two assertions are about the same, and the second one looks away from something.
 pub(crate) fn looks_away(before: &Assertion, after: &Assertion) -> bool {
-    leaves_out(before, after) || drops_order(&before.text, &after.text) || is_of_part(before, after)
+    leaves_out(before, after)
+        || gives_up_order(before, after)
+        || compares_itself(before, after).is_some()
+        || drops_order(&before.text, &after.text)
+        || is_of_part(before, after)
+}
+
+/// Returns whether an assertion is one on the length, the type or the like of what another one was about.
+pub(crate) fn is_part(whole: &Assertion, part: &Assertion) -> bool {
+    let rest =
+        part.subject.strip_prefix(&whole.subject).filter(|_| whole.subject.contains(char::is_alphabetic));
+    part.strength == Strength::Partial && rest.is_some_and(|rest| rest.starts_with(" . "))
 }
 
 /// Returns whether fewer assertions than before demand so much.

@@ -15,6 +15,7 @@ pub(crate) fn holds(part: &Assertion, fresh: &[&Assertion], all: &[Assertion]) -
         || is_caught(part, fresh)
         || is_taken_apart(part, fresh)
         || says_of_failure(part, fresh)
+        || is_said_by_failure(part, fresh)
         || exact.clone().any(|other| has_call(part, other) || is_implied(part, other))
         || whole.any(|other| {
             has_member(part, &other.text)
@@ -195,6 +196,24 @@ fn says_of_failure(part: &Assertion, fresh: &[&Assertion]) -> bool {
                     && other.text.split(' ').any(|word| OF_FAILURES.contains(&word))
             })
         })
+}
+
+/// Returns whether the text of a failure, asserted by itself before, is now said where the failure is expected:
+/// `assertEquals ( "x" , error . getMessage ( ) )` and `assertThatThrownBy ( … ) . hasMessage ( "x" )`.
+fn is_said_by_failure(part: &Assertion, fresh: &[&Assertion]) -> bool {
+    const MESSAGES: &[&str] =
+        &["message", "getMessage", "hasMessage", "hasMessageThat", "unwrap_err", "to_string"];
+    let mut literals = crate::said::literals(&part.text).peekable();
+    let is_message = part.text.split(' ').any(|word| MESSAGES.contains(&word));
+    let says = |other: &&Assertion, literal: &str| {
+        let is_chain =
+            ["ThrownBy", "thatThrownBy", "catchThrowable"].iter().any(|name| other.text.contains(name));
+        (other.is_failure() || is_chain) && other.text.contains(&format!("essage ( \"{literal}\""))
+    };
+    !part.is_failure()
+        && is_message
+        && literals.peek().is_some()
+        && literals.all(|literal| fresh.iter().any(|other| says(other, literal)))
 }
 
 /// Returns whether an assertion is the arm for all other values, which an equality makes needless.

@@ -185,11 +185,27 @@ fn of_types(at: At<'_>, first: &str, matchers: &[&str]) -> Option<Assertion> {
 
 /// Returns whether a call is `promise.catch(…)` with a function that does nothing.
 fn forgets(call: At<'_>) -> bool {
-    let name = call.field("function").and_then(|function| function.field("property"));
+    let function = call.field("function");
+    let name = function.and_then(|function| function.field("property"));
+    let given = call.field("arguments").map(At::children).unwrap_or_default();
+    // Of several promises, only what these come to counts, whatever the others do.
+    if matches!(function.map_or("", At::text), "Promise.allSettled" | "Promise.race" | "Promise.any") {
+        return true;
+    }
+    // The second function of `then` gets what failed before.
+    let is_then = name.is_some_and(|name| name.text() == "then") && given.len() == 2;
+    if let Some(second) = given.get(1).filter(|_| is_then) {
+        let acts = second
+            .descendants()
+            .iter()
+            .any(|below| matches!(below.kind(), "throw_statement" | "call_expression"));
+        let is_function = matches!(second.kind(), "arrow_function" | "function_expression");
+        let is_nothing = given.first().is_some_and(|first| matches!(first.text(), "null" | "undefined"));
+        return is_function && !acts && is_nothing;
+    }
     let is_catch = name.is_some_and(|name| name.text() == "catch");
     // A function by its name, which only writes, or does nothing.
-    let by_name = call.field("arguments").map(At::children).unwrap_or_default();
-    let by_name = by_name.first().is_some_and(|first| {
+    let by_name = given.first().is_some_and(|first| {
         first.text().starts_with("console.")
             || matches!(first.text(), "noop" | "_.noop" | "Function.prototype" | "() => {}")
     });

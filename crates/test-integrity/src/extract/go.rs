@@ -1,5 +1,6 @@
 //! Tests of Go: its own package, and testify.
 
+use super::fold;
 use super::{Reader, Skip, Test, TestFile, arguments, worse};
 use crate::assertion::{Assertion, Strength};
 use crate::bounds::Bound;
@@ -57,6 +58,46 @@ impl Reader for Go {
         at.kind() == "if_statement"
     }
 
+    fn has_conditions(&self) -> bool {
+        false
+    }
+
+    fn start(&self, at: At<'_>) -> usize {
+        enclosing(at)
+            .and_then(|at| at.field("condition"))
+            .map_or(at.node.start_byte(), |at| at.node.start_byte())
+    }
+
+    fn passes_over(&self, at: At<'_>) -> bool {
+        let has_default = || at.children().iter().any(|case| case.kind() == "default_case" && !fails(*case));
+        match at.kind() {
+            "select_statement" => has_default(),
+            // A `switch` over a literal has chosen before it runs.
+            "expression_switch_statement" => {
+                at.field("value").is_some_and(|value| fold::truth(value).is_some())
+            }
+            _ => false,
+        }
+    }
+
+    fn is_return(&self, at: At<'_>) -> bool {
+        if at.kind() != "return_statement" {
+            return false;
+        }
+        // The end of what has failed, or of what is expected to.
+        let block = at.node.parent().map(|block| at.with(block));
+        let condition = block
+            .and_then(|block| block.node.parent())
+            .map(|node| at.with(node))
+            .filter(|at| at.kind() == "if_statement");
+        condition.is_none_or(|condition| {
+            let text = condition.field("condition").map_or("", At::text).to_lowercase();
+            let is_of_failure =
+                ["err", "fail", "panic", "skip", "short", "ok"].iter().any(|word| text.contains(word));
+            !is_of_failure && !block.is_some_and(fails)
+        })
+    }
+
     fn swallows(&self, _: At<'_>) -> bool {
         false
     }
@@ -74,8 +115,20 @@ impl Reader for Go {
     }
 }
 
-/// Reads `if got != want { t.Errorf(…) }`: what is asserted is the opposite of the condition.
-fn failure(at: At<'_>) -> Assertion {
+/// Returns whether something fails the test, skips it, or is told, below a node.
+fn fails(at: At<'_>) -> bool {
+    at.descendants().into_iter().any(|below| {
+        selector(below).is_some_and(|(object, method)| {
+            FAILURES.contains(&method)
+                || method.starts_with("Skip")
+                || method.starts_with("Log")
+                || matches!(object, "assert" | "require")
+        }) || below.kind() == "call_expression" && below.text().starts_with("panic(")
+    })
+}
+
+/// Returns the condition around what fails a test.
+fn enclosing(at: At<'_>) -> Option<At<'_>> {
     let mut parent = at.node.parent();
     while let Some(node) = parent {
         if node.kind() == "if_statement" {
@@ -83,8 +136,13 @@ fn failure(at: At<'_>) -> Assertion {
         }
         parent = node.parent().filter(|_| !matches!(node.kind(), "function_declaration" | "func_literal"));
     }
+    parent.map(|node| at.with(node))
+}
+
+/// Reads `if got != want { t.Errorf(…) }`: what is asserted is the opposite of the condition.
+fn failure(at: At<'_>) -> Assertion {
     let words = at.words();
-    let Some(condition) = parent.map(|node| at.with(node)).and_then(|at| at.field("condition")) else {
+    let Some(condition) = enclosing(at).and_then(|at| at.field("condition")) else {
         return Assertion::of_call("fail", &[], at.line(), &words);
     };
     let text = condition.normal();
@@ -99,7 +157,7 @@ fn failure(at: At<'_>) -> Assertion {
     };
     let mut said = condition.words();
     // What is left out of a comparison is said in front of the condition.
-    let initializer = parent.and_then(|node| at.with(node).field("initializer"));
+    let initializer = enclosing(at).and_then(|at| at.field("initializer"));
     if let Some(initializer) = initializer.filter(|initializer| initializer.text().contains("cmp.Diff(")) {
         said = [initializer.words(), vec![";"], said].concat();
     }
@@ -109,6 +167,16 @@ fn failure(at: At<'_>) -> Assertion {
     let given = call.map(arguments).unwrap_or_default();
     let is_same = matches!(given.as_slice(), [one, other] if one == other);
     let is_vacuous = given.get(1).is_some_and(|given| given == "\"\"");
+    // Both sides, where a function compares them.
+    let is_comparing =
+        ["DeepEqual", "cmp . Diff", "cmp . Equal", "slices . Equal", "maps . Equal", "bytes . Equal"]
+            .iter()
+            .any(|name| text.contains(name));
+    if let [one, other, ..] = given.as_slice()
+        && is_comparing
+    {
+        assertion.sides = Some((one.clone(), other.clone()));
+    }
     if text.contains("DeepEqual") || text.contains("cmp . Diff") || text.contains("diff != ") {
         assertion.strength = Strength::Exact;
     } else if text.starts_with("! errors . Is (") || text.starts_with("! errors . As (") {
@@ -122,7 +190,11 @@ fn failure(at: At<'_>) -> Assertion {
     if text.matches(" != ").count() > 1 && text.contains(" && ") {
         assertion.strength = assertion.strength.min(Strength::Bounded);
     }
-    if is_same || is_vacuous || matches!(text.as_str(), "false" | "1 == 2") {
+    if is_same
+        || is_vacuous
+        || fold::truth(condition) == Some(false)
+        || matches!(text.as_str(), "false" | "1 == 2")
+    {
         assertion.strength = Strength::Nothing;
     }
     assertion
@@ -166,11 +238,6 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             main = unheard(block);
         }
         let mut body = Go.body(block);
-        // A condition is how Go asserts, and a return ends what failed.
-        for assertion in &mut body.assertions {
-            assertion.is_conditional = false;
-        }
-        body.skip = body.skip.filter(|skip| !skip.text.starts_with("return") || !skip.is_conditional);
         if let Some((line, text)) = ignored {
             body.skip = Some(Skip { line: line + 1, is_conditional: false, text: text.to_owned() });
         } else if body.skip.is_none() {

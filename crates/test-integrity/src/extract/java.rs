@@ -140,9 +140,11 @@ impl Reader for Java {
                 let caught =
                     clause.children().into_iter().find(|part| part.kind() == "catch_formal_parameter");
                 let caught = caught.map_or("", |caught| caught.text());
-                let broad = ["Exception ", "Throwable ", "AssertionError ", "Error "].iter().any(|kind| {
-                    caught.rsplit("final ").next().unwrap_or(caught).trim().starts_with(kind.trim_end())
-                        && caught.contains(kind)
+                let kinds = caught.rsplit("final ").next().unwrap_or(caught).split(' ').map(str::trim);
+                let broad = kinds.take_while(|word| !word.is_empty()).any(|kind| {
+                    let kind = kind.rsplit('.').next().unwrap_or(kind);
+                    ["Exception", "Throwable", "AssertionError", "AssertionFailedError", "Error"]
+                        .contains(&kind)
                 });
                 let body =
                     clause.field("body").map(super::super::syntax::At::descendants).unwrap_or_default();
@@ -202,7 +204,7 @@ fn verification(root: At<'_>, call: At<'_>, words: &[&str]) -> Assertion {
     let mode = arguments(root).into_iter().nth(1).unwrap_or_default();
     let is_any = arguments(call)
         .iter()
-        .any(|given| given.starts_with("any") || given.starts_with("ArgumentMatchers . any"));
+        .any(|given| given.starts_with("any") || given.contains("ArgumentMatchers . any"));
     assertion.sides = None;
     assertion.strength = match mode.split(" (").next().unwrap_or_default() {
         "atLeast" if mode.contains(" 0 ") => Strength::Nothing,

@@ -3,16 +3,21 @@
 mod annotations;
 mod collected;
 mod constants;
+mod copies;
 mod decorators;
 mod ecmascript;
+mod ends;
+mod fold;
 mod go;
 mod java;
+mod jumps;
 mod label;
 mod lines;
 mod links;
 mod loose;
 mod made;
 mod names;
+mod order;
 mod python;
 mod reach;
 mod rebound;
@@ -27,9 +32,11 @@ use crate::assertion::Assertion;
 use crate::files::{Language, Role};
 use crate::given::Given;
 use crate::syntax::{At, parse};
-use crate::{vocabulary, weaker};
+use crate::vocabulary;
+pub(crate) use ends::worse;
+use ends::{judging, settle};
 pub(crate) use names::Names;
-pub(crate) use values::is_empty;
+pub(crate) use values::{is_empty, is_pure};
 
 /// Why a test does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,6 +152,22 @@ impl TestFile {
     }
 }
 
+/// What a node of a body is in.
+#[expect(clippy::struct_excessive_bools, reason = "each says one thing about where a node stands")]
+#[derive(Clone, Copy, Default)]
+struct Inside {
+    condition: bool,
+    /// Whether something before it may have left it out.
+    passed_over: bool,
+    swallowed: bool,
+    /// Whether a function within the test is read, whose end is not the test's.
+    nested: bool,
+    /// Whether a failure may be expected here, or an end of the process.
+    guarded: bool,
+    /// Whether a failure is handled.
+    handled: bool,
+}
+
 /// Language's part in reading tests.
 trait Reader {
     /// Returns the assertion that a node is.
@@ -161,6 +184,18 @@ trait Reader {
     }
     /// Returns whether what is below a node happens only under a condition.
     fn is_condition(&self, at: At<'_>) -> bool;
+    /// Returns the place where an assertion is made.
+    fn start(&self, at: At<'_>) -> usize {
+        at.node.start_byte()
+    }
+    /// Returns whether an assertion under a condition is made only under it; in Go, the condition is what is asserted.
+    fn has_conditions(&self) -> bool {
+        true
+    }
+    /// Returns whether what is below a node may be left out although it is no condition of an assertion.
+    fn passes_over(&self, _: At<'_>) -> bool {
+        false
+    }
     /// Returns whether a node catches failures of what is below it, and continues.
     fn swallows(&self, at: At<'_>) -> bool;
     /// Returns what a node replaces by a mock.
@@ -176,18 +211,6 @@ trait Reader {
 
     /// Reads a body.
     fn body(&self, root: At<'_>) -> Body {
-        #[expect(clippy::struct_excessive_bools, reason = "each says one thing about where a node stands")]
-        #[derive(Clone, Copy, Default)]
-        struct Inside {
-            condition: bool,
-            swallowed: bool,
-            /// Whether a function within the test is read, whose end is not the test's.
-            nested: bool,
-            /// Whether a failure may be expected here, or an end of the process.
-            guarded: bool,
-            /// Whether a failure is handled.
-            handled: bool,
-        }
         let mut body = Body {
             words: root.words().into_iter().map(str::to_owned).collect(),
             defined: names::of_body(root),
@@ -197,6 +220,7 @@ trait Reader {
         let all_words = body.words.clone();
         let tokens = reach::Tokens::new(&all_words);
         let values = values::Values::of(root, &all_words);
+        let unordered = order::lost(root);
         let mut starts = Vec::new();
         let mut asserted: BTreeMap<String, usize> = BTreeMap::new();
         let waits = root.field("parameters").is_some_and(|given| !given.children().is_empty())
@@ -225,13 +249,15 @@ trait Reader {
             if let Some(name) = self.callee(at) {
                 body.calls.push(name.rsplit(['.', ':']).next().unwrap_or(name).to_owned());
             }
-            if self.is_return(at) && !inside.nested {
+            // A promise that is returned is waited for.
+            let is_result = at.kind() == "return_statement" && ends::waits(self, at);
+            if self.is_return(at) && !inside.nested && !is_result {
                 returns.push((at.line(), inside.condition, at.text().to_owned()));
             } else if reach::is_exit(at) && !(inside.nested || inside.condition || inside.guarded) {
                 returns.push((at.line(), false, at.text().to_owned()));
             }
             if let Some(mut assertion) = self.assertion(at) {
-                assertion.is_conditional = inside.condition;
+                assertion.is_conditional = inside.condition && self.has_conditions() || inside.passed_over;
                 assertion.is_swallowed = inside.swallowed;
                 assertion.is_handling = inside.handled;
                 body.asserting.extend(assertion.callee().map(str::to_owned));
@@ -245,7 +271,7 @@ trait Reader {
                 if repeats {
                     continue;
                 }
-                starts.push(at.node.start_byte());
+                starts.push(self.start(at));
                 // Go's assertion is a condition, and what is said when it does not hold.
                 let is_of_condition =
                     !assertion.text.starts_with(at.words().first().copied().unwrap_or_default());
@@ -253,11 +279,18 @@ trait Reader {
                 for word in at.words().into_iter().chain(condition) {
                     *asserted.entry(word.to_owned()).or_default() += 1;
                 }
+                // What a function asserts of the failure that it is given.
+                let of_failure = assertion.is_failure();
                 body.assertions.push(assertion);
+                if of_failure {
+                    let functions = judging(at).into_iter();
+                    waiting.extend(functions.map(|function| (function, Inside { nested: true, ..inside })));
+                }
                 continue;
             }
             for link in self.links(at) {
-                let (is_conditional, is_swallowed) = (inside.condition, inside.swallowed);
+                let (is_conditional, is_swallowed) =
+                    (inside.condition || inside.passed_over, inside.swallowed);
                 starts.push(at.node.start_byte());
                 body.assertions.push(Assertion { is_conditional, is_swallowed, ..link });
             }
@@ -267,42 +300,23 @@ trait Reader {
             let nested = inside.nested || is_nested;
             let dead = reach::dead(at, &values);
             let reached = reach::reached(at, inside.nested);
-            for child in reached.into_iter().rev().filter(|child| Some(child.node) != dead) {
+            let first_passed = jumps::passed_over(at, &reached, inside.nested).unwrap_or(reached.len());
+            let of_node = inside.passed_over || self.passes_over(at);
+            for (place, child) in
+                reached.into_iter().enumerate().rev().filter(|(_, child)| Some(child.node) != dead)
+            {
+                let passed_over = of_node || place > first_passed;
                 let handled = swallows && is_handler(child.kind());
                 let swallowed = (inside.swallowed || swallows) && !handled;
                 let handled =
                     inside.handled || child.kind().contains("except_") || child.kind().contains("catch");
-                waiting.push((child, Inside { condition, swallowed, nested, guarded, handled }));
+                waiting.push((child, Inside { condition, passed_over, swallowed, nested, guarded, handled }));
             }
         }
         values.settle(&mut body.assertions, &starts, &asserted);
+        order::settle(&mut body.assertions, &starts, &unordered);
         settle(root, &mut body, returns);
         body
-    }
-}
-
-/// Notes what the end of a body, and what it expects to fail, say about its assertions.
-fn settle(root: At<'_>, body: &mut Body, returns: Vec<(usize, bool, String)>) {
-    // What is asserted of a failure is asserted only if there is one, unless something misses it.
-    let misses = |assertion: &Assertion| weaker::is_mere_failure(assertion) || assertion.is_failure();
-    if !body.assertions.iter().any(misses) && !root.text().contains("expect.assertions") {
-        body.assertions.iter_mut().for_each(|assertion| assertion.is_conditional |= assertion.is_handling);
-    }
-    let last = body.assertions.iter().map(|assertion| assertion.line).max().unwrap_or(0);
-    let early =
-        returns.into_iter().filter(|(line, ..)| *line < last).min_by_key(|(_, conditional, _)| *conditional);
-    if let (None, Some((line, is_conditional, text))) = (&body.skip, early) {
-        body.skip = Some(Skip { line, is_conditional, text });
-    }
-}
-
-/// Returns the one of two skips that leaves less.
-pub(crate) fn worse(one: Option<Skip>, other: Option<Skip>) -> Option<Skip> {
-    match (one, other) {
-        (Some(one), Some(other)) => {
-            Some(if one.is_conditional && !other.is_conditional { other } else { one })
-        }
-        (one, other) => one.or(other),
     }
 }
 

@@ -7,6 +7,8 @@ use crate::syntax::At;
 
 /// Longest value that is looked at for what it stands for, in bytes.
 const MAX_VALUE: usize = 2_000;
+/// Most functions of a file whose words are kept.
+const MAX_FUNCTIONS: usize = 200;
 
 /// Names of a file of tests.
 #[derive(Clone, Debug, Default)]
@@ -15,6 +17,8 @@ pub(crate) struct Names {
     pub(crate) imported: BTreeMap<String, BTreeSet<String>>,
     /// Names that the file as a whole defines, with their lines.
     pub(crate) defined: BTreeMap<String, usize>,
+    /// Words of the functions that the file defines, by their names.
+    pub(crate) within: BTreeMap<String, BTreeSet<String>>,
 }
 
 impl Names {
@@ -27,12 +31,30 @@ impl Names {
                 .imported
                 .extend(imports(at).into_iter().map(|import| (import.name.to_owned(), import.words)));
             names.defined.extend(definition(at).map(|name| (name, at.line())));
+            if let Some((name, words)) = function(at).filter(|_| names.within.len() < MAX_FUNCTIONS) {
+                names.within.insert(name, words);
+            }
             if !is_body(at.kind()) {
                 waiting.extend(at.children());
             }
         }
         names
     }
+}
+
+/// Returns the name and the words of a function that a node declares.
+fn function(at: At<'_>) -> Option<(String, BTreeSet<String>)> {
+    let of = match at.kind() {
+        "variable_declarator" => at.field("value").filter(|value| is_body(value.kind()))?,
+        "function_definition" | "function_declaration" | "function_item" | "method_declaration" => at,
+        _ => return None,
+    };
+    let is_short = of.text().len() <= MAX_VALUE;
+    is_short
+        .then(|| {
+            Some((at.field("name")?.text().to_owned(), of.words().into_iter().map(str::to_owned).collect()))
+        })
+        .flatten()
 }
 
 /// Returns the names that the body of a test defines, with their lines.
@@ -65,7 +87,18 @@ fn definition(at: At<'_>) -> Option<String> {
         | "function_declaration"
         | "function_item"
         | "macro_definition"
-        | "method_declaration" => (at.field("name")?, None),
+        | "method_declaration"
+        | "class_definition"
+        | "class_declaration"
+        | "struct_item"
+        | "enum_item"
+        | "record_declaration"
+        | "enum_declaration"
+        | "type_spec" => (at.field("name")?, None),
+        "let_declaration" => {
+            let value = at.field("value").filter(|value| value.kind() == "closure_expression")?;
+            (at.field("pattern")?, Some(value))
+        }
         "variable_declarator" => (at.field("name")?, Some(at.field("value")?)),
         "assignment" | "short_var_declaration" => (at.field("left")?, Some(at.field("right")?)),
         "call_expression" => return extended(at),

@@ -68,7 +68,7 @@ impl Reader for Python {
     }
 
     fn is_condition(&self, at: At<'_>) -> bool {
-        matches!(at.kind(), "if_statement" | "conditional_expression")
+        matches!(at.kind(), "if_statement" | "conditional_expression" | "match_statement")
     }
 
     fn swallows(&self, at: At<'_>) -> bool {

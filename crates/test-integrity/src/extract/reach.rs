@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use tree_sitter::Node;
 
+use super::fold;
 use super::values::{self, Values};
 use crate::syntax::At;
 
@@ -66,6 +67,10 @@ pub(super) fn dead<'a>(parent: At<'a>, values: &Values<'_>) -> Option<Node<'a>> 
     if is_loop && head_of(parent).is_some_and(|head| values::never_begins(&head)) {
         return child("body");
     }
+    // The body of `do … while (false)` runs once.
+    if parent.kind() == "do_statement" {
+        return None;
+    }
     if let Some(condition) = parent.field("condition") {
         return if is_constant(condition, FALSE) {
             child("consequence").or_else(|| child("body"))
@@ -82,6 +87,12 @@ pub(super) fn dead<'a>(parent: At<'a>, values: &Values<'_>) -> Option<Node<'a>> 
             };
             child("right").filter(|_| parent.field("left").is_some_and(|left| is_constant(left, values)))
         }
+        // Go's loop with a condition alone.
+        "for_statement"
+            if parent.children().first().is_some_and(|first| fold::truth(*first) == Some(false)) =>
+        {
+            child("body")
+        }
         "for_statement" | "for_in_statement" | "enhanced_for_statement" | "for_expression" => {
             let range = parent.children().into_iter().find(|part| part.kind() == "range_clause");
             let items = range.and_then(|range| range.field("right"));
@@ -93,6 +104,9 @@ pub(super) fn dead<'a>(parent: At<'a>, values: &Values<'_>) -> Option<Node<'a>> 
         "call_expression" => {
             let function = parent.field("function")?;
             let receiver = function.field("object").or_else(|| function.field("value"))?;
+            if fold::is_nothing(receiver) && function.text().contains("?.") {
+                return child("arguments");
+            }
             child("arguments").filter(|_| is_short_and_empty(receiver, values))
         }
         "method_invocation" => child("arguments")
@@ -112,12 +126,26 @@ pub(super) fn reached(parent: At<'_>, nested: bool) -> Vec<At<'_>> {
             _ => false,
         }
     };
-    if matches!(parent.kind(), "block" | "statement_block" | "statement_list")
+    if is_block(parent.kind())
         && let Some(end) = children.iter().position(ends)
     {
         children.truncate(end + 1);
     }
+    // What a `goto` leads to is reached again.
+    if is_block(parent.kind())
+        && let Some(jump) = children.iter().position(|at| at.kind() == "goto_statement")
+    {
+        let target = children[jump].children().first().map_or("", |label| label.text()).to_owned();
+        let is_target = |at: &At<'_>| at.kind() == "labeled_statement" && at.text().starts_with(&target);
+        let land =
+            children.iter().skip(jump).position(is_target).map_or(children.len(), |place| jump + place);
+        children.drain(jump + 1..land);
+    }
     children
+}
+
+pub(super) fn is_block(kind: &str) -> bool {
+    matches!(kind, "block" | "statement_block" | "statement_list")
 }
 
 fn is_short_and_empty(at: At<'_>, values: &Values<'_>) -> bool {
@@ -137,6 +165,9 @@ fn head_of(at: At<'_>) -> Option<String> {
 fn is_constant(condition: At<'_>, values: &[&str]) -> bool {
     if condition.text().len() > MAX_CONDITION {
         return false;
+    }
+    if let Some(truth) = fold::truth(condition) {
+        return truth == (values == TRUE);
     }
     let text = condition.normal();
     let mut bare = text.as_str();
@@ -163,6 +194,13 @@ impl Tokens {
 
     fn have(&self, words: &[&str]) -> bool {
         words.iter().any(|word| self.0.contains_key(*word))
+    }
+
+    /// Returns whether one of these words is in the test outside of a node.
+    fn have_besides(&self, at: At<'_>, words: &[&str]) -> bool {
+        let own = at.words();
+        let count = |word: &str| own.iter().filter(|other| **other == word).count();
+        words.iter().any(|word| self.0.get(*word).is_some_and(|all| *all > count(word)))
     }
 
     /// Returns whether a function within the test is called nowhere: nothing names it, or what it was assigned to.
@@ -235,7 +273,13 @@ impl Tokens {
     ///
     /// `waits` tells whether the test is told by a function that it gets when it ends.
     pub(super) fn leave_running(&self, at: At<'_>, waits: bool) -> bool {
-        let is_statement = || at.node.parent().is_some_and(|parent| parent.kind() == "expression_statement");
+        // `void` drops what a call comes to.
+        let is_statement = || {
+            at.node.parent().is_some_and(|parent| {
+                parent.kind() == "expression_statement"
+                    || parent.kind() == "unary_expression" && at.with(parent).text().starts_with("void ")
+            })
+        };
         match at.kind() {
             "async_block" => at.node.parent().is_some_and(|parent| {
                 parent.kind() == "let_declaration"
@@ -251,7 +295,10 @@ impl Tokens {
                 (is_dropped || is_statement())
                     && !self.have(&["join", "recv", "wait", "sleep", "park", "send"])
             }
-            "go_statement" => !self.have(&["Wait", "<-", "Sleep", "select", "Eventually", "range", "Done"]),
+            // What it waits for itself, the test does not.
+            "go_statement" => {
+                !self.have_besides(at, &["Wait", "<-", "Sleep", "select", "Eventually", "range"])
+            }
             "call_expression" if is_statement() => {
                 let name = at.field("function").map_or("", At::text);
                 let of_go = name == "time.AfterFunc" && !self.have(&["Wait", "<-", "Sleep", "select"]);
@@ -267,6 +314,17 @@ impl Tokens {
                 let of_promise = name.starts_with("expect(")
                     && (name.contains(".resolves.") || name.contains(".rejects."))
                     || matches!(name, "assert.rejects" | "assert.doesNotReject")
+                    || name.starts_with("(async ")
+                    || name.rsplit_once('.').is_some_and(|(_, method)| method == "then")
+                        && !self.have(&[
+                            "Promise",
+                            "runAllTimers",
+                            "advanceTimersByTime",
+                            "tick",
+                            "done",
+                            "waitFor",
+                        ])
+                        && at.text().contains("expect(")
                     || name.ends_with(".forEach")
                         && at.field("arguments").is_some_and(|given| given.text().starts_with("(async "));
                 of_rust || of_script || of_promise || of_go

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::copies::{is_same, plain};
 use crate::assertion::{Assertion, Strength};
 use crate::syntax::At;
 
@@ -64,11 +65,22 @@ impl<'a> Values<'a> {
     ) {
         for (assertion, start) in assertions.iter_mut().zip(starts) {
             let Some((one, other)) = assertion.sides.clone() else { continue };
+            let names =
+                |one: &str, other: &str| one.trim_start_matches("( ").starts_with(&format!("{other} := "));
+            if names(&one, &other) || names(&other, &one) {
+                assertion.strength = Strength::Nothing;
+                continue;
+            }
+            let are_twins = self.are_twins(&one, &other);
             let (one, other) = (self.resolve(&one, *start, asserted), self.resolve(&other, *start, asserted));
             if is_default(&one, &other) || is_default(&other, &one) {
                 assertion.strength = assertion.strength.min(Strength::Present);
             }
-            if one == other || self.are_twins(&one, &other) || is_pure(&one) && is_pure(&other) {
+            if is_same(&one, &other)
+                || are_twins
+                || self.are_twins(&one, &other)
+                || is_pure(&one) && is_pure(&other)
+            {
                 assertion.strength = Strength::Nothing;
                 // Neither is within any distance of the other.
                 assertion.tolerance = None;
@@ -90,7 +102,7 @@ impl<'a> Values<'a> {
 
     /// Returns what a side of an assertion stands for.
     fn resolve(&self, side: &str, at: usize, asserted: &BTreeMap<String, usize>) -> String {
-        let mut side = plain(side).to_owned();
+        let mut side = plain(side);
         for _ in 0..MAX_STEPS {
             let Some(binding) = self.bindings.iter().rfind(|known| known.name == side && known.end <= at)
             else {
@@ -99,7 +111,7 @@ impl<'a> Values<'a> {
             if !self.holds(binding, at, asserted) {
                 break;
             }
-            side = plain(&binding.value).to_owned();
+            side = plain(&binding.value);
         }
         side
     }
@@ -135,7 +147,7 @@ fn bound(at: At<'_>) -> Vec<Binding> {
         "assignment" | "assignment_expression" | "short_var_declaration" | "assignment_statement" => {
             (at.field("left"), at.field("right"))
         }
-        "variable_declarator" | "var_spec" => (at.field("name"), at.field("value")),
+        "named_expression" | "variable_declarator" | "var_spec" => (at.field("name"), at.field("value")),
         "let_declaration" => (at.field("pattern"), at.field("value")),
         _ => return Vec::new(),
     };
@@ -159,29 +171,6 @@ fn bound(at: At<'_>) -> Vec<Binding> {
             // The first of several results is the one that a call with one result would have.
             let parts = several.iter().enumerate();
             parts.map(|(place, name)| make(name, format!("{value}{}", "#".repeat(place)))).collect()
-        }
-    }
-}
-
-/// Strips what changes nothing of a value: references, copies and brackets.
-fn plain(text: &str) -> &str {
-    let mut text = text.trim();
-    if let Some(inner) = text.strip_prefix("pytest . approx (").and_then(|rest| rest.strip_suffix(" )")) {
-        text = inner.trim();
-    }
-    loop {
-        let stripped = text
-            .strip_prefix("& ")
-            .or_else(|| text.strip_prefix("* "))
-            .or_else(|| text.strip_suffix(" . clone ( )"))
-            .or_else(|| {
-                text.strip_prefix("( ")
-                    .and_then(|inner| inner.strip_suffix(" )"))
-                    .filter(|inner| !inner.contains(['(', ',']))
-            });
-        match stripped {
-            Some(inner) => text = inner,
-            None => return text,
         }
     }
 }
@@ -244,6 +233,9 @@ fn without_strings(text: &str) -> String {
 pub(crate) fn is_empty(text: &str) -> bool {
     const EMPTY: &[&str] = &[
         "[ ]",
+        "\"\"",
+        "''",
+        "``",
         "( )",
         "{ }",
         "vec ! [ ]",
@@ -316,6 +308,7 @@ pub(crate) fn is_empty(text: &str) -> bool {
     EMPTY.contains(&text)
         || ENDS.iter().any(|end| text.ends_with(end))
         || text.starts_with("Vec ::") && text.ends_with(":: new ( )")
+        || text.starts_with("new ") && text.ends_with(" [ 0 ]")
         || is_empty_range(text)
 }
 

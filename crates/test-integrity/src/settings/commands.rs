@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::flatten::flatten;
 use super::purposes::is_replaced;
-use super::{narrow, shell};
+use super::{goals, narrow, shell};
 use crate::files::{Format, extension};
 use crate::finding::{Finding, Kind};
 
@@ -16,7 +16,7 @@ pub(super) struct Check {
     pub(super) line: usize,
     /// The tool and what tells its uses apart: `cargo test`, `pytest`.
     pub(super) tool: String,
-    text: String,
+    pub(super) text: String,
     /// Options by which it checks less.
     narrow: Vec<String>,
 }
@@ -26,10 +26,10 @@ static TOOL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?x)\b(?:
             (?P<two> cargo\s+(?:test|nextest|clippy|fmt|deny|audit|hack|llvm-cov|tarpaulin|check) | (?:rich)?go\s+(?:test|vet) | gotestsum
-              | (?:npm|yarn|pnpm|bun)\s+(?:run\s+)?(?:test|lint|typecheck|type-check|check|coverage)[\w:-]* | npm\s+t\b
+              | (?:npm|yarn|pnpm|bun)\s+(?:run\s+)?(?:test|lint|typecheck|type-check|check|coverage|ci\b|verify|validate)[\w:-]* | npm\s+t\b
               | deno\s+(?:test|lint|check) | dotnet\s+test | swift\s+test | zig\s+build\s+test | mix\s+(?:test|credo|dialyzer)
               | (?:mvn|mvnw)\s+[^\n]*?(?:test|verify|install) | (?:gradle|gradlew)\s+[^\n]*?(?:test|check|build)
-              | (?:make|just)\s+(?:-\S+\s+)*(?:[\w-]*-)?(?:test|check|lint|ci|verify)[\w-]* | python\S*\s+-m\s+(?:pytest|unittest|mypy|ruff|flake8|pylint|coverage)
+              | (?:make|just)\s+(?:-\S+\s+)*(?:[\w-]*-)?(?:test|check|lint|ci|verify|validate|all\b)[\w-]* | python\S*\s+-m\s+(?:pytest|unittest|mypy|ruff|flake8|pylint|coverage)
               | ruff\s+(?:check|format) | coverage\s+(?:run|report) | rails\s+test | bundle\s+exec\s+(?:rspec|rubocop|rake) | node\s+--test )
           | (?P<one> pytest | py\.test | tox | nox | mypy | pyright | flake8 | pylint | black | isort | bandit | eslint | tsc | jest | vitest | mocha
               | ava | tape | nyc | c8 | playwright | cypress | stylelint | golangci-lint | staticcheck | rspec | rubocop | phpunit | phpstan | psalm
@@ -66,6 +66,11 @@ const STRICT: &[&str] = &[
     "--all-features",
     "--workspace",
     "--cov-fail-under",
+    "--fail-under",
+    "--min-coverage",
+    "--check-coverage",
+    "--fail-on",
+    "--error-on",
     "-race",
     "--locked",
 ];
@@ -245,6 +250,12 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
             told.push(&check.tool);
             let message = format!("a check covers only a part: `{}` became `{}`", check.text, part.text);
             findings.push(Finding::new(path, part.line, Kind::WeakerCheck, message));
+            continue;
+        }
+        if let Some((goal, other)) = goals::lost(check, &now) {
+            told.push(&check.tool);
+            let message = format!("`{}` no longer runs `{goal}`", check.tool);
+            findings.push(Finding::new(path, other.line, Kind::WeakerCheck, message));
             continue;
         }
         let lost = STRICT.iter().find(|option| {

@@ -3,6 +3,7 @@
 mod cargo;
 mod commands;
 mod flatten;
+mod goals;
 mod narrow;
 mod options;
 mod purposes;

@@ -1,0 +1,74 @@
+//! Conditions that hold for whatever the program does, although they name it.
+
+use crate::assertion::{Strength, outer_call, split};
+
+/// Returns what a text with values put in is about, as a condition: it holds unless all of them are empty, which few values are as text.
+pub(crate) fn formatted(text: &str) -> Option<(String, Strength)> {
+    let inner = ["f\"", "f'", "`"]
+        .iter()
+        .find_map(|start| text.strip_prefix(start)?.strip_suffix(['"', '\'', '`']))?;
+    if inner.contains(['"', '`']) && !inner.contains('{') {
+        return None;
+    }
+    let subject = inner.trim_matches(['$', '{', '}', ' ']).to_owned();
+    Some((subject, Strength::Nothing))
+}
+
+/// Returns whether a condition demands of a length or a distance what every one meets: `len ( a ) >= 0`.
+pub(crate) fn is_natural(text: &str) -> bool {
+    const LOWER: &[(&str, &str)] =
+        &[(" >= ", "0"), (" > ", "- 1"), (" > ", "-1"), (" != ", "- 1"), (" != ", "-1"), (" >= ", "- 1")];
+    let is_count = |side: &str| {
+        let is_call = ["len (", "abs (", "Math . abs ("].iter().any(|start| side.starts_with(start))
+            && side.ends_with(')');
+        let ends = [" . length", " . size ( )", " . len ( )", " . length ( )", " . Len ( )", " . count ( )"];
+        is_call && outer_call(side).is_some() || ends.iter().any(|end| side.ends_with(end))
+    };
+    let is_lower = |side: &str, sign: &str, bound: &str| LOWER.contains(&(sign, bound)) && is_count(side);
+    [(" >= ", " <= "), (" > ", " < "), (" != ", " != ")].iter().any(|(sign, turned)| {
+        let of = |sign: &str| match split(text, &[sign]).as_slice() {
+            [one, other] => Some(((*one).to_owned(), (*other).to_owned())),
+            _ => None,
+        };
+        of(sign).is_some_and(|(one, other)| is_lower(&one, sign, &other))
+            || of(turned).is_some_and(|(one, other)| is_lower(&other, sign, &one))
+    })
+}
+
+/// Returns whether a pattern also fits nothing at all, so that it is found in every text: `\d*`, `(items)?`.
+pub(crate) fn is_optional(pattern: &str) -> bool {
+    let Some(one) = pattern.strip_suffix(['*', '?']) else { return false };
+    let is_group = one.starts_with('(') && one.ends_with(')') && one.matches('(').count() == 1;
+    let is_class = one.starts_with('[') && one.ends_with(']') && one.matches(']').count() == 1;
+    let is_escape = one.starts_with('\\') && one.chars().count() == 2;
+    is_group || is_class || is_escape || one.chars().count() == 1
+}
+
+/// Returns whether a condition is a search for what every text has: `re . match ( ".*" , a )`, `a . contains ( "" )`.
+pub(crate) fn is_found_always(text: &str) -> bool {
+    const SEARCHES: &[&str] = &[
+        "match",
+        "search",
+        "test",
+        "matches",
+        "is_match",
+        "MatchString",
+        "findall",
+        "startswith",
+        "startsWith",
+        "starts_with",
+        "endswith",
+        "endsWith",
+        "ends_with",
+        "contains",
+        "includes",
+        "Contains",
+        "HasPrefix",
+        "HasSuffix",
+    ];
+    let Some((callee, given)) = outer_call(text) else { return false };
+    let (receiver, name) = callee.rsplit_once(" . ").unwrap_or(("", callee));
+    SEARCHES.contains(&name)
+        && (receiver.starts_with('/') && crate::vocabulary::is_vacuous(receiver)
+            || split(given, &[" , "]).iter().any(|given| crate::vocabulary::is_vacuous(given)))
+}
