@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
+use crate::parsed::Parsed;
 use crate::{Language, MAX_TIME, RewriteError};
 
 /// Number of nodes above a string within which its annotation is looked for.
@@ -52,26 +53,23 @@ impl Import {
 /// Adds imports to a text, and removes others.
 pub(crate) fn edit(
     text: &mut String,
+    parsed: &mut Parsed,
     language: Language,
     add: &[Import],
     remove: &[Import],
 ) -> Result<(), RewriteError> {
     // First what is new: what goes still shows where imports are.
     let all = add.iter().map(|import| (import, true)).chain(remove.iter().map(|import| (import, false)));
-    let mut parsed = None;
     for (import, is_new) in all {
-        let tree = match parsed.take() {
-            Some(tree) => tree,
-            None => grammar::parse(text, &language.grammar(), MAX_TIME).ok_or(RewriteError::TooSlow)?,
-        };
+        let tree = parsed.tree(text)?;
         let edit = if is_new {
-            addition(&tree, text, language, import)
+            addition(tree, text, language, import)
         } else {
-            removal(&tree, text, language, import)
+            removal(tree, text, language, import)
         };
-        match edit {
-            Some(edit) => edit.apply(text),
-            None => parsed = Some(tree),
+        if let Some(Edit(range, new)) = edit {
+            parsed.note(text, [(range.clone(), new.as_str())]);
+            text.replace_range(range, &new);
         }
     }
     Ok(())
@@ -79,12 +77,6 @@ pub(crate) fn edit(
 
 /// Text that takes the place of a range.
 struct Edit(Range<usize>, String);
-
-impl Edit {
-    fn apply(self, text: &mut String) {
-        text.replace_range(self.0, &self.1);
-    }
-}
 
 /// Returns the kinds of nodes that import something.
 fn kinds(language: Language) -> &'static [&'static str] {

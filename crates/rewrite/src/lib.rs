@@ -23,6 +23,7 @@ mod imports;
 mod language;
 mod layout;
 mod matching;
+mod parsed;
 mod rule;
 
 pub use grammar::Language;

@@ -8,7 +8,8 @@ use ast_grep_core::tree_sitter::StrDoc;
 
 use crate::language::PatternLanguage;
 use crate::layout::{Spread, filled};
-use crate::{Language, MAX_BYTES, MAX_DEPTH, MAX_TIME, RewriteError};
+use crate::parsed::Parsed;
+use crate::{Language, MAX_DEPTH, RewriteError};
 
 /// A place that matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,32 +45,34 @@ pub(crate) struct Replacement {
     pub(crate) spreads: Vec<Spread>,
 }
 
-/// Replaces all matches of a rule, without a look at whether the result still parses: those that contain no other first, then those around them. What was put in is not looked
-/// into again, so a rule whose result matches again is applied once to each match.
+/// Replaces all matches of a rule, without a look at whether the result still parses: those that contain no other first, then
+/// those around them. What was put in is not looked into again, so a rule whose result matches again is applied once to each
+/// match. Returns the tree of the result as well.
 pub(crate) fn rewrite(
     rule: &RuleConfig<PatternLanguage>,
     replacement: Option<&Replacement>,
     language: Language,
     text: &str,
-) -> Result<Rewritten, RewriteError> {
+) -> Result<(Rewritten, Parsed), RewriteError> {
+    let mut parsed = Parsed::new(language, text)?;
     let mut done = Rewritten { text: text.to_owned(), matches: Vec::new(), has_syntax_error: false };
     let Some(replacement) = replacement else {
-        let (tree, error) = parse(language, text)?;
-        done.has_syntax_error = error.is_some();
+        let (tree, has_error) = document(language, text, &mut parsed)?;
+        done.has_syntax_error = has_error;
         let mut lines = LineCounter::new(text);
         let found = tree.root().find_all(&rule.matcher).map(|found| found.range()).collect::<Vec<_>>();
         done.matches = found.into_iter().map(|range| lines.found(range, None)).collect();
-        return Ok(done);
+        return Ok((done, parsed));
     };
     // Ranges that were put in, in their order.
     let mut ours: Vec<Range<usize>> = Vec::new();
     let mut allowed = usize::MAX;
     while done.matches.len() < allowed {
-        let (tree, error) = parse(language, &done.text)?;
+        let (tree, has_error) = document(language, &done.text, &mut parsed)?;
         let edits = edits(rule, replacement, &tree, &done.text, &ours);
         if allowed == usize::MAX {
             allowed = edits.len();
-            done.has_syntax_error = error.is_some();
+            done.has_syntax_error = has_error;
         }
         let innermost: Vec<&Edit> = edits
             .iter()
@@ -83,9 +86,11 @@ pub(crate) fn rewrite(
         let mut lines = LineCounter::new(&done.text);
         done.matches
             .extend(innermost.iter().map(|edit| lines.found(edit.found.clone(), Some(edit.text.clone()))));
-        (done.text, ours) = apply(&done.text, &innermost, &ours);
+        let text;
+        (text, ours) = apply(&done.text, &innermost, &ours, &mut parsed);
+        done.text = text;
     }
-    Ok(done)
+    Ok((done, parsed))
 }
 
 /// Change that a match asks for.
@@ -125,8 +130,14 @@ fn edits(
     edits
 }
 
-/// Returns the text with edits that do not overlap, and the ranges of it that were put in so far.
-fn apply(text: &str, edits: &[&Edit], ours: &[Range<usize>]) -> (String, Vec<Range<usize>>) {
+/// Returns the text with edits that do not overlap, and the ranges of it that were put in so far. Notes the edits in the tree.
+fn apply(
+    text: &str,
+    edits: &[&Edit],
+    ours: &[Range<usize>],
+    parsed: &mut Parsed,
+) -> (String, Vec<Range<usize>>) {
+    let mut made = Vec::with_capacity(edits.len());
     let mut result = String::with_capacity(text.len());
     let mut put_in = Vec::with_capacity(ours.len() + edits.len());
     let mut end = 0;
@@ -145,19 +156,21 @@ fn apply(text: &str, edits: &[&Edit], ours: &[Range<usize>]) -> (String, Vec<Ran
         if range.start < end {
             continue;
         }
+        made.push((range.clone(), text.as_str()));
         keep(&mut result, &mut put_in, end..range.start);
         put_in.push(result.len()..result.len() + text.len());
         result.push_str(text);
         end = range.end;
     }
     keep(&mut result, &mut put_in, end..text.len());
+    parsed.note(text, made);
     (result, put_in)
 }
 
 /// Fails if a text has a syntax error.
-pub(crate) fn check(language: Language, text: &str) -> Result<(), RewriteError> {
-    let tree = tree(language, text)?;
-    let Some(at) = tree.root_node().has_error().then(|| survey(&tree)).transpose()?.flatten() else {
+pub(crate) fn check(parsed: &mut Parsed, text: &str) -> Result<(), RewriteError> {
+    let tree = parsed.tree(text)?;
+    let Some(at) = tree.root_node().has_error().then(|| survey(tree)).transpose()?.flatten() else {
         return Ok(());
     };
     let line = text[..at].matches('\n').count();
@@ -165,19 +178,16 @@ pub(crate) fn check(language: Language, text: &str) -> Result<(), RewriteError> 
     Err(RewriteError::Broken { line: line + 1, text })
 }
 
-/// Parses a text within the limits. Returns its tree, and the byte at which its first syntax error begins.
-fn parse(language: Language, text: &str) -> Result<(AstGrep<Document>, Option<usize>), RewriteError> {
-    let tree = tree(language, text)?;
+/// Returns a text as ast-grep has it, and whether it has a syntax error.
+fn document(
+    language: Language,
+    text: &str,
+    parsed: &mut Parsed,
+) -> Result<(AstGrep<Document>, bool), RewriteError> {
+    let tree = parsed.tree(text)?.clone();
     let error = survey(&tree)?;
     let document = StrDoc { src: text.to_owned(), lang: PatternLanguage(language), tree };
-    Ok((AstGrep::doc(document), error))
-}
-
-fn tree(language: Language, text: &str) -> Result<tree_sitter::Tree, RewriteError> {
-    if text.len() > MAX_BYTES {
-        return Err(RewriteError::TooLarge(text.len()));
-    }
-    grammar::parse(text, &language.grammar(), MAX_TIME).ok_or(RewriteError::TooSlow)
+    Ok((AstGrep::doc(document), error.is_some()))
 }
 
 /// Walks a tree without recursion. Returns the byte at which the first syntax error begins; fails if the tree is too

@@ -126,13 +126,13 @@ impl Rewrite {
         let Some(Compiled { rule, replacement, add, remove }) = self.rules.get(&language) else {
             return Err(RewriteError::OtherLanguage(language));
         };
-        let mut rewritten = matching::rewrite(rule, replacement.as_ref(), language, text)?;
+        let (mut rewritten, mut parsed) = matching::rewrite(rule, replacement.as_ref(), language, text)?;
         if !rewritten.matches.is_empty() {
-            imports::edit(&mut rewritten.text, language, add, remove)?;
+            imports::edit(&mut rewritten.text, &mut parsed, language, add, remove)?;
         }
-        // Parsing is most of the work: what had a syntax error before need not be without one.
+        // What had a syntax error before need not be without one.
         if rewritten.text != text && !rewritten.has_syntax_error {
-            matching::check(language, &rewritten.text)?;
+            matching::check(&mut parsed, &rewritten.text)?;
         }
         Ok(rewritten)
     }
