@@ -1,12 +1,12 @@
-//! Rule by which the changes that are told of a big run are cut: nobody reads megabytes of them, and the exact ones are in the
-//! plan and its patch.
+//! Rule by which the changes that are told of a big run are cut: nobody reads more than some thousand lines of them, and the exact
+//! ones are in the plan and its patch.
 
 use serde_json::Value;
 
 use super::PlannedAction;
 
 /// Maximum size of the changes of all files, and of all calls and of all actions, in bytes each.
-const MAX_BYTES: usize = 2 * 1024 * 1024;
+const MAX_BYTES: usize = 256 * 1024;
 
 /// Stands where a change was.
 const CUT: &str = "(in plan.patch)\n";

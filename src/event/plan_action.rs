@@ -21,7 +21,7 @@ pub struct PlannedAction {
     pub tool_input: Value,
     /// What it would touch.
     pub effects: Effects,
-    /// What it would change, as hunks. Beyond the first two megabytes of a run, neither these nor what an edit writes is repeated
+    /// What it would change, as hunks. Beyond the first 256 KiB of a run, neither these nor what an edit writes is repeated
     /// here: see the files of the plan.
     pub diff: String,
     /// Whether it is a command that ran on the planned state, so that its changes are among those of the plan.
