@@ -19,7 +19,8 @@ use time::format_description::well_known::Rfc3339;
 
 use super::environment::{Environment, Subject};
 use super::error::{ApiError, chain};
-use super::pace::{MAX_WAIT, Pace, Resource, TooLong, resource_of, writes};
+use super::pace::{MAX_WAIT, Pace, TooLong, resource_of, writes};
+use super::quotas::Resource;
 use super::response::{Broken, Failure, Resend, Response, limited, next_page};
 use crate::base::backoff::doubling;
 use crate::base::http::http_client_builder;

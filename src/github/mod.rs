@@ -32,6 +32,7 @@ mod permission;
 mod pull;
 mod pull_actions;
 mod push;
+mod quotas;
 mod record_branch;
 mod repositories;
 mod repository_name;
@@ -72,6 +73,7 @@ pub use permission::{LabelPermission, LabelsSince, label_set_by_writer, trailer_
 pub use pull::{Pull, complete};
 pub use pull_actions::{ask_for_review, close_pull, merge_pull, newest_pull, revert_pull};
 pub use push::by_push;
+pub use quotas::{Quotas, Resource};
 pub use record_branch::{RecordBranch, RecordError, with_lines};
 pub use repositories::{MAX_LISTED, RepositoryList, repositories_of, search};
 pub(crate) use repository_name::is_owner;

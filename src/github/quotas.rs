@@ -1,0 +1,207 @@
+//! Quotas of a token: when a request may go out, as a function of the time.
+//!
+//! Quotas come from the headers of every response. The secondary limits that GitHub documents (requests that write, content
+//! that is created) are kept from the start.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use super::write_rate::WriteRate;
+
+/// Points that may be used in a minute; a request that reads takes one, one that writes takes five.
+const POINTS_PER_MINUTE: u32 = 900;
+const POINTS_OF_WRITE: u32 = 5;
+
+/// Pull requests, comments and the like that may be created in a minute and in an hour.
+const CREATED_PER_MINUTE: usize = 80;
+const CREATED_PER_HOUR: usize = 500;
+
+const MINUTE: Duration = Duration::from_mins(1);
+pub(super) const HOUR: Duration = Duration::from_hours(1);
+
+/// How often the spread of waits grows, if requests are refused again and again.
+const MAX_DOUBLINGS: u32 = 4;
+const MAX_SPREAD: Duration = Duration::from_secs(20);
+
+/// Windows of a quota that end closer together than this are the same one.
+const SAME_WINDOW: Duration = Duration::from_secs(5);
+
+/// A quota of GitHub's, by the name that its headers use.
+pub type Resource = &'static str;
+
+/// What one token may do, as far as that is known.
+#[derive(Debug, Default)]
+pub struct Quotas {
+    /// Until when nothing goes out, whatever it is.
+    held: Option<Instant>,
+    /// How many requests in a row were refused.
+    refusals: u32,
+    quotas: BTreeMap<Resource, Quota>,
+    write_rate: WriteRate,
+    /// Requests of the last minute, with their points.
+    points: VecDeque<(Instant, u32)>,
+    /// When content was created in the last hour.
+    created: VecDeque<Instant>,
+}
+
+/// What is left of a quota, less what is under way.
+#[derive(Clone, Copy, Debug)]
+struct Quota {
+    left: u64,
+    resets: Instant,
+}
+
+impl Quotas {
+    /// Takes what a request needs. Returns how long to wait before asking again if that is not there.
+    pub fn reserve(
+        &mut self,
+        now: Instant,
+        resource: Resource,
+        writes: bool,
+        creates: bool,
+    ) -> Option<Duration> {
+        let points = if writes { POINTS_OF_WRITE } else { 1 };
+        self.forget(now);
+        let mut until = self.held;
+        if let Some(quota) = self.quotas.get(resource).filter(|quota| quota.left == 0) {
+            until = until.max(Some(quota.resets));
+        }
+        if writes {
+            until = until.max(self.write_rate.next());
+        }
+        let used: u32 = self.points.iter().map(|(_, points)| points).sum();
+        if used + points > POINTS_PER_MINUTE {
+            until = until.max(self.points.front().map(|(then, _)| *then + MINUTE));
+        }
+        if creates {
+            let of_minute = self.created.iter().filter(|then| now.duration_since(**then) < MINUTE);
+            if of_minute.clone().count() >= CREATED_PER_MINUTE {
+                until = until.max(of_minute.min().map(|then| *then + MINUTE));
+            }
+            if self.created.len() >= CREATED_PER_HOUR {
+                until = until.max(self.created.front().map(|then| *then + HOUR));
+            }
+        }
+        if let Some(wait) = until.and_then(|until| until.checked_duration_since(now)) {
+            return Some(wait.max(Duration::from_millis(1)));
+        }
+        self.points.push_back((now, points));
+        if writes {
+            self.write_rate.sent(now);
+        }
+        if creates {
+            self.created.push_back(now);
+        }
+        if let Some(quota) = self.quotas.get_mut(resource) {
+            quota.left -= 1;
+        }
+        None
+    }
+
+    /// Takes note of a quota. A response that was under way for long knows less than what is counted here.
+    pub fn note(&mut self, now: Instant, resource: Resource, left: u64, until: Duration) {
+        let resets = now + until;
+        let known = self.quotas.get(resource).filter(|known| known.resets + SAME_WINDOW > resets).copied();
+        let quota = match known {
+            Some(known) if resets + SAME_WINDOW < known.resets => known,
+            Some(known) => Quota { left: known.left.min(left), ..known },
+            None => Quota { left, resets },
+        };
+        self.quotas.insert(resource, quota);
+    }
+
+    /// Takes note of a request that was not refused.
+    pub fn served(&mut self, now: Instant, writes: bool) {
+        self.refusals = 0;
+        if writes {
+            self.write_rate.served(now);
+        }
+    }
+
+    /// Takes note of a refusal for a secondary limit, after which nothing may go out for a while.
+    pub fn refused(&mut self, now: Instant, pause: Duration, writes: bool) {
+        // Machines that share the token must not come back at the same moment; the less so, the more often they were refused.
+        let spread = if self.refusals == 0 || writes {
+            0.1
+        } else {
+            f64::from(1 << self.refusals.min(MAX_DOUBLINGS)) / 2.0
+        };
+        self.refusals += 1;
+        let later = pause.mul_f64(spread * fastrand::f64()).min(MAX_SPREAD.max(pause / 10));
+        let until = now + pause + later;
+        self.held = self.held.max(Some(until));
+        if writes {
+            self.write_rate.refused(now, until);
+        }
+    }
+
+    fn forget(&mut self, now: Instant) {
+        self.held = self.held.filter(|until| *until > now);
+        self.quotas.retain(|_, quota| quota.resets > now);
+        while self.points.front().is_some_and(|(then, _)| now.duration_since(*then) >= MINUTE) {
+            self.points.pop_front();
+        }
+        while self.created.front().is_some_and(|then| now.duration_since(*then) >= HOUR) {
+            self.created.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn quota_is_used_to_its_last_request_and_no_further() {
+        let (mut state, now) = (Quotas::default(), Instant::now());
+        assert_eq!(state.reserve(now, "core", false, false), None, "nothing is known yet");
+        state.note(now, "core", 3, 30 * SECOND);
+        // Three go out at once. Answers of the first two say what was known when they were given.
+        for _ in 0..3 {
+            assert_eq!(state.reserve(now, "core", true, false), None);
+        }
+        state.note(now, "core", 2, 30 * SECOND);
+        state.note(now, "core", 1, 31 * SECOND);
+        assert_eq!(state.reserve(now, "core", false, false), Some(30 * SECOND));
+        assert_eq!(state.reserve(now, "graphql", false, false), None, "another quota");
+        let later = now + 30 * SECOND;
+        assert_eq!(state.reserve(later, "core", false, false), None, "the next window");
+        state.note(later, "core", 4999, HOUR);
+        state.note(later, "core", 0, 2 * SECOND);
+        assert_eq!(
+            state.reserve(later, "core", false, false),
+            None,
+            "an answer of the last window came late"
+        );
+    }
+
+    #[test]
+    fn content_is_created_no_faster_than_github_allows() {
+        let (mut state, start) = (Quotas::default(), Instant::now());
+        let mut now = start;
+        let mut sent = Vec::new();
+        while sent.len() < 600 {
+            match state.reserve(now, "core", true, true) {
+                None => sent.push(now),
+                Some(wait) => now += wait,
+            }
+        }
+        let most = |window: Duration| {
+            let within =
+                |first: &Instant| sent.iter().filter(|at| **at >= *first && **at < *first + window).count();
+            sent.iter().map(within).max()
+        };
+        assert_eq!((most(MINUTE), most(HOUR)), (Some(CREATED_PER_MINUTE), Some(CREATED_PER_HOUR)));
+        assert!(sent[499] < start + 7 * MINUTE && sent[500] >= start + HOUR);
+    }
+
+    #[test]
+    fn requests_that_write_weigh_more() {
+        let (mut state, now) = (Quotas::default(), Instant::now());
+        let count = (0..1000).take_while(|_| state.reserve(now, "core", true, false).is_none()).count();
+        assert_eq!(count, 180);
+        assert_eq!(state.reserve(now + MINUTE, "core", true, false), None);
+    }
+}
