@@ -40,7 +40,7 @@ MIGRATIONS = {
     "javascript/buffer-from": (r"\.(js|ts)$", r"\bnew Buffer\(", ["npm request 2.60.0", "npm ws 1.0.0", "npm mysql 2.10.0"]),
     "javascript/node-prefix": (r"\.(js|mjs|cjs|ts)$", r"\brequire\([\"'](fs|path|util|http|https|events|assert|url|crypto|net|os|stream|child_process)[\"']\)", ["npm express 4.18.0", "npm request 2.60.0", "npm mocha 8.0.0"]),
     "javascript/substr": (r"\.(js|ts)x?$", r"\.substr\(", ["npm less 3.0.0", "npm mocha 8.0.0", "npm markdown-it 8.0.0"]),
-    "javascript/jest-to-vitest": (r"(\.(test|spec)|/__tests__/.*)\.(js|ts)x?$", r"\bjest\.(fn|spyOn|mock|unmock|clearAllMocks|resetAllMocks|useFakeTimers|useRealTimers)\(", ["npm react-native 0.59.10", "npm relay-runtime 1.0.0"]),
+    "javascript/jest-to-vitest": (r"(\.(test|spec)|/__tests__/.*)\.(js|ts)x?$", r"\bjest\.(fn|spyOn|mock|unmock|clearAllMocks|resetAllMocks|useFakeTimers|useRealTimers)\(", ["npm react-native 0.45.0", "npm react-native 0.20.0"]),
     "rust/try-operator": (r"\.rs$", r"(?<![\w#])try!\(", ["cargo hyper 0.10.16", "cargo toml 0.2.1", "cargo nix 0.7.0", "cargo rustc-serialize 0.3.24"]),
     "rust/lazy-lock": (r"\.rs$", r"\b(once_cell::sync::)?Lazy(<|::new\()", ["cargo ureq 2.6.0", "cargo async-std 1.12.0", "cargo sqlx-core 0.6.3"]),
     "rust/mem-take": (r"\.rs$", r"mem::replace\([^;]*, (Vec::new\(\)|vec!\[\]|String::new\(\)|Default::default\(\))\)", ["cargo futures 0.1.31", "cargo url 1.7.2", "cargo tokio-io 0.1.13"]),
@@ -50,7 +50,7 @@ MIGRATIONS = {
     "go/errors-is": (r"\.go$", r"\bos\.IsNotExist\(|if .*\berr (==|!=) (io\.EOF|io\.ErrUnexpectedEOF|sql\.ErrNoRows|context\.Canceled)\b", ["go github.com/gin-gonic/gin v1.6.0", "go github.com/prometheus/common v0.10.0", "go github.com/spf13/afero v1.3.0", "deb golang-github-docker-docker-dev -", "deb golang-github-spf13-afero-dev -"]),
     "go/replace-all": (r"\.go$", r"\b(strings|bytes)\.Replace\(.*, -1\)", ["go github.com/spf13/viper v1.7.0", "go github.com/spf13/afero v1.3.0", "go github.com/prometheus/common v0.10.0", "deb golang-github-docker-docker-dev -", "deb golang-github-coreos-pkg-dev -", "deb golang-github-gin-gonic-gin-dev -"]),
     "java/junit5": (r"\.java$", r"import (static )?org\.junit\.(Test|Before|After|BeforeClass|AfterClass|Ignore|Assert\.)", ["mvn com.google.guava:guava-testlib 28.0-jre", "mvn org.hamcrest:hamcrest-library 1.3", "npm react-native 0.59.10"]),
-    "java/boxed-values": (r"\.java$", r"\bnew (Integer|Long|Short|Byte|Double|Float|Boolean|Character)\(", ["mvn commons-lang:commons-lang 2.6", "mvn commons-collections:commons-collections 3.2.2", "npm react-native 0.59.10"]),
+    "java/boxed-values": (r"\.java$", r"\bnew (Integer|Long|Short|Byte|Double|Float|Boolean|Character)\(", ["mvn commons-lang:commons-lang 2.6", "mvn commons-collections:commons-collections 3.2.2", "deb bsh-src -", "npm react-native 0.45.0"]),
     "java/collections": (r"\.java$", r"Collections\.(EMPTY_(LIST|MAP|SET)\b|sort\()|Collectors\.toUnmodifiableList\(\)", ["mvn commons-collections:commons-collections 3.2.2", "mvn org.apache.ant:ant 1.9.0", "npm react-native 0.59.10"]),
 }
 
@@ -86,6 +86,10 @@ def fetch(package: str, cache: Path) -> Path:
         elif client == "deb":
             run("apt-get", "download", name, cwd=here)
             run("dpkg-deb", "-x", str(next(here.glob("*.deb"))), str(here / "unpacked"))
+            # Packages of sources hold them as an archive.
+            for archive in (here / "unpacked/usr/src").rglob("*.tar.gz"):
+                tarfile.open(archive).extractall(archive.parent, filter="data")
+                archive.unlink()
             shutil.move(here / "unpacked", folder)
             return folder
         else:
