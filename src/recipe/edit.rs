@@ -5,10 +5,11 @@ use std::thread;
 use manifest::{EditedPlace, ManifestEdit};
 use regex::{Captures, Regex};
 use rewrite::{Language, Match, Rewrite, RewriteError};
-use workspace::{LastLink, WorkspacePath};
+use workspace::{FileError, LastLink, WorkspacePath};
 
 use super::file::{Action, Problem};
 use super::select::SelectError;
+use super::spool::{Spool, Spooled};
 use crate::tool::Context;
 
 /// Compiled edit.
@@ -33,7 +34,7 @@ pub(super) enum EditOutcome {
 
 /// File as it is to be.
 pub(super) struct Edited {
-    pub(super) text: String,
+    pub(super) text: Spooled,
     /// What was changed, in order.
     pub(super) places: Vec<ChangedPlace>,
 }
@@ -62,17 +63,18 @@ impl Edit {
         })
     }
 
-    /// Returns what becomes of each file, in their order. The files are worked on by as many
-    /// threads as the machine has.
+    /// Returns what becomes of each file, in their order; the texts are in the spool. The files are worked on by as many threads as
+    /// the machine has.
     pub(super) fn apply_to(
         &self,
         files: &[WorkspacePath],
         cx: &Context,
+        spool: &Spool,
     ) -> Vec<(WorkspacePath, Result<EditOutcome, SelectError>)> {
         let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let share = files.len().div_ceil(threads).max(1);
         let apply = |files: &[WorkspacePath]| -> Vec<_> {
-            files.iter().map(|file| (file.clone(), self.apply(file, cx))).collect()
+            files.iter().map(|file| (file.clone(), self.apply(file, cx, spool))).collect()
         };
         thread::scope(|scope| {
             let mut shares = files.chunks(share);
@@ -90,14 +92,14 @@ impl Edit {
         })
     }
 
-    fn apply(&self, file: &WorkspacePath, cx: &Context) -> Result<EditOutcome, SelectError> {
+    fn apply(&self, file: &WorkspacePath, cx: &Context, spool: &Spool) -> Result<EditOutcome, SelectError> {
         let path = cx.workspace.resolve(file, LastLink::Follow)?;
         let state = cx.workspace.read(&path)?;
         let Ok(text) = std::str::from_utf8(&state.content) else {
             return Ok(EditOutcome::NotText);
         };
         let mut has_syntax_error = false;
-        let edited = match self {
+        let (edited, places) = match self {
             Self::Replace(pattern, with) => replaced(pattern, with, text),
             Self::Rewrite(rewrite) => {
                 let Some(language) = file.file_name().and_then(Language::of) else {
@@ -107,7 +109,7 @@ impl Edit {
                     Ok(done) => {
                         has_syntax_error = done.has_syntax_error;
                         let places = done.matches.into_iter().map(ChangedPlace::of_match).collect();
-                        Edited { text: done.text, places }
+                        (done.text, places)
                     }
                     Err(RewriteError::OtherLanguage(_)) => return Ok(EditOutcome::Unchanged),
                     Err(error) => return Err(error.into()),
@@ -115,23 +117,21 @@ impl Edit {
             }
             Self::Manifest(edit) => {
                 let done = edit.apply(file.as_str(), text)?;
-                Edited {
-                    text: done.text,
-                    places: done.places.into_iter().map(ChangedPlace::of_value).collect(),
-                }
+                (done.text, done.places.into_iter().map(ChangedPlace::of_value).collect())
             }
             Self::Nothing => return Ok(EditOutcome::Unchanged),
         };
-        if edited.text == text {
+        if edited == text {
             return Ok(if has_syntax_error { EditOutcome::DoesNotParse } else { EditOutcome::Unchanged });
         }
         cx.seen.note(&path, &state);
-        Ok(EditOutcome::Edited(edited))
+        let spooled = spool.put(&edited).map_err(|error| FileError::Io { path: file.clone(), error })?;
+        Ok(EditOutcome::Edited(Edited { text: spooled, places }))
     }
 }
 
-/// Replaces all matches of a pattern.
-fn replaced(pattern: &Regex, with: &str, text: &str) -> Edited {
+/// Replaces all matches of a pattern. Returns the text, and what was replaced.
+fn replaced(pattern: &Regex, with: &str, text: &str) -> (String, Vec<ChangedPlace>) {
     let mut places = Vec::new();
     let (mut at, mut line, mut line_start) = (0, 1, 0);
     let replaced = pattern.replace_all(text, |found: &Captures<'_>| {
@@ -154,8 +154,7 @@ fn replaced(pattern: &Regex, with: &str, text: &str) -> Edited {
         }
         after
     });
-    let text = replaced.into_owned();
-    Edited { text, places }
+    (replaced.into_owned(), places)
 }
 
 impl ChangedPlace {

@@ -10,6 +10,7 @@ mod match_table;
 mod passed_over;
 mod player;
 mod select;
+mod spool;
 
 pub use example::{ExampleFault, ExampleResult, TestError};
 pub use file::{MAX_RECIPE, Recipe, RecipeError};

@@ -16,6 +16,7 @@ use super::file::{Action, Recipe};
 use super::match_table::MatchTable;
 use super::passed_over::PassedOver;
 use super::select::{SelectError, select};
+use super::spool::{Spool, Spooled};
 use crate::base::error::chain;
 use crate::base::text::counted;
 use crate::event::ToolCall;
@@ -48,8 +49,9 @@ struct State {
     actions: VecDeque<(String, Action)>,
     /// Files that the actions are for; a single `None` for a step that is done once.
     targets: Vec<Option<WorkspacePath>>,
-    /// Calls of the current action that are still to be made.
+    /// Calls of the current action that are still to be made, and the texts that they write.
     waiting: VecDeque<Waiting>,
+    spool: Spool,
     /// Calls of the last answer.
     pending: Option<PendingCalls>,
     files: usize,
@@ -63,7 +65,7 @@ struct State {
 /// Call of an action that is still to be made.
 enum Waiting {
     /// A file is written that an edit has changed.
-    Write(WorkspacePath, String),
+    Write(WorkspacePath, Spooled),
     /// A tool is called, for a file or once.
     Tool(String, Arc<Template>, Option<WorkspacePath>),
 }
@@ -96,7 +98,7 @@ impl RecipePlayer {
         }
         state.take_results(request.messages)?;
         loop {
-            if let Some(answer) = state.next_calls() {
+            if let Some(answer) = state.next_calls()? {
                 return Ok(answer);
             }
             let Some((place, action)) = state.actions.pop_front() else {
@@ -146,7 +148,8 @@ impl RecipePlayer {
         let files: Vec<WorkspacePath> = targets.into_iter().flatten().collect();
         let edit = Edit::of(action)
             .map_err(|problem| ModelError::Recipe(format!("{place}: {}", chain(&problem))))?;
-        for (file, edited) in edit.apply_to(&files, &self.context) {
+        state.spool.clear();
+        for (file, edited) in edit.apply_to(&files, &self.context, &state.spool) {
             match edited {
                 Ok(EditOutcome::Unchanged) => {}
                 Ok(EditOutcome::NotText) => drop(state.passed_over.not_text.insert(file)),
@@ -172,15 +175,18 @@ impl RecipePlayer {
 
 impl State {
     /// Returns the next calls of the current action; `None` once all of them are made.
-    fn next_calls(&mut self) -> Option<Completion> {
-        let mut pending = self.pending.take()?;
+    fn next_calls(&mut self) -> Result<Option<Completion>, ModelError> {
+        let Some(mut pending) = self.pending.take() else { return Ok(None) };
         pending.targets.clear();
         let (mut calls, mut bytes) = (Vec::new(), 0);
         while calls.len() < MAX_CALLS && bytes < MAX_BYTES {
             let (name, arguments, target) = match self.waiting.pop_front() {
                 None => break,
-                Some(Waiting::Write(file, content)) => {
-                    bytes += content.len();
+                Some(Waiting::Write(file, spooled)) => {
+                    bytes += spooled.length();
+                    let content = self.spool.get(&spooled).map_err(|error| {
+                        ModelError::Recipe(format!("{}: {file}: {}", pending.place, chain(&error)))
+                    })?;
                     ("write_file".to_owned(), json!({"path": file, "content": content}), Some(file))
                 }
                 Some(Waiting::Tool(tool, arguments, file)) => (tool, arguments.for_file(file.as_ref()), file),
@@ -192,7 +198,7 @@ impl State {
         }
         let continues = !self.waiting.is_empty();
         self.pending = (!calls.is_empty()).then_some(pending);
-        (!calls.is_empty()).then(|| Completion { calls, continues, ..Completion::default() })
+        Ok((!calls.is_empty()).then(|| Completion { calls, continues, ..Completion::default() }))
     }
 
     /// Checks the results of the last calls. A file whose optional action failed is excluded from then on.
