@@ -1,6 +1,8 @@
 //! Test integrity of the run's change, checked without a model on the planned state.
 
+use std::borrow::Cow;
 use std::fmt::Write;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use test_integrity::{Change, MAX_BYTES, check_among, concerns, is_of_tests};
@@ -21,8 +23,23 @@ pub(super) struct NotJudged;
 /// One file before and after the change, as far as it is text.
 struct Texts {
     path: String,
-    before: Option<String>,
-    after: Option<String>,
+    before: Option<Text>,
+    after: Option<Text>,
+}
+
+/// Text of a file; only what is not UTF-8 is copied.
+enum Text {
+    Shared(Arc<[u8]>),
+    Lossy(String),
+}
+
+impl Text {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Shared(content) => std::str::from_utf8(content).unwrap_or_default(),
+            Self::Lossy(text) => text,
+        }
+    }
 }
 
 impl Run<'_> {
@@ -49,8 +66,8 @@ impl Run<'_> {
                 .iter()
                 .map(|Texts { path, before, after }| Change {
                     path,
-                    before: before.as_deref(),
-                    after: after.as_deref(),
+                    before: before.as_ref().map(Text::as_str),
+                    after: after.as_ref().map(Text::as_str),
                 })
                 .collect();
             check_among(&changes, || unchanged(&*workspace, &texts))
@@ -114,16 +131,19 @@ fn unchanged(workspace: &dyn Workspace, changed: &[Texts]) -> Vec<(String, Strin
         .filter(|entry| is_wanted(entry.path.as_str()))
         .filter_map(|entry| {
             let state = workspace.read(&entry.path).ok();
-            Some((entry.path.to_string(), text(state.as_ref())?))
+            Some((entry.path.to_string(), text(state.as_ref())?.as_str().to_owned()))
         })
         .collect()
 }
 
 /// Returns the text of a file. A link is no test, nor is what is too long to be judged: if such a thing takes a test's
 /// place, the test is gone.
-fn text(state: Option<&FileState>) -> Option<String> {
+fn text(state: Option<&FileState>) -> Option<Text> {
     let state = state.filter(|state| state.mode != Mode::Link && state.content.len() <= MAX_BYTES)?;
-    Some(String::from_utf8_lossy(&state.content).into_owned())
+    Some(match String::from_utf8_lossy(&state.content) {
+        Cow::Borrowed(_) => Text::Shared(Arc::clone(&state.content)),
+        Cow::Owned(text) => Text::Lossy(text),
+    })
 }
 
 fn finding(found: test_integrity::Finding) -> TestFinding {
