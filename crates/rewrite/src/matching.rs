@@ -193,6 +193,11 @@ fn document(
 /// Walks a tree without recursion. Returns the byte at which the first syntax error begins; fails if the tree is too
 /// deep.
 fn survey(tree: &tree_sitter::Tree) -> Result<Option<usize>, RewriteError> {
+    let root = tree.root_node();
+    // No node is deeper than there are nodes.
+    if !root.has_error() && root.descendant_count() <= MAX_DEPTH {
+        return Ok(None);
+    }
     let mut cursor = tree.walk();
     let (mut depth, mut error) = (0, None);
     loop {
