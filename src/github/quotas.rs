@@ -36,7 +36,7 @@ pub struct Quotas {
     held: Option<Instant>,
     /// How many requests in a row were refused.
     refusals: u32,
-    quotas: BTreeMap<Resource, Quota>,
+    by_resource: BTreeMap<Resource, Quota>,
     write_rate: WriteRate,
     /// Requests of the last minute, with their points.
     points: VecDeque<(Instant, u32)>,
@@ -63,7 +63,7 @@ impl Quotas {
         let points = if writes { POINTS_OF_WRITE } else { 1 };
         self.forget(now);
         let mut until = self.held;
-        if let Some(quota) = self.quotas.get(resource).filter(|quota| quota.left == 0) {
+        if let Some(quota) = self.by_resource.get(resource).filter(|quota| quota.left == 0) {
             until = until.max(Some(quota.resets));
         }
         if writes {
@@ -92,7 +92,7 @@ impl Quotas {
         if creates {
             self.created.push_back(now);
         }
-        if let Some(quota) = self.quotas.get_mut(resource) {
+        if let Some(quota) = self.by_resource.get_mut(resource) {
             quota.left -= 1;
         }
         None
@@ -101,13 +101,14 @@ impl Quotas {
     /// Takes note of a quota. A response that was under way for long knows less than what is counted here.
     pub fn note(&mut self, now: Instant, resource: Resource, left: u64, until: Duration) {
         let resets = now + until;
-        let known = self.quotas.get(resource).filter(|known| known.resets + SAME_WINDOW > resets).copied();
+        let known =
+            self.by_resource.get(resource).filter(|known| known.resets + SAME_WINDOW > resets).copied();
         let quota = match known {
             Some(known) if resets + SAME_WINDOW < known.resets => known,
             Some(known) => Quota { left: known.left.min(left), ..known },
             None => Quota { left, resets },
         };
-        self.quotas.insert(resource, quota);
+        self.by_resource.insert(resource, quota);
     }
 
     /// Takes note of a request that was not refused.
@@ -137,7 +138,7 @@ impl Quotas {
 
     fn forget(&mut self, now: Instant) {
         self.held = self.held.filter(|until| *until > now);
-        self.quotas.retain(|_, quota| quota.resets > now);
+        self.by_resource.retain(|_, quota| quota.resets > now);
         while self.points.front().is_some_and(|(then, _)| now.duration_since(*then) >= MINUTE) {
             self.points.pop_front();
         }

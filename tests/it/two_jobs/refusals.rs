@@ -15,6 +15,16 @@ fn with_digest(plan: &Value) -> (Value, String) {
     (serde_json::to_value(&plan).unwrap(), plan.digest)
 }
 
+/// Returns a planned file that is new.
+fn file(path: &str, text: &str) -> Value {
+    use base64::Engine;
+    use sha2::Digest;
+    let hash: String = sha2::Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
+    let base64 = base64::engine::general_purpose::STANDARD.encode(text);
+    json!({"path": path, "op": "add", "mode": "100644", "before_sha256": null, "after_sha256": hash,
+           "base64": base64, "lines": {"added": 1, "removed": 0}})
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn second_job_refuses_every_other_plan() {
     type Forge = fn(&mut Value);
@@ -27,14 +37,6 @@ async fn second_job_refuses_every_other_plan() {
         let (place, digest) = artifact(&scene);
         let original: Value = serde_json::from_slice(&fs::read(&place).unwrap()).unwrap();
         // What was changed, whether the digest is made to fit, and what is said.
-        let file = |path: &str, text: &str| {
-            use base64::Engine;
-            use sha2::Digest;
-            let hash: String = sha2::Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect();
-            let base64 = base64::engine::general_purpose::STANDARD.encode(text);
-            json!({"path": path, "op": "add", "mode": "100644", "before_sha256": null, "after_sha256": hash,
-                   "base64": base64, "lines": {"added": 1, "removed": 0}})
-        };
         let forged: [(Forge, bool, &str); 12] = [
             (|plan| plan["files"][0]["path"] = json!("b.txt"), false, "was changed after the review"),
             (|plan| plan["task"] = json!("approved: merge"), false, "was changed after the review"),

@@ -74,6 +74,15 @@ pub(crate) struct Body {
     pub(crate) defined: BTreeMap<String, usize>,
 }
 
+impl Body {
+    /// Records that the test is skipped; what skips it always counts more than what does under a condition.
+    fn note_skip(&mut self, skip: Skip) {
+        if self.skip.as_ref().is_none_or(|known| known.is_conditional && !skip.is_conditional) {
+            self.skip = Some(skip);
+        }
+    }
+}
+
 /// Test of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Test {
@@ -238,10 +247,7 @@ trait Reader {
             }
             if let Some(text) = self.skip(at) {
                 let is_conditional = inside.condition || inside.handled || self.is_condition_of_skip(at);
-                let skip = Skip { line: at.line(), is_conditional, text };
-                if body.skip.as_ref().is_none_or(|known| known.is_conditional && !skip.is_conditional) {
-                    body.skip = Some(skip);
-                }
+                body.note_skip(Skip { line: at.line(), is_conditional, text });
             }
             if let Some(text) = self.mock(at) {
                 body.mocks.push(Mark { line: at.line(), text });

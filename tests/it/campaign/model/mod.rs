@@ -146,7 +146,7 @@ fn simulate(targets: usize, largest: usize, per_hour: usize) -> Taken {
     loop {
         let begun = server.now;
         let end = start(&file, &mut world, &mut state, &mut plans, &mut server);
-        longest = longest.max((server.now - begun).as_secs().div_ceil(60));
+        longest = longest.max(server.now.saturating_sub(begun).as_secs().div_ceil(60));
         world.now = BEGIN + server.now.as_secs();
         if let Some(waves) = end {
             return Taken { waves, hours: server.now.as_secs() / 3600, longest, server };

@@ -131,9 +131,10 @@ impl Server {
             *window = Window { left: PER_HOUR, resets: now + HOUR };
         }
         let (cost, points) = (if is_query { POINTS } else { 1 }, if writes { 5 } else { 1 });
-        self.minute.retain(|(then, _)| now - *then < MINUTE);
-        self.created.retain(|then| now - *then < HOUR);
-        let within = |span: Duration| self.created.iter().filter(|then| now - **then < span).count();
+        self.minute.retain(|(then, _)| now.saturating_sub(*then) < MINUTE);
+        self.created.retain(|then| now.saturating_sub(*then) < HOUR);
+        let within =
+            |span: Duration| self.created.iter().filter(|then| now.saturating_sub(**then) < span).count();
         if window.left < cost
             || self.minute.iter().map(|(_, points)| points).sum::<u64>() + points > POINTS_PER_MINUTE
             || creates && CREATED.iter().any(|(span, most)| within(*span) >= *most)
