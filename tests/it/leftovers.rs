@@ -146,7 +146,8 @@ fn ignored_files_that_programs_obey_are_told_of_and_doubt_the_gates() {
         );
         let told = report["notices"].as_array().expect("notices").iter().any(|notice| {
             let text = notice["message"].as_str().expect("a message");
-            text.contains("Git ignores (3 in all)") && text.contains("2 of them: conftest.py, setup.cfg")
+            text.contains("Git ignores (3 in all)")
+                && text.contains("2 of them by name: conftest.py, setup.cfg")
         });
         assert!(told, "{mode}: {:#}", report["notices"]);
         let results = run.results();

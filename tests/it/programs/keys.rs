@@ -284,7 +284,9 @@ fn look(scene: &Scene, event: u64, mode: &str, variables: &[(&str, &str)]) -> [V
         scene.run("pull_request", &event, &["--model", &model, "--mode", mode], variables).expect_code(0);
     let results = run.results();
     [0, 1].map(|index| {
-        serde_json::from_str(&results[index]).unwrap_or_else(|_| panic!("{results:?} {}", run.stderr))
+        // Behind it stands what the call has changed.
+        let answer = results[index].lines().next().unwrap_or_default();
+        serde_json::from_str(answer).unwrap_or_else(|_| panic!("{results:?} {}", run.stderr))
     })
 }
 
