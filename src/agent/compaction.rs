@@ -1,7 +1,7 @@
 //! Compaction: replaces the older part of a long conversation with a summary. This is done rarely and in one
 //! go, because every compaction costs the provider's prompt cache.
 
-use crate::base::text::clipped;
+use crate::base::text::shortened;
 use crate::model::Message;
 
 /// Request for the summary, sent as the last user message.
@@ -16,7 +16,7 @@ const FACTS_HEADING: &str = "[Kept by the runner]";
 /// Heading between the task and the summary in the first message.
 const SUMMARY_HEADING: &str = "[Summary of the work so far]";
 
-/// Longest text or argument, in bytes, in a summary that no model wrote.
+/// Longest text or argument, in characters, in a summary that no model wrote.
 const MAX_ARGUMENT: usize = 200;
 
 /// Returns the index of the first message to keep, so that the last `keep` answers stay with their results.
@@ -76,7 +76,7 @@ pub(super) fn fallback_summary(messages: &[Message]) -> String {
 }
 
 fn short(text: &str) -> String {
-    clipped(&text.replace('\n', " "), MAX_ARGUMENT).into_owned()
+    shortened(&text.replace('\n', " "), MAX_ARGUMENT)
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! Texts, and bytes as text.
 
-use std::borrow::Cow;
-
 /// Returns a number with a comma between groups of three digits: `12,345`.
 pub(crate) fn grouped(number: usize) -> String {
     let digits = number.to_string();
@@ -21,19 +19,13 @@ pub(crate) fn counted(number: usize, noun: &str, plural: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { plural })
 }
 
-/// Returns at most so many bytes of a text, with a mark behind them if there is more. Whoever masks the text later finds the
-/// beginning of a secret by that mark, where the cut has taken its end.
-pub(crate) fn clipped(text: &str, most: usize) -> Cow<'_, str> {
-    let end = text.floor_char_boundary(most);
-    if end < text.len() { Cow::Owned(format!("{}…", &text[..end])) } else { Cow::Borrowed(text) }
-}
-
 /// Returns the beginning of a text, at most `max` characters.
 pub(crate) fn first_chars(text: &str, max: usize) -> &str {
     text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Returns a text of at most `max` characters as it is, and a longer one as its beginning with an ellipsis.
+/// Returns a text of at most `max` characters as it is, and a longer one as its beginning with an ellipsis. Whoever masks the text
+/// later finds the beginning of a secret by that mark, where the cut has taken its end.
 pub(crate) fn shortened(text: &str, max: usize) -> String {
     let start = first_chars(text, max);
     if start.len() < text.len() { format!("{}…", start.trim_end()) } else { text.to_owned() }
@@ -48,12 +40,6 @@ mod tests {
         let shown: Vec<String> = [0, 999, 1_000, 12_345, 1_234_567].into_iter().map(grouped).collect();
         assert_eq!(shown, ["0", "999", "1,000", "12,345", "1,234,567"]);
         assert_eq!([counted(1, "match", "es"), counted(0, "file", "s")], ["1 match", "0 files"]);
-    }
-
-    #[test]
-    fn what_was_clipped_says_so() {
-        let shown = [clipped("äöü", 6), clipped("äöü", 5), clipped("abc", 0)];
-        assert_eq!(shown, ["äöü", "äö…", "…"]);
     }
 
     #[test]

@@ -1,14 +1,13 @@
 //! Protocol of hooks: the meaning of exit code and output.
 
-use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::base::text::clipped;
+use crate::base::text::shortened;
 use crate::command::{Ended, Finished};
 
-/// Maximum size of a hook's text for the model, in bytes.
+/// Maximum length of a hook's text for the model, in characters.
 const MAX_CONTEXT: usize = 8 * 1024;
 
 /// Response of a hook.
@@ -48,10 +47,10 @@ pub(super) fn interpret(name: &str, finished: &Finished, timeout: Duration, can_
 
 fn allow(stdout: &str) -> HookResponse {
     let Ok(Value::Object(mut answer)) = serde_json::from_slice(stdout.as_bytes()) else {
-        let context = (!stdout.is_empty()).then(|| cut(stdout).into_owned());
+        let context = (!stdout.is_empty()).then(|| cut(stdout));
         return HookResponse::Allow { context, updated_input: None };
     };
-    let context = answer.get("additionalContext").and_then(Value::as_str).map(|text| cut(text).into_owned());
+    let context = answer.get("additionalContext").and_then(Value::as_str).map(cut);
     // Nothing in it means that nothing is updated.
     let updated_input = answer
         .remove("updatedInput")
@@ -63,8 +62,8 @@ fn failed(name: &str, code: i32, output: &str) -> HookResponse {
     HookResponse::Failed(format!("[Hook {name}: FAILED (exit {code})]\n{}", cut(output)))
 }
 
-fn cut(text: &str) -> Cow<'_, str> {
-    clipped(text, MAX_CONTEXT)
+fn cut(text: &str) -> String {
+    shortened(text, MAX_CONTEXT)
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{Checks, Damage};
 
 use crate::base::env::Variables;
-use crate::base::text::first_chars;
+use crate::base::text::shortened;
 use crate::command::{BaseFiles, Shell, StdioChild, last_lines};
 use crate::event::{Events, NoticeLevel};
 
@@ -201,7 +201,7 @@ fn stderr_note(stderr: &str) -> String {
 
 /// Returns the beginning of a text that a server has chosen.
 fn brief(text: &str) -> String {
-    first_chars(text, 600).to_owned()
+    shortened(text, 600)
 }
 
 /// Connection to one server, shared by its tools.

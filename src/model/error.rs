@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::base::text::clipped;
+use crate::base::text::shortened;
 use crate::event::StopReason;
 
 /// Why there is no answer.
@@ -97,7 +97,7 @@ impl ModelError {
     }
 }
 
-/// Maximum length of a provider's message that is passed on, in bytes.
+/// Maximum length of a provider's message that is passed on, in characters.
 const MAX_MESSAGE: usize = 600;
 
 /// Extracts the readable message from an error body.
@@ -111,7 +111,7 @@ pub(super) fn message_of(body: &str) -> String {
         })
         .unwrap_or(body)
         .trim();
-    if text.is_empty() { "no details given".to_owned() } else { clipped(text, MAX_MESSAGE).into_owned() }
+    if text.is_empty() { "no details given".to_owned() } else { shortened(text, MAX_MESSAGE) }
 }
 
 /// Classifies a failed HTTP status, with the help of the body where the status is ambiguous.

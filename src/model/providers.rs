@@ -20,7 +20,7 @@ use super::quota::retry_after;
 use super::retry::MAX_WAIT;
 use super::{ChatModel, Completion, Message, ModelError, Opaque, Provider, Request, ToolSchema};
 use crate::base::http::http_client;
-use crate::base::text::clipped;
+use crate::base::text::shortened;
 use crate::base::verbose_log::detail;
 use crate::config::{Bounded, Llm};
 use crate::event::{ToolCall, Usage};
@@ -321,7 +321,7 @@ fn of_connection(error: &reqwest::Error) -> ModelError {
 
 /// Returns the beginning of an error that a library describes, which may quote a whole answer.
 fn brief(text: &str) -> String {
-    clipped(text, 300).into_owned()
+    shortened(text, 300)
 }
 
 /// Returns an error with its causes, but without the URL, which may contain a key.

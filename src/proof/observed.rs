@@ -7,6 +7,7 @@ use test_results::{Outcome, Results, TestResult};
 
 use super::missing::{BuildError, build_errors, is_error};
 use super::{ProofError, has_extension};
+use crate::base::text::shortened;
 use crate::command::{Ended, failure_lines};
 
 /// Number of characters of an output's line that a reason quotes.
@@ -90,7 +91,7 @@ impl CommandRun {
         let line = failure_lines(&self.output)
             .next()
             .or_else(|| self.output.lines().rev().find(|line| !line.trim().is_empty()))?;
-        Some(line.trim().chars().take(QUOTED).collect())
+        Some(shortened(line.trim(), QUOTED))
     }
 
     /// Returns what the exit code says of a test that the output does not name.

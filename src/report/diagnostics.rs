@@ -8,6 +8,7 @@ use sanitize::untrusted::visible;
 use workspace::WorkspacePath;
 
 use super::RunReport;
+use crate::base::text::shortened;
 use crate::event::{GateRecord, Severity};
 
 /// Maximum number of remarks from one gate; more would be noise.
@@ -159,7 +160,7 @@ fn places(output: &str) -> Vec<NamedLine> {
             continue;
         };
         let said = group(&format!("{form}m")).or_else(|| headline.take()).unwrap_or_else(|| line.trim());
-        let message: String = said.chars().take(MAX_MESSAGE).collect();
+        let message = shortened(said, MAX_MESSAGE);
         if line_number > 0 {
             places.push(NamedLine { path: path.trim().to_owned(), line: line_number, message });
         }

@@ -24,7 +24,7 @@ use super::figures::duration;
 use super::live::{open_screen, write_above};
 use super::masked::masked_fields;
 use super::paint::of_level;
-use crate::base::text::clipped;
+use crate::base::text::shortened;
 use crate::base::verbose_log::detail;
 use crate::event::{
     CallRecord, Event, HookDecision, Line, NetworkDecision, NetworkRecord, NoticeLevel, Observer, Outcome,
@@ -172,12 +172,12 @@ impl Write for Sink {
 /// An observer that logs the events of a run.
 pub struct LogObserver;
 
-/// Maximum length of a text quoted in a log line, in bytes.
+/// Maximum length of a text quoted in a log line, in characters.
 const MAX_REMARK: usize = 400;
 
 /// Shortens an untrusted text to one line of the log.
 fn remark(text: &str) -> String {
-    clipped(&visible(text.trim()).replace('\n', " ⏎ "), MAX_REMARK).into_owned()
+    shortened(&visible(text.trim()).replace('\n', " ⏎ "), MAX_REMARK)
 }
 
 fn log_call(call: &CallRecord) {

@@ -4,7 +4,7 @@ use outline::first_syntax_error;
 use workspace::{FileChange, FileError, FileState, MAX_FILE, Mode, Operation, ResolvedPath};
 
 use super::{Context, ToolError, ToolResult};
-use crate::base::text::{clipped, counted};
+use crate::base::text::{counted, shortened};
 
 /// Maximum number of places named by their lines.
 const MAX_PLACES: usize = 12;
@@ -116,7 +116,7 @@ fn line_above(change: &FileChange, places: &[usize]) -> String {
     let above = place.checked_sub(2).and_then(|index| Some((index + 1, text.lines().nth(index)?)));
     match above {
         Some((number, line)) if !line.trim().is_empty() => {
-            format!(", below\n{number}\t{}", clipped(line, 200))
+            format!(", below\n{number}\t{}", shortened(line, 200))
         }
         _ => String::new(),
     }
@@ -133,7 +133,7 @@ pub(super) fn syntax_warning(change: &FileChange) -> Option<String> {
         None => true,
     };
     let shown = after.lines().nth(line - 1).unwrap_or_default();
-    let shown = clipped(shown, 200);
+    let shown = shortened(shown, 200);
     let how = if change.before.is_some() { "no longer parses" } else { "does not parse" };
     was_clean.then(|| format!("[warning: {} {how}, from line {line}: `{}`]", change.path, shown.trim()))
 }

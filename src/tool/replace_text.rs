@@ -11,7 +11,7 @@ use super::scope::Scope;
 use super::search::Query;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::pattern::{Pattern, PatternOptions};
-use crate::base::text::{clipped, counted, grouped};
+use crate::base::text::{counted, grouped, shortened};
 
 /// Number of files whose first diff is shown.
 const MAX_DIFFS: usize = 3;
@@ -103,7 +103,7 @@ fn first_diffs(changes: &[FileChange]) -> String {
         text += &format!("{}\n", headline(change));
         let diff = change.diff();
         for line in diff.lines().filter(|line| line.starts_with(['+', '-'])).take(MAX_LINES) {
-            text += &format!("{}\n", clipped(line, 200));
+            text += &format!("{}\n", shortened(line, 200));
         }
     }
     text
