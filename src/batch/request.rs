@@ -1,6 +1,7 @@
 //! A batch's own request, and the request of each of its tasks.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
@@ -112,7 +113,12 @@ impl BatchRequest {
     /// Reads what a batch needs.
     pub async fn resolve(lookup: &Lookup, start: BatchStart) -> Result<Self, InputError> {
         let inputs = Inputs::read_for_batch(lookup)?;
-        let context = RequestContext::read(&inputs)?;
+        let shard = lookup.text("shard").map(|text| Shard::parse(&text)).transpose();
+        let shard = shard.map_err(|error| InputError::Batch(Box::new(error)))?;
+        let mut context = RequestContext::read(&inputs)?;
+        if let (Some(github), Some(shard)) = (&mut context.github, shard) {
+            github.processes = NonZeroU32::new(shard.of).unwrap_or(NonZeroU32::MIN);
+        }
         if let Some(github) = context.github.as_ref().filter(|github| github.in_actions)
             && SPOKEN.contains(&github.event.as_str())
         {
@@ -158,7 +164,6 @@ impl BatchRequest {
             return Err(StartError::NoDigest(missing).into());
         }
         let report_digests = lookup.text("report-digests").map(|text| ReportDigests::parse(&text));
-        let shard = lookup.text("shard").map(|text| Shard::parse(&text)).transpose();
         Ok(Self {
             tasks,
             checkout: context.checkout.clone(),
@@ -169,7 +174,7 @@ impl BatchRequest {
             jobs: jobs.map_or(JOBS, Bounded::count),
             budget_usd: inputs.budget_usd.map(Usd::get),
             timeout: inputs.timeout,
-            shard: shard.map_err(|error| InputError::Batch(Box::new(error)))?,
+            shard,
             start,
             shared_ledger: SharedLedger::new(&inputs, &context.origin.config, context.github.as_ref())?,
             journal: sealed::branch(lookup, context.github.as_ref())?,

@@ -1,6 +1,7 @@
 //! The runner's description of a step: environment variables and the payload of the event.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use sanitize::untrusted::code;
@@ -140,6 +141,8 @@ pub struct Environment {
     pub default_branch: Option<String>,
     /// The token for GitHub's API: the input's, or that of `GITHUB_TOKEN` or `GH_TOKEN`.
     pub token: Option<String>,
+    /// How many processes use the token at the same time, as the shards of a batch do: each keeps to its share of GitHub's limits.
+    pub processes: NonZeroU32,
 }
 
 /// Errors that can occur when reading the environment.
@@ -277,6 +280,7 @@ impl Environment {
                 .or_else(|| get("INPUT_GITHUB_TOKEN"))
                 .or_else(|| get("GITHUB_TOKEN"))
                 .or_else(|| get("GH_TOKEN")),
+            processes: NonZeroU32::MIN,
             api_url,
             graphql_url,
         }))

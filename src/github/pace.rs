@@ -4,6 +4,7 @@
 //! [`Quotas`] says when a request may go out; requests that write go out one after the other.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -57,11 +58,13 @@ impl Turn {
 pub(super) struct TooLong(pub(super) Duration);
 
 impl Pace {
-    /// Returns the pace of the requests with a token to a server.
-    pub(super) fn of(server: &str, token: &str) -> Arc<Self> {
+    /// Returns the pace of the requests with a token to a server, of which this process has a share.
+    pub(super) fn of(server: &str, token: &str, processes: NonZeroU32) -> Arc<Self> {
         static ALL: LazyLock<Mutex<BTreeMap<String, Arc<Pace>>>> = LazyLock::new(Mutex::default);
         let key = digest(format!("{server} {token}").as_bytes());
-        Arc::clone(ALL.lock().entry(key).or_default())
+        let pace = Arc::clone(ALL.lock().entry(key).or_default());
+        pace.quotas().share_among(processes);
+        pace
     }
 
     /// Waits until a request may go out.
@@ -142,8 +145,9 @@ mod tests {
 
     #[tokio::test]
     async fn refusal_holds_for_all_clients_of_a_token() {
-        let (one, other) = (Pace::of("https://x", "token"), Pace::of("https://x", "token"));
-        let stranger = Pace::of("https://x", "another");
+        let of = |token| Pace::of("https://x", token, NonZeroU32::MIN);
+        let (one, other) = (of("token"), of("token"));
+        let stranger = of("another");
         let headers = [("retry-after", "1000")]
             .map(|(name, value)| (name.parse().expect("a name"), value.parse().expect("a value")));
         one.refused("core", &headers.into_iter().collect(), Duration::from_secs(1000), false);

@@ -1,9 +1,11 @@
 //! Quotas of a token: when a request may go out, as a function of the time.
 //!
 //! Quotas come from the headers of every response. The secondary limits that GitHub documents (requests that write, content
-//! that is created) are kept from the start.
+//! that is created) are kept from the start; of several processes that use the token at the same time, each keeps to its share
+//! of what a minute allows.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use super::write_rate::WriteRate;
@@ -13,8 +15,11 @@ const POINTS_PER_MINUTE: u32 = 900;
 const POINTS_OF_WRITE: u32 = 5;
 
 /// Pull requests, comments and the like that may be created in a minute and in an hour.
-const CREATED_PER_MINUTE: usize = 80;
+const CREATED_PER_MINUTE: u32 = 80;
 const CREATED_PER_HOUR: usize = 500;
+
+/// As many jobs run at the same time where nobody pays for more: the shards of a large batch take turns.
+const PROCESSES_AT_ONCE: u32 = 20;
 
 const MINUTE: Duration = Duration::from_mins(1);
 pub(super) const HOUR: Duration = Duration::from_hours(1);
@@ -42,6 +47,8 @@ pub struct Quotas {
     points: VecDeque<(Instant, u32)>,
     /// When content was created in the last hour.
     created: VecDeque<Instant>,
+    /// How many other processes use the token at the same time.
+    others: u32,
 }
 
 /// What is left of a quota, less what is under way.
@@ -52,6 +59,17 @@ struct Quota {
 }
 
 impl Quotas {
+    /// Takes note that so many processes, this one among them, use the token at the same time.
+    pub fn share_among(&mut self, processes: NonZeroU32) {
+        self.others = self.others.max(processes.get().min(PROCESSES_AT_ONCE) - 1);
+    }
+
+    /// Returns this process's share of what a minute allows. The limits of an hour are not divided: a share of them would hold
+    /// up for long what others leave over.
+    fn share(&self, of_minute: u32) -> u32 {
+        of_minute / (self.others + 1)
+    }
+
     /// Takes what a request needs. Returns how long to wait before asking again if that is not there.
     pub fn reserve(
         &mut self,
@@ -70,12 +88,12 @@ impl Quotas {
             until = until.max(self.write_rate.next());
         }
         let used: u32 = self.points.iter().map(|(_, points)| points).sum();
-        if used + points > POINTS_PER_MINUTE {
+        if used + points > self.share(POINTS_PER_MINUTE) {
             until = until.max(self.points.front().map(|(then, _)| *then + MINUTE));
         }
         if creates {
             let of_minute = self.created.iter().filter(|then| now.duration_since(**then) < MINUTE);
-            if of_minute.clone().count() >= CREATED_PER_MINUTE {
+            if of_minute.clone().count() >= self.share(CREATED_PER_MINUTE) as usize {
                 until = until.max(of_minute.min().map(|then| *then + MINUTE));
             }
             if self.created.len() >= CREATED_PER_HOUR {
@@ -194,15 +212,73 @@ mod tests {
                 |first: &Instant| sent.iter().filter(|at| **at >= *first && **at < *first + window).count();
             sent.iter().map(within).max()
         };
-        assert_eq!((most(MINUTE), most(HOUR)), (Some(CREATED_PER_MINUTE), Some(CREATED_PER_HOUR)));
+        assert_eq!((most(MINUTE), most(HOUR)), (Some(CREATED_PER_MINUTE as usize), Some(CREATED_PER_HOUR)));
         assert!(sent[499] < start + 7 * MINUTE && sent[500] >= start + HOUR);
     }
 
     #[test]
     fn requests_that_write_weigh_more() {
         let (mut state, now) = (Quotas::default(), Instant::now());
-        let count = (0..1000).take_while(|_| state.reserve(now, "core", true, false).is_none()).count();
+        let count = (0..400).take_while(|_| state.reserve(now, "core", true, false).is_none()).count();
         assert_eq!(count, 180);
         assert_eq!(state.reserve(now + MINUTE, "core", true, false), None);
+    }
+
+    /// The requests of a delivery that write; one of them creates a pull request.
+    const DELIVERY: [bool; 4] = [false, false, false, true];
+
+    /// Returns how many requests go beyond the documented limits if so many machines deliver 400 tasks, each with so many
+    /// others in mind, and how many minutes all takes.
+    fn deliver(machines: usize, known: u32) -> (usize, u64) {
+        let start = Instant::now();
+        let mut quotas: Vec<Quotas> = (0..machines).map(|_| Quotas::default()).collect();
+        for quotas in &mut quotas {
+            quotas.share_among(NonZeroU32::new(known).expect("some"));
+        }
+        let mut left: Vec<VecDeque<bool>> = vec![VecDeque::new(); machines];
+        for task in 0..400 {
+            left[task % machines].extend(DELIVERY);
+        }
+        let mut due = vec![start; machines];
+        let (mut points, mut created): (VecDeque<Instant>, VecDeque<Instant>) = Default::default();
+        let (mut refused, mut now) = (0, start);
+        while let Some(machine) =
+            (0..machines).filter(|machine| !left[*machine].is_empty()).min_by_key(|machine| due[*machine])
+        {
+            now = now.max(due[machine]);
+            let creates = left[machine][0];
+            if let Some(wait) = quotas[machine].reserve(now, "core", true, creates) {
+                due[machine] = now + wait;
+                continue;
+            }
+            points.retain(|then| now.duration_since(*then) < MINUTE);
+            created.retain(|then| now.duration_since(*then) < HOUR);
+            let of_minute = created.iter().filter(|then| now.duration_since(**then) < MINUTE).count();
+            if points.len() >= (POINTS_PER_MINUTE / POINTS_OF_WRITE) as usize
+                || creates && (of_minute >= CREATED_PER_MINUTE as usize || created.len() >= CREATED_PER_HOUR)
+            {
+                refused += 1;
+                quotas[machine].refused(now, MINUTE, true);
+                due[machine] = now + MINUTE;
+                continue;
+            }
+            quotas[machine].served(now, true);
+            points.push_back(now);
+            if creates {
+                created.push_back(now);
+            }
+            left[machine].pop_front();
+            due[machine] = now + SECOND;
+        }
+        (refused, now.duration_since(start).as_secs().div_ceil(60))
+    }
+
+    #[test]
+    fn machines_that_know_of_each_other_are_never_refused() {
+        // 1,600 requests, 180 in a minute; of 16, each makes 11.
+        assert_eq!(deliver(1, 1), (0, 27));
+        assert_eq!(deliver(16, 16), (0, 9));
+        let (refused, _) = deliver(16, 1);
+        assert!(refused > 100, "{refused} refused where nobody knows of the others");
     }
 }

@@ -3,6 +3,10 @@
 //!
 //! Without a refusal there is no limit. The first one gives a rate, which grows slowly while requests are answered and
 //! shrinks at once when one is refused, as TCP does it. What a refusal says of the time to wait holds for everybody.
+//!
+//! A rate that is granted, such as a shard's share of a known limit, is a schedule: what is late does not delay the rest, and a
+//! refusal only moves it, because many machines that each keep to their share still meet in the same moment now and then. Only
+//! several refusals in a row tell that the limit is another.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, LazyLock};
@@ -40,6 +44,9 @@ const LONGEST_DELAY_OF_FIRST: Duration = Duration::from_secs(5);
 /// Time after an answer in which a refusal means that others share the limit, and not that it is used up for good.
 const SHARED: Duration = Duration::from_mins(2);
 
+/// How many refusals in a row are chance, where a rate is granted.
+const CHANCE: u32 = 2;
+
 /// Delay after a refusal that names none.
 const DELAY: Duration = Duration::from_secs(1);
 
@@ -59,8 +66,12 @@ struct State {
     granted: Option<f64>,
     /// Rate that was too fast; `None` while that is not known.
     too_fast: Option<f64>,
-    /// When the next request may go out.
+    /// When the next request may go out, by the rate.
     next: Option<Instant>,
+    /// Until when none may go out, whatever the rate.
+    held: Option<Instant>,
+    /// How many requests were refused since the last answer.
+    refusals: u32,
     /// When the rate was last decreased.
     decreased: Option<Instant>,
     first: Option<Instant>,
@@ -104,7 +115,7 @@ impl Pace {
     pub(super) async fn turn(&self) -> Turn {
         let _first = self.line.lock().await;
         loop {
-            let next = self.state().next;
+            let next = self.state().due();
             match next.filter(|next| *next > Instant::now()) {
                 Some(next) => tokio::time::sleep_until(next.into()).await,
                 None => break,
@@ -113,8 +124,7 @@ impl Pace {
         let mut state = self.state();
         let now = Instant::now();
         state.first.get_or_insert(now);
-        // What came late makes up for it by no burst.
-        state.next = state.allowed().map(|rate| now + Duration::from_secs_f64(1.0 / rate));
+        state.schedule(now);
         Turn { sent: now }
     }
 
@@ -123,6 +133,7 @@ impl Pace {
         let mut state = self.state();
         let now = Instant::now();
         state.answered = Some(now);
+        state.refusals = 0;
         state.recent.push_back(now);
         state.recent.retain(|then| now.duration_since(*then) <= WINDOW);
         let Some(rate) = state.rate else { return };
@@ -139,13 +150,17 @@ impl Pace {
     pub(super) fn refused(&self, turn: &Turn, retry_after: Option<Duration>) -> bool {
         let mut state = self.state();
         let now = Instant::now();
-        // What went out before the rate was decreased says nothing about the new one.
-        if state.decreased.is_none_or(|then| turn.sent > then) {
+        state.refusals += 1;
+        if state.granted.is_some() && state.refusals <= CHANCE {
+            // The turn was not used.
+            state.next = None;
+        } else if state.decreased.is_none_or(|then| turn.sent > then) {
+            // What went out before the rate was decreased says nothing about the new one.
             state.decrease(now);
         }
         // Machines that share the limit must not come back at the same moment.
         let wait = retry_after.unwrap_or(DELAY).mul_f64(1.0 + fastrand::f64() / 10.0);
-        state.next = state.next.max(Some(now + wait));
+        state.held = state.held.max(Some(now + wait));
         state.answered.is_some_and(|then| now.duration_since(then) < SHARED)
     }
 
@@ -161,6 +176,21 @@ impl State {
             (Some(rate), Some(granted)) => Some(rate.min(granted)),
             (rate, granted) => rate.or(granted),
         }
+    }
+
+    /// Returns when the next request may go out, if it has to wait.
+    fn due(&self) -> Option<Instant> {
+        self.next.max(self.held)
+    }
+
+    /// Plans the request after the one that goes out now. By a rate that is granted, it is due a whole interval after this one was;
+    /// what came late by more than half of it makes up for it by no burst.
+    fn schedule(&mut self, now: Instant) {
+        self.next = self.allowed().map(|rate| {
+            let interval = Duration::from_secs_f64(1.0 / rate);
+            let due = self.due().filter(|_| self.granted.is_some()).unwrap_or(now);
+            due.max(now.checked_sub(interval / 2).unwrap_or(now)) + interval
+        });
     }
 
     fn decrease(&mut self, now: Instant) {

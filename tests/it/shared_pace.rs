@@ -106,8 +106,12 @@ async fn shards_share_what_a_github_with_secondary_limits_allows() {
     scene(FILES, |scene| {
         let scene: Scene = scene.on_main();
         let (count, per_second) = (number("PACE_TASKS", 16), number("PACE_PER_SECOND", 4));
-        let server = LimitedServer::start(per_second, TURNS, |_| {
-            ("edit_file", json!({"path": "a.txt", "old_str": "two", "new_str": "2"}))
+        let server = LimitedServer::start(per_second, TURNS, |request, _| {
+            // Each edit is another one, or their requests to GitHub could not be told apart.
+            let text = request.to_string();
+            let task = text.split_once("Edit for ").expect("a task").1;
+            let name: String = task.chars().take_while(char::is_ascii_alphanumeric).collect();
+            ("edit_file", json!({"path": "a.txt", "old_str": "two", "new_str": name}))
         });
         scene.github.limit_writes(per_second * WRITES / TURNS, WINDOW);
         let task = json!({"task": "Edit for {n}", "mode": "yolo", "deliver": "pull-request"});

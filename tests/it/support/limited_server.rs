@@ -24,8 +24,8 @@ impl LimitedServer {
         (refused.values().sum(), refused.values().max().copied().unwrap_or(0))
     }
 
-    /// Starts one whose model makes a call of this tool in each of so many turns but the last.
-    pub fn start(per_second: usize, turns: usize, call: fn(usize) -> (&'static str, Value)) -> Self {
+    /// Starts one whose model, asked so, makes this call in each of so many turns but the last.
+    pub fn start(per_second: usize, turns: usize, call: fn(&Value, usize) -> (&'static str, Value)) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
         let refused = Arc::<Mutex<BTreeMap<String, usize>>>::default();
@@ -60,7 +60,7 @@ impl LimitedServer {
                             &stream,
                             "200 OK",
                             "",
-                            &completion(answers + 1 >= turns, answers, call(answers)),
+                            &completion(answers + 1 >= turns, answers, call(&body, answers)),
                         );
                     }
                 });
@@ -71,7 +71,7 @@ impl LimitedServer {
 }
 
 /// Reads a little more every time.
-pub fn reads(turn: usize) -> (&'static str, Value) {
+pub fn reads(_request: &Value, turn: usize) -> (&'static str, Value) {
     ("read_file", json!({"path": "a.txt", "end_line": turn + 1}))
 }
 
