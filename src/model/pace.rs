@@ -5,7 +5,7 @@
 //! shrinks at once when one is refused, as TCP does it. What a refusal says of the time to wait holds for everybody.
 //!
 //! A rate that is granted, such as a shard's share of a known limit, is a schedule: what is late does not delay the rest, and a
-//! refusal only moves it, because many machines that each keep to their share still meet in the same moment now and then. Only
+//! refusal does not change it, because many machines that each keep to their share still meet in the same moment now and then. Only
 //! several refusals in a row tell that the limit is another.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -45,7 +45,10 @@ const LONGEST_DELAY_OF_FIRST: Duration = Duration::from_secs(5);
 const SHARED: Duration = Duration::from_mins(2);
 
 /// How many refusals in a row are chance, where a rate is granted.
-const CHANCE: u32 = 2;
+const CHANCE: u32 = 4;
+
+/// Time over which machines that were refused come back, where a rate is granted: at the same moment they would meet again.
+const SPREAD: Duration = Duration::from_secs(2);
 
 /// Delay after a refusal that names none.
 const DELAY: Duration = Duration::from_secs(1);
@@ -153,13 +156,16 @@ impl Pace {
         state.refusals += 1;
         if state.granted.is_some() && state.refusals <= CHANCE {
             // The turn was not used.
-            state.next = None;
+            state.next =
+                state.next.zip(state.interval()).and_then(|(next, interval)| next.checked_sub(interval));
         } else if state.decreased.is_none_or(|then| turn.sent > then) {
             // What went out before the rate was decreased says nothing about the new one.
             state.decrease(now);
         }
         // Machines that share the limit must not come back at the same moment.
-        let wait = retry_after.unwrap_or(DELAY).mul_f64(1.0 + fastrand::f64() / 10.0);
+        let spread = if state.granted.is_some() { SPREAD } else { Duration::ZERO };
+        let wait = retry_after.unwrap_or(DELAY).mul_f64(1.0 + fastrand::f64() / 10.0)
+            + spread.mul_f64(fastrand::f64());
         state.held = state.held.max(Some(now + wait));
         state.answered.is_some_and(|then| now.duration_since(then) < SHARED)
     }
@@ -183,13 +189,17 @@ impl State {
         self.next.max(self.held)
     }
 
-    /// Plans the request after the one that goes out now. By a rate that is granted, it is due a whole interval after this one was;
-    /// what came late by more than half of it makes up for it by no burst.
+    /// Returns the time between two requests, if the rate is limited.
+    fn interval(&self) -> Option<Duration> {
+        self.allowed().map(|rate| Duration::from_secs_f64(1.0 / rate))
+    }
+
+    /// Plans the request after the one that goes out now. By a rate that is granted, it is due a whole interval after this one was,
+    /// so that a delay is made up for, but by one request at most.
     fn schedule(&mut self, now: Instant) {
-        self.next = self.allowed().map(|rate| {
-            let interval = Duration::from_secs_f64(1.0 / rate);
-            let due = self.due().filter(|_| self.granted.is_some()).unwrap_or(now);
-            due.max(now.checked_sub(interval / 2).unwrap_or(now)) + interval
+        self.next = self.interval().map(|interval| {
+            let due = self.next.filter(|_| self.granted.is_some()).unwrap_or(now);
+            due.max(now.checked_sub(interval).unwrap_or(now)) + interval
         });
     }
 
