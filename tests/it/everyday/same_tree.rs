@@ -202,7 +202,7 @@ fn number(name: &str, default: u32) -> u32 {
 fn same_tree_in_dry_run_and_yolo() {
     let template = template();
     let mut runner = TestRunner::new(ProptestConfig {
-        cases: number("EVERYDAY_SESSIONS", 15),
+        cases: number("EVERYDAY_SESSIONS", 10),
         rng_seed: RngSeed::Fixed(u64::from(number("EVERYDAY_SEED", 1))),
         max_shrink_iters: 60,
         failure_persistence: None,
