@@ -104,9 +104,15 @@ fn is_code(path: &str) -> bool {
     matches!(Role::of(path), Role::Test | Role::Source)
 }
 
+/// Returns whether a text may have a mark.
+pub(crate) fn has_mark(text: &str) -> bool {
+    MARK.as_ref().is_some_and(|pattern| pattern.is_match(text))
+}
+
 /// Returns the marks of a text with their lines.
 fn marks(text: &str) -> Vec<(usize, String)> {
-    let Some(pattern) = MARK.as_ref() else { return Vec::new() };
+    // In the text as a whole there are more, if any: white space within a mark may be the end of a line.
+    let Some(pattern) = MARK.as_ref().filter(|_| has_mark(text)) else { return Vec::new() };
     let lines = text.lines().enumerate();
     lines
         .flat_map(|(at, line)| {

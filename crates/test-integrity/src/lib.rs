@@ -77,6 +77,21 @@ pub fn concerns(path: &str) -> bool {
     Role::of(path) != Role::Other
 }
 
+/// Returns whether the change of a file can have findings, or be the reason for some of another file. If that is so of none of many
+/// files, [`check`] finds nothing, and they need not be in memory together.
+pub fn matters(change: &Change<'_>) -> bool {
+    let texts = || [change.before, change.after].into_iter().flatten();
+    match Role::of(change.path) {
+        Role::Other => false,
+        Role::Source => {
+            signs::is_steering(change.path)
+                || texts().any(|text| extract::may_hold_tests(change.path, text))
+                || change.after.is_some_and(exemptions::has_mark)
+        }
+        Role::Test | Role::Snapshot | Role::Settings(_) => true,
+    }
+}
+
 /// Returns what a change does to the meaning of tests, sorted by path and line.
 ///
 /// The change has to be given as a whole: a test that is moved to another file is recognized only if both files are

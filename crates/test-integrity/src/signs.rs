@@ -186,7 +186,8 @@ fn efforts(change: &Change<'_>) -> Vec<Finding> {
     findings
 }
 
-fn is_steering(path: &str) -> bool {
+/// Returns whether the lines of a file may be for the runner.
+pub(crate) fn is_steering(path: &str) -> bool {
     Role::of(path) == Role::Test
         || matches!(file_name(path), "conftest.py" | "sitecustomize.py" | "usercustomize.py")
 }

@@ -361,9 +361,7 @@ pub(crate) fn tests(path: &str, text: &str) -> TestFile {
     let Some(language) = Language::of(path) else {
         return if Role::of(path) == Role::Test { lines::read(path, text) } else { TestFile::default() };
     };
-    let is_test = Role::of(path) == Role::Test;
-    // Rust's tests stand next to the code; elsewhere a file of tests has a name of its own, or asks for its library.
-    if !is_test && language != Language::Rust && !mentions_tests(language, text) {
+    if !may_hold_tests(path, text) {
         return TestFile::default();
     }
     let unfolded = (language == Language::Rust).then(|| unfold::unfold(text)).flatten();
@@ -382,12 +380,16 @@ pub(crate) fn tests(path: &str, text: &str) -> TestFile {
     TestFile { names: Names::of_file(root), ..file }
 }
 
-fn mentions_tests(language: Language, text: &str) -> bool {
-    let words: &[&str] = match language {
-        Language::Python => &["import unittest", "import pytest", "from unittest"],
-        Language::EcmaScript => &["node:test", "describe(", "from 'vitest'", "from \"vitest\""],
-        Language::Java => &["org.junit", "org.testng"],
-        Language::Go | Language::Rust => return false,
+/// Returns whether a file of source code may hold tests. Rust's stand next to the code, and other files may be scripts that run
+/// some; elsewhere a file of tests has a name of its own, or asks for its library.
+pub(crate) fn may_hold_tests(path: &str, text: &str) -> bool {
+    let words: &[&str] = match Language::of(path) {
+        Some(_) if Role::of(path) == Role::Test => return true,
+        Some(Language::Python) => &["import unittest", "import pytest", "from unittest"],
+        Some(Language::EcmaScript) => &["node:test", "describe(", "from 'vitest'", "from \"vitest\""],
+        Some(Language::Java) => &["org.junit", "org.testng"],
+        Some(Language::Go) => return false,
+        Some(Language::Rust) | None => return true,
     };
     words.iter().any(|word| text.contains(word))
 }
