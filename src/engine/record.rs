@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use workspace::{FileChange, LineCounts, WorkspacePath};
+use workspace::{FileChange, FileDiff, LineCounts, WorkspacePath};
 
 use super::{CallOutcome, Caller};
 use crate::event::{CallRecord, Effects, ToolCall, millis};
@@ -49,8 +49,9 @@ impl Diffs {
     pub(super) fn of(result: &ToolResult) -> Self {
         let mut diffs = Self { whole: String::new(), shown: String::new(), lines: LineCounts::default() };
         for change in &result.changes {
-            let diff = change.diff();
-            let counts = if change.is_binary() { LineCounts::default() } else { LineCounts::of(&diff) };
+            let found = FileDiff::of(change);
+            let diff = found.text();
+            let counts = if found.is_binary() { LineCounts::default() } else { found.line_counts() };
             diffs.lines += counts;
             if diffs.shown.len() < MAX_DIFF {
                 diffs.show(change, &diff, counts, result.changes.len() > 1);

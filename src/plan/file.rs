@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use shell::with_variables;
-use workspace::{ChangeSet, WorkspacePath};
+use workspace::WorkspacePath;
 
 use super::carry_over::CarriedOver;
 use super::made::Made;
@@ -137,8 +137,8 @@ pub struct Planned<'a> {
     pub base: Option<Base>,
     /// Actions of the run, in order.
     pub actions: Vec<PlannedAction>,
-    /// Combined changes of the run.
-    pub changes: &'a ChangeSet,
+    /// Combined changes of the run, file by file.
+    pub files: Vec<PlanFile>,
 }
 
 impl Plan {
@@ -160,7 +160,7 @@ impl Plan {
             model: planned.model.to_owned(),
             base: planned.base,
             actions: planned.actions,
-            files: planned.changes.iter().map(PlanFile::new).collect(),
+            files: planned.files,
             commands,
             gates: Vec::new(),
             guardrails: Vec::new(),
@@ -181,7 +181,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use workspace::{FileChange, FileState, Mode};
+    use workspace::{ChangeSet, FileChange, FileState, Mode};
 
     use super::*;
 
@@ -197,7 +197,7 @@ mod tests {
             model: "m",
             base: Some(base),
             actions: vec![],
-            changes: &changes,
+            files: changes.iter().map(PlanFile::new).collect(),
         };
         Plan::new(planned)
     }

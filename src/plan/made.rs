@@ -147,13 +147,19 @@ fn shown(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Planned;
+    use crate::plan::{PlanFile, Planned};
     use workspace::ChangeSet;
 
     fn plan(change: impl FnOnce(&mut Made)) -> Plan {
         let (changes, actions) = (ChangeSet::default(), Vec::new());
-        let planned =
-            Planned { task: "t", agent: "build", model: "m", base: None, actions, changes: &changes };
+        let planned = Planned {
+            task: "t",
+            agent: "build",
+            model: "m",
+            base: None,
+            actions,
+            files: changes.iter().map(PlanFile::new).collect(),
+        };
         let mut plan = Plan::new(planned);
         let mut made = Made {
             repository: "octo/demo".into(),

@@ -12,6 +12,7 @@ mod merge;
 mod patch_text;
 mod planned_file;
 mod tracker;
+mod whole_patch;
 
 pub use apply::{Applied, ApplyError, Checked, Stale};
 pub use carry_over::{CarriedOver, CarryOverError};
@@ -23,3 +24,4 @@ pub use made::{Expected, Made, MadeError, MadeGate, SecondJob};
 pub use patch_text::PatchText;
 pub use planned_file::{Contents, Damaged, PlanFile};
 pub use tracker::{DryRunTracker, summarize_call};
+pub(crate) use whole_patch::WholePatch;

@@ -1,12 +1,13 @@
-//! Text of a patch, which is made from its change each time that it is asked for: those of thousands of files would take as much
-//! memory as the files themselves.
+//! Text of a patch. Those of thousands of files would take as much memory as the files, so they can be in a spool.
 
 use std::borrow::Cow;
 use std::fmt;
+use std::io;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::ser::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use workspace::FileChange;
+use workspace::Spooled;
 
 /// Patch of one file in Git's format.
 #[derive(Clone)]
@@ -15,27 +16,31 @@ pub struct PatchText(Source);
 #[derive(Clone)]
 enum Source {
     Text(String),
-    /// A change whose contents are UTF-8, so that its patch is.
-    Change(FileChange),
+    /// Text that is UTF-8.
+    Spooled(Spooled),
 }
 
 impl PatchText {
-    /// Creates the patch of a change; `None` if it would not be text.
-    pub(super) fn of(change: &FileChange) -> Option<Self> {
-        let states = [&change.before, &change.after].into_iter().flatten();
-        if states.into_iter().all(|state| std::str::from_utf8(&state.content).is_ok()) {
-            return Some(Self(Source::Change(change.clone())));
-        }
-        // What is not UTF-8 may stand where nothing changes.
-        String::from_utf8(change.git_patch("")).ok().map(|text| Self(Source::Text(text)))
+    /// Takes a patch; `None` if it is not text.
+    pub(super) fn new(patch: Vec<u8>) -> Option<Self> {
+        String::from_utf8(patch).ok().map(Self::from)
     }
 
-    /// Returns the text.
+    /// Takes a patch from where it was put; `None` if `patch`, its content, is not text.
+    pub(crate) fn spooled(patch: &[u8], spooled: Spooled) -> Option<Self> {
+        std::str::from_utf8(patch).is_ok().then_some(Self(Source::Spooled(spooled)))
+    }
+
+    /// Returns the text; empty if it can no longer be read, which is no patch of anything.
     pub fn text(&self) -> Cow<'_, str> {
-        match &self.0 {
+        self.read().unwrap_or_default()
+    }
+
+    fn read(&self) -> io::Result<Cow<'_, str>> {
+        Ok(match &self.0 {
             Source::Text(text) => Cow::Borrowed(text),
-            Source::Change(change) => Cow::Owned(String::from_utf8_lossy(&change.git_patch("")).into_owned()),
-        }
+            Source::Spooled(spooled) => Cow::Owned(String::from_utf8_lossy(&spooled.get()?).into_owned()),
+        })
     }
 }
 
@@ -61,7 +66,7 @@ impl Eq for PatchText {}
 
 impl Serialize for PatchText {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.text())
+        serializer.serialize_str(&self.read().map_err(S::Error::custom)?)
     }
 }
 

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use workspace::{FileChange, FileState, LineCounts, Mode, Operation, WorkspacePath};
+use workspace::{FileChange, FileDiff, FileState, LineCounts, Mode, Operation, WorkspacePath};
 
 use super::patch_text::PatchText;
 
@@ -46,7 +46,15 @@ pub struct PlanFile {
 }
 
 impl PlanFile {
-    pub(super) fn new(change: &FileChange) -> Self {
+    /// Plans the change of a file.
+    pub fn new(change: &FileChange) -> Self {
+        let found = FileDiff::of(change);
+        Self::of(&found, || PatchText::new(found.git_patch("")))
+    }
+
+    /// Plans the change of a file; `patch` returns the patch that makes it, if that is text.
+    pub(crate) fn of(found: &FileDiff<'_>, patch: impl FnOnce() -> Option<PatchText>) -> Self {
+        let change = found.change();
         let hash = |state: &Option<FileState>| state.as_ref().map(FileState::sha256);
         let whole = || {
             Contents::Base64(STANDARD.encode(change.after.as_ref().map_or(&[][..], |state| &state.content)))
@@ -54,8 +62,8 @@ impl PlanFile {
         let is_link =
             |state: &Option<FileState>| state.as_ref().is_some_and(|state| state.mode == Mode::Link);
         // A patch needs text before and after.
-        let has_patch = !change.is_binary() && is_link(&change.before) == is_link(&change.after);
-        let patch = has_patch.then(|| PatchText::of(change)).flatten();
+        let has_patch = !found.is_binary() && is_link(&change.before) == is_link(&change.after);
+        let patch = has_patch.then(patch).flatten();
         let contents = patch.map_or_else(whole, Contents::Patch);
         Self {
             path: change.path.clone(),
@@ -67,7 +75,7 @@ impl PlanFile {
             before_sha256: hash(&change.before),
             after_sha256: hash(&change.after),
             contents,
-            lines: change.line_counts(),
+            lines: found.line_counts(),
         }
     }
 }

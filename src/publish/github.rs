@@ -14,15 +14,26 @@ use super::run::{comment_of, diagnostics_of, warn};
 use crate::config::{Bounded, DeliverTo, PartialDelivery};
 use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::github::{Api, Posted, PostedFindings, StickyComment, Suggested};
-use crate::plan::{Plan, Planned};
+use crate::plan::{Plan, PlanFile, Planned, WholePatch};
 use crate::report::{HeldDelivery, RunReport};
 use crate::request::{Deliver, JobRequest};
+
+/// Returns whether the contents of changed files may be sent to GitHub.
+pub(crate) fn needs_contents(request: &JobRequest) -> bool {
+    let suggests = request.config().github.inline_suggestions && request.mode == RunMode::DryRun;
+    delivers(request) || (suggests && request.github.is_some())
+}
+
+fn delivers(request: &JobRequest) -> bool {
+    !matches!(request.deliver, Deliver::Nowhere | Deliver::Patch)
+}
 
 /// What is told where, and by what means.
 pub(super) struct Publication<'a> {
     pub(super) request: &'a JobRequest,
     pub(super) files: &'a OutputFiles,
     pub(super) masker: &'a Masker,
+    /// What has changed; nothing if [`needs_contents`] says that it is not needed.
     pub(super) changes: &'a ChangeSet,
     pub(super) prefix: &'a str,
     /// Once it is set there is little time left, and for the comment alone.
@@ -38,7 +49,7 @@ impl Publication<'_> {
     ) -> Option<String> {
         let Self { request, files, .. } = self;
         let config = &request.config().github;
-        let delivers = !matches!(request.deliver, Deliver::Nowhere | Deliver::Patch);
+        let delivers = delivers(request);
         let github = match request.github.as_ref() {
             Some(github) if github.token.is_some() => github,
             other => {
@@ -203,9 +214,9 @@ impl Publication<'_> {
             model: &request.model_name,
             base: report.base.clone(),
             actions: Vec::new(),
-            changes,
+            files: changes.iter().map(PlanFile::new).collect(),
         });
-        match files.write_plan(Some(&mut plan), changes, prefix, masker) {
+        match files.write_plan(Some(&mut plan), &WholePatch::of(changes, prefix), masker) {
             Ok(()) => {
                 let to = match &request.deliver {
                     Deliver::OwnBranch { pull: true, .. } => DeliverTo::PullRequest,

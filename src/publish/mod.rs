@@ -15,6 +15,7 @@ mod secret_watch;
 mod step_outputs;
 
 pub use batch::{BatchDestination, PublishedBatch, publish_batch};
+pub(crate) use github::needs_contents;
 pub(crate) use output_files::{OutputFiles, TRANSCRIPT};
 pub(crate) use progress_comment::ProgressComment;
 pub use repost::Repost;

@@ -5,13 +5,12 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use sanitize::Masker;
-use workspace::ChangeSet;
 
 use super::run::warn;
 use super::secret_watch::{SecretWatch, Unwritten};
 use crate::base::fs::{write_atomic, write_atomic_from, write_private_from};
 use crate::config;
-use crate::plan::Plan;
+use crate::plan::{Plan, WholePatch};
 use crate::report::masked::MaskError;
 use crate::report::{RunReport, html, junit, markdown, plan_holds_secret, summary};
 use crate::request::InputError;
@@ -72,32 +71,30 @@ impl OutputFiles {
         Ok(files)
     }
 
-    /// Writes plan and patch as they are, or not at all: masked ones could not be applied. `prefix` is the way from the
-    /// repository to the workspace. Neither is held in memory as a whole.
+    /// Writes plan and patch as they are, or not at all: masked ones could not be applied. Neither is held in memory as a whole.
     pub(super) fn write_plan(
         &self,
         plan: Option<&mut Plan>,
-        changes: &ChangeSet,
-        prefix: &str,
+        patch: &WholePatch,
         masker: &Masker,
     ) -> Result<(), PlanFileError> {
         let Some(plan) = plan else {
-            return if changes.is_empty() { Ok(()) } else { self.write_patch(changes, prefix, masker) };
+            return if patch.is_empty() { Ok(()) } else { self.write_patch(patch, masker) };
         };
         // What would give a secret away is noticed before anything lies there.
         if plan_holds_secret(plan, masker)? {
             return Err(PlanFileError::Secret);
         }
-        self.write_patch(changes, prefix, masker)?;
+        self.write_patch(patch, masker)?;
         let write = |to: &mut dyn io::Write| serde_json::to_writer_pretty(to, plan).map_err(io::Error::from);
         write_private_from(&self.plan, write)
             .map_err(|error| PlanFileError::Write { path: self.plan.clone(), error })
     }
 
-    fn write_patch(&self, changes: &ChangeSet, prefix: &str, masker: &Masker) -> Result<(), PlanFileError> {
+    fn write_patch(&self, patch: &WholePatch, masker: &Masker) -> Result<(), PlanFileError> {
         let written = write_private_from(&self.patch, |to| {
             let mut watch = SecretWatch::new(to, masker);
-            changes.write_patch(prefix, &mut watch)?;
+            patch.write(&mut watch)?;
             if watch.end()? { Err(Unwritten::Secret) } else { Ok(()) }
         });
         written.map_err(|error| match error {

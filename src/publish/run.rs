@@ -19,7 +19,7 @@ use crate::base::integrity::HashWriter;
 use crate::config::DEFAULT_KEY;
 use crate::event::{Exit, Notice, NoticeLevel, Status, StopReason};
 use crate::github::{Environment, ReviewedMark, Subject, hidden_lines, marker_key};
-use crate::plan::Plan;
+use crate::plan::{Plan, WholePatch};
 use crate::report::masked::{Format, MaskError, masked};
 use crate::report::{
     CommentFrame, Diagnostic, Lists, RunReport, TerminalFrame, annotations, comment, diagnostics, of_gates,
@@ -46,7 +46,9 @@ pub(crate) struct RunArtifacts {
     pub(crate) report: RunReport,
     /// The plan, where this was a dry run.
     pub(crate) plan: Option<Plan>,
-    /// What changed, or in a dry run would.
+    /// Patch of what changed, or in a dry run would.
+    pub(crate) patch: WholePatch,
+    /// The changes themselves, if they are to be published.
     pub(crate) changes: ChangeSet,
     /// The way from the repository to the workspace: empty, or ending in `/`.
     pub(crate) prefix: String,
@@ -63,14 +65,14 @@ pub(crate) async fn publish_run(
     cancel: CancellationToken,
     progress: Option<ProgressComment>,
 ) -> Result<RunResult, MaskError> {
-    let RunArtifacts { report: mut unmasked, mut plan, changes, prefix, matches } = artifacts;
+    let RunArtifacts { report: mut unmasked, mut plan, patch, changes, prefix, matches } = artifacts;
     let mut lists = Lists::take(&mut unmasked);
     // Masked once, as a value, so that every rendering is masked; escaping in between could otherwise hide a
     // secret from the mask.
     let mut report = masked(&unmasked, Format::Report, masker)?;
     drop(unmasked);
     let mut has_no_plan = plan.is_none();
-    if let Err(error) = files.write_plan(plan.as_mut(), &changes, &prefix, masker) {
+    if let Err(error) = files.write_plan(plan.as_mut(), &patch, masker) {
         let is_withheld = !matches!(error, PlanFileError::Write { .. });
         has_no_plan |= is_withheld;
         // Without its plan or patch, such a run has no result.
@@ -80,6 +82,7 @@ pub(crate) async fn publish_run(
         }
         warn(&mut report, error.to_string());
     }
+    drop(patch);
     // Of thousands of actions, one copy less.
     lists.actions = plan.map(|plan| plan.actions).unwrap_or_default();
     if let Err(error) = lists.masked(&mut report, masker) {

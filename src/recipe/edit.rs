@@ -5,11 +5,10 @@ use std::thread;
 use manifest::{EditedPlace, ManifestEdit};
 use regex::{Captures, Regex};
 use rewrite::{Language, Match, Rewrite, RewriteError};
-use workspace::{FileError, LastLink, WorkspacePath};
+use workspace::{LastLink, Spool, Spooled, WorkspacePath};
 
 use super::file::{Action, Problem};
 use super::select::SelectError;
-use super::spool::{Spool, Spooled};
 use crate::tool::Context;
 
 /// Compiled edit.
@@ -125,8 +124,7 @@ impl Edit {
             return Ok(if has_syntax_error { EditOutcome::DoesNotParse } else { EditOutcome::Unchanged });
         }
         cx.seen.note(&path, &state);
-        let spooled = spool.put(&edited).map_err(|error| FileError::Io { path: file.clone(), error })?;
-        Ok(EditOutcome::Edited(Edited { text: spooled, places }))
+        Ok(EditOutcome::Edited(Edited { text: spool.put(edited.as_bytes()), places }))
     }
 }
 

@@ -10,7 +10,6 @@ mod match_table;
 mod passed_over;
 mod player;
 mod select;
-mod spool;
 
 pub use example::{ExampleFault, ExampleResult, TestError};
 pub use file::{MAX_RECIPE, Recipe, RecipeError};

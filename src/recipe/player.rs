@@ -8,7 +8,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::json;
-use workspace::WorkspacePath;
+use workspace::{Spool, Spooled, WorkspacePath};
 
 use super::arguments::Template;
 use super::edit::{Edit, EditOutcome};
@@ -16,7 +16,6 @@ use super::file::{Action, Recipe};
 use super::match_table::MatchTable;
 use super::passed_over::PassedOver;
 use super::select::{SelectError, select};
-use super::spool::{Spool, Spooled};
 use crate::base::error::chain;
 use crate::base::text::counted;
 use crate::event::ToolCall;
@@ -148,7 +147,7 @@ impl RecipePlayer {
         let files: Vec<WorkspacePath> = targets.into_iter().flatten().collect();
         let edit = Edit::of(action)
             .map_err(|problem| ModelError::Recipe(format!("{place}: {}", chain(&problem))))?;
-        state.spool.clear();
+        state.spool = Spool::default();
         for (file, edited) in edit.apply_to(&files, &self.context, &state.spool) {
             match edited {
                 Ok(EditOutcome::Unchanged) => {}
@@ -184,9 +183,10 @@ impl State {
                 None => break,
                 Some(Waiting::Write(file, spooled)) => {
                     bytes += spooled.length();
-                    let content = self.spool.get(&spooled).map_err(|error| {
+                    let content = spooled.get().map_err(|error| {
                         ModelError::Recipe(format!("{}: {file}: {}", pending.place, chain(&error)))
                     })?;
+                    let content = String::from_utf8_lossy(&content);
                     ("write_file".to_owned(), json!({"path": file, "content": content}), Some(file))
                 }
                 Some(Waiting::Tool(tool, arguments, file)) => (tool, arguments.for_file(file.as_ref()), file),

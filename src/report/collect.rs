@@ -39,9 +39,14 @@ pub struct Collected {
 pub struct Collector(Mutex<Collected>);
 
 impl Collector {
-    /// Returns a copy of what was collected so far.
-    pub fn collected(&self) -> Collected {
-        self.0.lock().clone()
+    /// Returns what `read` makes of what was collected so far.
+    pub fn look<T>(&self, read: impl FnOnce(&Collected) -> T) -> T {
+        read(&self.0.lock())
+    }
+
+    /// Takes what was collected so far.
+    pub fn take(&self) -> Collected {
+        std::mem::take(&mut self.0.lock())
     }
 }
 

@@ -122,7 +122,7 @@ fn by_folder(files: &[FileSummary], elsewhere: &str) -> Vec<Section> {
 
 #[cfg(test)]
 mod tests {
-    use workspace::{ChangeSet, FileChange, FileState, Mode, WorkspacePath};
+    use workspace::{FileChange, FileDiff, FileState, Mode, WorkspacePath};
 
     use super::*;
 
@@ -149,7 +149,7 @@ mod tests {
         ] {
             let path = WorkspacePath::parse("a.sh").expect("a plain path");
             let change = FileChange::new(path, before, after).expect("a change");
-            let file = FileSummary::of(&ChangeSet::new(vec![change])).remove(0);
+            let file = FileSummary::new(&FileDiff::of(&change));
             assert!(file.diff.starts_with(shown), "{:?}", file.diff);
             assert!(line(&file, "elsewhere").contains(&format!("{listed} (elsewhere)")), "{listed}");
             assert!(diff(&file, true, "a.sh").contains(shown), "{shown}");

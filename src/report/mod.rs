@@ -40,13 +40,13 @@ use std::io;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use workspace::{ChangeSet, Difference, FileChange, LineCounts, Operation, WorkspacePath};
+use workspace::{Difference, FileDiff, LineCounts, Operation, WorkspacePath};
 
 use crate::config::DeliverTo;
 use crate::event::{
-    Base, Block, ChangeRoom, Class, Expectation, GateRecord, HookRecord, MutationRecord, NetworkRecord,
-    Notice, Outcome, PlannedAction, ProofRecord, RecipeMatches, ReviewRecord, RunMode, Status, StopReason,
-    SubagentRecord, TestFinding, Usage,
+    Base, Block, Class, Expectation, GateRecord, HookRecord, MutationRecord, NetworkRecord, Notice, Outcome,
+    PlannedAction, ProofRecord, RecipeMatches, ReviewRecord, RunMode, Status, StopReason, SubagentRecord,
+    TestFinding, Usage,
 };
 use crate::plan::{CarriedOver, Plan};
 
@@ -93,10 +93,15 @@ pub struct FileSummary {
 }
 
 impl FileSummary {
-    fn new(change: &FileChange) -> Self {
-        let diff = change.diff();
-        let lines = if change.is_binary() { change.line_counts() } else { LineCounts::of(&diff) };
-        Self { path: change.path.clone(), op: change.operation(), lines, diff: change.mode_lines() + &diff }
+    /// Summarizes the change of a file.
+    pub fn new(found: &FileDiff<'_>) -> Self {
+        let change = found.change();
+        Self {
+            path: change.path.clone(),
+            op: change.operation(),
+            lines: found.line_counts(),
+            diff: change.mode_lines() + &found.text(),
+        }
     }
 
     /// Returns what there is to say of the file's mode, for a list without diffs: empty, or in parentheses behind a space.
@@ -115,17 +120,6 @@ impl FileSummary {
     /// Creates a summary without a diff, for a file that is too large to be compared.
     pub fn of_large(path: WorkspacePath, op: Operation) -> Self {
         Self { path, op, lines: LineCounts::default(), diff: "(too large to be shown)\n".to_owned() }
-    }
-
-    /// Summarizes all files of a change set. Of big ones, only the first changes are told.
-    pub fn of(changes: &ChangeSet) -> Vec<Self> {
-        let mut room = ChangeRoom::default();
-        let summary = |change| {
-            let mut summary = Self::new(change);
-            room.fit(&mut summary.diff);
-            summary
-        };
-        changes.iter().map(summary).collect()
     }
 }
 

@@ -206,7 +206,7 @@ impl<'a> Acceptance<'a> {
             && !self.asked_for_changes
             && !run.cancel.is_cancelled()
             && self.self_check.model.has_further_answer(&run.request.agent);
-        if !is_wanted || !run.engine.context.workspace.changes().unwrap_or_default().is_empty() {
+        if !is_wanted || run.engine.context.workspace.has_changes().unwrap_or_default() {
             return AnswerVerdict::Accept;
         }
         self.asked_for_changes = true;
@@ -243,7 +243,7 @@ impl<'a> Acceptance<'a> {
             && !self.agent_run.budget.is_used_up()
             && !run.cancel.is_cancelled()
             && self.self_check.model.has_further_answer(&run.request.agent);
-        if !is_wanted || run.engine.context.workspace.changes().unwrap_or_default().is_empty() {
+        if !is_wanted || !run.engine.context.workspace.has_changes().unwrap_or_default() {
             return AnswerVerdict::Accept;
         }
         self.is_checked = true;

@@ -141,8 +141,8 @@ impl BaseGates {
 
 /// Returns whether a gate that passes has to be compared with the state before.
 fn may_have_lost_tests(agent_run: &AgentRun<'_>) -> bool {
-    let changes = agent_run.run.engine.context.workspace.changes().unwrap_or_default();
-    !matches!(agent_run.request.model, ModelChoice::Recipe(_)) && !changes.is_empty()
+    !matches!(agent_run.request.model, ModelChoice::Recipe(_))
+        && agent_run.run.engine.context.workspace.has_changes().unwrap_or_default()
 }
 
 impl Run<'_> {

@@ -3,8 +3,9 @@
 use std::cell::LazyCell;
 
 use serde_json::json;
-use workspace::{ChangeSet, Difference, ProtectedFiles, Restored, Snapshot, TrackedWorkspace, WorkspacePath};
+use workspace::{Difference, ProtectedFiles, Restored, Snapshot, TrackedWorkspace, Workspace, WorkspacePath};
 
+use super::gathered::Gathered;
 use super::recipe_check::RECIPE_GATE;
 use super::setup::RunInfo;
 use super::{Outcome, Run, Signal};
@@ -49,19 +50,21 @@ impl Run<'_> {
         let Outcome { mut ended, structured, cost_usd, test_findings, proof, carried, reviewed, matches } =
             outcome;
         self.end_session(&ended).await;
-        let changes = self.engine.context.workspace.changes().unwrap_or_else(|error| {
-            self.events.notice(NoticeLevel::Error, format!("could not collect the changes: {error}"));
-            ended.reason = StopReason::ChangesUnknown;
-            ChangeSet::default()
-        });
         let Self { request, events, collector, engine, baseline, disk, shell, tracked, isolation, .. } = self;
         drop(disk);
         let baseline = baseline.await.unwrap_or_default();
+        let workspace = &engine.context.workspace;
+        let gathered = Gathered::of(&**workspace, request, &baseline.prefix);
+        let Gathered { files, planned, patch, contents, .. } = gathered.unwrap_or_else(|error| {
+            events.notice(NoticeLevel::Error, format!("could not collect the changes: {error}"));
+            ended.reason = StopReason::ChangesUnknown;
+            Gathered::default()
+        });
         let actions = engine.tracker.lock().take();
         let mut plan = (request.mode == RunMode::DryRun).then(|| {
             let base = baseline.base.clone();
             let (task, agent, model) = (&request.task, &request.agent, &request.model_name);
-            Plan::unsealed(Planned { task, agent, model, base, actions, changes: &changes })
+            Plan::unsealed(Planned { task, agent, model, base, actions, files: planned })
         });
         let (verified_files, differences) = verify(baseline.snapshot.as_ref(), request.repository.as_ref());
         if !differences.is_empty() && ended.reason.status() != Status::Failed {
@@ -85,14 +88,14 @@ impl Run<'_> {
             stop_reason: ended.reason,
             message: ended.message.clone(),
         }));
-        let collected = collector.collected();
+        let collected = collector.take();
         if let Some(plan) = &mut plan {
             complete(plan, &collected, request, ended.reason);
         }
-        let files = files(&changes, tracked.as_deref(), &baseline.prefix);
+        let files = all_files(files, tracked.as_deref(), &baseline.prefix);
         let message = if ended.error.is_some() { String::new() } else { ended.message };
         let report = RunReport {
-            evidence: claims(&message, &files, &collected, &changes),
+            evidence: claims(&message, &files, &collected, &**workspace),
             schema_version: crate::report::SCHEMA_VERSION,
             id: info.id.clone(),
             task: request.task.clone(),
@@ -139,7 +142,14 @@ impl Run<'_> {
             run_url: request.github.as_ref().and_then(|github| github.run_url.clone()),
         };
         let plan = plan.or(carried.map(|plan| *plan));
-        RunArtifacts { report, plan, changes, prefix: baseline.prefix, matches: matches.take_csv() }
+        RunArtifacts {
+            report,
+            plan,
+            patch,
+            changes: contents,
+            prefix: baseline.prefix,
+            matches: matches.take_csv(),
+        }
     }
 }
 
@@ -162,7 +172,8 @@ fn changed_checkout(events: &Events, differences: &[Difference], collector: &Col
     if differences.is_empty() {
         return;
     }
-    let hooks: Vec<String> = collector.collected().hooks.into_iter().map(|hook| hook.name).collect();
+    let hooks: Vec<String> =
+        collector.look(|collected| collected.hooks.iter().map(|hook| hook.name.clone()).collect());
     let who =
         if hooks.is_empty() { String::new() } else { format!("; hooks that ran: {}", hooks.join(", ")) };
     let files = differences.iter().take(10).map(ToString::to_string).collect::<Vec<_>>().join(", ");
@@ -215,9 +226,14 @@ fn with_missing(mut gates: Vec<GateRecord>, config: &Config, reason: StopReason)
 }
 
 /// Returns the claims of the final message that can be checked.
-fn claims(message: &str, files: &[FileSummary], collected: &Collected, changes: &ChangeSet) -> Vec<Claim> {
+fn claims(
+    message: &str,
+    files: &[FileSummary],
+    collected: &Collected,
+    workspace: &dyn Workspace,
+) -> Vec<Claim> {
     // Few messages speak of a test by its name, and to look for them reads all files.
-    let tests = LazyCell::new(|| names_of_changed_tests(changes));
+    let tests = LazyCell::new(|| names_of_changed_tests(&workspace.changes().unwrap_or_default()));
     let deeds =
         Deeds { files, calls: &collected.calls, gates: &collected.gates, tests: &|| tests.as_slice() };
     evidence(message, &deeds)
@@ -225,8 +241,11 @@ fn claims(message: &str, files: &[FileSummary], collected: &Collected, changes: 
 
 /// All files that were changed, those as well that are too large to be compared. Their paths begin at the repository's
 /// root, to which `prefix` is the way from the workspace.
-fn files(changes: &ChangeSet, tracked: Option<&TrackedWorkspace>, prefix: &str) -> Vec<FileSummary> {
-    let mut files = FileSummary::of(changes);
+fn all_files(
+    mut files: Vec<FileSummary>,
+    tracked: Option<&TrackedWorkspace>,
+    prefix: &str,
+) -> Vec<FileSummary> {
     let large = tracked.map(TrackedWorkspace::large).unwrap_or_default();
     files.extend(large.into_iter().map(|(path, op)| FileSummary::of_large(path, op)));
     for file in &mut files {

@@ -115,10 +115,8 @@ impl CodeReview {
         let system = format!("{}{}", agent.prompt.trim_end(), agent_run.surroundings);
         let (model, limits) = (Arc::clone(&self.model), self.limits.clone());
         let session = Session::of_assistant(&agent, system, &run.engine, model, limits, &self.budget);
-        let gates: String = run
-            .collector
-            .collected()
-            .gates
+        let gates = run.collector.look(|collected| collected.gates.clone());
+        let gates: String = gates
             .iter()
             .map(|gate| format!("- {}: {}\n", gate.name, if gate.passed { "passed" } else { "failed" }))
             .collect();

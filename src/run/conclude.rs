@@ -10,6 +10,7 @@ use crate::agent::SessionOutcome;
 use crate::config::TestIntegrity;
 use crate::event::{GateVerdict, Outcome, StopReason, Work, answered};
 use crate::mcp;
+use crate::report::Collected;
 use crate::request::ModelChoice;
 
 impl AgentRun<'_> {
@@ -48,19 +49,17 @@ impl AgentRun<'_> {
 
     /// Returns what the agent has done.
     fn work_done(&self) -> Work {
-        let collected = self.run.collector.collected();
         // What cannot be collected is told by the report.
-        let is_changed = self.run.engine.context.workspace.changes().is_ok_and(|changes| !changes.is_empty())
+        let is_changed = self.run.engine.context.workspace.has_changes().unwrap_or_default()
             || self.run.tracked.as_ref().is_some_and(|tracked| !tracked.large().is_empty());
-        let calls = &collected.calls;
-        match collected.edits {
+        self.run.collector.look(|Collected { calls, edits, .. }| match edits {
             _ if is_changed => Work::Changed,
             _ if !calls.is_empty() && calls.iter().all(|call| call.outcome == Outcome::Refused) => {
                 Work::CallsRefused
             }
-            (tried, 0) if tried > 0 => Work::EditsFailed,
+            (tried, 0) if *tried > 0 => Work::EditsFailed,
             _ => Work::Unchanged,
-        }
+        })
     }
 
     /// Returns why a run that did what was asked has not shown it in every respect, the gravest reason first.
@@ -76,7 +75,7 @@ impl AgentRun<'_> {
             return Some(StopReason::TestsUnproven);
         }
         drop(shown);
-        let gates = self.run.collector.collected().gates;
+        let gates = self.run.collector.look(|collected| collected.gates.clone());
         let is = |verdict| gates.iter().any(|gate| gate.required && gate.verdict == verdict);
         if is(GateVerdict::FailedBefore) {
             return Some(StopReason::FailedBefore);

@@ -313,7 +313,7 @@ impl<'a> AgentRun<'a> {
             structured: value,
             cost_usd: self.budget.cost(),
             test_findings: self.test_findings(),
-            proof: self.run.engine.context.workspace.changes().ok().and_then(|now| self.shown_of(&now)),
+            proof: self.shown_now(),
             carried: None,
             reviewed,
             matches: Arc::clone(&self.matches),

@@ -2,12 +2,15 @@
 
 use std::borrow::Cow;
 use std::fmt::Write;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use test_integrity::{Change, MAX_BYTES, check_among, concerns, is_of_tests};
+use test_integrity::{Change, MAX_BYTES, check_among, concerns, is_of_tests, matters};
 use tokio::task::spawn_blocking;
-use workspace::{ChangeSet, FileState, LastLink, Mode, Operation, Workspace, WorkspacePath};
+use workspace::{
+    ChangeSet, FileChange, FileError, FileState, LastLink, Mode, Operation, Workspace, WorkspacePath,
+};
 
 use super::Run;
 use super::driver::AgentRun;
@@ -25,6 +28,24 @@ struct Texts {
     path: String,
     before: Option<Text>,
     after: Option<Text>,
+}
+
+impl Texts {
+    fn of(change: &FileChange) -> Self {
+        Self {
+            path: change.path.to_string(),
+            before: text(change.before.as_ref()),
+            after: text(change.after.as_ref()),
+        }
+    }
+
+    fn change(&self) -> Change<'_> {
+        Change {
+            path: &self.path,
+            before: self.before.as_ref().map(Text::as_str),
+            after: self.after.as_ref().map(Text::as_str),
+        }
+    }
 }
 
 /// Text of a file; only what is not UTF-8 is copied.
@@ -49,27 +70,11 @@ impl Run<'_> {
         if self.request.config().tests.integrity == TestIntegrity::Off {
             return Ok(Vec::new());
         }
-        let texts: Vec<Texts> = changes
-            .iter()
-            .filter(|change| {
-                concerns(change.path.as_str()) && self.allowed_tests.find(&change.path).is_none()
-            })
-            .map(|change| Texts {
-                path: change.path.to_string(),
-                before: text(change.before.as_ref()),
-                after: text(change.after.as_ref()),
-            })
-            .collect();
+        let texts: Vec<Texts> =
+            changes.iter().filter(|change| self.is_judged(&change.path)).map(Texts::of).collect();
         let workspace = self.engine.context.workspace.clone();
         let judged = spawn_blocking(move || {
-            let changes: Vec<Change<'_>> = texts
-                .iter()
-                .map(|Texts { path, before, after }| Change {
-                    path,
-                    before: before.as_ref().map(Text::as_str),
-                    after: after.as_ref().map(Text::as_str),
-                })
-                .collect();
+            let changes: Vec<Change<'_>> = texts.iter().map(Texts::change).collect();
             check_among(&changes, || unchanged(&*workspace, &texts))
         });
         let found = judged.await.map_err(|_| {
@@ -78,14 +83,32 @@ impl Run<'_> {
             NotJudged
         })?;
         let large = self.tracked.as_ref().map(|tracked| tracked.large()).unwrap_or_default();
-        let overgrown = large.into_iter().filter(|(path, operation)| {
-            *operation == Operation::Modify
-                && concerns(path.as_str())
-                && self.allowed_tests.find(path).is_none()
-        });
+        let overgrown = large
+            .into_iter()
+            .filter(|(path, operation)| *operation == Operation::Modify && self.is_judged(path));
         let found: Vec<TestFinding> =
             found.into_iter().map(finding).chain(overgrown.map(|(path, _)| unjudged(&path))).collect();
         Ok(self.permitted(found).await)
+    }
+
+    /// Returns whether a change of this file can have findings that people have not permitted.
+    fn is_judged(&self, path: &WorkspacePath) -> bool {
+        concerns(path.as_str()) && self.allowed_tests.find(path).is_none()
+    }
+
+    /// Returns the changes that are to be judged: none of thousands where none of them has to do with tests.
+    fn changes_to_judge(&self) -> Result<ChangeSet, FileError> {
+        if self.request.config().tests.integrity == TestIntegrity::Off {
+            return Ok(ChangeSet::default());
+        }
+        let workspace = &self.engine.context.workspace;
+        let is_judged = |path: &WorkspacePath| self.is_judged(path);
+        let mut matter = false;
+        workspace.visit_changes(&is_judged, &mut |change| {
+            matter = matters(&Texts::of(&change).change());
+            if matter { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if matter { workspace.changes_of(&is_judged) } else { Ok(ChangeSet::default()) }
     }
 
     /// Returns whether the configuration refuses what was found.
@@ -98,7 +121,7 @@ impl AgentRun<'_> {
     /// Judges the change as it is now, and keeps what was found for the report.
     pub(super) async fn judge_tests(&self) -> Vec<TestFinding> {
         // What cannot be collected fails the run when its report is made.
-        let changes = self.run.engine.context.workspace.changes().unwrap_or_default();
+        let changes = self.run.changes_to_judge().unwrap_or_default();
         let Ok(findings) = self.run.judge_tests(&changes).await else {
             self.is_unchecked.store(true, Ordering::Relaxed);
             return Vec::new();

@@ -15,6 +15,7 @@ mod conclude;
 mod context;
 mod driver;
 mod gate_check;
+mod gathered;
 mod integrity;
 mod not_applied;
 mod prepare;

@@ -89,7 +89,7 @@ impl<'a> AgentRun<'a> {
 
     /// Where the steps of the next round begin.
     fn since(&self) -> StepOffset {
-        let steps = self.run.collector.collected().steps;
+        let steps = self.run.collector.look(|collected| collected.steps.clone());
         let of_agent = steps.iter().filter(|step| step.agent == self.request.agent.name);
         StepOffset {
             step: of_agent.map(|step| step.step).max().unwrap_or(0),
@@ -98,7 +98,7 @@ impl<'a> AgentRun<'a> {
     }
 
     fn failed_gates(&self) -> Vec<GateRecord> {
-        let gates = self.run.collector.collected().gates;
+        let gates = self.run.collector.look(|collected| collected.gates.clone());
         gates.into_iter().filter(|gate| gate.required && !gate.passed).collect()
     }
 

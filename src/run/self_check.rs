@@ -99,7 +99,7 @@ impl SelfCheck {
 }
 
 fn question(run: &Run<'_>, answer: &str) -> String {
-    let gates = run.collector.collected().gates;
+    let gates = run.collector.look(|collected| collected.gates.clone());
     let gates: String = gates
         .iter()
         .map(|gate| format!("- {}: {}\n", gate.name, if gate.passed { "passed" } else { "failed" }))

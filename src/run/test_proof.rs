@@ -120,9 +120,17 @@ impl Shown {
 
 impl AgentRun<'_> {
     /// Returns what the tests showed of this change, if it is the one that they last ran on.
-    pub(super) fn shown_of(&self, changes: &ChangeSet) -> Option<ProofRecord> {
+    fn shown_of(&self, changes: &ChangeSet) -> Option<ProofRecord> {
         let shown = self.shown.lock();
         shown.as_ref().filter(|shown| shown.changes == *changes).map(|shown| shown.record.clone())
+    }
+
+    /// Returns what the tests showed of the change as it is now, if they last ran on it.
+    pub(super) fn shown_now(&self) -> Option<ProofRecord> {
+        if self.shown.lock().is_none() {
+            return None;
+        }
+        self.run.engine.context.workspace.changes().ok().and_then(|now| self.shown_of(&now))
     }
 }
 

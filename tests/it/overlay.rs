@@ -11,7 +11,7 @@ use workspace::{
 };
 
 use crate::support::{Sandbox, git, tree};
-use architect_ci::plan::{Applied, Plan, Planned};
+use architect_ci::plan::{Applied, Plan, PlanFile, Planned};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -185,7 +185,7 @@ proptest! {
         prop_assert_eq!(modes(&planned), modes(&real));
         // And by way of the plan's file, twice.
         let fresh = repository();
-        let planning = Planned { task: "t", agent: "build", model: "m", base: None, actions: vec![], changes: &changes };
+        let planning = Planned { task: "t", agent: "build", model: "m", base: None, actions: vec![], files: changes.iter().map(PlanFile::new).collect() };
         let text = serde_json::to_string(&Plan::new(planning)).expect("a plan is JSON");
         let plan: Plan = serde_json::from_str(&text).expect("and reads back");
         let disk = open(&fresh);

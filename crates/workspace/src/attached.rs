@@ -2,13 +2,12 @@
 //! outputs of commands. Each appears below a name of its own (`@NAME`), and nothing is ever written to it.
 
 use std::io::{self, Read};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::path::{PathError, ResolvedPath, WorkspacePath};
-use super::{
-    ChangeSet, DiskWorkspace, FileChange, FileError, FileState, LastLink, Stat, Walk, WalkEntry, Workspace,
-};
+use super::{DiskWorkspace, FileChange, FileError, FileState, LastLink, Stat, Walk, WalkEntry, Workspace};
 
 /// A folder that can be read besides the workspace.
 #[derive(Clone)]
@@ -148,8 +147,12 @@ impl Workspace for AttachedWorkspace {
         Ok(Walk { found: walk.found.into_iter().map(outer).collect(), links, skipped: walk.skipped })
     }
 
-    fn changes(&self) -> Result<ChangeSet, FileError> {
-        self.inner.changes()
+    fn visit_changes(
+        &self,
+        is_wanted: &dyn Fn(&WorkspacePath) -> bool,
+        visit: &mut dyn FnMut(FileChange) -> ControlFlow<()>,
+    ) -> Result<(), FileError> {
+        self.inner.visit_changes(is_wanted, visit)
     }
 
     fn preview(&self) -> Arc<dyn Workspace> {

@@ -1,7 +1,6 @@
 //! Changes to files: states before and after, as totals, diffs, and one exact patch.
 
 use std::fmt;
-use std::io::{self, Write};
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -9,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
+use super::file_diff::FileDiff;
 use super::git_patch;
 use super::hunks::hunks;
 use super::path::WorkspacePath;
@@ -132,11 +132,7 @@ impl FileChange {
 
     /// Counts the lines added and removed; zero for an opaque file.
     pub fn line_counts(&self) -> LineCounts {
-        if self.is_opaque() {
-            return LineCounts::default();
-        }
-        let (before, after) = self.contents();
-        LineCounts::of(&String::from_utf8_lossy(&hunks(before, after)))
+        FileDiff::of(self).line_counts()
     }
 
     /// Returns the lines that the file gains, without diff markers; empty for an opaque file.
@@ -153,17 +149,13 @@ impl FileChange {
     /// Returns the change in Git's extended diff format, which `git apply` accepts. `prefix` is the path from
     /// the repository's root to the workspace: empty, or ending in `/`.
     pub fn git_patch(&self, prefix: &str) -> Vec<u8> {
-        git_patch::file_patch(self, prefix)
+        let (before, after) = self.contents();
+        git_patch::file_patch(self, prefix, || hunks(before, after))
     }
 
     /// Returns the change for people: hunks without file headers, or for a binary file its sizes.
     pub fn diff(&self) -> String {
-        if self.is_binary() {
-            let size = |state: &Option<FileState>| state.as_ref().map_or(0, |state| state.content.len());
-            return format!("binary file, {} → {} bytes\n", size(&self.before), size(&self.after));
-        }
-        let (before, after) = self.contents();
-        String::from_utf8_lossy(&hunks(before, after)).into_owned()
+        FileDiff::of(self).text()
     }
 
     /// Returns what a diff without file headers does not tell of the mode, in Git's words: that it changes, or that a new file is
@@ -221,8 +213,19 @@ pub struct LineCounts {
 impl LineCounts {
     /// Counts the added and removed lines in hunks without file headers.
     pub fn of(hunks: &str) -> Self {
-        let starting = |sign: char| hunks.lines().filter(|line| line.starts_with(sign)).count();
-        Self { added: starting('+'), removed: starting('-') }
+        Self::of_bytes(hunks.as_bytes())
+    }
+
+    pub(crate) fn of_bytes(hunks: &[u8]) -> Self {
+        let mut lines = Self::default();
+        for line in hunks.split_inclusive(|byte| *byte == b'\n') {
+            match line.first() {
+                Some(b'+') => lines.added += 1,
+                Some(b'-') => lines.removed += 1,
+                _ => {}
+            }
+        }
+        lines
     }
 }
 
@@ -286,17 +289,9 @@ impl ChangeSet {
     /// Returns one patch for all files; see [`FileChange::git_patch`]. Deletions come first, so that a file
     /// can make room for a folder.
     pub fn git_patch(&self, prefix: &str) -> Vec<u8> {
-        let mut patch = Vec::new();
-        // Writing to memory does not fail.
-        let _ = self.write_patch(prefix, &mut patch);
-        patch
-    }
-
-    /// Writes that patch, file by file.
-    pub fn write_patch(&self, prefix: &str, to: &mut impl Write) -> io::Result<()> {
         let (deleted, others): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|change| change.operation() == Operation::Delete);
-        deleted.into_iter().chain(others).try_for_each(|change| to.write_all(&change.git_patch(prefix)))
+        deleted.into_iter().chain(others).flat_map(|change| change.git_patch(prefix)).collect()
     }
 }
 

@@ -8,17 +8,17 @@ use std::io::Write;
 use flate2::{Compression, write::ZlibEncoder};
 
 use super::changes::{FileChange, FileState, Mode};
-use super::hunks::hunks;
 
-/// Returns the whole patch of one file. `prefix` is the path from the repository's root to the workspace.
-pub(crate) fn file_patch(change: &FileChange, prefix: &str) -> Vec<u8> {
+/// Returns the whole patch of one file. `prefix` is the path from the repository's root to the workspace, and `text_hunks` finds the
+/// hunks, where it has some.
+pub(crate) fn file_patch(change: &FileChange, prefix: &str, text_hunks: impl FnOnce() -> Vec<u8>) -> Vec<u8> {
     if let (Some(before), Some(after)) = (&change.before, &change.after) {
         // Git does not allow a file to become a link by a modification, so one is deleted and the other
         // added.
         if (before.mode == Mode::Link) != (after.mode == Mode::Link) {
             let gone = FileChange { after: None, ..change.clone() };
             let new = FileChange { before: None, ..change.clone() };
-            return [file_patch(&gone, prefix), file_patch(&new, prefix)].concat();
+            return [gone.git_patch(prefix), new.git_patch(prefix)].concat();
         }
     }
     let path = format!("{prefix}{}", change.path);
@@ -56,7 +56,7 @@ pub(crate) fn file_patch(change: &FileChange, prefix: &str) -> Vec<u8> {
         literal(&mut patch, before);
     } else if before != after {
         patch.extend(format!("--- {old_label}\n+++ {new_label}\n").bytes());
-        patch.extend(hunks(before, after));
+        patch.extend(text_hunks());
     }
     patch
 }

@@ -38,6 +38,7 @@ pub mod copy;
 pub mod descend;
 mod disk;
 pub mod entry;
+mod file_diff;
 mod file_system;
 mod git_folder_guard;
 mod git_patch;
@@ -58,11 +59,13 @@ mod resolve;
 mod scratch;
 mod sensitive;
 mod snapshot;
+mod spool;
 mod staging;
 mod tracked;
 mod write_log;
 
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -71,6 +74,7 @@ pub use bytecode::{is_bytecode, source_of_bytecode};
 pub use changes::{ChangeSet, FileChange, FileState, LineCounts, Mode, Operation};
 pub use checkout_modes::CheckoutModes;
 pub use disk::DiskWorkspace;
+pub use file_diff::FileDiff;
 pub use file_system::is_executable;
 pub use git_folder_guard::{APPLY_FOLDER, APPLY_JOURNAL, GitFolder, Restored};
 pub use globs::{Glob, InvalidGlob, PathGlobs};
@@ -84,6 +88,7 @@ pub use protected::{IsProtected, ProtectedFiles};
 pub use scratch::{Scratch, sweep};
 pub use sensitive::{SensitiveFiles, Tracked, TrackedFiles};
 pub use snapshot::{Difference, FileStamp, Snapshot};
+pub use spool::{Spool, Spooled};
 pub use tracked::TrackedWorkspace;
 pub use write_log::{StateBefore, WriteLog};
 
@@ -243,8 +248,38 @@ pub trait Workspace: Send + Sync {
     /// Lists the files and folders below `folder` that no ignore file excludes, at most `depth` levels down.
     fn walk(&self, folder: &ResolvedPath, depth: Option<usize>) -> Result<Walk, FileError>;
 
+    /// Visits what differs from the checkout at the start, file by file and sorted by path, until the visitor breaks off. A file
+    /// that is not wanted is not read. Neither function may use the workspace.
+    fn visit_changes(
+        &self,
+        is_wanted: &dyn Fn(&WorkspacePath) -> bool,
+        visit: &mut dyn FnMut(FileChange) -> ControlFlow<()>,
+    ) -> Result<(), FileError>;
+
     /// Returns everything that differs from the checkout at the start.
-    fn changes(&self) -> Result<ChangeSet, FileError>;
+    fn changes(&self) -> Result<ChangeSet, FileError> {
+        self.changes_of(&|_| true)
+    }
+
+    /// Returns what differs from the checkout at the start, of the files that are wanted.
+    fn changes_of(&self, is_wanted: &dyn Fn(&WorkspacePath) -> bool) -> Result<ChangeSet, FileError> {
+        let mut changes = Vec::new();
+        self.visit_changes(is_wanted, &mut |change| {
+            changes.push(change);
+            ControlFlow::Continue(())
+        })?;
+        Ok(ChangeSet::new(changes))
+    }
+
+    /// Returns whether anything differs from the checkout at the start; what follows the first difference is not read.
+    fn has_changes(&self) -> Result<bool, FileError> {
+        let mut is_found = false;
+        self.visit_changes(&|_| true, &mut |_| {
+            is_found = true;
+            ControlFlow::Break(())
+        })?;
+        Ok(is_found)
+    }
 
     /// Returns a workspace with the state of this one, for trial edits; what is written to it is discarded.
     fn preview(&self) -> Arc<dyn Workspace>;

@@ -1,15 +1,17 @@
-//! Overlay workspace: planned edits in memory above the untouched checkout.
+//! Overlay workspace: planned edits above the untouched checkout, in memory and, if there are many, in a file without a name.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use super::changes::{ChangeSet, FileChange, FileState, Mode};
+use super::changes::{FileChange, FileState, Mode};
 use super::disk::DiskWorkspace;
 use super::ignored::{IGNORE_FILES, IgnoreRules};
 use super::path::{ResolvedPath, WorkspacePath};
 use super::resolve::{Step, resolve};
+use super::spool::{Spool, Spooled};
 use super::write_log::{LogSlot, StateBefore, WriteLog};
 use super::{FileError, Kind, LastLink, Stat, Walk, WalkEntry, Workspace};
 
@@ -21,13 +23,27 @@ const FEW: usize = 64;
 pub struct OverlayWorkspace {
     disk: Arc<DiskWorkspace>,
     planned: RwLock<Planned>,
+    spool: Spool,
     log: LogSlot,
+}
+
+/// State of a file that is planned.
+#[derive(Clone)]
+struct PlannedState {
+    content: Spooled,
+    mode: Mode,
+}
+
+impl PlannedState {
+    fn state(&self) -> io::Result<FileState> {
+        Ok(FileState { content: self.content.get()?, mode: self.mode })
+    }
 }
 
 #[derive(Clone, Default)]
 struct Planned {
     /// Planned states by path; `None` for files that are removed.
-    files: BTreeMap<WorkspacePath, Option<FileState>>,
+    files: BTreeMap<WorkspacePath, Option<PlannedState>>,
     /// Folders that the plan creates; they stay when their files are removed, as on disk.
     folders: BTreeSet<WorkspacePath>,
 }
@@ -35,7 +51,7 @@ struct Planned {
 impl OverlayWorkspace {
     /// Creates an empty overlay above `disk`.
     pub fn new(disk: Arc<DiskWorkspace>) -> Self {
-        Self { disk, planned: RwLock::default(), log: LogSlot::default() }
+        Self { disk, planned: RwLock::default(), spool: Spool::default(), log: LogSlot::default() }
     }
 
     /// Logs everything that is planned from now on.
@@ -60,7 +76,7 @@ impl OverlayWorkspace {
     pub fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
         let planned = self.planned();
         match planned.files.get(path) {
-            Some(state) => Ok(state.clone()),
+            Some(state) => read(path, state.as_ref()),
             None if planned.is_cut_off(path) => Ok(None),
             None => self.disk.state(&ResolvedPath(path.clone())),
         }
@@ -90,8 +106,12 @@ impl OverlayWorkspace {
             above = folder.parent();
             planned.folders.insert(folder);
         }
-        planned.files.insert(path.clone(), state);
+        planned.files.insert(path.clone(), state.map(|state| self.spooled(&state)));
         Ok(())
+    }
+
+    fn spooled(&self, FileState { content, mode }: &FileState) -> PlannedState {
+        PlannedState { content: self.spool.put(content), mode: *mode }
     }
 
     /// Returns the planned text of an ignore file.
@@ -146,6 +166,12 @@ fn is_ignore_file(name: &str) -> bool {
     IGNORE_FILES.contains(&name)
 }
 
+/// Reads a planned state.
+fn read(path: &WorkspacePath, planned: Option<&PlannedState>) -> Result<Option<FileState>, FileError> {
+    let state = planned.map(PlannedState::state).transpose();
+    state.map_err(|error| FileError::Io { path: path.clone(), error })
+}
+
 /// What is planned for a path.
 enum PlannedEntry {
     /// There will be nothing.
@@ -159,7 +185,7 @@ impl Planned {
         match self.files.get(path) {
             Some(Some(state)) => {
                 let kind = if state.mode == Mode::Link { Kind::Link } else { Kind::File };
-                let size = state.content.len() as u64;
+                let size = state.content.length() as u64;
                 Some(PlannedEntry::Present(Stat { kind, size, mode: state.mode }))
             }
             _ if self.folders.contains(path) => {
@@ -173,7 +199,8 @@ impl Planned {
     /// Returns the target of a planned link.
     fn target(&self, path: &WorkspacePath) -> String {
         let state = self.files.get(path).and_then(Option::as_ref);
-        state.map_or(String::new(), |state| String::from_utf8_lossy(&state.content).into_owned())
+        let content = state.and_then(|state| state.content.get().ok());
+        content.map_or(String::new(), |content| String::from_utf8_lossy(&content).into_owned())
     }
 
     /// Returns whether a planned file, removal, or new folder above `path` hides what the disk has there.
@@ -219,8 +246,10 @@ impl Workspace for OverlayWorkspace {
 
     fn open(&self, path: &ResolvedPath) -> Result<Box<dyn Read + Send>, FileError> {
         match self.planned().files.get(&path.0) {
-            Some(Some(state)) => Ok(Box::new(Cursor::new(Arc::clone(&state.content)))),
-            Some(None) => Err(FileError::Missing(path.0.clone())),
+            Some(planned) => match read(path, planned.as_ref())? {
+                Some(state) => Ok(Box::new(Cursor::new(state.content))),
+                None => Err(FileError::Missing(path.0.clone())),
+            },
             None => self.disk.open_file(path),
         }
     }
@@ -248,7 +277,7 @@ impl Workspace for OverlayWorkspace {
         self.log_write(path, Some(&state));
         let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
         planned.folders.extend(missing);
-        planned.files.insert(path.0.clone(), Some(state));
+        planned.files.insert(path.0.clone(), Some(self.spooled(&state)));
         Ok(())
     }
 
@@ -301,18 +330,24 @@ impl Workspace for OverlayWorkspace {
         Ok(walk)
     }
 
-    fn changes(&self) -> Result<ChangeSet, FileError> {
-        let mut changes = Vec::new();
-        for (path, after) in &self.planned().files {
+    fn visit_changes(
+        &self,
+        is_wanted: &dyn Fn(&WorkspacePath) -> bool,
+        visit: &mut dyn FnMut(FileChange) -> ControlFlow<()>,
+    ) -> Result<(), FileError> {
+        for (path, after) in self.planned().files.iter().filter(|(path, _)| is_wanted(path)) {
             let before = self.disk.state(&ResolvedPath(path.clone()))?;
-            changes.extend(FileChange::new(path.clone(), before, after.clone()));
+            let change = FileChange::new(path.clone(), before, read(path, after.as_ref())?);
+            if change.is_some_and(|change| visit(change).is_break()) {
+                break;
+            }
         }
-        Ok(ChangeSet::new(changes))
+        Ok(())
     }
 
     fn preview(&self) -> Arc<dyn Workspace> {
         let planned = RwLock::new(self.planned().clone());
-        Arc::new(Self { disk: Arc::clone(&self.disk), planned, log: LogSlot::default() })
+        Arc::new(Self { planned, ..Self::new(Arc::clone(&self.disk)) })
     }
 
     fn revert(&self, change: &FileChange) -> Result<(), FileError> {

@@ -3,20 +3,23 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io::Read;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::changes::{ChangeSet, FileChange, FileState, Mode, Operation};
+use super::changes::{FileChange, FileState, Mode, Operation};
 use super::disk::DiskWorkspace;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
+use super::spool::{Spool, Spooled};
 use super::write_log::{LogSlot, StateBefore, WriteLog};
 use super::{FileError, LastLink, Stat, Walk, Workspace};
 
 /// A workspace for real edits: every write goes to disk, and the first one to a file records what was there.
 pub struct TrackedWorkspace {
     disk: Arc<DiskWorkspace>,
-    before: Mutex<BTreeMap<ResolvedPath, Option<FileState>>>,
+    before: Mutex<BTreeMap<ResolvedPath, Option<KeptState>>>,
+    spool: Spool,
     /// Changed files that are too large to be held in memory, and whether they existed before.
     large: Mutex<BTreeMap<WorkspacePath, bool>>,
     /// What the run last wrote to each file since that was last taken; `None` if nobody asks for it.
@@ -24,11 +27,30 @@ pub struct TrackedWorkspace {
     log: LogSlot,
 }
 
+/// State of a file before its first change.
+#[derive(Debug)]
+struct KeptState {
+    content: Spooled,
+    mode: Mode,
+}
+
+impl KeptState {
+    fn of(FileState { content, mode }: &FileState, spool: &Spool) -> Self {
+        Self { content: spool.put(content), mode: *mode }
+    }
+}
+
+/// Reads a state before the first change.
+fn read(path: &WorkspacePath, kept: Option<&KeptState>) -> Result<Option<FileState>, FileError> {
+    let state = |kept: &KeptState| Ok(FileState { content: kept.content.get()?, mode: kept.mode });
+    kept.map(state).transpose().map_err(|error| FileError::Io { path: path.clone(), error })
+}
+
 impl TrackedWorkspace {
     /// Starts tracking changes to `disk`.
     pub fn new(disk: Arc<DiskWorkspace>) -> Self {
         let (before, large, latest) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { disk, before, large, latest, log: LogSlot::default() }
+        Self { disk, before, spool: Spool::default(), large, latest, log: LogSlot::default() }
     }
 
     /// Remembers from now on what the run writes, for [`Self::take_latest`].
@@ -60,7 +82,8 @@ impl TrackedWorkspace {
         before: impl IntoIterator<Item = (WorkspacePath, Option<FileState>)>,
         large: impl IntoIterator<Item = (WorkspacePath, bool)>,
     ) {
-        let before = before.into_iter().map(|(path, state)| (ResolvedPath(path), state));
+        let kept = |state: Option<FileState>| state.map(|state| KeptState::of(&state, &self.spool));
+        let before = before.into_iter().map(|(path, state)| (ResolvedPath(path), kept(state)));
         self.before.lock().unwrap_or_else(PoisonError::into_inner).extend(before);
         self.large.lock().unwrap_or_else(PoisonError::into_inner).extend(large);
     }
@@ -84,8 +107,8 @@ impl TrackedWorkspace {
     /// Returns a file as it was before the run changed it.
     pub fn original(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
         let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
-        match before.iter().find(|(changed, _)| changed.0 == *path) {
-            Some((_, state)) => Ok(state.clone()),
+        match before.get(&ResolvedPath(path.clone())) {
+            Some(kept) => read(path, kept.as_ref()),
             None => self.disk.state_of(path),
         }
     }
@@ -139,13 +162,16 @@ impl TrackedWorkspace {
         after: Option<&FileState>,
     ) -> Result<(), E> {
         let mut before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_first = !before.contains_key(path);
-        if is_first {
-            before.insert(path.clone(), now()?);
-        }
+        let first = if before.contains_key(path) { None } else { Some(now()?) };
         if let Some(log) = self.log.get() {
-            let first = before.get(path).filter(|_| is_first);
-            log.writing(path, first.map_or(StateBefore::NotGiven, |state| state.as_ref().into()), after);
+            log.writing(
+                path,
+                first.as_ref().map_or(StateBefore::NotGiven, |state| state.as_ref().into()),
+                after,
+            );
+        }
+        if let Some(first) = first {
+            before.insert(path.clone(), first.map(|state| KeptState::of(&state, &self.spool)));
         }
         drop(before);
         self.note_latest(path, after);
@@ -208,13 +234,20 @@ impl Workspace for TrackedWorkspace {
         self.disk.walk(folder, depth, true)
     }
 
-    fn changes(&self) -> Result<ChangeSet, FileError> {
+    fn visit_changes(
+        &self,
+        is_wanted: &dyn Fn(&WorkspacePath) -> bool,
+        visit: &mut dyn FnMut(FileChange) -> ControlFlow<()>,
+    ) -> Result<(), FileError> {
         let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut changes = Vec::new();
-        for (path, before) in before.iter() {
-            changes.extend(FileChange::new(path.0.clone(), before.clone(), self.disk.state(path)?));
+        for (path, before) in before.iter().filter(|(path, _)| is_wanted(path)) {
+            let before = read(path, before.as_ref())?;
+            let change = FileChange::new(path.0.clone(), before, self.disk.state(path)?);
+            if change.is_some_and(|change| visit(change).is_break()) {
+                break;
+            }
         }
-        Ok(ChangeSet::new(changes))
+        Ok(())
     }
 
     fn preview(&self) -> Arc<dyn Workspace> {

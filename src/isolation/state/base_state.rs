@@ -1,6 +1,7 @@
 //! The state below the isolated one: the checkout, or the planned edits above it.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use workspace::{
@@ -27,7 +28,14 @@ impl BaseState {
     /// Returns the files that the run has changed, or plans to change.
     pub fn changed(&self) -> Result<BTreeSet<WorkspacePath>, FileError> {
         Ok(match self {
-            Self::Planned(planned) => planned.changes()?.iter().map(|change| change.path.clone()).collect(),
+            Self::Planned(planned) => {
+                let mut paths = BTreeSet::new();
+                planned.visit_changes(&|_| true, &mut |change| {
+                    paths.insert(change.path);
+                    ControlFlow::Continue(())
+                })?;
+                paths
+            }
             Self::Real(tracked) => tracked.changed().into_iter().collect(),
         })
     }

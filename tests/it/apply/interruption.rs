@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{FILES, apply, journal, plan, session, state};
 use crate::support::{Sandbox, tree};
-use architect_ci::plan::{Applied, Plan, Planned, recover};
+use architect_ci::plan::{Applied, Plan, PlanFile, Planned, recover};
 use serde_json::json;
 use workspace::{ChangeSet, DiskWorkspace, FileChange, FileState, Mode, Workspace, WorkspacePath};
 
@@ -49,7 +49,14 @@ fn crash_site() -> Sandbox {
 
 fn crash_plan(disk: &DiskWorkspace) -> Plan {
     let changes = changes(disk);
-    Plan::new(Planned { task: "t", agent: "a", model: "m", base: None, actions: vec![], changes: &changes })
+    Plan::new(Planned {
+        task: "t",
+        agent: "a",
+        model: "m",
+        base: None,
+        actions: vec![],
+        files: changes.iter().map(PlanFile::new).collect(),
+    })
 }
 
 /// Not a test by itself: the process that dies, started by the test below.

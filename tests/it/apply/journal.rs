@@ -11,7 +11,7 @@ use workspace::{ChangeSet, DiskWorkspace, FileChange, FileState, Mode, Workspace
 use crate::support::scene::scene;
 use crate::support::{Run, Sandbox, git, tree};
 use architect_ci::git::Repository;
-use architect_ci::plan::{JournalFolder, Plan, Planned, Step};
+use architect_ci::plan::{JournalFolder, Plan, PlanFile, Planned, Step};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -106,7 +106,7 @@ fn interrupted(sandbox: &Sandbox, workspace: &Path, files: &[(&str, &str)]) -> P
         model: "m",
         base: None,
         actions: vec![],
-        changes: &changes,
+        files: changes.iter().map(PlanFile::new).collect(),
     });
     let journal = journal_of(sandbox, disk.path());
     let checked = plan.check(&disk, None, |_| Ok(())).expect("it fits");

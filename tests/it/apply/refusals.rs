@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::{CONFIG, FILES, apply, plan, session};
 use crate::support::Sandbox;
-use architect_ci::plan::{Plan, Planned};
+use architect_ci::plan::{Plan, PlanFile, Planned};
 use serde_json::{Value, json};
 use workspace::{ChangeSet, FileChange, FileState, Mode, WorkspacePath};
 
@@ -157,8 +157,14 @@ fn forged_plan_stays_inside_workspace_and_is_shown_in_full() {
         let change = FileChange::new(WorkspacePath::parse(path).unwrap(), None, Some(content));
         let changes = ChangeSet::new(change.into_iter().collect());
         let base = original.base.clone();
-        let planned =
-            Planned { task: "t", agent: "build", model: "m", base, actions: vec![], changes: &changes };
+        let planned = Planned {
+            task: "t",
+            agent: "build",
+            model: "m",
+            base,
+            actions: vec![],
+            files: changes.iter().map(PlanFile::new).collect(),
+        };
         fs::write(&place, serde_json::to_string(&Plan::new(planned)).unwrap()).unwrap();
         refused("a link that may lead outside of the workspace");
     }
@@ -166,7 +172,14 @@ fn forged_plan_stays_inside_workspace_and_is_shown_in_full() {
     let change = FileChange::new(WorkspacePath::parse("new/link").unwrap(), None, Some(content));
     let changes = ChangeSet::new(change.into_iter().collect());
     let base = original.base.clone();
-    let planned = Planned { task: "t", agent: "build", model: "m", base, actions: vec![], changes: &changes };
+    let planned = Planned {
+        task: "t",
+        agent: "build",
+        model: "m",
+        base,
+        actions: vec![],
+        files: changes.iter().map(PlanFile::new).collect(),
+    };
     fs::write(&place, serde_json::to_string(&Plan::new(planned)).unwrap()).unwrap();
     apply(&sandbox, &place, &[]).expect_code(0);
     assert_eq!(sandbox.read("new/link"), "o\n");

@@ -1,0 +1,66 @@
+//! Changes of a run as its report and its plan tell of them. They are gone through once, file by file, so that the texts of thousands
+//! are never in memory together.
+
+use std::ops::ControlFlow;
+
+use workspace::{ChangeSet, FileChange, FileDiff, FileError, Workspace};
+
+use crate::event::{ChangeRoom, RunMode};
+use crate::plan::{PatchText, PlanFile, WholePatch};
+use crate::publish::needs_contents;
+use crate::report::FileSummary;
+use crate::request::JobRequest;
+
+/// What is told of the changes.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// All files. Of big changes, only the first are told.
+    pub(super) files: Vec<FileSummary>,
+    /// Files of the plan of a dry run.
+    pub(super) planned: Vec<PlanFile>,
+    pub(super) patch: WholePatch,
+    /// The changes themselves, if they are to be published.
+    pub(super) contents: ChangeSet,
+    room: ChangeRoom,
+}
+
+impl Gathered {
+    /// Gathers the changes of a workspace, to which `prefix` is the way from the repository.
+    pub(super) fn of(
+        workspace: &dyn Workspace,
+        request: &JobRequest,
+        prefix: &str,
+    ) -> Result<Self, FileError> {
+        let mut gathered = Self::default();
+        let is_planned = request.mode == RunMode::DryRun;
+        let are_needed = needs_contents(request);
+        let mut contents = Vec::new();
+        workspace.visit_changes(&|_| true, &mut |change| {
+            gathered.add(&change, is_planned, prefix);
+            if are_needed {
+                contents.push(change);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(Self { contents: ChangeSet::new(contents), ..gathered })
+    }
+
+    fn add(&mut self, change: &FileChange, is_planned: bool, prefix: &str) {
+        let found = FileDiff::of(change);
+        let patch = found.git_patch(prefix);
+        let spooled = self.patch.add(change, &patch);
+        if is_planned {
+            // The paths of a plan begin at the workspace.
+            self.planned.push(PlanFile::of(&found, || {
+                if prefix.is_empty() {
+                    return PatchText::spooled(&patch, spooled);
+                }
+                let own = found.git_patch("");
+                PatchText::spooled(&own, self.patch.put(&own))
+            }));
+        }
+        let mut summary = FileSummary::new(&found);
+        self.room.fit(&mut summary.diff);
+        self.files.push(summary);
+    }
+}
