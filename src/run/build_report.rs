@@ -3,7 +3,9 @@
 use std::cell::LazyCell;
 
 use serde_json::json;
-use workspace::{Difference, ProtectedFiles, Restored, Snapshot, TrackedWorkspace, Workspace, WorkspacePath};
+use workspace::{
+    Difference, FileError, ProtectedFiles, Restored, Snapshot, TrackedWorkspace, Workspace, WorkspacePath,
+};
 
 use super::gathered::Gathered;
 use super::recipe_check::RECIPE_GATE;
@@ -55,11 +57,7 @@ impl Run<'_> {
         let baseline = baseline.await.unwrap_or_default();
         let workspace = &engine.context.workspace;
         let gathered = Gathered::of(&**workspace, request, &baseline.prefix);
-        let Gathered { files, planned, patch, contents, .. } = gathered.unwrap_or_else(|error| {
-            events.notice(NoticeLevel::Error, format!("could not collect the changes: {error}"));
-            ended.reason = StopReason::ChangesUnknown;
-            Gathered::default()
-        });
+        let Gathered { files, planned, patch, contents, .. } = or_unknown(gathered, &events, &mut ended);
         let actions = engine.tracker.lock().take();
         let mut plan = (request.mode == RunMode::DryRun).then(|| {
             let base = baseline.base.clone();
@@ -151,6 +149,19 @@ impl Run<'_> {
             matches: matches.take_csv(),
         }
     }
+}
+
+/// Returns what was gathered. A run whose changes could not be collected ends for that reason.
+fn or_unknown(
+    gathered: Result<Gathered, FileError>,
+    events: &Events,
+    ended: &mut SessionOutcome,
+) -> Gathered {
+    gathered.unwrap_or_else(|error| {
+        events.notice(NoticeLevel::Error, format!("could not collect the changes: {error}"));
+        ended.reason = StopReason::ChangesUnknown;
+        Gathered::default()
+    })
 }
 
 /// Returns how many files were compared with what they were before a dry run, and what differs. A tracked file that was

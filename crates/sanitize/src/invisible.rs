@@ -60,6 +60,10 @@ fn is_latin(c: char) -> bool {
 
 /// Replaces invisible characters, and others for which `also` returns true, by their codes.
 pub fn shown(text: &str, also: fn(char) -> bool) -> String {
+    // Nearly all texts are such, and no character of ASCII is invisible.
+    if text.is_ascii() && !text.chars().any(also) {
+        return text.to_owned();
+    }
     let mut shown = String::with_capacity(text.len());
     let mut before = None;
     let mut rest = text.chars().peekable();

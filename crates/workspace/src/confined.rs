@@ -62,6 +62,14 @@ pub fn open_file(root: &Dir, path: &ResolvedPath) -> io::Result<std::fs::File> {
     open_dir(root, &parent)?.open_with(name, &options).map(File::into_std)
 }
 
+/// Returns `true` if there is something at `path` and no name in it is a link, where one call can tell. It is not opened for reading.
+pub(crate) fn is_plain(root: &Dir, path: &WorkspacePath) -> bool {
+    #[cfg(target_os = "linux")]
+    return linux::open(root, path, rustix::fs::OFlags::PATH).is_ok();
+    #[cfg(not(target_os = "linux"))]
+    return false;
+}
+
 /// Splits `path` into its folder and its last name. The root is an error.
 pub fn split(path: &ResolvedPath) -> io::Result<(WorkspacePath, &str)> {
     match (path.parent(), path.file_name()) {

@@ -42,8 +42,16 @@ impl DiskWorkspace {
 
     /// Follows every symbolic link in `path`. The result need not exist.
     pub fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
+        if self.is_plain(path) {
+            return Ok(ResolvedPath(path.clone()));
+        }
         let mut cursor = self.cursor();
         resolve(&self.path, path, last, |path| cursor.step(path))
+    }
+
+    /// Returns `true` if a path exists and is resolved already; if it is not known to be, its links have to be looked for.
+    pub(crate) fn is_plain(&self, path: &WorkspacePath) -> bool {
+        confined::is_plain(&self.root, path)
     }
 
     /// Returns a cursor at the root, for the look-ups of one path; see [`Cursor::step`].
@@ -65,8 +73,12 @@ impl DiskWorkspace {
         if path.is_root() {
             return Ok(Some(Stat { kind: Kind::Directory, size: 0, mode: Mode::Regular }));
         }
-        let found = confined::split(path)
-            .and_then(|(parent, name)| confined::open_dir(&self.root, &parent)?.symlink_metadata(name));
+        let found = confined::split(path).and_then(|(parent, name)| {
+            if parent.is_root() {
+                return self.root.symlink_metadata(name);
+            }
+            confined::open_dir(&self.root, &parent)?.symlink_metadata(name)
+        });
         match found {
             Ok(metadata) => Ok(Some(stat_of(&metadata))),
             Err(error) if is_absent(&error) => Ok(None),
@@ -249,14 +261,18 @@ impl DiskWorkspace {
     /// than [`MAX_FILE`] is an error, because it would have to be held in memory.
     pub(crate) fn state(&self, path: &ResolvedPath) -> Result<Option<FileState>, FileError> {
         match self.stat(path)? {
-            Some(Stat { kind: Kind::File, size, .. }) if size > MAX_FILE => {
-                Err(FileError::TooLarge { path: path.0.clone(), size, limit: MAX_FILE })
-            }
-            Some(Stat { kind: Kind::File, mode, .. }) => {
-                let mut content = Vec::new();
-                self.open_file(path)?
-                    .read_to_end(&mut content)
-                    .map_err(|error| FileError::Io { path: path.0.clone(), error })?;
+            Some(Stat { kind: Kind::File, size, mode }) => {
+                let too_large = |size| FileError::TooLarge { path: path.0.clone(), size, limit: MAX_FILE };
+                if size > MAX_FILE {
+                    return Err(too_large(size));
+                }
+                let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+                // One byte beyond the limit reveals a file that grows while it is read.
+                let read = self.open_file(path)?.take(MAX_FILE + 1).read_to_end(&mut content);
+                read.map_err(|error| FileError::Io { path: path.0.clone(), error })?;
+                if content.len() as u64 > MAX_FILE {
+                    return Err(too_large(content.len() as u64));
+                }
                 Ok(Some(FileState { content: content.into(), mode }))
             }
             Some(Stat { kind: Kind::Link, .. }) => {

@@ -196,6 +196,12 @@ impl Planned {
         }
     }
 
+    /// Returns whether something is planned for a path, or for a folder above it.
+    fn touches(&self, path: &WorkspacePath) -> bool {
+        let has = |path: &str| self.files.contains_key(path) || self.folders.contains(path);
+        has(path.as_str()) || path.above().any(has)
+    }
+
     /// Returns the target of a planned link.
     fn target(&self, path: &WorkspacePath) -> String {
         let state = self.files.get(path).and_then(Option::as_ref);
@@ -222,6 +228,9 @@ impl Workspace for OverlayWorkspace {
 
     fn resolve(&self, path: &WorkspacePath, last: LastLink) -> Result<ResolvedPath, FileError> {
         let planned = self.planned();
+        if !planned.touches(path) && self.disk.is_plain(path) {
+            return Ok(ResolvedPath(path.clone()));
+        }
         let mut disk = self.disk.cursor();
         resolve(self.disk.path(), path, last, |path| match planned.entry(path) {
             Some(PlannedEntry::Present(Stat { kind: Kind::Directory, .. })) => Ok(Step::Directory),
