@@ -5,13 +5,16 @@ loopback interface that answers at once.
     tests/scripts/session-cost.py [PROGRAM] [--steps 40] [--rounds 5] [--check]
 
 Prints the best round: the time to the first request, the time per turn beyond the tools' own, the peak memory of the program, and
-the size of the first request. Each request has to begin, byte for byte, with the messages of the one before, or providers' caches
+the size of the first request. The tools' own times are whole milliseconds, rounded down, so what they take below one counts as the
+turn's: the second line has the median time between two requests by kind of call, from which nothing is subtracted, and the
+processor time of a turn with everything in it, which depends less on other work on the machine. Each request has to begin, byte for byte, with the messages of the one before, or providers' caches
 are of no use. With `--check`, a first request above 12,000 bytes or a changed prefix is an error; times depend on the machine.
 """
 
 import argparse
 import json
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -77,7 +80,12 @@ def play(program, steps):
         failed = [call for call in report["calls"] if not call["success"]]
         if failed or len(report["calls"]) != steps:
             sys.exit(f"{len(report['calls'])} calls, of which {len(failed)} failed: {failed[:1]}")
+        raw = {}
+        for step, (before, after) in enumerate(zip(seen, seen[1:])):
+            raw.setdefault(call(step)[0], []).append((after[0] - before[0]) * 1000)
         return {
+            "processor_ms": (usage.ru_utime + usage.ru_stime) * 1000 / steps,
+            "raw": {name: statistics.median(times) for name, times in raw.items()},
             "first_ms": (seen[0][0] - started) * 1000,
             "turn_ms": (seen[-1][0] - seen[0][0] - tools) * 1000 / steps,
             "memory_mb": usage.ru_maxrss / 1024,
@@ -94,8 +102,10 @@ def main():
     parser.add_argument("--check", action="store_true")
     asked = parser.parse_args()
     played = [play(Path(asked.program).resolve(), asked.steps) for _ in range(asked.rounds)]
-    best = {name: min(round[name] for round in played) for name in played[0]}
+    best = {name: min(round[name] for round in played) for name in played[0] if name != "raw"}
+    raw = {name: min(round["raw"][name] for round in played) for name in played[0]["raw"]}
     print(f"first request after {best['first_ms']:.1f} ms, {best['first_bytes']:,} bytes; {best['turn_ms']:.2f} ms per turn; {best['memory_mb']:.1f} MB;")
+    print(", ".join(f"{name} {time:.2f} ms" for name, time in raw.items()) + f"; {best['processor_ms']:.2f} ms of processor time per turn, start and end included")
     print("each request begins with the messages before" if best["kept"] else "the messages before are NOT kept")
     if asked.check and (best["first_bytes"] > FIRST or not best["kept"]):
         sys.exit(1)
