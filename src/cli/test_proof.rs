@@ -33,7 +33,7 @@ use crate::run::{Signal, Throwaway, on_signals};
     ],
     "`{tests}` stands for the tests in the form that the runner accepts, `{files}` for their files; with `{test}`, the command runs once for each. A command without any of these runs unchanged. The result of each test is read from the output; if the output names none, the exit code counts for all of them.\n\n\
      Exit codes: 0 each test proves the change, or there is none, 1 at least one does not, 3 the commit, the checkout or the \
-     command cannot be used, 130 and 143 interrupted. The command runs twice, on throw-away copies in a sandbox; the checkout is not changed.",
+     command cannot be used, 130 and 143 interrupted. The command runs on both, and once more for tests that prove the change, on throw-away copies in a sandbox; the checkout is not changed.",
 ))]
 pub(super) struct Prove {
     #[command(flatten)]

@@ -17,6 +17,8 @@ pub enum ProofVerdict {
     FailsOnBoth,
     /// It passes on the old code and fails on the new.
     FailsOnNew,
+    /// It fails on the old code and passes on the new, but did something else when it ran once more.
+    Flaky,
     /// It could not be run on one of the two.
     NotRun,
 }
@@ -28,6 +30,7 @@ impl fmt::Display for ProofVerdict {
             Self::PassesOnOld => "passes on the old code too",
             Self::FailsOnBoth => "fails on both",
             Self::FailsOnNew => "fails on the new code only",
+            Self::Flaky => "is flaky",
             Self::NotRun => "could not be run",
         })
     }
@@ -71,14 +74,20 @@ impl ProofRecord {
         self.proving() == self.tests.len()
     }
 
-    /// Returns the result in one sentence without a full stop: "2 of 3 new tests prove the change".
+    /// Returns the result in one sentence without a full stop: "2 of 3 new tests prove the change, 1 is flaky".
     pub fn summary(&self) -> String {
         let (proving, all) = (self.proving(), self.tests.len());
-        match all {
+        let flaky = self.tests.iter().filter(|test| test.verdict == ProofVerdict::Flaky).count();
+        let told = match all {
             0 => "no test is new or changed".to_owned(),
             1 if proving == 1 => "1 of 1 new test proves the change".to_owned(),
             1 => "0 of 1 new test proves the change".to_owned(),
             _ => format!("{proving} of {all} new tests prove the change"),
+        };
+        match flaky {
+            0 => told,
+            1 => format!("{told}, 1 is flaky"),
+            _ => format!("{told}, {flaky} are flaky"),
         }
     }
 }

@@ -7,6 +7,7 @@ use test_integrity::{ChangedTest, Mutation, mutations};
 use workspace::{ChangeSet, FileChange, FileState};
 
 use super::observed::CommandRun;
+use super::side::{Network, Side};
 use super::{ProofError, Prover, States};
 use crate::command::Ended;
 use crate::event::{MutationRecord, MutationResult, MutationVerdict, millis};
@@ -47,7 +48,7 @@ pub(crate) async fn mutate(
     if prover.command.selects() && tests.is_empty() {
         return Err(ProofError::NoTests);
     }
-    let (run, _) = prover.run_on(&states.new, &tests).await?;
+    let run = run_on(prover, &states.new, &tests).await?;
     run.require_runnable()?;
     if !matches!(run.ended, Ended::Exited(0)) {
         return Err(ProofError::FailsWithout);
@@ -59,12 +60,22 @@ pub(crate) async fn mutate(
         }
         let Some(state) = fault.state() else { continue };
         let with_fault = with(&states.new, fault.change, state);
-        let (run, _) = prover.run_on(&with_fault, &tests).await?;
+        let run = run_on(prover, &with_fault, &tests).await?;
         record.mutations.push(fault.result(verdict(&run)));
     }
     record.mutations.sort_by(|one, other| (&one.path, one.line).cmp(&(&other.path, other.line)));
     record.duration_ms = millis(started.elapsed());
     Ok(record)
+}
+
+/// Runs the command once on the disk with some changes.
+async fn run_on(
+    prover: &Prover<'_>,
+    changes: &[FileChange],
+    tests: &[&ChangedTest],
+) -> Result<CommandRun, ProofError> {
+    let mut side = Side::new(prover, changes, "the proof of tests").await?;
+    side.run(tests, Network::Configured).await
 }
 
 /// Returns what the end of the command says. An endless loop is noticed by whoever waits for it.

@@ -28,6 +28,24 @@ pub(super) enum Observed {
     Nothing(String),
 }
 
+impl Observed {
+    /// Returns whether the same was seen, for whatever reason.
+    pub(super) fn is_like(&self, other: &Self) -> bool {
+        std::mem::discriminant(self) == std::mem::discriminant(other)
+    }
+
+    /// Returns what it did, as the end of a sentence.
+    pub(super) fn in_a_word(&self) -> &str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed(_) => "failed",
+            Self::Unbuilt(_) | Self::Hindered(_) => "could not be built",
+            Self::Skipped => "was skipped",
+            Self::Nothing(_) => "could not be run",
+        }
+    }
+}
+
 /// One run of the command.
 pub(super) struct CommandRun {
     pub(super) ended: Ended,
@@ -131,9 +149,16 @@ pub(super) struct StateOfTests<'a> {
     pub(super) new_names: &'a BTreeSet<String>,
     /// Texts of files that are not those of the change, by path.
     pub(super) texts: &'a BTreeMap<String, String>,
+    /// Whether there has to be a program that the command runs.
+    pub(super) has_to_run: bool,
 }
 
 impl StateOfTests<'_> {
+    /// Returns an error if the command has to be one that can be run, and is not.
+    pub(super) fn check(&self, run: &CommandRun) -> Result<(), ProofError> {
+        if self.has_to_run { run.require_runnable() } else { Ok(()) }
+    }
+
     /// Returns the names that the state lacks. What an error within a test says is missing is known of that test alone, since
     /// others have errors of their own.
     fn missing(&self, errors: &[BuildError]) -> BTreeSet<String> {

@@ -2,6 +2,7 @@
 
 mod alone;
 mod command;
+mod flaky;
 mod in_runs;
 mod runners;
 

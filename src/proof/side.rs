@@ -1,0 +1,159 @@
+//! One of the two states: runs the tests there, and says what is seen of each.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use test_integrity::ChangedTest;
+use test_results::parse;
+use workspace::{FileChange, WorkspacePath};
+
+use super::compiled::pass_second;
+use super::observed::{CommandRun, Observed, StateOfTests};
+use super::{ProofError, Prover};
+use crate::command::sandbox::Rights;
+use crate::command::{Ended, Enforcement, LiveOutput, Retention, Shell, plain};
+use crate::egress::{Egress, Reach};
+use crate::isolation::{IsolatedCommand, Isolation, Keep};
+
+/// Variable by which pytest is asked to tell the result of each test, in whatever way it is started.
+const PYTEST_OPTIONS: &str = "PYTEST_ADDOPTS";
+
+/// How two states can run at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Together {
+    /// Not at all: they would share folders, or what listens on the machine.
+    No,
+    /// They reach nothing of each other as they are.
+    AsTheyAre,
+    /// Each runs on the machine's network while the other has one of its own, in which there is nothing.
+    InTurn,
+}
+
+/// What a run of the command reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Network {
+    /// What the configuration says.
+    Configured,
+    /// Nothing but its own servers.
+    Empty,
+}
+
+/// A state, and what its children have: folders of their own, which every run on it shares.
+pub(super) struct Side<'a> {
+    prover: &'a Prover<'a>,
+    isolation: Isolation,
+    shell: Shell,
+    limit: Duration,
+    /// The time that its runs took.
+    pub(super) time: Duration,
+}
+
+impl<'a> Side<'a> {
+    /// Creates the state of the disk with some changes; `name` tells its children from those of others.
+    pub(super) async fn new(
+        prover: &'a Prover<'a>,
+        changes: &[FileChange],
+        name: &str,
+    ) -> Result<Self, ProofError> {
+        let isolation = (prover.isolate)(changes)?;
+        pass_second(isolation.root(), &isolation.shell().environment, changes).await;
+        let shell = isolation.shell().of(name);
+        Ok(Self { prover, isolation, shell, limit: prover.timeout, time: Duration::ZERO })
+    }
+
+    /// Returns how this state can run beside another of the same checkout.
+    pub(super) async fn together(&self) -> Together {
+        let root = self.isolation.root();
+        if self.shell.namespaces(root).await.is_none() || !self.shell.is_sandboxed() {
+            return Together::No;
+        }
+        match &self.shell.reach {
+            Reach::Nothing => Together::AsTheyAre,
+            _ if self.shell.enforcement(root).await != Enforcement::OwnNetwork => Together::No,
+            Reach::Everything => Together::InTurn,
+            // A list may name a server of the machine.
+            Reach::Through(egress) if egress.learns() || !egress.local_servers().is_empty() => {
+                Together::InTurn
+            }
+            Reach::Through(_) => Together::AsTheyAre,
+        }
+    }
+
+    /// Gives each further run less time, if that is less.
+    pub(super) fn limit(&mut self, limit: Duration) {
+        self.limit = self.limit.min(limit);
+    }
+
+    /// Runs tests, and returns what is seen of each.
+    pub(super) async fn observe(
+        &mut self,
+        tests: &[&ChangedTest],
+        state: &StateOfTests<'_>,
+        network: Network,
+    ) -> Result<Vec<Observed>, ProofError> {
+        let mut observed = Vec::with_capacity(tests.len());
+        if self.prover.command.is_for_each() {
+            for test in tests {
+                let run = self.run(&[test], network).await?;
+                state.check(&run)?;
+                observed.extend(run.of(&[test], state));
+            }
+            return Ok(observed);
+        }
+        let run = self.run(tests, network).await?;
+        state.check(&run)?;
+        observed = run.of(tests, state);
+        // Some runners run nothing at all if one of the tests that they are told cannot be loaded.
+        let missed: Vec<usize> =
+            (0..tests.len()).filter(|at| matches!(observed[*at], Observed::Nothing(_))).collect();
+        if self.prover.command.selects()
+            && !run.results.unbuilt.is_empty()
+            && !missed.is_empty()
+            && missed.len() < tests.len()
+        {
+            let rest: Vec<&ChangedTest> = missed.iter().map(|at| tests[*at]).collect();
+            let run = self.run(&rest, network).await?;
+            for (at, seen) in missed.into_iter().zip(run.of(&rest, state)) {
+                observed[at] = seen;
+            }
+        }
+        Ok(observed)
+    }
+
+    /// Runs the command once.
+    pub(super) async fn run(
+        &mut self,
+        tests: &[&ChangedTest],
+        network: Network,
+    ) -> Result<CommandRun, ProofError> {
+        let line = self.prover.command.for_tests(tests);
+        let given = self.shell.environment.get(PYTEST_OPTIONS).map_or("", String::as_str);
+        let options = format!("{given} -rA -vv --continue-on-collection-errors");
+        let work = IsolatedCommand {
+            command: &line,
+            pipe: None,
+            cwd: &WorkspacePath::root(),
+            variables: vec![(PYTEST_OPTIONS.into(), options.trim_start().to_owned())],
+            stdin: None,
+            merge: true,
+            output: LiveOutput::new(Retention::Whole),
+            timeout: self.limit,
+            cancel: self.prover.cancel.clone(),
+            rights: Rights::Work,
+            keep: Keep::Outputs,
+            moves: Vec::new(),
+            owner: self.shell.owner.clone(),
+        };
+        let empty = (network == Network::Empty)
+            .then(|| Shell { reach: Reach::Through(Arc::new(Egress::nowhere())), ..self.shell.clone() });
+        let finished = self.isolation.run_with(empty.as_ref().unwrap_or(&self.shell), work).await?.finished;
+        if finished.ended == Ended::Cancelled || self.prover.cancel.is_cancelled() {
+            return Err(ProofError::Interrupted);
+        }
+        self.time += finished.duration;
+        let output = finished.output();
+        let output = plain(&output).into_owned();
+        let results = parse(&output);
+        Ok(CommandRun { ended: finished.ended, output, results })
+    }
+}
