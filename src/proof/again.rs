@@ -66,7 +66,7 @@ impl<'a> Pair<'a> {
         let unbuilt = |seen: &[Observed]| seen.iter().filter(|seen| is_unbuilt(seen)).count();
         if let Some(changes) = states.old_with_settings.as_ref().filter(|_| unbuilt(&old) > 0) {
             let mut side = Side::new(prover, changes, "the proof of tests on the old code").await?;
-            let again = side.observe(tests, on_old, Network::Configured).await?;
+            let again = observe(&mut side, tests, on_old, Network::Configured).await?;
             if unbuilt(&again) < unbuilt(&old) {
                 old = again;
                 is_unsure = false;
@@ -92,7 +92,7 @@ impl<'a> Pair<'a> {
         self.old.limit(self.old.time * TIMES + EXTRA);
         self.new.limit(self.new.time * TIMES + EXTRA);
         let first = self.seen.clone();
-        let claims = self.at(|seen| seen.proves());
+        let claims = self.at(Seen::proves);
         // What does not build does not do so the next time either.
         let old =
             self.at(|seen| seen.is_unsure || seen.proves() && !matches!(seen.old, Observed::Unbuilt(_)));
@@ -133,10 +133,10 @@ impl<'a> Pair<'a> {
             return Ok(());
         }
         let tests = self.chosen(&at);
-        let old = self.old.observe(&tests, self.on_old, Network::Configured).await?;
-        let new = self.new.observe(&tests, self.on_new, Network::Configured).await?;
+        let old = observe(&mut self.old, &tests, self.on_old, Network::Configured).await?;
+        let new = observe(&mut self.new, &tests, self.on_new, Network::Configured).await?;
         // The one run that differs may have been that without a network, so it says nothing of two others that are alike.
-        let last = self.new.observe(&tests, self.on_new, Network::Configured).await?;
+        let last = observe(&mut self.new, &tests, self.on_new, Network::Configured).await?;
         for (at, ((old, new), last)) in self.indices(&at).into_iter().zip(old.into_iter().zip(new).zip(last))
         {
             // These two were seen on the same network.
@@ -207,7 +207,7 @@ async fn observe(
     state: &StateOfTests<'_>,
     network: Network,
 ) -> Result<Vec<Observed>, ProofError> {
-    if tests.is_empty() { Ok(Vec::new()) } else { side.observe(tests, state, network).await }
+    if tests.is_empty() { Ok(Vec::new()) } else { Box::pin(side.observe(tests, state, network)).await }
 }
 
 /// Returns on which code a test did not do the same twice.

@@ -48,7 +48,7 @@ fn has_compiled(source: &Path, now: Duration, size: usize) -> bool {
     entries.flatten().any(|entry| {
         let name = entry.file_name();
         let rest = name.to_str().and_then(|name| name.strip_prefix(stem));
-        rest.is_some_and(|rest| rest.starts_with('.') && rest.ends_with(".pyc"))
+        rest.is_some_and(|rest| rest.starts_with('.') && has_extension(rest, "pyc"))
             && source_of(&entry.path()) == Some((now.as_secs(), size))
     })
 }
