@@ -165,7 +165,7 @@ impl Program {
             own.map(|(name, words)| (name.clone(), words.clone())).collect::<Vec<_>>()
         };
         let (gone, added) = (bags(self, new), bags(new, self));
-        let added: Vec<Bag<'_>> = added.iter().map(|(_, words)| Bag::new(words.iter())).collect();
+        let added: Vec<Bag> = added.iter().map(|(_, words)| Bag::new(words.iter())).collect();
         let mut work = MAX_COMPARED;
         let mut names = BTreeSet::new();
         for (name, words) in &gone {

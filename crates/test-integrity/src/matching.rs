@@ -1,6 +1,7 @@
 //! Which test after a change is which test before it, in whatever file and by whatever name.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::assertion::Assertion;
 use crate::extract::Test;
@@ -83,14 +84,14 @@ pub(crate) fn pairs(before: &[Test], after: &[Test]) -> Matching {
 }
 
 /// Returns the tokens of chosen tests.
-fn bags<'a>(tests: &'a [Test], chosen: &[usize]) -> Vec<(usize, Bag<'a>)> {
+fn bags(tests: &[Test], chosen: &[usize]) -> Vec<(usize, Bag)> {
     chosen.iter().map(|at| (*at, Bag::new(tests[*at].body.words.iter()))).collect()
 }
 
 /// Tests that may stand for others, which may say more than those do.
 pub(crate) struct Heirs<'a> {
     state: &'a State,
-    tests: Vec<(&'a Test, Bag<'a>)>,
+    tests: Vec<(&'a Test, Bag)>,
 }
 
 impl<'a> Heirs<'a> {
@@ -131,7 +132,7 @@ pub(crate) struct Tables<'a> {
 /// New test with several cases.
 struct Table<'a> {
     test: &'a Test,
-    words: Bag<'a>,
+    words: Bag,
     /// Number of cases that no other test has become yet.
     room: usize,
 }
@@ -163,25 +164,23 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// Tokens, and how often each occurs.
-pub(crate) struct Bag<'a> {
-    counts: BTreeMap<&'a str, usize>,
+/// Tokens, and how often each occurs. Tests are compared with many others, so a number stands for each token.
+pub(crate) struct Bag {
+    /// By the number of the token.
+    counts: Vec<(u64, usize)>,
     total: usize,
 }
 
-impl<'a> Bag<'a> {
-    pub(crate) fn new(words: impl Iterator<Item = &'a String>) -> Self {
-        let mut counts = BTreeMap::new();
-        let mut total = 0;
-        for word in words {
-            *counts.entry(word.as_str()).or_insert(0) += 1;
-            total += 1;
-        }
-        Self { counts, total }
+impl Bag {
+    pub(crate) fn new<'a>(words: impl Iterator<Item = &'a String>) -> Self {
+        let mut numbers: Vec<u64> = words.map(number).collect();
+        numbers.sort_unstable();
+        let counts = numbers.chunk_by(|one, other| one == other).map(|same| (same[0], same.len())).collect();
+        Self { counts, total: numbers.len() }
     }
 
     /// Takes the names and literals of a test.
-    fn of_content(test: &'a Test) -> Self {
+    fn of_content(test: &Test) -> Self {
         Self::new(test.body.words.iter().filter(|word| word.chars().any(char::is_alphanumeric)))
     }
 
@@ -194,10 +193,20 @@ impl<'a> Bag<'a> {
     }
 
     fn common(&self, other: &Self) -> usize {
-        self.counts
-            .iter()
-            .map(|(word, count)| (*count).min(other.counts.get(word).copied().unwrap_or(0)))
-            .sum()
+        let (mut ours, mut theirs) = (self.counts.as_slice(), other.counts.as_slice());
+        let mut common = 0;
+        while let ([(one, count), rest @ ..], [(other, other_count), other_rest @ ..]) = (ours, theirs) {
+            if one == other {
+                common += count.min(other_count);
+            }
+            if one <= other {
+                ours = rest;
+            }
+            if other <= one {
+                theirs = other_rest;
+            }
+        }
+        common
     }
 
     /// Returns the share of tokens that two have in common, from 0 to 1.
@@ -211,6 +220,13 @@ impl<'a> Bag<'a> {
         let (least, total) = (self.total.min(other.total), self.total + other.total);
         total > 0 && share(2 * least, total) >= ALIKE
     }
+}
+
+/// Returns a number that stands for a token: the same for the same, and another one for any other that occurs.
+fn number(word: &String) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    word.hash(&mut hasher);
+    hasher.finish()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "numbers of tokens are far below 2^52")]

@@ -78,25 +78,31 @@ pub(crate) fn shadow<'a>(before: (&Test, &Names), after: (&'a Test, &'a Names)) 
             || is_of_java
             || language == Some(Language::Go) && is_unqualified(old, new, name)
     };
+    // A file may define as many names as it has tests, so those that this test uses are looked for among them.
+    let used = used_names(new, new_names);
     let find = |defined: &'a BTreeMap<String, usize>, in_body: bool| {
-        defined.iter().find_map(|(name, line)| {
+        used.iter().filter_map(|name| defined.get_key_value(*name)).find_map(|(name, line)| {
             let asserts = asserts(name);
-            // Few names are those of something else; whether a test uses one takes a look at all of its words.
+            // Few names are those of something else; whether a test used one takes a look at all of its words.
             if !(asserts || is_subject(name, in_body)) || !is_new(name, in_body) {
                 return None;
             }
-            let by_helper = |test: &Test, names: &Names| {
-                let mut words = test.body.words.iter();
-                words.any(|word| names.within.get(word).is_some_and(|words| words.contains(name)))
-            };
+            let mut words = old.body.words.iter();
+            let by_helper =
+                words.any(|word| old_names.within.get(word).is_some_and(|words| words.contains(name)));
             let is_of_go = language == Some(Language::Go);
-            let was_used =
-                uses(old, name) || by_helper(old, old_names) || is_of_go && uses(old, &capitalized(name));
-            let is_used = uses(new, name) || by_helper(new, new_names);
-            (was_used && is_used).then_some(Shadow { name, line: *line, asserts })
+            let was_used = by_helper || uses(old, name) || is_of_go && uses(old, &capitalized(name));
+            was_used.then_some(Shadow { name, line: *line, asserts })
         })
     };
     find(&new.body.defined, true).or_else(|| find(&new_names.defined, false))
+}
+
+/// Returns the names that a test uses, itself or by the helpers that it calls.
+fn used_names<'a>(test: &'a Test, names: &'a Names) -> BTreeSet<&'a str> {
+    let words: BTreeSet<&str> = test.body.words.iter().map(String::as_str).collect();
+    let of_helpers = words.iter().filter_map(|word| names.within.get(*word)).flatten().map(String::as_str);
+    of_helpers.chain(words.iter().copied()).collect()
 }
 
 /// Returns the first name that a test uses as before, and that now comes from a double or from a file that the change adds.
