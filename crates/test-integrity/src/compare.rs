@@ -12,6 +12,7 @@ use crate::reasons::{Dropped, Successors, noted};
 use crate::said::Said;
 use crate::shadow::{foreign, shadow};
 use crate::state::{State, given_to_helper, moved_assertions};
+use crate::vacuous::is_of_traits;
 use crate::weaker::{
     fewer_demand, is_keyword, is_mere_error_check, is_part, looks_away, most_alike, short, weaker,
 };
@@ -355,7 +356,7 @@ impl Context<'_> {
             );
             found(after.line, Kind::FewerAssertions, message);
         } else if let ([gone], [other]) = (dropped.as_slice(), new.as_slice())
-            && other.strength <= Strength::Present
+            && (other.strength <= Strength::Present || is_of_traits(&other.text) && !is_of_traits(&gone.text))
             && gone.strength > Strength::Bounded
             // What is empty or missing is often said in this way.
             && (!other.text.contains("Null") || other.text.contains("NotNull"))

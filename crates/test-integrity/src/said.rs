@@ -65,6 +65,7 @@ impl<'a> Said<'a> {
                 || self.is_part_of_whole(assertion)
                 || whole::holds(assertion, &self.fresh, self.all)
                 || self.is_in_snapshot(assertion)
+                || self.is_of_one_call(assertion)
                 || self.is_made_always(assertion))
     }
 
@@ -79,6 +80,24 @@ impl<'a> Said<'a> {
             && self.fresh.iter().filter(|other| !is_failure(other)).any(|other| {
                 other.strength >= Strength::Bounded
                     && ["Message", "message", ". what", "str ("].iter().any(|word| other.text.contains(word))
+            })
+    }
+
+    /// Returns whether an assertion on the one call of a mock says what one on its calls said.
+    fn is_of_one_call(&self, assertion: &Assertion) -> bool {
+        let is_of_calls = |word: &str| {
+            let word = crate::vocabulary::plain(word);
+            word.contains("called") || word == "callcount"
+        };
+        let own: Vec<&str> = assertion
+            .content()
+            .filter(|word| !is_keyword(word) && !is_of_calls(word) && *word != "1")
+            .collect();
+        assertion.content().any(is_of_calls)
+            && self.fresh.iter().any(|other| {
+                let theirs: BTreeSet<&str> = other.content().collect();
+                let is_once = theirs.iter().any(|word| crate::vocabulary::plain(word).contains("oncewith"));
+                is_once && !own.is_empty() && own.iter().all(|word| theirs.contains(word))
             })
     }
 

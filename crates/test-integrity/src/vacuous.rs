@@ -72,3 +72,13 @@ pub(crate) fn is_found_always(text: &str) -> bool {
         && (receiver.starts_with('/') && crate::vocabulary::is_vacuous(receiver)
             || split(given, &[" , "]).iter().any(|given| crate::vocabulary::is_vacuous(given)))
 }
+
+/// Returns whether an assertion looks at what all or some parts of a value have in common, or at what is left of both sides once
+/// they are rounded.
+pub(crate) fn is_of_traits(text: &str) -> bool {
+    const QUANTIFIERS: &[&str] = &["all", "any", "every", "some", "allMatch", "anyMatch", "noneMatch"];
+    let words: Vec<&str> = text.split(' ').collect();
+    let is_rounding = |two: &&[&str]| matches!(two, ["int" | "round" | "trunc" | "floor" | "ceil", "("]);
+    words.windows(2).any(|two| QUANTIFIERS.contains(&two[0]) && two[1] == "(")
+        || words.windows(2).filter(is_rounding).count() > 1
+}

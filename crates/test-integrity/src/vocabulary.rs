@@ -268,8 +268,10 @@ pub(crate) fn tolerance(name: &str, words: &[&str]) -> Option<f64> {
     }
     let numbers: Vec<f64> = words.iter().filter_map(|word| number(word)).collect();
     if DIGITS.iter().any(|part| name.contains(part)) && !name.starts_with("close") {
-        // The value that is expected comes first, so that one number alone is no tolerance.
-        let digits = numbers.last().filter(|_| numbers.len() >= 2);
+        // The value that is expected comes first, so that one number alone is no tolerance, unless it is behind something else.
+        let is_second =
+            name.contains("closeto") && matches!(words, [.., ",", last, ")"] if number(last).is_some());
+        let digits = numbers.last().filter(|_| numbers.len() >= 2 || is_second);
         return Some(digits.map_or(USUAL, |digits| 10_f64.powf(-digits)));
     }
     if ["duration", "within"].iter().any(|part| name.contains(part))
@@ -350,6 +352,12 @@ pub(crate) fn is_of_a_part(subject: &str) -> bool {
         " . Len ( )",
         " . count ( )",
         " . keys ( )",
+        " . is_ok ( )",
+        " . is_err ( )",
+        " . is_some ( )",
+        " . is_none ( )",
+        " . isPresent ( )",
+        " . has_value ( )",
     ];
     PARTS.iter().any(|part| subject.starts_with(part)) || ENDS.iter().any(|end| subject.ends_with(end))
 }

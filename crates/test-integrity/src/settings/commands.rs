@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::flatten::flatten;
 use super::purposes::is_replaced;
-use super::{goals, narrow, shell};
+use super::{goals, narrow, purposes, shell};
 use crate::files::{Format, extension};
 use crate::finding::{Finding, Kind};
 
@@ -18,7 +18,7 @@ pub(super) struct Check {
     pub(super) tool: String,
     pub(super) text: String,
     /// Options by which it checks less.
-    narrow: Vec<String>,
+    pub(super) narrow: Vec<String>,
 }
 
 /// Programs that test, lint or type-check, by the words that they are called with.
@@ -212,6 +212,9 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
                 Kind::WeakerCheck,
                 format!("`{}` no longer runs", check.tool),
             ));
+            continue;
+        }
+        if purposes::is_replaced_whole(&check.tool, &new, &old) {
             continue;
         }
         let is_less =

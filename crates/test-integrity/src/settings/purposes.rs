@@ -10,6 +10,15 @@ pub(super) fn is_replaced(tool: &str, new: &[Check], old: &[Check]) -> bool {
     is_of_purpose(tool, new.map(|check| check.tool.as_str()))
 }
 
+/// Returns whether another tool of tests runs now that leaves nothing out, so that what is left of the first one is an addition.
+pub(super) fn is_replaced_whole(tool: &str, new: &[Check], old: &[Check]) -> bool {
+    const WHOLE: &[(&str, &str)] = &[("cargo test", "cargo nextest"), ("go test", "gotestsum")];
+    let runs = |wanted: &str, checks: &[Check]| {
+        checks.iter().any(|check| check.tool == wanted && check.narrow.is_empty())
+    };
+    WHOLE.iter().any(|(first, second)| tool == *first && runs(second, new) && !runs(second, old))
+}
+
 /// Returns whether one of these tools does what another one did.
 pub(super) fn is_replaced_by(tool: &str, others: &BTreeSet<String>) -> bool {
     is_of_purpose(tool, others.iter().map(String::as_str))
