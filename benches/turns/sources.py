@@ -124,7 +124,12 @@ def checkout(task, environment, folder):
     for line in (["init", "--quiet", "--initial-branch=main"], ["add", "--all"], ["commit", "--quiet", "--message", "Import"]):
         run(["git", *identity, *line], cwd=folder)
     environment.install(task.needs, folder)
-    return sum(1 for path in folder.rglob("*") if path.is_file() and ".git" not in path.parts and "node_modules" not in path.parts)
+    files = 0
+    for _, folders, names in os.walk(folder):
+        # Git tidies its own folder up in the meantime.
+        folders[:] = [name for name in folders if name not in (".git", "node_modules")]
+        files += len(names)
+    return files
 
 
 def run(command, cwd=None):
