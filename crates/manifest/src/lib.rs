@@ -175,6 +175,11 @@ pub fn values(format: Format, text: &str) -> Result<serde_json::Value, ManifestE
     Ok(format.load(&body.replace("\r\n", "\n"))?.into_json())
 }
 
+/// Returns whether anything in a YAML file stands for what is elsewhere: an anchor, an alias, a tag, or a merge key.
+pub fn has_references(text: &str) -> bool {
+    yaml::has_references(&text.strip_prefix('\u{feff}').unwrap_or(text).replace("\r\n", "\n"))
+}
+
 /// Carries out what `decide` makes of the values. Returns the text, and the paths of what was changed.
 fn apply(
     format: Format,

@@ -1,18 +1,22 @@
-//! Addresses in the text of a file: what a package manager would connect to.
-//!
-//! They are read as programs read them, whatever spelling hides them from people: escapes are decoded, a backslash is a slash, a
-//! name before `@` is not the host, and hosts are what the parser of URLs makes of them.
+//! Addresses that packages come from. A text is one only if all of it is, and if every program reads it alike: what programs
+//! could read differently is no address here.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::LazyLock;
 
+use percent_encoding::percent_decode_str;
 use regex::Regex;
 use url::Url;
 
-/// How often escapes are decoded: in what is decoded there may be others, for another program.
-const MAX_DECODED: usize = 3;
+use super::hosts::{self, Owner};
+
+/// Reason why a text is not accepted, to be read behind what it is in.
+pub(super) type Odd = &'static str;
+
+const SIGNS: Odd = "which has signs that programs read differently";
+const DOTS: Odd = "which leads elsewhere than it seems";
+const NO_ADDRESS: Odd = "which is not an address that all programs read alike";
 
 /// Where packages come from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,9 +27,8 @@ pub(super) struct Address {
     user: Option<String>,
     host: String,
     /// The port, unless it is the usual one.
-    port: Option<String>,
-    /// Whose it is on a host where everybody can put something.
-    pub(super) account: Option<String>,
+    port: Option<u16>,
+    owner: Owner,
 }
 
 impl fmt::Display for Address {
@@ -40,7 +43,8 @@ impl fmt::Display for Address {
         if let Some(port) = &self.port {
             write!(f, ":{port}")?;
         }
-        self.account.iter().try_for_each(|account| write!(f, "/{account}"))
+        let whose = self.owner.account.iter().chain(&self.owner.part);
+        whose.filter(|name| !name.is_empty()).try_for_each(|name| write!(f, "/{name}"))
     }
 }
 
@@ -52,219 +56,124 @@ impl Address {
 
     /// Returns whether fetching from here is nothing new to who fetches from there: the same place, and as safe a way to it.
     pub(super) fn is_as(&self, known: &Self) -> bool {
-        self == known
-            || (self.user.is_none()
-                && self.is_secure()
-                && known.user.is_none()
-                && self.host == known.host
-                && self.port.is_none()
-                && known.port.is_none()
-                && self.account == known.account)
+        let is_safe_way =
+            self.user.is_none() && self.is_secure() && known.user.is_none() && self.port == known.port;
+        let is_same_way = self.user == known.user && self.scheme == known.scheme && self.port == known.port;
+        self.host == known.host
+            && (is_safe_way || is_same_way)
+            && self.owner.account == known.owner.account
+            && (known.owner.part.is_none() || self.owner.part == known.owner.part)
     }
 
     /// Returns the address of the host alone.
     pub(super) fn of_host(self) -> Self {
-        Self { account: None, ..self }
+        Self { owner: Owner::default(), ..self }
     }
 
-    /// Parses what stands behind `scheme://`, up to the end of the line or of what is in quotes.
-    fn parse(scheme: &str, rest: &str, quote: Option<char>) -> Option<Self> {
-        let scheme = scheme.to_ascii_lowercase();
-        let ends = |letter: char| matches!(letter, '/' | '\\' | '?' | '#' | '\n') || Some(letter) == quote;
-        let end = rest.find(ends).unwrap_or(rest.len());
-        let (authority, path) = rest.split_at(end);
+    /// Returns whether it is on a host where everybody can put something.
+    pub(super) fn is_shared(&self) -> bool {
+        self.owner.account.is_some()
+    }
+
+    /// Parses a text that is an address, in any of the spellings that all programs read alike.
+    pub(super) fn of(text: &str) -> Result<Self, Odd> {
+        static OTHER: LazyLock<Regex> = LazyLock::new(|| {
+            #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
+            Regex::new(
+                r"(?x) ^ (?: (?<short> github | gitlab | bitbucket | gist ) : (?<path> [A-Za-z0-9._~-]+ (?: / [A-Za-z0-9._~-]+ )* )
+                | (?<user> [A-Za-z0-9_-]+ ) @ (?<host> [A-Za-z0-9-]+ (?: \. [A-Za-z0-9-]+ )+ ) : (?<rest> [A-Za-z0-9._~-]+ (?: / [A-Za-z0-9._~-]+ )* ) )
+                (?: \x23 [A-Za-z0-9._/:=^&~-]* )? $",
+            )
+            .expect("a valid pattern")
+        });
+        let Some(found) = OTHER.captures(text) else { return Self::parse(text) };
+        let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
+        let host = match part("short") {
+            "github" => "github.com",
+            "gitlab" => "gitlab.com",
+            "bitbucket" => "bitbucket.org",
+            "gist" => "gist.github.com",
+            _ => return Self::parse(&format!("ssh://{}@{}/{}", part("user"), part("host"), part("rest"))),
+        };
+        Self::parse(&format!("https://{host}/{}", part("path")))
+    }
+
+    /// Parses a text that is an address with a scheme.
+    fn parse(text: &str) -> Result<Self, Odd> {
+        let (scheme, rest) = text.split_once("://").ok_or(NO_ADDRESS)?;
+        let is_scheme = |scheme: &str| {
+            scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
+                && scheme.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        };
+        if !scheme.split('+').all(is_scheme) {
+            return Err(NO_ADDRESS);
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) || text.contains(is_sign) {
+            return Err(SIGNS);
+        }
+        let scheme = scheme.rsplit('+').next().unwrap_or(scheme).to_ascii_lowercase();
+        if scheme == "file" {
+            return Err("which is a path of the machine");
+        }
+        let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let path = path.split(['?', '#']).next().unwrap_or(path);
         let (user, place) = match authority.rsplit_once('@') {
             Some((user, place)) => (Some(user), place),
             None => (None, authority),
         };
+        if user.is_some_and(|user| {
+            !user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._~:-".contains(&byte))
+        }) {
+            return Err("which has a user name that programs read differently");
+        }
         let user = user.filter(|user| !(*user == "git" && matches!(scheme.as_str(), "ssh" | "git")));
-        let ends_host = |letter: char| {
-            letter.is_ascii() && !letter.is_ascii_alphanumeric() && !"-._~:%[]".contains(letter)
+        let (host, port) = match place.split_once(':') {
+            Some((host, port)) => (host, Some(port.parse::<u16>().map_err(|_| NO_ADDRESS)?)),
+            None => (place, None),
         };
-        let (place, behind) = place.split_at(place.find(ends_host).unwrap_or(place.len()));
-        let path = if behind.is_empty() { path } else { "" };
-        let path = &path[..path.find(ends_path).unwrap_or(path.len())];
-        // `git@host:owner/project` is what Git reads.
-        let (place, port) = match place.rsplit_once(':').filter(|_| !place.ends_with(']')) {
-            Some((host, port)) => (host, port),
-            None => (place, ""),
-        };
-        let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
-        let path = if is_port { Cow::Borrowed(path) } else { Cow::Owned(format!("/{port}{path}")) };
-        if place.is_empty() && user.is_none() {
-            return None;
-        }
-        let port = if is_port { port.trim_start_matches('0') } else { "" };
+        let host = host.to_ascii_lowercase();
         let usual = match scheme.as_str() {
-            "https" | "wss" => "443",
-            "http" | "ws" => "80",
-            "ssh" | "sftp" => "22",
-            "git" => "9418",
-            _ => "",
+            "https" | "wss" => 443,
+            "http" | "ws" => 80,
+            "ssh" | "sftp" => 22,
+            "git" => 9418,
+            _ => 0,
         };
-        let port = Some(port).filter(|port| !port.is_empty() && *port != usual).map(str::to_owned);
-        // Programs differ in what they read as a host; one that is none to the parser is compared as it is written.
-        let Ok(url) = Url::parse(&format!("https://{place}{path}")) else {
-            return Some(Self {
-                scheme,
-                user: user.map(str::to_owned),
-                host: place.to_lowercase(),
-                port,
-                account: None,
-            });
+        let names = names(path)?;
+        let names: Vec<&str> = names.split('/').skip(1).filter(|name| !name.is_empty()).collect();
+        // What the parser of URLs makes of it has to be what is written.
+        let url = Url::parse(&format!("https://{place}{path}")).map_err(|_| NO_ADDRESS)?;
+        let is_plain = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
+        let is_as_written = url.host_str() == Some(host.as_str()) && (url.path() == path || path.is_empty());
+        if !is_plain || host.ends_with('.') || !is_as_written {
+            return Err("whose host programs read differently");
+        }
+        let (host, owner) = hosts::owner(&host, &names);
+        let is_name = |name: &str| {
+            let name = name.trim_start_matches(['@', '~']);
+            name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
         };
-        let host = url.host_str().unwrap_or_default();
-        let (host, account) = whose(host.strip_suffix('.').unwrap_or(host), url.path());
-        Some(Self { scheme, user: user.map(str::to_owned), host: host.to_owned(), port, account })
-    }
-
-    /// Returns the address of a path of the machine.
-    fn of_machine() -> Self {
-        let host = "(a path of the machine)".to_owned();
-        Self { scheme: "file".to_owned(), user: None, host, port: None, account: None }
-    }
-
-    /// Returns the address that an account of a code host has.
-    fn of_account(host: &str, account: &str) -> Self {
-        let (scheme, host) = ("https".to_owned(), host.to_owned());
-        Self { scheme, user: None, host, port: None, account: Some(account.to_lowercase()) }
-    }
-}
-
-/// Returns whether a letter ends an address in a text.
-fn ends_path(letter: char) -> bool {
-    letter.is_whitespace() || "?#\"'`<>,;)]}".contains(letter)
-}
-
-/// Returns a host by its usual name, and whose the place there is, on hosts where everybody can put something.
-fn whose<'h>(host: &'h str, path: &str) -> (&'h str, Option<String>) {
-    let mut names = path.split('/').filter(|name| !name.is_empty());
-    let host = match host {
-        "codeload.github.com" | "raw.githubusercontent.com" | "www.github.com" | "github.com" => "github.com",
-        "api.github.com" => {
-            names.next();
-            "github.com"
+        if owner.account.as_deref().is_some_and(|account| !is_name(account) || path.contains("//")) {
+            return Err("whose account programs read differently");
         }
-        "gist.github.com" | "gist.githubusercontent.com" => "gist.github.com",
-        "gitlab.com"
-        | "bitbucket.org"
-        | "codeberg.org"
-        | "git.sr.ht"
-        | "ghcr.io"
-        | "npm.pkg.github.com"
-        | "maven.pkg.github.com"
-        | "rubygems.pkg.github.com"
-        | "nuget.pkg.github.com"
-        | "s3.amazonaws.com"
-        | "storage.googleapis.com" => host,
-        _ => return (host, None),
-    };
-    (host, names.next().map(|name| name.strip_suffix(".git").unwrap_or(name).to_lowercase()))
-}
-
-/// Returns all addresses in one value, in which programs may ignore line ends.
-pub(super) fn in_value(text: &str) -> BTreeSet<Address> {
-    let mut found = BTreeSet::new();
-    read(text, false, &mut found);
-    if text.contains('\n') {
-        read(&text.replace('\n', ""), false, &mut found);
-    }
-    found
-}
-
-/// Returns all addresses in a text of many lines, in which values may be in quotes.
-pub(super) fn in_lines(text: &str) -> BTreeSet<Address> {
-    let mut found = BTreeSet::new();
-    read(text, true, &mut found);
-    found
-}
-
-/// Adds all addresses in a text. What is an escape to one program is not to another, and what one drops another keeps, so all
-/// readings count.
-fn read(text: &str, has_quotes: bool, found: &mut BTreeSet<Address>) {
-    let mut reading = Cow::Borrowed(text);
-    for _ in 0..=MAX_DECODED {
-        scan(&reading, has_quotes, found);
-        if reading.contains(['\t', '\r']) {
-            scan(&reading.replace(['\t', '\r'], ""), has_quotes, found);
-        }
-        let next = match decoded(&reading) {
-            Cow::Borrowed(_) => break,
-            Cow::Owned(text) => text,
-        };
-        reading = Cow::Owned(next);
+        let port = port.filter(|port| *port != usual);
+        Ok(Self { scheme, user: user.map(str::to_owned), host, port, owner })
     }
 }
 
-fn scan(text: &str, has_quotes: bool, found: &mut BTreeSet<Address>) {
-    static START: LazyLock<Regex> = LazyLock::new(|| {
-        #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
-        Regex::new(
-            r"(?ix) \b (?<short> github | gitlab | bitbucket | gist ) : (?<account> [\w.-]+ )
-            | \b (?: [a-z]+ \+ )* (?<known> https? | wss? | ftps? | file | ssh | sftp | git | svn | hg | rsync | oci ) :
-              (?: (?<slashes> [/\\]+ ) | (?<bare> [\w\[@%] ) )
-            | (?<scheme> [a-z] [a-z0-9.-]* ) : [/\\]{2,}
-            | (?<user> [\w.-]+ ) @ (?<host> [\w-]+ (?: \. [\w-]+ )* ) : [\w~./-]",
-        )
-        .expect("a valid pattern")
-    });
-    let mut at = 0;
-    while let Some(start) = START.captures_at(text, at) {
-        let Some(whole) = start.get(0) else { break };
-        let line = text[..whole.start()].rsplit('\n').next().unwrap_or_default();
-        let quote =
-            line.chars().rev().find(|letter| matches!(letter, '"' | '\'' | '`')).filter(|_| has_quotes);
-        at = start.name("bare").map_or(whole.end(), |bare| bare.start());
-        if let (Some(short), Some(account)) = (start.name("short"), start.name("account")) {
-            let host = match short.as_str().to_ascii_lowercase().as_str() {
-                "github" => "github.com",
-                "gitlab" => "gitlab.com",
-                "bitbucket" => "bitbucket.org",
-                _ => "gist.github.com",
-            };
-            found.insert(Address::of_account(host, account.as_str()));
-        } else if let (Some(user), Some(host)) = (start.name("user"), start.name("host")) {
-            // `name@1.2.3:` is a key of other files.
-            let last = host.as_str().rsplit('.').next().unwrap_or_default();
-            let is_name = host.as_str().contains('.') && last.bytes().all(|byte| byte.is_ascii_alphabetic());
-            if is_name || user.as_str() == "git" {
-                found.extend(Address::parse("ssh", &text[user.start()..], quote));
-            }
-            at = host.end();
-        } else if let Some(scheme) = start.name("known").or(start.name("scheme")) {
-            let slashes = start.name("slashes").map_or(0, |slashes| slashes.len());
-            match (scheme.as_str().eq_ignore_ascii_case("file"), slashes) {
-                // A path without slashes in front of it is one of the checkout.
-                (true, 0) => {}
-                (true, 1 | 3..) => drop(found.insert(Address::of_machine())),
-                _ => found.extend(Address::parse(scheme.as_str(), &text[at..], quote)),
-            }
-        }
-    }
+/// Returns whether a sign has no place in an address.
+fn is_sign(letter: char) -> bool {
+    "\\\"'<>^`{|}$".contains(letter)
 }
 
-/// Undoes the escapes of JSON, YAML, TOML and XML behind which an address could hide. What the parser of URLs drops is dropped.
-fn decoded(text: &str) -> Cow<'_, str> {
-    static ESCAPE: LazyLock<Regex> = LazyLock::new(|| {
-        #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
-        Regex::new(
-            r"(?x) \\ (?: (?<sign> [\\/@:.%?\x23$!~-] ) | (?<space> [tnrbfave0] ) | u\{ (?<braced> [0-9A-Fa-f]{1,6} ) \}
-            | u (?<wide> [0-9A-Fa-f]{4} ) | x (?<narrow> [0-9A-Fa-f]{2} ) | U (?<long> [0-9A-Fa-f]{8} ) )
-            | & \x23 (?: [xX] (?<hex> [0-9A-Fa-f]{1,6} ) | (?<decimal> [0-9]{1,7} ) ) ;",
-        )
-        .expect("a valid pattern")
-    });
-    let letter = |found: &regex::Captures<'_>| {
-        if let Some(sign) = found.name("sign") {
-            return sign.as_str().to_owned();
-        }
-        let number = |name: &str, radix| {
-            found.name(name).and_then(|code| u32::from_str_radix(code.as_str(), radix).ok())
-        };
-        let hex = ["braced", "wide", "narrow", "long", "hex"].into_iter().find_map(|name| number(name, 16));
-        let letter = hex.or_else(|| number("decimal", 10)).and_then(char::from_u32);
-        // Of a control character nothing is left, as in the parser of URLs.
-        letter.filter(|letter| !letter.is_control()).map(String::from).unwrap_or_default()
-    };
-    ESCAPE.replace_all(text, letter)
+/// Returns a path as programs read it that undo its escapes.
+fn names(path: &str) -> Result<Cow<'_, str>, Odd> {
+    let names = percent_decode_str(path).decode_utf8().map_err(|_| SIGNS)?;
+    if names.contains(|letter: char| is_sign(letter) || letter == '%' || !letter.is_ascii_graphic()) {
+        return Err(SIGNS);
+    }
+    if names.split(['/', ';']).any(|name| matches!(name, "." | "..")) {
+        return Err(DOTS);
+    }
+    Ok(names)
 }

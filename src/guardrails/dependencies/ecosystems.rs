@@ -1,62 +1,23 @@
 //! Package managers, and what their files are called.
 
-use super::table::{Ecosystem, Manifest, Reach};
-
-const fn any(name: &'static str) -> Manifest {
-    Manifest { name, keys: &[] }
-}
+use super::grammars::{
+    BAZEL, BOTH, CABAL, CARGO_KEYS, CONAN, DASHES, DESCRIPTION, FLAKE, GEMSPEC, GRADLE, GRADLE_PROPERTIES,
+    HASH, MIX, NIX, NPM_KEYS, OPAM, PERCENT, PERL, PIXI, PODS, PYTHON_KEYS, REBAR, RUBY, SETUP, SLASHES,
+    STACK, SWIFT, TERRAFORM,
+};
+use super::table::{Comments, Ecosystem, How, Manifest, Part, Reach};
 
 const fn of(name: &'static str, keys: &'static [&'static str]) -> Manifest {
-    Manifest { name, keys }
+    Manifest { name, how: How::Keys(keys) }
 }
 
-const NPM_KEYS: &[&str] = &[
-    "dependencies",
-    "devDependencies",
-    "optionalDependencies",
-    "peerDependencies",
-    "peerDependenciesMeta",
-    "bundleDependencies",
-    "bundledDependencies",
-    "dependenciesMeta",
-    "overrides",
-    "resolutions",
-    "pnpm",
-    "workspaces",
-    "packageManager",
-    "catalog",
-    "catalogs",
-    "patchedDependencies",
-    "trustedDependencies",
-];
+const fn lines(name: &'static str, comments: Comments) -> Manifest {
+    Manifest { name, how: How::Lines(comments) }
+}
 
-const PYTHON_KEYS: &[&str] = &[
-    "project.dependencies",
-    "project.optional-dependencies",
-    "project.requires-python",
-    "dependency-groups",
-    "build-system",
-    "tool.poetry.dependencies",
-    "tool.poetry.dev-dependencies",
-    "tool.poetry.group",
-    "tool.poetry.extras",
-    "tool.poetry.source",
-    "tool.uv",
-    "tool.pdm",
-    "tool.pixi",
-    "tool.hatch.envs",
-];
-
-const CARGO_KEYS: &[&str] = &[
-    "dependencies",
-    "dev-dependencies",
-    "build-dependencies",
-    "target",
-    "patch",
-    "replace",
-    "workspace.members",
-    "workspace.dependencies",
-];
+const fn code(name: &'static str, comments: Comments, parts: &'static [Part]) -> Manifest {
+    Manifest { name, how: How::Code(comments, parts) }
+}
 
 /// What most have in common.
 const DEFAULT: Ecosystem = Ecosystem {
@@ -79,7 +40,13 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
             "bun.lock",
             "bun.lockb",
         ],
-        manifests: &[of("package.json", NPM_KEYS), any("pnpm-workspace.yaml")],
+        manifests: &[
+            of("package.json", NPM_KEYS),
+            of(
+                "pnpm-workspace.yaml",
+                &["packages", "catalog", "catalogs", "overrides", "patchedDependencies", "packageExtensions"],
+            ),
+        ],
         settings: &[
             ".npmrc",
             ".yarnrc",
@@ -127,22 +94,35 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
         ],
         manifests: &[
             of("pyproject.toml", PYTHON_KEYS),
-            any("pipfile"),
-            any("setup.py"),
-            any("setup.cfg"),
-            any("*requirements*.in"),
+            of("pipfile", &["packages", "dev-packages", "requires", "source"]),
+            code("setup.py", HASH, SETUP),
+            Manifest { name: "setup.cfg", how: How::Setup },
+            lines("*requirements*.in", HASH),
             of("environment*.yml", &["dependencies", "channels", "platforms"]),
             of("environment*.yaml", &["dependencies", "channels", "platforms"]),
-            any("pixi.toml"),
+            of("pixi.toml", PIXI),
             of("requirements.yaml", &["dependencies"]),
-            any("*.py"),
+            Manifest { name: "*.py", how: How::Script },
         ],
-        settings: &["pip.conf", "pip.ini", "uv.toml", "poetry.toml", ".pypirc", ".condarc"],
+        settings: &[
+            "pip.conf",
+            "pip.ini",
+            "uv.toml",
+            "poetry.toml",
+            "pdm.toml",
+            ".pdm.toml",
+            ".pypirc",
+            ".condarc",
+            "condarc",
+            ".mambarc",
+            ".pydistutils.cfg",
+            ".pixi/config.toml",
+        ],
         public: &[
             "https://pypi.org",
             "https://files.pythonhosted.org",
             "https://pypi.python.org",
-            "https://conda.anaconda.org",
+            "https://conda.anaconda.org/conda-forge",
             "https://repo.anaconda.com",
         ],
         reach: Reach::Members,
@@ -156,7 +136,7 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
                 "require",
                 "require-dev",
                 "repositories",
-                "config",
+                "config.platform",
                 "minimum-stability",
                 "prefer-stable",
                 "replace",
@@ -164,6 +144,7 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
                 "conflict",
             ],
         )],
+        settings: &["auth.json"],
         public: &[
             "https://packagist.org",
             "https://repo.packagist.org",
@@ -176,35 +157,52 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
     },
     Ecosystem {
         locks: &["gemfile.lock", "gems.locked"],
-        manifests: &[any("gemfile"), any("gems.rb"), any("*.gemspec")],
+        manifests: &[
+            code("gemfile", HASH, RUBY),
+            code("gems.rb", HASH, RUBY),
+            code("*.gemspec", HASH, GEMSPEC),
+        ],
         settings: &[".bundle/config", ".gemrc"],
         public: &["https://rubygems.org"],
         ..DEFAULT
     },
-    Ecosystem { locks: &["go.sum"], manifests: &[any("go.mod")], ..DEFAULT },
+    Ecosystem {
+        locks: &["go.sum"],
+        settings: &["go.env"],
+        manifests: &[Manifest { name: "go.mod", how: How::Modules }],
+        ..DEFAULT
+    },
     Ecosystem {
         locks: &["go.work.sum"],
-        manifests: &[any("go.work"), any("go.mod")],
+        manifests: &[
+            Manifest { name: "go.work", how: How::Modules },
+            Manifest { name: "go.mod", how: How::Modules },
+        ],
         reach: Reach::Below,
         ..DEFAULT
     },
     Ecosystem {
         locks: &["mix.lock"],
-        manifests: &[any("mix.exs")],
+        manifests: &[code("mix.exs", HASH, MIX)],
         public: &["https://hex.pm", "https://repo.hex.pm"],
         reach: Reach::Below,
         ..DEFAULT
     },
     Ecosystem {
         locks: &["rebar.lock"],
-        manifests: &[any("rebar.config")],
+        manifests: &[code("rebar.config", PERCENT, REBAR)],
         public: &["https://hex.pm", "https://repo.hex.pm"],
         ..DEFAULT
     },
-    Ecosystem { locks: &["flake.lock"], manifests: &[any("flake.nix")], ..DEFAULT },
+    Ecosystem { locks: &["flake.lock"], manifests: &[code("flake.nix", NIX, FLAKE)], ..DEFAULT },
     Ecosystem {
         locks: &["*.lockfile", "gradle/verification-metadata.xml"],
-        manifests: &[any("*.gradle"), any("*.gradle.kts"), any("*.versions.toml"), any("gradle.properties")],
+        manifests: &[
+            code("*.gradle", SLASHES, GRADLE),
+            code("*.gradle.kts", SLASHES, GRADLE),
+            of("*.versions.toml", &["versions", "libraries", "bundles", "plugins"]),
+            code("gradle.properties", HASH, GRADLE_PROPERTIES),
+        ],
         settings: &[
             "settings.gradle",
             "settings.gradle.kts",
@@ -212,7 +210,13 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
             "init.gradle.kts",
             "gradle-wrapper.properties",
             "maven-wrapper.properties",
-            ".mvn/settings.xml",
+            "init.d/*.gradle",
+            "init.d/*.gradle.kts",
+            "gradle.properties",
+            "gradle-daemon-jvm.properties",
+            ".mvn/*",
+            ".sbtopts",
+            ".jvmopts",
         ],
         public: &[
             "https://repo.maven.apache.org",
@@ -231,7 +235,12 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
     },
     Ecosystem {
         locks: &["packages.lock.json"],
-        manifests: &[any("*.csproj"), any("*.fsproj"), any("*.vbproj"), any("directory.*.props")],
+        manifests: &[
+            Manifest { name: "*.csproj", how: How::Xml },
+            Manifest { name: "*.fsproj", how: How::Xml },
+            Manifest { name: "*.vbproj", how: How::Xml },
+            Manifest { name: "directory.*.props", how: How::Xml },
+        ],
         settings: &["nuget.config"],
         public: &["https://api.nuget.org", "https://www.nuget.org"],
         reach: Reach::Shared,
@@ -239,7 +248,15 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
     },
     Ecosystem {
         locks: &[".terraform.lock.hcl"],
-        manifests: &[any("*.tf"), any("*.tofu"), any("*.tf.json")],
+        manifests: &[
+            code("*.tf", BOTH, TERRAFORM),
+            code("*.tofu", BOTH, TERRAFORM),
+            of(
+                "*.tf.json",
+                &["terraform.required_providers", "terraform.required_version", "provider", "module"],
+            ),
+        ],
+        settings: &[".terraformrc", "terraform.rc", "*.tfrc", "*.tofurc"],
         public: &["https://registry.terraform.io", "https://registry.opentofu.org"],
         reach: Reach::Below,
         ..DEFAULT
@@ -247,7 +264,16 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
     Ecosystem { locks: &["chart.lock"], manifests: &[of("chart.yaml", &["dependencies"])], ..DEFAULT },
     Ecosystem {
         locks: &["stack.yaml.lock", "cabal.project.freeze", "cabal.project.*.freeze"],
-        manifests: &[any("stack.yaml"), any("*.cabal"), any("package.yaml"), any("cabal.project*")],
+        manifests: &[
+            Manifest { name: "stack.yaml", how: STACK },
+            Manifest { name: "*.cabal", how: CABAL },
+            Manifest {
+                name: "package.yaml",
+                how: How::AnyKeys(&["dependencies", "build-tools", "system-build-tools"]),
+            },
+            lines("cabal.project", DASHES),
+            lines("cabal.project.local", DASHES),
+        ],
         public: &[
             "https://hackage.haskell.org",
             "https://casa.stackage.org",
@@ -267,7 +293,8 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
     },
     Ecosystem {
         locks: &["renv.lock"],
-        manifests: &[any("description")],
+        manifests: &[Manifest { name: "description", how: DESCRIPTION }],
+        settings: &[".rprofile"],
         public: &[
             "https://cran.r-project.org",
             "https://cloud.r-project.org",
@@ -279,7 +306,8 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
     },
     Ecosystem {
         locks: &["package.resolved"],
-        manifests: &[any("package.swift"), any("package@swift-*.swift")],
+        manifests: &[code("package.swift", SLASHES, SWIFT), code("package@swift-*.swift", SLASHES, SWIFT)],
+        settings: &[".swiftpm/configuration/*", ".swiftpm/config"],
         public: &["https://github.com"],
         reach: Reach::Below,
         any_account: true,
@@ -287,7 +315,12 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
     },
     Ecosystem {
         locks: &["podfile.lock", "cartfile.resolved"],
-        manifests: &[any("podfile"), any("cartfile"), any("cartfile.private"), any("*.podspec")],
+        manifests: &[
+            code("podfile", HASH, PODS),
+            lines("cartfile", HASH),
+            lines("cartfile.private", HASH),
+            code("*.podspec", HASH, PODS),
+        ],
         public: &["https://github.com", "https://cdn.cocoapods.org", "https://trunk.cocoapods.org"],
         any_account: true,
         ..DEFAULT
@@ -305,8 +338,8 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
     Ecosystem {
         locks: &["conan.lock", "vcpkg-lock.json"],
         manifests: &[
-            any("conanfile.txt"),
-            any("conanfile.py"),
+            lines("conanfile.txt", HASH),
+            code("conanfile.py", HASH, CONAN),
             of("vcpkg.json", &["dependencies", "overrides", "builtin-baseline", "features"]),
         ],
         settings: &["vcpkg-configuration.json"],
@@ -315,8 +348,8 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
     },
     Ecosystem {
         locks: &["module.bazel.lock"],
-        manifests: &[any("module.bazel")],
-        settings: &[".bazelrc"],
+        manifests: &[code("module.bazel", HASH, BAZEL)],
+        settings: &[".bazelrc", "*.bazelrc", ".bazeliskrc"],
         public: &["https://bcr.bazel.build"],
         ..DEFAULT
     },
@@ -339,19 +372,19 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
         ],
         manifests: &[
             of("shard.yml", &["dependencies", "development_dependencies"]),
-            any("paket.dependencies"),
-            any("cpanfile"),
-            any("dub.json"),
-            any("dub.sdl"),
-            any("devbox.json"),
-            any("mise.toml"),
-            any("*.opam"),
-            any("*.nimble"),
+            lines("paket.dependencies", Comments { lines: &["#", "//"], is_block: false, quotes: "" }),
+            code("cpanfile", HASH, PERL),
+            Manifest { name: "dub.json", how: How::AnyKeys(&["dependencies"]) },
+            code("dub.sdl", SLASHES, &[Part::Line("^dependency")]),
+            of("devbox.json", &["packages", "include", "nixpkgs"]),
+            of("mise.toml", &["tools"]),
+            code("*.opam", HASH, OPAM),
+            code("*.nimble", HASH, &[Part::Line("^requires")]),
         ],
         ..DEFAULT
     },
     // Submodules are fetched as well.
-    Ecosystem { settings: &[".gitmodules"], ..DEFAULT },
+    Ecosystem { settings: &[".gitmodules", ".lfsconfig"], ..DEFAULT },
     Ecosystem {
         locks: &[
             "*.lock",

@@ -4,9 +4,18 @@
 //! may name a place that is not known already.
 
 mod addresses;
-mod contents;
+mod code;
 mod ecosystems;
+mod formats;
+mod grammars;
+mod hosts;
+mod lines;
+mod manifests;
 mod place;
+mod requirements;
+mod rows;
+mod settings;
+mod shapes;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -15,11 +24,14 @@ use std::collections::BTreeSet;
 
 use workspace::{ChangeSet, FileChange, FileState, Mode, WorkspacePath};
 
+use crate::base::text::shortened;
 use crate::config::LockFiles;
 use addresses::Address;
-use contents::{Concern, concern, gains_only, manifest_of, text};
+use manifests::{Concern, concern, gains_only, manifest_of, text};
 use place::Place;
-use table::{Ecosystem, Role, folder_of, role_of};
+use rows::Refused;
+use shapes::Judge;
+use table::{Ecosystem, How, Role, folder_of, role_of};
 
 /// Reason why a change of what package managers fetch is not written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -55,7 +67,20 @@ pub(crate) enum DependencyError {
         /// The place.
         host: String,
     },
+    /// A row that is not of a kind that is known to be harmless.
+    #[error("{path} gains or loses `{row}`, {why}; a person has to change it by hand")]
+    Row {
+        /// The file.
+        path: WorkspacePath,
+        /// The row.
+        row: String,
+        /// Why not.
+        why: &'static str,
+    },
 }
+
+/// Longest row that is told of.
+const MAX_ROW: usize = 200;
 
 /// Files of the commit that is trusted.
 pub(crate) struct BaseFiles<'a> {
@@ -107,15 +132,48 @@ pub(super) fn inspect(
             LockFiles::WithManifest | LockFiles::Allow => {}
         }
     }
-    let Some(after) = &change.after else { return Ok(()) };
-    if text(after).is_none() {
-        return if rule == LockFiles::Allow { Ok(()) } else { Err(DependencyError::Binary(path)) };
+    if role == Role::Lock && change.after.is_none() {
+        return Ok(());
     }
-    let known = known(change, changes, ecosystem, base);
-    let wanted = contents::addresses(path.as_str(), after, ecosystem);
-    match wanted.iter().find(|wanted| !known.iter().any(|known| wanted.is_as(known))) {
-        Some(host) => Err(DependencyError::Host { path, host: host.to_string() }),
-        None => Ok(()),
+    let read = |state: &Option<FileState>| {
+        state.as_ref().map_or(Some(String::new()), |state| Some(text(state)?.to_owned()))
+    };
+    let Some(after) = read(&change.after) else {
+        return if rule == LockFiles::Allow { Ok(()) } else { Err(DependencyError::Binary(path)) };
+    };
+    let before = read(&change.before).unwrap_or_default();
+    let mut judge = Judge::of(&format!("{}{path}", base.prefix));
+    let judged = match role {
+        Role::Lock => rows::judge(path.as_str(), &before, &after, &mut judge),
+        Role::Requirements => requirements::judge(&before, &after, &mut judge),
+        Role::Settings => settings::judge(path.as_str(), &before, &after, &mut judge),
+    };
+    let known = known(change, role, ecosystem, base);
+    let wanted: Vec<Address> = judge.found.into_iter().map(|found| comparable(found, ecosystem)).collect();
+    if let Some(host) = wanted.iter().find(|wanted| !known.iter().any(|known| wanted.is_as(known))) {
+        return Err(DependencyError::Host { path, host: host.to_string() });
+    }
+    judged.map_err(|Refused { row, why }| {
+        let row: String = row
+            .chars()
+            .map(|letter| if letter.is_control() || letter == '`' { ' ' } else { letter })
+            .collect();
+        DependencyError::Row { path, row: shortened(&row, MAX_ROW), why }
+    })
+}
+
+/// Returns an address as far as it is compared.
+fn comparable(address: Address, ecosystem: &Ecosystem) -> Address {
+    if ecosystem.any_account { address.of_host() } else { address }
+}
+
+/// Returns the addresses that a file names.
+fn addresses_in(path: &str, state: &FileState, role: Role) -> Vec<Address> {
+    let Some(text) = text(state) else { return Vec::new() };
+    match role {
+        Role::Lock => rows::addresses(path, text),
+        Role::Requirements => requirements::addresses(text),
+        Role::Settings => settings::addresses(path, text),
     }
 }
 
@@ -134,6 +192,11 @@ fn changes_with_manifest(
     let place = Place::of(change, changes, ecosystem, base);
     changes.iter().any(|other| {
         let Some(manifest) = manifest_of(ecosystem, other.path.as_str()) else { return false };
+        // A script has a lock file of its own.
+        let script = change.path.as_str().strip_suffix(".lock").filter(|path| path.ends_with(".py"));
+        if matches!(manifest.how, How::Script) != (script == Some(other.path.as_str())) {
+            return false;
+        }
         if other.path == change.path || !place.serves(other) {
             return false;
         }
@@ -149,30 +212,26 @@ fn changes_with_manifest(
 /// is trusted, and where nothing else is named the usual ones.
 fn known(
     change: &FileChange,
-    changes: &ChangeSet,
+    role: Role,
     ecosystem: &'static Ecosystem,
     base: &BaseFiles<'_>,
 ) -> BTreeSet<Address> {
     let mut known = BTreeSet::new();
-    let mut add = |path: &str, state: Option<&FileState>| {
-        known.extend(state.into_iter().flat_map(|state| contents::addresses(path, state, ecosystem)));
+    let mut add = |path: &str, role: Role, state: Option<&FileState>| {
+        let found = state.into_iter().flat_map(|state| addresses_in(path, state, role));
+        known.extend(found.map(|found| comparable(found, ecosystem)));
     };
-    add(change.path.as_str(), change.before.as_ref());
-    // What a file named that goes away may be named by the one that comes in its place.
-    for gone in changes.iter().filter(|other| other.after.is_none()) {
-        if role_of(gone.path.as_str()).is_some_and(|(other, _)| std::ptr::eq(other, ecosystem)) {
-            add(gone.path.as_str(), gone.before.as_ref());
-        }
-    }
+    add(change.path.as_str(), role, change.before.as_ref());
     let full = format!("{}{}", base.prefix, change.path);
     let mut folder = folder_of(ecosystem, &full);
     loop {
-        let names =
-            ecosystem.settings.iter().chain(ecosystem.locks.iter().filter(|_| change.before.is_none()));
-        for name in names.filter(|name| !name.contains('*')) {
+        let settings = ecosystem.settings.iter().map(|name| (name, Role::Settings));
+        // One that comes in the place of another may name what that named.
+        let locks = ecosystem.locks.iter().filter(|_| change.before.is_none()).map(|name| (name, Role::Lock));
+        for (name, role) in settings.chain(locks).filter(|(name, _)| !name.contains('*')) {
             for name in spellings(name) {
                 let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
-                add(&path, base.state(&path).as_ref());
+                add(&path, role, base.state(&path).as_ref());
             }
         }
         if folder.is_empty() {
@@ -181,12 +240,12 @@ fn known(
         folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
     }
     let public: BTreeSet<Address> =
-        ecosystem.public.iter().flat_map(|text| addresses::in_value(text)).collect();
+        ecosystem.public.iter().filter_map(|text| Address::of(text).ok()).collect();
     // Who has packages of their own does not want those of the same name that anybody can publish.
     let has_own =
-        known.iter().any(|known| known.account.is_none() && !public.iter().any(|public| known.is_as(public)));
+        known.iter().any(|known| !known.is_shared() && !public.iter().any(|public| known.is_as(public)));
     if !has_own && base.is_there {
-        known.extend(public);
+        known.extend(public.into_iter().map(|public| comparable(public, ecosystem)));
     }
     known
 }

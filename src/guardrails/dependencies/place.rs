@@ -4,7 +4,8 @@ use regex::Regex;
 use serde_json::Value;
 use workspace::{ChangeSet, FileChange, Glob};
 
-use super::contents::{at, members, text, values};
+use super::manifests::{at, members, text};
+use super::rows::values;
 use super::table::{Ecosystem, Reach, fits, folder_of};
 use super::{BaseFiles, spellings};
 
@@ -90,7 +91,8 @@ impl<'a> Place<'a> {
     /// Returns whether a manifest is of a crate that the lock file has as one of the workspace, which is one without a source.
     fn is_crate(&self, manifest: &FileChange, before: &str) -> bool {
         let state = manifest.before.as_ref().or(manifest.after.as_ref());
-        let own = state.and_then(text).and_then(|text| values(manifest.path.as_str(), text));
+        let own =
+            state.and_then(text).and_then(|text| super::manifests::values(manifest.path.as_str(), text));
         let own = own.as_ref().and_then(|own| at(own, "package.name")?.as_str());
         let lock = values(self.change.path.as_str(), before);
         let crates = lock.as_ref().and_then(|lock| lock.get("package")?.as_array());

@@ -25,8 +25,55 @@ pub(super) struct Ecosystem {
 pub(super) struct Manifest {
     /// Its name.
     pub(super) name: &'static str,
-    /// Keys whose values are about dependencies; if there are none, the whole text is.
-    pub(super) keys: &'static [&'static str],
+    /// What of it does so.
+    pub(super) how: How,
+}
+
+/// What of a manifest lists dependencies.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum How {
+    /// The values of some keys.
+    Keys(&'static [&'static str]),
+    /// The values of some keys, wherever they stand.
+    AnyKeys(&'static [&'static str]),
+    /// Elements of a project of .NET.
+    Xml,
+    /// Parts of a program.
+    Code(Comments, &'static [Part]),
+    /// Fields with a colon.
+    Fields(&'static [&'static str]),
+    /// Sections of `setup.cfg`.
+    Setup,
+    /// All lines.
+    Lines(Comments),
+    /// Directives of Go.
+    Modules,
+    /// A comment at the start of a script.
+    Script,
+}
+
+/// How comments of a language begin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Comments {
+    /// What begins one that ends with the line.
+    pub(super) lines: &'static [&'static str],
+    /// Whether there are those between `/*` and `*/`.
+    pub(super) is_block: bool,
+    /// What texts are in, where there are no comments.
+    pub(super) quotes: &'static str,
+}
+
+/// Part of a program that is about dependencies, by a pattern of how it begins.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    /// A line, with those that belong to it.
+    Line(&'static str),
+    /// Everything up to the end of the brackets.
+    Block(&'static str),
+    /// Lines of that, by a pattern of their own.
+    Within(&'static str, &'static str),
+    /// What the pattern's group finds.
+    Name(&'static str),
 }
 
 /// Whose manifests a lock file serves.
@@ -54,8 +101,7 @@ pub(super) enum Role {
 }
 
 /// Lists of Python's packages, which hold checksums where `pip-compile` or `uv` has made them.
-const REQUIREMENTS: [&str; 5] =
-    ["requirements*.txt", "*requirements.txt", "requirements/*.txt", "constraints*.txt", "*constraints.txt"];
+const REQUIREMENTS: [&str; 3] = ["*requirements*.txt", "requirements/*.txt", "*constraints*.txt"];
 
 /// Returns the kind of package manager that a file belongs to, and what it is to it.
 pub(super) fn role_of(path: &str) -> Option<(&'static Ecosystem, Role)> {

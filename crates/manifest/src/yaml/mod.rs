@@ -43,6 +43,25 @@ pub(crate) fn load(text: &str) -> Result<Value, ManifestError> {
     read(text, &parse(text)?.root)
 }
 
+/// Returns whether anything stands for what is elsewhere: an anchor, an alias, a tag, or `<<`.
+pub(crate) fn has_references(text: &str) -> bool {
+    fn refers(node: &Node) -> bool {
+        node.anchor != 0
+            || node.has_tag
+            || match &node.kind {
+                Kind::Alias => true,
+                Kind::Scalar { .. } => false,
+                Kind::List { items, .. } => items.iter().any(refers),
+                Kind::Map { entries, .. } => entries.iter().any(|(key, value)| {
+                    matches!(&key.kind, Kind::Scalar { text, .. } if text == "<<")
+                        || refers(key)
+                        || refers(value)
+                }),
+            }
+    }
+    parse(text).is_ok_and(|document| refers(&document.root))
+}
+
 fn read(text: &str, node: &Node) -> Result<Value, ManifestError> {
     if node.has_tag {
         return Ok(Value::Opaque(text[node.start..node.end].to_owned()));

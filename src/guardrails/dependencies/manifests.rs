@@ -1,0 +1,340 @@
+//! Manifests: what of them lists dependencies. Comments, order, layout and what is empty say nothing.
+
+use std::sync::LazyLock;
+
+use manifest::Format;
+use regex::Regex;
+use serde_json::{Map, Value};
+use workspace::{FileChange, FileState, Mode};
+
+use super::code;
+use super::rows;
+use super::table::{Ecosystem, How, Manifest, fits};
+
+/// How a change of a manifest concerns dependencies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Concern {
+    /// Other dependencies are listed.
+    Dependencies,
+    /// It is the version of the package itself, which lock files repeat.
+    Version(String),
+    /// It does not.
+    None,
+}
+
+/// Keys of tools that say what they run.
+const RUN: [&str; 3] = ["scripts", "tasks", "activation"];
+
+/// Returns the text of a file; `None` if it is not text.
+pub(super) fn text(state: &FileState) -> Option<&str> {
+    std::str::from_utf8(&state.content).ok().filter(|text| !text.contains('\0'))
+}
+
+/// Returns the values of a manifest; `None` if they cannot be told for certain.
+pub(super) fn values(path: &str, text: &str) -> Option<Value> {
+    let name = super::formats::name_of(path);
+    let format = match name.as_str() {
+        "pipfile" => Format::Toml,
+        name => Format::of(name)?,
+    };
+    rows::plain_values(format, text)
+}
+
+/// Returns how a change of a manifest concerns dependencies.
+pub(super) fn concern(change: &FileChange, manifest: &Manifest) -> Concern {
+    let is_file = |state: &Option<FileState>| state.as_ref().is_none_or(|state| state.mode != Mode::Link);
+    if !is_file(&change.before) || !is_file(&change.after) {
+        return Concern::None;
+    }
+    let read = |state: &Option<FileState>| Some(state.as_ref().map_or(Some(""), text)?.to_owned());
+    let path = change.path.as_str();
+    let texts = read(&change.before).zip(read(&change.after));
+    let Some((before, after)) = texts else { return Concern::None };
+    let listed = listed(path, &before, manifest.how).zip(listed(path, &after, manifest.how));
+    let Some((listed_before, listed_after)) = listed else { return Concern::None };
+    if listed_before != listed_after {
+        return Concern::Dependencies;
+    }
+    let version = |text: &str| {
+        let values = values(path, text)?;
+        let keys = [
+            "version",
+            "package.version",
+            "workspace.package.version",
+            "project.version",
+            "tool.poetry.version",
+        ];
+        keys.iter().find_map(|key| at(&values, key)?.as_str().map(str::to_owned))
+    };
+    match (version(&before), version(&after)) {
+        (before, Some(after)) if before.as_ref() != Some(&after) => Concern::Version(after),
+        _ => Concern::None,
+    }
+}
+
+/// Returns what a manifest says of dependencies; `None` if it cannot be told for certain.
+fn listed(path: &str, text: &str, how: How) -> Option<Value> {
+    match how {
+        How::Keys(keys) => {
+            let values = values(path, text)?;
+            let found = keys.iter().filter_map(|key| {
+                let is_tool = key.starts_with("tool.") || path.to_lowercase().ends_with("pixi.toml");
+                Some(((*key).to_owned(), filled(at(&values, key)?, is_tool)?))
+            });
+            Some(Value::Object(found.collect()))
+        }
+        How::AnyKeys(keys) => {
+            let mut found = Map::new();
+            named(&values(path, text)?, keys, "", &mut found);
+            Some(Value::Object(found))
+        }
+        How::Xml => projects(text),
+        How::Code(comments, parts) => {
+            let text = code::without_comments(text, comments);
+            let mut found: Vec<String> =
+                parts.iter().map(|part| code::parts(&text, part)).collect::<Option<Vec<_>>>()?.concat();
+            found.sort();
+            found.dedup();
+            Some(found.into())
+        }
+        How::Fields(names) => Some(fields(text, names).into()),
+        How::Lines(comments) => {
+            let text = code::without_comments(text, comments);
+            let mut lines: Vec<String> =
+                text.lines().map(code::plain).filter(|line| !line.is_empty()).collect();
+            lines.sort();
+            Some(lines.into())
+        }
+        How::Setup => Some(setup(text).into()),
+        How::Modules => Some(modules(text).into()),
+        How::Script => Some(script(text).into()),
+    }
+}
+
+/// Returns the value of keys with dots between them.
+pub(super) fn at<'v>(values: &'v Value, keys: &str) -> Option<&'v Value> {
+    keys.split('.').try_fold(values, |value, key| value.get(key))
+}
+
+/// Returns a value without what is empty in it, and without what says how something is run.
+fn filled(value: &Value, is_tool: bool) -> Option<Value> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => (!text.is_empty()).then(|| value.clone()),
+        Value::Array(items) => {
+            let items: Vec<Value> = items.iter().filter_map(|item| filled(item, is_tool)).collect();
+            (!items.is_empty()).then_some(Value::Array(items))
+        }
+        Value::Object(entries) => {
+            let entries = entries.iter().filter(|(key, _)| !(is_tool && RUN.contains(&key.as_str())));
+            let entries: Map<String, Value> =
+                entries.filter_map(|(key, value)| Some((key.clone(), filled(value, is_tool)?))).collect();
+            (!entries.is_empty()).then_some(Value::Object(entries))
+        }
+        _ => Some(value.clone()),
+    }
+}
+
+/// Adds the values of some keys, wherever they stand.
+fn named(value: &Value, keys: &[&str], place: &str, found: &mut Map<String, Value>) {
+    let Value::Object(entries) = value else { return };
+    for (key, value) in entries {
+        let place = format!("{place}.{key}");
+        if keys.contains(&key.as_str()) {
+            found.extend(filled(value, false).map(|value| (place, value)));
+        } else {
+            named(value, keys, &place, found);
+        }
+    }
+}
+
+/// Returns the elements of a project of .NET that are about packages.
+fn projects(text: &str) -> Option<Value> {
+    const PACKAGES: [&str; 16] = [
+        "PackageReference",
+        "PackageVersion",
+        "GlobalPackageReference",
+        "ProjectReference",
+        "FrameworkReference",
+        "DotNetCliToolReference",
+        "PackageDownload",
+        "TargetFramework",
+        "TargetFrameworks",
+        "RuntimeIdentifier",
+        "RuntimeIdentifiers",
+        "RestoreSources",
+        "RestoreAdditionalProjectSources",
+        "ManagePackageVersionsCentrally",
+        "CentralPackageTransitivePinningEnabled",
+        "Import",
+    ];
+    let rows = rows::xml(text)?;
+    let rows: Vec<String> = rows.as_array()?.iter().map(Value::to_string).collect();
+    let name = |row: &str| {
+        let element = row.split("\"element\":\"").nth(1)?.split('"').next()?;
+        Some(element.split('/').map(str::to_owned).collect::<Vec<_>>())
+    };
+    let is_package = |row: &String| {
+        name(row).is_some_and(|names| names.iter().any(|name| PACKAGES.contains(&name.as_str())))
+    };
+    let mut found: Vec<String> = rows.iter().filter(|row| is_package(row)).cloned().collect();
+    // Versions that are given by name.
+    let is_used = |row: &&String| {
+        let own = name(row).and_then(|mut names| names.pop());
+        own.is_some_and(|own| found.iter().any(|row| row.contains(&format!("$({own})"))))
+    };
+    let properties: Vec<String> =
+        rows.iter().filter(|row| !is_package(row)).filter(is_used).cloned().collect();
+    found.extend(properties);
+    found.sort();
+    Some(found.into())
+}
+
+/// Returns what fields hold, with the lines below them that are further to the right.
+fn fields(text: &str, names: &[&str]) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    let mut open: Option<usize> = None;
+    for line in text.lines() {
+        let start = line.len() - line.trim_start().len();
+        let trimmed = line.trim();
+        if trimmed.is_empty() || trimmed.starts_with("--") || trimmed.starts_with('#') {
+            continue;
+        }
+        if open.is_some_and(|indentation| start > indentation) {
+            if let Some(field) = found.last_mut() {
+                field.push_str(&format!(" {}", code::plain(trimmed)));
+            }
+            continue;
+        }
+        open = None;
+        let field = trimmed
+            .split_once(':')
+            .filter(|(name, _)| names.iter().any(|wanted| name.trim().eq_ignore_ascii_case(wanted)));
+        if let Some((name, value)) = field {
+            open = Some(start);
+            found.push(format!("{} {}", name.trim().to_lowercase(), code::plain(value)));
+        }
+    }
+    let sorted = found.into_iter().map(|field| {
+        let (name, field) = field.split_once(' ').unwrap_or((&field, ""));
+        let mut items: Vec<String> =
+            field.split(',').map(code::plain).filter(|item| !item.is_empty()).collect();
+        items.sort();
+        format!("{name} {}", items.join(", "))
+    });
+    let mut sorted: Vec<String> = sorted.collect();
+    sorted.sort();
+    sorted
+}
+
+/// Returns what `setup.cfg` says of dependencies.
+fn setup(text: &str) -> Vec<String> {
+    let mut section = "";
+    let mut own = String::new();
+    let mut found = Vec::new();
+    for line in text.lines().chain(["[]"]) {
+        if let Some(name) = line.trim().strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+            let requires = ["install_requires", "setup_requires", "tests_require", "python_requires"];
+            match section {
+                // There, a key and its value may be separated by either sign.
+                "options" => found.extend(fields(&key_colons(&own), &requires)),
+                "options.extras_require" => {
+                    found.extend(
+                        own.lines()
+                            .map(code::plain)
+                            .filter(|line| !line.is_empty() && !line.starts_with('#')),
+                    );
+                }
+                _ => {}
+            }
+            section = name;
+            own.clear();
+        } else {
+            own.push_str(line);
+            own.push('\n');
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Returns lines with a colon behind their keys, where a sign of equality may stand as well.
+fn key_colons(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        let is_key = !line.starts_with([' ', '\t']) && line.find('=') < line.find(':').or(Some(usize::MAX));
+        if is_key { line.replacen('=', ":", 1) } else { line.to_owned() }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns what a module of Go needs, a directive a line.
+fn modules(text: &str) -> Vec<String> {
+    const DIRECTIVES: [&str; 7] = ["require", "replace", "exclude", "go", "toolchain", "tool", "use"];
+    let mut found = Vec::new();
+    let mut open = String::new();
+    for line in text.lines() {
+        let line = code::plain(line.split("//").next().unwrap_or(line));
+        let (first, rest) = line.split_once(' ').unwrap_or((&line, ""));
+        if line == ")" {
+            open.clear();
+        } else if rest == "(" || first.ends_with('(') {
+            first.trim_end_matches('(').clone_into(&mut open);
+        } else if !line.is_empty() {
+            let (directive, rest) =
+                if open.is_empty() { (first, rest) } else { (open.as_str(), line.as_str()) };
+            if DIRECTIVES.contains(&directive) {
+                found.push(format!("{directive} {rest}"));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Returns what a script of Python says that it needs.
+fn script(text: &str) -> Vec<String> {
+    static BLOCK: LazyLock<Regex> = LazyLock::new(|| {
+        #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
+        Regex::new(r"(?m)^# /// script\r?\n((?:#(?:| .*)\r?\n)+?)# ///\r?$").expect("a valid pattern")
+    });
+    let block = BLOCK.captures(text).map(|found| found[1].to_owned()).unwrap_or_default();
+    let lines = block.lines().map(|line| line.trim_start_matches('#').trim());
+    let toml = lines.collect::<Vec<_>>().join("\n");
+    let values = rows::plain_values(Format::Toml, &toml).unwrap_or(Value::Null);
+    let keys = ["dependencies", "requires-python", "tool.uv"];
+    keys.iter().filter_map(|key| filled(at(&values, key)?, true)).map(|value| value.to_string()).collect()
+}
+
+/// Returns whether all that a lock file gains is a version.
+pub(super) fn gains_only(change: &FileChange, version: &str) -> bool {
+    let gained = change.gained();
+    gained.lines().all(|line| {
+        let rest = line.replacen(version, "", 1).replacen("version", "", 1);
+        rest.chars().all(|letter| letter.is_whitespace() || "\"':=,".contains(letter))
+    })
+}
+
+/// Returns what is listed as members of a workspace.
+pub(super) fn members(path: &str, text: &str) -> Vec<String> {
+    const KEYS: [&str; 6] = [
+        "workspaces",
+        "packages",
+        "workspace",
+        "workspace.members",
+        "tool.uv.workspace.members",
+        "workspaces.packages",
+    ];
+    let Some(values) = values(path, text) else { return Vec::new() };
+    let lists = KEYS.iter().filter_map(|key| at(&values, key)?.as_array());
+    lists
+        .flatten()
+        .filter_map(|member| member.as_str())
+        .map(|member| member.trim_start_matches("./").trim_end_matches('/').to_owned())
+        .collect()
+}
+
+/// Returns the manifest that a file is, if it is one.
+pub(super) fn manifest_of<'e>(ecosystem: &'e Ecosystem, path: &str) -> Option<&'e Manifest> {
+    let path = path.to_lowercase();
+    ecosystem.manifests.iter().find(|manifest| fits(manifest.name, &path))
+}

@@ -1,0 +1,114 @@
+//! Lists of Python's packages: packages with their versions and checksums, and options that say where they come from.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::addresses::Address;
+use super::rows::Refused;
+use super::shapes::{Judge, Kind};
+
+static PACKAGE: LazyLock<Regex> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
+    Regex::new(
+        r#"(?x) ^ (?<name> [A-Za-z0-9][A-Za-z0-9._-]* ) (?: \s* \[ [A-Za-z0-9._,\s-]* \] )?
+        (?: \s* @ \s* (?<place> \S+ ) | \s* (?<versions> [=<>!~^(][A-Za-z0-9.*+!<>=~,()\s_-]* )? )
+        (?: \s* ; \s* (?<marker> [A-Za-z0-9_.\s"'<>=!~(),+*-]+? ) )?
+        (?: \s+ --hash[=\ ] \w+ : [0-9A-Fa-f]+ )* $"#,
+    )
+    .expect("a valid pattern")
+});
+
+/// Returns the addresses that a list names.
+pub(super) fn addresses(text: &str) -> Vec<Address> {
+    let words = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+    words.flat_map(str::split_whitespace).filter_map(|word| Address::of(word).ok()).collect()
+}
+
+/// Judges what changes in a list.
+pub(super) fn judge(before: &str, after: &str, judge: &mut Judge) -> Result<(), Refused> {
+    let after = joined(after)?;
+    let before = joined(before).unwrap_or_default();
+    let had: HashSet<&String> = before.iter().collect();
+    let has: HashSet<&String> = after.iter().collect();
+    for line in after.iter().filter(|line| !had.contains(line)) {
+        self::line(line, judge).map_err(|why| Refused { row: line.clone(), why })?;
+    }
+    let is_option =
+        |line: &&&String| line.starts_with('-') && !line.starts_with("-r") && !line.starts_with("-e");
+    match before.iter().filter(|line| !has.contains(line)).find(|line| is_option(&line)) {
+        Some(line) => {
+            Err(Refused { row: line.clone(), why: "whose loss could make packages come from elsewhere" })
+        }
+        None => Ok(()),
+    }
+}
+
+fn line(text: &str, judge: &mut Judge) -> Result<(), &'static str> {
+    const UNCLEAR: &str = "which is not a package, or not written as all programs read it";
+    if text.contains(['\\', '$', '%', '`']) || !text.is_ascii() {
+        return Err(UNCLEAR);
+    }
+    if text.starts_with('-') {
+        let (option, value) = text.split_once(['=', ' ']).unwrap_or((text, ""));
+        let value = value.trim();
+        return match option {
+            "-r" | "--requirement" | "-c" | "--constraint" => judge.judge(Kind::Path, value),
+            "-e" | "--editable" if !value.contains(':') => judge.judge(Kind::Path, value),
+            "-i" | "--index-url" | "--extra-index-url" | "-f" | "--find-links" => {
+                judge.found.push(Address::of(value)?);
+                Ok(())
+            }
+            "-e" | "--editable" => {
+                judge.found.push(Address::of(value)?);
+                Ok(())
+            }
+            "--pre" | "--require-hashes" | "--prefer-binary" if value.is_empty() => Ok(()),
+            "--no-binary" | "--only-binary" => judge.judge(Kind::Spec, value),
+            _ => Err("which is an option that is not known to be harmless"),
+        };
+    }
+    if text.starts_with("./") {
+        return judge.judge(Kind::Path, text);
+    }
+    match PACKAGE.captures(text) {
+        Some(found) => match found.name("place") {
+            Some(place) => {
+                judge.found.push(Address::of(place.as_str())?);
+                Ok(())
+            }
+            None => Ok(()),
+        },
+        None => Address::of(text).map(|address| judge.found.push(address)),
+    }
+}
+
+/// Returns the lines of a list as pip joins them, without comments. Only checksums may stand on lines of their own.
+fn joined(text: &str) -> Result<Vec<String>, Refused> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut is_open = false;
+    for line in text.lines() {
+        let trimmed = line.trim();
+        let is_hash = trimmed.starts_with("--hash");
+        if is_open && !(is_hash && line.starts_with([' ', '\t'])) {
+            let why = "which is a part of the line above it, as programs read it";
+            return Err(Refused { row: trimmed.to_owned(), why });
+        }
+        let (own, opens) = match trimmed.strip_suffix('\\') {
+            Some(own) if !trimmed.starts_with('#') => (own.trim_end(), true),
+            _ => (trimmed, false),
+        };
+        let own = if own.starts_with('#') { "" } else { own.split(" #").next().unwrap_or(own).trim_end() };
+        match lines.last_mut().filter(|_| is_open) {
+            Some(last) => {
+                last.push(' ');
+                last.push_str(own);
+            }
+            None if !own.is_empty() => lines.push(own.to_owned()),
+            None => {}
+        }
+        is_open = opens;
+    }
+    Ok(lines)
+}
