@@ -21,7 +21,6 @@ pub(super) fn without_comments(text: &str, comments: Comments) -> String {
                 length += rest[length..].chars().next().map_or(0, char::len_utf8);
             }
             Some(open) if letter == open || letter == '\n' => quote = None,
-            Some(_) => {}
             None if comments.quotes.contains(letter) => quote = Some(letter),
             None if comments.is_block && rest.starts_with("/*") => {
                 rest = rest.split_once("*/").map_or("", |(_, behind)| behind);
@@ -32,7 +31,7 @@ pub(super) fn without_comments(text: &str, comments: Comments) -> String {
                 rest = &rest[rest.find('\n').unwrap_or(rest.len())..];
                 continue;
             }
-            None => {}
+            _ => {}
         }
         plain.push_str(&rest[..length]);
         rest = &rest[length..];
@@ -97,7 +96,7 @@ fn block(text: &str, start: usize) -> &str {
             ')' | ']' | '}' => {
                 depth = depth.saturating_sub(1);
                 if depth == 0 {
-                    return &text[start..start + index + 1];
+                    return &text[start..=start + index];
                 }
             }
             '\n' if depth == 0 && !text[start..start + index].trim_end().ends_with(['=', ',']) => {

@@ -311,7 +311,6 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
         public: &["https://github.com"],
         reach: Reach::Below,
         any_account: true,
-        ..DEFAULT
     },
     Ecosystem {
         locks: &["podfile.lock", "cartfile.resolved"],

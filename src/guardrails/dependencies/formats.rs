@@ -264,7 +264,7 @@ pub(super) fn writing(path: &str, text: &str) -> Writing {
         | "buf.lock" => Format::Yaml,
         "pdm.lock" | "mise.lock" => Format::Toml,
         name if name.ends_with(".py.lock") => Format::Toml,
-        name if name.ends_with(".xml") => return Writing::Xml,
+        name if name.rsplit('.').next() == Some("xml") => return Writing::Xml,
         name => match Format::of(name) {
             Some(format) => format,
             None => return Writing::Lines,

@@ -193,7 +193,8 @@ fn changes_with_manifest(
     changes.iter().any(|other| {
         let Some(manifest) = manifest_of(ecosystem, other.path.as_str()) else { return false };
         // A script has a lock file of its own.
-        let script = change.path.as_str().strip_suffix(".lock").filter(|path| path.ends_with(".py"));
+        let script =
+            change.path.as_str().strip_suffix(".lock").filter(|path| path.rsplit('.').next() == Some("py"));
         if matches!(manifest.how, How::Script) != (script == Some(other.path.as_str())) {
             return false;
         }

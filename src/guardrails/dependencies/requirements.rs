@@ -56,11 +56,7 @@ fn line(text: &str, judge: &mut Judge) -> Result<(), &'static str> {
         return match option {
             "-r" | "--requirement" | "-c" | "--constraint" => judge.judge(Kind::Path, value),
             "-e" | "--editable" if !value.contains(':') => judge.judge(Kind::Path, value),
-            "-i" | "--index-url" | "--extra-index-url" | "-f" | "--find-links" => {
-                judge.found.push(Address::of(value)?);
-                Ok(())
-            }
-            "-e" | "--editable" => {
+            "-i" | "--index-url" | "--extra-index-url" | "-f" | "--find-links" | "-e" | "--editable" => {
                 judge.found.push(Address::of(value)?);
                 Ok(())
             }

@@ -134,7 +134,6 @@ const PLACES: &[&str] = &[
 macro_rules! patterns {
     ($($name:ident = $pattern:expr;)*) => {
         $(static $name: LazyLock<Regex> = LazyLock::new(|| {
-            #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
             Regex::new($pattern).expect("a valid pattern")
         });)*
     };
@@ -291,17 +290,17 @@ fn settings(path: &str, text: &str) -> Option<Vec<Setting>> {
         "config" if lower.ends_with(".bundle/config") => Format::Yaml,
         "config" if lower.ends_with(".cargo/config") => Format::Toml,
         "config" => Format::Json,
-        "nuget.config" => return flat(&rows::xml(text)?),
-        name if name.ends_with(".xml") => return flat(&rows::xml(text)?),
+        "nuget.config" => return Some(flat(&rows::xml(text)?)),
+        name if name.rsplit('.').next() == Some("xml") => return Some(flat(&rows::xml(text)?)),
         name => match Format::of(name) {
             Some(format) => format,
             None => return Some(lines(text, &name_of(path))),
         },
     };
-    flat(&rows::plain_values(format, text)?)
+    Some(flat(&rows::plain_values(format, text)?))
 }
 
-fn flat(value: &Value) -> Option<Vec<Setting>> {
+fn flat(value: &Value) -> Vec<Setting> {
     fn walk(value: &Value, keys: &mut Vec<String>, found: &mut Vec<Setting>) {
         match value {
             Value::Object(entries) => {
@@ -324,7 +323,7 @@ fn flat(value: &Value) -> Option<Vec<Setting>> {
     }
     let mut found = Vec::new();
     walk(value, &mut Vec::new(), &mut found);
-    Some(found)
+    found
 }
 
 /// Returns `key = value` of each line, below its section. What is none has a value alone.

@@ -36,7 +36,6 @@ pub(super) enum Kind {
 macro_rules! patterns {
     ($($name:ident = $pattern:expr;)*) => {
         $(static $name: LazyLock<Regex> = LazyLock::new(|| {
-            #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
             Regex::new($pattern).expect("a valid pattern")
         });)*
     };
@@ -188,7 +187,7 @@ impl Judge {
                     self.path(path)
                 }
             }
-            Some((scheme, _)) if !scheme.contains('/') && !(self.has_slashes && slashed(text).is_ok()) => {
+            Some((scheme, _)) if !scheme.contains('/') && (!self.has_slashes || slashed(text).is_err()) => {
                 self.address(text)
             }
             _ if self.has_slashes && LABEL.is_match(text) => Ok(()),
