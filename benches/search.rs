@@ -43,6 +43,7 @@ fn search(c: &mut Criterion) {
         access: Access::Full,
         explains_edits: true,
         max_result_tokens: 5_000,
+        cancel: tokio_util::sync::CancellationToken::new(),
     };
     let contexts = [
         ("on disk", context(Arc::new(TrackedWorkspace::new(disk())))),

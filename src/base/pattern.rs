@@ -99,44 +99,128 @@ impl Pattern {
         }
     }
 
-    /// Returns the place of each match, and what it is to be replaced by: `template` with `${1}` and `${name}`
-    /// filled in.
-    pub(crate) fn replacements(
+    /// Returns the text with every match replaced by `template`, with `${1}` and `${name}` filled in, and the number of
+    /// matches. It ends as soon as the text is longer than `limit`, in bytes.
+    pub(crate) fn replace(
         &self,
         text: &str,
         template: &str,
-    ) -> Result<Vec<Replacement>, PatternTimeout> {
+        limit: usize,
+    ) -> Result<(String, usize), ReplaceError> {
+        let template = parts(template);
+        let mut replaced = Replaced { text, from: 0, made: String::new(), times: 0, limit, work: 0 };
         match &self.0 {
             Engine::Linear(regex) => {
-                let one = |found: regex::Captures<'_>| {
+                for found in regex.captures_iter(text) {
                     let range = found.get(0).map_or(0..0, |whole| whole.range());
-                    let mut with = String::new();
-                    found.expand(template, &mut with);
-                    Replacement { range, with }
-                };
-                Ok(regex.captures_iter(text).map(one).collect())
+                    replaced.add(range, &template, &|name| {
+                        let group =
+                            name.parse().map_or_else(|_| found.name(name), |number| found.get(number));
+                        group.map_or("", |group| group.as_str())
+                    })?;
+                }
             }
             Engine::Backtracking(regex) => {
-                let one = |found: Result<fancy_regex::Captures<'_>, _>| {
+                for found in regex.captures_iter(text) {
                     let found = found.map_err(|_| PatternTimeout)?;
                     let range = found.get(0).map_or(0..0, |whole| whole.range());
-                    let mut with = String::new();
-                    found.expand(template, &mut with);
-                    Ok(Replacement { range, with })
-                };
-                regex.captures_iter(text).map(one).collect()
+                    replaced.add(range, &template, &|name| {
+                        let group =
+                            name.parse().map_or_else(|_| found.name(name), |number| found.get(number));
+                        group.map_or("", |group| group.as_str())
+                    })?;
+                }
             }
         }
+        replaced.put(&text[replaced.from..])?;
+        Ok((replaced.made, replaced.times))
     }
 }
 
-/// Match of a pattern, and the text that is to replace it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Replacement {
-    /// Position of the match, in bytes.
-    pub range: std::ops::Range<usize>,
-    /// Text that replaces it.
-    pub with: String,
+/// Error for a replacement that was given up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum ReplaceError {
+    /// The search took too long.
+    #[error(transparent)]
+    Timeout(#[from] PatternTimeout),
+    /// The text would be longer than the limit, in bytes.
+    #[error("the text would be longer than {} MiB with the replacements", .0 >> 20)]
+    TooLong(usize),
+    /// There are too many groups to be filled in.
+    #[error("there are too many places with too many groups to be filled in")]
+    TooMany,
+}
+
+/// Most groups that are filled in, in all places together.
+const MAX_FILLED: usize = 1 << 26;
+
+/// Part of a template.
+enum Part<'a> {
+    Text(&'a str),
+    Group(&'a str),
+}
+
+/// Returns the parts of a template, in which `$$` stands for a dollar sign.
+fn parts(template: &str) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut rest = template;
+    while let Some(at) = rest.find('$') {
+        let (before, after) = (&rest[..at], &rest[at + 1..]);
+        let group = after.strip_prefix('{').and_then(|inner| inner.split_once('}'));
+        let (part, then) = match group {
+            Some((name, then)) => (Part::Group(name), then),
+            None => (Part::Text("$"), after.strip_prefix('$').unwrap_or(after)),
+        };
+        parts.extend([Part::Text(before), part]);
+        rest = then;
+    }
+    parts.push(Part::Text(rest));
+    parts.retain(|part| !matches!(part, Part::Text("")));
+    parts
+}
+
+/// Text with replacements, as far as it is made.
+struct Replaced<'a> {
+    text: &'a str,
+    /// Position up to which the text is done.
+    from: usize,
+    made: String,
+    times: usize,
+    limit: usize,
+    work: usize,
+}
+
+impl Replaced<'_> {
+    fn add<'f>(
+        &mut self,
+        range: std::ops::Range<usize>,
+        template: &[Part<'f>],
+        group: &dyn Fn(&str) -> &'f str,
+    ) -> Result<(), ReplaceError> {
+        let text = self.text;
+        self.put(&text[self.from..range.start])?;
+        self.from = range.end;
+        self.times += 1;
+        self.work += template.len();
+        if self.work > MAX_FILLED {
+            return Err(ReplaceError::TooMany);
+        }
+        for part in template {
+            match part {
+                Part::Text(text) => self.put(text)?,
+                Part::Group(name) => self.put(group(name))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, text: &str) -> Result<(), ReplaceError> {
+        if self.made.len() + text.len() > self.limit {
+            return Err(ReplaceError::TooLong(self.limit));
+        }
+        self.made += text;
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -170,9 +254,35 @@ mod tests {
 
     #[test]
     fn replacements_fill_in_groups() {
-        for (text, with) in [(r"(\w+)@(?P<host>\w+)", "b@a"), (r"(\w+)@(?P<host>\w+)(?!x)", "b@a")] {
-            let found = pattern(text).expect("a pattern").replacements("a@b", "${host}@${1}");
-            assert_eq!(found, Ok(vec![Replacement { range: 0..3, with: with.to_owned() }]), "{text}");
+        for (text, template, expected) in [
+            (r"(\w+)@(?P<host>\w+)", "${host}@${1}", "<b@a>"),
+            (r"(\w+)@(?P<host>\w+)(?!x)", "${host}@${1}", "<b@a>"),
+            (r"@", "$$${0}$1", "<a$@$1b>"),
+            (r"(x)?@", "${1}${none}", "<ab>"),
+            (r"z", "y", "<a@b>"),
+        ] {
+            let found = pattern(text).expect("a pattern").replace("<a@b>", template, 100);
+            let times = usize::from(text != "z");
+            assert_eq!(found, Ok((expected.to_owned(), times)), "{text} {template}");
         }
+        let found = pattern("").expect("a pattern").replace("äb", "-", 100);
+        assert_eq!(found, Ok(("-ä-b-".to_owned(), 3)));
+    }
+
+    #[test]
+    fn replacements_end_at_the_limit() {
+        let text = "a".repeat(1_000);
+        for (source, template, expected) in [
+            // A gigabyte, by many places or by one.
+            ("a", "b".repeat(1_000_000), ReplaceError::TooLong(2_000)),
+            ("a+", "${0}".repeat(1_000_000), ReplaceError::TooLong(2_000)),
+            ("(?=a)a+", "${0}".repeat(1_000_000), ReplaceError::TooLong(2_000)),
+            // Nothing, so many times.
+            ("()a", "${1}".repeat(1_000_000), ReplaceError::TooMany),
+        ] {
+            let found = pattern(source).expect("a pattern").replace(&text, &template, 2_000);
+            assert_eq!(found, Err(expected), "{source}");
+        }
+        assert!(pattern("a").expect("a pattern").replace(&text, "bb", 2_000).is_ok());
     }
 }

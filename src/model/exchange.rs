@@ -10,6 +10,7 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tracing::instrument::WithSubscriber;
 
+use super::frame_check::{FrameCheck, RefusedFrame};
 use super::providers::{completion, completion_of_stream, sort};
 use super::{Completion, ModelError};
 
@@ -43,7 +44,11 @@ impl Exchange {
         };
         let (work, handle) = (work.with_current_subscriber(), Handle::current());
         let done = tokio::task::spawn_blocking(move || handle.block_on(work)).await;
-        done.unwrap_or_else(|error| Err(unavailable(format!("the request stopped unexpectedly: {error}"))))
+        done.unwrap_or_else(|error| {
+            let message = format!("the request stopped unexpectedly: {error}");
+            let refused = error.try_into_panic().ok().and_then(|panic| panic.downcast::<RefusedFrame>().ok());
+            Err(refused.map_or_else(|| unavailable(message), |refused| ModelError::Malformed(refused.0)))
+        })
     }
 
     async fn answer(self) -> Result<Completion, ModelError> {
@@ -53,6 +58,7 @@ impl Exchange {
                 client.exec_chat(model, request, Some(&options)).await.map_err(|error| sort(&error))?;
             return Ok(completion(response.content, &response.usage, response.stop_reason.as_ref()));
         }
+        let options = options.with_raw_frame_sink(FrameCheck::default());
         let response = client.exec_chat_stream(model, request, Some(&options)).await;
         let mut stream = response.map_err(|error| sort(&error))?.stream;
         let mut length = Length::default();
@@ -79,7 +85,7 @@ fn unavailable(message: String) -> ModelError {
 }
 
 /// Maximum length of an answer, in bytes: many times what any model may produce.
-const MAX_ANSWER: usize = 8 << 20;
+pub(super) const MAX_ANSWER: usize = 8 << 20;
 
 /// Maximum number of stream events of one answer.
 const MAX_PIECES: usize = 1 << 20;

@@ -5,6 +5,7 @@ mod claims;
 mod error;
 mod exchange;
 mod exec;
+mod frame_check;
 mod ledger;
 mod ledger_error;
 mod masked;

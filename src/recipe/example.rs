@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use outline::first_syntax_error;
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 use workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, OverlayWorkspace, Workspace};
 
 use super::RecipePlayer;
@@ -149,6 +150,7 @@ async fn run(recipe: &Recipe, example: &Example) -> Result<ExampleResult, TestEr
         access: Access::Full,
         explains_edits: false,
         max_result_tokens: RESULT_TOKENS,
+        cancel: CancellationToken::new(),
     };
     let mut result = ExampleResult { name: example.name.clone(), faults: Vec::new(), not_run: Vec::new() };
     if let Err(error) = follow(recipe, &context, &rules, &Arc::default(), &mut result.not_run).await {

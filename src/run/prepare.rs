@@ -192,6 +192,7 @@ impl<'a> Run<'a> {
             seen: Arc::default(),
             explains_edits,
             max_result_tokens: config.context.max_tool_result_tokens.count(),
+            cancel: cancel.clone(),
         };
         let engine = Arc::new(Engine {
             registry,

@@ -1,5 +1,7 @@
 //! Tool `apply_patch`.
 
+use std::collections::{HashMap, HashSet};
+
 use patch::{Effect, Section, Side, apply, sections};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -42,6 +44,13 @@ struct Step {
     is_link: bool,
 }
 
+/// All files as they will be, in order. A large patch has tens of thousands.
+#[derive(Default)]
+struct Steps {
+    all: Vec<Step>,
+    by_path: HashMap<ResolvedPath, usize>,
+}
+
 impl FileTool for ApplyPatch {
     type Args = Args;
 
@@ -56,29 +65,28 @@ impl FileTool for ApplyPatch {
 
     fn effects(&self, args: &Args, cx: &Context) -> Result<Effects, ToolError> {
         let paths = args.parts(cx)?.into_iter().flat_map(|part| [Some(part.path), part.moved_to]);
-        let mut writes: Vec<WorkspacePath> = Vec::new();
-        for path in paths.flatten() {
-            if !writes.contains(&path) {
-                writes.push(WorkspacePath::clone(&path));
-            }
-        }
+        let mut met = HashSet::new();
+        let writes = paths.flatten().map(|path| WorkspacePath::clone(&path));
+        let writes = writes.filter(|path| met.insert(path.clone())).collect();
         Ok(Effects { writes, ..Effects::default() })
     }
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
-        let mut steps: Vec<Step> = Vec::new();
+        let mut steps = Steps::default();
         let parts = args.parts(cx)?;
         for part in &parts {
+            cx.check_end()?;
             part.plan(&mut steps, cx).map_err(|error| match parts.len() {
                 1 => error,
                 _ => ToolError::Refused(format!("{}: {error}\nnothing was changed", part.path)),
             })?;
         }
-        let mut changes: Vec<FileChange> = Vec::with_capacity(steps.len());
-        let (links, files): (Vec<Step>, Vec<Step>) = steps.into_iter().partition(|step| step.is_link);
+        let mut changes: Vec<FileChange> = Vec::with_capacity(steps.all.len());
+        let (links, files): (Vec<Step>, Vec<Step>) = steps.all.into_iter().partition(|step| step.is_link);
         for step in files {
             let change = FileChange::new((*step.path).clone(), step.before.clone(), step.after.clone());
             let Some(change) = change else { continue };
+            cx.check_end().map_err(|error| undone(&error, &changes, cx))?;
             if let Err(error) = step.carry_out(cx) {
                 return Err(undone(&error, &changes, cx));
             }
@@ -124,6 +132,7 @@ impl Args {
         let sections = sections(&self.patch).map_err(|error| refused(&error))?;
         let is_one = sections.len() == 1;
         let part = |section: Section| {
+            cx.check_end()?;
             let (file, to) = if let (Some(path), true) = (&self.path, is_one) {
                 section.check(&cx.workspace.parse(path)?).map_err(|error| refused(&error))?;
                 (path.clone(), section.moved_to().map(str::to_owned))
@@ -163,14 +172,14 @@ fn miscounted(parts: &[Part]) -> Vec<String> {
 
 impl Part {
     /// Adds what the part makes of its files. A file may have been changed by an earlier part.
-    fn plan(&self, steps: &mut Vec<Step>, cx: &Context) -> Result<(), ToolError> {
+    fn plan(&self, steps: &mut Steps, cx: &Context) -> Result<(), ToolError> {
         let refused = |reason: String| Err(ToolError::Refused(reason));
         let (path, patch) = (&self.path, &self.section.patch);
         if patch.effect.deletes() && !cx.allow_delete {
             return refused(super::delete_file::DISABLED.to_owned());
         }
         if let Some(link) = &self.link
-            && steps.iter().any(|step| step.path == *link)
+            && steps.get(link).is_some()
         {
             return refused(format!("an earlier part of the patch deletes the link {link}; make two calls"));
         }
@@ -190,7 +199,7 @@ impl Part {
                 if patch.effect == Effect::DeleteLink && !self.leads_where_it_says(cx) {
                     return refused(format!("the link {link} does not have the target that the patch names"));
                 }
-                steps.push(Step { path: link.clone(), before: None, after: None, is_link: true });
+                steps.add(Step { path: link.clone(), before: None, after: None, is_link: true });
                 return Ok(());
             }
             (None, Effect::DeleteLink) => {
@@ -198,7 +207,7 @@ impl Part {
             }
             (Some(_), Effect::Change) | (None, _) => {}
         }
-        let before = match current(path, steps, cx) {
+        let before = match steps.current(path, cx) {
             Ok(_) if patch.effect == Effect::Create => {
                 return refused(format!("the patch creates {path}, but it already exists"));
             }
@@ -219,16 +228,16 @@ impl Part {
         let after = FileState { content, mode };
         check_size(path, after.content.len())?;
         match &self.moved_to {
-            _ if patch.effect.deletes() => set(steps, path, before, None),
+            _ if patch.effect.deletes() => steps.set(path, before, None),
             Some(to) => {
-                let is_free = matches!(current(to, steps, cx), Err(FileError::Missing(_)));
+                let is_free = matches!(steps.current(to, cx), Err(FileError::Missing(_)));
                 if to == path || !is_free {
                     return refused(format!("the patch moves {path} to {to}, which already exists"));
                 }
-                set(steps, path, before, None);
-                set(steps, to, None, Some(after));
+                steps.set(path, before, None);
+                steps.set(to, None, Some(after));
             }
-            None => set(steps, path, before, Some(after)),
+            None => steps.set(path, before, Some(after)),
         }
         Ok(())
     }
@@ -248,19 +257,31 @@ impl Part {
     }
 }
 
-/// Returns a file as the earlier parts leave it; a link is none.
-fn current(path: &ResolvedPath, steps: &[Step], cx: &Context) -> Result<FileState, FileError> {
-    match steps.iter().find(|step| step.path == *path) {
-        Some(step) => step.after.clone().ok_or_else(|| FileError::Missing((**path).clone())),
-        None => cx.workspace.read(path),
+impl Steps {
+    fn get(&self, path: &ResolvedPath) -> Option<&Step> {
+        self.by_path.get(path).and_then(|at| self.all.get(*at))
     }
-}
 
-/// Notes what becomes of a file. What it was stays what it was before the first part.
-fn set(steps: &mut Vec<Step>, path: &ResolvedPath, before: Option<FileState>, after: Option<FileState>) {
-    match steps.iter_mut().find(|step| step.path == *path) {
-        Some(step) => step.after = after,
-        None => steps.push(Step { path: path.clone(), before, after, is_link: false }),
+    fn add(&mut self, step: Step) {
+        self.by_path.insert(step.path.clone(), self.all.len());
+        self.all.push(step);
+    }
+
+    /// Returns a file as the earlier parts leave it; a link is none.
+    fn current(&self, path: &ResolvedPath, cx: &Context) -> Result<FileState, FileError> {
+        match self.get(path) {
+            Some(step) => step.after.clone().ok_or_else(|| FileError::Missing((**path).clone())),
+            None => cx.workspace.read(path),
+        }
+    }
+
+    /// Notes what becomes of a file. What it was stays what it was before the first part.
+    fn set(&mut self, path: &ResolvedPath, before: Option<FileState>, after: Option<FileState>) {
+        let known = self.by_path.get(path).and_then(|at| self.all.get_mut(*at));
+        match known {
+            Some(step) => step.after = after,
+            None => self.add(Step { path: path.clone(), before, after, is_link: false }),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use workspace::inside;
 use super::argument_names::{ARGUMENTS, REMARKS};
 use super::names::{Arguments, Meaning, folded, meaning};
 use super::{Registry, Tool};
+use crate::base::text::shortened;
 use crate::event::ToolCall;
 
 /// Call as it was understood.
@@ -114,6 +115,7 @@ impl Registry {
     }
 
     fn unknown(&self, name: &str) -> String {
+        let name = &shortened(name, 100);
         if let Some(near) = self.closest(name) {
             return format!("Tool not found: {name}; did you mean {near}?");
         }

@@ -44,6 +44,7 @@ mod write_file;
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -51,6 +52,7 @@ use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 use workspace::{FileChange, FileError, FileState, ResolvedPath, SensitiveFiles, Workspace};
 
 pub use crate::event::{CommandEffect, Effects, Remote};
@@ -164,6 +166,8 @@ pub struct Context {
     pub explains_edits: bool,
     /// Maximum size of a result, in tokens; a file that is read may take twice as much.
     pub max_result_tokens: usize,
+    /// Cancelled when the run has to end: a tool that works on many files asks between them.
+    pub cancel: CancellationToken,
 }
 
 /// Average number of bytes of a token, in code and English.
@@ -174,6 +178,12 @@ impl Context {
     #[must_use]
     pub fn by(&self, access: Access) -> Self {
         Self { access, ..self.clone() }
+    }
+
+    /// Fails if the run has to end.
+    pub(crate) fn check_end(&self) -> Result<(), ToolError> {
+        let ended = || ToolError::Refused("the run ended before this call did".to_owned());
+        if self.cancel.is_cancelled() { Err(ended()) } else { Ok(()) }
     }
 
     /// Returns the maximum size of a result, in bytes, with room for what is added to it.
@@ -314,6 +324,9 @@ impl<T: FileTool> Tool for T {
     }
 }
 
+/// Time that a tool has to end by itself once the run has to end. Nothing waits for it longer.
+const GRACE: Duration = Duration::from_secs(1);
+
 struct FileCall<T: FileTool> {
     tool: Arc<T>,
     args: T::Args,
@@ -326,10 +339,19 @@ impl<T: FileTool> Call for FileCall<T> {
 
     fn run(self: Box<Self>, cx: Context) -> BoxFuture<'static, ToolResult> {
         async move {
+            let cancel = cx.cancel.clone();
             let work = tokio::task::spawn_blocking(move || {
                 self.tool.run(&self.args, &cx).map_err(|error| explained(error, &cx))
             });
-            match work.await {
+            let overdue = async {
+                cancel.cancelled().await;
+                tokio::time::sleep(GRACE).await;
+            };
+            let done = tokio::select! {
+                done = work => done,
+                () = overdue => return ToolResult::failed("the run ended before this call did"),
+            };
+            match done {
                 Ok(Ok(result)) => ToolResult { bounded: true, ..result },
                 Ok(Err(error)) => ToolResult::failed(error.to_string()),
                 // A bug in a tool; the panic's message has gone to the log.

@@ -4,6 +4,9 @@
 
 use patch::block::{nearest, numbered, places};
 use sanitize::invisible::unmarked;
+use workspace::MAX_FILE;
+
+use crate::base::text::grouped;
 
 /// Text with a block replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +78,8 @@ fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
         }
         _ if all => {
             let times = content.matches(old).count();
+            let kept = content.len().saturating_sub(times.saturating_mul(old.len()));
+            check_size(new.len().saturating_mul(times).saturating_add(kept))?;
             Ok(Edited { content: content.replace(old, new), times, note: None })
         }
         several => {
@@ -82,6 +87,15 @@ fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
             Err(NotReplaced(not_unique(&lines, content.matches(old).count().max(several.len()))))
         }
     }
+}
+
+/// Refuses content above the limit for whole files, before it is made.
+fn check_size(size: usize) -> Result<(), NotReplaced> {
+    if size as u64 <= MAX_FILE {
+        return Ok(());
+    }
+    let reason = format!("the file would have {} bytes; the limit is {} MiB", grouped(size), MAX_FILE >> 20);
+    Err(NotReplaced(reason))
 }
 
 fn not_unique(lines: &[usize], times: usize) -> String {
@@ -162,6 +176,7 @@ fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, No
         times += 1;
     }
     result.extend(&all_lines[at..]);
+    check_size(result.iter().map(|line| line.len() + 1).sum::<usize>().saturating_sub(1))?;
     let note = match shift.describe() {
         Some(difference) => format!("{difference} of indentation, and new_str was indented accordingly"),
         None => "blanks at the ends of lines differ from old_str".to_owned(),
@@ -250,6 +265,20 @@ mod tests {
             let result = content(file, old, new);
             assert_eq!(result.as_deref().map_err(String::as_str), expected, "{file:?} {old:?} {new:?}");
         }
+    }
+
+    #[test]
+    fn results_above_the_limit_are_not_made() {
+        // 40 GB and 10 TB, if they were made.
+        let huge = "b".repeat(1 << 20);
+        for (file, old) in [("a".repeat(40_000), "a"), ("    a\n".repeat(10 << 20 >> 10), "a \n")] {
+            let result = replace(&file, old, &format!("{huge}\n"), true);
+            assert!(result.is_err_and(|error| error.to_string().contains("the limit is 10 MiB")), "{old:?}");
+        }
+        let indented = format!("{}a\n", " ".repeat(1 << 20));
+        let result = replace(&indented, "a \n", &"b\n".repeat(1 << 20), true);
+        assert!(result.is_err_and(|error| error.to_string().contains("old_str not found")));
+        assert!(replace(&"a".repeat(40_000), "a", "bb", true).is_ok_and(|edited| edited.times == 40_000));
     }
 
     #[test]

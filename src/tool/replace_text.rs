@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::{FileChange, FileState, ResolvedPath, WorkspacePath};
+use workspace::{FileChange, FileState, MAX_FILE, ResolvedPath, WorkspacePath};
 
 use super::matcher::Syntax;
 use super::outcome::{headline, syntax_warning, undone, write};
@@ -15,6 +15,8 @@ use crate::base::text::{counted, grouped, shortened};
 
 /// Number of files whose first diff is shown.
 const MAX_DIFFS: usize = 3;
+/// Maximum size of all files that a call may change, in bytes: they are in memory together.
+const MAX_TOTAL: usize = 256 << 20;
 /// Number of files listed.
 const MAX_FILES: usize = 100;
 
@@ -76,6 +78,7 @@ impl FileTool for ReplaceText {
         let mut text =
             format!("Replaced {} in {}\n", counted(total, "place", "s"), counted(planned.len(), "file", "s"));
         for file in &planned {
+            cx.check_end().map_err(|error| undone(&error, &changes, cx))?;
             if changes.len() < MAX_FILES {
                 text += &format!("{:>6}  {}\n", grouped(file.times), file.path);
             }
@@ -126,28 +129,28 @@ impl Args {
             self.replacement.replace('$', "$$")
         };
         let scope = Scope::new(cx, &self.path, Some(&self.file_pattern), None)?;
+        let limit = usize::try_from(MAX_FILE).unwrap_or(usize::MAX);
         let mut planned = Vec::new();
-        let mut unchanged = 0;
+        let (mut unchanged, mut made) = (0, 0);
         for path in self.candidates(&scope)? {
+            cx.check_end()?;
             let before = cx.workspace.read(&path)?;
             // Files that are not text are no place for a replacement.
             let Ok(content) = text(&path, &before) else { continue };
-            let found = pattern
-                .replacements(content, &template)
+            let (after, times) = pattern
+                .replace(content, &template, limit)
                 .map_err(|error| refused(format!("{path}: {error}; nothing was changed")))?;
-            let mut after = String::with_capacity(content.len());
-            let mut from = 0;
-            for replacement in &found {
-                after += &content[from..replacement.range.start];
-                after += &replacement.with;
-                from = replacement.range.end;
-            }
-            after += &content[from..];
             if after == content {
-                unchanged += found.len();
+                unchanged += times;
             } else {
-                super::outcome::check_size(&path, after.len())?;
-                planned.push(Planned { path, before, after, times: found.len() });
+                made += after.len();
+                if made > MAX_TOTAL {
+                    return Err(refused(format!(
+                        "the files would have more than {} MiB; nothing was changed",
+                        MAX_TOTAL >> 20
+                    )));
+                }
+                planned.push(Planned { path, before, after, times });
             }
         }
         let total: usize = planned.iter().map(|file| file.times).sum();

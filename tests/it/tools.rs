@@ -26,6 +26,7 @@ fn context(workspace: Arc<dyn Workspace>, allow_delete: bool) -> Context {
         access: Access::Full,
         explains_edits: true,
         max_result_tokens: 5_000,
+        cancel: tokio_util::sync::CancellationToken::new(),
     }
 }
 

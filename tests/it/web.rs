@@ -123,6 +123,7 @@ async fn call(config: &config::Web, tool: &str, args: Value) -> ToolResult {
         access: Access::Full,
         explains_edits: true,
         max_result_tokens: 5_000,
+        cancel: tokio_util::sync::CancellationToken::new(),
     })
     .await
 }

@@ -46,6 +46,14 @@ pub enum ApplyError {
         /// The number of the hunk, from 1.
         hunk: usize,
     },
+    /// A hunk in a file that repeats itself so much, or a patch of so many hunks, that the search for it was given up.
+    #[error(
+        "the search for the place of hunk {hunk} takes too long in this file; make several smaller patches, or use write_file"
+    )]
+    TooCostly {
+        /// The number of the hunk, from 1.
+        hunk: usize,
+    },
     /// A patch that deletes the file but does not remove all of its lines.
     #[error(
         "the patch deletes the file but leaves lines in it; remove all of them, or use `*** Delete File`"
@@ -111,6 +119,7 @@ fn explain(content: &str, hunks: &[Hunk], failed: usize, why: Misplaced) -> Appl
             return ApplyError::Ambiguous { hunk: failed + 1, times: places.len(), lines: lines.join(", ") };
         }
         Misplaced::Uncertain => return ApplyError::Uncertain { hunk: failed + 1 },
+        Misplaced::TooCostly => return ApplyError::TooCostly { hunk: failed + 1 },
     }
     let lines: Vec<&str> = content.lines().collect();
     let wanted = hunk.side(Side::Old);

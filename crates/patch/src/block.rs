@@ -1,12 +1,20 @@
 //! Blocks of lines: where one is in a file although it was not quoted exactly, and what is nearest to it
 //! where it does not.
 
+use super::line_search::occurrences;
+
 /// Maximum number of lines shown of what is nearest.
 const MAX_SHOWN: usize = 10;
 /// Least similarity, from 0 to 1, of lines that are worth showing.
 const SIMILAR: f64 = 0.5;
 /// Number of places that are compared closely.
 const CANDIDATES: usize = 20;
+/// Maximum number of lines that are compared for the places of a block, half a second or so.
+const MAX_WORK: u64 = 1 << 26;
+/// Maximum size of text, in bytes, once it is indented as its place is.
+const MAX_TEXT: usize = 16 << 20;
+/// Length of a line, in bytes, up to which its words count.
+const MAX_WORDS: usize = 400;
 
 /// Difference in indentation between a block and the lines of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,8 +49,13 @@ impl Shift {
         }
     }
 
-    /// Returns text with the indentation of its lines changed, or `None` if a line has too little.
+    /// Returns text with the indentation of its lines changed, or `None` if a line has too little, or if it would be huge.
     pub fn apply_to(&self, text: &str) -> Option<String> {
+        if let Self::Deeper(more) = self
+            && more.len().saturating_mul(text.matches('\n').count() + 1) > MAX_TEXT
+        {
+            return None;
+        }
         text.split('\n')
             .map(|line| self.apply(line))
             .collect::<Option<Vec<_>>>()
@@ -80,36 +93,49 @@ pub struct BlockPosition {
     pub shift: Shift,
 }
 
-/// Returns the places where the lines stand, if trailing blanks and a uniform difference in indentation do not count.
+/// Returns the places where the lines stand, if trailing blanks and a uniform difference in indentation do not count. Where
+/// lines repeat themselves so much that the comparison would take too long, there are none.
 pub fn places(lines: &[&str], wanted: &[&str]) -> Vec<BlockPosition> {
+    places_within(lines, wanted, &mut { MAX_WORK }).unwrap_or_default()
+}
+
+/// Returns the places as [`places`] does, or `None` if `work` more lines would have to be compared. `work` is what is left.
+pub(super) fn places_within(lines: &[&str], wanted: &[&str], work: &mut u64) -> Option<Vec<BlockPosition>> {
     if wanted.iter().all(|line| line.trim().is_empty()) || wanted.len() > lines.len() {
-        return Vec::new();
+        return Some(Vec::new());
     }
-    let fits = |window: &[&str]| {
-        let mut shift = None;
-        for (line, wanted) in window.iter().zip(wanted) {
-            if line.trim() != wanted.trim() {
-                return None;
-            }
+    let trimmed =
+        |lines: &[&'_ str]| -> Vec<String> { lines.iter().map(|line| line.trim().to_owned()).collect() };
+    let (own, other) = (trimmed(lines), trimmed(wanted));
+    let own: Vec<&str> = own.iter().map(String::as_str).collect();
+    let other: Vec<&str> = other.iter().map(String::as_str).collect();
+    let mut found = Vec::new();
+    for at in occurrences(&own, &other) {
+        let mut shift: Option<Shift> = None;
+        let mut is_uniform = true;
+        for (line, wanted) in lines[at..].iter().zip(wanted) {
+            *work = work.checked_sub(1 + (line.len() + wanted.len()) as u64 / 256)?;
             if line.trim().is_empty() {
                 continue;
             }
-            let own = Shift::between(wanted, line)?;
-            if shift.get_or_insert_with(|| own.clone()) != &own {
-                return None;
+            let own = Shift::between(wanted, line);
+            is_uniform = own.is_some() && (shift.is_none() || shift == own);
+            if !is_uniform {
+                break;
             }
+            shift = own;
         }
-        shift
-    };
-    let windows = lines.windows(wanted.len()).enumerate();
-    windows.filter_map(|(at, window)| fits(window).map(|shift| BlockPosition { at, shift })).collect()
+        found.extend(shift.filter(|_| is_uniform).map(|shift| BlockPosition { at, shift }));
+    }
+    Some(found)
 }
 
 /// Returns the index and the number of those lines that are most like the wanted ones, or `None` if none are.
 pub fn nearest(lines: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
     let (key, telling) = wanted.iter().enumerate().max_by_key(|(_, line)| line.trim().len().min(200))?;
     let words = |line: &str| -> Vec<String> {
-        line.split(|c: char| !c.is_alphanumeric())
+        line[..line.floor_char_boundary(MAX_WORDS)]
+            .split(|c: char| !c.is_alphanumeric())
             .filter(|word| !word.is_empty())
             .map(str::to_lowercase)
             .collect()

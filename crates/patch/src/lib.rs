@@ -26,6 +26,7 @@ pub mod block;
 mod envelope;
 mod header;
 mod hunk;
+mod line_search;
 mod parse;
 mod place;
 pub mod search_replace;

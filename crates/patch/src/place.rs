@@ -1,10 +1,12 @@
 //! Placement of hunks: where in a file each belongs. What Git would accept lands where Git puts it; beyond that, a hunk
 //! is taken only if there is one place for it.
 
+use std::cell::Cell;
 use std::ops::Range;
 
 use super::block;
 use super::hunk::{Hunk, HunkPosition, Line, Side};
+use super::line_search::occurrences;
 
 /// File as it is while hunks are put into it.
 pub(super) struct Image {
@@ -16,7 +18,18 @@ pub(super) struct Image {
     cursor: usize,
     /// Whether an earlier hunk was found elsewhere than it said.
     drifted: bool,
+    /// Number of lines that may still be looked at.
+    work: Cell<u64>,
 }
+
+/// Maximum number of lines that are looked at for the places of a file's hunks: a second or so.
+const MAX_WORK: u64 = 1 << 27;
+
+/// Maximum size of the text of a hunk, in bytes, once it is indented as its place is.
+const MAX_TEXT: usize = 16 << 20;
+
+/// Distance from the stated line up to which each line is tried before the whole file is searched.
+const NEARBY: usize = 16;
 
 /// Reason why a hunk has no place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +40,8 @@ pub(super) enum Misplaced {
     Ambiguous(Vec<usize>),
     /// It only adds lines, and nothing says where.
     Uncertain,
+    /// The file and the patch repeat themselves so much that the search was given up.
+    TooCostly,
 }
 
 /// How closely lines have to agree.
@@ -49,7 +64,14 @@ impl Image {
         let text = content.strip_suffix('\n').unwrap_or(content);
         let lines: Vec<String> =
             if content.is_empty() { Vec::new() } else { text.split('\n').map(str::to_owned).collect() };
-        Self { patched: vec![false; lines.len()], lines, ends_in_newline, cursor: 0, drifted: false }
+        Self {
+            patched: vec![false; lines.len()],
+            lines,
+            ends_in_newline,
+            cursor: 0,
+            drifted: false,
+            work: Cell::new(MAX_WORK),
+        }
     }
 
     /// Returns `true` if a hunk was found elsewhere than it said, so that numbers alone are no place.
@@ -63,6 +85,13 @@ impl Image {
             text.push('\n');
         }
         text
+    }
+
+    /// Takes note of lines that are looked at.
+    fn spend(&self, lines: usize) -> Result<(), Misplaced> {
+        let left = self.work.get().checked_sub(lines as u64).ok_or(Misplaced::TooCostly)?;
+        self.work.set(left);
+        Ok(())
     }
 
     /// Puts a hunk where it belongs.
@@ -81,8 +110,7 @@ impl Image {
             }
             HunkPosition::Anchored { below, at_end } => self.anchored(&old, below, *at_end, agreement)?,
         };
-        self.replace(at, hunk, old.len());
-        Ok(())
+        self.replace(at, hunk, old.len())
     }
 
     /// Puts a hunk that is nowhere (`why`) to the only place that it has with the least fuzz.
@@ -94,7 +122,9 @@ impl Image {
             let Some(inner) = hunk.without_outer_context(fuzz) else { break };
             let old = inner.side(Side::Old);
             let found = match &inner.place {
-                HunkPosition::Numbered { .. } => self.only(&self.places(&old, Agreement::Exact)),
+                HunkPosition::Numbered { .. } => {
+                    self.places(&old, Agreement::Exact).and_then(|places| self.only(&places))
+                }
                 HunkPosition::Anchored { below, at_end } => {
                     self.anchored(&old, below, *at_end, Agreement::Exact)
                 }
@@ -102,8 +132,7 @@ impl Image {
             match found {
                 Ok(at) => {
                     self.drifted = true;
-                    self.replace(at, &inner, old.len());
-                    return Ok(());
+                    return self.replace(at, &inner, old.len());
                 }
                 Err(Misplaced::Missing) => {}
                 Err(why) => return Err(why),
@@ -143,7 +172,7 @@ impl Image {
                 return Ok(found);
             }
         }
-        self.only(&self.places(old, agreement))
+        self.only(&self.places(old, agreement)?)
     }
 
     /// Returns the place nearest to a line, as Git looks for it: forwards and backwards by turns. `ends` says whether it
@@ -159,12 +188,15 @@ impl Image {
     ) -> Result<Option<usize>, Misplaced> {
         let total = self.lines.len();
         let Some(last) = total.checked_sub(old.len()) else { return Ok(None) };
-        let fits = |at: usize| {
+        let may_stand = |at: usize| {
             let reaches_end = at + old.len() == total;
             at <= last
                 && (!ends.0 || at == 0)
                 && (!ends.1 || reaches_end)
                 && (no_newline == (reaches_end && !self.ends_in_newline))
+        };
+        let fits = |at: usize| {
+            may_stand(at)
                 && (at..at + old.len()).all(|line| !self.patched[line])
                 && self.lines[at..at + old.len()].iter().eq(old.iter())
         };
@@ -175,32 +207,49 @@ impl Image {
         } else {
             from.min(total)
         };
-        for distance in 0..=total {
+        for distance in 0..=total.min(NEARBY) {
             let forwards = Some(from + distance).filter(|at| fits(*at));
             let backwards = from.checked_sub(distance).filter(|at| fits(*at));
             if distance > 0 && only_adds && forwards.is_some() && backwards.is_some() {
-                return Err(Misplaced::Ambiguous(self.places(old, Agreement::Exact)));
+                return Err(Misplaced::Ambiguous(self.places(old, Agreement::Exact)?));
             }
             if let Some(found) = forwards.or(backwards) {
                 return Ok(Some(found));
             }
         }
-        Ok(None)
+        let all = self.places(old, Agreement::Exact)?;
+        let fitting = all.iter().copied().filter(|at| may_stand(*at));
+        let nearest = fitting.clone().min_by_key(|at| (at.abs_diff(from), *at < from));
+        let is_like = |at: usize| nearest.is_some_and(|near| near.abs_diff(from) == at.abs_diff(from));
+        if only_adds && fitting.filter(|at| is_like(*at)).count() > 1 {
+            return Err(Misplaced::Ambiguous(all));
+        }
+        Ok(nearest)
     }
 
     /// Returns all places where lines stand.
-    fn places(&self, old: &[&str], agreement: Agreement) -> Vec<usize> {
-        let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
-        match agreement {
-            _ if old.is_empty() || old.len() > lines.len() => Vec::new(),
-            Agreement::Exact | Agreement::Fuzzy => {
-                let windows = lines.windows(old.len()).enumerate();
-                let is_new = |at: usize| self.patched[at..at + old.len()].iter().any(|patched| *patched);
-                let fits = windows.filter(|(at, window)| *window == old && !is_new(*at));
-                fits.map(|(at, _)| at).collect()
-            }
-            Agreement::Loose => block::places(&lines, old).into_iter().map(|place| place.at).collect(),
+    fn places(&self, old: &[&str], agreement: Agreement) -> Result<Vec<usize>, Misplaced> {
+        if old.is_empty() || old.len() > self.lines.len() {
+            return Ok(Vec::new());
         }
+        self.spend(self.lines.len() + old.len())?;
+        let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
+        if agreement == Agreement::Loose {
+            let mut left = self.work.get();
+            let places = block::places_within(&lines, old, &mut left).ok_or(Misplaced::TooCostly)?;
+            self.work.set(left);
+            return Ok(places.into_iter().map(|place| place.at).collect());
+        }
+        // For each line, the index of the last one up to there that is the result of a hunk.
+        let mut last = None;
+        let last_new: Vec<Option<usize>> = (self.patched.iter().enumerate())
+            .map(|(at, patched)| {
+                last = if *patched { Some(at) } else { last };
+                last
+            })
+            .collect();
+        let is_old = |at: &usize| last_new[at + old.len() - 1].is_none_or(|new| new < *at);
+        Ok(occurrences(&lines, old).into_iter().filter(is_old).collect())
     }
 
     /// Returns the only place, or the only one behind the last hunk.
@@ -227,12 +276,12 @@ impl Image {
                 Err(Misplaced::Uncertain)
             };
         }
-        let mut places = self.places(old, agreement);
+        let mut places = self.places(old, agreement)?;
         if at_end {
             places.retain(|at| at + old.len() == self.lines.len());
         }
         let whole = 0..self.lines.len();
-        let blocks = below.iter().fold(vec![whole], |blocks, anchor| self.below(&blocks, anchor));
+        let blocks = below.iter().try_fold(vec![whole], |blocks, anchor| self.below(&blocks, anchor))?;
         if below.is_empty() || blocks.is_empty() {
             return self.only(&places);
         }
@@ -240,8 +289,8 @@ impl Image {
         let mut first: Vec<usize> = blocks
             .iter()
             .filter_map(|block| {
-                let is_in = |at: &usize| at + old.len() > block.start && *at < block.end;
-                places.iter().copied().find(is_in)
+                let from = places.partition_point(|at| at + old.len() <= block.start);
+                places.get(from).copied().filter(|at| *at < block.end)
             })
             .collect();
         first.sort_unstable();
@@ -250,46 +299,62 @@ impl Image {
     }
 
     /// Returns the blocks that begin with a line that contains an anchor, in any of `blocks`.
-    fn below(&self, blocks: &[Range<usize>], anchor: &str) -> Vec<Range<usize>> {
+    fn below(&self, blocks: &[Range<usize>], anchor: &str) -> Result<Vec<Range<usize>>, Misplaced> {
         let anchor = anchor.trim();
         let found = |fits: &dyn Fn(&str) -> bool| {
-            let lines = blocks.iter().flat_map(|block| block.clone().map(|at| (at, block.end)));
-            let mut found: Vec<Range<usize>> = lines
-                .filter(|(at, _)| fits(self.lines[*at].trim()))
-                .map(|(at, end)| at..self.end_of_block(at).min(end))
-                .collect();
+            let mut found: Vec<Range<usize>> = Vec::new();
+            for block in blocks {
+                self.spend(block.len())?;
+                for at in block.clone().filter(|at| fits(self.lines[*at].trim())) {
+                    found.push(at..self.end_of_block(at)?.min(block.end));
+                }
+            }
             found.sort_unstable_by_key(|block| block.start);
             found.dedup();
-            found
+            Ok(found)
         };
-        let equal = found(&|line| line == anchor);
-        if equal.is_empty() { found(&|line| line.contains(anchor)) } else { equal }
+        let equal = found(&|line| line == anchor)?;
+        if equal.is_empty() { found(&|line| line.contains(anchor)) } else { Ok(equal) }
     }
 
     /// Returns the index of the line behind the block that a line opens: the next one that begins as it does, such as
     /// `class`. A line that opens none, because what follows is not indented below it, counts to the end.
-    fn end_of_block(&self, at: usize) -> usize {
-        let indent = |line: &str| line.len() - line.trim_start().len();
-        let start = |line: &str| {
-            let word: String = line.trim_start().chars().take_while(|c| c.is_alphanumeric()).collect();
-            (indent(line), word)
-        };
-        let line = &self.lines[at];
-        let mut below = (at + 1..self.lines.len()).filter(|below| !self.lines[*below].trim().is_empty());
-        if below.clone().next().is_none_or(|below| indent(&self.lines[below]) <= indent(line)) {
-            return self.lines.len();
+    fn end_of_block(&self, at: usize) -> Result<usize, Misplaced> {
+        fn start(line: &str) -> (usize, &str) {
+            let text = line.trim_start();
+            let end = text.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(text.len());
+            (line.len() - text.len(), &text[..end])
         }
-        below.find(|below| start(&self.lines[*below]) == start(line)).unwrap_or(self.lines.len())
+        let opening = start(&self.lines[at]);
+        let mut opens = false;
+        for below in at + 1..self.lines.len() {
+            let line = self.lines[below].as_str();
+            // Long lines cost more.
+            self.spend(1 + line.len() / 256)?;
+            if line.trim().is_empty() {
+                continue;
+            }
+            let own = start(line);
+            if !opens && own.0 <= opening.0 {
+                break;
+            }
+            opens = true;
+            if own == opening {
+                return Ok(below);
+            }
+        }
+        Ok(self.lines.len())
     }
 
     /// Replaces lines by the new side of a hunk. Lines that stay keep what the file has.
-    fn replace(&mut self, at: usize, hunk: &Hunk, length: usize) {
+    fn replace(&mut self, at: usize, hunk: &Hunk, length: usize) -> Result<(), Misplaced> {
         let reaches_end = at + length == self.lines.len();
         let wanted = hunk.side(Side::Old);
         let own: Vec<&str> = self.lines[at..at + length].iter().map(String::as_str).collect();
         let shift = block::places(&own, &wanted).into_iter().next().map(|place| place.shift);
         let mut from = at;
         let mut new = Vec::new();
+        let mut size = 0;
         for line in &hunk.lines {
             match line {
                 Line::Context(_) => {
@@ -299,7 +364,12 @@ impl Image {
                 Line::Removed(_) => from += 1,
                 Line::Added(text) => {
                     let indented = shift.as_ref().and_then(|shift| shift.apply_to(text));
-                    new.push(indented.unwrap_or_else(|| text.clone()));
+                    let text = indented.unwrap_or_else(|| text.clone());
+                    size += text.len();
+                    if size > MAX_TEXT {
+                        return Err(Misplaced::TooCostly);
+                    }
+                    new.push(text);
                 }
             }
         }
@@ -311,11 +381,16 @@ impl Image {
             };
         }
         let added = new.len();
+        if added != length {
+            // The lines behind it move.
+            self.spend((self.lines.len() - at) / 16)?;
+        }
         self.lines.splice(at..at + length, new);
         // Lines that stay may be the context of the next hunk as well.
         let is_new = hunk.lines.iter().filter(|line| !matches!(line, Line::Removed(_)));
         let is_new: Vec<bool> = is_new.map(|line| matches!(line, Line::Added(_))).collect();
         self.patched.splice(at..at + length, is_new);
         self.cursor = at + added;
+        Ok(())
     }
 }

@@ -106,3 +106,42 @@ fn many_tests_of_one_table_are_judged_soon() {
     let messages: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
     assert_eq!(messages, ["the test `case 1999` is gone"]);
 }
+
+#[test]
+fn deep_and_long_keys_cost_no_more_than_their_text() {
+    // With each key written out, these are gigabytes.
+    let open = "a{".repeat(5_000);
+    let lines = |line: &str, count: usize| line.repeat(count);
+    for (path, after) in [
+        ("build.gradle", open.clone()),
+        ("build.gradle.kts", open.replace("a{", "a{\n  b = 1\n")),
+        ("Jenkinsfile", open.replace("a{", "a {\n")),
+        ("jest.config.js", open.replace("a{", "a: [\n")),
+        ("Cargo.toml", format!("[{}]\n{}", lines("x", 9_000), lines("a=1\n", 2_000))),
+        ("pytest.ini", format!("[{}]\n{}", lines("x", 9_000), lines("ignore = a\n", 2_000))),
+        (".pre-commit-config.yaml", format!("{}:\n{}", lines("k", 9_000), lines("  ignore: [a]\n", 2_000))),
+        (
+            "tsconfig.json",
+            format!("{{\"{}\": {{{}\"z\": 1}}}}", lines("k", 9_000), lines("\"a\": true, ", 9_000)),
+        ),
+        (".eslintrc.json", format!("{{\"ignore\": [{}\"z\"]}}", lines("\"a\", ", 2_000))),
+    ] {
+        // What is counted is memory: it is what ends a run.
+        for before in ["a = 1\n", after.as_str()] {
+            let findings = check(&[Change { path, before: Some(before), after: Some(&after) }]);
+            assert!(findings.iter().all(|finding| finding.message.len() < 1_000), "{path}");
+            assert!(before != after || findings.is_empty(), "{path}: {findings:?}");
+        }
+    }
+}
+
+#[test]
+fn settings_too_large_to_be_compared_are_told() {
+    let after = format!("[tool]\n{}\n[pytest]\naddopts = --ignore=tests\n", "# x\n".repeat(300_000));
+    let change = Change { path: "pytest.ini", before: Some("[pytest]\n"), after: Some(&after) };
+    let findings = check(&[change]);
+    assert!(findings.iter().any(|finding| finding.message.contains("is too large for all")), "{findings:?}");
+    let many = format!("[pytest]\n{}", (0..25_000).map(|at| format!("k{at} = 1\n")).collect::<String>());
+    let change = Change { path: "pytest.ini", before: Some("[pytest]\n"), after: Some(&many) };
+    assert!(check(&[change]).iter().any(|finding| finding.message.contains("is too large for all")));
+}

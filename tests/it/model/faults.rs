@@ -1,5 +1,7 @@
 //! Errors of a server and mistakes of a model: tried again, told to the model, or the end of the run.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::time::{Duration, SystemTime};
 
 use super::{Way, every_way};
@@ -184,4 +186,39 @@ fn model_program_that_does_not_exist_is_asked_once() {
     assert_eq!(run.report()["stop_reason"], "llm_unknown");
     assert!(run.stderr.contains("its program cannot be started: "), "{}", run.stderr);
     assert!(!run.stderr.contains("trying again"), "{}", run.stderr);
+}
+
+/// A server whose answer asks the parser for more memory than any machine has: the run ends with a report.
+#[test]
+fn model_calls_of_absurd_numbers_are_no_answer() {
+    let call = json!({"index": 4_000_000_000_u64, "id": "1", "type": "function",
+        "function": {"name": "list_files", "arguments": "{}"}});
+    let frame = json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]});
+    let body = format!("data: {frame}\n\ndata: [DONE]\n\n");
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let (mut line, mut length) = (String::new(), 0);
+            while reader.read_line(&mut line).unwrap() > 2 {
+                let (name, value) = line.split_once(':').unwrap_or_default();
+                if name.eq_ignore_ascii_case("content-length") {
+                    length = value.trim().parse().unwrap();
+                }
+                line.clear();
+            }
+            std::io::copy(&mut reader.take(length), &mut std::io::sink()).unwrap();
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+        }
+    });
+    let config = format!("llm:\n  retries: 0\n  base_url: {url}\n");
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", &config)]);
+    let args = ["run", "--task", "t", "--model", "openai::gpt-4o"];
+    let run = sandbox.run(&args, &[("OPENAI_API_KEY", "k")]).expect_code(1);
+    assert_eq!(run.report()["stop_reason"], "llm_error");
+    assert!(run.stderr.contains("it calls tool number 4000000001"), "{}", run.stderr);
+    assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
 }

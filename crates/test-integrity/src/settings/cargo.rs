@@ -1,5 +1,7 @@
 //! Settings of Cargo that keep tests from being built, or from being run.
 
+use std::collections::HashSet;
+
 use super::flatten::{Entry, flatten};
 use crate::files::{Format, file_name};
 use crate::finding::{Finding, Kind};
@@ -14,8 +16,8 @@ pub(super) fn compare(path: &str, before: &str, after: &str) -> Vec<Finding> {
         return Vec::new();
     }
     let old = flatten(before, Format::Sections);
-    let is_new =
-        |entry: &Entry| !old.iter().any(|known| known.key == entry.key && known.value == entry.value);
+    let known: HashSet<(&str, &str)> = old.iter().map(|known| (&*known.key, &*known.value)).collect();
+    let is_new = |entry: &Entry| !known.contains(&(&*entry.key, &*entry.value));
     let judge = |entry: &Entry| if of_manifest { manifest(entry) } else { runner(entry) };
     let found = flatten(after, Format::Sections).into_iter().filter(is_new).filter_map(|entry| {
         let message = format!("tests do not run: `{} = {}`", entry.key, entry.value);

@@ -80,6 +80,9 @@ pub(super) fn checks(text: &str, format: Format) -> Vec<Check> {
     let Some(tool) = TOOL.as_ref() else { return Vec::new() };
     let mut checks = Vec::new();
     for (at, line) in lines(text, format) {
+        if checks.len() >= super::MAX_CHECKS {
+            break;
+        }
         let content = line.trim();
         if content.starts_with('#') || content.starts_with("//") || is_description(content, format) {
             continue;

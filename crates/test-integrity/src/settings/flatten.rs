@@ -3,6 +3,7 @@
 //! Files of settings are read line by line where their format allows: a broken file still shows what it says, and each
 //! value has a line. Nothing here decides what a tool would do with a file.
 
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -22,6 +23,15 @@ pub(super) struct Entry {
     pub(super) is_item: bool,
 }
 
+/// Length of a key, in bytes, up to which it counts: many settings below one long name must not multiply it.
+const MAX_KEY: usize = 256;
+/// Length of one name in a key, likewise.
+const MAX_NAME: usize = 128;
+/// Number of groups of code, one in the other, whose names are parts of keys.
+const MAX_DEPTH: usize = 64;
+/// Number of bytes that are searched for the lines of values.
+const MAX_SEARCHED: usize = 256 << 20;
+
 /// Returns the settings of a file.
 pub(super) fn flatten(text: &str, format: Format) -> Vec<Entry> {
     match format {
@@ -34,7 +44,17 @@ pub(super) fn flatten(text: &str, format: Format) -> Vec<Entry> {
 
 fn entry(key: &str, value: &str, line: usize, is_item: bool) -> Entry {
     let value = value.trim().trim_end_matches(',').trim_matches(['"', '\'']).trim();
-    Entry { key: key.to_owned(), value: value.to_owned(), line, is_item }
+    Entry { key: end_of(key).to_owned(), value: value.to_owned(), line, is_item }
+}
+
+/// Returns the end of a key, which says the most about the setting.
+fn end_of(key: &str) -> &str {
+    &key[key.ceil_char_boundary(key.len().saturating_sub(MAX_KEY))..]
+}
+
+/// Returns the beginning of a name.
+fn start_of(name: &str) -> &str {
+    &name[..name.floor_char_boundary(MAX_NAME)]
 }
 
 /// Reads INI and TOML: `[section]`, `key = value`, and lists over several lines.
@@ -53,7 +73,7 @@ fn sections(text: &str) -> Vec<Entry> {
             && !raw.starts_with([' ', '\t'])
             && !content.contains(',');
         if is_header && list.as_ref().is_none_or(|key| !key.starts_with('[')) {
-            content.trim_matches(['[', ']']).trim().clone_into(&mut section);
+            start_of(content.trim_matches(['[', ']']).trim()).clone_into(&mut section);
             list = None;
             continue;
         }
@@ -70,7 +90,7 @@ fn sections(text: &str) -> Vec<Entry> {
         let Some((key, value)) = content.split_once('=').or_else(|| content.split_once(':')) else {
             continue;
         };
-        let key = format!("{section}.{}", key.trim().trim_matches(['"', '\'']));
+        let key = format!("{section}.{}", start_of(key.trim().trim_matches(['"', '\''])));
         let value = value.trim();
         if value.starts_with('[') && !value.ends_with(']') {
             items(&key, value, line, &mut entries);
@@ -108,7 +128,10 @@ fn json(text: &str) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut waiting = vec![(String::new(), &value, false)];
     while let Some((key, value, is_item)) = waiting.pop() {
-        let below = |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
+        let below = |name: &str| {
+            let name = start_of(name);
+            if key.is_empty() { name.to_owned() } else { end_of(&format!("{key}.{name}")).to_owned() }
+        };
         match value {
             Value::Object(map) => {
                 waiting.extend(map.iter().rev().map(|(name, value)| (below(name), value, false)));
@@ -125,11 +148,20 @@ fn json(text: &str) -> Vec<Entry> {
             other => entries.push(Entry { key, value: other.to_string(), line: 0, is_item }),
         }
     }
+    let starts: Vec<usize> =
+        std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let mut lines: HashMap<String, usize> = HashMap::new();
+    let mut left = MAX_SEARCHED;
     for entry in &mut entries {
         let name = entry.key.rsplit('.').next().unwrap_or(&entry.key);
         let quoted = serde_json::to_string(if entry.is_item { entry.value.as_str() } else { name })
             .unwrap_or_default();
-        entry.line = text.lines().position(|line| line.contains(&quoted)).map_or(1, |at| at + 1);
+        entry.line = lines.get(&quoted).copied().unwrap_or_else(|| {
+            let found = (left > 0).then(|| text.find(&quoted)).flatten();
+            left = left.saturating_sub(found.unwrap_or(text.len()));
+            found.map_or(1, |at| starts.partition_point(|start| *start <= at))
+        });
+        lines.insert(quoted, entry.line);
     }
     entries
 }
@@ -161,7 +193,7 @@ fn yaml(text: &str) -> Vec<Entry> {
         };
         match rest.split_once(": ").or_else(|| rest.strip_suffix(':').map(|key| (key, ""))) {
             Some((key, value)) if !key.contains(' ') || key.starts_with(['"', '\'']) => {
-                let key = key.trim_matches(['"', '\'']).to_owned();
+                let key = start_of(key.trim_matches(['"', '\''])).to_owned();
                 let full = [names(&path), key.clone()]
                     .iter()
                     .filter(|part| !part.is_empty())
@@ -213,7 +245,9 @@ fn code(text: &str) -> Vec<Entry> {
     });
     let Some(pattern) = PAIR.as_ref() else { return Vec::new() };
     let mut entries = Vec::new();
-    let mut groups: Vec<String> = Vec::new();
+    let mut groups: Vec<&str> = Vec::new();
+    // Number of groups that are open in the innermost one of those.
+    let mut deeper = 0_usize;
     // Brackets in elements are those of ranges of versions, not of lists.
     let is_xml = text.trim_start().starts_with('<');
     for (at, line) in text.lines().enumerate() {
@@ -226,8 +260,8 @@ fn code(text: &str) -> Vec<Entry> {
             let value = found.get(2).or_else(|| found.get(4)).map_or("", |value| value.as_str());
             // Elements of XML that hold a minimum are those of coverage.
             let of_element = found.get(3).map(|_| "check");
-            let groups = groups.iter().map(String::as_str);
-            let key = groups.chain(of_element).chain([name]).collect::<Vec<_>>().join(".");
+            let groups = groups.iter().copied();
+            let key = groups.chain(of_element).chain([start_of(name)]).collect::<Vec<_>>().join(".");
             entries.push(entry(&key, value, at + 1, false));
         }
         if is_xml {
@@ -238,11 +272,15 @@ fn code(text: &str) -> Vec<Entry> {
         if opened > closed {
             let name =
                 content.trim().split([':', '=', '(', ' ']).next().unwrap_or("").trim_matches(['"', '\'']);
-            groups.extend(std::iter::repeat_n(name.to_owned(), opened - closed));
+            let more = (opened - closed).min(MAX_DEPTH.saturating_sub(groups.len()));
+            groups.extend(std::iter::repeat_n(start_of(name), more));
+            deeper += opened - closed - more;
         } else {
-            groups.truncate(groups.len().saturating_sub(closed - opened));
+            let of_deeper = deeper.min(closed - opened);
+            deeper -= of_deeper;
+            groups.truncate(groups.len().saturating_sub(closed - opened - of_deeper));
         }
-        let list = groups.last().cloned().unwrap_or_default();
+        let list = groups.last().map_or_else(String::new, |name| (*name).to_owned());
         if super::exempts(&list) || super::exempts(content.trim().split([':', '=']).next().unwrap_or("")) {
             let inner = content.split_once('[').map_or(content, |(_, inner)| inner);
             let key = if opened == closed && opened > 0 {

@@ -15,7 +15,7 @@ mod tree;
 mod variables;
 mod workflow;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::Change;
 use crate::files::{Format, file_name};
@@ -149,6 +149,24 @@ const SEVERITIES: &[&[&str]] = &[
     &["error", "deny", "2", "forbid"],
 ];
 
+/// Size of a file of settings, in bytes, up to which it is looked at.
+const MAX_TEXT: usize = 1 << 20;
+/// Number of settings, and of checks, of a file that are compared.
+const MAX_ENTRIES: usize = 20_000;
+const MAX_CHECKS: usize = 4_000;
+
+/// Returns the beginning of a text that is looked at, and whether that is less than all of it.
+fn bounded(text: &str) -> (&str, bool) {
+    let end = text.floor_char_boundary(MAX_TEXT);
+    (&text[..end], end < text.len())
+}
+
+/// Returns what is found in a file that is too large for all of it to be compared.
+fn too_large(path: &str) -> Finding {
+    let message = format!("`{}` is too large for all of its settings to be compared", file_name(path));
+    Finding::new(path, 1, Kind::WeakerCheck, message)
+}
+
 /// Returns how a file of settings is weaker than before.
 pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     let Some(before) = change.before else {
@@ -161,13 +179,17 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
         let message = format!("`{}`, which configures checks, is gone", file_name(change.path));
         return kind.map(|kind| Finding::new(change.path, 1, kind, message)).into_iter().collect();
     };
+    let ((before, _), (after, is_cut)) = (bounded(before), bounded(after));
     let mut findings = commands::compare(change.path, before, after, format);
     findings.extend(cargo::compare(change.path, before, after));
     findings.extend(signs::compare(change.path, before, after));
     findings.extend(workflow::compare(change.path, before, after));
     findings.extend(recipes::compare(change.path, before, after));
     let scripts = script::flatten(change.path, before).zip(script::flatten(change.path, after));
-    let (old, new) = scripts.unwrap_or_else(|| (flatten(before, format), flatten(after, format)));
+    let (mut old, mut new) = scripts.unwrap_or_else(|| (flatten(before, format), flatten(after, format)));
+    findings.extend((is_cut || new.len() > MAX_ENTRIES).then(|| too_large(change.path)));
+    old.truncate(MAX_ENTRIES);
+    new.truncate(MAX_ENTRIES);
     let mut report = |line: usize, kind: Kind, message: String| {
         findings.push(Finding::new(change.path, line, kind, message));
     };
@@ -214,8 +236,10 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     for (line, message) in options::compare(&old, &new) {
         report(line, Kind::LooserRule, message);
     }
+    let known: HashSet<(&str, &str)> =
+        old.iter().filter(|known| known.is_item).map(|known| (&*known.key, &*known.value)).collect();
     for entry in new.iter().filter(|entry| entry.is_item && exempts(&entry.key)) {
-        if !old.iter().any(|known| known.is_item && known.key == entry.key && known.value == entry.value) {
+        if !known.contains(&(&*entry.key, &*entry.value)) {
             report(
                 entry.line,
                 Kind::LooserRule,
@@ -237,6 +261,7 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
 /// Returns what a script that is run by CI or people does to the checks in it.
 pub(crate) fn scripts(change: &Change<'_>) -> Vec<Finding> {
     let (Some(before), Some(after)) = (change.before, change.after) else { return Vec::new() };
+    let ((before, _), (after, _)) = (bounded(before), bounded(after));
     let mut findings = commands::compare(change.path, before, after, Format::Text);
     findings.extend(variables::compare(change.path, before, after));
     findings
