@@ -1,8 +1,8 @@
 //! Three-way merge of lines, for changes that are apart from each other whatever way they are looked at.
 //!
 //! Where a change is cannot always be told: a line inserted next to an equal one could be either of them. So a change counts as
-//! being everywhere where it could be, and there has to be an unchanged line between those of the two sides. What remains is
-//! merged alike by every program; all else is a conflict.
+//! being everywhere where it could be, and there has to be an unchanged line between those of the two sides, unless both have made the
+//! same change and it could be nowhere else. What remains is merged alike by every program; all else is a conflict.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -25,6 +25,9 @@ struct Replaced {
 
 /// Returns what comes of both changes of a text; `None` where they conflict, or where it cannot be told.
 pub(super) fn merged(before: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
+    if ours == theirs {
+        return Some(ours.to_vec());
+    }
     let mut lines = Lines::default();
     let [before, ours, theirs] = [before, ours, theirs].map(|text| lines.numbers(text));
     let result = merge_numbers(&before, &ours, &theirs)?;
@@ -59,16 +62,18 @@ impl<'t> Lines<'t> {
 fn merge_numbers(before: &Numbers, ours: &Numbers, theirs: &Numbers) -> Option<Numbers> {
     let (own, others) = (replaced(before, ours)?, replaced(before, theirs)?);
     let is_same = |one: &Replaced, other: &Replaced| one.old == other.old && one.new == other.new;
-    // What both sides have done is done once.
-    let others: Vec<Replaced> =
-        others.into_iter().filter(|other| !own.iter().any(|one| is_same(one, other))).collect();
     let touch = |one: &Replaced, other: &Replaced| {
         one.reach.start <= other.reach.end && other.reach.start <= one.reach.end
     };
-    if own.iter().any(|one| others.iter().any(|other| touch(one, other))) {
+    // Of a change that could be at several places, nobody knows that both sides have made it at the same one.
+    let is_shared = |one: &Replaced, other: &Replaced| is_same(one, other) && one.reach == one.old;
+    let conflict = |one: &Replaced, other: &Replaced| touch(one, other) && !is_shared(one, other);
+    if own.iter().any(|one| others.iter().any(|other| conflict(one, other))) {
         return None;
     }
-    let mut all: Vec<Replaced> = own.into_iter().chain(others).collect();
+    // What both sides have done is done once.
+    let others = others.into_iter().filter(|other| !own.iter().any(|one| is_same(one, other)));
+    let mut all: Vec<Replaced> = own.iter().cloned().chain(others).collect();
     all.sort_by_key(|replaced| replaced.old.start);
     Some(applied(before, &all))
 }
@@ -161,9 +166,22 @@ mod tests {
             ("a\nb\nc", "A\nb\nc", "a\nb\nc\n", Some("A\nb\nc\n")),
             ("", "a\n", "b\n", None),
             ("a\n", "", "a\n", Some("")),
+            // Both have made the same change, and one of them another.
+            ("a\nb\nc\nd\n", "a\nB\nc\nD\n", "a\nB\nc\nd\n", Some("a\nB\nc\nD\n")),
+            ("a\nx\nx\nb\n", "a\nx\nb\n", "a\nx\nb\n", Some("a\nx\nb\n")),
+            ("a\nx\nx\nb\nc\nd\n", "a\nx\nb\nc\nD\n", "a\nx\nb\nc\nd\n", None),
         ] {
             assert_eq!(told(before, ours, theirs).as_deref(), result, "{before:?} {ours:?} {theirs:?}");
         }
+    }
+
+    #[test]
+    fn equal_changes_that_could_be_elsewhere_conflict() {
+        let lines = |text: &str| text.chars().map(|letter| format!("{letter}\n")).collect::<String>();
+        // Both sides leave out three of the repeated lines, Git each at another place.
+        let before = lines("00100100111100110000000010101");
+        let (ours, theirs) = (lines("00n100111100110007101"), lines("00100111100110000000010101"));
+        assert_eq!(told(&before, &ours, &theirs), None);
     }
 
     /// Compares with Git: `MERGES` cases, 150 if it does not say.
@@ -177,14 +195,32 @@ mod tests {
             let kinds = random.usize(2..40);
             let line = |random: &mut fastrand::Rng| format!("line {}\n", random.usize(0..kinds));
             let before: Vec<String> = (0..random.usize(0..30)).map(|_| line(&mut random)).collect();
+            // Both sides may have some changes in common.
+            let mut common = before.clone();
+            if !common.is_empty() && random.usize(0..3) == 0 {
+                let at = random.usize(0..common.len());
+                common.drain(at..common.len().min(at + random.usize(1..4)));
+            }
             let mut side = || {
-                let mut lines = before.clone();
+                let mut lines = common.clone();
                 for _ in 0..random.usize(1..4) {
                     let at = random.usize(0..=lines.len());
-                    match random.usize(0..3) {
+                    let block = at..lines.len().min(at + random.usize(1..6));
+                    match random.usize(0..6) {
                         0 => lines.insert(at, line(&mut random)),
-                        1 if at < lines.len() => drop(lines.remove(at)),
+                        1 => drop(lines.drain(block)),
                         2 if at < lines.len() => lines[at] = line(&mut random),
+                        // A block is moved.
+                        3 => {
+                            let moved: Vec<String> = lines.drain(block).collect();
+                            let to = random.usize(0..=lines.len());
+                            lines.splice(to..to, moved);
+                        }
+                        // A block is doubled.
+                        4 => {
+                            let doubled = lines[block].to_vec();
+                            lines.splice(at..at, doubled);
+                        }
                         _ => {}
                     }
                 }
