@@ -10,8 +10,8 @@ use super::journal_folder::JournalFolder;
 use super::links::link_outside;
 use super::planned_file::Damaged;
 
-/// Number of characters of a digest that have to be given.
-const SHORTEST_DIGEST: usize = 8;
+/// Number of characters of a digest that have to be given: 128 bits. Another plan with fewer of them in common can be found by trying.
+const SHORTEST_DIGEST: usize = 32;
 
 /// What is found in the place of a file that is gone.
 const GONE: &str = "it no longer exists";
@@ -65,6 +65,15 @@ pub enum ApplyError {
     /// The plan was written by a run that had not finished.
     #[error("the plan is incomplete: {0}; make a new plan, or use `git apply plan.patch` for what there is")]
     Incomplete(String),
+    /// So little of the digest is given that another plan may begin with it.
+    #[error(
+        "`digest` has {given} characters, and at least {SHORTEST_DIGEST} are needed, as another plan with the same beginning could be \
+         made; give the whole digest of the plan that you have reviewed"
+    )]
+    ShortDigest {
+        /// Number of characters given.
+        given: usize,
+    },
     /// The plan is not the one that was reviewed.
     #[error("the plan has the digest {found}, not {wanted}; check `digest`")]
     OtherPlan {
@@ -122,11 +131,13 @@ impl Plan {
         if computed != self.digest {
             return Err(ApplyError::Tampered { written: self.digest.clone(), computed });
         }
-        let is_it = |wanted: &str| {
-            wanted.len() >= SHORTEST_DIGEST && computed.starts_with(&wanted.to_ascii_lowercase())
-        };
-        if let Some(wanted) = reviewed.filter(|wanted| !is_it(wanted)) {
-            return Err(ApplyError::OtherPlan { wanted: wanted.to_owned(), found: computed });
+        if let Some(wanted) = reviewed {
+            if !computed.starts_with(&wanted.to_ascii_lowercase()) {
+                return Err(ApplyError::OtherPlan { wanted: wanted.to_owned(), found: computed });
+            }
+            if wanted.len() < SHORTEST_DIGEST {
+                return Err(ApplyError::ShortDigest { given: wanted.len() });
+            }
         }
         if let Some(reason) = &self.incomplete {
             return Err(ApplyError::Incomplete(reason.clone()));

@@ -80,6 +80,12 @@ fn apply_refuses_mismatched_plan_without_writing() {
     let run = apply(&sandbox, &place, &["--digest", &"1".repeat(64)]).expect_code(6);
     assert!(run.stderr.contains(&format!("the plan has the digest {digest}, not 1111")), "{}", run.stderr);
     assert_eq!(run.report()["stop_reason"], "not_applied");
+    // Another plan with the same beginning is easily made.
+    for length in [0, 8, 31] {
+        let run = apply(&sandbox, &place, &["--digest", &digest[..length]]);
+        let says = format!("`digest` has {length} characters, and at least 32 are needed");
+        assert!(run.code != 0 && (length == 0 || run.stderr.contains(&says)), "{}", run.stderr);
+    }
     // Rules of the checkout hold for plans as well.
     let strict = Sandbox::new(&FILES);
     strict.write(".architect.yml", "guardrails: { protected_files: [a.txt] }\n");
