@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anstyle::Style;
 use parking_lot::Mutex;
 use sanitize::Masker;
-use sanitize::untrusted::{log_lines, visible};
+use sanitize::untrusted::{log_lines, visible, visible_line};
 use tracing::field::Field;
 use tracing::{Dispatch, Level, Metadata, Subscriber, error, info, warn};
 use tracing_subscriber::Layer;
@@ -203,7 +203,7 @@ fn log_call(call: &CallRecord) {
         agent = visible(&call.agent).as_str(),
         step = call.step,
         tool,
-        path = effects.writes.first().or(effects.reads.first()).map(|path| visible(path.as_str())),
+        path = effects.writes.first().or(effects.reads.first()).map(|path| visible_line(path.as_str())),
         command = command.map(|command| visible(&command.line)),
         class = command.map(|command| command.class.to_string()),
         reads = effects.reads.len(),

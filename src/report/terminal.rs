@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use sanitize::untrusted::{command_data, log_lines, visible};
+use sanitize::untrusted::{command_data, log_lines, visible, visible_line};
 
 use super::figures::{duration, plural};
 use super::sections::{headline, letter};
@@ -90,11 +90,11 @@ fn files(report: &RunReport, has_groups: bool) -> String {
 }
 
 fn line(file: &FileSummary) -> String {
-    format!("  {} {} ({})", letter(file.op), visible(file.path.as_str()), file.lines)
+    format!("  {} {} ({})", letter(file.op), visible_line(file.path.as_str()), file.lines)
 }
 
 fn diff(file: &FileSummary) -> String {
-    format!("── {} ({})\n{}\n", visible(file.path.as_str()), file.lines, visible(&file.diff))
+    format!("── {} ({})\n{}\n", visible_line(file.path.as_str()), file.lines, visible(&file.diff))
 }
 
 fn gate(gate: &GateRecord) -> String {
@@ -106,7 +106,7 @@ fn gate(gate: &GateRecord) -> String {
     let told = visible(&gate.told());
     let predicted = if gate.predicted { "predicted " } else { "" };
     let required = if gate.required { "" } else { " (optional)" };
-    let (name, took) = (visible(&gate.name), duration(gate.duration_ms));
+    let (name, took) = (visible_line(&gate.name), duration(gate.duration_ms));
     let mut text = format!("{mark} {predicted}gate {name}{required} {told}, {took}\n");
     if let Some(tests) = &gate.tests {
         text += &format!("  {}\n", tests.summary());

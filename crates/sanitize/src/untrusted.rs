@@ -27,6 +27,11 @@ pub fn visible(text: &str) -> String {
     shown(&text.replace("\r\n", "\n").replace(LOOK_ALIKE.0, LOOK_ALIKE.1), is_control)
 }
 
+/// Does the same, and makes one line of it: a name with a line end in it would otherwise add lines of its own.
+pub fn visible_line(text: &str) -> String {
+    visible(text).replace('\n', "⏎")
+}
+
 /// Formats a text as one line in a code span that fits into a table cell.
 pub fn code(text: &str) -> String {
     let line = visible(text).replace('\n', " ⏎ ").replace('|', "\\|");
