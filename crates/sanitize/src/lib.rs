@@ -27,6 +27,7 @@ pub mod invisible;
 mod masker;
 pub mod secret_names;
 mod spellings;
+pub mod tokens;
 pub mod untrusted;
 
 pub use masker::{MASK, Masker};

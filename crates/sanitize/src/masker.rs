@@ -71,9 +71,13 @@ pub(crate) static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
         r"npm_[A-Za-z0-9]{36}",
         r"pypi-[A-Za-z0-9_\-]{50,}",
         r"crates_io_[A-Za-z0-9]{30,}",
+        r"[sr]k_live_[A-Za-z0-9]{16,}",
+        r"dckr_[po]at_[A-Za-z0-9_\-]{20,}",
+        r"hv[sb]\.[A-Za-z0-9_\-]{24,}",
+        r"AGE-SECRET-KEY-1[A-Z0-9]{20,}",
         r"eyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}",
     ];
-    let pem = r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.)*?(?:-----END [A-Z ]*PRIVATE KEY-----|\z)";
+    let pem = r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.)*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\z)";
     #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
     Regex::new(&format!(r"(?-u:\b)(?:{})|{pem}", shapes.join("|"))).expect("the shapes are valid")
 });
@@ -156,6 +160,15 @@ impl Masker {
     /// that could be a mere word is kept, because the rendering's own words may equal it.
     pub fn mask_rendered<'a>(&self, text: &'a str) -> Cow<'a, str> {
         without(text, &self.unmistakable)
+    }
+
+    /// Returns whether a path, whose names cannot have all letters, is made of a known secret: its letters and digits in order, whatever
+    /// stands between them.
+    pub fn is_in_path(&self, path: &str) -> bool {
+        let plain = |text: &str| text.chars().filter(|letter| letter.is_alphanumeric()).collect::<String>();
+        let path = plain(path);
+        let secrets = self.secrets.iter().map(|secret| plain(secret));
+        secrets.filter(|secret| secret.len() >= MIN_UNMISTAKABLE).any(|secret| path.contains(&secret))
     }
 
     /// Returns whether a text holds a known secret, in any of its spellings.
