@@ -32,11 +32,11 @@ impl Guardrails {
         }
         let mut warnings = Vec::new();
         for change in own {
-            let gained = change.gained();
+            let readings = change.readings();
             for rule in &self.code_rules {
                 let (path, message) = (&change.path, &rule.message);
                 // If the pattern is given up, whether the rule is broken is not known, so it counts as broken.
-                if rule.pattern.is_match(&gained) == Ok(false) {
+                if readings.iter().all(|text| rule.pattern.is_match(text) == Ok(false)) {
                     continue;
                 }
                 match rule.severity {

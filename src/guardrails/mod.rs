@@ -1,12 +1,16 @@
 //! Guardrails: rules that no model output can turn off, checked on a call's effects before anything else.
 
 mod ambiguous_names;
+mod attributes;
 mod changes;
 mod context;
 mod dependencies;
 mod git_configured;
 mod inspection;
+mod links;
+mod programs;
 mod refusal;
+mod spaces;
 mod tracked;
 
 use std::collections::BTreeSet;
@@ -43,6 +47,8 @@ pub struct Guardrails {
     protected: PathGlobs,
     sensitive: Arc<SensitiveFiles>,
     config_file: Option<WorkspacePath>,
+    /// Folders above protected files, with case folded.
+    folders_above_protected: BTreeSet<String>,
     programs: ProgramFiles,
     git_configured: ProgramFiles,
     allow_workflow_edits: bool,
@@ -81,6 +87,7 @@ impl Guardrails {
                 context.location.clone(),
             )?),
             location: context.location,
+            folders_above_protected: links::folders_above(&rules.protected_files, context.config_file),
             config_file: context.config_file.and_then(|path| WorkspacePath::parse(path).ok()),
             programs: context.programs.clone(),
             git_configured: context.git_configured,
@@ -108,6 +115,7 @@ impl Guardrails {
         let refused: Vec<String> = paths
             .filter_map(|path| self.check_write(path).err())
             .chain(folders)
+            .chain(self.check_links(changes).err())
             .map(|reason| reason.to_string())
             .collect();
         if !refused.is_empty() {

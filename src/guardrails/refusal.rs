@@ -62,6 +62,14 @@ pub enum Refusal {
         /// The pattern that it matches.
         pattern: String,
     },
+    /// A link in the place of a folder that has, or may have, protected files.
+    #[error("{link} would be a link, and {reason}; create it by hand if it is meant")]
+    LinkAbove {
+        /// The link.
+        link: WorkspacePath,
+        /// What is protected below it.
+        reason: String,
+    },
     /// A command on the built-in list.
     #[error("Command blocked: {0}")]
     Blocked(String),

@@ -1,5 +1,7 @@
 //! Tests of the guardrails' rules.
 
+use workspace::{FileChange, Mode};
+
 use super::*;
 
 fn rules() -> Guardrails {
@@ -132,5 +134,37 @@ fn nested_repositories_are_protected_as_the_root_is() {
     ] {
         let found = rules.check_write(&path(file)).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(found.contains(reason) && found.is_empty() == reason.is_empty(), "{file}: {found}");
+    }
+}
+
+#[test]
+fn links_in_the_place_of_protected_folders_are_refused() {
+    let rules = config::Guardrails {
+        protected_files: vec!["infra/prod/*.tf".into(), "/lib/a.txt".into(), "**/x".into(), "LICENSE".into()],
+        ..config::Guardrails::default()
+    };
+    for (workspace, link, is_refused) in [
+        ("/r", ".github", true),
+        ("/r", ".GitHub", true),
+        ("/r", "GITHUB~1", true),
+        ("/r", "app/.github", true),
+        ("/r", "ci", true),
+        ("/r", "infra", true),
+        ("/r", "Infra/prod", true),
+        ("/r", "lib", true),
+        ("/r/infra", "prod", true),
+        ("/r", "docs", false),
+        ("/r", "infra/test", false),
+        ("/r", "lib/b", false),
+        ("/r", "src", false),
+    ] {
+        let location = WorkspaceLocation::below("/r".as_ref(), workspace.as_ref());
+        let context =
+            GuardrailContext { location, config_file: Some("ci/agent.yml"), ..GuardrailContext::default() };
+        let rules = Guardrails::new(&rules, context).expect("valid rules");
+        let state = |mode| workspace::FileState { content: b"elsewhere".as_slice().into(), mode };
+        let change = |mode| FileChange::new(path(link), None, Some(state(mode))).expect("a change");
+        assert_eq!(rules.check_links(&[change(Mode::Link)]).is_err(), is_refused, "{workspace} {link}");
+        assert!(rules.check_links(&[change(Mode::Regular)]).is_ok(), "{workspace} {link}");
     }
 }

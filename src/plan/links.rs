@@ -47,7 +47,8 @@ fn leads_outside(root: &Path, changes: &ChangeSet) -> Result<Option<WorkspacePat
 }
 
 /// Returns `true` if a link may lead outside by its target alone. A target may first climb, then descend: no folder above the
-/// link is a link itself, so the way up is known, but a `..` after a name may lead anywhere.
+/// link is a link itself, so the way up is known, but a `..` after a name may lead anywhere. On Windows, a backslash separates names as
+/// well, and a drive may come first.
 pub(crate) fn may_lead_outside(link: &WorkspacePath, target: &[u8]) -> bool {
     let Ok(target) = std::str::from_utf8(target) else { return true };
     let mut names = target.split('/').filter(|name| !matches!(*name, "" | ".")).peekable();
@@ -56,9 +57,37 @@ pub(crate) fn may_lead_outside(link: &WorkspacePath, target: &[u8]) -> bool {
         climbed += 1;
     }
     let folders = link.names().count().saturating_sub(1);
+    let has_drive = target.starts_with(|letter: char| letter.is_ascii_alphabetic())
+        && target.get(1..).is_some_and(|rest| rest.starts_with(':'));
     target.starts_with('/')
+        || target.contains('\\')
+        || has_drive
         || climbed > folders
         || names.any(|name| name == "..")
         || WorkspacePath::parse(target.trim_start_matches("../"))
             .is_ok_and(|path| path.folded().split('/').any(|name| name == ".git"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_that_lead_outside_on_any_system_are_found() {
+        for (link, target, is_outside) in [
+            ("l", r"..\..\..\evil", true),
+            ("l", r"a\..\..\evil", true),
+            ("l", r"a\b", true),
+            ("l", "C:/Windows/x", true),
+            ("l", "c:x", true),
+            ("l", "/etc", true),
+            ("l", "../x", true),
+            ("a/l", "../x", false),
+            ("l", "a/b", false),
+            ("l", "é:x", false),
+        ] {
+            let link = WorkspacePath::parse(link).expect("a path");
+            assert_eq!(may_lead_outside(&link, target.as_bytes()), is_outside, "{target}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use super::file_diff::FileDiff;
 use super::git_patch;
 use super::hunks::hunks;
 use super::path::WorkspacePath;
+use super::pictures::is_picture_or_font;
 
 /// The file modes that Git knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,14 +86,21 @@ pub struct FileChange {
     pub after: Option<FileState>,
 }
 
-/// Endings of names by which people and programs take a file for something other than text.
-const OPAQUE: [&str; 56] = [
-    "7z", "a", "avi", "avif", "bin", "bmp", "bz2", "class", "dat", "db", "dll", "doc", "docx", "dylib",
-    "ear", "eot", "exe", "flac", "gif", "gz", "heic", "icns", "ico", "jar", "jpeg", "jpg", "lockb", "mo",
-    "mov", "mp3", "mp4", "npy", "npz", "o", "ogg", "otf", "parquet", "pdf", "pickle", "pkl", "png", "pyc",
-    "rlib", "so", "sqlite", "tar", "tif", "tiff", "ttf", "war", "wasm", "wav", "webp", "woff", "woff2",
-    "xlsx",
-];
+/// Minimum length of text in a picture that is no chance.
+const READABLE: usize = 16;
+
+/// Decodes text of wide characters, which a mark at the beginning tells; all else stays as it is.
+fn decoded(content: &Arc<[u8]>) -> Arc<[u8]> {
+    let pairs = |read: fn([u8; 2]) -> u16| {
+        let (pairs, _) = content.as_chunks::<2>();
+        String::from_utf16_lossy(&pairs.iter().skip(1).map(|pair| read(*pair)).collect::<Vec<u16>>())
+    };
+    match content.as_ref() {
+        [0xff, 0xfe, ..] => pairs(u16::from_le_bytes).into_bytes().into(),
+        [0xfe, 0xff, ..] => pairs(u16::from_be_bytes).into_bytes().into(),
+        _ => Arc::clone(content),
+    }
+}
 
 impl FileChange {
     /// Creates a change, or returns `None` if the states do not differ.
@@ -120,14 +128,14 @@ impl FileChange {
         [&self.before, &self.after].into_iter().flatten().any(|state| state.content.contains(&0))
     }
 
-    /// Returns whether the file is binary by its content and by its name, and nothing that could be run or read as text. Programs
-    /// run many a file that has a NUL byte in it, whatever its name ends in, so neither exempts a file from what is asked of
-    /// text by itself.
+    /// Returns whether the file becomes, or stays, a picture or a font, and nothing that could be run or read as text. Programs run many
+    /// a file that has a NUL byte in it, whatever its name ends in, so all others are judged as text is.
     pub fn is_opaque(&self) -> bool {
-        let name = self.path.file_name().unwrap_or_default().to_ascii_lowercase();
-        let suffix = name.rsplit_once('.').map_or("", |(_, suffix)| suffix);
-        let is_read = |state: &FileState| state.mode == Mode::Executable || reads_as_text(&state.content);
-        OPAQUE.contains(&suffix) && self.is_binary() && !self.after.as_ref().is_some_and(is_read)
+        let name = self.path.file_name().unwrap_or_default();
+        match &self.after {
+            Some(after) => after.mode == Mode::Regular && is_picture_or_font(name, &after.content),
+            None => self.is_binary(),
+        }
     }
 
     /// Counts the lines added and removed; zero for an opaque file.
@@ -144,6 +152,31 @@ impl FileChange {
         let text = hunks(before, after);
         let gained = text.split_inclusive(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"+"));
         String::from_utf8_lossy(&gained.collect::<Vec<_>>().concat()).into_owned()
+    }
+
+    /// Returns what a program could read in what the file gains: the lines; without their NUL bytes, over which interpreters and
+    /// decoders of wide characters go; decoded, where the file is marked as of wide characters; and of an opaque file the readable
+    /// parts.
+    pub fn readings(&self) -> Vec<String> {
+        let Some(after) = self.after.as_ref().filter(|after| Some(*after) != self.before.as_ref()) else {
+            return Vec::new();
+        };
+        if self.is_opaque() {
+            let parts = after.content.split(|byte| !matches!(byte, b' '..=b'~' | b'\t'));
+            let long: Vec<&[u8]> = parts.filter(|part| part.len() >= READABLE).collect();
+            return vec![String::from_utf8_lossy(&long.join(&b'\n')).into_owned()];
+        }
+        let gained = self.gained();
+        let mut readings = Vec::new();
+        if gained.contains('\0') {
+            readings.push(gained.replace('\0', ""));
+            let decoded =
+                |state: &FileState| FileState { content: decoded(&state.content), mode: state.mode };
+            let (before, after) = (self.before.as_ref().map(decoded), decoded(after));
+            readings.extend(Self::new(self.path.clone(), before, Some(after)).map(|change| change.gained()));
+        }
+        readings.push(gained);
+        readings
     }
 
     /// Returns the change in Git's extended diff format, which `git apply` accepts. `prefix` is the path from
@@ -176,29 +209,6 @@ impl FileChange {
             self.after.as_ref().map_or(&[], |state| &*state.content),
         )
     }
-}
-
-/// Returns whether a program that expects text would make something of content with a NUL byte: it begins with lines of text, or is
-/// text for the most part.
-fn reads_as_text(content: &[u8]) -> bool {
-    /// Beginnings of documents and libraries that look like lines.
-    const NOT_TEXT: [&[u8]; 2] = [b"%PDF-", b"!<arch>\n"];
-    /// Lines of text at the beginning, after which the rest hardly matters.
-    const LINES: usize = 2;
-    let content = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
-    let is_text = |letter: &char| !letter.is_control() || matches!(letter, '\t' | '\n' | '\r' | '\u{c}');
-    let text = |bytes: &[u8]| -> usize {
-        let valid = bytes.utf8_chunks().flat_map(|chunk| chunk.valid().chars());
-        valid.filter(is_text).map(char::len_utf8).sum()
-    };
-    let lines = content.split_inclusive(|byte| *byte == b'\n');
-    let of_text = lines.take_while(|line| line.ends_with(b"\n") && text(line) == line.len()).count();
-    // Programs read wide characters by their mark.
-    content.starts_with(b"#!")
-        || content.starts_with(b"\xff\xfe")
-        || content.starts_with(b"\xfe\xff")
-        || of_text >= LINES && !NOT_TEXT.iter().any(|start| content.starts_with(start))
-        || text(content) * 10 > content.len() * 9
 }
 
 /// Numbers of lines added and removed.
@@ -301,5 +311,27 @@ impl<'a> IntoIterator for &'a ChangeSet {
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_programs_read_is_seen_through_other_characters() {
+        let wide = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<u8>>();
+        for (content, text) in [
+            (b"to\0uch pwned\n".to_vec(), "touch pwned"),
+            (wide("touch pwn\u{e9}d\n"), "touch pwn"),
+            ([b"\xff\xfe".as_slice(), &wide("touch pwn\u{e9}d\n")].concat(), "touch pwn\u{e9}d"),
+            (b"touch pwned\n".to_vec(), "touch pwned"),
+        ] {
+            let state = FileState { content: content.as_slice().into(), mode: Mode::Regular };
+            let path = WorkspacePath::parse("logo.png").expect("a path");
+            let change = FileChange::new(path, None, Some(state)).expect("a change");
+            assert!(change.readings().iter().any(|reading| reading.contains(text)), "{text}");
+            assert!(change.line_counts().added > 0, "{text}");
+        }
     }
 }

@@ -51,6 +51,7 @@ mod mirror;
 pub mod outputs;
 mod overlay;
 mod path;
+mod pictures;
 mod program_files;
 mod protected;
 pub mod removal;
