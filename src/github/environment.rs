@@ -9,7 +9,8 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 use super::comment_marker::RunMark;
-use super::payload::{Payload, User};
+use super::payload::Payload;
+use super::person::Person;
 
 /// The head of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,15 +62,6 @@ pub struct About {
     pub size: Option<(u64, u64, u64)>,
 }
 
-/// The account that caused an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Person {
-    /// The login name.
-    pub login: String,
-    /// Whether the account is a bot.
-    pub bot: bool,
-}
-
 /// The comment that an event is about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommentFacts {
@@ -119,8 +111,10 @@ pub struct Environment {
     pub action: Option<String>,
     /// The account that caused the event.
     pub sender: Option<Person>,
-    /// The accounts that have started this run, and started it again, as the runner names them.
-    pub actors: Vec<String>,
+    /// The accounts that have started this run first and last, as the runner names them.
+    pub actors: Vec<Person>,
+    /// How often this run has been started.
+    pub attempt: u64,
     /// The comment of an `issue_comment` event.
     pub comment: Option<CommentFacts>,
     /// Whether the pull request of the event is closed.
@@ -243,6 +237,9 @@ impl Environment {
             None => format!("{api_url}/graphql"),
         });
         let event = get("GITHUB_EVENT_NAME").unwrap_or_else(|| likely_event(&payload).to_owned());
+        let id = get("GITHUB_ACTOR_ID").and_then(|id| id.parse().ok());
+        let actor = get("GITHUB_ACTOR").map(|login| Person::named(login, id));
+        let again = get("GITHUB_TRIGGERING_ACTOR").map(|login| Person::named(login, None));
         let server = get("GITHUB_SERVER_URL").unwrap_or_else(|| "https://github.com".to_owned());
         Ok(Some(Self {
             owner: owner.to_owned(),
@@ -252,16 +249,14 @@ impl Environment {
             server_url: server,
             in_actions: get("GITHUB_ACTIONS").as_deref() == Some("true"),
             action: payload.action.clone(),
-            sender: payload.sender.as_ref().map(person).or_else(|| {
-                let login = get("GITHUB_ACTOR")?;
-                Some(Person { bot: login.ends_with("[bot]"), login })
-            }),
-            actors: ["GITHUB_ACTOR", "GITHUB_TRIGGERING_ACTOR"].into_iter().filter_map(get).collect(),
+            sender: payload.sender.as_ref().map(Person::from).or_else(|| actor.clone()),
+            actors: actor.into_iter().chain(again).collect(),
+            attempt: get("GITHUB_RUN_ATTEMPT").and_then(|attempt| attempt.parse().ok()).unwrap_or(1),
             comment: payload.comment.as_ref().filter(|_| event == "issue_comment").map(|comment| {
                 CommentFacts {
                     id: comment.id,
                     body: comment.body.clone().unwrap_or_default(),
-                    author: comment.user.as_ref().map(person),
+                    author: comment.user.as_ref().map(Person::from),
                 }
             }),
             is_closed: payload
@@ -284,11 +279,6 @@ impl Environment {
             api_url,
             graphql_url,
         }))
-    }
-
-    /// Returns the logins of everybody who asks for what this run does: who caused the event, and who started its run, also again.
-    pub fn askers(&self) -> Vec<String> {
-        self.sender.iter().map(|sender| sender.login.clone()).chain(self.actors.iter().cloned()).collect()
     }
 
     /// Returns whether the event is about a pull request from a fork.
@@ -335,11 +325,6 @@ fn likely_event(payload: &Payload) -> &'static str {
         (_, Some(_), None) => "issues",
         _ => "unknown",
     }
-}
-
-fn person(user: &User) -> Person {
-    let bot = user.kind.as_deref() == Some("Bot") || user.login.ends_with("[bot]");
-    Person { login: user.login.clone(), bot }
 }
 
 fn other_run(payload: &Payload) -> Option<OtherRun> {

@@ -81,6 +81,8 @@ pub(super) struct Label {
 #[derive(Deserialize)]
 pub(super) struct User {
     pub(super) login: String,
+    #[serde(default)]
+    pub(super) id: Option<u64>,
     #[serde(default, rename = "type")]
     pub(super) kind: Option<String>,
 }

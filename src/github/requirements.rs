@@ -11,7 +11,10 @@ use super::api::{Api, PAGE, Purpose, is_same_login};
 use super::code_owners::CodeOwners;
 use super::commit::in_path;
 use super::contents::file_at;
+use super::environment::Environment;
 use super::error::ApiError;
+use super::payload::User;
+use super::person::{Person, askers};
 use super::pull::Pull;
 use super::sticky_comment::may_write;
 use crate::config::Requirement;
@@ -40,10 +43,8 @@ pub struct Application<'a> {
     pub planned_on: Option<&'a str>,
     /// When the plan was made, in RFC 3339; approvals from before are of something else. `None` if it does not say so.
     pub planned_at: Option<&'a str>,
-    /// Everybody who asks for it.
-    pub askers: &'a [String],
-    /// The URL of the run that asks.
-    pub run_url: Option<&'a str>,
+    /// The run that asks.
+    pub environment: &'a Environment,
     /// The planned files, from the root of the repository.
     pub paths: &'a [String],
     /// Files in which `CODEOWNERS` may be.
@@ -52,7 +53,7 @@ pub struct Application<'a> {
 
 #[derive(Deserialize)]
 struct Review {
-    user: Option<Login>,
+    user: Option<User>,
     state: String,
     #[serde(default)]
     commit_id: Option<String>,
@@ -71,13 +72,6 @@ impl Review {
         // GitHub tells whole seconds.
         own.unix_timestamp() >= time.unix_timestamp()
     }
-}
-
-#[derive(Deserialize)]
-struct Login {
-    login: String,
-    #[serde(default, rename = "type")]
-    kind: String,
 }
 
 /// What the reviews of a pull request come to.
@@ -104,7 +98,12 @@ pub async fn unmet(
     let by_people =
         |requirement: &Requirement| matches!(requirement, Requirement::Approved(_) | Requirement::CodeOwners);
     let reviews = if requires.iter().any(by_people) {
-        Reviews::read(api, &pull, application).await?
+        let Some(askers) = askers(api, application.environment).await? else {
+            let reason =
+                "this run was started so often that not everybody who did can be looked up; start a new run";
+            return Ok(vec![reason.to_owned()]);
+        };
+        Reviews::read(api, &pull, application, &askers).await?
     } else {
         Reviews::default()
     };
@@ -127,24 +126,32 @@ impl Reviews {
     /// Reads who has approved the very commit that the plan is for, since it was made: before, nobody can have seen what it
     /// changes. Of every person, the last word counts; people
     /// without write permission, the author and those who ask have none, nor have programs.
-    async fn read(api: &Api, pull: &Pull, application: Application<'_>) -> Result<Self, ApiError> {
+    async fn read(
+        api: &Api,
+        pull: &Pull,
+        application: Application<'_>,
+        askers: &[Person],
+    ) -> Result<Self, ApiError> {
         let all: Vec<Review> = api.list(&format!("/pulls/{}/reviews", application.number), REVIEWS).await?;
-        let mut last: BTreeMap<String, Review> = BTreeMap::new();
+        let mut last: BTreeMap<String, (Option<u64>, Review)> = BTreeMap::new();
         for review in all {
             // A program's approval is nobody's.
-            let Some(user) = review.user.as_ref().filter(|user| user.kind == "User") else { continue };
+            let Some(user) = review.user.as_ref().filter(|user| user.kind.as_deref() == Some("User")) else {
+                continue;
+            };
             if matches!(review.state.as_str(), "APPROVED" | "CHANGES_REQUESTED" | "DISMISSED") {
-                last.insert(user.login.to_lowercase(), review);
+                last.insert(user.login.to_lowercase(), (user.id, review));
             }
         }
         let mut reviews = Self::default();
         let is_for = |commit: Option<&str>| {
             commit.is_some_and(|commit| commit == application.head || Some(commit) == application.planned_on)
         };
-        for (login, review) in last {
-            let is = |other: Option<&str>| other.is_some_and(|other| is_same_login(other, &login));
-            let asks = application.askers.iter().any(|asker| is(Some(asker)));
-            if is(pull.author()) || asks || !may_write(api, &login).await? {
+        for (login, (id, review)) in last {
+            let is_author = pull.author().is_some_and(|author| is_same_login(author, &login));
+            // Whoever has another name by now is the same person.
+            let asks = askers.iter().any(|asker| asker.may_be(&login, id));
+            if is_author || asks || !may_write(api, &login).await? {
                 continue;
             }
             match review.state.as_str() {
@@ -282,7 +289,7 @@ async fn failing(api: &Api, application: Application<'_>) -> Result<Option<Strin
             let rest = run
                 .details_url
                 .as_deref()
-                .zip(application.run_url)
+                .zip(application.environment.run_url.as_deref())
                 .and_then(|(url, own)| url.strip_prefix(own));
             let is_of_actions =
                 run.app.as_ref().is_some_and(|app| app.slug.as_deref() == Some("github-actions"));

@@ -2,12 +2,16 @@
 
 use sanitize::untrusted::{code, markdown};
 
-use super::environment::{Environment, Person};
+use super::environment::Environment;
+use super::person::Person;
 use crate::base::did_you_mean::nearest;
 use crate::config::Verb;
 
 /// The word with which a comment for us begins.
 pub const CALL: &str = "/architect";
+
+/// Number of spaces in front of a line that make code of it in Markdown; a tab is as many.
+const CODE_INDENT: usize = 4;
 
 /// A command in a comment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +38,11 @@ impl ParsedComment {
     /// with a colon; quotes and code do not count, so that writing about a command does not give it.
     pub(super) fn read(comment: &str) -> Self {
         let text = comment.trim_start_matches(|c: char| c.is_ascii_whitespace());
+        let before = &comment[..comment.len() - text.len()];
+        let indent = before.rsplit(['\n', '\r']).next().unwrap_or_default();
+        if indent.len() >= CODE_INDENT || indent.contains('\t') {
+            return Self::Nothing;
+        }
         let Some((call, rest)) = text.split_at_checked(CALL.len()) else { return Self::Nothing };
         if !call.eq_ignore_ascii_case(CALL) {
             return Self::Nothing;
@@ -223,6 +232,14 @@ mod tests {
             ("/architect: plan", order(Verb::Plan, None)),
             ("/architect deploy now", ParsedComment::Unknown("deploy".into())),
             ("/architecture is nice", ParsedComment::Nothing),
+            ("   /architect plan", order(Verb::Plan, None)),
+            ("\t\n   \n /architect plan", order(Verb::Plan, None)),
+            // Code, as Markdown shows it.
+            ("    /architect run", ParsedComment::Nothing),
+            ("\n\n    /architect run", ParsedComment::Nothing),
+            ("\t/architect run", ParsedComment::Nothing),
+            ("  \t/architect run", ParsedComment::Nothing),
+            ("\r\n\t/architect run", ParsedComment::Nothing),
             ("> /architect run", ParsedComment::Nothing),
             ("`/architect run`", ParsedComment::Nothing),
             ("please /architect run", ParsedComment::Nothing),

@@ -84,6 +84,7 @@ impl Run<'_> {
             made.check(plan)?;
         }
         let own: Vec<FileChange> = checked.changes().iter().cloned().collect();
+        self.engine.guardrails.check_links(&own)?;
         let warnings = self.engine.guardrails.check_changes(checked.changes(), &own)?;
         for told in warnings {
             self.events.notice(NoticeLevel::Warning, told);
@@ -172,8 +173,7 @@ impl Run<'_> {
             head: &head.sha,
             planned_on: unmerged.map(|carried| carried.commit.as_str()),
             planned_at: request.plan.made.as_ref().and_then(|made| made.at.as_deref()),
-            askers: &github.askers(),
-            run_url: github.run_url.as_deref(),
+            environment: github,
             paths: &paths,
             owners_files: &CODE_OWNERS,
         };

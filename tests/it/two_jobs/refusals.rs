@@ -96,7 +96,7 @@ async fn second_job_refuses_every_other_plan() {
                 vec![file("ghp_a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2", "x\n")],
                 "the name *** contains text that is",
             ),
-            (vec![file(".gitattributes", "* -diff\n")], "it sets `diff` in .gitattributes"),
+            (vec![file(".gitattributes", "* -diff\n")], "it changes what .gitattributes says of `diff`"),
             (vec![file(".env", "x\n")], ".env is a sensitive file"),
             (vec![file("x", "ghp_a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2\n")], "looks like, a secret"),
         ] {
@@ -229,6 +229,51 @@ async fn apply_requires_what_the_configuration_demands_of_the_pull_request() {
         assert_eq!(String::from_utf8(written).unwrap(), HEAD.replace("five", "FIVE"));
         assert!(world.comments.values().any(|comment| comment.login == BOT));
         drop(world);
+        scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_who_has_started_the_run_approves_under_any_name() {
+    const FILES: &[(&str, &str)] = &[(".github/architect.yml", "apply: { requires: [{ approved: 1 }] }\n")];
+    scene(FILES, |scene| {
+        let model = scene.edit("five", "FIVE");
+        planned(&scene, "pull_request", &model).expect_code(0);
+        let (plan, digest) = artifact(&scene);
+        let second = Second { event: "pull_request", digest: &digest, deliver: "branch", variables: &[] };
+        let judgement = |login: &str| (7, login.to_owned(), "APPROVED".to_owned(), scene.head.clone());
+        let people = ["ann", "bob", "carl", "moved"].map(|login| (login.to_owned(), "write".to_owned()));
+        scene.github.world().people.extend(people);
+        let told = |approver: &str, attempt: &str, variables: &[(&str, &str)], says: &str| {
+            scene.github.world().judgements = vec![judgement(approver)];
+            let attempt = [("GITHUB_RUN_ATTEMPT", attempt), ("GITHUB_TRIGGERING_ACTOR", "bob")];
+            let variables = [&attempt, variables].concat();
+            let run = write(&scene, &plan, &Second { variables: &variables, ..second }).expect_code(6);
+            assert!(run.stdout.contains(says), "{approver}: {}", run.stdout);
+        };
+        let none = "0 of 1 required approvals";
+        // What cannot be looked up is not taken for granted, nor is what would take too many questions.
+        told("carl", "2", &[], "GitHub refused to look up who has started this run");
+        told("carl", "31", &[], "was started so often");
+        let attempts = [(1, "dev", "dev"), (2, "dev", "ann"), (3, "dev", "bob")];
+        let attempts = attempts.map(|(number, one, two)| (number, (one.to_owned(), two.to_owned())));
+        scene.github.world().attempts.extend(attempts);
+        // Who has started it in between, and whoever has another name by now.
+        told("ann", "3", &[], none);
+        told("bob", "3", &[], none);
+        let id = |login: &str, id: u64| scene.github.world().ids.insert(login.to_owned(), id);
+        id("ann", 77);
+        id("moved", 77);
+        told("moved", "3", &[], none);
+        id("moved", 78);
+        told("moved", "1", &[("GITHUB_ACTOR_ID", "78"), ("GITHUB_ACTOR", "earlier")], none);
+        // The account that the event names as its sender.
+        id("moved", 21_031_067);
+        told("moved", "1", &[], none);
+        scene.github.world().judgements = vec![judgement("carl")];
+        let variables = [("GITHUB_RUN_ATTEMPT", "3"), ("GITHUB_TRIGGERING_ACTOR", "bob")];
+        write(&scene, &plan, &Second { variables: &variables, ..second }).expect_code(0);
         scene.github.assert_valid();
     })
     .await;

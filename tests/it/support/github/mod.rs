@@ -44,6 +44,10 @@ pub struct World {
     pub reviews: Vec<String>,
     /// Reviews of people: pull request, login, state, commit.
     pub judgements: Vec<(u64, String, String, String)>,
+    /// Ids of accounts, where they matter, by login.
+    pub ids: BTreeMap<String, u64>,
+    /// Who has caused the run, and who has started it, by the number of the attempt.
+    pub attempts: BTreeMap<u64, (String, String)>,
     /// When they were submitted; later than anything else if `None`.
     pub judged_at: Option<String>,
     /// Whether pull requests can be merged, once it is known.

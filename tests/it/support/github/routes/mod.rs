@@ -89,6 +89,11 @@ pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Reque
             let shape = |some: &[Value]| json!({"total_count": list.len(), "artifacts": some});
             page_of(world, path, &query, &list, shape)
         }
+        ("GET", ["actions", "runs", _, "attempts", _]) => {
+            let Some((actor, again)) = world.attempts.get(&number(4)) else { return missing() };
+            let (actor, again) = (user(world, actor), user(world, again));
+            answer(200, &json!({"id": number(2), "actor": actor, "triggering_actor": again}))
+        }
         ("GET", ["actions", "artifacts", id, "zip"]) => {
             // The archive lies on another host.
             let place = format!("{}/_archive/{id}", world.base.replace("127.0.0.1", "localhost"));
@@ -158,5 +163,9 @@ fn checks(world: &mut World, method: &str, id: u64, body: &Value) -> ResponseTem
 
 fn user(world: &World, login: &str) -> Value {
     let kind = if login.ends_with("[bot]") { "Bot" } else { "User" };
-    json!({"login": login, "id": 1, "node_id": "U_1", "type": kind, "url": format!("{}/users/x", world.base)})
+    // Every login has another id, unless it is said that two are one person's.
+    let of_name =
+        || login.bytes().fold(1_000_000, |id: u64, byte| (id * 31 + u64::from(byte)) % 1_000_000_007);
+    let id = world.ids.get(login).copied().unwrap_or_else(of_name);
+    json!({"login": login, "id": id, "node_id": "U_1", "type": kind, "url": format!("{}/users/x", world.base)})
 }
