@@ -71,7 +71,7 @@ impl BaseFiles {
         &self.head
     }
 
-    /// Returns a word or a command line in which paths of the checkout are those of this folder.
+    /// Returns a word or a command line in which paths of the checkout, through links as well, are those of this folder.
     pub fn moved(&self, text: &str) -> String {
         let (Some(from), folder) = (self.head.to_str(), self.folder()) else { return text.to_owned() };
         let mut moved = String::with_capacity(text.len());
@@ -84,7 +84,11 @@ impl BaseFiles {
             }
         }
         moved.push_str(&text[rest..]);
-        moved
+        let pieces = moved.split_inclusive(is_border).map(|piece| {
+            let word = piece.trim_end_matches(is_border);
+            self.through_links(word).map_or_else(|| piece.to_owned(), |real| real + &piece[word.len()..])
+        });
+        pieces.collect()
     }
 
     /// Makes variables name this folder where they name the checkout, through links as well.
@@ -93,10 +97,7 @@ impl BaseFiles {
             environment.remove(place);
         }
         for value in environment.values_mut() {
-            let parts = self.moved(value);
-            let parts =
-                parts.split(':').map(|part| self.through_links(part).unwrap_or_else(|| part.to_owned()));
-            *value = parts.collect::<Vec<_>>().join(":");
+            *value = self.moved(value);
         }
     }
 
@@ -109,10 +110,14 @@ impl BaseFiles {
     }
 }
 
+/// Returns whether words, and paths within them, end at a character.
+fn is_border(character: char) -> bool {
+    character.is_whitespace() || "\"'`:=,;|&()<>@".contains(character)
+}
+
 /// Returns whether the path between these texts is one of its own, and not the end of a longer path or the beginning of a
 /// longer name.
 fn is_whole(before: &str, after: &str) -> bool {
-    let is_border = |c: char| c.is_whitespace() || "\"'`:=,;|&()<>@".contains(c);
     let word = before.rsplit(is_border).next().unwrap_or_default();
     // `-I/work/repo` names it, `/other/work/repo` does not.
     let begins = word.chars().all(|c| c == '/') || !word.contains('/');
@@ -169,6 +174,10 @@ mod tests {
             assert_eq!(files.moved(&line.replace('H', &head)), line.replace('H', &head));
         }
         let link = dir.join("link").display().to_string();
+        assert_eq!(
+            files.moved(&format!("cd {link} && X='{link}/bin' /proc/self/root{link}/bin {link}/none /usr")),
+            format!("cd {base}/app && X='{base}/app/bin' {base}/app/bin {link}/none /usr")
+        );
         let mut variables: BTreeMap<String, String> = [
             ("PATH", format!("{link}/bin:{head}/bin:/usr/bin")),
             ("PWD", head.clone()),
