@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::addresses::Address;
+use super::addresses::{Address, Odd};
 use super::rows::Refused;
 use super::shapes::{Judge, Kind};
 
@@ -45,7 +45,7 @@ pub(super) fn judge(before: &str, after: &str, judge: &mut Judge) -> Result<(), 
     }
 }
 
-fn line(text: &str, judge: &mut Judge) -> Result<(), &'static str> {
+fn line(text: &str, judge: &mut Judge) -> Result<(), Odd> {
     const UNCLEAR: &str = "which is not a package, or not written as all programs read it";
     if text.contains(['\\', '$', '%', '`']) || !text.is_ascii() {
         return Err(UNCLEAR);

@@ -8,7 +8,7 @@ use manifest::Format;
 use regex::Regex;
 use serde_json::Value;
 
-use super::addresses::Address;
+use super::addresses::{Address, Odd};
 use super::formats::name_of;
 use super::rows::{self, Refused};
 use super::shapes::{Judge, Kind};
@@ -190,7 +190,7 @@ pub(super) fn judge(path: &str, before: &str, after: &str, judge: &mut Judge) ->
     }
 }
 
-fn added(path: &str, (keys, value): &Setting, judge: &mut Judge) -> Result<(), &'static str> {
+fn added(path: &str, (keys, value): &Setting, judge: &mut Judge) -> Result<(), Odd> {
     let key = last(keys);
     if name_of(path) == ".gitmodules" {
         let is_module = keys.first().is_some_and(|section| section.starts_with("submodule \""));

@@ -216,7 +216,7 @@ fn model_calls_of_absurd_numbers_are_no_answer() {
     });
     let config = format!("llm:\n  retries: 0\n  base_url: {url}\n");
     let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", &config)]);
-    let args = ["run", "--task", "t", "--model", "openai::gpt-4o"];
+    let args = ["--task", "t", "--model", "openai::gpt-4o"];
     let run = sandbox.run(&args, &[("OPENAI_API_KEY", "k")]).expect_code(1);
     assert_eq!(run.report()["stop_reason"], "llm_error");
     assert!(run.stderr.contains("it calls tool number 4000000001"), "{}", run.stderr);
