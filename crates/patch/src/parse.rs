@@ -1,7 +1,7 @@
 //! Patch parser: reads the hunks and headers of a unified diff for one file.
 
 use super::header::{Header, extended, is_header, name};
-use super::hunk::{Hunk, HunkPosition, Line, Side};
+use super::hunk::{Hunk, HunkPosition, Line};
 use workspace::WorkspacePath;
 
 /// What a patch does with its file.
@@ -195,9 +195,12 @@ fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), P
     let range = Range::parse(lines[header]);
     let mut hunk = Hunk { place: place(lines[header], range), lines: Vec::new(), no_newline: (false, false) };
     let mut at = header + 1;
+    // Lines of the two sides so far, counted here because to ask the hunk for each line takes time that grows with the square.
+    let (mut old, mut new) = (0, 0);
     while let Some(&line) = lines.get(at) {
         // Models get the counts wrong, so they decide only where the lines themselves are ambiguous.
-        let full = range.is_none_or(|range| range.is_reached(&hunk));
+        let full = range.is_none_or(|range| old >= range.old && new >= range.new);
+        let known = hunk.lines.len();
         let next_file =
             line.starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ "));
         if line.starts_with("@@") || line.starts_with("diff --git ") || (next_file && full) {
@@ -221,6 +224,10 @@ fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), P
                 _ => hunk.no_newline = (true, true),
             },
             Some(_) => return Err(ParseError::Stray { line: at + 1, text: line.to_owned() }),
+        }
+        if let Some(line) = hunk.lines.get(known) {
+            old += usize::from(!matches!(line, Line::Added(_)));
+            new += usize::from(!matches!(line, Line::Removed(_)));
         }
         at += 1;
     }
@@ -280,10 +287,6 @@ impl Range {
         };
         let ((start, old), (new_start, new)) = (pair(old)?, pair(new)?);
         Some(Self { start, old, new_start, new })
-    }
-
-    fn is_reached(self, hunk: &Hunk) -> bool {
-        hunk.side(Side::Old).len() >= self.old && hunk.side(Side::New).len() >= self.new
     }
 }
 
