@@ -3,20 +3,22 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::LazyLock;
 
 use percent_encoding::percent_decode_str;
-use regex::Regex;
 use url::Url;
 
 use super::hosts::{self, Owner};
+use super::rejection::Reason;
 
-/// Reason why a text is not accepted, to be read behind what it is in.
-pub(super) type Odd = &'static str;
+patterns! {
+    OTHER = r"(?x) ^ (?: (?<short> github | gitlab | bitbucket | gist ) : (?<path> [A-Za-z0-9._~-]+ (?: / [A-Za-z0-9._~-]+ )* )
+                | (?<user> [A-Za-z0-9_-]+ ) @ (?<host> [A-Za-z0-9-]+ (?: \. [A-Za-z0-9-]+ )+ ) : (?<rest> [A-Za-z0-9._~-]+ (?: / [A-Za-z0-9._~-]+ )* ) )
+                (?: \x23 [A-Za-z0-9._/:=^&~-]* )? $";
+}
 
-const SIGNS: Odd = "which has signs that programs read differently";
-const DOTS: Odd = "which leads elsewhere than it seems";
-const NO_ADDRESS: Odd = "which is not an address that all programs read alike";
+const SIGNS: Reason = Reason("which has signs that programs read differently");
+const DOTS: Reason = Reason("which leads elsewhere than it seems");
+const NO_ADDRESS: Reason = Reason("which is not an address that all programs read alike");
 
 /// Where packages come from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,16 +78,7 @@ impl Address {
     }
 
     /// Parses a text that is an address, in any of the spellings that all programs read alike.
-    pub(super) fn of(text: &str) -> Result<Self, Odd> {
-        static OTHER: LazyLock<Regex> = LazyLock::new(|| {
-            #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
-            Regex::new(
-                r"(?x) ^ (?: (?<short> github | gitlab | bitbucket | gist ) : (?<path> [A-Za-z0-9._~-]+ (?: / [A-Za-z0-9._~-]+ )* )
-                | (?<user> [A-Za-z0-9_-]+ ) @ (?<host> [A-Za-z0-9-]+ (?: \. [A-Za-z0-9-]+ )+ ) : (?<rest> [A-Za-z0-9._~-]+ (?: / [A-Za-z0-9._~-]+ )* ) )
-                (?: \x23 [A-Za-z0-9._/:=^&~-]* )? $",
-            )
-            .expect("a valid pattern")
-        });
+    pub(super) fn of(text: &str) -> Result<Self, Reason> {
         let Some(found) = OTHER.captures(text) else { return Self::parse(text) };
         let part = |name: &str| found.name(name).map_or("", |part| part.as_str());
         let host = match part("short") {
@@ -99,7 +92,7 @@ impl Address {
     }
 
     /// Parses a text that is an address with a scheme.
-    fn parse(text: &str) -> Result<Self, Odd> {
+    fn parse(text: &str) -> Result<Self, Reason> {
         let (scheme, rest) = text.split_once("://").ok_or(NO_ADDRESS)?;
         let is_scheme = |scheme: &str| {
             scheme.starts_with(|letter: char| letter.is_ascii_alphabetic())
@@ -113,7 +106,7 @@ impl Address {
         }
         let scheme = scheme.rsplit('+').next().unwrap_or(scheme).to_ascii_lowercase();
         if scheme == "file" {
-            return Err("which is a path of the machine");
+            return Err(Reason("which is a path of the machine"));
         }
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
         let path = path.split(['?', '#']).next().unwrap_or(path);
@@ -124,7 +117,7 @@ impl Address {
         if user.is_some_and(|user| {
             !user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._~:-".contains(&byte))
         }) {
-            return Err("which has a user name that programs read differently");
+            return Err(Reason("which has a user name that programs read differently"));
         }
         let user = user.filter(|user| !(*user == "git" && matches!(scheme.as_str(), "ssh" | "git")));
         let (host, port) = match place.split_once(':') {
@@ -146,7 +139,7 @@ impl Address {
         let is_plain = host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-".contains(&byte));
         let is_as_written = url.host_str() == Some(host.as_str()) && (url.path() == path || path.is_empty());
         if !is_plain || host.ends_with('.') || !is_as_written {
-            return Err("whose host programs read differently");
+            return Err(Reason("whose host programs read differently"));
         }
         let (host, owner) = hosts::owner(&host, &names);
         let is_name = |name: &str| {
@@ -154,7 +147,7 @@ impl Address {
             name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
         };
         if owner.account.as_deref().is_some_and(|account| !is_name(account) || path.contains("//")) {
-            return Err("whose account programs read differently");
+            return Err(Reason("whose account programs read differently"));
         }
         let port = port.filter(|port| *port != usual);
         Ok(Self { scheme, user: user.map(str::to_owned), host, port, owner })
@@ -167,7 +160,7 @@ fn is_sign(letter: char) -> bool {
 }
 
 /// Returns a path as programs read it that undo its escapes.
-fn names(path: &str) -> Result<Cow<'_, str>, Odd> {
+fn names(path: &str) -> Result<Cow<'_, str>, Reason> {
     let names = percent_decode_str(path).decode_utf8().map_err(|_| SIGNS)?;
     if names.contains(|letter: char| is_sign(letter) || letter == '%' || !letter.is_ascii_graphic()) {
         return Err(SIGNS);

@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::addresses::Odd;
-use super::rows::Refused;
+use super::rejection::{Reason, RejectedRow};
 use super::shapes::{Judge, Kind};
 
 /// Keys of lines that say where something is fetched from.
@@ -33,12 +32,12 @@ const PLACES: &[&str] = &[
 ];
 
 /// Judges the lines that a file gains.
-pub(super) fn judge(name: &str, before: &str, after: &str, judge: &mut Judge) -> Result<(), Refused> {
+pub(super) fn judge(name: &str, before: &str, after: &str, judge: &mut Judge) -> Result<(), RejectedRow> {
     let had: HashSet<&str> = before.lines().map(str::trim_end).collect();
     for line in after.lines().map(str::trim_end).filter(|line| !had.contains(line)) {
         let text = line.trim();
         if !text.is_empty() && !text.starts_with('#') {
-            self::line(name, text, judge).map_err(|why| Refused { row: text.to_owned(), why })?;
+            self::line(name, text, judge).map_err(|why| RejectedRow { row: text.to_owned(), why })?;
         }
     }
     Ok(())
@@ -51,7 +50,7 @@ pub(super) fn each(name: &str, text: &str, judge: &mut Judge) {
     }
 }
 
-fn line(name: &str, text: &str, judge: &mut Judge) -> Result<(), Odd> {
+fn line(name: &str, text: &str, judge: &mut Judge) -> Result<(), Reason> {
     if name.ends_with(".lockfile") {
         // `group:artifact:version=configurations`
         let (package, _) = text.split_once('=').unwrap_or((text, ""));
@@ -80,7 +79,7 @@ fn line(name: &str, text: &str, judge: &mut Judge) -> Result<(), Odd> {
         let rest: Vec<&str> = rest.filter(|word| !word.is_empty()).collect();
         let is_account = matches!(key.as_str(), "github" | "gitlab" | "bitbucket" | "gist");
         let all: Vec<&str> = quoted.iter().map(String::as_str).chain(rest).collect();
-        let (place, rest) = all.split_first().ok_or("which names no place")?;
+        let (place, rest) = all.split_first().ok_or(Reason("which names no place"))?;
         let place =
             if is_account && !place.contains("://") { format!("{key}:{place}") } else { (*place).to_owned() };
         judge.judge(Kind::Place, &place)?;
@@ -103,7 +102,7 @@ fn line(name: &str, text: &str, judge: &mut Judge) -> Result<(), Odd> {
     })
 }
 
-fn sums(text: &str) -> Result<(), Odd> {
+fn sums(text: &str) -> Result<(), Reason> {
     let is_plain = |text: &str| {
         !text.contains("//")
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-+/~!".contains(&byte))
@@ -116,22 +115,22 @@ fn sums(text: &str) -> Result<(), Odd> {
                 sum.len() == 43
                     && sum.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(&byte))
             });
-            if is_sum { Ok(()) } else { Err("which has no checksum") }
+            if is_sum { Ok(()) } else { Err(Reason("which has no checksum")) }
         }
-        _ => Err("which is not a module with its version and checksum"),
+        _ => Err(Reason("which is not a module with its version and checksum")),
     }
 }
 
 /// Returns what stands in quotes, and the words around that; a word is empty where a text in quotes was the first.
-fn words(line: &str) -> Result<(Vec<String>, Vec<String>), Odd> {
+fn words(line: &str) -> Result<(Vec<String>, Vec<String>), Reason> {
     let mut quoted = Vec::new();
     let mut rest = String::new();
     let mut parts = line.split('"');
     rest.push_str(parts.next().unwrap_or_default());
     while let Some(text) = parts.next() {
-        let behind = parts.next().ok_or("whose quotes programs read differently")?;
+        let behind = parts.next().ok_or(Reason("whose quotes programs read differently"))?;
         if text.contains('\\') {
-            return Err("whose quotes programs read differently");
+            return Err(Reason("whose quotes programs read differently"));
         }
         quoted.push(text.to_owned());
         rest.push(' ');

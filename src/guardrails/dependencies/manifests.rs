@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use workspace::{FileChange, FileState, Mode};
 
 use super::code;
-use super::rows;
 use super::table::{Ecosystem, How, Manifest, fits};
+use super::values;
 
 /// How a change of a manifest concerns dependencies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) fn values(path: &str, text: &str) -> Option<Value> {
         "pipfile" => Format::Toml,
         name => Format::of(name)?,
     };
-    rows::plain_values(format, text)
+    values::plain_values(format, text)
 }
 
 /// Returns how a change of a manifest concerns dependencies.
@@ -168,7 +168,7 @@ fn projects(text: &str) -> Option<Value> {
         "CentralPackageTransitivePinningEnabled",
         "Import",
     ];
-    let rows = rows::xml(text)?;
+    let rows = values::xml(text)?;
     let rows: Vec<String> = rows.as_array()?.iter().map(Value::to_string).collect();
     let name = |row: &str| {
         let element = row.split("\"element\":\"").nth(1)?.split('"').next()?;
@@ -300,7 +300,7 @@ fn script(text: &str) -> Vec<String> {
     let block = BLOCK.captures(text).map(|found| found[1].to_owned()).unwrap_or_default();
     let lines = block.lines().map(|line| line.trim_start_matches('#').trim());
     let toml = lines.collect::<Vec<_>>().join("\n");
-    let values = rows::plain_values(Format::Toml, &toml).unwrap_or(Value::Null);
+    let values = values::plain_values(Format::Toml, &toml).unwrap_or(Value::Null);
     let keys = ["dependencies", "requires-python", "tool.uv"];
     keys.iter().filter_map(|key| filled(at(&values, key)?, true)).map(|value| value.to_string()).collect()
 }

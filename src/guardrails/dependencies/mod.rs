@@ -3,6 +3,15 @@
 //! Nobody reads a lock file line by line, so it must not change alone, and neither it nor a file that says where packages come from
 //! may name a place that is not known already.
 
+/// Declares constant patterns, each compiled when it is first used; every one of them is used in a test.
+macro_rules! patterns {
+    ($($name:ident = $pattern:expr;)*) => {
+        $(static $name: std::sync::LazyLock<regex::Regex> = std::sync::LazyLock::new(|| {
+            regex::Regex::new($pattern).expect("a valid pattern")
+        });)*
+    };
+}
+
 mod addresses;
 mod code;
 mod ecosystems;
@@ -12,13 +21,16 @@ mod hosts;
 mod lines;
 mod manifests;
 mod place;
+mod rejection;
 mod requirements;
 mod rows;
 mod settings;
+mod settings_keys;
 mod shapes;
 mod table;
 #[cfg(test)]
 mod tests;
+mod values;
 
 use std::collections::BTreeSet;
 
@@ -29,7 +41,7 @@ use crate::config::LockFiles;
 use addresses::Address;
 use manifests::{Concern, concern, gains_only, manifest_of, text};
 use place::Place;
-use rows::Refused;
+use rejection::RejectedRow;
 use shapes::Judge;
 use table::{Ecosystem, How, Role, folder_of, role_of};
 
@@ -153,12 +165,12 @@ pub(super) fn inspect(
     if let Some(host) = wanted.iter().find(|wanted| !known.iter().any(|known| wanted.is_as(known))) {
         return Err(DependencyError::Host { path, host: host.to_string() });
     }
-    judged.map_err(|Refused { row, why }| {
+    judged.map_err(|RejectedRow { row, why }| {
         let row: String = row
             .chars()
             .map(|letter| if letter.is_control() || letter == '`' { ' ' } else { letter })
             .collect();
-        DependencyError::Row { path, row: shortened(&row, MAX_ROW), why }
+        DependencyError::Row { path, row: shortened(&row, MAX_ROW), why: why.0 }
     })
 }
 

@@ -5,8 +5,8 @@ use serde_json::Value;
 use workspace::{ChangeSet, FileChange, Glob};
 
 use super::manifests::{at, members, text};
-use super::rows::values;
 use super::table::{Ecosystem, Reach, fits, folder_of};
+use super::values::values;
 use super::{BaseFiles, spellings};
 
 /// A lock file, and what is known of the packages that it is for.

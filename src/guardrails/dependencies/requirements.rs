@@ -1,24 +1,17 @@
 //! Lists of Python's packages: packages with their versions and checksums, and options that say where they come from.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
-use regex::Regex;
-
-use super::addresses::{Address, Odd};
-use super::rows::Refused;
+use super::addresses::Address;
+use super::rejection::{Reason, RejectedRow};
 use super::shapes::{Judge, Kind};
 
-static PACKAGE: LazyLock<Regex> = LazyLock::new(|| {
-    #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
-    Regex::new(
-        r#"(?x) ^ (?<name> [A-Za-z0-9][A-Za-z0-9._-]* ) (?: \s* \[ [A-Za-z0-9._,\s-]* \] )?
+patterns! {
+    PACKAGE = r#"(?x) ^ (?<name> [A-Za-z0-9][A-Za-z0-9._-]* ) (?: \s* \[ [A-Za-z0-9._,\s-]* \] )?
         (?: \s* @ \s* (?<place> \S+ ) | \s* (?<versions> [=<>!~^(][A-Za-z0-9.*+!<>=~,()\s_-]* )? )
         (?: \s* ; \s* (?<marker> [A-Za-z0-9_.\s"'<>=!~(),+*-]+? ) )?
-        (?: \s+ --hash[=\ ] \w+ : [0-9A-Fa-f]+ )* $"#,
-    )
-    .expect("a valid pattern")
-});
+        (?: \s+ --hash[=\ ] \w+ : [0-9A-Fa-f]+ )* $"#;
+}
 
 /// Returns the addresses that a list names.
 pub(super) fn addresses(text: &str) -> Vec<Address> {
@@ -27,26 +20,27 @@ pub(super) fn addresses(text: &str) -> Vec<Address> {
 }
 
 /// Judges what changes in a list.
-pub(super) fn judge(before: &str, after: &str, judge: &mut Judge) -> Result<(), Refused> {
+pub(super) fn judge(before: &str, after: &str, judge: &mut Judge) -> Result<(), RejectedRow> {
     let after = joined(after)?;
     let before = joined(before).unwrap_or_default();
     let had: HashSet<&String> = before.iter().collect();
     let has: HashSet<&String> = after.iter().collect();
     for line in after.iter().filter(|line| !had.contains(line)) {
-        self::line(line, judge).map_err(|why| Refused { row: line.clone(), why })?;
+        self::line(line, judge).map_err(|why| RejectedRow { row: line.clone(), why })?;
     }
     let is_option =
         |line: &&&String| line.starts_with('-') && !line.starts_with("-r") && !line.starts_with("-e");
     match before.iter().filter(|line| !has.contains(line)).find(|line| is_option(&line)) {
-        Some(line) => {
-            Err(Refused { row: line.clone(), why: "whose loss could make packages come from elsewhere" })
-        }
+        Some(line) => Err(RejectedRow {
+            row: line.clone(),
+            why: Reason("whose loss could make packages come from elsewhere"),
+        }),
         None => Ok(()),
     }
 }
 
-fn line(text: &str, judge: &mut Judge) -> Result<(), Odd> {
-    const UNCLEAR: &str = "which is not a package, or not written as all programs read it";
+fn line(text: &str, judge: &mut Judge) -> Result<(), Reason> {
+    const UNCLEAR: Reason = Reason("which is not a package, or not written as all programs read it");
     if text.contains(['\\', '$', '%', '`']) || !text.is_ascii() {
         return Err(UNCLEAR);
     }
@@ -62,7 +56,7 @@ fn line(text: &str, judge: &mut Judge) -> Result<(), Odd> {
             }
             "--pre" | "--require-hashes" | "--prefer-binary" if value.is_empty() => Ok(()),
             "--no-binary" | "--only-binary" => judge.judge(Kind::Spec, value),
-            _ => Err("which is an option that is not known to be harmless"),
+            _ => Err(Reason("which is an option that is not known to be harmless")),
         };
     }
     if text.starts_with("./") {
@@ -81,15 +75,15 @@ fn line(text: &str, judge: &mut Judge) -> Result<(), Odd> {
 }
 
 /// Returns the lines of a list as pip joins them, without comments. Only checksums may stand on lines of their own.
-fn joined(text: &str) -> Result<Vec<String>, Refused> {
+fn joined(text: &str) -> Result<Vec<String>, RejectedRow> {
     let mut lines: Vec<String> = Vec::new();
     let mut is_open = false;
     for line in text.lines() {
         let trimmed = line.trim();
         let is_hash = trimmed.starts_with("--hash");
         if is_open && !(is_hash && line.starts_with([' ', '\t'])) {
-            let why = "which is a part of the line above it, as programs read it";
-            return Err(Refused { row: trimmed.to_owned(), why });
+            let why = Reason("which is a part of the line above it, as programs read it");
+            return Err(RejectedRow { row: trimmed.to_owned(), why });
         }
         let (own, opens) = match trimmed.strip_suffix('\\') {
             Some(own) if !trimmed.starts_with('#') => (own.trim_end(), true),

@@ -2,142 +2,16 @@
 //! Nothing else may change, as it could say where packages come from in a way that nobody has thought of.
 
 use std::collections::HashSet;
-use std::sync::LazyLock;
 
 use manifest::Format;
-use regex::Regex;
 use serde_json::Value;
 
-use super::addresses::{Address, Odd};
+use super::addresses::Address;
 use super::formats::name_of;
-use super::rows::{self, Refused};
+use super::rejection::{Reason, RejectedRow};
+use super::settings_keys::{HARMLESS, PLACES};
 use super::shapes::{Judge, Kind};
-
-/// Keys that say nothing of where packages come from.
-const HARMLESS: &[&str] = &[
-    // npm, Yarn, pnpm, Bun
-    "audit",
-    "audit-level",
-    "auto-install-peers",
-    "color",
-    "compressionlevel",
-    "dedupe-peer-dependents",
-    "defaultsemverrangeprefix",
-    "enableprogressbars",
-    "enabletelemetry",
-    "engine-strict",
-    "enginestrict",
-    "exact",
-    "fetch-retries",
-    "fetch-timeout",
-    "fund",
-    "hoist",
-    "httpretry",
-    "httptimeout",
-    "legacy-peer-deps",
-    "link-workspace-packages",
-    "loglevel",
-    "networkconcurrency",
-    "nmhoistinglimits",
-    "node-linker",
-    "nodelinker",
-    "package-lock",
-    "prefer-workspace-packages",
-    "progress",
-    "resolve-peers-from-workspaces",
-    "save-exact",
-    "save-prefix",
-    "save-workspace-protocol",
-    "shamefully-hoist",
-    "strict-peer-dependencies",
-    "strictpeerdependencies",
-    "telemetry",
-    "autoinstallpeers",
-    "saveexact",
-    "minimumreleaseage",
-    // pip, uv, Poetry, conda
-    "disable-pip-version-check",
-    "no-color",
-    "progress-bar",
-    "quiet",
-    "verbose",
-    "require-virtualenv",
-    "retries",
-    "timeout",
-    "in-project",
-    "auto_activate_base",
-    "changeps1",
-    "channel_priority",
-    "concurrent-downloads",
-    // Cargo
-    "jobs",
-    "incremental",
-    "pipelining",
-    "retry",
-    "opt-level",
-    "lto",
-    "debug",
-    "codegen-units",
-    "strip",
-    "panic",
-    "when",
-    "width",
-    // Bundler
-    "bundle_jobs",
-    "bundle_retry",
-    "bundle_without",
-    "bundle_with",
-    "bundle_deployment",
-    "bundle_frozen",
-    // Gradle
-    "org.gradle.caching",
-    "org.gradle.configuration-cache",
-    "org.gradle.configureondemand",
-    "org.gradle.console",
-    "org.gradle.daemon",
-    "org.gradle.parallel",
-    "org.gradle.workers.max",
-    "kotlin.code.style",
-    "kotlin.incremental",
-    "android.usex",
-    "android.useandroidx",
-    "android.enablejetifier",
-    "android.nontransitiverclass",
-    "version",
-    "distributionbase",
-    "distributionpath",
-    "zipstorebase",
-    "zipstorepath",
-    "distributionsha256sum",
-    "networktimeout",
-    "use_bazel_version",
-    "baseline",
-];
-
-/// Keys whose values are addresses.
-const PLACES: &[&str] = &[
-    "registry",
-    "npmregistryserver",
-    "index-url",
-    "index_url",
-    "extra-index-url",
-    "default-index",
-    "url",
-    "index",
-    "repository",
-    "distributionurl",
-    "wrapperurl",
-    "distributionurl",
-    "value",
-];
-
-macro_rules! patterns {
-    ($($name:ident = $pattern:expr;)*) => {
-        $(static $name: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new($pattern).expect("a valid pattern")
-        });)*
-    };
-}
+use super::values::{plain_values, xml};
 
 patterns! {
     LITERAL = r"^[A-Za-z0-9._+^~-]{0,100}$|^wrapper/dists$";
@@ -162,11 +36,12 @@ pub(super) fn addresses(path: &str, text: &str) -> Vec<Address> {
 }
 
 /// Judges what changes in settings.
-pub(super) fn judge(path: &str, before: &str, after: &str, judge: &mut Judge) -> Result<(), Refused> {
+pub(super) fn judge(path: &str, before: &str, after: &str, judge: &mut Judge) -> Result<(), RejectedRow> {
     if is_code(path) {
         return code(before, after);
     }
-    let unread = || Refused { row: "a value".to_owned(), why: "which programs could read differently" };
+    let unread =
+        || RejectedRow { row: "a value".to_owned(), why: Reason("which programs could read differently") };
     let after = settings(path, after).ok_or_else(unread)?;
     let before = settings(path, before).ok_or_else(unread)?;
     let is_modules = name_of(path) == ".gitmodules";
@@ -174,23 +49,24 @@ pub(super) fn judge(path: &str, before: &str, after: &str, judge: &mut Judge) ->
     let has: HashSet<&Setting> = after.iter().collect();
     let names: HashSet<&Vec<String>> = after.iter().map(|(keys, _)| keys).collect();
     if names.len() < after.len() && after.iter().any(|setting| !had.contains(setting)) {
-        return Err(Refused { row: "a setting".to_owned(), why: "which is there twice" });
+        return Err(RejectedRow { row: "a setting".to_owned(), why: Reason("which is there twice") });
     }
     let row = |(keys, value): &Setting| format!("{} = {value}", keys.join("."));
     for setting in after.iter().filter(|setting| !had.contains(setting)) {
-        added(path, setting, judge).map_err(|why| Refused { row: row(setting), why })?;
+        added(path, setting, judge).map_err(|why| RejectedRow { row: row(setting), why })?;
     }
     let mut lost = before.iter().filter(|setting| !has.contains(setting));
     let is_free = |(keys, value): &Setting| is_modules || is_harmless(keys, value) || is_listed(path, keys);
     match lost.find(|setting| !names.contains(&setting.0) && !is_free(setting)) {
-        Some(setting) => {
-            Err(Refused { row: row(setting), why: "whose loss could make packages come from elsewhere" })
-        }
+        Some(setting) => Err(RejectedRow {
+            row: row(setting),
+            why: Reason("whose loss could make packages come from elsewhere"),
+        }),
         None => Ok(()),
     }
 }
 
-fn added(path: &str, (keys, value): &Setting, judge: &mut Judge) -> Result<(), Odd> {
+fn added(path: &str, (keys, value): &Setting, judge: &mut Judge) -> Result<(), Reason> {
     let key = last(keys);
     if name_of(path) == ".gitmodules" {
         let is_module = keys.first().is_some_and(|section| section.starts_with("submodule \""));
@@ -202,7 +78,7 @@ fn added(path: &str, (keys, value): &Setting, judge: &mut Judge) -> Result<(), O
             {
                 Ok(())
             }
-            _ => Err("which is not a plain setting of a submodule"),
+            _ => Err(Reason("which is not a plain setting of a submodule")),
         };
     }
     if is_listed(path, keys) {
@@ -223,7 +99,7 @@ fn added(path: &str, (keys, value): &Setting, judge: &mut Judge) -> Result<(), O
         judge.found.push(Address::of(&value)?);
         return Ok(());
     }
-    Err("which is not known to be harmless")
+    Err(Reason("which is not known to be harmless"))
 }
 
 fn last(keys: &[String]) -> String {
@@ -265,7 +141,7 @@ fn is_code(path: &str) -> bool {
 }
 
 /// Judges lines of programs and arguments: only those may change that are known to be harmless.
-fn code(before: &str, after: &str) -> Result<(), Refused> {
+fn code(before: &str, after: &str) -> Result<(), RejectedRow> {
     let lines = |text: &str| -> Vec<String> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !PLAIN_LINE.is_match(line));
         let is_comment =
@@ -278,7 +154,10 @@ fn code(before: &str, after: &str) -> Result<(), Refused> {
     }
     let had: HashSet<&String> = before.iter().collect();
     let new = after.iter().find(|line| !had.contains(line)).or_else(|| before.first());
-    Err(Refused { row: new.cloned().unwrap_or_default(), why: "which is not known to be harmless" })
+    Err(RejectedRow {
+        row: new.cloned().unwrap_or_default(),
+        why: Reason("which is not known to be harmless"),
+    })
 }
 
 /// Returns the settings of a file; `None` if they cannot be told for certain.
@@ -290,14 +169,14 @@ fn settings(path: &str, text: &str) -> Option<Vec<Setting>> {
         "config" if lower.ends_with(".bundle/config") => Format::Yaml,
         "config" if lower.ends_with(".cargo/config") => Format::Toml,
         "config" => Format::Json,
-        "nuget.config" => return Some(flat(&rows::xml(text)?)),
-        name if name.rsplit('.').next() == Some("xml") => return Some(flat(&rows::xml(text)?)),
+        "nuget.config" => return Some(flat(&xml(text)?)),
+        name if name.rsplit('.').next() == Some("xml") => return Some(flat(&xml(text)?)),
         name => match Format::of(name) {
             Some(format) => format,
             None => return Some(lines(text, &name_of(path))),
         },
     };
-    Some(flat(&rows::plain_values(format, text)?))
+    Some(flat(&plain_values(format, text)?))
 }
 
 fn flat(value: &Value) -> Vec<Setting> {

@@ -1,18 +1,17 @@
 //! Shapes of what may come into a lock file: names, versions, checksums and paths, and addresses, which are judged by where they lead.
 //! What is of no such shape is not accepted, whatever it means.
 
-use std::sync::LazyLock;
-
 use percent_encoding::percent_decode_str;
-use regex::Regex;
 
-use super::addresses::{Address, Odd};
+use super::addresses::Address;
+use super::rejection::Reason;
 
 /// Deepest nesting of what stands for something within a text.
 const MAX_DEPTH: usize = 8;
 
-const ODD: Odd = "which is neither a name, a version, a checksum nor an address that all programs read alike";
-const OUT: Odd = "which is not a path of the checkout";
+const ODD: Reason =
+    Reason("which is neither a name, a version, a checksum nor an address that all programs read alike");
+const OUT: Reason = Reason("which is not a path of the checkout");
 
 /// What a text is to the program that reads it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,14 +30,6 @@ pub(super) enum Kind {
     Path,
     /// A text for people.
     People,
-}
-
-macro_rules! patterns {
-    ($($name:ident = $pattern:expr;)*) => {
-        $(static $name: LazyLock<Regex> = LazyLock::new(|| {
-            Regex::new($pattern).expect("a valid pattern")
-        });)*
-    };
 }
 
 patterns! {
@@ -81,9 +72,9 @@ impl Judge {
     }
 
     /// Judges one text.
-    pub(super) fn judge(&mut self, kind: Kind, text: &str) -> Result<(), Odd> {
+    pub(super) fn judge(&mut self, kind: Kind, text: &str) -> Result<(), Reason> {
         if kind != Kind::People && !text.chars().all(|letter| letter.is_ascii_graphic() || letter == ' ') {
-            return Err("which has signs that names, versions and addresses do not have");
+            return Err(Reason("which has signs that names, versions and addresses do not have"));
         }
         match kind {
             Kind::People => Ok(()),
@@ -103,12 +94,12 @@ impl Judge {
         }
     }
 
-    fn address(&mut self, text: &str) -> Result<(), Odd> {
+    fn address(&mut self, text: &str) -> Result<(), Reason> {
         self.found.push(Address::of(text)?);
         Ok(())
     }
 
-    fn place(&mut self, text: &str) -> Result<(), Odd> {
+    fn place(&mut self, text: &str) -> Result<(), Reason> {
         match text.split_once(':') {
             None if text == "." || text.starts_with("./") || text.starts_with("../") => self.path(text),
             Some(("file" | "link" | "workspace" | "portal", path)) if !path.starts_with('/') => {
@@ -119,7 +110,7 @@ impl Judge {
     }
 
     /// Judges a path of the checkout.
-    fn path(&self, text: &str) -> Result<(), Odd> {
+    fn path(&self, text: &str) -> Result<(), Reason> {
         if self.has_slashes && slashed(text).is_ok() {
             return Ok(());
         }
@@ -129,7 +120,7 @@ impl Judge {
     }
 
     /// Judges how a package is asked for, or what is known of it.
-    fn spec(&mut self, text: &str) -> Result<(), Odd> {
+    fn spec(&mut self, text: &str) -> Result<(), Reason> {
         if is_word(text) {
             return Ok(());
         }
@@ -141,7 +132,7 @@ impl Judge {
         Ok(())
     }
 
-    fn token(&mut self, text: &str, depth: usize) -> Result<(), Odd> {
+    fn token(&mut self, text: &str, depth: usize) -> Result<(), Reason> {
         if depth > MAX_DEPTH {
             return Err(ODD);
         }
@@ -198,7 +189,7 @@ impl Judge {
     }
 
     /// Judges how Yarn names a package that is patched: what it is, and the files that do so.
-    fn patch(&mut self, text: &str, depth: usize) -> Result<(), Odd> {
+    fn patch(&mut self, text: &str, depth: usize) -> Result<(), Reason> {
         let (text, settings) = text.split_once("::").unwrap_or((text, ""));
         let (what, files) = text.split_once('#').ok_or(ODD)?;
         self.token(&decoded(what)?, depth + 1)?;
@@ -213,7 +204,7 @@ impl Judge {
     }
 
     /// Judges what Yarn adds to the name of a package.
-    fn setting(&mut self, text: &str, depth: usize) -> Result<(), Odd> {
+    fn setting(&mut self, text: &str, depth: usize) -> Result<(), Reason> {
         let (key, value) = text.split_once('=').ok_or(ODD)?;
         let value = decoded(value)?;
         match key {
@@ -229,14 +220,14 @@ fn is_word(text: &str) -> bool {
     !text.contains(['/', ':', '\\', '%', '@', '$', '`']) && text != "<<"
 }
 
-fn slashed(text: &str) -> Result<(), Odd> {
+fn slashed(text: &str) -> Result<(), Reason> {
     let is_plain = SLASHED.is_match(text) && !text.split('/').any(|name| matches!(name, "." | ".."));
     let is_address = text.contains("//") || NETWORK.is_match(text);
     if (is_word(text) || is_plain) && !is_address { Ok(()) } else { Err(ODD) }
 }
 
 /// Undoes escapes once; what then has others is judged as it is.
-fn decoded(text: &str) -> Result<String, Odd> {
+fn decoded(text: &str) -> Result<String, Reason> {
     let text = percent_decode_str(text).decode_utf8().map_err(|_| ODD)?;
     let is_plain = text.chars().all(|letter| letter.is_ascii_graphic());
     if is_plain { Ok(text.into_owned()) } else { Err(ODD) }
