@@ -180,15 +180,6 @@ impl Isolation {
         self.run_as(Author::Trusted, shell.as_ref().unwrap_or(&self.shell), work).await
     }
 
-    /// Runs a command line of the configuration's by another shell, as [`Self::run`] does.
-    pub(crate) async fn run_with(
-        &self,
-        shell: &Shell,
-        work: IsolatedCommand<'_>,
-    ) -> Result<IsolatedRun, IsolationError> {
-        self.run_as(Author::Trusted, shell, work).await
-    }
-
     /// Runs a command line of the agent's by another shell. It sees in Git's own folder what the agent left there.
     pub async fn run_by(
         &self,

@@ -7,7 +7,7 @@ use test_integrity::ChangedTest;
 
 use super::observed::{Observed, StateOfTests};
 use super::prove::verdict;
-use super::side::{Network, Side, Together};
+use super::side::Side;
 use super::{ProofError, Prover, States};
 use crate::event::ProofVerdict;
 
@@ -22,7 +22,8 @@ pub(super) struct Pair<'a> {
     on_old: &'a StateOfTests<'a>,
     on_new: &'a StateOfTests<'a>,
     tests: &'a [&'a ChangedTest],
-    together: Together,
+    /// Whether both states can run at the same time.
+    side_by_side: bool,
     selects: bool,
     seen: Vec<Seen>,
     /// Time on a state of the old code that is not used any more.
@@ -34,8 +35,6 @@ pub(super) struct Pair<'a> {
 struct Seen {
     old: Observed,
     new: Observed,
-    /// Whether the old code may only lack the network.
-    is_unsure: bool,
 }
 
 impl Seen {
@@ -54,36 +53,24 @@ impl<'a> Pair<'a> {
     ) -> Result<Self, ProofError> {
         let old = Side::new(prover, &states.old, "the proof of tests on the old code").await?;
         let new = Side::new(prover, &states.new, "the proof of tests").await?;
-        let together = new.together().await;
+        let side_by_side = new.is_apart().await;
         let (seen, spent, selects) = (Vec::new(), Duration::ZERO, prover.command.selects());
-        let mut pair = Self { old, new, on_old, on_new, tests, together, selects, seen, spent };
+        let mut pair = Self { old, new, on_old, on_new, tests, side_by_side, selects, seen, spent };
         let all: Vec<usize> = (0..tests.len()).collect();
-        let first = if together == Together::InTurn { Network::Empty } else { Network::Configured };
-        let (mut old, new) = pair.observe((&all, first), (&all, Network::Configured)).await?;
-        let mut is_unsure = first == Network::Empty;
+        let (mut old, new) = pair.observe(&all, &all).await?;
         // What cannot be built may lack a dependency that came with the change, rather than the code.
         let is_unbuilt = |seen: &Observed| matches!(seen, Observed::Unbuilt(_) | Observed::Hindered(_));
         let unbuilt = |seen: &[Observed]| seen.iter().filter(|seen| is_unbuilt(seen)).count();
         if let Some(changes) = states.old_with_settings.as_ref().filter(|_| unbuilt(&old) > 0) {
             let mut side = Side::new(prover, changes, "the proof of tests on the old code").await?;
-            let again = observe(&mut side, tests, on_old, Network::Configured).await?;
+            let again = observe(&mut side, tests, on_old).await?;
             if unbuilt(&again) < unbuilt(&old) {
                 old = again;
-                is_unsure = false;
                 std::mem::swap(&mut pair.old, &mut side);
             }
             pair.spent = side.time;
         }
-        pair.seen = old
-            .into_iter()
-            .zip(new)
-            .map(|(old, new)| {
-                // A name that the old code does not have is not missing for want of a network.
-                let is_unsure =
-                    is_unsure && !matches!(old, Observed::Passed | Observed::Skipped | Observed::Unbuilt(_));
-                Seen { old, new, is_unsure }
-            })
-            .collect();
+        pair.seen = old.into_iter().zip(new).map(|(old, new)| Seen { old, new }).collect();
         Ok(pair)
     }
 
@@ -91,82 +78,43 @@ impl<'a> Pair<'a> {
     pub(super) async fn verdicts(&mut self) -> Result<Vec<(ProofVerdict, Option<String>)>, ProofError> {
         self.old.limit(self.old.time * TIMES + EXTRA);
         self.new.limit(self.new.time * TIMES + EXTRA);
-        let first = self.seen.clone();
         let claims = self.at(Seen::proves);
         // What does not build does not do so the next time either.
-        let old =
-            self.at(|seen| seen.is_unsure || seen.proves() && !matches!(seen.old, Observed::Unbuilt(_)));
-        let network = if self.together == Together::InTurn { Network::Empty } else { Network::Configured };
-        let (again_old, again_new) = self.observe((&old, Network::Configured), (&claims, network)).await?;
-        for (at, seen) in old.into_iter().zip(again_old) {
-            self.seen[at].old = seen;
+        let built = self.at(|seen| seen.proves() && !matches!(seen.old, Observed::Unbuilt(_)));
+        let (again_old, again_new) = self.observe(&built, &claims).await?;
+        let mut again = self.seen.clone();
+        for (at, seen) in built.into_iter().zip(again_old) {
+            again[at].old = seen;
         }
         for (at, seen) in claims.into_iter().zip(again_new) {
-            self.seen[at].new = seen;
+            again[at].new = seen;
         }
-        let mut compared: Vec<Option<(Seen, Seen)>> = first
-            .iter()
-            .zip(&self.seen)
-            .map(|(first, again)| (first.proves() && !again.proves()).then(|| (first.clone(), again.clone())))
-            .collect();
-        if self.together == Together::InTurn {
-            self.settle(&first, &mut compared).await?;
-        }
-        let told = |(seen, compared): (&Seen, &Option<(Seen, Seen)>)| match compared {
-            Some((first, again)) => (ProofVerdict::Flaky, Some(change_of_mind(first, again))),
-            None => verdict(&seen.old, &seen.new),
+        let told = |(first, again): (&Seen, &Seen)| {
+            if first.proves() && !again.proves() {
+                (ProofVerdict::Flaky, Some(change_of_mind(first, again)))
+            } else {
+                verdict(&again.old, &again.new)
+            }
         };
-        Ok(self.seen.iter().zip(&compared).map(told).collect())
-    }
-
-    /// Runs the tests once more, one state after the other and both as configured, of which it is not known whether they changed
-    /// their minds, or what a network has to do with it.
-    async fn settle(
-        &mut self,
-        first: &[Seen],
-        compared: &mut [Option<(Seen, Seen)>],
-    ) -> Result<(), ProofError> {
-        let at: Vec<usize> = (0..self.seen.len())
-            .filter(|at| compared[*at].is_some() || self.seen[*at].proves() && !first[*at].proves())
-            .collect();
-        if at.is_empty() {
-            return Ok(());
-        }
-        let tests = self.chosen(&at);
-        let old = observe(&mut self.old, &tests, self.on_old, Network::Configured).await?;
-        let new = observe(&mut self.new, &tests, self.on_new, Network::Configured).await?;
-        // The one run that differs may have been that without a network, so it says nothing of two others that are alike.
-        let last = observe(&mut self.new, &tests, self.on_new, Network::Configured).await?;
-        for (at, ((old, new), last)) in self.indices(&at).into_iter().zip(old.into_iter().zip(new).zip(last))
-        {
-            // These two were seen on the same network.
-            let before =
-                Seen { old: self.seen[at].old.clone(), new: first[at].new.clone(), is_unsure: false };
-            let new = if before.new.is_like(&new) { last } else { new };
-            let now = Seen { old, new, is_unsure: false };
-            let is_same = before.old.is_like(&now.old) && before.new.is_like(&now.new);
-            compared[at] = (!is_same).then(|| (before, now.clone()));
-            self.seen[at] = now;
-        }
-        Ok(())
+        Ok(self.seen.iter().zip(&again).map(told).collect())
     }
 
     /// Runs tests in both states, at the same time where that is safe.
     async fn observe(
         &mut self,
-        (old, old_network): (&[usize], Network),
-        (new, new_network): (&[usize], Network),
+        old: &[usize],
+        new: &[usize],
     ) -> Result<(Vec<Observed>, Vec<Observed>), ProofError> {
         let (of_old, of_new) = (self.chosen(old), self.chosen(new));
-        let on_old = observe(&mut self.old, &of_old, self.on_old, old_network);
-        let on_new = observe(&mut self.new, &of_new, self.on_new, new_network);
-        let (seen_new, seen_old) = if self.together == Together::No {
+        let on_old = observe(&mut self.old, &of_old, self.on_old);
+        let on_new = observe(&mut self.new, &of_new, self.on_new);
+        let (seen_new, seen_old) = if self.side_by_side {
+            let (seen_new, seen_old) = tokio::join!(on_new, on_old);
+            (seen_new?, seen_old?)
+        } else {
             // An old state is not looked at if the new one cannot be run.
             let seen_new = on_new.await?;
             (seen_new, on_old.await?)
-        } else {
-            let (seen_new, seen_old) = tokio::join!(on_new, on_old);
-            (seen_new?, seen_old?)
         };
         Ok((self.picked(old, seen_old), self.picked(new, seen_new)))
     }
@@ -205,9 +153,8 @@ async fn observe(
     side: &mut Side<'_>,
     tests: &[&ChangedTest],
     state: &StateOfTests<'_>,
-    network: Network,
 ) -> Result<Vec<Observed>, ProofError> {
-    if tests.is_empty() { Ok(Vec::new()) } else { Box::pin(side.observe(tests, state, network)).await }
+    if tests.is_empty() { Ok(Vec::new()) } else { Box::pin(side.observe(tests, state)).await }
 }
 
 /// Returns on which code a test did not do the same twice.

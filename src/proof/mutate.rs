@@ -7,7 +7,7 @@ use test_integrity::{ChangedTest, Mutation, mutations};
 use workspace::{ChangeSet, FileChange, FileState};
 
 use super::observed::CommandRun;
-use super::side::{Network, Side};
+use super::side::Side;
 use super::{ProofError, Prover, States};
 use crate::command::Ended;
 use crate::event::{MutationRecord, MutationResult, MutationVerdict, millis};
@@ -75,7 +75,7 @@ async fn run_on(
     tests: &[&ChangedTest],
 ) -> Result<CommandRun, ProofError> {
     let mut side = Side::new(prover, changes, "the proof of tests").await?;
-    side.run(tests, Network::Configured).await
+    side.run(tests).await
 }
 
 /// Returns what the end of the command says. An endless loop is noticed by whoever waits for it.

@@ -1,6 +1,5 @@
 //! One of the two states: runs the tests there, and says what is seen of each.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use test_integrity::ChangedTest;
@@ -12,31 +11,11 @@ use super::observed::{CommandRun, Observed, StateOfTests};
 use super::{ProofError, Prover};
 use crate::command::sandbox::Rights;
 use crate::command::{Ended, Enforcement, LiveOutput, Retention, Shell, plain};
-use crate::egress::{Egress, Reach};
+use crate::egress::Reach;
 use crate::isolation::{IsolatedCommand, Isolation, Keep};
 
 /// Variable by which pytest is asked to tell the result of each test, in whatever way it is started.
 const PYTEST_OPTIONS: &str = "PYTEST_ADDOPTS";
-
-/// How two states can run at the same time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Together {
-    /// Not at all: they would share folders, or what listens on the machine.
-    No,
-    /// They reach nothing of each other as they are.
-    AsTheyAre,
-    /// Each runs on the machine's network while the other has one of its own, in which there is nothing.
-    InTurn,
-}
-
-/// What a run of the command reaches.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Network {
-    /// What the configuration says.
-    Configured,
-    /// Nothing but its own servers.
-    Empty,
-}
 
 /// A state, and what its children have: folders of their own, which every run on it shares.
 pub(super) struct Side<'a> {
@@ -61,21 +40,22 @@ impl<'a> Side<'a> {
         Ok(Self { prover, isolation, shell, limit: prover.timeout, time: Duration::ZERO })
     }
 
-    /// Returns how this state can run beside another of the same checkout.
-    pub(super) async fn together(&self) -> Together {
+    /// Returns whether this state can run at the same time as another of the same checkout: they share no folder, and nothing that
+    /// listens on the machine.
+    pub(super) async fn is_apart(&self) -> bool {
         let root = self.isolation.root();
         if self.shell.namespaces(root).await.is_none() || !self.shell.is_sandboxed() {
-            return Together::No;
+            return false;
         }
         match &self.shell.reach {
-            Reach::Nothing => Together::AsTheyAre,
-            _ if self.shell.enforcement(root).await != Enforcement::OwnNetwork => Together::No,
-            Reach::Everything => Together::InTurn,
+            Reach::Nothing => true,
+            Reach::Everything => false,
             // A list may name a server of the machine.
-            Reach::Through(egress) if egress.learns() || !egress.local_servers().is_empty() => {
-                Together::InTurn
+            Reach::Through(egress) => {
+                self.shell.enforcement(root).await == Enforcement::OwnNetwork
+                    && !egress.learns()
+                    && egress.local_servers().is_empty()
             }
-            Reach::Through(_) => Together::AsTheyAre,
         }
     }
 
@@ -89,18 +69,17 @@ impl<'a> Side<'a> {
         &mut self,
         tests: &[&ChangedTest],
         state: &StateOfTests<'_>,
-        network: Network,
     ) -> Result<Vec<Observed>, ProofError> {
         let mut observed = Vec::with_capacity(tests.len());
         if self.prover.command.is_for_each() {
             for test in tests {
-                let run = self.run(&[test], network).await?;
+                let run = self.run(&[test]).await?;
                 state.check(&run)?;
                 observed.extend(run.of(&[test], state));
             }
             return Ok(observed);
         }
-        let run = self.run(tests, network).await?;
+        let run = self.run(tests).await?;
         state.check(&run)?;
         observed = run.of(tests, state);
         // Some runners run nothing at all if one of the tests that they are told cannot be loaded.
@@ -112,7 +91,7 @@ impl<'a> Side<'a> {
             && missed.len() < tests.len()
         {
             let rest: Vec<&ChangedTest> = missed.iter().map(|at| tests[*at]).collect();
-            let run = self.run(&rest, network).await?;
+            let run = self.run(&rest).await?;
             for (at, seen) in missed.into_iter().zip(run.of(&rest, state)) {
                 observed[at] = seen;
             }
@@ -121,11 +100,7 @@ impl<'a> Side<'a> {
     }
 
     /// Runs the command once.
-    pub(super) async fn run(
-        &mut self,
-        tests: &[&ChangedTest],
-        network: Network,
-    ) -> Result<CommandRun, ProofError> {
+    pub(super) async fn run(&mut self, tests: &[&ChangedTest]) -> Result<CommandRun, ProofError> {
         let line = self.prover.command.for_tests(tests);
         let given = self.shell.environment.get(PYTEST_OPTIONS).map_or("", String::as_str);
         let options = format!("{given} -rA -vv --continue-on-collection-errors");
@@ -144,9 +119,7 @@ impl<'a> Side<'a> {
             moves: Vec::new(),
             owner: self.shell.owner.clone(),
         };
-        let empty = (network == Network::Empty)
-            .then(|| Shell { reach: Reach::Through(Arc::new(Egress::nowhere())), ..self.shell.clone() });
-        let finished = self.isolation.run_with(empty.as_ref().unwrap_or(&self.shell), work).await?.finished;
+        let finished = self.isolation.run(work).await?.finished;
         if finished.ended == Ended::Cancelled || self.prover.cancel.is_cancelled() {
             return Err(ProofError::Interrupted);
         }

@@ -61,7 +61,7 @@ fn tests_prove_takes_no_test_for_proof_that_the_old_code_fails_every_second_time
     assert!(proved.text.contains(told), "{}", proved.text);
 }
 
-/// The states run side by side, each in turn on a network in which there is nothing: no verdict may come from that.
+/// States that share the machine's network run one after the other, and both have it.
 #[test]
 fn tests_prove_gives_tests_the_network_of_the_machine() {
     let server = TcpListener::bind("127.0.0.1:0").expect("a port");
