@@ -73,7 +73,7 @@ pub(crate) static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
         r"crates_io_[A-Za-z0-9]{30,}",
         r"[sr]k_live_[A-Za-z0-9]{16,}",
         r"dckr_[po]at_[A-Za-z0-9_\-]{20,}",
-        r"hv[sb]\.[A-Za-z0-9_\-]{24,}",
+        r"hv[sbr]\.[A-Za-z0-9_\-]{24,}",
         r"AGE-SECRET-KEY-1[A-Z0-9]{20,}",
         r"eyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}",
     ];

@@ -9,7 +9,6 @@ use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
 use super::file_diff::FileDiff;
-use super::git_patch;
 use super::hunks::hunks;
 use super::path::WorkspacePath;
 use super::pictures::is_picture_or_font;
@@ -182,8 +181,7 @@ impl FileChange {
     /// Returns the change in Git's extended diff format, which `git apply` accepts. `prefix` is the path from
     /// the repository's root to the workspace: empty, or ending in `/`.
     pub fn git_patch(&self, prefix: &str) -> Vec<u8> {
-        let (before, after) = self.contents();
-        git_patch::file_patch(self, prefix, || hunks(before, after))
+        FileDiff::of(self).git_patch(prefix)
     }
 
     /// Returns the change for people: hunks without file headers, or for a binary file its sizes.

@@ -65,10 +65,10 @@ fn range(content: &[u8], at: usize, length: usize) -> Option<&[u8]> {
 }
 
 /// Kinds of chunks in a PNG.
-const CHUNKS: [&[u8]; 27] = [
+const CHUNKS: [&[u8]; 28] = [
     b"IHDR", b"PLTE", b"IDAT", b"IEND", b"acTL", b"fcTL", b"fdAT", b"bKGD", b"cHRM", b"cICP", b"eXIf",
     b"gAMA", b"hIST", b"iCCP", b"iTXt", b"mDCV", b"cLLI", b"oFFs", b"pCAL", b"pHYs", b"sBIT", b"sCAL",
-    b"sPLT", b"sRGB", b"tEXt", b"tIME", b"tRNS",
+    b"sPLT", b"sRGB", b"tEXt", b"tIME", b"tRNS", b"zTXt",
 ];
 
 fn png(content: &[u8]) -> Option<bool> {
@@ -80,7 +80,7 @@ fn png(content: &[u8]) -> Option<bool> {
     loop {
         let length = number(range(content, at, 4)?)?;
         let kind = range(content, at + 4, 4)?;
-        if !CHUNKS.contains(&kind) && kind != b"zTXt" {
+        if !CHUNKS.contains(&kind) {
             return Some(false);
         }
         has_data |= kind == b"IDAT";
