@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{FILES, apply, journal, plan, session, state};
+use super::{FILES, apply, journal, plan, plan_of, session, state};
 use crate::support::{Sandbox, tree};
-use architect_ci::plan::{Applied, Plan, PlanFile, Planned, recover};
+use architect_ci::plan::{Applied, Plan, recover};
 use serde_json::json;
 use workspace::{ChangeSet, DiskWorkspace, FileChange, FileState, Mode, Workspace, WorkspacePath};
 
@@ -48,15 +48,7 @@ fn crash_site() -> Sandbox {
 }
 
 fn crash_plan(disk: &DiskWorkspace) -> Plan {
-    let changes = changes(disk);
-    Plan::new(Planned {
-        task: "t",
-        agent: "a",
-        model: "m",
-        base: None,
-        actions: vec![],
-        files: changes.iter().map(PlanFile::new).collect(),
-    })
+    plan_of(&changes(disk), None)
 }
 
 /// Not a test by itself: the process that dies, started by the test below.

@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use workspace::{ChangeSet, DiskWorkspace, FileChange, FileState, Mode, WorkspacePath};
 
+use super::plan_of;
 use crate::support::scene::scene;
 use crate::support::{Run, Sandbox, git, tree};
 use architect_ci::git::Repository;
-use architect_ci::plan::{JournalFolder, Plan, PlanFile, Planned, Step};
+use architect_ci::plan::{JournalFolder, Step};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
@@ -100,14 +101,7 @@ fn interrupted(sandbox: &Sandbox, workspace: &Path, files: &[(&str, &str)]) -> P
         FileChange::new(path, before, Some(FileState { content: text.as_bytes().into(), mode }))
     };
     let changes = ChangeSet::new(files.iter().filter_map(change).collect());
-    let plan = Plan::new(Planned {
-        task: "t",
-        agent: "a",
-        model: "m",
-        base: None,
-        actions: vec![],
-        files: changes.iter().map(PlanFile::new).collect(),
-    });
+    let plan = plan_of(&changes, None);
     let journal = journal_of(sandbox, disk.path());
     let checked = plan.check(&disk, None, |_| Ok(())).expect("it fits");
     let dies = |step: Step| assert!(step != Step::Finish, "interrupted");

@@ -10,10 +10,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::{Run, Sandbox};
+use architect_ci::event::Base;
 use architect_ci::git::Repository;
-use architect_ci::plan::JournalFolder;
+use architect_ci::plan::{JournalFolder, Plan, PlanFile, Planned};
 use serde_json::{Value, json};
-use workspace::{DiskWorkspace, FileState, Mode};
+use workspace::{ChangeSet, DiskWorkspace, FileState, Mode};
 
 const CONFIG: &str = "workspace: { allow_delete: true }\ncommands: { dev_commands: [bash .s/1] }\n";
 
@@ -24,6 +25,12 @@ fn plan(sandbox: &Sandbox, turns: &[Vec<(&str, Value)>]) -> PathBuf {
     let place = sandbox.path().join("plan.json");
     fs::copy(run.out.join("plan.json"), &place).unwrap();
     place
+}
+
+/// A plan of these changes, on a base.
+fn plan_of(changes: &ChangeSet, base: Option<Base>) -> Plan {
+    let files = changes.iter().map(PlanFile::new).collect();
+    Plan::new(Planned { task: "t", agent: "build", model: "m", base, actions: vec![], files })
 }
 
 fn apply(sandbox: &Sandbox, plan: &Path, args: &[&str]) -> Run {

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use super::{CONFIG, FILES, apply, plan, session};
+use super::{CONFIG, FILES, apply, plan, plan_of, session};
 use crate::support::Sandbox;
-use architect_ci::plan::{Plan, PlanFile, Planned};
+use architect_ci::plan::Plan;
 use serde_json::{Value, json};
 use workspace::{ChangeSet, FileChange, FileState, Mode, WorkspacePath};
 
@@ -162,31 +162,15 @@ fn forged_plan_stays_inside_workspace_and_is_shown_in_full() {
         let content = FileState { content: target.as_bytes().into(), mode: Mode::Link };
         let change = FileChange::new(WorkspacePath::parse(path).unwrap(), None, Some(content));
         let changes = ChangeSet::new(change.into_iter().collect());
-        let base = original.base.clone();
-        let planned = Planned {
-            task: "t",
-            agent: "build",
-            model: "m",
-            base,
-            actions: vec![],
-            files: changes.iter().map(PlanFile::new).collect(),
-        };
-        fs::write(&place, serde_json::to_string(&Plan::new(planned)).unwrap()).unwrap();
+        let plan = plan_of(&changes, original.base.clone());
+        fs::write(&place, serde_json::to_string(&plan).unwrap()).unwrap();
         refused("a link that may lead outside of the workspace");
     }
     let content = FileState { content: b"../other.txt".as_slice().into(), mode: Mode::Link };
     let change = FileChange::new(WorkspacePath::parse("new/link").unwrap(), None, Some(content));
     let changes = ChangeSet::new(change.into_iter().collect());
-    let base = original.base.clone();
-    let planned = Planned {
-        task: "t",
-        agent: "build",
-        model: "m",
-        base,
-        actions: vec![],
-        files: changes.iter().map(PlanFile::new).collect(),
-    };
-    fs::write(&place, serde_json::to_string(&Plan::new(planned)).unwrap()).unwrap();
+    let plan = plan_of(&changes, original.base.clone());
+    fs::write(&place, serde_json::to_string(&plan).unwrap()).unwrap();
     apply(&sandbox, &place, &[]).expect_code(0);
     assert_eq!(sandbox.read("new/link"), "o\n");
 }
