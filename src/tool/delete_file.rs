@@ -38,6 +38,7 @@ impl FileTool for DeleteFile {
         let path = resolve(&args.path, cx)?;
         let is_link = cx.workspace.stat(&path)?.is_some_and(|stat| stat.kind == Kind::Link);
         let before: Option<FileState> = if is_link { None } else { Some(cx.workspace.read(&path)?) };
+        cx.check_end()?;
         cx.workspace.remove(&path)?;
         let mut result = ToolResult::done(format!("Deleted {path}"));
         result.changes.extend(FileChange::new((*path).clone(), before, None));

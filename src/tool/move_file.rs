@@ -49,6 +49,7 @@ impl FileTool for MoveFile {
         let moves = moves(args, cx)?;
         let mut changes = Vec::with_capacity(moves.len() * 2);
         for one in &moves {
+            cx.check_end().map_err(|error| undone(&error, &changes, cx))?;
             if let Err(error) = carry_out(one, &mut changes, cx) {
                 return Err(undone(&error, &changes, cx));
             }

@@ -34,6 +34,8 @@ pub(super) fn write(
     cx: &Context,
 ) -> Result<Option<FileChange>, ToolError> {
     check_size(path, content.len())?;
+    // Nobody waits for a call that has taken too long, so what it writes later would be in no report.
+    cx.check_end()?;
     cx.workspace.write(path, &content)?;
     let mode = before.as_ref().map_or(Mode::Regular, |state| state.mode);
     let after = FileState { content: content.into(), mode };

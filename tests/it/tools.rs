@@ -15,7 +15,7 @@ use architect_ci::tool::{
     Access, BackgroundCommand, Context, OutputLimits, Registry, RunCommand, ToolResult,
 };
 use architect_ci::web::{FetchUrl, Web, WebSearch};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn context(workspace: Arc<dyn Workspace>, allow_delete: bool) -> Context {
     Context {
@@ -253,4 +253,27 @@ async fn foreign_calls_are_taken_or_answered_with_the_right_call() {
         }
     }
     assert!(wrong.is_empty(), "{} calls:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Nobody waits for a call when the run has to end, so what it wrote then would be in no report.
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_write_nothing_once_the_run_has_to_end() {
+    let registry = Registry::with_built_in();
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
+    let before = sandbox.tree();
+    let disk = Arc::new(DiskWorkspace::open(&sandbox.repo()).expect("a folder"));
+    let cx = context(Arc::new(TrackedWorkspace::new(disk)), true);
+    cx.cancel.cancel();
+    for (tool, args) in [
+        ("write_file", json!({"path": "new.txt", "content": "x"})),
+        ("edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": "1"})),
+        ("replace_text", json!({"pattern": "o", "replacement": "0"})),
+        ("delete_file", json!({"path": "a.txt"})),
+        ("move_file", json!({"from": "a.txt", "to": "c.txt"})),
+        ("apply_patch", json!({"patch": "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+1\n"})),
+    ] {
+        let result = call(&registry, &cx, tool, &args).await;
+        assert!(result.error.is_some_and(|error| error.contains("the run ended")), "{tool}");
+        assert_eq!(sandbox.tree(), before, "{tool}");
+    }
 }

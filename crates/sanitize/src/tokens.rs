@@ -110,10 +110,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_compile() {
-    }
-
-    #[test]
     fn credentials_are_known_by_their_shape() {
         let a = |count: usize| "aB3".repeat(count).chars().take(count).collect::<String>();
         let hex = |count: usize| "0a1b2c3d".repeat(count).chars().take(count).collect::<String>();
