@@ -12,6 +12,10 @@ pub(super) const FILE: &str = ".gitattributes";
 const HARMLESS: [&str; 8] =
     ["conflict-marker-size", "crlf", "delta", "encoding", "eol", "linguist-language", "text", "whitespace"];
 
+/// Endings of the names of pictures and fonts.
+const PICTURES: [&str; 12] =
+    ["eot", "gif", "ico", "jpeg", "jpg", "otf", "png", "ttf", "webp", "woff", "woff2", "bmp"];
+
 /// Returns an attribute of which a change makes anything else: of all lines that set more than harmless attributes, none may come, go,
 /// or take another place, as later lines undo what earlier ones say. `root` is the file at the root of the repository, whose macros
 /// count everywhere.
@@ -59,9 +63,14 @@ fn telling_attribute(line: &str, macros: &BTreeSet<&str>) -> Option<String> {
         let mut names = line.split_whitespace().map(name_of);
         return Some(names.next_back().unwrap_or_default().to_owned());
     }
+    // Nobody reads the difference of a picture.
+    let pattern = line.split_whitespace().next().unwrap_or_default();
+    let is_of_pictures = pattern.strip_prefix("*.").is_some_and(|suffix| PICTURES.contains(&suffix));
     // A pattern in quotes may have spaces, so that parts of it pass for attributes; such a line counts.
     let mut names = line.split_whitespace().skip(1).map(name_of);
-    let is_harmless = |name: &str| HARMLESS.contains(&name) && !macros.contains(name);
+    let is_harmless = |name: &str| {
+        (HARMLESS.contains(&name) || is_of_pictures && name == "binary") && !macros.contains(name)
+    };
     names.find(|name| !is_harmless(name)).map(str::to_owned)
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn is_picture_or_font(name: &str, content: &[u8]) -> bool {
 }
 
 /// Beginnings of code that interpreters look for anywhere in a file, in small letters.
-const CODE: [&[u8]; 10] = [
+const CODE: [&[u8]; 13] = [
     b"<?php",
     b"<script",
     b"#!/",
@@ -30,6 +30,10 @@ const CODE: [&[u8]; 10] = [
     b"__import__",
     b"function(",
     b"<%@",
+    // Python and Java run an archive wherever it is in a file.
+    b"pk\x01\x02",
+    b"pk\x03\x04",
+    b"pk\x05\x06",
 ];
 
 /// Number of readable characters behind `<?=` or `<%` that cannot be chance.
@@ -65,10 +69,11 @@ fn range(content: &[u8], at: usize, length: usize) -> Option<&[u8]> {
 }
 
 /// Kinds of chunks in a PNG.
-const CHUNKS: [&[u8]; 28] = [
+const CHUNKS: [&[u8]; 34] = [
     b"IHDR", b"PLTE", b"IDAT", b"IEND", b"acTL", b"fcTL", b"fdAT", b"bKGD", b"cHRM", b"cICP", b"eXIf",
     b"gAMA", b"hIST", b"iCCP", b"iTXt", b"mDCV", b"cLLI", b"oFFs", b"pCAL", b"pHYs", b"sBIT", b"sCAL",
-    b"sPLT", b"sRGB", b"tEXt", b"tIME", b"tRNS", b"zTXt",
+    b"sPLT", b"sRGB", b"tEXt", b"tIME", b"tRNS", b"zTXt", b"iDOT", b"caBX", b"orNT", b"vpAg", b"npTc",
+    b"sTER",
 ];
 
 fn png(content: &[u8]) -> Option<bool> {
@@ -281,6 +286,7 @@ mod tests {
         for more in [
             chunk(b"tEXt", b"a\0<?php system(1)"),
             chunk(b"tEXt", b"a\0<?= more_than_chance() ?>"),
+            chunk(b"tEXt", b"a\0PK\x05\x06 an archive"),
             chunk(b"shEl", b"x"),
         ] {
             assert!(!is_picture_or_font("a.png", &a_png(&more)));

@@ -141,6 +141,10 @@ impl Address {
         if !is_plain || host.ends_with('.') || !is_as_written {
             return Err(Reason("whose host programs read differently"));
         }
+        // Anybody can put these below the name of an account.
+        if text.contains("refs/pull/") || host.ends_with("github.com") && names.get(2) == Some(&"files") {
+            return Err(Reason("which anybody could have put there"));
+        }
         let (host, owner) = hosts::owner(&host, &names);
         let is_name = |name: &str| {
             let name = name.trim_start_matches(['@', '~']);

@@ -156,6 +156,12 @@ const PATHS: &[Rule] = &[
     (&["package", "*", "source", "virtual"], Kind::Path),
     (&["package", "*", "source", "directory"], Kind::Path),
     (&["package", "*", "source", "path"], Kind::Path),
+    (&["package", "*", "metadata", "requires-dist", "*", "editable"], Kind::Path),
+    (&["package", "*", "metadata", "requires-dist", "*", "virtual"], Kind::Path),
+    (&["package", "*", "metadata", "requires-dist", "*", "directory"], Kind::Path),
+    (&["package", "*", "metadata", "requires-dist", "*", "path"], Kind::Path),
+    (&["package", "*", "metadata", "requires-dev", "*", "*", "editable"], Kind::Path),
+    (&["package", "*", "metadata", "requires-dev", "*", "*", "directory"], Kind::Path),
 ];
 
 /// Keys whose values are where something is fetched from, except where they are names of packages.

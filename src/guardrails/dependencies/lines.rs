@@ -24,19 +24,27 @@ const PLACES: &[&str] = &[
     "mirror",
     "location",
     "pin-depends",
-    "--index-url",
-    "--extra-index-url",
-    "--find-links",
-    "-i",
-    "-f",
 ];
+
+patterns! {
+    // Mix evaluates its lock file, so nothing but literals may be in it.
+    MIX = r#"(?x) ^ (?: %\{ | \} | "[^"\\\#]*" : \s* \{ (?: \s | , | [\[\]{}] | :\w+ | :"[\w.@-]+" | \w+: | "[^"\\\#]*" | true | false | nil )* \} ,? ) $"#;
+    // Of the fields that a project of Cabal can have, only versions and flags of packages, and when the index was read.
+    CABAL = r"(?x) ^ (?: constraints: \s* )? (?: any\. )? [\w-]+ (?: \s* == \s* [\d.]+ | (?: \s+ [+-] [\w-]+ )+ ) \s* ,? $
+        | ^ index-state: [\w\s:.-]+ $";
+}
+
+/// Returns whether lines that begin with `#` are none to the program that reads the file.
+fn has_comments(name: &str) -> bool {
+    name != "mix.lock"
+}
 
 /// Judges the lines that a file gains.
 pub(super) fn judge(name: &str, before: &str, after: &str, judge: &mut Judge) -> Result<(), RejectedRow> {
     let had: HashSet<&str> = before.lines().map(str::trim_end).collect();
     for line in after.lines().map(str::trim_end).filter(|line| !had.contains(line)) {
         let text = line.trim();
-        if !text.is_empty() && !text.starts_with('#') {
+        if !text.is_empty() && !(has_comments(name) && text.starts_with('#')) {
             self::line(name, text, judge).map_err(|why| RejectedRow { row: text.to_owned(), why })?;
         }
     }
@@ -51,6 +59,16 @@ pub(super) fn each(name: &str, text: &str, judge: &mut Judge) {
 }
 
 fn line(name: &str, text: &str, judge: &mut Judge) -> Result<(), Reason> {
+    if name == "mix.lock" && !MIX.is_match(text) {
+        return Err(Reason("which is code, and not the version of a package"));
+    }
+    if name == "cabal.project.freeze" && !text.starts_with("--") {
+        return if CABAL.is_match(text) {
+            Ok(())
+        } else {
+            Err(Reason("which is not the version of a package"))
+        };
+    }
     if name.ends_with(".lockfile") {
         // `group:artifact:version=configurations`
         let (package, _) = text.split_once('=').unwrap_or((text, ""));
@@ -74,7 +92,7 @@ fn line(name: &str, text: &str, judge: &mut Judge) -> Result<(), Reason> {
     }
     let is_place = PLACES.contains(&key.as_str()) && words.first().is_some_and(|word| !word.is_empty());
     let has_more = words.iter().skip(1).any(|word| !word.is_empty()) || !quoted.is_empty();
-    if is_place && has_more && !name.ends_with("requirements.lock") {
+    if is_place && has_more {
         let rest = words.iter().skip(1).map(|word| word.trim_matches(['=', ':', '[', ']', '{', '}']));
         let rest: Vec<&str> = rest.filter(|word| !word.is_empty()).collect();
         let is_account = matches!(key.as_str(), "github" | "gitlab" | "bitbucket" | "gist");

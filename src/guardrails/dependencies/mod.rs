@@ -154,10 +154,14 @@ pub(super) fn inspect(
         return if rule == LockFiles::Allow { Ok(()) } else { Err(DependencyError::Binary(path)) };
     };
     let before = read(&change.before).unwrap_or_default();
+    if after.contains(ends_line) {
+        let why = "which has a sign that ends a line for some programs";
+        return Err(DependencyError::Row { path, row: "a line".to_owned(), why });
+    }
     let mut judge = Judge::of(&format!("{}{path}", base.prefix));
     let judged = match role {
         Role::Lock => rows::judge(path.as_str(), &before, &after, &mut judge),
-        Role::Requirements => requirements::judge(&before, &after, &mut judge),
+        Role::Requirements => requirements::judge(path.as_str(), &before, &after, &mut judge),
         Role::Settings => settings::judge(path.as_str(), &before, &after, &mut judge),
     };
     let known = known(change, role, ecosystem, base);
@@ -172,6 +176,11 @@ pub(super) fn inspect(
             .collect();
         DependencyError::Row { path, row: shortened(&row, MAX_ROW), why: why.0 }
     })
+}
+
+/// Returns whether a sign ends a line for some programs, such as pip, and not for others.
+fn ends_line(letter: char) -> bool {
+    matches!(letter, '\u{b}' | '\u{c}' | '\u{1c}'..='\u{1e}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 
 /// Returns an address as far as it is compared.

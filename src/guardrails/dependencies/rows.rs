@@ -14,6 +14,9 @@ use super::values::values;
 pub(super) fn judge(path: &str, before: &str, after: &str, judge: &mut Judge) -> Result<(), RejectedRow> {
     let name = formats::name_of(path);
     let writing = formats::writing(path, after);
+    if is_requirements(&name) {
+        return super::requirements::judge(path, before, after, judge);
+    }
     if writing == Writing::Lines && name != "yarn.lock" {
         return super::lines::judge(&name, before, after, judge);
     }
@@ -29,8 +32,16 @@ pub(super) fn judge(path: &str, before: &str, after: &str, judge: &mut Judge) ->
     rows.walk(Some(&before), &after, &mut Vec::new())
 }
 
+/// Returns whether a lock file is written as lists of Python's packages are.
+fn is_requirements(name: &str) -> bool {
+    matches!(name, "requirements.lock" | "requirements-dev.lock")
+}
+
 /// Returns the addresses that a lock file names.
 pub(super) fn addresses(path: &str, text: &str) -> Vec<Address> {
+    if is_requirements(&formats::name_of(path)) {
+        return super::requirements::addresses(text);
+    }
     let mut judge = Judge::of(path);
     match values(path, text) {
         Some(values) => {
@@ -62,6 +73,9 @@ fn remember(value: &Value, keys: &mut Vec<String>, had: &mut HashSet<(String, St
         _ => {}
     }
 }
+
+/// Keys of what says what has to be fetched.
+const CHECKSUMS: [&str; 6] = ["integrity", "checksum", "hash", "hashes", "sha256", "narHash"];
 
 /// Rows of a file that are new.
 struct Rows<'a> {
@@ -117,6 +131,15 @@ impl Rows<'_> {
                         _ => self.walk(known, value, keys)?,
                     }
                     keys.pop();
+                }
+                let lost = CHECKSUMS.iter().find(|key| {
+                    before.is_some_and(|before| before.get(**key).is_some()) && !entries.contains_key(**key)
+                });
+                if let Some(key) = lost.filter(|_| entries.get("link") != Some(&Value::Bool(true))) {
+                    return Err(RejectedRow::new(
+                        key_row(keys, key),
+                        Reason("without which anything could be fetched"),
+                    ));
                 }
                 Ok(())
             }

@@ -9,11 +9,12 @@ use serde_json::Value;
 use super::addresses::Address;
 use super::formats::name_of;
 use super::rejection::{Reason, RejectedRow};
-use super::settings_keys::{HARMLESS, PLACES};
+use super::settings_keys::{HARMLESS, PLACES, PROTECTIONS};
 use super::shapes::{Judge, Kind};
 use super::values::{plain_values, xml};
 
 patterns! {
+    SECTION = r#"^\[[\w.-]+(?: "[^"\\\]]*")?\]$"#;
     LITERAL = r"^[A-Za-z0-9._+^~-]{0,100}$|^wrapper/dists$";
     FOLDERS = r"^!?[A-Za-z0-9._@{},*-]+(?:/[A-Za-z0-9._@{},*-]+)*$";
     VERSION_KEY = r"^[A-Za-z][A-Za-z0-9_.-]*[vV]ersion$|^[a-z][a-z0-9_]*_version$";
@@ -56,7 +57,11 @@ pub(super) fn judge(path: &str, before: &str, after: &str, judge: &mut Judge) ->
         added(path, setting, judge).map_err(|why| RejectedRow { row: row(setting), why })?;
     }
     let mut lost = before.iter().filter(|setting| !has.contains(setting));
-    let is_free = |(keys, value): &Setting| is_modules || is_harmless(keys, value) || is_listed(path, keys);
+    let is_free = |(keys, value): &Setting| {
+        is_modules
+            || is_harmless(keys, value) && !PROTECTIONS.contains(&&*last(keys))
+            || is_listed(path, keys)
+    };
     match lost.find(|setting| !names.contains(&setting.0) && !is_free(setting)) {
         Some(setting) => Err(RejectedRow {
             row: row(setting),
@@ -117,8 +122,12 @@ fn is_harmless(keys: &[String], value: &str) -> bool {
 
 /// Returns whether a setting of pnpm's workspace is about what its manifests say as well.
 fn is_listed(path: &str, keys: &[String]) -> bool {
-    let lists = ["packages", "catalog", "catalogs"];
-    name_of(path) == "pnpm-workspace.yaml" && keys.first().is_some_and(|key| lists.contains(&key.as_str()))
+    let lists: &[&str] = match &*name_of(path) {
+        "pnpm-workspace.yaml" => &["packages", "catalog", "catalogs"],
+        ".yarnrc.yml" => &["catalog", "catalogs"],
+        _ => return false,
+    };
+    keys.first().is_some_and(|key| lists.contains(&key.as_str()))
 }
 
 fn is_code(path: &str) -> bool {
@@ -144,8 +153,11 @@ fn is_code(path: &str) -> bool {
 fn code(before: &str, after: &str) -> Result<(), RejectedRow> {
     let lines = |text: &str| -> Vec<String> {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !PLAIN_LINE.is_match(line));
-        let is_comment =
-            |line: &&str| (line.starts_with("//") || line.starts_with('#')) && !line.ends_with('\\');
+        // Within another comment, or a text of several lines, it can be none.
+        let has_plain_comments = !["/*", "*/", "`", "\"\"\"", "'''"].iter().any(|sign| text.contains(sign));
+        let is_comment = |line: &&str| {
+            has_plain_comments && (line.starts_with("//") || line.starts_with('#')) && !line.ends_with('\\')
+        };
         lines.filter(|line| !is_comment(line)).map(str::to_owned).collect()
     };
     let (before, after) = (lines(before), lines(after));
@@ -213,8 +225,13 @@ fn lines(text: &str, name: &str) -> Vec<Setting> {
         if line.starts_with(['#', ';', '!']) {
             continue;
         }
-        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-            section = vec![name.to_owned()];
+        if SECTION.is_match(line) {
+            section = vec![line.trim_matches(['[', ']']).to_owned()];
+            continue;
+        }
+        if line.starts_with('[') {
+            // Git reads a setting behind the name of the section.
+            found.push((vec![line.to_owned()], line.to_owned()));
             continue;
         }
         let separator = if name == ".yarnrc" { ' ' } else { '=' };

@@ -41,7 +41,6 @@ pub(super) const HARMLESS: &[&str] = &[
     "telemetry",
     "autoinstallpeers",
     "saveexact",
-    "minimumreleaseage",
     // pip, uv, Poetry, conda
     "disable-pip-version-check",
     "no-color",
@@ -74,8 +73,6 @@ pub(super) const HARMLESS: &[&str] = &[
     "bundle_retry",
     "bundle_without",
     "bundle_with",
-    "bundle_deployment",
-    "bundle_frozen",
     // Gradle
     "org.gradle.caching",
     "org.gradle.configuration-cache",
@@ -100,6 +97,9 @@ pub(super) const HARMLESS: &[&str] = &[
     "use_bazel_version",
     "baseline",
 ];
+
+/// Keys that may be given another value of theirs, but may not go.
+pub(super) const PROTECTIONS: &[&str] = &["distributionsha256sum"];
 
 /// Keys whose values are addresses.
 pub(super) const PLACES: &[&str] = &[

@@ -239,7 +239,11 @@ fn lock_files_change_together_with_dependencies() {
         (&[], vec![lock("some-lock.json"), manifest()], false),
         // A list of requirements is one of checksums where it has some.
         (&[], vec![change("requirements.txt", Some("a==1\n"), Some("a==2\n"))], true),
-        (&[], vec![change("requirements.txt", Some("a==1 --hash=sha256:0\n"), Some("a==1\n"))], false),
+        (
+            &[],
+            vec![change("requirements.txt", Some("a==1 --hash=sha256:0\n"), Some("a==1 --hash=sha256:1\n"))],
+            false,
+        ),
         (
             &[],
             vec![
