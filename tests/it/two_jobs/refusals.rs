@@ -90,7 +90,10 @@ async fn second_job_refuses_every_other_plan() {
             (vec![file(".github/architect.yml", "{}\n")], "always protected"),
             (vec![file("CODEOWNERS", "* @me\n")], "who has to review changes"),
             (vec![file("Cargo.lock", "x\n")], "without a change of the dependencies in cargo.toml"),
-            (vec![file(".npmrc.d/.yarnrc.yml", "a: https://evil.example\n")], "from evil.example"),
+            (
+                vec![file(".npmrc.d/.yarnrc.yml", "npmRegistryServer: https://evil.example\n")],
+                "from evil.example",
+            ),
             (vec![file("A.txt", "x\n")], "there it is the same as a.txt"),
             (
                 vec![file("ghp_a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2a1B2", "x\n")],
