@@ -11,13 +11,16 @@ use super::hosts::{self, Owner};
 use super::rejection::Reason;
 
 patterns! {
-    OTHER = r"(?x) ^ (?: (?<short> github | gitlab | bitbucket | gist ) : (?<path> [A-Za-z0-9._~-]+ (?: / [A-Za-z0-9._~-]+ )* )
+    OTHER = r"(?x) ^ (?: (?<short> github | gitlab | bitbucket | gist | hexpm ) : (?<path> [A-Za-z0-9._~-]+ (?: / [A-Za-z0-9._~-]+ )* )
                 | (?<user> [A-Za-z0-9_-]+ ) @ (?<host> [A-Za-z0-9-]+ (?: \. [A-Za-z0-9-]+ )+ ) : (?<rest> [A-Za-z0-9._~-]+ (?: / [A-Za-z0-9._~-]+ )* ) )
                 (?: \x23 [A-Za-z0-9._/:=^&~-]* )? $";
+    // States of a repository that anybody can propose.
+    PROPOSED = r"(?i)(?:^|[/\x23=:@?&,\s])(?:pull|pull-requests|merge-requests|merge_requests|changes)/[0-9]+\b";
 }
 
 const SIGNS: Reason = Reason("which has signs that programs read differently");
 const DOTS: Reason = Reason("which leads elsewhere than it seems");
+pub(super) const ANYBODY: Reason = Reason("which anybody could have put there");
 const NO_ADDRESS: Reason = Reason("which is not an address that all programs read alike");
 
 /// Where packages come from.
@@ -86,6 +89,7 @@ impl Address {
             "gitlab" => "gitlab.com",
             "bitbucket" => "bitbucket.org",
             "gist" => "gist.github.com",
+            "hexpm" => "repo.hex.pm/repos",
             _ => return Self::parse(&format!("ssh://{}@{}/{}", part("user"), part("host"), part("rest"))),
         };
         Self::parse(&format!("https://{host}/{}", part("path")))
@@ -109,6 +113,7 @@ impl Address {
             return Err(Reason("which is a path of the machine"));
         }
         let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let with_query = path.split('#').next().unwrap_or(path);
         let path = path.split(['?', '#']).next().unwrap_or(path);
         let (user, place) = match authority.rsplit_once('@') {
             Some((user, place)) => (Some(user), place),
@@ -141,21 +146,40 @@ impl Address {
         if !is_plain || host.ends_with('.') || !is_as_written {
             return Err(Reason("whose host programs read differently"));
         }
-        // Anybody can put these below the name of an account.
-        if text.contains("refs/pull/") || host.ends_with("github.com") && names.get(2) == Some(&"files") {
-            return Err(Reason("which anybody could have put there"));
+        if is_proposed(text) || is_upload(&host, &names) {
+            return Err(ANYBODY);
         }
-        let (host, owner) = hosts::owner(&host, &names);
+        let with_query = percent_decode_str(with_query).decode_utf8().map_err(|_| SIGNS)?;
+        let (host, owner) = hosts::owner(&host, &with_query, &names);
         let is_name = |name: &str| {
             let name = name.trim_start_matches(['@', '~']);
             name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
         };
-        if owner.account.as_deref().is_some_and(|account| !is_name(account) || path.contains("//")) {
+        let is_whole = owner.account.as_deref() == Some(with_query.trim_start_matches('/'));
+        let is_odd = |account: &str| !is_name(account) || path.contains("//");
+        if !is_whole && owner.account.as_deref().is_some_and(is_odd) {
             return Err(Reason("whose account programs read differently"));
         }
         let port = port.filter(|port| *port != usual);
         Ok(Self { scheme, user: user.map(str::to_owned), host, port, owner })
     }
+}
+
+/// Returns whether a text names a state of a repository that anybody can propose, such as a pull request.
+pub(super) fn is_proposed(text: &str) -> bool {
+    PROPOSED.is_match(&percent_decode_str(text).decode_utf8_lossy())
+}
+
+/// Returns whether the names of a path lead to what people attach to issues, or what runs for pull requests leave, which stands below
+/// the name of an account as well.
+fn is_upload(host: &str, names: &[&str]) -> bool {
+    let repository = if names.first() == Some(&"repos") { &names[1..] } else { names };
+    let is_github = host == "github.com" || host.ends_with(".github.com");
+    let kind = repository.get(2).copied().unwrap_or_default();
+    is_github
+        && (repository.first() == Some(&"user-attachments")
+            || matches!(kind, "actions" | "assets" | "files" | "suites"))
+        || host == "gitlab.com" && names.contains(&"uploads")
 }
 
 /// Returns whether a sign has no place in an address.

@@ -1,22 +1,23 @@
 //! Package managers, and what their files are called.
 
 use super::grammars::{
-    BAZEL, BOTH, CABAL, CARGO_KEYS, CONAN, DASHES, DESCRIPTION, FLAKE, GEMSPEC, GRADLE, GRADLE_PROPERTIES,
-    HASH, MIX, NIX, NPM_KEYS, OPAM, PERCENT, PERL, PIXI, PODS, PYTHON_KEYS, REBAR, RUBY, SETUP, SLASHES,
-    STACK, SWIFT, TERRAFORM,
+    BAZEL, CABAL, CABAL_PROJECT, CARGO_KEYS, CONAN, CPANFILE, DESCRIPTION, ELIXIR, ERLANG, FLAKE, GEMFILE,
+    GEMSPEC, GRADLE, GRADLE_PROPERTIES, HASH, HASH_OR_SLASHES, HCL, MIX, NIX, NPM_KEYS, OPAM, PERL, PIXI,
+    PODS, PYTHON, PYTHON_KEYS, REBAR, RUBY, SETUP, SLASHES, STACK, SWIFT, TERRAFORM, TERRAFORM_KEYS,
 };
-use super::table::{Comments, Ecosystem, How, Manifest, Part, Reach};
+use super::languages::Language;
+use super::table::{Ecosystem, How, Manifest, Part, Reach};
 
 const fn of(name: &'static str, keys: &'static [&'static str]) -> Manifest {
     Manifest { name, how: How::Keys(keys) }
 }
 
-const fn lines(name: &'static str, comments: Comments) -> Manifest {
-    Manifest { name, how: How::Lines(comments) }
+const fn lines(name: &'static str, language: Language) -> Manifest {
+    Manifest { name, how: How::Lines(language) }
 }
 
-const fn code(name: &'static str, comments: Comments, parts: &'static [Part]) -> Manifest {
-    Manifest { name, how: How::Code(comments, parts) }
+const fn code(name: &'static str, language: Language, parts: &'static [Part]) -> Manifest {
+    Manifest { name, how: How::Code(language, parts) }
 }
 
 /// What most have in common.
@@ -95,7 +96,7 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
         manifests: &[
             of("pyproject.toml", PYTHON_KEYS),
             of("pipfile", &["packages", "dev-packages", "requires", "source"]),
-            code("setup.py", HASH, SETUP),
+            code("setup.py", PYTHON, SETUP),
             Manifest { name: "setup.cfg", how: How::Setup },
             lines("*requirements*.in", HASH),
             of("environment*.yml", &["dependencies", "channels", "platforms"]),
@@ -158,9 +159,9 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
     Ecosystem {
         locks: &["gemfile.lock", "gems.locked"],
         manifests: &[
-            code("gemfile", HASH, RUBY),
-            code("gems.rb", HASH, RUBY),
-            code("*.gemspec", HASH, GEMSPEC),
+            code("gemfile", RUBY, GEMFILE),
+            code("gems.rb", RUBY, GEMFILE),
+            code("*.gemspec", RUBY, GEMSPEC),
         ],
         settings: &[".bundle/config", ".gemrc"],
         public: &["https://rubygems.org"],
@@ -183,14 +184,14 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
     },
     Ecosystem {
         locks: &["mix.lock"],
-        manifests: &[code("mix.exs", HASH, MIX)],
+        manifests: &[code("mix.exs", ELIXIR, MIX)],
         public: &["https://hex.pm", "https://repo.hex.pm"],
         reach: Reach::Below,
         ..DEFAULT
     },
     Ecosystem {
         locks: &["rebar.lock"],
-        manifests: &[code("rebar.config", PERCENT, REBAR)],
+        manifests: &[code("rebar.config", ERLANG, REBAR)],
         public: &["https://hex.pm", "https://repo.hex.pm"],
         ..DEFAULT
     },
@@ -200,7 +201,7 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
         manifests: &[
             code("*.gradle", SLASHES, GRADLE),
             code("*.gradle.kts", SLASHES, GRADLE),
-            of("*.versions.toml", &["versions", "libraries", "bundles", "plugins"]),
+            Manifest { name: "*.versions.toml", how: How::Catalog },
             code("gradle.properties", HASH, GRADLE_PROPERTIES),
         ],
         settings: &[
@@ -249,12 +250,9 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
     Ecosystem {
         locks: &[".terraform.lock.hcl"],
         manifests: &[
-            code("*.tf", BOTH, TERRAFORM),
-            code("*.tofu", BOTH, TERRAFORM),
-            of(
-                "*.tf.json",
-                &["terraform.required_providers", "terraform.required_version", "provider", "module"],
-            ),
+            code("*.tf", HCL, TERRAFORM),
+            code("*.tofu", HCL, TERRAFORM),
+            of("*.tf.json", TERRAFORM_KEYS),
         ],
         settings: &[".terraformrc", "terraform.rc", "*.tfrc", "*.tofurc"],
         public: &["https://registry.terraform.io", "https://registry.opentofu.org"],
@@ -267,12 +265,9 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
         manifests: &[
             Manifest { name: "stack.yaml", how: STACK },
             Manifest { name: "*.cabal", how: CABAL },
-            Manifest {
-                name: "package.yaml",
-                how: How::AnyKeys(&["dependencies", "build-tools", "system-build-tools"]),
-            },
-            lines("cabal.project", DASHES),
-            lines("cabal.project.local", DASHES),
+            of("package.yaml", &["**.dependencies", "**.build-tools", "**.system-build-tools"]),
+            Manifest { name: "cabal.project", how: CABAL_PROJECT },
+            Manifest { name: "cabal.project.local", how: CABAL_PROJECT },
         ],
         public: &[
             "https://hackage.haskell.org",
@@ -315,10 +310,10 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
     Ecosystem {
         locks: &["podfile.lock", "cartfile.resolved"],
         manifests: &[
-            code("podfile", HASH, PODS),
+            code("podfile", RUBY, PODS),
             lines("cartfile", HASH),
             lines("cartfile.private", HASH),
-            code("*.podspec", HASH, PODS),
+            code("*.podspec", RUBY, PODS),
         ],
         public: &["https://github.com", "https://cdn.cocoapods.org", "https://trunk.cocoapods.org"],
         any_account: true,
@@ -338,8 +333,8 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
         locks: &["conan.lock", "vcpkg-lock.json"],
         manifests: &[
             lines("conanfile.txt", HASH),
-            code("conanfile.py", HASH, CONAN),
-            of("vcpkg.json", &["dependencies", "overrides", "builtin-baseline", "features"]),
+            code("conanfile.py", PYTHON, CONAN),
+            of("vcpkg.json", &["**.dependencies", "overrides", "builtin-baseline"]),
         ],
         settings: &["vcpkg-configuration.json"],
         public: &["https://center2.conan.io", "https://center.conan.io", "https://github.com/microsoft"],
@@ -347,14 +342,14 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
     },
     Ecosystem {
         locks: &["module.bazel.lock"],
-        manifests: &[code("module.bazel", HASH, BAZEL)],
+        manifests: &[code("module.bazel", PYTHON, BAZEL)],
         settings: &[".bazelrc", "*.bazelrc", ".bazeliskrc"],
         public: &["https://bcr.bazel.build"],
         ..DEFAULT
     },
     Ecosystem {
         locks: &["buf.lock"],
-        manifests: &[of("buf.yaml", &["deps", "modules"])],
+        manifests: &[of("buf.yaml", &["deps"])],
         public: &["https://buf.build"],
         ..DEFAULT
     },
@@ -371,14 +366,14 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
         ],
         manifests: &[
             of("shard.yml", &["dependencies", "development_dependencies"]),
-            lines("paket.dependencies", Comments { lines: &["#", "//"], is_block: false, quotes: "" }),
-            code("cpanfile", HASH, PERL),
-            Manifest { name: "dub.json", how: How::AnyKeys(&["dependencies"]) },
+            lines("paket.dependencies", HASH_OR_SLASHES),
+            code("cpanfile", PERL, CPANFILE),
+            of("dub.json", &["**.dependencies"]),
             code("dub.sdl", SLASHES, &[Part::Line("^dependency")]),
             of("devbox.json", &["packages", "include", "nixpkgs"]),
             of("mise.toml", &["tools"]),
-            code("*.opam", HASH, OPAM),
-            code("*.nimble", HASH, &[Part::Line("^requires")]),
+            code("*.opam", PYTHON, OPAM),
+            code("*.nimble", PYTHON, &[Part::Line("^requires")]),
         ],
         ..DEFAULT
     },

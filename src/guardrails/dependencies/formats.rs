@@ -45,6 +45,7 @@ const FORMATS: &[(&[&str], bool, &[Rule])] = &[
             (&["patchedDependencies", "*"], Kind::Path),
         ],
     ),
+    (&["pipfile.lock"], false, &[(&["*", "*", "index"], Kind::Part)]),
     (&["composer.lock"], true, COMPOSER),
     (&["renv.lock"], true, RENV),
     (

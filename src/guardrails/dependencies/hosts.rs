@@ -91,6 +91,80 @@ const SHARED: &[(&str, &[&str])] = &[
     ("rawcdn.githack.com", &[]),
 ];
 
+/// Hosts that serve what anybody has put there, or what is elsewhere, and whose addresses say by a number, a query or another address
+/// what is meant. A name that begins with a dot is what a host ends in.
+const NUMBERED: &[&str] = &[
+    "1drv.ms",
+    "archive.is",
+    "archive.org",
+    "archive.ph",
+    "archive.softwareheritage.org",
+    "archive.today",
+    "arweave.net",
+    "box.com",
+    ".box.com",
+    "cdn.discordapp.com",
+    "corsproxy.io",
+    "dl.dropboxusercontent.com",
+    ".dropboxusercontent.com",
+    "docs.google.com",
+    "drive.google.com",
+    "drive.usercontent.google.com",
+    "dropbox.com",
+    ".dropbox.com",
+    "dweb.link",
+    ".dweb.link",
+    "figshare.com",
+    ".figshare.com",
+    "file.io",
+    "ghfast.top",
+    "ghproxy.com",
+    "ghproxy.net",
+    ".githubusercontent.com",
+    "gofile.io",
+    ".gofile.io",
+    ".googleusercontent.com",
+    "ipfs.io",
+    "mediafire.com",
+    ".mediafire.com",
+    "media.discordapp.net",
+    "mega.nz",
+    "mirror.ghproxy.com",
+    "nightly.link",
+    "onedrive.live.com",
+    "osf.io",
+    ".osf.io",
+    "pastebin.com",
+    "paste.rs",
+    "r.jina.ai",
+    ".sharepoint.com",
+    "transfer.sh",
+    ".translate.goog",
+    ".archive.org",
+    ".wetransfer.com",
+    "zenodo.org",
+    ".zenodo.org",
+];
+
+/// Keys of queries that say which version of a file is meant, or how it is sent.
+const HARMLESS_QUERIES: &[&str] = &[
+    "archive",
+    "branch",
+    "cache",
+    "checksum",
+    "commit",
+    "depth",
+    "dl",
+    "download",
+    "ref",
+    "rev",
+    "sha",
+    "subdirectory",
+    "sync_timestamp",
+    "tag",
+    "version",
+];
+
 /// Names that stand before the one that says which part of a host it is, where nothing else is known of the host.
 const USUAL: &[&str] = &[
     "api",
@@ -138,8 +212,10 @@ pub(super) struct Owner {
     pub(super) part: Option<String>,
 }
 
-/// Returns a host by its usual name, and whose the place is that the names of a path lead to.
-pub(super) fn owner(host: &str, names: &[&str]) -> (String, Owner) {
+/// Returns a host by its usual name, and whose the place is that a path leads to, which is given as a text with its query and by the
+/// names in it.
+pub(super) fn owner(host: &str, path: &str, names: &[&str]) -> (String, Owner) {
+    let whole = || Owner { account: Some(path.trim_start_matches('/').to_owned()), part: None };
     let account = |names: &[&str]| Owner {
         account: Some(names.first().map_or_else(String::new, |name| account_of(name))),
         part: None,
@@ -158,7 +234,7 @@ pub(super) fn owner(host: &str, names: &[&str]) -> (String, Owner) {
             ["npm", ..] => return (host.to_owned(), Owner::default()),
             ["gh", rest @ ..] => ("github.com", rest),
             _ if host == "esm.sh" => (host, names),
-            _ => return (host.to_owned(), account(names)),
+            _ => return (host.to_owned(), whole()),
         },
         _ => (host, names),
     };
@@ -166,15 +242,21 @@ pub(super) fn owner(host: &str, names: &[&str]) -> (String, Owner) {
     if is_bucket && (host.starts_with("s3.") || host.starts_with("s3-")) {
         return (host.to_owned(), account(names));
     }
-    let shared = SHARED.iter().find(|(name, _)| {
-        host == *name || name.starts_with('.') && host.ends_with(name) && host.len() > name.len()
-    });
+    let is_named = |name: &str| host == name || name.starts_with('.') && host.ends_with(name);
+    let shared = SHARED.iter().find(|(name, _)| is_named(name));
     if let Some((_, before)) = shared {
         let skipped = names.iter().take_while(|name| before.contains(&name.to_lowercase().as_str())).count();
         return (host.to_owned(), account(&names[skipped..]));
     }
+    // Hex has packages of its own for each of its customers.
+    if let ("repo.hex.pm", ["repos", rest @ ..]) = (host, names) {
+        return (host.to_owned(), account(rest));
+    }
     if REGISTRIES.contains(&host) {
         return (host.to_owned(), Owner::default());
+    }
+    if NUMBERED.iter().any(|name| is_named(name)) || is_elsewhere(path) {
+        return (host.to_owned(), whole());
     }
     (host.to_owned(), Owner { account: None, part: part_of(names) })
 }
@@ -182,6 +264,14 @@ pub(super) fn owner(host: &str, names: &[&str]) -> (String, Owner) {
 fn account_of(name: &str) -> String {
     let name = name.strip_suffix(".git").unwrap_or(name);
     name.strip_prefix('@').unwrap_or(name).to_lowercase()
+}
+
+/// Returns whether a path or its query says by another address, or by a key of its own, what is meant.
+fn is_elsewhere(path: &str) -> bool {
+    let query = path.split_once('?').map_or("", |(_, query)| query);
+    let mut settings = query.split('&').filter(|setting| !setting.is_empty());
+    let key = |setting: &str| setting.split('=').next().unwrap_or_default().to_lowercase();
+    path.contains(":/") || settings.any(|setting| !HARMLESS_QUERIES.contains(&key(setting).as_str()))
 }
 
 /// Returns the names at the start of a path that say which part of a host it is, up to those of a package.
@@ -195,6 +285,10 @@ fn part_of(names: &[&str]) -> Option<String> {
         [first, ..] if is_package(first) => usual,
         _ => usual + 1,
     };
+    // A number behind it says which one is meant.
+    let is_number = |name: &&&str| name.bytes().all(|byte| byte.is_ascii_digit());
+    let count =
+        count + names.get(count..names.len() - 1).unwrap_or_default().iter().take_while(is_number).count();
     (count > 0).then(|| names[..count].join("/").to_lowercase())
 }
 
@@ -211,6 +305,8 @@ mod tests {
             ("artifactory/api/npm/virtual/@s/a/-/a-1.tgz", Some("artifactory/api/npm/virtual")),
             ("packages/ab/cd/a-1.whl", Some("packages")),
             ("octo/a-1.tgz", Some("octo")),
+            ("builds/123/45/a-1.tgz", Some("builds/123/45")),
+            ("builds/123", Some("builds")),
             ("a-1.tgz", None),
             ("", None),
         ] {

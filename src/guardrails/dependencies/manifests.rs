@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use workspace::{FileChange, FileState, Mode};
 
 use super::code;
+use super::languages::Source;
 use super::table::{Ecosystem, How, Manifest, fits};
 use super::values;
 
@@ -22,7 +23,7 @@ pub(super) enum Concern {
     None,
 }
 
-/// Keys of tools that say what they run.
+/// Keys of what tools run.
 const RUN: [&str; 3] = ["scripts", "tasks", "activation"];
 
 /// Returns the text of a file; `None` if it is not text.
@@ -77,31 +78,17 @@ fn listed(path: &str, text: &str, how: How) -> Option<Value> {
     match how {
         How::Keys(keys) => {
             let values = values(path, text)?;
-            let found = keys.iter().filter_map(|key| {
-                let is_tool = key.starts_with("tool.") || path.to_lowercase().ends_with("pixi.toml");
-                Some(((*key).to_owned(), filled(at(&values, key)?, is_tool)?))
-            });
-            Some(Value::Object(found.collect()))
+            let found = keys.iter().flat_map(|keys| all_at(&values, keys));
+            Some(Value::Object(found.filter_map(|(place, value)| Some((place, filled(value)?))).collect()))
         }
-        How::AnyKeys(keys) => {
-            let mut found = Map::new();
-            named(&values(path, text)?, keys, "", &mut found);
-            Some(Value::Object(found))
-        }
+        How::Catalog => catalog(&values(path, text)?),
         How::Xml => projects(text),
-        How::Code(comments, parts) => {
-            let text = code::without_comments(text, comments);
-            let mut found: Vec<String> =
-                parts.iter().map(|part| code::parts(&text, part)).collect::<Option<Vec<_>>>()?.concat();
-            found.sort();
-            found.dedup();
-            Some(found.into())
-        }
+        How::Code(language, parts) => Some(code::parts(&Source::of(text, &language), parts)?.into()),
         How::Fields(names) => Some(fields(text, names).into()),
-        How::Lines(comments) => {
-            let text = code::without_comments(text, comments);
+        How::Lines(language) => {
+            let source = Source::of(text, &language);
             let mut lines: Vec<String> =
-                text.lines().map(code::plain).filter(|line| !line.is_empty()).collect();
+                source.text.lines().map(code::plain).filter(|line| !line.is_empty()).collect();
             lines.sort();
             Some(lines.into())
         }
@@ -116,36 +103,78 @@ pub(super) fn at<'v>(values: &'v Value, keys: &str) -> Option<&'v Value> {
     keys.split('.').try_fold(values, |value, key| value.get(key))
 }
 
-/// Returns a value without what is empty in it, and without what says how something is run.
-fn filled(value: &Value, is_tool: bool) -> Option<Value> {
+/// Returns the values of keys with dots between them, each with its place: `*` is any key or item, and `**` any number of keys.
+pub(super) fn all_at<'v>(values: &'v Value, keys: &str) -> Vec<(String, &'v Value)> {
+    let mut found = vec![(String::new(), values)];
+    for key in keys.split('.') {
+        found = found
+            .into_iter()
+            .flat_map(|(place, value)| match key {
+                "*" => inner(&place, value),
+                "**" => {
+                    let mut all = Vec::new();
+                    below(&place, value, &mut all);
+                    all
+                }
+                key => value.get(key).map(|value| (format!("{place}.{key}"), value)).into_iter().collect(),
+            })
+            .collect();
+    }
+    found
+}
+
+/// Returns the entries of an object, or the items of a list, each with its place.
+fn inner<'v>(place: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
+    match value {
+        Value::Object(entries) => {
+            entries.iter().map(|(key, value)| (format!("{place}.{key}"), value)).collect()
+        }
+        Value::Array(items) => {
+            items.iter().enumerate().map(|(index, item)| (format!("{place}.{index}"), item)).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Adds a value and all that are below it, except where it says what is run.
+fn below<'v>(place: &str, value: &'v Value, found: &mut Vec<(String, &'v Value)>) {
+    found.push((place.to_owned(), value));
+    let is_run = |place: &str| RUN.iter().any(|run| place.rsplit('.').next() == Some(run));
+    for (place, value) in inner(place, value).into_iter().filter(|(place, _)| !is_run(place)) {
+        below(&place, value, found);
+    }
+}
+
+/// Returns a value without what is empty in it.
+fn filled(value: &Value) -> Option<Value> {
     match value {
         Value::Null => None,
         Value::String(text) => (!text.is_empty()).then(|| value.clone()),
         Value::Array(items) => {
-            let items: Vec<Value> = items.iter().filter_map(|item| filled(item, is_tool)).collect();
+            let items: Vec<Value> = items.iter().filter_map(filled).collect();
             (!items.is_empty()).then_some(Value::Array(items))
         }
         Value::Object(entries) => {
-            let entries = entries.iter().filter(|(key, _)| !(is_tool && RUN.contains(&key.as_str())));
             let entries: Map<String, Value> =
-                entries.filter_map(|(key, value)| Some((key.clone(), filled(value, is_tool)?))).collect();
+                entries.iter().filter_map(|(key, value)| Some((key.clone(), filled(value)?))).collect();
             (!entries.is_empty()).then_some(Value::Object(entries))
         }
         _ => Some(value.clone()),
     }
 }
 
-/// Adds the values of some keys, wherever they stand.
-fn named(value: &Value, keys: &[&str], place: &str, found: &mut Map<String, Value>) {
-    let Value::Object(entries) = value else { return };
-    for (key, value) in entries {
-        let place = format!("{place}.{key}");
-        if keys.contains(&key.as_str()) {
-            found.extend(filled(value, false).map(|value| (place, value)));
-        } else {
-            named(value, keys, &place, found);
-        }
+/// Returns what a catalog of Gradle lists, with the versions that this uses.
+fn catalog(values: &Value) -> Option<Value> {
+    let mut found = Map::new();
+    for key in ["libraries", "bundles", "plugins"] {
+        found.extend(at(values, key).and_then(filled).map(|value| (key.to_owned(), value)));
     }
+    let used = ["libraries.*.version.ref", "plugins.*.version.ref"].map(|keys| all_at(values, keys));
+    for name in used.concat().into_iter().filter_map(|(_, name)| name.as_str()) {
+        let version = values.get("versions").and_then(|versions| versions.get(name));
+        found.extend(version.map(|version| (format!("versions.{name}"), version.clone())));
+    }
+    Some(Value::Object(found))
 }
 
 /// Returns the elements of a project of .NET that are about packages.
@@ -302,7 +331,7 @@ fn script(text: &str) -> Vec<String> {
     let toml = lines.collect::<Vec<_>>().join("\n");
     let values = values::plain_values(Format::Toml, &toml).unwrap_or(Value::Null);
     let keys = ["dependencies", "requires-python", "tool.uv"];
-    keys.iter().filter_map(|key| filled(at(&values, key)?, true)).map(|value| value.to_string()).collect()
+    keys.iter().filter_map(|key| filled(at(&values, key)?)).map(|value| value.to_string()).collect()
 }
 
 /// Returns whether all that a lock file gains is a version.

@@ -13,13 +13,16 @@ macro_rules! patterns {
 }
 
 mod addresses;
+mod checksums;
 mod code;
 mod ecosystems;
 mod formats;
 mod grammars;
 mod hosts;
+mod languages;
 mod lines;
 mod manifests;
+mod moves;
 mod place;
 mod rejection;
 mod requirements;
@@ -41,7 +44,7 @@ use crate::config::LockFiles;
 use addresses::Address;
 use manifests::{Concern, concern, gains_only, manifest_of, text};
 use place::Place;
-use rejection::RejectedRow;
+use rejection::{Reason, RejectedRow};
 use shapes::Judge;
 use table::{Ecosystem, How, Role, folder_of, role_of};
 
@@ -169,6 +172,8 @@ pub(super) fn inspect(
     if let Some(host) = wanted.iter().find(|wanted| !known.iter().any(|known| wanted.is_as(known))) {
         return Err(DependencyError::Host { path, host: host.to_string() });
     }
+    let judged = judged
+        .and_then(|()| if role == Role::Lock { stays(&path, &before, &after, ecosystem) } else { Ok(()) });
     judged.map_err(|RejectedRow { row, why }| {
         let row: String = row
             .chars()
@@ -176,6 +181,22 @@ pub(super) fn inspect(
             .collect();
         DependencyError::Row { path, row: shortened(&row, MAX_ROW), why: why.0 }
     })
+}
+
+/// Checks that no package comes from elsewhere than before. What has come from where everybody publishes may come from another known
+/// place, except where that is an account.
+fn stays(path: &WorkspacePath, before: &str, after: &str, ecosystem: &Ecosystem) -> Result<(), RejectedRow> {
+    let usual = if ecosystem.any_account { Vec::new() } else { public(ecosystem) };
+    let (before, after) = (moves::places(path.as_str(), before), moves::places(path.as_str(), after));
+    match moves::moved(&before, &after, &usual) {
+        Some(name) => Err(RejectedRow::new(name, Reason("which would come from elsewhere than before"))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the places that packages come from where nothing says otherwise.
+fn public(ecosystem: &Ecosystem) -> Vec<Address> {
+    ecosystem.public.iter().filter_map(|text| Address::of(text).ok()).collect()
 }
 
 /// Returns whether a sign ends a line for some programs, such as pip, and not for others.
@@ -261,8 +282,7 @@ fn known(
         }
         folder = folder.rsplit_once('/').map_or("", |(above, _)| above);
     }
-    let public: BTreeSet<Address> =
-        ecosystem.public.iter().filter_map(|text| Address::of(text).ok()).collect();
+    let public = public(ecosystem);
     // Who has packages of their own does not want those of the same name that anybody can publish.
     let has_own =
         known.iter().any(|known| !known.is_shared() && !public.iter().any(|public| known.is_as(public)));

@@ -1,10 +1,12 @@
 //! Place of a lock file: whose dependencies it holds.
 
-use regex::Regex;
-use serde_json::Value;
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
 use workspace::{ChangeSet, FileChange, Glob};
 
-use super::manifests::{at, members, text};
+use super::formats::name_of;
+use super::manifests::{all_at, at, members, text};
 use super::table::{Ecosystem, Reach, fits, folder_of};
 use super::values::values;
 use super::{BaseFiles, spellings};
@@ -70,13 +72,17 @@ impl<'a> Place<'a> {
         false
     }
 
-    /// Returns whether a package below belongs to the workspace of the lock file: the lock file has named it before, or the
-    /// workspace lists its folder.
+    /// Returns whether a package below belongs to the workspace of the lock file: the lock file has had it before, or the workspace
+    /// lists its folder.
     fn is_member(&self, relative: &str, manifest: &FileChange) -> bool {
-        let before = self.change.before.as_ref().and_then(text).unwrap_or_default();
-        let name =
-            Regex::new(&format!(r#"(?m)(?:^|["'\s:])(?:\./)?{}(?:$|["'\s:,)])"#, regex::escape(relative)));
-        if name.is_ok_and(|name| name.is_match(before)) || self.is_crate(manifest, before) {
+        // What is fetched is no member, whatever its folder is called.
+        if relative.split('/').any(|name| name == "node_modules") {
+            return false;
+        }
+        let path = self.change.path.as_str();
+        let before = self.change.before.as_ref().and_then(text).and_then(|text| values(path, text));
+        let before = before.unwrap_or_default();
+        if folders(&name_of(path), &before).contains(relative) || is_crate(manifest, &before) {
             return true;
         }
         let listed = self.ecosystem.manifests.iter().filter(|manifest| !manifest.name.contains('*'));
@@ -87,21 +93,48 @@ impl<'a> Place<'a> {
             members.iter().any(|member| Glob::parse(member).is_ok_and(|glob| glob.matches(relative)))
         })
     }
+}
 
-    /// Returns whether a manifest is of a crate that the lock file has as one of the workspace, which is one without a source.
-    fn is_crate(&self, manifest: &FileChange, before: &str) -> bool {
-        let state = manifest.before.as_ref().or(manifest.after.as_ref());
-        let own =
-            state.and_then(text).and_then(|text| super::manifests::values(manifest.path.as_str(), text));
-        let own = own.as_ref().and_then(|own| at(own, "package.name")?.as_str());
-        let lock = values(self.change.path.as_str(), before);
-        let crates = lock.as_ref().and_then(|lock| lock.get("package")?.as_array());
-        own.zip(crates).is_some_and(|(own, crates)| {
-            crates.iter().any(|one| {
-                one.get("name").and_then(Value::as_str) == Some(own) && one.get("source").is_none()
-            })
-        })
-    }
+/// Lock files, with the keys of the object whose keys are the folders of members.
+const FOLDERS: [(&str, &str); 5] = [
+    ("package-lock.json", "packages"),
+    ("npm-shrinkwrap.json", "packages"),
+    ("pnpm-lock.yaml", "importers"),
+    ("bun.lock", "workspaces"),
+    ("deno.lock", "workspace.members"),
+];
+
+/// Lock files, with the keys of texts that are, or end in, the folder of a member.
+const NAMED_FOLDERS: [(&str, &str); 6] = [
+    ("yarn.lock", "*.resolution"),
+    ("uv.lock", "package.*.source.*"),
+    ("poetry.lock", "package.*.source.url"),
+    ("pdm.lock", "package.*.path"),
+    ("pixi.lock", "packages.*.pypi"),
+    ("pubspec.lock", "packages.*.description.path"),
+];
+
+/// Returns the folders of the members of a workspace that a lock file has.
+fn folders(name: &str, lock: &Value) -> BTreeSet<String> {
+    let keys = FOLDERS.iter().filter(|(file, _)| *file == name);
+    let keys = keys.filter_map(|(_, keys)| at(lock, keys)?.as_object()).flat_map(Map::keys);
+    let texts = NAMED_FOLDERS.iter().filter(|(file, _)| *file == name);
+    let texts = texts.flat_map(|(_, keys)| all_at(lock, keys)).filter_map(|(_, text)| text.as_str());
+    let texts = texts.map(|text| text.rsplit_once("@workspace:").map_or(text, |(_, folder)| folder));
+    let plain = |folder: &str| folder.trim_start_matches("./").trim_end_matches('/').to_owned();
+    keys.map(String::as_str).chain(texts).map(plain).collect()
+}
+
+/// Returns whether a manifest has been that of a crate that the lock file has as one of the workspace, which is one without a source.
+fn is_crate(manifest: &FileChange, lock: &Value) -> bool {
+    let own = manifest.before.as_ref().and_then(text);
+    let own = own.and_then(|text| super::manifests::values(manifest.path.as_str(), text));
+    let own = own.as_ref().and_then(|own| at(own, "package.name")?.as_str());
+    let crates = lock.get("package").and_then(Value::as_array);
+    own.zip(crates).is_some_and(|(own, crates)| {
+        let is_own = |one: &Value| one.get("name").and_then(Value::as_str) == Some(own);
+        crates.iter().any(|one| is_own(one) && one.get("source").is_none())
+    })
 }
 
 fn parent(path: &str) -> &str {

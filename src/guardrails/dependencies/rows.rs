@@ -5,7 +5,9 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::addresses::Address;
+use super::checksums;
 use super::formats::{self, Writing};
+use super::moves::package_of;
 use super::rejection::{Reason, RejectedRow};
 use super::shapes::{Judge, Kind};
 use super::values::values;
@@ -27,7 +29,8 @@ pub(super) fn judge(path: &str, before: &str, after: &str, judge: &mut Judge) ->
         )
     })?;
     let before = values(path, before).unwrap_or(Value::Null);
-    let mut rows = Rows { name: &name, judge, had: HashSet::new(), is_lenient: false };
+    let weakest = checksums::weakest(&before);
+    let mut rows = Rows { name: &name, judge, had: HashSet::new(), weakest, is_lenient: false };
     remember(&before, &mut Vec::new(), &mut rows.had);
     rows.walk(Some(&before), &after, &mut Vec::new())
 }
@@ -42,15 +45,23 @@ pub(super) fn addresses(path: &str, text: &str) -> Vec<Address> {
     if is_requirements(&formats::name_of(path)) {
         return super::requirements::addresses(text);
     }
-    let mut judge = Judge::of(path);
     match values(path, text) {
-        Some(values) => {
-            let name = formats::name_of(path);
-            let mut rows = Rows { name: &name, judge: &mut judge, had: HashSet::new(), is_lenient: true };
-            drop(rows.walk(None, &values, &mut Vec::new()));
+        Some(values) => addresses_of(path, &values, Vec::new()),
+        None => {
+            let mut judge = Judge::of(path);
+            super::lines::each(&formats::name_of(path), text, &mut judge);
+            judge.found
         }
-        None => super::lines::each(&formats::name_of(path), text, &mut judge),
     }
+}
+
+/// Returns the addresses that the value at some keys names.
+pub(super) fn addresses_of(path: &str, value: &Value, mut keys: Vec<String>) -> Vec<Address> {
+    let (name, mut judge) = (formats::name_of(path), Judge::of(path));
+    let mut rows =
+        Rows { name: &name, judge: &mut judge, had: HashSet::new(), weakest: None, is_lenient: true };
+    // What is not accepted does not end it.
+    drop(rows.walk(None, value, &mut keys));
     judge.found
 }
 
@@ -77,11 +88,34 @@ fn remember(value: &Value, keys: &mut Vec<String>, had: &mut HashSet<(String, St
 /// Keys of what says what has to be fetched.
 const CHECKSUMS: [&str; 6] = ["integrity", "checksum", "hash", "hashes", "sha256", "narHash"];
 
+const UNCHECKED: Reason = Reason("without which anything could be fetched");
+
+/// Keys that a package has, and what holds packages has not.
+const PACKAGE: [&str; 7] = ["version", "name", "resolution", "resolved", "source", "url", "file"];
+
+/// Returns the item of a list that was there before for the same thing: that of the same name and version, or else of the same name.
+fn same_item<'v>(before: &'v [Value], item: &Value) -> Option<&'v Value> {
+    let key =
+        ["name", "url", "file", "identity", "package"].into_iter().find(|key| item.get(key).is_some())?;
+    let is_same = |key: &str, had: &&Value| had.get(key) == item.get(key);
+    let mut named = before.iter().filter(|had| is_same(key, had));
+    let first = named.clone().next();
+    named.find(|had| is_same("version", had)).or(first)
+}
+
+/// Returns the entry that was there before for the same package, whatever its version was.
+fn same_package<'v>(before: &'v Value, key: &str) -> Option<&'v Value> {
+    let entries = before.as_object().filter(|_| package_of(key) != key)?;
+    entries.iter().find(|(had, _)| package_of(had) == package_of(key)).map(|(_, value)| value)
+}
+
 /// Rows of a file that are new.
 struct Rows<'a> {
     name: &'a str,
     judge: &'a mut Judge,
     had: HashSet<(String, String)>,
+    /// Length in bits of the shortest checksum that the file had.
+    weakest: Option<usize>,
     /// Whether what is not accepted does not end the walk.
     is_lenient: bool,
 }
@@ -97,7 +131,10 @@ impl Rows<'_> {
             return Ok(());
         }
         match after {
-            Value::String(text) => self.text(text, keys),
+            Value::String(text) => {
+                self.checksum(before.and_then(Value::as_str), text, keys)?;
+                self.text(text, keys)
+            }
             Value::Array(items) => {
                 let before = before.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
                 let known: HashSet<String> = before.iter().map(Value::to_string).collect();
@@ -105,7 +142,7 @@ impl Rows<'_> {
                     items.iter().enumerate().filter(|(_, item)| !known.contains(&item.to_string()))
                 {
                     keys.push(index.to_string());
-                    self.walk(None, item, keys)?;
+                    self.walk(same_item(before, item), item, keys)?;
                     keys.pop();
                 }
                 Ok(())
@@ -128,18 +165,21 @@ impl Rows<'_> {
                         Value::String(text) if key == "resolved" => {
                             self.check(self.kind(keys, text), text, &row(keys, text))?;
                         }
-                        _ => self.walk(known, value, keys)?,
+                        _ => self.walk(known.or_else(|| same_package(before?, key)), value, keys)?,
                     }
                     keys.pop();
                 }
                 let lost = CHECKSUMS.iter().find(|key| {
                     before.is_some_and(|before| before.get(**key).is_some()) && !entries.contains_key(**key)
                 });
-                if let Some(key) = lost.filter(|_| entries.get("link") != Some(&Value::Bool(true))) {
-                    return Err(RejectedRow::new(
-                        key_row(keys, key),
-                        Reason("without which anything could be fetched"),
-                    ));
+                let is_link = entries.get("link") == Some(&Value::Bool(true));
+                if let Some(key) = lost.filter(|_| !is_link) {
+                    return Err(RejectedRow::new(key_row(keys, key), UNCHECKED));
+                }
+                let is_package = !keys.is_empty() && PACKAGE.iter().any(|key| entries.contains_key(*key));
+                let had = before.is_some_and(|before| checksums::weakest(before).is_some());
+                if is_package && !is_link && had && checksums::weakest(after).is_none() {
+                    return Err(RejectedRow::new(row(keys, "no checksum"), UNCHECKED));
                 }
                 Ok(())
             }
@@ -154,6 +194,19 @@ impl Rows<'_> {
     fn kind(&self, keys: &[String], text: &str) -> Kind {
         let keys: Vec<&str> = keys.iter().map(String::as_str).collect();
         formats::kind(self.name, &keys, text)
+    }
+
+    /// Judges whether a checksum is as good as the one that was there before or, if it is new, as others of the file are.
+    fn checksum(&self, before: Option<&str>, text: &str, keys: &[String]) -> Result<(), RejectedRow> {
+        let least = before.and_then(|before| checksums::strength(keys, before)).or(self.weakest);
+        match checksums::strength(keys, text) {
+            Some(bits) if !self.is_lenient && least.is_some_and(|least| bits < least) => {
+                let why =
+                    Reason("which is a weaker checksum than there was, so something else could be fetched");
+                Err(RejectedRow::new(row(keys, text), why))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn text(&mut self, text: &str, keys: &[String]) -> Result<(), RejectedRow> {

@@ -3,7 +3,8 @@
 
 use percent_encoding::percent_decode_str;
 
-use super::addresses::Address;
+use super::addresses::{ANYBODY, Address, is_proposed};
+use super::formats::{has_slashes, name_of};
 use super::rejection::Reason;
 
 /// Deepest nesting of what stands for something within a text.
@@ -39,7 +40,9 @@ patterns! {
         | ^ sha256 : [0-9a-f]{64} , [0-9]+ $";
     TIME = r"^\d{4}-\d\d-\d\d[T_]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?$";
     NAMED = r"^(?<name>(?:@[A-Za-z0-9._~-]+/)?[A-Za-z0-9._~-]+)@(?<rest>.+)$";
-    SCOPED = r"^/?@[A-Za-z0-9._~-]+/[A-Za-z0-9._~-]+$";
+    SCOPED = r"^@[A-Za-z0-9._~-]+/[A-Za-z0-9._~-]+$";
+    // A version with those of its peers, as Deno writes it.
+    PEERS = r"^[0-9][A-Za-z0-9._+@~-]*$";
     // How pnpm named packages once.
     OLD_PNPM = r"^/(?:@[A-Za-z0-9._~-]+/)?[A-Za-z0-9._~-]+[/@][A-Za-z0-9._+~-]+(?:_[A-Za-z0-9._+@~-]+)?$";
     NETWORK = r"^[A-Za-z0-9_-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+:";
@@ -56,6 +59,8 @@ pub(super) struct Judge {
     pub(super) levels: usize,
     /// Whether names in the file have slashes.
     pub(super) has_slashes: bool,
+    /// Whether names in the file may begin with a slash.
+    is_pnpm: bool,
     /// The addresses that the texts name.
     pub(super) found: Vec<Address>,
 }
@@ -63,10 +68,11 @@ pub(super) struct Judge {
 impl Judge {
     /// Returns a judge of a file, which is named from the repository's root.
     pub(super) fn of(path: &str) -> Self {
-        let levels = path.matches('/').count();
+        let name = name_of(path);
         Self {
-            levels,
-            has_slashes: super::formats::has_slashes(&super::formats::name_of(path)),
+            levels: path.matches('/').count(),
+            has_slashes: has_slashes(&name),
+            is_pnpm: name == "pnpm-lock.yaml",
             found: Vec::new(),
         }
     }
@@ -75,6 +81,9 @@ impl Judge {
     pub(super) fn judge(&mut self, kind: Kind, text: &str) -> Result<(), Reason> {
         if kind != Kind::People && !text.chars().all(|letter| letter.is_ascii_graphic() || letter == ' ') {
             return Err(Reason("which has signs that names, versions and addresses do not have"));
+        }
+        if kind != Kind::People && is_proposed(text) {
+            return Err(ANYBODY);
         }
         match kind {
             Kind::People => Ok(()),
@@ -103,7 +112,7 @@ impl Judge {
         match text.split_once(':') {
             None if text == "." || text.starts_with("./") || text.starts_with("../") => self.path(text),
             Some(("file" | "link" | "workspace" | "portal", path)) if !path.starts_with('/') => {
-                self.path(path)
+                self.path_with_selector(path)
             }
             _ => self.address(text),
         }
@@ -117,6 +126,13 @@ impl Judge {
         let above = text.split('/').filter(|name| *name == "..").count();
         let is_plain = PATH.is_match(text) && !text.starts_with("~/") && !text.contains("//");
         if is_plain && above <= self.levels { Ok(()) } else { Err(OUT) }
+    }
+
+    /// Judges a path, and behind `#` what of it is meant: the same path or a checksum.
+    fn path_with_selector(&self, text: &str) -> Result<(), Reason> {
+        let (path, selector) = text.split_once('#').unwrap_or((text, ""));
+        self.path(path)?;
+        if selector.is_empty() { Ok(()) } else { self.path(selector) }
     }
 
     /// Judges how a package is asked for, or what is known of it.
@@ -136,7 +152,7 @@ impl Judge {
         if depth > MAX_DEPTH {
             return Err(ODD);
         }
-        if is_word(text) || TIME.is_match(text) || SCOPED.is_match(text) || CHECKSUM.is_match(text) {
+        if is_word(text) || [&TIME, &SCOPED, &CHECKSUM, &PEERS].iter().any(|shape| shape.is_match(text)) {
             return Ok(());
         }
         if NETWORK.is_match(text) {
@@ -164,7 +180,7 @@ impl Judge {
         if let Some(found) = NAMED.captures(text) {
             return self.token(&found["rest"], depth + 1);
         }
-        if OLD_PNPM.is_match(text) {
+        if self.is_pnpm && OLD_PNPM.is_match(text) {
             return Ok(());
         }
         match text.split_once(':') {
@@ -175,7 +191,7 @@ impl Judge {
                 if NAMED.is_match(path) || is_word(path) {
                     self.token(path, depth + 1)
                 } else {
-                    self.path(path)
+                    self.path_with_selector(path)
                 }
             }
             Some((scheme, _)) if !scheme.contains('/') && (!self.has_slashes || slashed(text).is_err()) => {

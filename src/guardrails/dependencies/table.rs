@@ -2,6 +2,7 @@
 //! where packages come from.
 
 use super::ecosystems::ECOSYSTEMS;
+use super::languages::Language;
 
 /// Files of one kind of package manager.
 #[derive(Debug)]
@@ -32,35 +33,24 @@ pub(super) struct Manifest {
 /// What of a manifest lists dependencies.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum How {
-    /// The values of some keys.
+    /// The values of some keys, with dots between them: `*` is any key, and `**` any number of them.
     Keys(&'static [&'static str]),
-    /// The values of some keys, wherever they stand.
-    AnyKeys(&'static [&'static str]),
+    /// A catalog of versions of Gradle.
+    Catalog,
     /// Elements of a project of .NET.
     Xml,
     /// Parts of a program.
-    Code(Comments, &'static [Part]),
+    Code(Language, &'static [Part]),
     /// Fields with a colon.
     Fields(&'static [&'static str]),
     /// Sections of `setup.cfg`.
     Setup,
     /// All lines.
-    Lines(Comments),
+    Lines(Language),
     /// Directives of Go.
     Modules,
     /// A comment at the start of a script.
     Script,
-}
-
-/// How comments of a language begin.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Comments {
-    /// What begins one that ends with the line.
-    pub(super) lines: &'static [&'static str],
-    /// Whether there are those between `/*` and `*/`.
-    pub(super) is_block: bool,
-    /// What texts are in, where there are no comments.
-    pub(super) quotes: &'static str,
 }
 
 /// Part of a program that is about dependencies, by a pattern of how it begins.
@@ -72,8 +62,12 @@ pub(super) enum Part {
     Block(&'static str),
     /// Lines of that, by a pattern of their own.
     Within(&'static str, &'static str),
+    /// Blocks of a function that a pattern finds, by a pattern of their own.
+    Function(&'static str, &'static str),
     /// What the pattern's group finds.
     Name(&'static str),
+    /// A line that gives a name to a value, by a pattern whose group is the name, if the parts before it use the name.
+    Used(&'static str),
 }
 
 /// Whose manifests a lock file serves.

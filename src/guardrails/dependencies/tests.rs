@@ -153,6 +153,7 @@ fn lock_files_change_together_with_dependencies() {
             Some(&text("[dependencies]\na = \"1\"\n")),
         )
     };
+    let new_member = |name: &str| FileChange { before: None, ..member(name) };
     let web = |path: &str| change(path, Some("{}"), Some(r#"{"dependencies": {"a": "1"}}"#));
     let bump = "version = \"0.1.0\"\n";
     let workspace: &[(&str, &str)] = &[("package.json", r#"{"workspaces": ["web/*"]}"#)];
@@ -218,6 +219,16 @@ fn lock_files_change_together_with_dependencies() {
             false,
         ),
         (&[], vec![own_crate.clone(), member("own")], true),
+        // A new folder that is called like a package, or like what is of the workspace.
+        (&[], vec![own_crate.clone(), new_member("own")], false),
+        (
+            &[],
+            vec![
+                named("package-lock.json", r#"{"packages": {"": {"dependencies": {"debug": "1"}}}}"#),
+                web("debug/package.json"),
+            ],
+            false,
+        ),
         (&[], vec![own_crate, member("other")], false),
         (&[], vec![lock("Directory.lock")], false),
         (
