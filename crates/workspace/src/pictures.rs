@@ -1,5 +1,12 @@
 //! Pictures and fonts: the only files that nobody has to read as text. Each has to be what its name says from the first to the last byte,
-//! because programs run many a file that only begins like one.
+//! because programs run many a file that only begins like one, and to hold no text but a few plain words, because a shell runs every
+//! line that it can read.
+
+mod fonts;
+mod text;
+
+use fonts::{font, packed_font};
+use text::{has_lines, is_plain, is_script};
 
 /// Returns whether content is a picture or a font of the kind that its name says, and nothing else.
 pub(crate) fn is_picture_or_font(name: &str, content: &[u8]) -> bool {
@@ -11,47 +18,10 @@ pub(crate) fn is_picture_or_font(name: &str, content: &[u8]) -> bool {
         "webp" => webp(content),
         "ico" => Some(icon(content) == Some(true) || png(content) == Some(true)),
         "ttf" | "otf" => font(content, &[b"\0\x01\0\0", b"OTTO", b"true"], 12, 16, 8),
-        "woff" => packed_font(content, b"wOFF"),
-        "woff2" => packed_font(content, b"wOF2"),
+        "woff" | "woff2" => packed_font(content, &suffix),
         _ => Some(false),
     };
-    is_whole.unwrap_or(false) && !is_script(content)
-}
-
-/// Beginnings of code that interpreters look for anywhere in a file, in small letters.
-const CODE: [&[u8]; 13] = [
-    b"<?php",
-    b"<script",
-    b"#!/",
-    b"require(",
-    b"eval(",
-    b"system(",
-    b"import(",
-    b"__import__",
-    b"function(",
-    b"<%@",
-    // Python and Java run an archive wherever it is in a file.
-    b"pk\x01\x02",
-    b"pk\x03\x04",
-    b"pk\x05\x06",
-];
-
-/// Number of readable characters behind `<?=` or `<%` that cannot be chance.
-const READABLE: usize = 16;
-
-/// Returns whether a picture holds code that some interpreter would find in it.
-fn is_script(content: &[u8]) -> bool {
-    let lower = content.to_ascii_lowercase();
-    let holds = |code: &&[u8]| lower.windows(code.len()).any(|window| window == *code);
-    let is_short_tag = |at: usize| {
-        let rest = lower.get(at..).unwrap_or_default();
-        let behind = rest
-            .strip_prefix(b"<?=")
-            .or_else(|| rest.strip_prefix(b"<%"))
-            .and_then(|rest| rest.get(..READABLE));
-        behind.is_some_and(|behind| behind.iter().all(|byte| matches!(byte, b' '..=b'~')))
-    };
-    CODE.iter().any(holds) || (0..lower.len()).filter(|at| lower[*at] == b'<').any(is_short_tag)
+    is_whole.unwrap_or(false) && !is_script(content) && !has_lines(content)
 }
 
 /// Reads a number, most significant byte first.
@@ -68,12 +38,11 @@ fn range(content: &[u8], at: usize, length: usize) -> Option<&[u8]> {
     content.get(at..at.checked_add(length)?)
 }
 
-/// Kinds of chunks in a PNG.
-const CHUNKS: [&[u8]; 34] = [
+/// Kinds of chunks in a PNG that a picture needs, and that hold no compressed text.
+const CHUNKS: [&[u8]; 28] = [
     b"IHDR", b"PLTE", b"IDAT", b"IEND", b"acTL", b"fcTL", b"fdAT", b"bKGD", b"cHRM", b"cICP", b"eXIf",
-    b"gAMA", b"hIST", b"iCCP", b"iTXt", b"mDCV", b"cLLI", b"oFFs", b"pCAL", b"pHYs", b"sBIT", b"sCAL",
-    b"sPLT", b"sRGB", b"tEXt", b"tIME", b"tRNS", b"zTXt", b"iDOT", b"caBX", b"orNT", b"vpAg", b"npTc",
-    b"sTER",
+    b"gAMA", b"hIST", b"iCCP", b"iTXt", b"mDCV", b"cLLI", b"oFFs", b"pHYs", b"sBIT", b"sRGB", b"tEXt",
+    b"tIME", b"tRNS", b"iDOT", b"orNT", b"vpAg", b"sTER",
 ];
 
 fn png(content: &[u8]) -> Option<bool> {
@@ -91,6 +60,16 @@ fn png(content: &[u8]) -> Option<bool> {
         has_data |= kind == b"IDAT";
         let start = at + 8;
         let data = range(content, start, length)?;
+        let is_readable = match kind {
+            b"tEXt" => is_plain(data),
+            // A keyword and a zero, then whether it is compressed, and how.
+            b"iTXt" => is_plain(data) && data.split(|byte| *byte == 0).nth(1) == Some(&[]),
+            b"iCCP" => is_plain(data.split(|byte| *byte == 0).next()?),
+            _ => true,
+        };
+        if !is_readable {
+            return Some(false);
+        }
         let mut checksum = flate2::Crc::new();
         checksum.update(kind);
         checksum.update(data);
@@ -177,7 +156,7 @@ fn webp(content: &[u8]) -> Option<bool> {
     Some(at == content.len() && reversed(range(content, 4, 4)?)? == content.len() - 8)
 }
 
-/// Icons: a list of pictures, of which each is a PNG or begins with the header of a bitmap, one behind the other.
+/// Icons: a list of pictures, of which each is a PNG or a bitmap, one behind the other.
 fn icon(content: &[u8]) -> Option<bool> {
     if range(content, 0, 4)? != b"\0\0\x01\0" {
         return Some(false);
@@ -188,7 +167,7 @@ fn icon(content: &[u8]) -> Option<bool> {
         let entry = range(content, 6 + 16 * entry, 16)?;
         let (length, start) = (reversed(&entry[8..12])?, reversed(&entry[12..16])?);
         let picture = range(content, start, length)?;
-        if start != at || !(picture.starts_with(b"\x28\0\0\0") || png(picture)?) {
+        if start != at || !(bitmap(picture) == Some(true) || png(picture) == Some(true)) {
             return Some(false);
         }
         at = start + length;
@@ -196,42 +175,23 @@ fn icon(content: &[u8]) -> Option<bool> {
     Some(count > 0 && at == content.len())
 }
 
-/// Fonts: a list of tables that cover the file but for the space between them.
-fn font(content: &[u8], starts: &[&[u8; 4]], header: usize, size: usize, place: usize) -> Option<bool> {
-    if !starts.iter().any(|start| content.starts_with(*start)) {
+/// Bitmaps of an icon: a header, a table of colours, and as many dots as the header says, each once in colour and once for the mask.
+fn bitmap(content: &[u8]) -> Option<bool> {
+    const HEADER: usize = 40;
+    let field = |at: usize, length: usize| reversed(range(content, at, length)?);
+    let (width, rows, bits, colors) = (field(4, 4)?, field(8, 4)? / 2, field(14, 2)?, field(32, 4)?);
+    let is_plain = field(0, 4)? == HEADER && field(12, 2)? == 1 && field(16, 4)? == 0;
+    if !is_plain || !matches!(bits, 1 | 4 | 8 | 24 | 32) || width > 256 || rows > 256 || colors > 256 {
         return Some(false);
     }
-    let count = number(range(content, 4, 2)?)?;
-    let mut places = Vec::new();
-    for table in 0..count {
-        let entry = range(content, header + size * table, size)?;
-        places.push((number(&entry[place..place + 4])?, number(&entry[place + 4..place + 8])?));
-    }
-    covers(content, header + size * count, places)
-}
-
-/// Returns whether these parts, each by its start and length, leave no more than padding of a file.
-fn covers(content: &[u8], from: usize, mut places: Vec<(usize, usize)>) -> Option<bool> {
-    places.sort_unstable();
-    let is_padding = |start: usize, end: usize| {
-        start >= end
-            || content.get(start..end).is_some_and(|gap| gap.len() < 4 && gap.iter().all(|byte| *byte == 0))
+    let table = match bits {
+        1 | 4 | 8 if colors == 0 => 4 << bits,
+        _ => 4 * colors,
     };
-    let mut at = from;
-    for (start, length) in &places {
-        if !is_padding(at, *start) {
-            return Some(false);
-        }
-        at = at.max(start.checked_add(*length)?);
-    }
-    Some(!places.is_empty() && at <= content.len() && is_padding(at, content.len()))
-}
-
-/// Compressed fonts say how long they are; what is in them is compressed.
-fn packed_font(content: &[u8], start: &[u8]) -> Option<bool> {
-    let kinds: [&[u8]; 3] = [b"\0\x01\0\0", b"OTTO", b"true"];
-    let is_known = content.starts_with(start) && kinds.contains(&range(content, 4, 4)?);
-    Some(is_known && number(range(content, 8, 4)?)? == content.len())
+    // Rows are filled up to four bytes.
+    let row = |bits: usize| (width * bits).div_ceil(32) * 4;
+    let dots = HEADER + table + rows * row(bits);
+    Some(content.len() == dots + rows * row(1) || bits == 32 && content.len() == dots)
 }
 
 #[cfg(test)]
@@ -252,26 +212,46 @@ mod tests {
         [b"\x89PNG\r\n\x1a\n".as_slice(), &chunks].concat()
     }
 
+    /// Returns a compressed font with tables, and with more behind them that its header names.
+    fn a_woff(start: &[u8], packed: &[u8], tables: &[u8], extra: &[u8]) -> Vec<u8> {
+        let is_newer = start == b"wOF2";
+        let header = if is_newer { 48 } else { 44 };
+        let length = |length: usize| u32::try_from(length).expect("a small font").to_be_bytes();
+        let count = if is_newer { 2 } else { 1 };
+        let mut font = [start, b"\0\x01\0\0", &length(header + tables.len() + extra.len())].concat();
+        font.extend([0, count, 0, 0, 0, 0, 0, 0]);
+        if is_newer {
+            font.extend(packed);
+        }
+        font.extend([0; 4]);
+        let at = if extra.is_empty() { 0 } else { header + tables.len() };
+        font.extend([length(at), length(extra.len()), length(extra.len()), [0; 4], [0; 4]].concat());
+        [font, tables.to_vec(), extra.to_vec()].concat()
+    }
+
     #[test]
     fn pictures_are_what_they_are_called_up_to_their_end() {
         let png = a_png(b"");
         let jpeg = b"\xff\xd8\xff\xe0\0\x04ab\xff\xda\0\x02\x01\xff\0\x02\xff\xd0\xff\xd9";
         let gif = b"GIF87a\x01\0\x01\0\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
         let webp = b"RIFF\x0e\0\0\0WEBPVP8L\x02\0\0\0ab";
+        let mut bitmap = [b"\x28\0\0\0\x01\0\0\0\x02\0\0\0\x01\0\x20\0".as_slice(), &[0; 24]].concat();
+        bitmap.extend([1, 2, 3, 4, 0, 0, 0, 0]);
         let icon =
-            [b"\0\0\x01\0\x01\0\x01\x01\0\0\x01\0\x08\0\x05\0\0\0\x16\0\0\0".as_slice(), b"\x28\0\0\0x"]
-                .concat();
+            [b"\0\0\x01\0\x01\0\x01\x01\0\0\x01\0\x20\0\x30\0\0\0\x16\0\0\0".as_slice(), &bitmap].concat();
         let font =
             [b"\0\x01\0\0\0\x01\0\0\0\0\0\0nameSUM!\0\0\0\x1c\0\0\0\x03".as_slice(), b"abc\0"].concat();
-        let woff = b"wOFF\0\x01\0\0\0\0\0\x0ex\0";
-        let all: [(&str, &[u8]); 7] = [
+        let woff = a_woff(b"wOFF", &[0; 4], b"name\0\0\0\x40\0\0\0\x03\0\0\0\x03\0\0\0\0abc\0", b"");
+        let woff2 = a_woff(b"wOF2", b"\0\0\0\x04", b"\x05\x03\x0a\x03\x02abcd", b"");
+        let all: [(&str, &[u8]); 8] = [
             ("a.PNG", &png),
             ("a.jpeg", jpeg),
             ("a.gif", gif),
             ("a.webp", webp),
             ("a.ico", &icon),
             ("a.ttf", &font),
-            ("a.woff", woff),
+            ("a.woff", &woff),
+            ("a.woff2", &woff2),
         ];
         for (name, content) in all {
             assert!(is_picture_or_font(name, content), "{name}");
@@ -288,8 +268,33 @@ mod tests {
             chunk(b"tEXt", b"a\0<?= more_than_chance() ?>"),
             chunk(b"tEXt", b"a\0PK\x05\x06 an archive"),
             chunk(b"shEl", b"x"),
+            chunk(b"tEXt", b"a\0\ntouch x\n"),
+            chunk(b"tEXt", b"a\0;touch x;"),
+            chunk(b"iTXt", b"a\0\0\0\0\0x\ny"),
+            chunk(b"iTXt", b"a\0\x01\0\0\0x"),
+            chunk(b"zTXt", b"a\0\0x"),
+            chunk(b"iCCP", b"a\nb\0\0x"),
+            chunk(b"eXIf", b"a\ntouch pwned\n"),
+            chunk(b"IDAT", b"a\nsh ./install.sh #\xff"),
         ] {
             assert!(!is_picture_or_font("a.png", &a_png(&more)));
+        }
+        assert!(is_picture_or_font("a.png", &a_png(&chunk(b"iTXt", b"Title\0\0\0en\0\0A picture"))));
+        for (name, content) in [
+            ("a.jpg", b"\xff\xd8\xff\xfe\0\x0e\ntouch xyz\n\xff\xda\0\x02\x01\xff\xd9".to_vec()),
+            (
+                "a.gif",
+                b"GIF87a\x01\0\x01\0\0\0\0!\xfe\x0b\ntouch xy\n\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;"
+                    .to_vec(),
+            ),
+            (
+                "a.ico",
+                b"\0\0\x01\0\x01\0\x01\x01\0\0\x01\0\x20\0\x0d\0\0\0\x16\0\0\0\x28\0\0\0\nsh ./a\n#".to_vec(),
+            ),
+            ("a.woff", a_woff(b"wOFF", b"", b"name\0\0\0\x40\0\0\0\x03\0\0\0\x03\0\0\0\0abc\0", b"\nsh a\n")),
+            ("a.woff2", a_woff(b"wOF2", b"\0\0\0\x04", b"\x05\x03\x0a\x03\x02abcd", b"\nsh a\n")),
+        ] {
+            assert!(!is_picture_or_font(name, &content), "{name}");
         }
         let mut forged = a_png(b"");
         forged[20] ^= 1;
