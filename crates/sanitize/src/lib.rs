@@ -19,6 +19,7 @@
 //! assert_eq!(untrusted::markdown("Thanks @octocat!").trim_end(), "Thanks `@octocat`!");
 //! ```
 
+mod assigned;
 pub mod csv;
 mod cut;
 pub mod environment;
@@ -49,7 +50,8 @@ mod tests {
             super::environment::NUMBER.as_str(),
             super::environment::LOCAL_ADDRESS.as_str(),
         ];
-        for pattern in [shapes].into_iter().chain(of_variables).chain(super::spellings::patterns()) {
+        let keys = super::masker::KEYS.as_str();
+        for pattern in [shapes, keys].into_iter().chain(of_variables).chain(super::spellings::patterns()) {
             let compiled = RegexBuilder::new(pattern).size_limit(MAX).build();
             assert!(compiled.is_ok(), "{pattern}");
         }

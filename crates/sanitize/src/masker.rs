@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::secret_names::{looks_secret, secrets_of};
+use super::secret_names::{looks_secret, pattern, secrets_of};
 use super::spellings::Spellings;
 
 /// Returns whether a variable is an input of ours whose name sounds like that of a secret, but that never
@@ -76,11 +76,31 @@ pub(crate) static SHAPES: LazyLock<Regex> = LazyLock::new(|| {
         r"hv[sbr]\.[A-Za-z0-9_\-]{24,}",
         r"AGE-SECRET-KEY-1[A-Z0-9]{20,}",
         r"eyJ[A-Za-z0-9_\-]{10,}\.eyJ[A-Za-z0-9_\-]{10,}\.[A-Za-z0-9_\-]{10,}",
+        // The private part of a key of PuTTY.
+        r"Private-Lines: [0-9]+[ \t\r\n\\nr]+[A-Za-z0-9+/=]{16,}(?:(?:[ \t\r\n]|\\[nr])+[A-Za-z0-9+/=]+)*",
     ];
-    let pem = r"-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?s:.)*?(?:-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|\z)";
     #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
-    Regex::new(&format!(r"(?-u:\b)(?:{})|{pem}", shapes.join("|"))).expect("the shapes are valid")
+    Regex::new(&format!(r"(?-u:\b)(?:{})", shapes.join("|"))).expect("the shapes are valid")
 });
+
+/// Private keys in their usual armour. Code that looks for keys names their first lines, too; so a key has up to its last line only what
+/// keys consist of, or something of it follows soon. Then it may be cut, or stand in whatever shows it, such as numbered lines.
+pub(crate) static KEYS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?x) -----BEGIN\ [A-Z\ ]*PRIVATE\ KEY(?:\ BLOCK)?-----
+        (?: [A-Za-z0-9+/=\ \t\r\n"',>|\#*\\:.-]*? -----END\ [A-Z\ ]*PRIVATE\ KEY(?:\ BLOCK)?-----
+          | (?: [^\n]*\n ){0,4}? [^\n]*? [A-Za-z0-9+/=]{40} (?s:.)*? (?: -----END\ [A-Z\ ]*PRIVATE\ KEY(?:\ BLOCK)?----- | \z )
+        )"#,
+    )
+});
+
+/// Returns a text without what a pattern finds.
+fn replaced<'a>(text: Cow<'a, str>, pattern: &Regex) -> Cow<'a, str> {
+    match text {
+        Cow::Borrowed(text) => pattern.replace_all(text, MASK),
+        Cow::Owned(text) => Cow::Owned(pattern.replace_all(&text, MASK).into_owned()),
+    }
+}
 
 /// The secrets of this process, ready to be found and replaced.
 #[derive(Clone, Debug)]
@@ -145,10 +165,7 @@ impl Masker {
 
     /// Replaces known secrets in a text, and everything shaped like a secret.
     pub fn mask<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        match self.mask_known(text) {
-            Cow::Borrowed(text) => SHAPES.replace_all(text, MASK),
-            Cow::Owned(text) => Cow::Owned(SHAPES.replace_all(&text, MASK).into_owned()),
-        }
+        replaced(replaced(self.mask_known(text), &KEYS), &SHAPES)
     }
 
     /// Replaces known secrets in a text, in all their spellings.

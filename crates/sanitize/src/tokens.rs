@@ -6,10 +6,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::assigned;
 use crate::masker::SHAPES;
 
 /// Beginnings of credentials, with what follows them, beside those that a masker looks for.
-const TOKENS: [&str; 42] = [
+const TOKENS: [&str; 46] = [
     r"whsec_[A-Za-z0-9+/]{32,}",
     r"SG\.[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{32,}",
     r"hf_[A-Za-z0-9]{34,}",
@@ -52,57 +53,24 @@ const TOKENS: [&str; 42] = [
     r"discord(?:app)?\.com/api/webhooks/[0-9]{17,}/[A-Za-z0-9_\-]{60,}",
     r"(?i:(?:account|sharedaccess|shared_access_)key\s*=\s*)[A-Za-z0-9+/]{40,}={0,2}",
     r"(?i:aws.{0,20}secret.{0,20}[\s=:\x22'>]{1,5})[A-Za-z0-9+/]{40}(?-u:\b)",
+    r"(?i:secret[_\-]?access[_\-]?key)[\s=:\x22'>,]{1,6}[A-Za-z0-9+/]{40}",
+    r"key-[a-f0-9]{32}(?-u:\b)|[a-f0-9]{32}-[a-f0-9]{8}-[a-f0-9]{8}(?-u:\b)",
+    r"SK[a-f0-9]{32}(?-u:\b)|AC[a-f0-9]{32}:[a-f0-9]{32}(?-u:\b)",
+    r"(?i:twilio.{0,20}(?:token|secret).{0,6}?)[\s=:\x22'>]{1,5}[a-f0-9]{32}(?-u:\b)",
 ];
 
 /// Keys in their usual armour: a first line, perhaps lines with their properties, and something of the key itself, be it in a string.
 const KEY: &str = r#"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:[\s"',+>|#*]|\\[nr]|[A-Za-z\-]+: [^\n]*\n)*[A-Za-z0-9+/=]{16,}"#;
 
-/// Addresses with a user and a password.
-const ADDRESS: &str = r#"[a-z][a-z0-9+.\-]*://([^\s/:@"'`<>]*):([^\s/@"'`<>]+)@([^\s/:"'`<>?#]+)"#;
-
-/// Words in what stands for a password.
-const PLACEHOLDERS: [&str; 12] = [
-    "password", "passwd", "secret", "example", "changeme", "postgres", "hunter2", "token", "redacted",
-    "xxxx", "user", "123456",
-];
-
-/// Minimum length of a password in an address, in bytes.
-const MIN_PASSWORD: usize = 6;
-
 #[expect(clippy::expect_used, reason = "constant patterns, compiled in a test")]
 static ALL: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&format!(r"(?-u:\b)(?:{})|{KEY}", TOKENS.join("|"))).expect("the shapes are valid")
 });
-#[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
-static ADDRESSES: LazyLock<Regex> = LazyLock::new(|| Regex::new(ADDRESS).expect("a valid pattern"));
-
 /// Returns whatever in a text looks like a credential.
 pub fn credentials(text: &str) -> BTreeSet<&str> {
-    let shaped =
-        SHAPES.find_iter(text).map(|found| found.as_str()).filter(|found| !found.starts_with("-----"));
+    let shaped = SHAPES.find_iter(text).map(|found| found.as_str());
     let tokens = ALL.find_iter(text).map(|found| found.as_str());
-    let addresses = ADDRESSES.captures_iter(text).filter_map(|found| {
-        let (_, [user, password, host]) = found.extract();
-        is_password(user, password, host).then(|| found.get_match().as_str())
-    });
-    shaped.chain(tokens).chain(addresses).collect()
-}
-
-/// Returns whether that is a password for a host that others can reach, and no placeholder.
-fn is_password(user: &str, password: &str, host: &str) -> bool {
-    let lower = password.to_ascii_lowercase();
-    let is_local = !host.contains('.') || host.starts_with("127.") || host == "0.0.0.0";
-    let is_variable = password.starts_with(['$', '{', '%', '*', '[', '('])
-        || password.contains("${")
-        || password.contains("{{");
-    let is_varied = password.bytes().any(|byte| byte.is_ascii_digit())
-        && password.bytes().any(|byte| byte.is_ascii_alphabetic());
-    password.len() >= MIN_PASSWORD
-        && (is_varied || password.len() >= 2 * MIN_PASSWORD)
-        && !is_local
-        && !is_variable
-        && user != password
-        && !PLACEHOLDERS.iter().any(|word| lower.contains(word))
+    shaped.chain(tokens).chain(assigned::credentials(text)).collect()
 }
 
 #[cfg(test)]
@@ -131,6 +99,15 @@ mod tests {
             format!("glsa_{}_{}", a(32), hex(8)),
             format!("dop_v1_{}", hex(64)),
             format!("ghp_{}", a(36)),
+            format!(
+                "PuTTY-User-Key-File-3: ssh-rsa\r\nEncryption: none\r\nPrivate-Lines: 2\r\n{}\r\n",
+                a(64)
+            ),
+            format!("secretAccessKey: \"{}\"", a(40)),
+            format!("key-{}", hex(32)),
+            format!("{}-{}-{}", hex(32), hex(8), hex(8)),
+            format!("SK{}", hex(32)),
+            format!("TWILIO_AUTH_TOKEN={}", hex(32)),
             format!("https://hooks.slack.com/services/T{0}/B{0}/{1}", "A1B2C3D4E", a(24)),
         ] {
             assert_eq!(credentials(&format!("x = {text};\n")).len(), 1, "{text}");

@@ -196,10 +196,24 @@ fn token_shapes_are_masked_without_knowing_them() {
         format!("sk-ant-{}", "x9".repeat(20)),
         "AKIAABCDEFGHIJKLMNOP".to_owned(),
         "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----".to_owned(),
+        format!(
+            "-----BEGIN RSA PRIVATE KEY-----\n  2\t{}\n(and more)\n-----END RSA PRIVATE KEY-----",
+            "aB3+".repeat(16)
+        ),
+        format!("Private-Lines: 2\r\n{0}\r\n{0}", "aB3+".repeat(16)),
     ] {
         assert_eq!(masker.mask(&format!("key: {token}.")), "key: ***.", "{token}");
     }
-    for text in ["sk-learn is fine", "ghp_short", "a task-runner-for-everybody-in-the-house"] {
+    // A key that is cut ends with the text.
+    let cut = format!("-----BEGIN PRIVATE KEY-----\n{}\n[…]\nmore", "aB3+".repeat(16));
+    assert_eq!(masker.mask(&cut), "***");
+    for text in [
+        "sk-learn is fine",
+        "ghp_short",
+        "a task-runner-for-everybody-in-the-house",
+        "if key.contains(\"-----BEGIN RSA PRIVATE KEY-----\") {\n    return true;\n}\nand the rest\n",
+        "a = \"-----BEGIN PRIVATE KEY-----\"; f(a);\nb = \"-----END PRIVATE KEY-----\";\n",
+    ] {
         assert_eq!(masker.mask(text), text);
     }
 }

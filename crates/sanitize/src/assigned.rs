@@ -1,0 +1,224 @@
+//! Credentials that are known by what stands beside them: a name, a header or an address. Whether a value is one, its look decides, as the
+//! same names stand beside variables and examples.
+
+use std::sync::LazyLock;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use regex::{Captures, Regex};
+
+use crate::secret_names::{is_random, pattern};
+
+/// Words in what stands for a password.
+const PLACEHOLDERS: [&str; 20] = [
+    "password",
+    "passwd",
+    "secret",
+    "example",
+    "changeme",
+    "postgres",
+    "hunter2",
+    "token",
+    "redacted",
+    "xxxx",
+    "user",
+    "123456",
+    "test",
+    "dummy",
+    "sample",
+    "your",
+    "placeholder",
+    "fake",
+    "mock",
+    "abc123",
+];
+
+/// Minimum length of a password in an address, in bytes.
+const MIN_PASSWORD: usize = 6;
+
+/// Minimum length of a password that is assigned, in bytes.
+const MIN_ASSIGNED: usize = 10;
+
+/// Minimum length of a token that is known by its name alone, in bytes.
+const MIN_TOKEN: usize = 20;
+
+/// Addresses with a user and a password.
+static ADDRESSES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"[a-z][a-z0-9+.\-]*://(?<user>[^\s/:@"'`<>]*):(?<secret>[^\s/@"'`<>]+)@(?<host>[^\s/:"'`<>?#]+)"#,
+    )
+});
+
+/// Addresses with a token in the place of a user.
+static USERS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"https?://(?<secret>[A-Za-z0-9_\-]{20,})@(?<host>[^\s/:]+)"));
+
+/// Addresses of databases as Java writes them.
+static DATABASES: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?x) jdbc: [a-z:]+ (?: // (?<host> [^\s/:;?"'`<>]+ ) [^\s"'`<>]*? [?&;] (?i:password|pwd) = (?<secret> [^\s&;"'`<>]+ )
+        | (?<user> [^\s/:@"'`]+ ) / (?<oracle> [^\s@"'`]+ ) @ (?: // )? (?<server> [^\s/:;?"'`<>]+ ) )"#,
+    )
+});
+
+/// Headers.
+static HEADERS: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(?i)\b(?<kind>basic|bearer)[\s:=]+["']?(?<secret>[A-Za-z0-9+/._~\-]{12,})"#));
+
+/// Settings of npm.
+static SETTINGS: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"(?i)_(?:auth(?:token)?|password)["']?\s*[=:]\s*["']?(?<secret>[A-Za-z0-9+/=_\-]{16,})"#)
+});
+
+/// Passwords in quotes, and those of variables of a shell.
+static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?xm) (?i: passw(?:or)?d | passphrase | \bpwd | secret | api[_-]?key | token ) ["']? \s* (?: => | := | = | : ) \s* (?: ["'] (?<secret> [^\s"'`]+ ) ["'] )
+        | ^ \s* (?: export \s+ )? [A-Z0-9_]* (?: PASSWORD | PASSWD | SECRET | TOKEN | API_KEY ) [A-Z0-9_]* = (?<plain> [^\s"'`]+ ) \s* $"#,
+    )
+});
+
+/// Returns what looks like a credential by what stands beside it.
+pub(crate) fn credentials(text: &str) -> impl Iterator<Item = &str> {
+    let found = |pattern: &'static Regex, is_one: fn(&Captures<'_>) -> bool| {
+        let all = pattern.captures_iter(text).filter(move |found| is_one(found));
+        all.filter_map(|found| Some(found.get(0)?.as_str()))
+    };
+    let database = |found: &Captures<'_>| {
+        let group = |one: &str, other: &str| {
+            found.name(one).or_else(|| found.name(other)).map_or("", |found| found.as_str()).to_owned()
+        };
+        is_password(&group("user", "user"), &group("secret", "oracle"), &group("host", "server"))
+    };
+    found(&ADDRESSES, |found| is_password(&found["user"], &found["secret"], &found["host"]))
+        .chain(found(&USERS, |found| is_token(&found["secret"]) && !is_example(&found["host"])))
+        .chain(found(&DATABASES, database))
+        .chain(found(&HEADERS, |found| {
+            if found["kind"].eq_ignore_ascii_case("basic") {
+                is_basic(&found["secret"])
+            } else {
+                is_token(&found["secret"])
+            }
+        }))
+        .chain(found(&SETTINGS, |found| is_token(&found["secret"]) || is_id(&found["secret"])))
+        .chain(found(&ASSIGNED, |found| {
+            let value = found.name("secret").or_else(|| found.name("plain"));
+            value.is_some_and(|value| is_assigned(value.as_str()))
+        }))
+}
+
+fn has(text: &str, kind: fn(&u8) -> bool) -> bool {
+    text.bytes().any(|byte| kind(&byte))
+}
+
+fn is_placeholder(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
+    PLACEHOLDERS.iter().any(|word| lower.contains(word))
+}
+
+/// Returns whether a value stands for that of a variable.
+fn is_variable(text: &str) -> bool {
+    text.starts_with(['$', '{', '%', '*', '[', '(', '<']) || text.contains("${") || text.contains("{{")
+}
+
+/// Returns whether a host is one that examples have, and nobody else.
+fn is_example(host: &str) -> bool {
+    let host = host.to_ascii_lowercase();
+    ["example.com", "example.net", "example.org"]
+        .iter()
+        .any(|name| host.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+}
+
+/// Returns whether that is a password for a host that others can reach, and no placeholder.
+fn is_password(user: &str, password: &str, host: &str) -> bool {
+    let is_local = !host.contains('.') || host.starts_with("127.") || host == "0.0.0.0";
+    let is_varied = has(password, u8::is_ascii_digit) && has(password, u8::is_ascii_alphabetic);
+    password.len() >= MIN_PASSWORD
+        && (is_varied || password.len() >= 2 * MIN_PASSWORD)
+        && !is_local
+        && !is_example(host)
+        && !is_variable(password)
+        && user != password
+        && !is_placeholder(password)
+}
+
+/// Returns whether a header has a user and a password, as `user:password` in base64.
+fn is_basic(text: &str) -> bool {
+    let decoded = STANDARD_NO_PAD.decode(text).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    decoded.is_some_and(|pair| {
+        let (user, password) = pair.split_once(':').unwrap_or_default();
+        password.len() >= MIN_PASSWORD
+            && pair.chars().all(|letter| !letter.is_control())
+            && user != password
+            && !is_placeholder(password)
+    })
+}
+
+fn is_token(text: &str) -> bool {
+    text.len() >= MIN_TOKEN && is_random(text) && !is_placeholder(text)
+}
+
+/// Returns whether that is a UUID, which registries give out as tokens.
+fn is_id(text: &str) -> bool {
+    let lengths: Vec<usize> = text.split('-').map(str::len).collect();
+    lengths == [8, 4, 4, 4, 12] && text.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-')
+}
+
+/// Returns whether a value is as mixed as generated passwords are, and neither a path nor an address.
+fn is_assigned(text: &str) -> bool {
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    text.len() >= MIN_ASSIGNED
+        && digits >= 2
+        && has(text, u8::is_ascii_lowercase)
+        && has(text, u8::is_ascii_uppercase)
+        && !text.starts_with(['/', '.', '~'])
+        && !["://", "::", "()", "].", ")."].iter().any(|sign| text.contains(sign))
+        && !is_variable(text)
+        && !is_placeholder(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn credentials_are_known_by_what_stands_beside_them() {
+        let word = "pR/4x+Kq9Zt";
+        let basic = base64::engine::general_purpose::STANDARD.encode(format!("admin:{word}"));
+        for text in [
+            format!("password = \"{word}\""),
+            format!("\"dbPassword\": '{word}'"),
+            format!("export DB_PASSWORD={word}"),
+            format!("Authorization: Basic {basic}"),
+            format!("curl -H 'authorization: basic {basic}'"),
+            format!("Authorization: Bearer {}", "aB3x".repeat(8)),
+            "//registry.npmjs.org/:_authToken=0f8fad5b-d9cb-469f-a165-70867728950e".to_owned(),
+            format!("//npm.corp.example/:_password={}", "aB3x".repeat(6)),
+            format!("https://{}@git.corp.example/a.git", "aB3x".repeat(8)),
+            "jdbc:postgresql://db.corp.example:5432/x?user=app&password=k7Qz1wLp".to_owned(),
+            "jdbc:sqlserver://db.corp.example;user=app;password=k7Qz1wLp;".to_owned(),
+            "jdbc:oracle:thin:app/k7Qz1wLp@//db.corp.example:1521/x".to_owned(),
+        ] {
+            assert_eq!(credentials(&text).count(), 1, "{text}");
+        }
+        for text in [
+            "https://user:password@example.com",
+            "https://alice:k7Qz1wLp@api.example.com/",
+            "password = getPassword(Config2)",
+            "password: \"/run/secrets/dbPassword12\"",
+            "secret = \"arn:aws::Abc123\"",
+            "apiKey = \"YOUR_API_KEY_123abc\"",
+            "token = \"${MY_TOKEN_12ab}\"",
+            "password = \"correct horse battery\"",
+            "API_TOKEN=$(cat Token12)",
+            "Authorization: Basic dXNlcjpwYXNzd29yZA==",
+            "Authorization: Bearer YOUR_ACCESS_TOKEN_2",
+            "a basic understanding of things",
+            "//registry.npmjs.org/:_authToken=${NPM_TOKEN}",
+            "jdbc:postgresql://localhost:5432/x?user=app&password=k7Qz1wLp",
+            "jdbc:postgresql://db.corp.example/x?user=app&password=${PW}",
+        ] {
+            assert_eq!(credentials(text).collect::<Vec<_>>(), Vec::<&str>::new(), "{text}");
+        }
+    }
+}
