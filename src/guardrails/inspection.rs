@@ -142,12 +142,13 @@ pub(crate) fn inspect(
                 InspectionError::Control(path.clone())
             });
         }
+        let gained = if is_prose(path) { without_soft_hyphens(&gained) } else { gained };
         if marked(&gained) != gained {
             return Err(InspectionError::Invisible(path.clone()));
         }
         let holds_secret = change.after.as_ref().is_some_and(|state| masker.knows_of(&state.content));
         if holds_secret
-            || change.readings().iter().any(|text| masker.mask(text) != *text)
+            || change.readings().iter().chain([&gained]).any(|text| masker.mask(text) != *text)
             || gains_credential(change)
         {
             return Err(InspectionError::Secret(path.clone()));
@@ -163,12 +164,36 @@ pub(crate) fn inspect(
     Ok(())
 }
 
+/// Returns whether a file is prose, going by its name.
+fn is_prose(path: &WorkspacePath) -> bool {
+    const PROSE: [&str; 7] = ["adoc", "htm", "html", "markdown", "md", "rst", "tex"];
+    let suffix = path.as_str().rsplit_once('.').map_or("", |(_, suffix)| suffix);
+    PROSE.iter().any(|prose| suffix.eq_ignore_ascii_case(prose))
+}
+
+/// Returns a text without the hyphens between letters that are seen only where a line ends.
+fn without_soft_hyphens(text: &str) -> String {
+    const SOFT_HYPHEN: char = '\u{ad}';
+    let mut letters = text.chars().peekable();
+    let mut plain = String::with_capacity(text.len());
+    while let Some(letter) = letters.next() {
+        let is_between =
+            plain.ends_with(char::is_alphabetic) && letters.peek().is_some_and(|next| next.is_alphabetic());
+        if letter != SOFT_HYPHEN || !is_between {
+            plain.push(letter);
+        }
+    }
+    plain
+}
+
 /// Returns whether a file holds anything that looks like a credential, and that it did not hold before. Its whole text counts, as parts
 /// of a key that stand there already make one of a line in between.
 fn gains_credential(change: &FileChange) -> bool {
     let Some(after) = change.after.as_ref() else { return false };
     let text = |state: &FileState| String::from_utf8_lossy(&state.content).into_owned();
+    let plain = |text: String| if is_prose(&change.path) { without_soft_hyphens(&text) } else { text };
     let (before, after) = (change.before.as_ref().map(text).unwrap_or_default(), text(after));
+    let (before, after) = (plain(before), plain(after));
     let (had, has) = (credentials(&before), credentials(&after));
     !has.is_subset(&had)
 }

@@ -5,11 +5,11 @@ use workspace::WorkspacePath;
 /// Most spaces that may stand in front of text.
 const MAX_SPACES: usize = 200;
 
-/// Number of spaces in a row from which they count together with others of the line.
-const LONG: usize = 20;
+/// Number of spaces in a row from which they count together with others of the line. Signs between fewer fill what is seen of the line.
+const LONG: usize = 4;
 
-/// Endings of names of documents, whose tables have wide columns.
-const DOCUMENTS: [&str; 7] = ["adoc", "csv", "markdown", "md", "rst", "tsv", "txt"];
+/// Endings of names of documents, whose tables have wide columns. Text files are none: some are lists of packages, or programs.
+const DOCUMENTS: [&str; 6] = ["adoc", "csv", "markdown", "md", "rst", "tsv"];
 
 /// Returns how many spaces stand before text in a line, if they are too many. They may be in one place, or with a few letters between.
 pub(super) fn text_aside(path: &WorkspacePath, gained: &str) -> Option<usize> {

@@ -332,7 +332,7 @@ impl StopReason {
             Self::NotApplied => failed_by(
                 Exit::NotApplied,
                 "the plan cannot be applied; nothing was written",
-                "make a new plan for the current state",
+                "read the error: give the whole digest if it asks for it, and make a new plan if the old one does not fit any more",
             ),
             Self::CommandsFailed => failed(
                 "the plan's files are applied, and a command of it failed",

@@ -33,8 +33,13 @@ fn what_a_reviewer_overlooks_is_refused() {
     let name = format!("ghp_{}.txt", "a1B2".repeat(9));
     let aside = format!("a = 1;{}b()\n", " ".repeat(300));
     let padded = format!("a = 1;{}\n", " ".repeat(300));
-    let cases: [(FileChange, &str); 34] = [
+    let cases: [(FileChange, &str); 39] = [
         (change("a.rs", Some("a\n"), "a\n// \u{202e}b\n"), "a.rs would contain invisible characters"),
+        (change("a.md", None, "Donau\u{ad}dampf\u{ad}schiff\n"), ""),
+        (change("a.md", None, "a \u{ad}b\n"), "a.md would contain invisible characters"),
+        (change("a.md", None, "a\u{ad}\u{ad}b\n"), "a.md would contain invisible characters"),
+        (change("a.rs", None, "a\u{ad}b\n"), "a.rs would contain invisible characters"),
+        (change("a.md", None, "hun\u{ad}ter2-and-more\n"), "a.md would contain text that is"),
         (change("a.md", None, "a\u{200b}b\n"), "a.md would contain invisible characters"),
         (change("a.md", None, "tag \u{e0041}\u{e0042}\n"), "a.md would contain invisible characters"),
         (change("a.txt", None, "hunter2-and-more\n"), "a.txt would contain text that is"),
@@ -226,6 +231,12 @@ fn text_aside_and_keys_in_pieces_are_found() {
     let url = format!("postgres://admin:{}@db.corp.example/x\n", "S4cr4tP4ss");
     for (change, expected) in [
         (change("a.py", None, &format!("x = 1{spaces};{spaces}evil()\n")), "behind 398 spaces"),
+        (
+            change("a.py", None, &format!("x = 1{}evil()\n", format!("{};", " ".repeat(19)).repeat(20))),
+            "behind 380 spaces",
+        ),
+        (change("CMakeLists.txt", None, &format!("a(){0};{0}b()\n", " ".repeat(150))), "behind 300 spaces"),
+        (change("a.c", None, &format!("{{{}}}\n", "1.0, 2.0,  ".repeat(60))), ""),
         (change("a.md", None, &table), ""),
         (change("a.rs", None, &format!("let a ={}1;\n", " ".repeat(30))), ""),
         (change("k.txt", Some(&ends("")), &key), "k.txt would contain text that is"),
