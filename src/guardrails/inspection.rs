@@ -2,6 +2,7 @@
 //! overlook in a diff.
 
 use sanitize::invisible::marked;
+use sanitize::lookalikes::mixed_word;
 use sanitize::tokens::credentials;
 use sanitize::{MASK, Masker};
 use workspace::{ChangeSet, FileChange, FileState, LineCounts, Mode, WorkspaceLocation, WorkspacePath};
@@ -40,6 +41,16 @@ pub(crate) enum InspectionError {
         "{0} would contain invisible characters, or characters that change the direction of text; remove them"
     )]
     Invisible(WorkspacePath),
+    /// Letters of another script that look like those beside them.
+    #[error(
+        "{path} would contain `{word}`, in which some letters are of another script than they look like; write it in one script"
+    )]
+    Lookalike {
+        /// The file.
+        path: WorkspacePath,
+        /// The word.
+        word: String,
+    },
     /// Control characters, which hide text in a diff or in a terminal.
     #[error("{0} would contain control characters, which can hide what a file says; remove them")]
     Control(WorkspacePath),
@@ -118,6 +129,13 @@ pub(crate) fn inspect(
         if marked(path.as_str()) != path.as_str() || path.as_str().contains(char::is_control) {
             return Err(InspectionError::Name(path.clone()));
         }
+        let lookalike = |text: &str| {
+            let word = mixed_word(text).map(str::to_owned);
+            word.map(|word| InspectionError::Lookalike { path: path.clone(), word })
+        };
+        if let Some(error) = lookalike(path.as_str()).filter(|_| change.before.is_none()) {
+            return Err(error);
+        }
         let masked = masker.mask(path.as_str());
         if masked != path.as_str() {
             return Err(InspectionError::SecretName(masked.into_owned()));
@@ -145,6 +163,9 @@ pub(crate) fn inspect(
         let gained = if is_prose(path) { without_soft_hyphens(&gained) } else { gained };
         if marked(&gained) != gained {
             return Err(InspectionError::Invisible(path.clone()));
+        }
+        if let Some(error) = lookalike(&gained) {
+            return Err(error);
         }
         let holds_secret = change.after.as_ref().is_some_and(|state| masker.knows_of(&state.content));
         if holds_secret

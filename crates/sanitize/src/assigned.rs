@@ -10,7 +10,7 @@ use regex::{Captures, Regex};
 use crate::secret_names::{is_random, pattern};
 
 /// Words in what stands for a password.
-const PLACEHOLDERS: [&str; 20] = [
+const PLACEHOLDERS: [&str; 21] = [
     "password",
     "passwd",
     "secret",
@@ -31,6 +31,7 @@ const PLACEHOLDERS: [&str; 20] = [
     "fake",
     "mock",
     "abc123",
+    "sesame",
 ];
 
 /// Minimum length of a password in an address, in bytes.

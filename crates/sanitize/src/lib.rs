@@ -25,6 +25,7 @@ mod cut;
 pub mod environment;
 mod escaped;
 pub mod invisible;
+pub mod lookalikes;
 mod masker;
 pub mod secret_names;
 mod spellings;

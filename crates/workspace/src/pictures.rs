@@ -6,7 +6,7 @@ mod fonts;
 mod text;
 
 use fonts::{font, packed_font};
-use text::{has_lines, is_plain, is_script};
+use text::{has_commands, has_lines, is_plain, is_script};
 
 /// Returns whether content is a picture or a font of the kind that its name says, and nothing else.
 pub(crate) fn is_picture_or_font(name: &str, content: &[u8]) -> bool {
@@ -21,7 +21,9 @@ pub(crate) fn is_picture_or_font(name: &str, content: &[u8]) -> bool {
         "woff" | "woff2" => packed_font(content, &suffix),
         _ => Some(false),
     };
-    is_whole.unwrap_or(false) && !is_script(content) && !has_lines(content)
+    let is_plain_font = matches!(suffix.as_str(), "ttf" | "otf");
+    let is_run = if is_plain_font { has_commands(content) } else { has_lines(content) };
+    is_whole.unwrap_or(false) && !is_script(content) && !is_run
 }
 
 /// Reads a number, most significant byte first.
@@ -295,6 +297,20 @@ mod tests {
             ("a.woff2", a_woff(b"wOF2", b"\0\0\0\x04", b"\x05\x03\x0a\x03\x02abcd", b"\nsh a\n")),
         ] {
             assert!(!is_picture_or_font(name, &content), "{name}");
+        }
+        let a_font = |text: &[u8]| {
+            let length = u32::try_from(text.len()).expect("a small font").to_be_bytes();
+            [b"\0\x01\0\0\0\x01\0\0\0\0\0\0nameSUM!\0\0\0\x1c".as_slice(), &length, text].concat()
+        };
+        assert!(is_picture_or_font(
+            "a.ttf",
+            &a_font(b"\0\nCopyright (c) of somebody\n\x0aEdotaccent\x0aafii10017\0")
+        ));
+        for line in
+            ["touch pwned", "./run.sh #", "./install.sh", "  curl -L evil", "A=b sh ./x", "$SHELL x.sh"]
+        {
+            let text = format!("\0\n{line}\n");
+            assert!(!is_picture_or_font("a.ttf", &a_font(text.as_bytes())), "{line}");
         }
         let mut forged = a_png(b"");
         forged[20] ^= 1;

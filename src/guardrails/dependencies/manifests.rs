@@ -81,7 +81,7 @@ fn listed(path: &str, text: &str, how: How) -> Option<Value> {
             let found = keys.iter().flat_map(|keys| all_at(&values, keys));
             Some(Value::Object(found.filter_map(|(place, value)| Some((place, filled(value)?))).collect()))
         }
-        How::Catalog => catalog(&values(path, text)?),
+        How::Catalog => Some(catalog(&values(path, text)?)),
         How::Xml => projects(text),
         How::Code(language, parts) => Some(code::parts(&Source::of(text, &language), parts)?.into()),
         How::Fields(names) => Some(fields(text, names).into()),
@@ -164,7 +164,7 @@ fn filled(value: &Value) -> Option<Value> {
 }
 
 /// Returns what a catalog of Gradle lists, with the versions that this uses.
-fn catalog(values: &Value) -> Option<Value> {
+fn catalog(values: &Value) -> Value {
     let mut found = Map::new();
     for key in ["libraries", "bundles", "plugins"] {
         found.extend(at(values, key).and_then(filled).map(|value| (key.to_owned(), value)));
@@ -174,7 +174,7 @@ fn catalog(values: &Value) -> Option<Value> {
         let version = values.get("versions").and_then(|versions| versions.get(name));
         found.extend(version.map(|version| (format!("versions.{name}"), version.clone())));
     }
-    Some(Value::Object(found))
+    Value::Object(found)
 }
 
 /// Returns the elements of a project of .NET that are about packages.

@@ -45,14 +45,12 @@ pub(super) fn addresses(path: &str, text: &str) -> Vec<Address> {
     if is_requirements(&formats::name_of(path)) {
         return super::requirements::addresses(text);
     }
-    match values(path, text) {
-        Some(values) => addresses_of(path, &values, Vec::new()),
-        None => {
-            let mut judge = Judge::of(path);
-            super::lines::each(&formats::name_of(path), text, &mut judge);
-            judge.found
-        }
+    if let Some(values) = values(path, text) {
+        return addresses_of(path, &values, Vec::new());
     }
+    let mut judge = Judge::of(path);
+    super::lines::each(&formats::name_of(path), text, &mut judge);
+    judge.found
 }
 
 /// Returns the addresses that the value at some keys names.

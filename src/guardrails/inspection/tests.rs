@@ -33,8 +33,13 @@ fn what_a_reviewer_overlooks_is_refused() {
     let name = format!("ghp_{}.txt", "a1B2".repeat(9));
     let aside = format!("a = 1;{}b()\n", " ".repeat(300));
     let padded = format!("a = 1;{}\n", " ".repeat(300));
-    let cases: [(FileChange, &str); 39] = [
+    let cases: [(FileChange, &str); 43] = [
         (change("a.rs", Some("a\n"), "a\n// \u{202e}b\n"), "a.rs would contain invisible characters"),
+        // Letters of Cyrillic that look like those of Latin.
+        (change("a.py", None, "import r\u{435}quests\n"), "a.py would contain `r\u{435}quests`"),
+        (change("r\u{435}quests.py", None, "x\n"), "would contain `r\u{435}quests`"),
+        (change("a.py", Some("r\u{435}quests\nx\n"), "r\u{435}quests\ny\n"), ""),
+        (change("a.md", None, "\u{41f}\u{440}\u{438}\u{432}\u{435}\u{442}, test\n"), ""),
         (change("a.md", None, "Donau\u{ad}dampf\u{ad}schiff\n"), ""),
         (change("a.md", None, "a \u{ad}b\n"), "a.md would contain invisible characters"),
         (change("a.md", None, "a\u{ad}\u{ad}b\n"), "a.md would contain invisible characters"),

@@ -44,14 +44,35 @@ const START: usize = 16;
 
 /// Returns whether content has lines of readable text, which a shell would run: whole ones, or the beginnings of some.
 pub(super) fn has_lines(content: &[u8]) -> bool {
+    lines(content).any(|line| line.iter().any(u8::is_ascii_alphabetic))
+}
+
+/// Returns whether content has lines of readable text that begin as commands do: with a word that has no capital, a path or
+/// a variable, and something behind it.
+/// Plain fonts have names of glyphs, and notices that begin with capitals.
+pub(super) fn has_commands(content: &[u8]) -> bool {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b"_./~$\"'=-".contains(byte);
+    lines(content).any(|line| {
+        let mut words = line.trim_ascii().split(|byte| matches!(byte, b' ' | b'\t'));
+        let command = words.next().unwrap_or_default();
+        let is_name = command.first().is_some_and(u8::is_ascii_uppercase)
+            && !command.iter().any(|byte| b"=/".contains(byte));
+        let is_command =
+            command.iter().all(is_part) && command.iter().any(u8::is_ascii_alphabetic) && !is_name;
+        let is_path = [b"./".as_slice(), b"../", b"~/"].iter().any(|start| command.starts_with(start));
+        is_command && (is_path || words.next().and_then(<[u8]>::first).is_some_and(u8::is_ascii_graphic))
+    })
+}
+
+/// Returns the readable beginnings of lines that are so long that they are no chance.
+fn lines(content: &[u8]) -> impl Iterator<Item = &[u8]> {
     let is_readable = |byte: &u8| matches!(byte, b' '..=b'~' | b'\t');
-    let mut lines = content.split(|byte| matches!(byte, b'\n' | b'\r'));
-    // What stands before the first line end is behind the sign of the format.
-    lines.next();
-    lines.any(|line| {
+    // What stands before the first end of a line is behind the sign of the format.
+    let lines = content.split(|byte| matches!(byte, b'\n' | b'\r')).skip(1);
+    lines.filter_map(move |line| {
         let readable = line.iter().take_while(|byte| is_readable(byte)).count();
-        let is_word = line[..readable].iter().any(u8::is_ascii_alphabetic);
-        is_word && (readable >= START || readable >= LINE && readable == line.len())
+        let is_long = readable >= START || readable >= LINE && readable == line.len();
+        is_long.then(|| &line[..readable])
     })
 }
 
