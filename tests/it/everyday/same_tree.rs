@@ -11,6 +11,7 @@ use proptest::test_runner::{RngSeed, TestCaseError, TestRunner};
 use serde_json::{Value, json};
 
 use super::checkout::{Checkout, Effects};
+use super::number;
 use super::play::{self, Mode};
 
 /// The formatter takes blanks from the ends of lines; the gate looks, and leaves a log that Git ignores.
@@ -194,16 +195,12 @@ fn same(template: &Checkout, steps: &[Step]) -> Result<(), TestCaseError> {
 }
 
 /// Returns a number from the environment.
-fn number(name: &str, default: u32) -> u32 {
-    std::env::var(name).map_or(default, |value| value.parse().expect("a number"))
-}
-
 #[test]
 fn same_tree_in_dry_run_and_yolo() {
     let template = template();
     let mut runner = TestRunner::new(ProptestConfig {
         cases: number("EVERYDAY_SESSIONS", 10),
-        rng_seed: RngSeed::Fixed(u64::from(number("EVERYDAY_SEED", 1))),
+        rng_seed: RngSeed::Fixed(number("EVERYDAY_SEED", 1)),
         max_shrink_iters: 60,
         failure_persistence: None,
         ..ProptestConfig::default()
