@@ -21,6 +21,7 @@ use super::settled::KeyParts;
 use super::task_paths::TaskPaths;
 use super::worktree::Worktrees;
 use crate::base::fs::is_disk_full;
+use crate::base::time_slots::SharedRate;
 use crate::event::{Event, Exit, Line, StopReason};
 use crate::publish::{RunResult, TRANSCRIPT};
 use crate::report::{TaskEnd, TaskReport, file_log};
@@ -46,6 +47,8 @@ pub(super) struct BatchContext {
     pub(super) deadline: Option<Instant>,
     /// Most requests to a model in a minute that this machine may send.
     pub(super) requests_per_minute: Option<u64>,
+    /// The rate that this is a share of, if other shards have shares in it.
+    pub(super) shared_rate: Option<SharedRate>,
     /// What another job has planned, where this one only writes it.
     pub(super) planned: Option<PlannedTasks>,
     /// What keys of tasks are made from; `None` if they cannot be made.
@@ -203,6 +206,7 @@ impl BatchContext {
                 budget_usd: if let Reservation::Usd(usd) = share { Some(usd) } else { None },
                 timeout: self.time_left(task),
                 requests_per_minute: self.requests_per_minute,
+                shared_rate: self.shared_rate.as_ref(),
                 lesson: lesson.as_deref(),
                 model: model.map(String::as_str),
             };

@@ -1,7 +1,6 @@
 //! A batch's own request, and the request of each of its tasks.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
@@ -117,7 +116,7 @@ impl BatchRequest {
         let shard = shard.map_err(|error| InputError::Batch(Box::new(error)))?;
         let mut context = RequestContext::read(&inputs)?;
         if let (Some(github), Some(shard)) = (&mut context.github, shard) {
-            github.processes = NonZeroU32::new(shard.of).unwrap_or(NonZeroU32::MIN);
+            github.share = shard.share_of_token();
         }
         if let Some(github) = context.github.as_ref().filter(|github| github.in_actions)
             && SPOKEN.contains(&github.event.as_str())
@@ -237,6 +236,7 @@ impl BatchRequest {
             (Some(own), Some(granted)) => Some(if own.get() < granted.get() { own } else { granted }),
             (own, granted) => own.or(granted),
         };
+        job.shared_rate = place.shared_rate.cloned();
         job.shared_folders = place.shared.to_vec();
         job.preface = place.lesson.map(str::to_owned);
         job.origin.config.guardrails.quality_gates.extend(task.entry.gates.iter().cloned());

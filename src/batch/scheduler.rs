@@ -28,6 +28,7 @@ use super::start_error::StartError;
 use super::task_list::{earlier_or_new, repository};
 use super::worktree::Worktrees;
 use crate::base::clock::now;
+use crate::base::time_slots::SharedRate;
 use crate::config::Usd;
 use crate::event::{Exit, Notice, NoticeLevel, Status, millis};
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
@@ -92,6 +93,9 @@ pub async fn run_batch(
     let budget = budget.map(|usd| share_of_shard(usd, own, all));
     let requests_per_minute =
         manifest.requests_per_minute.map(|requests| requests_of_shard(requests, own, all));
+    let shared_rate = manifest.requests_per_minute.and_then(|per_minute| {
+        Some(SharedRate { per_minute, share: request.shard?.share(&manifest.tasks)? })
+    });
     let (digest, name, commit) = (manifest.digest(), manifest.name.clone(), manifest.commit.clone());
     let run_url = request.destination.github.as_ref().and_then(|github| github.run_url.clone());
     let (key_parts, nights) = settled::prepare(request, clone, &manifest, &mut notices);
@@ -101,6 +105,7 @@ pub async fn run_batch(
         neighbours: Neighbours::new(clone, &commit),
         deadline: timeout.map(|timeout| started + timeout),
         requests_per_minute,
+        shared_rate,
         journal: Mutex::new(journal),
         signal: signal.clone(),
         request: Arc::clone(request),

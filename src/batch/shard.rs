@@ -6,9 +6,13 @@ use std::collections::BinaryHeap;
 use serde_json::{Value, json};
 
 use super::manifest::{Manifest, Task};
+use crate::base::time_slots::Share;
 
 /// Most jobs that a matrix may have on GitHub.
 pub const MAX_SHARDS: u32 = 256;
+
+/// As many jobs run at the same time where nobody pays for more: the shards of a large batch take turns.
+const JOBS_AT_ONCE: u32 = 20;
 
 /// What a task takes whatever its size, in bytes: a worktree, a model's greeting.
 const BASE: u64 = 20_000;
@@ -38,6 +42,18 @@ impl Shard {
         } else {
             Err(wrong())
         }
+    }
+
+    /// Returns its share of what the token that all shards use may do.
+    pub(super) fn share_of_token(self) -> Option<Share> {
+        let processes = self.of.min(JOBS_AT_ONCE);
+        Share::equal((self.index - 1) as usize % processes as usize, processes as usize)
+    }
+
+    /// Returns its share of these tasks, and so of all that is for them; `None` if no other shard has one.
+    pub(super) fn share(self, tasks: &[Task]) -> Option<Share> {
+        let of_each = shards(tasks, self.of).iter().map(Vec::len).collect();
+        Share::new(self.index as usize - 1, of_each)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use crate::base::time_slots::SharedRate;
 use crate::command::sandbox::SharedFolder;
 
 /// Where a task is worked on, and what it may take.
@@ -20,6 +21,8 @@ pub struct TaskPaths<'a> {
     pub timeout: Option<Duration>,
     /// Most requests to its model in a minute, of all tasks of this process.
     pub requests_per_minute: Option<u64>,
+    /// The rate that this is a share of, if other processes have shares in it.
+    pub(crate) shared_rate: Option<&'a SharedRate>,
     /// What an earlier try teaches.
     pub lesson: Option<&'a str>,
     /// The model of a further try.
@@ -36,6 +39,7 @@ impl<'a> TaskPaths<'a> {
             budget_usd: None,
             timeout: None,
             requests_per_minute: None,
+            shared_rate: None,
             lesson: None,
             model: None,
         }

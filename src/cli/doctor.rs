@@ -190,7 +190,7 @@ async fn ask(lookup: &Lookup) -> Result<String, DoctorError> {
     inputs.mode = Some(RunMode::DryRun);
     let request = RunRequest::resolve(&inputs).map_err(DoctorError::Input)?;
     let llm = request.job.config().llm.clone();
-    let model = crate::run::model(request.model.clone(), llm, &[]).map_err(DoctorError::Input)?;
+    let model = crate::run::model(request.model.clone(), llm, None, &[]).map_err(DoctorError::Input)?;
     // A recipe or a program is at hand.
     let Some(model) = model else { return Ok(format!("{} needs no provider", request.job.model_name)) };
     let started = Instant::now();

@@ -125,7 +125,7 @@ impl Api {
             owner: owner.clone(),
             name: repository.clone(),
             token: if installation { Token::Installation } else { Token::Other },
-            pace: Pace::of(api_url, token, environment.processes),
+            pace: Pace::of(api_url, token, environment.share.as_ref()),
             // Only a pull request known to come from a fork counts.
             from_fork: matches!(environment.subject, Subject::PullRequest { fork: true, head: Some(_), .. }),
         })

@@ -1,7 +1,6 @@
 //! The runner's description of a step: environment variables and the payload of the event.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use sanitize::untrusted::code;
@@ -11,6 +10,7 @@ use time::format_description::well_known::Rfc3339;
 use super::comment_marker::RunMark;
 use super::payload::Payload;
 use super::person::Person;
+use crate::base::time_slots::Share;
 
 /// The head of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,8 +135,8 @@ pub struct Environment {
     pub default_branch: Option<String>,
     /// The token for GitHub's API: the input's, or that of `GITHUB_TOKEN` or `GH_TOKEN`.
     pub token: Option<String>,
-    /// How many processes use the token at the same time, as the shards of a batch do: each keeps to its share of GitHub's limits.
-    pub processes: NonZeroU32,
+    /// The share of this process in GitHub's limits, if others use the token at the same time, as the shards of a batch do.
+    pub(crate) share: Option<Share>,
 }
 
 /// Errors that can occur when reading the environment.
@@ -275,7 +275,7 @@ impl Environment {
                 .or_else(|| get("INPUT_GITHUB_TOKEN"))
                 .or_else(|| get("GITHUB_TOKEN"))
                 .or_else(|| get("GH_TOKEN")),
-            processes: NonZeroU32::MIN,
+            share: None,
             api_url,
             graphql_url,
         }))

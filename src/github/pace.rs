@@ -4,7 +4,6 @@
 //! [`Quotas`] says when a request may go out; requests that write go out one after the other.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -12,8 +11,9 @@ use parking_lot::{Mutex, MutexGuard};
 use reqwest::header::HeaderMap;
 
 use super::api::Method;
-use super::quotas::{HOUR, Quotas, Resource};
+use super::quotas::{HOUR, Quotas, Resource, WRITES_PER_MINUTE};
 use crate::base::integrity::digest;
+use crate::base::time_slots::{Share, SharedRate, TimeSlots};
 
 /// The longest wait for a turn.
 pub(super) const MAX_WAIT: Duration = Duration::from_mins(2);
@@ -58,12 +58,15 @@ impl Turn {
 pub(super) struct TooLong(pub(super) Duration);
 
 impl Pace {
-    /// Returns the pace of the requests with a token to a server, of which this process has a share.
-    pub(super) fn of(server: &str, token: &str, processes: NonZeroU32) -> Arc<Self> {
+    /// Returns the pace of the requests with a token to a server, of which this process has a share if others use the token as well.
+    pub(super) fn of(server: &str, token: &str, share: Option<&Share>) -> Arc<Self> {
         static ALL: LazyLock<Mutex<BTreeMap<String, Arc<Pace>>>> = LazyLock::new(Mutex::default);
         let key = digest(format!("{server} {token}").as_bytes());
         let pace = Arc::clone(ALL.lock().entry(key).or_default());
-        pace.quotas().share_among(processes);
+        if let Some(share) = share {
+            let rate = SharedRate { per_minute: u64::from(WRITES_PER_MINUTE), share: share.clone() };
+            pace.quotas().share(share.processes(), TimeSlots::of(&rate));
+        }
         pace
     }
 
@@ -145,7 +148,7 @@ mod tests {
 
     #[tokio::test]
     async fn refusal_holds_for_all_clients_of_a_token() {
-        let of = |token| Pace::of("https://x", token, NonZeroU32::MIN);
+        let of = |token| Pace::of("https://x", token, None);
         let (one, other) = (of("token"), of("token"));
         let stranger = of("another");
         let headers = [("retry-after", "1000")]

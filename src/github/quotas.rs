@@ -2,24 +2,24 @@
 //!
 //! Quotas come from the headers of every response. The secondary limits that GitHub documents (requests that write, content
 //! that is created) are kept from the start; of several processes that use the token at the same time, each keeps to its share
-//! of what a minute allows.
+//! of what a minute allows, and writes in its own [`TimeSlots`], so that no two of them write at the same moment.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::num::NonZeroU32;
 use std::time::{Duration, Instant};
 
 use super::write_rate::WriteRate;
+use crate::base::time_slots::TimeSlots;
 
 /// Points that may be used in a minute; a request that reads takes one, one that writes takes five.
 const POINTS_PER_MINUTE: u32 = 900;
 const POINTS_OF_WRITE: u32 = 5;
 
+/// Requests that write which that leaves room for.
+pub(super) const WRITES_PER_MINUTE: u32 = POINTS_PER_MINUTE / POINTS_OF_WRITE;
+
 /// Pull requests, comments and the like that may be created in a minute and in an hour.
 const CREATED_PER_MINUTE: u32 = 80;
 const CREATED_PER_HOUR: usize = 500;
-
-/// As many jobs run at the same time where nobody pays for more: the shards of a large batch take turns.
-const PROCESSES_AT_ONCE: u32 = 20;
 
 const MINUTE: Duration = Duration::from_mins(1);
 pub(super) const HOUR: Duration = Duration::from_hours(1);
@@ -47,8 +47,11 @@ pub struct Quotas {
     points: VecDeque<(Instant, u32)>,
     /// When content was created in the last hour.
     created: VecDeque<Instant>,
-    /// How many other processes use the token at the same time.
+    /// How many other processes use the token at the same time, and when this one writes for that reason.
     others: u32,
+    slots: Option<TimeSlots>,
+    /// When the slot after that of the last request that writes begins.
+    next_write: Option<Instant>,
 }
 
 /// What is left of a quota, less what is under way.
@@ -59,14 +62,15 @@ struct Quota {
 }
 
 impl Quotas {
-    /// Takes note that so many processes, this one among them, use the token at the same time.
-    pub fn share_among(&mut self, processes: NonZeroU32) {
-        self.others = self.others.max(processes.get().min(PROCESSES_AT_ONCE) - 1);
+    /// Takes note that so many processes, this one among them, use the token at the same time, and in which slots it writes.
+    pub(super) fn share(&mut self, processes: usize, slots: TimeSlots) {
+        self.others = u32::try_from(processes).unwrap_or(u32::MAX).saturating_sub(1);
+        self.slots.get_or_insert(slots);
     }
 
     /// Returns this process's share of what a minute allows. The limits of an hour are not divided: a share of them would hold
     /// up for long what others leave over.
-    fn share(&self, of_minute: u32) -> u32 {
+    fn share_of(&self, of_minute: u32) -> u32 {
         of_minute / (self.others + 1)
     }
 
@@ -85,20 +89,25 @@ impl Quotas {
             until = until.max(Some(quota.resets));
         }
         if writes {
-            until = until.max(self.write_rate.next());
+            until = until.max(self.write_rate.next()).max(self.next_write);
         }
         let used: u32 = self.points.iter().map(|(_, points)| points).sum();
-        if used + points > self.share(POINTS_PER_MINUTE) {
+        if used + points > self.share_of(POINTS_PER_MINUTE) {
             until = until.max(self.points.front().map(|(then, _)| *then + MINUTE));
         }
         if creates {
             let of_minute = self.created.iter().filter(|then| now.duration_since(**then) < MINUTE);
-            if of_minute.clone().count() >= self.share(CREATED_PER_MINUTE) as usize {
+            if of_minute.clone().count() >= self.share_of(CREATED_PER_MINUTE) as usize {
                 until = until.max(of_minute.min().map(|then| *then + MINUTE));
             }
             if self.created.len() >= CREATED_PER_HOUR {
                 until = until.max(self.created.front().map(|then| *then + HOUR));
             }
+        }
+        if let Some(slots) = self.slots.as_ref().filter(|_| writes) {
+            // A timer may be late, and then the slot has begun.
+            let late = now.checked_sub(slots.length() / 2).unwrap_or(now);
+            until = Some(slots.next(until.map_or(late, |until| until.max(late))));
         }
         if let Some(wait) = until.and_then(|until| until.checked_duration_since(now)) {
             return Some(wait.max(Duration::from_millis(1)));
@@ -106,6 +115,7 @@ impl Quotas {
         self.points.push_back((now, points));
         if writes {
             self.write_rate.sent(now);
+            self.next_write = self.slots.as_ref().map(|slots| slots.after(now));
         }
         if creates {
             self.created.push_back(now);
@@ -169,6 +179,7 @@ impl Quotas {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::time_slots::{Share, SharedRate};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -227,13 +238,25 @@ mod tests {
     /// The requests of a delivery that write; one of them creates a pull request.
     const DELIVERY: [bool; 4] = [false, false, false, true];
 
-    /// Returns how many requests go beyond the documented limits if so many machines deliver 400 tasks, each with so many
-    /// others in mind, and how many minutes all takes.
-    fn deliver(machines: usize, known: u32) -> (usize, u64) {
+    /// What becomes of the deliveries of many machines.
+    #[derive(Debug, Default, PartialEq)]
+    struct Delivered {
+        /// Number of requests that go beyond the documented limits.
+        refused: usize,
+        minutes: u64,
+        /// Number of requests in the two seconds with most.
+        most: usize,
+    }
+
+    /// Lets so many machines deliver 400 tasks, which know of each other or do not.
+    fn deliver(machines: usize, are_known: bool) -> Delivered {
         let start = Instant::now();
         let mut quotas: Vec<Quotas> = (0..machines).map(|_| Quotas::default()).collect();
-        for quotas in &mut quotas {
-            quotas.share_among(NonZeroU32::new(known).expect("some"));
+        for (own, quotas) in quotas.iter_mut().enumerate() {
+            if let Some(share) = Share::equal(own, machines).filter(|_| are_known) {
+                let rate = SharedRate { per_minute: u64::from(WRITES_PER_MINUTE), share };
+                quotas.share(machines, TimeSlots::at(&rate, start, 1_000_000_007 * SECOND));
+            }
         }
         let mut left: Vec<VecDeque<bool>> = vec![VecDeque::new(); machines];
         for task in 0..400 {
@@ -241,7 +264,7 @@ mod tests {
         }
         let mut due = vec![start; machines];
         let (mut points, mut created): (VecDeque<Instant>, VecDeque<Instant>) = Default::default();
-        let (mut refused, mut now) = (0, start);
+        let (mut delivered, mut now) = (Delivered::default(), start);
         while let Some(machine) =
             (0..machines).filter(|machine| !left[*machine].is_empty()).min_by_key(|machine| due[*machine])
         {
@@ -257,28 +280,31 @@ mod tests {
             if points.len() >= (POINTS_PER_MINUTE / POINTS_OF_WRITE) as usize
                 || creates && (of_minute >= CREATED_PER_MINUTE as usize || created.len() >= CREATED_PER_HOUR)
             {
-                refused += 1;
+                delivered.refused += 1;
                 quotas[machine].refused(now, MINUTE, true);
                 due[machine] = now + MINUTE;
                 continue;
             }
             quotas[machine].served(now, true);
             points.push_back(now);
+            let recent = points.iter().filter(|then| now.duration_since(**then) < 2 * SECOND).count();
+            delivered.most = delivered.most.max(recent);
             if creates {
                 created.push_back(now);
             }
             left[machine].pop_front();
             due[machine] = now + SECOND;
         }
-        (refused, now.duration_since(start).as_secs().div_ceil(60))
+        Delivered { minutes: now.duration_since(start).as_secs().div_ceil(60), ..delivered }
     }
 
     #[test]
     fn machines_that_know_of_each_other_are_never_refused() {
         // 1,600 requests, 180 in a minute; of 16, each makes 11.
-        assert_eq!(deliver(1, 1), (0, 27));
-        assert_eq!(deliver(16, 16), (0, 9));
-        let (refused, _) = deliver(16, 1);
-        assert!(refused > 100, "{refused} refused where nobody knows of the others");
+        assert_eq!(deliver(1, true), Delivered { refused: 0, minutes: 27, most: 2 });
+        assert_eq!(deliver(16, true), Delivered { refused: 0, minutes: 11, most: 6 });
+        assert_eq!(deliver(20, true), Delivered { refused: 0, minutes: 11, most: 6 });
+        let strangers = deliver(16, false);
+        assert!(strangers.refused > 100 && strangers.most > 20, "{strangers:?}");
     }
 }

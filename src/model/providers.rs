@@ -21,6 +21,7 @@ use super::retry::MAX_WAIT;
 use super::{ChatModel, Completion, Message, ModelError, Opaque, Provider, Request, ToolSchema};
 use crate::base::http::http_client;
 use crate::base::text::shortened;
+use crate::base::time_slots::SharedRate;
 use crate::base::verbose_log::detail;
 use crate::config::{Bounded, Llm};
 use crate::event::{ToolCall, Usage};
@@ -32,6 +33,8 @@ pub struct Settings {
     pub key: Option<String>,
     /// Timeouts, limits, streaming and address.
     pub llm: Llm,
+    /// Rate of requests that other machines have a share in.
+    pub(crate) shared_rate: Option<SharedRate>,
 }
 
 /// Model behind an HTTP API.
@@ -54,7 +57,7 @@ pub struct ProviderModel {
 impl ProviderModel {
     /// Creates the client; nothing is sent yet.
     pub fn new(provider: &Provider, settings: Settings) -> Result<Self, ModelError> {
-        let Settings { key, llm } = settings;
+        let Settings { key, llm, shared_rate } = settings;
         let shared = format!("{} {}", provider.full, llm.base_url.as_deref().unwrap_or_default());
         let http = http_client(llm.timeout.seconds(), "llm.base_url")
             .map_err(|error| ModelError::Refused { status: 0, message: chain(&error) })?;
@@ -80,7 +83,7 @@ impl ProviderModel {
             options: options(&llm),
             stream: llm.stream,
             timeout: llm.answer_timeout.seconds(),
-            pace: Pace::of(&shared, llm.requests_per_minute.map(Bounded::get)),
+            pace: Pace::of(&shared, llm.requests_per_minute.map(Bounded::get), shared_rate.as_ref()),
         })
     }
 

@@ -17,6 +17,7 @@ use super::refusal::ProgramRefusal;
 use super::values::DESCRIBED;
 use super::{Deliver, InputError, Inputs, ModelChoice, credentials};
 use crate::base::env::Variables;
+use crate::base::time_slots::SharedRate;
 use crate::command::BaseFiles;
 use crate::command::sandbox::SharedFolder;
 use crate::config::hosts::sets_of;
@@ -78,6 +79,8 @@ pub struct JobRequest {
     pub alone: bool,
     /// Folders that the checkout shares with that of a batch.
     pub shared_folders: Vec<SharedFolder>,
+    /// Rate of requests to the model that other processes have a share in.
+    pub(crate) shared_rate: Option<SharedRate>,
     /// Number of pull requests that the process has delivered to so far.
     pub pull_requests: Arc<AtomicUsize>,
     /// States of the branches that all jobs of the process deliver to.
@@ -348,6 +351,7 @@ impl<'a> Draft<'a> {
             default_hosts,
             alone: true,
             shared_folders: Vec::new(),
+            shared_rate: None,
             pull_requests: Arc::default(),
             branches: None,
         })

@@ -68,7 +68,7 @@ impl AgentRun<'_> {
             let (name, model) = (self.request.job.model_name.clone(), Arc::clone(model));
             return Ok(Some(CodeReview { name, model, limits, budget: Arc::clone(&self.budget) }));
         };
-        let model = super::model(own.choice.clone(), own.llm.clone(), &[])?;
+        let model = super::model(own.choice.clone(), own.llm.clone(), None, &[])?;
         let masked = |model| {
             Arc::new(MaskedModel::new(model, Arc::clone(&self.run.engine.masker))) as Arc<dyn ChatModel>
         };

@@ -27,6 +27,7 @@ use super::test_proof::Shown;
 use super::{Outcome, Run, Signal, context};
 use crate::agent::{Dispatch, Guides, Limits, RegainedResult, Session, StepOffset, SubagentContext};
 use crate::base::fs::lock_folder;
+use crate::base::time_slots::SharedRate;
 use crate::config::{self, Isolation as GateIsolation, ProveTests};
 use crate::event::{Line, NoticeLevel, RunMode, Status, StopReason, TestFinding};
 use crate::gates::GateOutcome;
@@ -91,8 +92,9 @@ pub(super) async fn work<'a>(
     // The client loads root certificates meanwhile.
     let model = tokio::task::spawn_blocking({
         let (choice, llm) = (request.model.clone(), request.job.config().llm.clone());
+        let shared_rate = request.job.shared_rate.clone();
         let past = request.resumed.as_ref().map(|resumed| resumed.lines.clone()).unwrap_or_default();
-        move || model(choice, llm, &past)
+        move || model(choice, llm, shared_rate, &past)
     });
     let clock = signal.clock(request.timeout.map(|timeout| setup.info.started + timeout));
     let mut run = Box::pin(AgentRun::prepare(request, &setup, signal, &clock, masker)).await?;
@@ -125,12 +127,13 @@ pub(super) fn lock_checkout(job: &JobRequest) -> Result<Option<File>, InputError
 pub(crate) fn model(
     choice: ModelChoice,
     llm: config::Llm,
+    shared_rate: Option<SharedRate>,
     past: &[Line],
 ) -> Result<Option<Arc<dyn ChatModel>>, InputError> {
     Ok(Some(match choice {
         ModelChoice::Replay { file, strict } => Arc::new(ReplayModel::open(&file, strict, past)?),
         ModelChoice::Provider { provider, key } => {
-            let settings = Settings { key, llm };
+            let settings = Settings { key, llm, shared_rate };
             Arc::new(ProviderModel::new(&provider, settings).map_err(InputError::Model)?)
         }
         ModelChoice::Recipe(_) | ModelChoice::Exec { .. } => return Ok(None),
