@@ -1,7 +1,7 @@
 //! Enforcement of guardrails on what really changes: before a file tool runs, by trying it; after a command
 //! or a server has run, by looking at the result.
 
-use workspace::{ChangeSet, FileChange};
+use workspace::FileChange;
 
 use super::record::Target;
 use super::{Caller, Engine};
@@ -13,16 +13,7 @@ impl Engine {
     /// Asks the guardrails about the changes that a call is going to make. Returns warnings, or the reason for the
     /// refusal.
     pub(super) fn check_changes(&self, own: &[FileChange]) -> Result<Vec<String>, Refusal> {
-        if own.is_empty() || !self.guardrails.checks_changes() {
-            return Ok(Vec::new());
-        }
-        // To collect what thousands of calls have changed takes long, and only limits ask for it.
-        let all = if self.guardrails.limits_changes() {
-            self.context.workspace.changes()?.and(own)
-        } else {
-            ChangeSet::new(own.to_vec())
-        };
-        self.guardrails.check_changes(&all, own)
+        self.guardrails.check_changes(self.context.workspace.as_ref(), own)
     }
 
     /// Reports the changes that were refused after a command or another program made them, and that were not kept.

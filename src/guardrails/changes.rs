@@ -1,7 +1,8 @@
 //! Rules about what files become: how many may change, by how many lines, and what no new line may hold.
 
-use workspace::{ChangeSet, FileChange, LineCounts};
+use workspace::{FileChange, Workspace};
 
+use super::tally::Amount;
 use super::{Guardrails, Refusal};
 use crate::config::Severity;
 
@@ -12,24 +13,42 @@ impl Guardrails {
     }
 
     /// Returns `true` if any rule is about the amount of changes.
-    pub fn limits_changes(&self) -> bool {
+    fn limits_changes(&self) -> bool {
         self.max_files.is_some() || self.max_lines.is_some()
     }
 
-    /// Checks the changes of a call: `own` are those of the call, `all` those of the run including them.
-    /// Returns warnings for the model, or the reason for the refusal.
-    pub fn check_changes(&self, all: &ChangeSet, own: &[FileChange]) -> Result<Vec<String>, Refusal> {
-        if let Some(max) = self.max_files.filter(|max| all.len() > *max) {
-            return Err(Refusal::TooManyFiles { files: all.len(), limit: max });
+    /// Checks the changes of a call before they are made in the workspace of the run. Returns warnings for the model, or the reason
+    /// for the refusal.
+    pub fn check_changes(
+        &self,
+        workspace: &dyn Workspace,
+        own: &[FileChange],
+    ) -> Result<Vec<String>, Refusal> {
+        if self.limits_changes() && !own.is_empty() {
+            self.check_amount(self.tally.with(workspace, own)?)?;
         }
-        if let Some(max) = self.max_lines {
-            let mut lines = LineCounts::default();
-            all.iter().for_each(|change| lines += change.line_counts());
-            let changed = lines.added + lines.removed;
-            if changed > max {
-                return Err(Refusal::TooManyLines { lines: changed, limit: max });
-            }
+        self.check_code(own)
+    }
+
+    /// Checks changes that are all there are. Returns warnings, or the reason for the refusal.
+    pub fn check_all_changes(&self, all: &[FileChange]) -> Result<Vec<String>, Refusal> {
+        if self.limits_changes() {
+            self.check_amount(Amount::of(all))?;
         }
+        self.check_code(all)
+    }
+
+    fn check_amount(&self, Amount { files, lines }: Amount) -> Result<(), Refusal> {
+        if let Some(limit) = self.max_files.filter(|max| files > *max) {
+            return Err(Refusal::TooManyFiles { files, limit });
+        }
+        match self.max_lines.filter(|max| lines > *max) {
+            Some(limit) => Err(Refusal::TooManyLines { lines, limit }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_code(&self, own: &[FileChange]) -> Result<Vec<String>, Refusal> {
         let mut warnings = Vec::new();
         for change in own {
             let readings = change.readings();

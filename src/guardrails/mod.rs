@@ -11,6 +11,7 @@ mod links;
 mod programs;
 mod refusal;
 mod spaces;
+mod tally;
 mod tracked;
 
 use std::collections::BTreeSet;
@@ -34,6 +35,7 @@ pub(crate) use dependencies::BaseFiles;
 pub(crate) use git_configured::git_configured_files;
 pub(crate) use inspection::{CODE_OWNERS, InspectionError, inspect};
 pub(crate) use refusal::{InvalidGuardrail, Refusal};
+use tally::Tally;
 pub(crate) use tracked::{tracked, tracked_files};
 
 /// Paths of the configuration, which are never writable, whether the file exists or not.
@@ -57,6 +59,7 @@ pub struct Guardrails {
     code_rules: Vec<CodeRule>,
     max_files: Option<usize>,
     max_lines: Option<usize>,
+    tally: Tally,
     max_commands: Option<usize>,
     commands: AtomicUsize,
 }
@@ -97,6 +100,7 @@ impl Guardrails {
             code_rules: rules.code_rules.iter().map(code_rule).collect::<Result<_, InvalidGuardrail>>()?,
             max_files: rules.max_files_modified.map(Bounded::count),
             max_lines: rules.max_lines_changed.map(Bounded::count),
+            tally: Tally::default(),
             max_commands: rules.max_commands_executed.map(Bounded::count),
             commands: AtomicUsize::new(0),
         })
@@ -128,11 +132,7 @@ impl Guardrails {
         if let Some(path) = large.first() {
             return Err(vec![Refusal::TooLargeToCheck(path.clone()).to_string()]);
         }
-        if changes.is_empty() {
-            return Ok(Vec::new());
-        }
-        let all = workspace.changes().map_err(|error| vec![error.to_string()])?.and(changes);
-        self.check_changes(&all, changes).map_err(|reason| vec![reason.to_string()])
+        self.check_changes(workspace, changes).map_err(|reason| vec![reason.to_string()])
     }
 
     /// Returns which files must not be read.

@@ -85,7 +85,7 @@ impl Run<'_> {
         }
         let own: Vec<FileChange> = checked.changes().iter().cloned().collect();
         self.engine.guardrails.check_links(&own)?;
-        let warnings = self.engine.guardrails.check_changes(checked.changes(), &own)?;
+        let warnings = self.engine.guardrails.check_all_changes(&own)?;
         for told in warnings {
             self.events.notice(NoticeLevel::Warning, told);
         }

@@ -155,6 +155,14 @@ impl Workspace for AttachedWorkspace {
         self.inner.visit_changes(is_wanted, visit)
     }
 
+    fn change_of(&self, path: &WorkspacePath) -> Result<Option<FileChange>, FileError> {
+        self.inner.change_of(path)
+    }
+
+    fn touched_after(&self, count: usize) -> Vec<WorkspacePath> {
+        self.inner.touched_after(count)
+    }
+
     fn preview(&self) -> Arc<dyn Workspace> {
         Arc::new(Self { inner: self.inner.preview(), folders: Arc::clone(&self.folders) })
     }

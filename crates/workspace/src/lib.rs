@@ -62,6 +62,7 @@ mod sensitive;
 mod snapshot;
 mod spool;
 mod staging;
+mod touches;
 mod tracked;
 mod write_log;
 
@@ -256,6 +257,12 @@ pub trait Workspace: Send + Sync {
         is_wanted: &dyn Fn(&WorkspacePath) -> bool,
         visit: &mut dyn FnMut(FileChange) -> ControlFlow<()>,
     ) -> Result<(), FileError>;
+
+    /// Returns how a file differs from the checkout at the start, if it does.
+    fn change_of(&self, path: &WorkspacePath) -> Result<Option<FileChange>, FileError>;
+
+    /// Returns the files that were written or removed so far, once for each time and without the first `count`.
+    fn touched_after(&self, count: usize) -> Vec<WorkspacePath>;
 
     /// Returns everything that differs from the checkout at the start.
     fn changes(&self) -> Result<ChangeSet, FileError> {

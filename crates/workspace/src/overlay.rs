@@ -12,6 +12,7 @@ use super::ignored::{IGNORE_FILES, IgnoreRules};
 use super::path::{ResolvedPath, WorkspacePath};
 use super::resolve::{Step, resolve};
 use super::spool::{Spool, Spooled};
+use super::touches::Touches;
 use super::write_log::{LogSlot, StateBefore, WriteLog};
 use super::{FileError, Kind, LastLink, Stat, Walk, WalkEntry, Workspace};
 
@@ -24,6 +25,7 @@ pub struct OverlayWorkspace {
     disk: Arc<DiskWorkspace>,
     planned: RwLock<Planned>,
     spool: Spool,
+    touches: Touches,
     log: LogSlot,
 }
 
@@ -51,7 +53,8 @@ struct Planned {
 impl OverlayWorkspace {
     /// Creates an empty overlay above `disk`.
     pub fn new(disk: Arc<DiskWorkspace>) -> Self {
-        Self { disk, planned: RwLock::default(), spool: Spool::default(), log: LogSlot::default() }
+        let (planned, spool, touches) = (RwLock::default(), Spool::default(), Touches::default());
+        Self { disk, planned, spool, touches, log: LogSlot::default() }
     }
 
     /// Logs everything that is planned from now on.
@@ -92,6 +95,7 @@ impl OverlayWorkspace {
         let on_disk = self.disk.state(&ResolvedPath(path.clone()))?;
         self.log_write(path, state.as_ref());
         let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
+        self.touches.note(path);
         if on_disk == state {
             planned.files.remove(path);
             return Ok(());
@@ -285,6 +289,7 @@ impl Workspace for OverlayWorkspace {
         let state = FileState { content: content.into(), mode };
         self.log_write(path, Some(&state));
         let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
+        self.touches.note(path);
         planned.folders.extend(missing);
         planned.files.insert(path.0.clone(), Some(self.spooled(&state)));
         Ok(())
@@ -303,6 +308,7 @@ impl Workspace for OverlayWorkspace {
         }
         self.log_write(path, None);
         let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
+        self.touches.note(path);
         planned.files.insert(path.0.clone(), None);
         Ok(())
     }
@@ -352,6 +358,17 @@ impl Workspace for OverlayWorkspace {
             }
         }
         Ok(())
+    }
+
+    fn change_of(&self, path: &WorkspacePath) -> Result<Option<FileChange>, FileError> {
+        let planned = self.planned();
+        let Some(after) = planned.files.get(path) else { return Ok(None) };
+        let before = self.disk.state(&ResolvedPath(path.clone()))?;
+        Ok(FileChange::new(path.clone(), before, read(path, after.as_ref())?))
+    }
+
+    fn touched_after(&self, count: usize) -> Vec<WorkspacePath> {
+        self.touches.after(count)
     }
 
     fn preview(&self) -> Arc<dyn Workspace> {

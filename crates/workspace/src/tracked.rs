@@ -12,6 +12,7 @@ use super::disk::DiskWorkspace;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
 use super::spool::{Spool, Spooled};
+use super::touches::Touches;
 use super::write_log::{LogSlot, StateBefore, WriteLog};
 use super::{FileError, LastLink, Stat, Walk, Workspace};
 
@@ -24,6 +25,7 @@ pub struct TrackedWorkspace {
     large: Mutex<BTreeMap<WorkspacePath, bool>>,
     /// What the run last wrote to each file since that was last taken; `None` if nobody asks for it.
     latest: Mutex<Option<BTreeMap<WorkspacePath, Option<FileState>>>>,
+    touches: Touches,
     log: LogSlot,
 }
 
@@ -50,7 +52,8 @@ impl TrackedWorkspace {
     /// Starts tracking changes to `disk`.
     pub fn new(disk: Arc<DiskWorkspace>) -> Self {
         let (before, large, latest) = (Mutex::default(), Mutex::default(), Mutex::default());
-        Self { disk, before, spool: Spool::default(), large, latest, log: LogSlot::default() }
+        let (spool, touches) = (Spool::default(), Touches::default());
+        Self { disk, before, spool, large, latest, touches, log: LogSlot::default() }
     }
 
     /// Remembers from now on what the run writes, for [`Self::take_latest`].
@@ -83,7 +86,10 @@ impl TrackedWorkspace {
         large: impl IntoIterator<Item = (WorkspacePath, bool)>,
     ) {
         let kept = |state: Option<FileState>| state.map(|state| KeptState::of(&state, &self.spool));
-        let before = before.into_iter().map(|(path, state)| (ResolvedPath(path), kept(state)));
+        let before = before.into_iter().map(|(path, state)| {
+            self.touches.note(&path);
+            (ResolvedPath(path), kept(state))
+        });
         self.before.lock().unwrap_or_else(PoisonError::into_inner).extend(before);
         self.large.lock().unwrap_or_else(PoisonError::into_inner).extend(large);
     }
@@ -139,12 +145,19 @@ impl TrackedWorkspace {
         large.iter().filter_map(|(path, was)| Some((path.clone(), operation(path, *was)?))).collect()
     }
 
-    /// Records changes of others, such as those of a command. Where they are yet to be made, that is their announcement.
+    /// Records changes of others, such as those of a command. Where they are yet to be made, that is their announcement, and
+    /// [`Self::made`] follows it.
     pub fn absorb(&self, changes: &[FileChange]) {
         for change in changes {
             let path = ResolvedPath(change.path.clone());
             self.remember(&path, || Ok::<_, Infallible>(change.before.clone()), change.after.as_ref()).ok();
+            self.touches.note(&path);
         }
+    }
+
+    /// Records that changes which were announced have been made.
+    pub fn made(&self, changes: &[FileChange]) {
+        changes.iter().for_each(|change| self.touches.note(&change.path));
     }
 
     /// Takes back the announcement of changes that could not be made: what is there now counts.
@@ -186,10 +199,13 @@ impl TrackedWorkspace {
         write: impl FnOnce() -> Result<(), FileError>,
     ) -> Result<(), FileError> {
         self.remember(path, || self.disk.state(path), after)?;
-        write().inspect_err(|_| self.withdraw(path))
+        let written = write();
+        self.touches.note(path);
+        written.inspect_err(|_| self.withdraw(path))
     }
 
     fn withdraw(&self, path: &ResolvedPath) {
+        self.touches.note(path);
         // What cannot be read is nothing that could be written again.
         let Ok(now) = self.disk.state(path) else { return };
         if let Some(log) = self.log.get() {
@@ -248,6 +264,17 @@ impl Workspace for TrackedWorkspace {
             }
         }
         Ok(())
+    }
+
+    fn change_of(&self, path: &WorkspacePath) -> Result<Option<FileChange>, FileError> {
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let path = ResolvedPath(path.clone());
+        let Some(kept) = before.get(&path) else { return Ok(None) };
+        Ok(FileChange::new(path.0.clone(), read(&path, kept.as_ref())?, self.disk.state(&path)?))
+    }
+
+    fn touched_after(&self, count: usize) -> Vec<WorkspacePath> {
+        self.touches.after(count)
     }
 
     fn preview(&self) -> Arc<dyn Workspace> {

@@ -44,6 +44,7 @@ impl Isolated {
                 tracked.absorb(&found.changes);
                 write_all(tracked.disk(), &self.journal, &found.changes)
                     .inspect_err(|_| tracked.take_back(&found.changes))?;
+                tracked.made(&found.changes);
                 self.keep_times(tracked.disk(), found);
                 Ok(self.carry_outputs(found, tracked.disk()))
             }
