@@ -4,6 +4,7 @@ use maud::{Markup, html};
 use sanitize::untrusted::visible;
 
 use super::diff::diff_lines;
+use super::syntax::Palette;
 use super::{filters, section};
 use crate::event::Outcome;
 use crate::report::figures::{cut, duration};
@@ -88,7 +89,7 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 /// Renders each call, with its diff or its error folded.
-pub(super) fn calls(report: &RunReport) -> Markup {
+pub(super) fn calls(report: &RunReport, palette: &Palette) -> Markup {
     if report.calls.is_empty() {
         return Markup::default();
     }
@@ -96,7 +97,7 @@ pub(super) fn calls(report: &RunReport) -> Markup {
     let list = html! {
         (filters("Show tool calls", &states))
         @for (index, call) in listed(&report.calls) {
-            div class="call item" id={ "call-" (index + 1) } data-state=(state(call).1) { (one(call)) }
+            div class="call item" id={ "call-" (index + 1) } data-state=(state(call).1) { (one(call, palette)) }
         }
         @if let Some(more) = more(report.calls.len(), "calls") { p class="muted" { (more) } }
     };
@@ -113,7 +114,7 @@ fn state(call: &CallSummary) -> (&'static str, &'static str) {
     }
 }
 
-fn one(call: &CallSummary) -> Markup {
+fn one(call: &CallSummary, palette: &Palette) -> Markup {
     let (class, word) = state(call);
     let head = html! {
         span class="muted" { (visible(&call.agent)) " " (call.step) }
@@ -133,7 +134,7 @@ fn one(call: &CallSummary) -> Markup {
             summary { (head) }
             @if let Some(target) = long { pre { (visible(target)) } }
             @if let Some(error) = &call.error { pre class="bad" { (visible(error)) } }
-            @if !call.diff.is_empty() { (diff_lines(&call.diff, call.target.as_deref())) }
+            @if !call.diff.is_empty() { (diff_lines(&call.diff, call.target.as_deref(), palette)) }
         }
     }
 }

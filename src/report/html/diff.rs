@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use grammar::Language;
 use maud::{Markup, html};
 use sanitize::untrusted::visible;
 use workspace::Operation;
 
-use super::syntax::{Painted, coloured};
+use super::syntax::{Painted, Palette};
 use super::{filters, section};
 use crate::report::listed::{MAX_LISTED, more};
 use crate::report::{FileSummary, RunReport};
@@ -17,7 +16,7 @@ use crate::report::{FileSummary, RunReport};
 const OPEN_LINES: usize = 400;
 
 /// Renders the files that changed.
-pub(super) fn files(report: &RunReport) -> Markup {
+pub(super) fn files(report: &RunReport, palette: &Palette) -> Markup {
     if report.files.is_empty() {
         return Markup::default();
     }
@@ -28,7 +27,7 @@ pub(super) fn files(report: &RunReport) -> Markup {
         (filters("Show files", &states))
         @for file in shown {
             @let is_open = { lines += file.diff.lines().count(); lines <= OPEN_LINES };
-            (diff(file, is_open))
+            (diff(file, is_open, palette))
         }
         @if let Some(more) = more(report.files.len(), "files") { p class="muted" { (more) } }
     };
@@ -44,7 +43,7 @@ fn operation(op: Operation) -> (&'static str, &'static str) {
     }
 }
 
-fn diff(file: &FileSummary, is_open: bool) -> Markup {
+fn diff(file: &FileSummary, is_open: bool, palette: &Palette) -> Markup {
     let (letter, word) = operation(file.op);
     html! {
         details class="item" data-state=(word) open[is_open] {
@@ -52,13 +51,13 @@ fn diff(file: &FileSummary, is_open: bool) -> Markup {
                 span class="muted" title=(word) { (letter) } " "
                 code { (visible(file.path.as_str())) } " " span class="lines" { (file.lines) (file.mode_note()) }
             }
-            (diff_lines(&file.diff, Some(file.path.as_str())))
+            (diff_lines(&file.diff, Some(file.path.as_str()), palette))
         }
     }
 }
 
 /// Renders a diff line by line. The file's name says in which language it is.
-pub(super) fn diff_lines(diff: &str, file: Option<&str>) -> Markup {
+pub(super) fn diff_lines(diff: &str, file: Option<&str>, palette: &Palette) -> Markup {
     let class = |line: &str| match line.as_bytes().first() {
         Some(b'+') => "add",
         Some(b'-') => "del",
@@ -67,7 +66,7 @@ pub(super) fn diff_lines(diff: &str, file: Option<&str>) -> Markup {
     };
     // A region that scrolls has to be reached by the keyboard as well.
     let marks = changed_parts(diff);
-    let colours = file.and_then(Language::of).map(|language| coloured(diff, language)).unwrap_or_default();
+    let colours = palette.colour(diff, file);
     html! {
         pre class="diff" tabindex="0" {
             @for (index, (number, line)) in numbered(diff).enumerate() {

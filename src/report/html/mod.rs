@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use diff::files;
 use overview::{how_to_apply, is_failing, navigation};
+use syntax::Palette;
 
 use super::RunReport;
 use super::figures::{bytes, cost, duration, plural, tokens};
@@ -52,6 +53,7 @@ const OPEN_ACTIONS: usize = 12;
 pub fn html(report: &RunReport) -> String {
     // Whatever slipped through neutralization could neither run nor call home: only this very script runs.
     let own = STANDARD.encode(Sha256::digest(SCRIPT));
+    let palette = Palette::default();
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -79,7 +81,7 @@ pub fn html(report: &RunReport) -> String {
                     (evidence::evidence(report))
                     (evidence::tests(report))
                     (plan(report))
-                    (files(report))
+                    (files(report, &palette))
                     (how_to_apply(report))
                     @if !is_failing(report) { (gates(report)) (review(report)) }
                     (guardrails(report))
@@ -88,7 +90,7 @@ pub fn html(report: &RunReport) -> String {
                     (subagents(report))
                     (usage(report))
                     (calls::timeline(report))
-                    (calls::calls(report))
+                    (calls::calls(report, &palette))
                 }
                 footer {
                     @if let Some(plan) = &report.plan { "digest " code { (visible(&plan.digest)) } " " }

@@ -1,5 +1,6 @@
 //! Colours of the words in a diff, by the grammar of the file's language.
 
+use std::cell::Cell;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -12,8 +13,35 @@ pub(super) type Painted = (Range<usize>, &'static str);
 const LONGEST: usize = 200_000;
 const LIMIT: Duration = Duration::from_secs(2);
 
+/// Number of lines of diffs that are coloured in a report. Nobody reads thousands, and each diff has to be parsed twice.
+const MAX_LINES: usize = 2_000;
+
+/// Colours for the diffs of one report, as long as there are some left.
+#[derive(Debug)]
+pub(super) struct Palette {
+    /// Number of lines that may still get colours.
+    left: Cell<usize>,
+}
+
+impl Default for Palette {
+    fn default() -> Self {
+        Self { left: Cell::new(MAX_LINES) }
+    }
+}
+
+impl Palette {
+    /// Returns the coloured parts of each line of the diff of a file.
+    pub(super) fn colour(&self, diff: &str, file: Option<&str>) -> Vec<Vec<Painted>> {
+        let Some(language) = file.and_then(Language::of).filter(|_| self.left.get() > 0) else {
+            return Vec::new();
+        };
+        self.left.set(self.left.get().saturating_sub(diff.lines().count()));
+        coloured(diff, language)
+    }
+}
+
 /// Returns the coloured parts of each line of a diff. Both sides are read as the file has them, as far as the diff shows it.
-pub(super) fn coloured(diff: &str, language: Language) -> Vec<Vec<Painted>> {
+fn coloured(diff: &str, language: Language) -> Vec<Vec<Painted>> {
     let lines: Vec<&str> = diff.lines().collect();
     let mut painted = vec![Vec::new(); lines.len()];
     if diff.len() > LONGEST {
@@ -69,6 +97,15 @@ fn side(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn colours_end_after_so_many_lines() {
+        let palette = Palette::default();
+        let diff = format!("@@ -0,0 +1,{MAX_LINES} @@\n{}", "+x = 1\n".repeat(MAX_LINES));
+        assert_eq!(palette.colour(&diff, Some("a.txt")), [] as [Vec<Painted>; 0]);
+        assert_eq!(palette.colour(&diff, Some("a.py")).iter().flatten().count(), MAX_LINES);
+        assert_eq!(palette.colour(&diff, Some("b.py")), [] as [Vec<Painted>; 0]);
+    }
 
     #[test]
     fn both_sides_of_a_diff_have_colours() {
