@@ -280,6 +280,9 @@ impl BatchRequest {
     /// Gives a task's run what all of them share.
     fn share(&self, job: &mut JobRequest) {
         job.make_one_of_many();
+        if let (Some(github), Some(own)) = (&mut job.github, &self.destination.github) {
+            github.share.clone_from(&own.share);
+        }
         job.pull_requests = Arc::clone(&self.pull_requests);
         job.branches = self.branches.get().map(Arc::clone);
     }

@@ -93,9 +93,6 @@ pub async fn run_batch(
     let budget = budget.map(|usd| share_of_shard(usd, own, all));
     let requests_per_minute =
         manifest.requests_per_minute.map(|requests| requests_of_shard(requests, own, all));
-    let shared_rate = manifest.requests_per_minute.and_then(|per_minute| {
-        Some(SharedRate { per_minute, share: request.shard?.share(&manifest.tasks)? })
-    });
     let (digest, name, commit) = (manifest.digest(), manifest.name.clone(), manifest.commit.clone());
     let run_url = request.destination.github.as_ref().and_then(|github| github.run_url.clone());
     let (key_parts, nights) = settled::prepare(request, clone, &manifest, &mut notices);
@@ -105,7 +102,7 @@ pub async fn run_batch(
         neighbours: Neighbours::new(clone, &commit),
         deadline: timeout.map(|timeout| started + timeout),
         requests_per_minute,
-        shared_rate,
+        shared_rate: shared_rate(request, &manifest),
         journal: Mutex::new(journal),
         signal: signal.clone(),
         request: Arc::clone(request),
@@ -150,6 +147,12 @@ pub async fn run_batch(
         signal.is_set().then(|| if signal.is_terminate() { Exit::Terminated } else { Exit::Interrupted });
     report.add_up(interrupted, late);
     Ok(report)
+}
+
+/// Returns the rate of requests to a model that other shards have a share in, if there is one.
+fn shared_rate(request: &BatchRequest, manifest: &Manifest) -> Option<SharedRate> {
+    let (per_minute, shard) = (manifest.requests_per_minute?, request.shard?);
+    Some(SharedRate { per_minute, share: shard.share(&manifest.tasks)? })
 }
 
 /// Returns the tasks of the shard that is to be worked on, or all of them.

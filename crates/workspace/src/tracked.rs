@@ -157,7 +157,9 @@ impl TrackedWorkspace {
 
     /// Records that changes which were announced have been made.
     pub fn made(&self, changes: &[FileChange]) {
-        changes.iter().for_each(|change| self.touches.note(&change.path));
+        for change in changes {
+            self.touches.note(&change.path);
+        }
     }
 
     /// Takes back the announcement of changes that could not be made: what is there now counts.
