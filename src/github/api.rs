@@ -21,7 +21,7 @@ use super::environment::{Environment, Subject};
 use super::error::{ApiError, chain};
 use super::pace::{MAX_WAIT, Pace, TooLong, resource_of, writes};
 use super::quotas::Resource;
-use super::response::{Broken, Failure, Resend, Response, limited, next_page};
+use super::response::{Broken, Failure, Resend, Response, limited, next_page, read_body};
 use crate::base::backoff::doubling;
 use crate::base::http::http_client_builder;
 use crate::base::verbose_log::detail;
@@ -324,11 +324,7 @@ impl Api {
         };
         let response = sent.map_err(|error| Broken::new(&error))?;
         let (status, headers) = (response.status(), response.headers().clone());
-        let body = client.body_to_string(response).await.map_err(|error| Broken {
-            // The request has arrived.
-            unsent: false,
-            message: chain(&error),
-        })?;
+        let body = read_body(status, response.into_body()).await?;
         Ok(Response { status, headers, body })
     }
 

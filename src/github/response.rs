@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use http_body_util::BodyExt;
+use hyper::body::{Body, Bytes};
 use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
 use serde::Deserialize;
@@ -17,6 +19,12 @@ const SECONDARY_WAIT: Duration = Duration::from_mins(1);
 
 /// The longest time that a rate limit is assumed to last: a header may say anything.
 const MAX_PAUSE: Duration = Duration::from_hours(24);
+
+/// Maximum length of a body, in bytes; larger files come as downloads with limits of their own.
+const MAX_BODY: usize = 256 << 20;
+
+/// Maximum length of the body of a refusal; what is longer is no message of GitHub's.
+const MAX_ERROR_BODY: usize = 64 << 10;
 
 /// A response, successful or not.
 pub(super) struct Response {
@@ -104,6 +112,30 @@ impl Response {
     }
 }
 
+/// Reads a body as text. Of a refusal, only the beginning is read; a longer answer is an error, because a part of it is none.
+pub(super) async fn read_body<B>(status: StatusCode, mut body: B) -> Result<String, Broken>
+where
+    B: Body<Data = Bytes, Error: std::error::Error + 'static> + Unpin,
+{
+    // The request has arrived.
+    let broken = |message| Broken { unsent: false, message };
+    let limit = if status.is_success() { MAX_BODY } else { MAX_ERROR_BODY };
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|error| broken(chain(&error)))?;
+        let Ok(data) = frame.into_data() else { continue };
+        let room = limit - bytes.len();
+        bytes.extend_from_slice(&data[..data.len().min(room)]);
+        if data.len() > room {
+            if status.is_success() {
+                return Err(broken(format!("the answer is longer than {} MiB", MAX_BODY >> 20)));
+            }
+            return Ok(String::from_utf8_lossy(&bytes).into_owned());
+        }
+    }
+    String::from_utf8(bytes).map_err(|error| broken(chain(&error)))
+}
+
 /// A request that got no response.
 pub(super) struct Broken {
     /// Whether the request certainly did not arrive.
@@ -172,6 +204,12 @@ pub(super) fn next_page(headers: &HeaderMap) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::convert::Infallible;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use http_body_util::{Full, StreamBody};
+    use hyper::body::Frame;
+
     use super::*;
 
     fn answer(status: u16, headers: &[(&'static str, &str)], body: &str) -> Response {
@@ -209,6 +247,41 @@ mod tests {
                 "{status} {message}: {pause:?}"
             );
         }
+    }
+
+    /// A body that never ends, and counts what was taken of it.
+    fn endless(taken: &AtomicUsize) -> impl Body<Data = Bytes, Error = Infallible> {
+        let piece = Bytes::from_static(&[b'x'; 1 << 14]);
+        StreamBody::new(futures::stream::repeat_with(move || {
+            taken.fetch_add(piece.len(), Ordering::Relaxed);
+            Ok(Frame::data(piece.clone()))
+        }))
+    }
+
+    #[tokio::test]
+    async fn bodies_without_an_end_are_not_read_to_it() {
+        for (status, limit, is_read) in [
+            (200, MAX_BODY, false),
+            (302, MAX_ERROR_BODY, true),
+            (403, MAX_ERROR_BODY, true),
+            (500, MAX_ERROR_BODY, true),
+        ] {
+            let taken = AtomicUsize::new(0);
+            let status = StatusCode::from_u16(status).expect("a status");
+            let read = read_body(status, endless(&taken)).await;
+            assert_eq!(read.is_ok(), is_read, "{status}");
+            assert!(read.is_ok_and(|text| text.len() == limit) == is_read, "{status}");
+            let taken = taken.into_inner();
+            assert!((limit..=limit + (1 << 14)).contains(&taken), "{status}: {taken}");
+        }
+    }
+
+    #[tokio::test]
+    async fn bodies_within_the_limit_are_read_whole() {
+        let long = "x".repeat(MAX_ERROR_BODY + 1);
+        let read = |status, text: &str| read_body(status, Full::new(Bytes::from(text.to_owned())));
+        assert_eq!(read(StatusCode::OK, &long).await.ok().as_ref(), Some(&long));
+        assert_eq!(read(StatusCode::BAD_GATEWAY, &long).await.ok().as_deref(), long.get(1..));
     }
 
     #[test]
