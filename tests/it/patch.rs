@@ -180,4 +180,13 @@ fn patch_search_ends_where_lines_repeat_themselves() {
     // It has a place, and is found there from any line.
     let far = format!("{}y\n{}", "x\n".repeat(9_000), "x\n".repeat(1_000));
     assert_eq!(apply(&far, &parsed(&numbered)).unwrap(), far.replace('y', "z"));
+    // As many anchors as lines, each of which opens a block to the end of the file.
+    let blocks: String = (0..40_000).map(|at| format!("a{at}\n b\n")).collect();
+    let text = "*** Begin Patch\n*** Update File: a\n@@ a\n@@ a\n-nothing\n+z\n*** End Patch\n";
+    let error = apply(&blocks, &parsed(text)).unwrap_err();
+    assert!(matches!(error, ApplyError::Hunk { .. }), "{error}");
+    // Indentation that the new lines would get, a terabyte in all.
+    let indented = format!("{}a\n", " ".repeat(1 << 20));
+    let text = format!("--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n{}", "+b\n".repeat(1 << 20));
+    assert_eq!(apply(&indented, &parsed(&text)), Err(ApplyError::TooCostly { hunk: 1 }));
 }

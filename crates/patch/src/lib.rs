@@ -21,6 +21,7 @@
 //! # }
 //! ```
 
+mod anchors;
 mod apply;
 pub mod block;
 mod envelope;

@@ -2,8 +2,8 @@
 //! is taken only if there is one place for it.
 
 use std::cell::Cell;
-use std::ops::Range;
 
+use super::anchors::Blocks;
 use super::block;
 use super::hunk::{Hunk, HunkPosition, Line, Side};
 use super::line_search::occurrences;
@@ -280,9 +280,16 @@ impl Image {
         if at_end {
             places.retain(|at| at + old.len() == self.lines.len());
         }
+        if below.is_empty() {
+            return self.only(&places);
+        }
+        // Each anchor is looked for in all lines; long ones cost more.
+        let cost = self.lines.iter().map(|line| 1 + line.len() / 256).sum::<usize>();
+        self.spend(cost.saturating_mul(below.len()))?;
+        let all = Blocks::new(&self.lines);
         let whole = 0..self.lines.len();
-        let blocks = below.iter().try_fold(vec![whole], |blocks, anchor| self.below(&blocks, anchor))?;
-        if below.is_empty() || blocks.is_empty() {
+        let blocks = below.iter().fold(vec![whole], |blocks, anchor| all.below(&blocks, anchor));
+        if blocks.is_empty() {
             return self.only(&places);
         }
         // In each block that the anchors lead to, the first place is meant.
@@ -296,54 +303,6 @@ impl Image {
         first.sort_unstable();
         first.dedup();
         self.only(&first)
-    }
-
-    /// Returns the blocks that begin with a line that contains an anchor, in any of `blocks`.
-    fn below(&self, blocks: &[Range<usize>], anchor: &str) -> Result<Vec<Range<usize>>, Misplaced> {
-        let anchor = anchor.trim();
-        let found = |fits: &dyn Fn(&str) -> bool| {
-            let mut found: Vec<Range<usize>> = Vec::new();
-            for block in blocks {
-                self.spend(block.len())?;
-                for at in block.clone().filter(|at| fits(self.lines[*at].trim())) {
-                    found.push(at..self.end_of_block(at)?.min(block.end));
-                }
-            }
-            found.sort_unstable_by_key(|block| block.start);
-            found.dedup();
-            Ok(found)
-        };
-        let equal = found(&|line| line == anchor)?;
-        if equal.is_empty() { found(&|line| line.contains(anchor)) } else { Ok(equal) }
-    }
-
-    /// Returns the index of the line behind the block that a line opens: the next one that begins as it does, such as
-    /// `class`. A line that opens none, because what follows is not indented below it, counts to the end.
-    fn end_of_block(&self, at: usize) -> Result<usize, Misplaced> {
-        fn start(line: &str) -> (usize, &str) {
-            let text = line.trim_start();
-            let end = text.find(|letter: char| !letter.is_alphanumeric()).unwrap_or(text.len());
-            (line.len() - text.len(), &text[..end])
-        }
-        let opening = start(&self.lines[at]);
-        let mut opens = false;
-        for below in at + 1..self.lines.len() {
-            let line = self.lines[below].as_str();
-            // Long lines cost more.
-            self.spend(1 + line.len() / 256)?;
-            if line.trim().is_empty() {
-                continue;
-            }
-            let own = start(line);
-            if !opens && own.0 <= opening.0 {
-                break;
-            }
-            opens = true;
-            if own == opening {
-                return Ok(below);
-            }
-        }
-        Ok(self.lines.len())
     }
 
     /// Replaces lines by the new side of a hunk. Lines that stay keep what the file has.
