@@ -94,6 +94,6 @@ mod tests {
         let in_class = blocks.below(std::slice::from_ref(&whole), "class B");
         assert_eq!(in_class, [6..10]);
         assert_eq!(blocks.below(&in_class, "def f"), [7..10]);
-        assert_eq!(blocks.below(std::slice::from_ref(&whole), "def"), [1..4, 4..10, 7..10]);
+        assert_eq!(blocks.below(std::slice::from_ref(&whole), "def"), [1..4, 4..7, 7..10]);
     }
 }

@@ -22,15 +22,18 @@
 mod assigned;
 pub mod csv;
 mod cut;
+mod dumps;
 pub mod environment;
 mod escaped;
 pub mod invisible;
 pub mod lookalikes;
 mod masker;
+mod reading;
 pub mod secret_names;
 mod spellings;
 pub mod tokens;
 pub mod untrusted;
+mod writings;
 
 pub use masker::{MASK, Masker};
 
@@ -52,7 +55,7 @@ mod tests {
             super::environment::LOCAL_ADDRESS.as_str(),
         ];
         let keys = super::masker::KEYS.as_str();
-        for pattern in [shapes, keys].into_iter().chain(of_variables).chain(super::spellings::patterns()) {
+        for pattern in [shapes, keys].into_iter().chain(of_variables).chain(super::writings::patterns()) {
             let compiled = RegexBuilder::new(pattern).size_limit(MAX).build();
             assert!(compiled.is_ok(), "{pattern}");
         }

@@ -6,20 +6,17 @@
 
 use std::collections::BTreeSet;
 use std::ops::Range;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
-use regex::bytes::{Captures, Regex};
 
 use crate::cut::{self, CutSecrets};
 use crate::escaped::{base64_spellings, escaped, hexadecimal, quoted, utf16};
+use crate::reading::Reading;
+use crate::writings::WRITINGS;
 
 /// How many encodings may be nested: JSON in JSON, a URL in HTML.
 const DEPTH: u32 = 2;
-
-/// Minimum length of a secret that is looked for across lines, in bytes; a shorter match would be a
-/// coincidence.
-const MIN_SPLIT: usize = 8;
 
 /// Minimum length of a secret that is looked for in small letters and in capitals as well, in bytes.
 const MIN_LOWERED: usize = 8;
@@ -89,7 +86,7 @@ impl Spellings {
             return;
         }
         for writing in &WRITINGS {
-            let Some(reading) = writing.read(text) else { continue };
+            let Some(reading) = Reading::of(text, writing) else { continue };
             self.search(&reading.text, depth - 1, &mut |span| {
                 if let Some(origin) = reading.origin(&span, writing.min) {
                     found(origin);
@@ -119,236 +116,6 @@ fn fixed_spellings(secret: &str) -> Vec<String> {
     spellings.extend(String::from_utf8(wide));
     spellings.extend(once);
     spellings
-}
-
-/// An encoding in which programs write text.
-struct Writing {
-    /// The encoded form of one unit, such as an escape.
-    form: LazyLock<Regex>,
-    /// Decodes a match of the form; `None` if it is not one after all.
-    meaning: fn(&Captures<'_>) -> Option<Vec<u8>>,
-    /// Minimum length of a secret that is looked for in the decoded text, in bytes.
-    min: usize,
-}
-
-/// Compiles a constant pattern.
-fn pattern(text: &str) -> Regex {
-    #[expect(clippy::expect_used, reason = "constant patterns, compiled in a test")]
-    Regex::new(text).expect("a valid pattern")
-}
-
-/// The joint of two lines: a line end, however it is written, and what often comes before the next line's
-/// text, blanks or its number.
-const JOINT: &str = r"[ \t]*(?:\\?\r?\n|(?:\\r)?\\n|⏎)[ \t]*(?:[0-9]{1,6}(?:\t|→|:[ \t]|[ \t]*[|│][ \t]?))?";
-
-static WRITINGS: [Writing; 7] = [
-    Writing {
-        form: LazyLock::new(|| pattern(r"%([0-9A-Fa-f]{2})")),
-        meaning: |form| byte(form.get(1)?.as_bytes(), 16),
-        min: 0,
-    },
-    // Escapes of JSON, C, Python and shells; quotes of shells and CSV.
-    Writing {
-        form: LazyLock::new(|| {
-            pattern(
-                r#"\\(?:[uU](?:\{(?<braces>[0-9A-Fa-f]{1,6})\}|(?<long>0[0-9A-Fa-f]{7})|(?<code>[0-9A-Fa-f]{4}))|x(?<hex>[0-9A-Fa-f]{2})|(?<octal>[0-3]?[0-7]{1,2})|(?<letter>(?s:.)))|(?<quote>'\\''|'"'"'|""|'')"#,
-            )
-        }),
-        meaning: |form| {
-            if let Some(quote) = form.name("quote") {
-                return Some(quote.as_bytes()[..1].to_vec());
-            }
-            if let Some(code) = ["braces", "long", "code"].iter().find_map(|name| form.name(name)) {
-                return character(code.as_bytes(), 16);
-            }
-            if let Some(code) = form.name("hex") {
-                return byte(code.as_bytes(), 16);
-            }
-            if let Some(code) = form.name("octal") {
-                return byte(code.as_bytes(), 8);
-            }
-            Some(match form.name("letter")?.as_bytes() {
-                b"n" => b"\n".to_vec(),
-                b"t" => b"\t".to_vec(),
-                b"r" => b"\r".to_vec(),
-                b"e" => b"\x1b".to_vec(),
-                other => other.to_vec(),
-            })
-        },
-        min: 0,
-    },
-    // Entities of HTML and XML.
-    Writing {
-        form: LazyLock::new(|| {
-            pattern(r"&(?:#[xX](?<hex>[0-9A-Fa-f]{1,6})|#(?<code>[0-9]{1,7})|(?<name>[A-Za-z]{2,8}));")
-        }),
-        meaning: |form| {
-            if let Some(code) = form.name("hex") {
-                return character(code.as_bytes(), 16);
-            }
-            if let Some(code) = form.name("code") {
-                return character(code.as_bytes(), 10);
-            }
-            let name = form.name("name")?.as_bytes();
-            ENTITIES
-                .iter()
-                .find(|(known, _)| known.as_bytes() == name)
-                .map(|(_, sign)| sign.as_bytes().to_vec())
-        },
-        min: 0,
-    },
-    // Bytes in hexadecimal, with separators in between.
-    Writing {
-        form: LazyLock::new(|| pattern(r"(?-u:\b)(?:0[xX])?((?:[0-9A-Fa-f]{2})+)(?:[ :,;\-]{1,2}|(?-u:\b))")),
-        meaning: |form| form.get(1)?.as_bytes().chunks(2).map(|pair| Some(byte(pair, 16)?[0])).collect(),
-        min: 0,
-    },
-    // Bytes in decimal numbers, with separators in between; as many as the shortest secret has.
-    Writing {
-        form: LazyLock::new(|| {
-            pattern(
-                r"(?-u:\b)[0-9]{1,3}(?:(?:[ \t]*[,;][ \t]*(?:\r?\n[ \t]*)?|[ \t]*\r?\n[ \t]*|[ \t]+)[0-9]{1,3}(?-u:\b)){5,}",
-            )
-        }),
-        meaning: |form| {
-            let numbers = form.get(0)?.as_bytes().split(|byte| !byte.is_ascii_digit());
-            let numbers = numbers.filter(|digits| !digits.is_empty());
-            // What is no byte stands for one that no secret has.
-            Some(
-                numbers
-                    .map(|digits| number(digits, 10).and_then(|n| u8::try_from(n).ok()).unwrap_or(0))
-                    .collect(),
-            )
-        },
-        min: 0,
-    },
-    // Lines that begin with blanks or with their numbers.
-    Writing { form: LazyLock::new(|| pattern(JOINT)), meaning: |_| Some(Vec::new()), min: MIN_SPLIT },
-    // Lines that begin with the sign of a diff, a quote or a list. The sign may also be a part of the
-    // secret.
-    Writing {
-        form: LazyLock::new(|| pattern(&format!(r"{JOINT}[+\-|>#*][ \t]*|{JOINT}"))),
-        meaning: |_| Some(Vec::new()),
-        min: MIN_SPLIT,
-    },
-];
-
-const ENTITIES: [(&str, &str); 31] = [
-    ("amp", "&"),
-    ("lt", "<"),
-    ("gt", ">"),
-    ("quot", "\""),
-    ("apos", "'"),
-    ("nbsp", " "),
-    ("sol", "/"),
-    ("bsol", "\\"),
-    ("plus", "+"),
-    ("equals", "="),
-    ("colon", ":"),
-    ("semi", ";"),
-    ("commat", "@"),
-    ("num", "#"),
-    ("excl", "!"),
-    ("dollar", "$"),
-    ("percnt", "%"),
-    ("lpar", "("),
-    ("rpar", ")"),
-    ("ast", "*"),
-    ("comma", ","),
-    ("period", "."),
-    ("quest", "?"),
-    ("lsqb", "["),
-    ("rsqb", "]"),
-    ("lcub", "{"),
-    ("rcub", "}"),
-    ("verbar", "|"),
-    ("grave", "`"),
-    ("lowbar", "_"),
-    ("hyphen", "-"),
-];
-
-fn number(digits: &[u8], radix: u32) -> Option<u32> {
-    u32::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok()
-}
-
-fn byte(digits: &[u8], radix: u32) -> Option<Vec<u8>> {
-    Some(vec![u8::try_from(number(digits, radix)?).ok()?])
-}
-
-fn character(digits: &[u8], radix: u32) -> Option<Vec<u8>> {
-    Some(char::from_u32(number(digits, radix)?)?.to_string().into_bytes())
-}
-
-/// A text decoded in one way.
-struct Reading {
-    text: Vec<u8>,
-    pieces: Vec<Piece>,
-}
-
-/// A part of a decoded text, and its origin.
-struct Piece {
-    /// The offset of the part in the decoded text.
-    at: usize,
-    /// The byte range that it comes from in the original text.
-    origin: Range<usize>,
-    /// Whether it was copied unchanged.
-    verbatim: bool,
-}
-
-impl Writing {
-    /// Decodes a text in this way, or returns `None` if it holds no such encoding.
-    fn read(&self, text: &[u8]) -> Option<Reading> {
-        let mut reading = Reading { text: Vec::with_capacity(text.len()), pieces: Vec::new() };
-        let mut rest = 0;
-        for form in self.form.captures_iter(text) {
-            let (Some(whole), Some(meaning)) = (form.get(0), (self.meaning)(&form)) else { continue };
-            reading.push(&text[rest..whole.start()], rest..whole.start(), true);
-            reading.push(&meaning, whole.range(), false);
-            rest = whole.end();
-        }
-        if reading.pieces.is_empty() {
-            return None;
-        }
-        reading.push(&text[rest..], rest..text.len(), true);
-        Some(reading)
-    }
-}
-
-impl Reading {
-    fn push(&mut self, text: &[u8], origin: Range<usize>, verbatim: bool) {
-        // An empty decoded part is recorded too, because it marks that something was removed here.
-        if !(verbatim && text.is_empty()) {
-            self.pieces.push(Piece { at: self.text.len(), origin, verbatim });
-            self.text.extend_from_slice(text);
-        }
-    }
-
-    /// Maps a range of the decoded text back to the original. Returns `None` if the original has it
-    /// unchanged, so that it is found there anyway, or if it is shorter than `min`.
-    fn origin(&self, span: &Range<usize>, min: usize) -> Option<Range<usize>> {
-        if span.len() < min {
-            return None;
-        }
-        let piece = |at: usize| {
-            // Of several parts that begin at the same offset, only the last one has text.
-            let index = self.pieces.partition_point(|piece| piece.at <= at).checked_sub(1)?;
-            Some((index, &self.pieces[index]))
-        };
-        let ((first, begins), (last, ends)) = (piece(span.start)?, piece(span.end - 1)?);
-        if first == last && begins.verbatim {
-            return None;
-        }
-        let offset = |piece: &Piece, at: usize| piece.origin.start + (at - piece.at);
-        let start = if begins.verbatim { offset(begins, span.start) } else { begins.origin.start };
-        let end = if ends.verbatim { offset(ends, span.end - 1) + 1 } else { ends.origin.end };
-        Some(start..end)
-    }
-}
-
-/// Returns the patterns of all encodings.
-#[cfg(test)]
-pub(super) fn patterns() -> impl Iterator<Item = &'static str> {
-    WRITINGS.iter().map(|writing| writing.form.as_str())
 }
 
 #[cfg(test)]

@@ -110,7 +110,96 @@ fn spelled(secret: &str) -> Vec<(&'static str, String)> {
         ("over numbered lines", format!("     1\t{left}\n     2\t{right}")),
         ("over quoted lines", format!("> {left}\n> {right}")),
         ("over lines of a shell", format!("{left}\\\n{right}")),
+        ("over lines as grep -n has them", format!("3:{left}\n4:{right}")),
+        ("over lines as grep -rn has them", format!("src/a.txt:3:{left}\nsrc/a.txt-4-{right}")),
+        ("over lines as awk numbers them", format!("1 {left}\n2 {right}")),
+        ("over lines of a diff", format!("@@ -1 +1,2 @@\n+{left}\n+{right}")),
+        ("over numbered lines of a diff", format!("    12 | +{left}\n    13 | +{right}")),
+        (
+            "over coloured lines",
+            format!("\x1b[32m+\x1b[m\x1b[32m{left}\x1b[m\n\x1b[32m+\x1b[m\x1b[32m{right}\x1b[m"),
+        ),
+        ("coloured", format!("\x1b[01;31m\x1b[K{left}\x1b[m\x1b[K{right}")),
+        ("coloured, as cat -v has it", format!("^[[31m{left}^[[0m{right}")),
+        ("coloured, in JSON", serde_json::Value::from(format!("\x1b[31m{left}\x1b[0m{right}")).to_string()),
+        ("linked by a terminal", format!("\x1b]8;;https://a.example\x07{left}\x1b]8;;\x1b\\{right}")),
+        ("in columns", format!("{left}\t{right}")),
+        ("in tags", format!("<b>{left}</b><span class=\"x\">{right}</span>")),
+        ("in tags over lines", format!("<td>{left}</td>\n  <td>{right}</td>")),
+        ("in strings", format!("\"{left}\" + \"{right}\"")),
+        ("in strings over lines", format!("'{left}'\n    '{right}'")),
     ]
+}
+
+/// Returns a text as `xxd`, `hexdump` and `od` show it, by their own notations.
+fn dumped(text: &str) -> Vec<(&'static str, String)> {
+    let rows = |offset: fn(usize) -> String, row: &dyn Fn(&[u8]) -> String| -> String {
+        let chunks = text.as_bytes().chunks(16).enumerate();
+        chunks.map(|(at, bytes)| format!("{}{}\n", offset(16 * at), row(bytes))).collect()
+    };
+    let shown = |bytes: &[u8]| -> String {
+        bytes.iter().map(|byte| if byte.is_ascii_graphic() { char::from(*byte) } else { '.' }).collect()
+    };
+    let each =
+        |bytes: &[u8], form: fn(u8) -> String| bytes.iter().map(|byte| form(*byte)).collect::<String>();
+    let words = |bytes: &[u8], form: fn(u16) -> String| -> String {
+        let pairs = bytes.chunks(2).map(|two| u16::from_le_bytes([two[0], two.get(1).copied().unwrap_or(0)]));
+        pairs.map(form).collect()
+    };
+    let (octal, hex): (fn(usize) -> String, fn(usize) -> String) =
+        (|at| format!("{at:07o}"), |at| format!("{at:08x}"));
+    vec![
+        (
+            "xxd",
+            rows(|at| format!("{at:08x}:"), &|bytes| {
+                let pairs: String = bytes
+                    .chunks(2)
+                    .map(|two| format!(" {}", each(two, |byte| format!("{byte:02x}"))))
+                    .collect();
+                format!("{pairs:<40}  {}", shown(bytes))
+            }),
+        ),
+        (
+            "hexdump -C",
+            rows(hex, &|bytes| {
+                format!(" {:<49}  |{}|", each(bytes, |byte| format!(" {byte:02x}")), shown(bytes))
+            }),
+        ),
+        ("hexdump", rows(octal, &|bytes| words(bytes, |word| format!(" {word:04x}")))),
+        ("od", rows(octal, &|bytes| words(bytes, |word| format!(" {word:06o}")))),
+        ("od -b", rows(octal, &|bytes| each(bytes, |byte| format!(" {byte:03o}")))),
+        (
+            "od -tx1z",
+            rows(octal, &|bytes| {
+                format!("{}  >{}<", each(bytes, |byte| format!(" {byte:02x}")), shown(bytes))
+            }),
+        ),
+        (
+            "od -c",
+            rows(octal, &|bytes| {
+                each(bytes, |byte| {
+                    if byte == b'\n' { "  \\n".to_owned() } else { format!("{:>4}", char::from(byte)) }
+                })
+            }),
+        ),
+    ]
+}
+
+#[test]
+fn no_table_of_bytes_gives_a_secret_away() {
+    for secret in ["Pa\"ss\\w0rd&<x>'$y", "aB3xY7qW9eR5tZ1uI8oP2-sD4fG6hJ0k"] {
+        let masker = Masker::new([secret]);
+        for (kind, text) in dumped(&format!("key={secret} and more\n")) {
+            let masked = masker.mask(&text).into_owned();
+            assert!(masked.contains(MASK), "{kind}: {text}");
+            // Rows are masked whole, so that nothing of it is left in the column beside.
+            let parts: Vec<&str> = (0..=secret.len() - 6).map(|at| &secret[at..at + 6]).collect();
+            assert!(!parts.iter().any(|part| masked.contains(part)), "{kind}: {text} became {masked}");
+        }
+        for (kind, text) in dumped("nothing in this that anybody could want to hide") {
+            assert_eq!(masker.mask(&text), text, "{kind}");
+        }
+    }
 }
 
 #[test]
@@ -164,6 +253,75 @@ proptest::proptest! {
         let masker = Masker::new(["a1b2c3d4"]);
         let masked = masker.mask(&text);
         proptest::prop_assert!(!masked.contains("a1b2c3d4"));
+    }
+}
+
+/// What programs put between the parts of a text.
+const SEPARATORS: &str = "\t|\n|\r\n|\\\\n|\n {1,8}[0-9]{1,5}\t|\n[0-9]{1,5}:|\n[a-f]{1,5}/[a-f]\\.rs:[0-9]{1,5}:|\n[+>#|*-] |\x1b\\[[0-9]{1,2}m|\x1b\\[K|</?[a-f]{1,5}>|<[a-f] class=\"[a-f]{1,5}\">|\" \\+ \"|'\n *'";
+
+proptest::proptest! {
+    #[test]
+    fn secrets_are_masked_whatever_stands_between_their_parts(
+        cuts in proptest::collection::vec((1_usize..31, SEPARATORS), 1..5),
+    ) {
+        const SECRET: &str = "qZ7kLm4Wx9Tb2Yc6Vd8Rg3Gh5Jn1Pp0S";
+        let mut text = SECRET.to_owned();
+        let mut cuts = cuts;
+        cuts.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        cuts.dedup_by_key(|(at, _)| *at);
+        for (at, separator) in &cuts {
+            text.insert_str(*at, separator);
+        }
+        let masker = Masker::new([SECRET]);
+        proptest::prop_assert_eq!(masker.mask(&format!("x={text} y")).into_owned(), format!("x={MASK} y"), "{}", text);
+    }
+
+    #[test]
+    fn what_stands_between_parts_is_no_secret(
+        parts in proptest::collection::vec(("[a-f]{1,9}", SEPARATORS), 0..20),
+    ) {
+        let masker = Masker::new(["qZ7kLm4Wx9Tb2Yc6Vd8Rg3Gh5Jn1Pp0S"]);
+        let text: String = parts.into_iter().map(|(part, separator)| part + &separator).collect();
+        proptest::prop_assert_eq!(masker.mask(&text).into_owned(), text);
+    }
+}
+
+/// Text that begins what it does not end: whoever looks for the end from each beginning takes time that grows with the square.
+#[test]
+fn hostile_text_is_masked_in_linear_time() {
+    let masker = Masker::new(["qZ7kLm4Wx9Tb2Yc6Vd8Rg3Gh5Jn1Pp0S"]);
+    let pieces = [
+        "<a",
+        "<a ",
+        "\t",
+        " \t",
+        "\n",
+        "\n<a\n",
+        "\x1b[",
+        "\x1b]8",
+        "\x1b[0;",
+        "\"",
+        "\"\n",
+        "\n1",
+        "\na-",
+        "0000000 61 ",
+        "\n0000000 6",
+        "\\",
+        "\\n \t",
+    ];
+    for piece in pieces {
+        let time = |size: usize| {
+            let text = piece.repeat(size / piece.len());
+            let began = std::time::Instant::now();
+            masker.mask(&text);
+            began.elapsed()
+        };
+        let (once, more) = (time(40_000), time(160_000));
+        // Four times as much; the square would be sixteen times.
+        assert!(
+            more < 9 * once + std::time::Duration::from_millis(200),
+            "{piece:?}: {once:?}, then {more:?}"
+        );
     }
 }
 

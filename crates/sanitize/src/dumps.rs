@@ -1,0 +1,122 @@
+//! Rows of bytes as `xxd`, `hexdump` and `od` print them: an offset, the bytes in some notation, and often the same as text.
+
+use std::ops::RangeInclusive;
+
+use regex::bytes::Captures;
+
+/// A row. Its groups are the offset, the colon that `xxd` writes behind it, and the rest.
+pub(super) const ROW: &str = r"(?m)^[ \t]*(?-u:([0-9A-Fa-f]+)(:?)([ \t][^\r\n]*))(?:\r?\n)?";
+
+/// Digits that an offset may have.
+const OFFSET: RangeInclusive<usize> = 6..=16;
+
+/// Width of a cell in the output of `od -c` and `od -a`.
+const CELL: usize = 4;
+
+/// Order of the bytes in a number of several.
+#[derive(Clone, Copy)]
+enum Order {
+    MostSignificantFirst,
+    LeastSignificantFirst,
+}
+
+/// Returns the bytes of a row, or `None` if the text is no row.
+pub(super) fn bytes(row: &Captures<'_>) -> Option<Vec<u8>> {
+    let (offset, colon, rest) = (row.get(1)?, row.get(2)?, row.get(3)?);
+    OFFSET.contains(&offset.len()).then(|| contents(!colon.is_empty(), rest.as_bytes()))?
+}
+
+fn contents(is_of_xxd: bool, rest: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(rest).ok();
+    if is_of_xxd {
+        return numbers(text?.trim_start().split("  ").next()?, Order::MostSignificantFirst);
+    }
+    let without_text = |text: &str| {
+        let end = text.find("  |").or_else(|| text.find("  >")).unwrap_or(text.len());
+        numbers(&text[..end], Order::LeastSignificantFirst)
+    };
+    text.and_then(without_text).or_else(|| cells(rest))
+}
+
+/// Returns the bytes of numbers that are all of the same kind.
+fn numbers(text: &str, order: Order) -> Option<Vec<u8>> {
+    let words: Vec<&str> = text.split_ascii_whitespace().collect();
+    let are = |length: usize, digits: &str| {
+        words.iter().all(|word| word.len() == length && word.chars().all(|digit| digits.contains(digit)))
+    };
+    let (radix, size) = match words.first()?.len() {
+        8 if are(8, "01") => (2, Some(1)),
+        6 if are(6, "01234567") => (8, Some(2)),
+        3 if are(3, "01234567") => (8, Some(1)),
+        1 | 3 => (10, Some(1)),
+        // The last number of a row may be shorter.
+        2 | 4 | 8 | 16 => (16, None),
+        _ => return None,
+    };
+    let mut bytes = Vec::new();
+    for word in words {
+        let size = size.unwrap_or(word.len().div_ceil(2)).min(8);
+        let number = u64::from_str_radix(word, radix).ok()?.to_be_bytes();
+        let (zeros, own) = number.split_at(8 - size);
+        if zeros.iter().any(|byte| *byte != 0) {
+            return None;
+        }
+        match order {
+            Order::MostSignificantFirst => bytes.extend(own),
+            Order::LeastSignificantFirst => bytes.extend(own.iter().rev()),
+        }
+    }
+    Some(bytes)
+}
+
+/// Returns the bytes of cells with a character, its escape, its name or its octal number.
+fn cells(rest: &[u8]) -> Option<Vec<u8>> {
+    rest.chunks(CELL).map(cell).collect()
+}
+
+fn cell(cell: &[u8]) -> Option<u8> {
+    Some(match cell.trim_ascii_start() {
+        b"" if cell.len() == CELL => b' ',
+        b"sp" => b' ',
+        b"nl" | b"\\n" => b'\n',
+        b"cr" | b"\\r" => b'\r',
+        b"ht" | b"\\t" => b'\t',
+        [letter] if cell.len() == CELL => *letter,
+        // Other control characters, of which no secret consists.
+        [b'\\', _]
+        | [b'a'..=b'z', b'a'..=b'z' | b'0'..=b'9']
+        | [b'a'..=b'z', b'a'..=b'z', b'a'..=b'z' | b'0'..=b'9'] => 0,
+        digits => u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_of_all_programs_are_read() {
+        for (is_of_xxd, row) in [
+            (false, "   k   e   y   =   P   a   \"   s   s   /   w      r   d   &  \\n"),
+            (false, "   k   e   y   =   P   a   \"   s   s   /   w  sp   r   d   &  nl"),
+            (false, " 062553 036571 060520 071442 027563 020167 062162 005046"),
+            (false, " 656b 3d79 6150 7322 2f73 2077 6472 0a26"),
+            (false, " 6b 65 79 3d 50 61 22 73 73 2f 77 20 72 64 26 0a  >key=Pa\"ss/w rd&.<"),
+            (false, "  6b 65 79 3d 50 61 22 73  73 2f 77 20 72 64 26 0a  |key=Pa\"ss/w rd&.|"),
+            (false, " 153 145 171 075 120 141 042 163 163 057 167 040 162 144 046 012"),
+            (false, " 107 101 121  61  80  97  34 115 115  47 119  32 114 100  38  10"),
+            (false, " 3d79656b 73226150 20772f73 0a266472"),
+            (true, " 6b65 793d 5061 2273 732f 7720 7264 260a  key=Pa\"ss/w rd&."),
+            (true, " 6b65793d 50612273 732f7720 7264260a  key=Pa\"ss/w rd&."),
+        ] {
+            assert_eq!(
+                contents(is_of_xxd, row.as_bytes()).as_deref(),
+                Some(&b"key=Pa\"ss/w rd&\n"[..]),
+                "{row}"
+            );
+        }
+        for row in [" fix the bug", " 12 eggs", "", " 999", " (HEAD) one two"] {
+            assert_eq!(contents(false, row.as_bytes()), None, "{row}");
+        }
+    }
+}
