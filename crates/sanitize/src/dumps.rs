@@ -13,6 +13,13 @@ const OFFSET: RangeInclusive<usize> = 6..=16;
 /// Width of a cell in the output of `od -c` and `od -a`.
 const CELL: usize = 4;
 
+/// Names that `od -a` has for control characters.
+const CONTROLS: [&[u8]; 30] = [
+    b"nul", b"soh", b"stx", b"etx", b"eot", b"enq", b"ack", b"bel", b"bs", b"vt", b"ff", b"so", b"si",
+    b"dle", b"dc1", b"dc2", b"dc3", b"dc4", b"nak", b"syn", b"etb", b"can", b"em", b"sub", b"esc", b"fs",
+    b"gs", b"rs", b"us", b"del",
+];
+
 /// Order of the bytes in a number of several.
 #[derive(Clone, Copy)]
 enum Order {
@@ -35,7 +42,7 @@ fn contents(is_of_xxd: bool, rest: &[u8]) -> Option<Vec<u8>> {
         let end = text.find("  |").or_else(|| text.find("  >")).unwrap_or(text.len());
         numbers(&text[..end], Order::LeastSignificantFirst)
     };
-    text.and_then(without_text).or_else(|| cells(rest))
+    text.and_then(without_text).or_else(|| cells(rest)).filter(|bytes| !bytes.is_empty())
 }
 
 /// Returns the bytes of numbers that are all of the same kind.
@@ -83,9 +90,8 @@ fn cell(cell: &[u8]) -> Option<u8> {
         b"ht" | b"\\t" => b'\t',
         [letter] if cell.len() == CELL => *letter,
         // Other control characters, of which no secret consists.
-        [b'\\', _]
-        | [b'a'..=b'z', b'a'..=b'z' | b'0'..=b'9']
-        | [b'a'..=b'z', b'a'..=b'z', b'a'..=b'z' | b'0'..=b'9'] => 0,
+        [b'\\', _] => 0,
+        name if CONTROLS.contains(&name) => 0,
         digits => u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()?,
     })
 }
@@ -97,7 +103,7 @@ mod tests {
     #[test]
     fn rows_of_all_programs_are_read() {
         for (is_of_xxd, row) in [
-            (false, "   k   e   y   =   P   a   \"   s   s   /   w      r   d   &  \\n"),
+            (false, "   k   e   y   =   P   a   \"   s   s   /   w       r   d   &  \\n"),
             (false, "   k   e   y   =   P   a   \"   s   s   /   w  sp   r   d   &  nl"),
             (false, " 062553 036571 060520 071442 027563 020167 062162 005046"),
             (false, " 656b 3d79 6150 7322 2f73 2077 6472 0a26"),

@@ -39,7 +39,7 @@ pub use masker::{MASK, Masker};
 
 #[cfg(test)]
 mod tests {
-    use regex::RegexBuilder;
+    use regex::bytes::RegexBuilder;
 
     /// Most bytes that a pattern may compile to; a repetition with an upper limit, such as `{36,255}`, would take more.
     const MAX: usize = 64 << 10;

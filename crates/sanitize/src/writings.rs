@@ -34,15 +34,15 @@ const TAG: &str = r"</?[A-Za-z!](?-u:[^<>])*>";
 /// The joint of two parts: one of its patterns may begin only where none of the others could have begun before, so that no text is
 /// gone through twice.
 ///
-/// - A line end, however it is written, and what often stands around it: blanks, colours, tags, and before the next line's text its
+/// - A line end, however it is written, and what often stands around it: blanks, colours, and before the next line's text its
 ///   number.
-/// - A tab, a colour or a tag, and those behind it.
+/// - A tab or a colour, and those behind it.
 /// - The ends of two strings that a program joins.
 fn joint(before_line: &str) -> String {
-    let gap = format!(r"(?:[ \t]|{TERMINAL}|{TAG})*");
+    let gap = format!(r"(?:[ \t]|{TERMINAL})*");
     let line = format!(r"{gap}(?:\\?\r?\n|(?:\\r)?\\n|⏎){gap}(?:{before_line}{gap})?");
     let strings = r#"["'`](?:[ \t]|\\?\r?\n)*[+.&]?(?:[ \t]|\\?\r?\n)*["'`]"#;
-    format!(r"{line}|(?:\t|{TERMINAL}|{TAG}){gap}|{strings}")
+    format!(r"{line}|(?:\t|{TERMINAL}){gap}|{strings}")
 }
 
 /// The number of a line, with the sign that sets it apart from the text.
@@ -53,7 +53,7 @@ const NUMBER: &str = r"[0-9]{1,6}(?:\t|→|:[ \t]|[ \t]*[|│])";
 const NUMBER_OR_SIGN: &str =
     r"(?:(?-u:[^\s:]+[:\-])?[0-9]{1,7}(?:[:\-=.)]|→|[ \t]*[|│]|[ \t]+))?[ \t]*(?:[+\-|>#*])?";
 
-pub(super) static WRITINGS: [Writing; 8] = [
+pub(super) static WRITINGS: [Writing; 9] = [
     Writing {
         form: LazyLock::new(|| pattern(r"%([0-9A-Fa-f]{2})")),
         meaning: |form| byte(form.get(1)?.as_bytes(), 16),
@@ -135,12 +135,10 @@ pub(super) static WRITINGS: [Writing; 8] = [
         min: 0,
     },
     // Tables of bytes.
-    Writing {
-        form: LazyLock::new(|| pattern(dumps::ROW)),
-        meaning: dumps::bytes,
-        min: 0,
-    },
-    // Parts on lines, in columns, colours, tags and strings.
+    Writing { form: LazyLock::new(|| pattern(dumps::ROW)), meaning: dumps::bytes, min: 0 },
+    // Parts in tags, which may have lines of their own. What looks like a tag may also be a part of the secret.
+    Writing { form: LazyLock::new(|| pattern(TAG)), meaning: |_| Some(Vec::new()), min: MIN_SPLIT },
+    // Parts on lines, in columns, colours and strings.
     Writing {
         form: LazyLock::new(|| pattern(&joint(NUMBER))),
         meaning: |_| Some(Vec::new()),
