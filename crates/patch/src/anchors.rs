@@ -92,8 +92,8 @@ mod tests {
         }
         let whole = 0..lines.len();
         let in_class = blocks.below(std::slice::from_ref(&whole), "class B");
-        assert_eq!(in_class, [6..10]);
-        assert_eq!(blocks.below(&in_class, "def f"), [7..10]);
+        assert_eq!(in_class, std::slice::from_ref(&(6..10)));
+        assert_eq!(blocks.below(&in_class, "def f"), std::slice::from_ref(&(7..10)));
         assert_eq!(blocks.below(std::slice::from_ref(&whole), "def"), [1..4, 4..7, 7..10]);
     }
 }
