@@ -11,9 +11,19 @@ use super::exchange::MAX_ANSWER;
 /// Most calls of tools of one answer.
 const MAX_CALLS: usize = 1_024;
 
-/// What a stream has called so far.
+/// Most bytes of all frames of one answer: an answer of 128,000 tokens, each in a frame of its own, takes a third of it. What the library
+/// keeps of frames, such as arguments of calls that come whole, can be no more.
+const MAX_FRAMES: usize = 16 * MAX_ANSWER;
+
+/// What a stream has sent so far.
 #[derive(Debug, Default)]
-pub(super) struct FrameCheck(Mutex<usize>);
+pub(super) struct FrameCheck(Mutex<Received>);
+
+#[derive(Debug, Default)]
+struct Received {
+    bytes: usize,
+    calls: usize,
+}
 
 /// Reason why a stream is not read on: the payload of the panic that ends it. The library's hook cannot fail, and whatever
 /// it returns from is parsed.
@@ -51,12 +61,17 @@ impl FrameCheck {
         if data.len() > MAX_ANSWER {
             return Some(format!("it is longer than {} MiB", MAX_ANSWER >> 20));
         }
+        let mut received = self.0.lock().ok()?;
+        received.bytes += data.len();
+        if received.bytes > MAX_FRAMES {
+            return Some(format!("with those before it, it is longer than {} MiB", MAX_FRAMES >> 20));
+        }
         if !data.contains("tool_calls") {
             return None;
         }
         // What is no such frame is none for the library either.
         let frame: Frame = serde_json::from_str(data).ok()?;
-        let mut count = self.0.lock().ok()?;
+        let count = &mut received.calls;
         let parts = frame.choices.into_iter().filter_map(|choice| choice.delta?.tool_calls).flatten();
         for index in parts.filter_map(|part| part.index?.as_u64()) {
             let number = usize::try_from(index).unwrap_or(usize::MAX).saturating_add(1);
@@ -120,5 +135,15 @@ mod tests {
             let shown = &frames[0][..frames[0].len().min(120)];
             assert_eq!(found.is_some(), refused, "{shown}: {found:?}");
         }
+    }
+
+    #[test]
+    fn frames_are_bounded_together() {
+        let check = FrameCheck::default();
+        let longest = "x".repeat(MAX_ANSWER);
+        for _ in 0..MAX_FRAMES / MAX_ANSWER {
+            assert_eq!(check.refusal(&longest), None);
+        }
+        assert!(check.refusal("x").is_some_and(|reason| reason.contains("128 MiB")));
     }
 }

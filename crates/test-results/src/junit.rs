@@ -4,9 +4,18 @@ use roxmltree::{Document, Node};
 
 use super::{Outcome, Results, duration_ms, path_parts};
 
-/// Reads JUnit's XML. Text that is no such XML gives no results.
+/// Most attributes of an element, of which those of JUnit have a dozen: the parser compares each with all others.
+const MAX_ATTRIBUTES: usize = 256;
+
+/// Most elements around a test that are asked for its file; suites of suites of suites are six or seven deep.
+const MAX_DEPTH: usize = 64;
+
+/// Reads JUnit's XML. Text that is no such XML gives no results, nor does one with more than 256 attributes of an element.
 pub fn junit(xml: &str) -> Results {
     let mut results = Results::default();
+    if xml.split('<').any(|tag| attributes(tag) > MAX_ATTRIBUTES) {
+        return results;
+    }
     let Ok(document) = Document::parse(xml) else { return results };
     for case in document.descendants().filter(|node| node.has_tag_name("testcase")) {
         let Some(name) = case.attribute("name") else { continue };
@@ -47,10 +56,29 @@ pub fn junit(xml: &str) -> Results {
     results
 }
 
+/// Counts the quoted values in a tag, given without its opening bracket. A tag ends at the first closing bracket outside of quotes, and no
+/// opening one may stand in quotes.
+fn attributes(tag: &str) -> usize {
+    let mut open = None;
+    let mut count = 0;
+    for byte in tag.bytes() {
+        match (open, byte) {
+            (None, b'>') => break,
+            (None, b'"' | b'\'') => {
+                open = Some(byte);
+                count += 1;
+            }
+            (Some(quote), _) if byte == quote => open = None,
+            _ => {}
+        }
+    }
+    count
+}
+
 /// Returns the parts of the path of a test's file, if the XML names it: the test itself, or what it is in. Two files may have
 /// tests of the same names.
 fn file_of(case: Node<'_, '_>) -> Option<Vec<String>> {
-    let named = case.ancestors().find_map(|node| {
+    let named = case.ancestors().take(MAX_DEPTH).find_map(|node| {
         let of_file = ["file", "filepath"].into_iter().find_map(|name| node.attribute(name));
         // Vitest and others call a suite as the file is called.
         of_file

@@ -27,3 +27,14 @@ fn hostile_output_is_read_and_compared_soon() {
         assert!(start.elapsed().as_secs() < 30, "{:?} for {} tests", start.elapsed(), before.tests.len());
     }
 }
+
+#[test]
+fn attributes_without_number_are_not_compared() {
+    let case = |count: usize| {
+        let attributes: String = (0..count).map(|at| format!(" a{at}='>'")).collect();
+        format!("<testsuite><testcase name=\"one\"{attributes}/></testsuite>")
+    };
+    for (count, tests) in [(200, 1), (200_000, 0)] {
+        assert_eq!(test_results::junit(&case(count)).tests.len(), tests, "{count}");
+    }
+}
