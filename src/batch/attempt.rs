@@ -11,7 +11,7 @@ use tracing::instrument::WithSubscriber;
 
 use super::budget::Reservation;
 use super::file::{Entry, RetryOn};
-use super::journal::{Journal, clear};
+use super::journal::{Journal, JournalError, clear};
 use super::lesson::lesson;
 use super::manifest::{Manifest, Task};
 use super::neighbours::Neighbours;
@@ -135,16 +135,27 @@ impl BatchContext {
     }
 
     /// Writes to the journal; a full disk must not end what is going well.
-    pub(super) fn note(&self, write: impl FnOnce(&mut Journal) -> Result<(), super::JournalError>) {
+    pub(super) fn note(&self, write: impl FnOnce(&mut Journal) -> Result<(), JournalError>) {
         let mut journal = self.journal.lock();
         if let Err(error) = write(&mut journal) {
             tracing::warn!("warning: {error}");
         }
     }
 
+    /// Writes to the journal that an attempt begins. Without that none may begin: whoever resumes the batch takes folders that the
+    /// journal does not know for somebody else's.
+    fn note_begun(&self, task: &Task, attempt: u32) -> Result<(), InputError> {
+        self.journal.lock().begun(&task.id, attempt).map_err(|error| match error {
+            JournalError::Io { path, error } => InputError::Out { path, error },
+            other => other.into(),
+        })
+    }
+
     async fn attempt(&self, task: &Task, share: Reservation, attempt: u32) -> Attempt {
-        self.note(|journal| journal.begun(&task.id, attempt));
-        let ended = self.try_once(task, share, attempt).await;
+        let ended = match self.note_begun(task, attempt) {
+            Ok(()) => self.try_once(task, share, attempt).await,
+            Err(error) => Err(error),
+        };
         // Before the worktree makes room.
         let is_disk_full = block_in_place(|| is_disk_full(&self.request.destination.out));
         block_in_place(|| self.worktrees.remove(&task.id));

@@ -15,6 +15,7 @@ use super::acceptance::Acceptance;
 use super::base_gates::BaseGates;
 use super::briefing::Briefing;
 use super::budget::budget;
+use super::chosen_model::model;
 use super::code_review::CodeReview;
 use super::prepare::{AgentExtras, Prepared};
 use super::pull_review::{INSTRUCTION, PullReview};
@@ -27,16 +28,13 @@ use super::test_proof::Shown;
 use super::{Outcome, Run, Signal, context};
 use crate::agent::{Dispatch, Guides, Limits, RegainedResult, Session, StepOffset, SubagentContext};
 use crate::base::fs::lock_folder;
-use crate::base::time_slots::SharedRate;
-use crate::config::{self, Isolation as GateIsolation, ProveTests};
-use crate::event::{Line, NoticeLevel, RunMode, Status, StopReason, TestFinding};
+use crate::config::{Isolation as GateIsolation, ProveTests};
+use crate::event::{NoticeLevel, RunMode, Status, StopReason, TestFinding};
 use crate::gates::GateOutcome;
 use crate::git::Repository;
 use crate::hooks::{HookEvent, Subject};
 use crate::mcp::Servers;
-use crate::model::{
-    Backoff, Budget, ChatModel, ExecModel, ExecOptions, MaskedModel, ProviderModel, ReplayModel, Settings,
-};
+use crate::model::{Backoff, Budget, ChatModel, ExecModel, ExecOptions, MaskedModel};
 use crate::recipe::{MatchTable, RecipePlayer};
 use crate::request::{InputError, JobRequest, ModelChoice, RunRequest};
 use crate::tool::Tool;
@@ -121,23 +119,6 @@ pub(super) fn lock_checkout(job: &JobRequest) -> Result<Option<File>, InputError
     let path = &job.workspace;
     let lock = lock_folder(path).map_err(|error| InputError::Workspace { path: path.clone(), error })?;
     lock.map(Some).ok_or_else(|| InputError::CheckoutInUse(path.clone()))
-}
-
-/// The model of a request, where it needs nothing of the run; nothing is sent yet.
-pub(crate) fn model(
-    choice: ModelChoice,
-    llm: config::Llm,
-    shared_rate: Option<SharedRate>,
-    past: &[Line],
-) -> Result<Option<Arc<dyn ChatModel>>, InputError> {
-    Ok(Some(match choice {
-        ModelChoice::Replay { file, strict } => Arc::new(ReplayModel::open(&file, strict, past)?),
-        ModelChoice::Provider { provider, key } => {
-            let settings = Settings { key, llm, shared_rate };
-            Arc::new(ProviderModel::new(&provider, settings).map_err(InputError::Model)?)
-        }
-        ModelChoice::Recipe(_) | ModelChoice::Exec { .. } => return Ok(None),
-    }))
 }
 
 impl<'a> AgentRun<'a> {

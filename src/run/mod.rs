@@ -10,6 +10,7 @@ mod briefing;
 mod budget;
 mod build_report;
 mod carry_over;
+mod chosen_model;
 mod code_review;
 mod conclude;
 mod context;
@@ -59,7 +60,7 @@ use crate::request::{ApplyRequest, InputError, JobRequest};
 use crate::tool::BackgroundCommands;
 
 use baseline::Baseline;
-pub(crate) use driver::model;
+pub(crate) use chosen_model::model;
 use prepare::Prepared;
 pub(crate) use recorded::run;
 use setup::RunSetup;

@@ -185,8 +185,4 @@ fn patch_search_ends_where_lines_repeat_themselves() {
     let text = "*** Begin Patch\n*** Update File: a\n@@ a\n@@ a\n-nothing\n+z\n*** End Patch\n";
     let error = apply(&blocks, &parsed(text)).unwrap_err();
     assert!(matches!(error, ApplyError::Hunk { .. }), "{error}");
-    // Indentation that the new lines would get, a terabyte in all.
-    let indented = format!("{}a\n", " ".repeat(1 << 20));
-    let text = format!("--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n{}", "+b\n".repeat(1 << 20));
-    assert_eq!(apply(&indented, &parsed(&text)), Err(ApplyError::TooCostly { hunk: 1 }));
 }

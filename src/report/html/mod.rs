@@ -4,18 +4,19 @@ mod calls;
 mod diff;
 mod evidence;
 mod overview;
+mod prose;
 mod syntax;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use pulldown_cmark::{Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
-use sanitize::untrusted::{self, visible};
+use sanitize::untrusted::visible;
 use sha2::{Digest, Sha256};
 
 use diff::files;
 use overview::{how_to_apply, is_failing, navigation};
+use prose::prose;
 use syntax::Palette;
 
 use super::RunReport;
@@ -168,32 +169,6 @@ fn filters(label: &str, states: &[&'static str]) -> Markup {
 fn id(title: &str) -> String {
     let letters = title.chars().filter(|c| c.is_ascii_alphabetic() || *c == ' ');
     letters.map(|c| if c == ' ' { '-' } else { c.to_ascii_lowercase() }).collect()
-}
-
-/// Renders Markdown of the agent: neutralizes it first, then converts it to HTML. Raw HTML becomes code.
-fn prose(text: &str) -> Markup {
-    let safe = untrusted::markdown(text);
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut rendered = String::new();
-    // Headings of others stand below ours.
-    let lower = |event| match event {
-        Event::Start(Tag::Heading { level, id, classes, attrs }) => {
-            Event::Start(Tag::Heading { level: lowered(level), id, classes, attrs })
-        }
-        Event::End(TagEnd::Heading(level)) => Event::End(TagEnd::Heading(lowered(level))),
-        other => other,
-    };
-    pulldown_cmark::html::push_html(&mut rendered, Parser::new_ext(&safe, options).map(lower));
-    PreEscaped(rendered)
-}
-
-fn lowered(level: HeadingLevel) -> HeadingLevel {
-    match level {
-        HeadingLevel::H1 => HeadingLevel::H3,
-        HeadingLevel::H2 => HeadingLevel::H4,
-        HeadingLevel::H3 => HeadingLevel::H5,
-        _ => HeadingLevel::H6,
-    }
 }
 
 fn facts(report: &RunReport) -> Markup {
