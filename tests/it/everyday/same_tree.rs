@@ -194,7 +194,6 @@ fn same(template: &Checkout, steps: &[Step]) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// Returns a number from the environment.
 #[test]
 fn same_tree_in_dry_run_and_yolo() {
     let template = template();
