@@ -45,6 +45,13 @@ pub(super) struct Args {
     expect_count: Option<usize>,
 }
 
+/// What a call would do.
+struct Plan {
+    files: Vec<Planned>,
+    /// Files with matches that cannot be changed, because they are in another encoding.
+    not_utf8: Vec<ResolvedPath>,
+}
+
 /// File as it will be.
 struct Planned {
     path: ResolvedPath,
@@ -66,13 +73,13 @@ impl FileTool for ReplaceText {
     }
 
     fn effects(&self, args: &Args, cx: &Context) -> Result<Effects, ToolError> {
-        let planned = args.plan(cx)?;
+        let planned = args.plan(cx)?.files;
         let writes = planned.iter().map(|file| WorkspacePath::clone(&file.path)).collect();
         Ok(Effects { writes, ..Effects::default() })
     }
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
-        let planned = args.plan(cx)?;
+        let Plan { files: planned, not_utf8 } = args.plan(cx)?;
         let mut changes = Vec::with_capacity(planned.len());
         let total: usize = planned.iter().map(|file| file.times).sum();
         let mut text =
@@ -92,10 +99,25 @@ impl FileTool for ReplaceText {
         if planned.len() > MAX_FILES {
             text += &format!("… and {}\n", counted(planned.len() - MAX_FILES, "more file", "s"));
         }
+        if !not_utf8.is_empty() {
+            text += &format!("Not replaced in {}\n", others(&not_utf8));
+        }
         text += &first_diffs(&changes);
         text.extend(changes.iter().filter_map(syntax_warning).take(10).map(|warning| warning + "\n"));
         Ok(ToolResult { changes, ..ToolResult::done(text) })
     }
+}
+
+/// Names files that have matches, but are not UTF-8.
+fn others(files: &[ResolvedPath]) -> String {
+    let names: Vec<&str> = files.iter().take(20).map(|path| path.as_str()).collect();
+    let more = files.len() - names.len();
+    let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
+    let count = counted(files.len(), "file", "s");
+    format!(
+        "{count} with matches in another encoding than UTF-8, which only a command can change: {}{more}",
+        names.join(", ")
+    )
 }
 
 /// Returns the changed lines of the first files, so that a wrong pattern is seen.
@@ -114,7 +136,7 @@ fn first_diffs(changes: &[FileChange]) -> String {
 
 impl Args {
     /// Returns the files that the call would change, or why it would change none.
-    fn plan(&self, cx: &Context) -> Result<Vec<Planned>, ToolError> {
+    fn plan(&self, cx: &Context) -> Result<Plan, ToolError> {
         let refused = |reason: String| ToolError::Refused(reason);
         if self.pattern.is_empty() {
             return Err(refused("the pattern is empty".to_owned()));
@@ -130,13 +152,21 @@ impl Args {
         };
         let scope = Scope::new(cx, &self.path, Some(&self.file_pattern), None)?;
         let limit = usize::try_from(MAX_FILE).unwrap_or(usize::MAX);
-        let mut planned = Vec::new();
+        let (mut planned, mut not_utf8) = (Vec::new(), Vec::new());
         let (mut unchanged, mut made) = (0, 0);
         for path in self.candidates(&scope)? {
             cx.check_end()?;
             let before = cx.workspace.read(&path)?;
-            // Files that are not text are no place for a replacement.
-            let Ok(content) = text(&path, &before) else { continue };
+            // Files that are not text are no place for a replacement, but whoever renames has to know of those with matches.
+            let Ok(content) = text(&path, &before) else {
+                let lossy = String::from_utf8_lossy(&before.content);
+                let has_match =
+                    || pattern.replace(&lossy, &template, limit).is_ok_and(|(_, times)| times > 0);
+                if !before.content.contains(&0) && has_match() {
+                    not_utf8.push(path);
+                }
+                continue;
+            };
             let (after, times) = pattern
                 .replace(content, &template, limit)
                 .map_err(|error| refused(format!("{path}: {error}; nothing was changed")))?;
@@ -165,7 +195,9 @@ impl Args {
             } else {
                 format!("no match{regex}")
             };
-            return Err(refused(format!("{same}; nothing was changed")));
+            let elsewhere =
+                if not_utf8.is_empty() { String::new() } else { format!(" but {}", others(&not_utf8)) };
+            return Err(refused(format!("{same}{elsewhere}; nothing was changed")));
         }
         match self.expect_count {
             Some(expected) if expected != total => {
@@ -178,7 +210,7 @@ impl Args {
                     files.collect::<Vec<_>>().join(", ")
                 )))
             }
-            _ => Ok(planned),
+            _ => Ok(Plan { files: planned, not_utf8 }),
         }
     }
 

@@ -165,6 +165,29 @@ async fn tools_bound_memory_on_large_files() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn replacements_tell_of_files_in_another_encoding() {
+    let registry = Registry::with_built_in();
+    let sandbox = Sandbox::new(&[("a.txt", "old\n")]);
+    let files = [("latin.txt", b"caf\xe9 old\n".as_slice()), ("program", b"\0old\n"), ("other.txt", b"\xe9")];
+    for (path, content) in files {
+        std::fs::write(sandbox.repo().join(path), content).expect("a file");
+    }
+    let told =
+        "1 file with matches in another encoding than UTF-8, which only a command can change: latin.txt";
+    // The second may extend over lines, so that all files are read.
+    for pattern in ["old", "old|x\\s"] {
+        let disk = Arc::new(DiskWorkspace::open(&sandbox.repo()).expect("a folder"));
+        let cx = context(Arc::new(OverlayWorkspace::new(disk)), false);
+        let args = json!({"pattern": pattern, "replacement": "new", "regex": true});
+        let first = call(&registry, &cx, "replace_text", &args).await;
+        assert!(first.output.contains("1 place in 1 file"), "{first:?}");
+        assert!(first.output.contains(told), "{first:?}");
+        let second = call(&registry, &cx, "replace_text", &args).await;
+        assert!(second.error.as_ref().is_some_and(|error| error.contains(told)), "{second:?}");
+    }
+}
+
 #[tokio::test]
 async fn tools_do_not_search_sensitive_files() {
     let sandbox = Sandbox::new(&[(".env", "KEY=needle\n"), ("a.txt", "needle\n")]);
