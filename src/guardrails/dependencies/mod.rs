@@ -19,6 +19,7 @@ mod ecosystems;
 mod formats;
 mod grammars;
 mod hosts;
+mod indexes;
 mod languages;
 mod lines;
 mod manifests;
@@ -172,8 +173,14 @@ pub(super) fn inspect(
     if let Some(host) = wanted.iter().find(|wanted| !known.iter().any(|known| wanted.is_as(known))) {
         return Err(DependencyError::Host { path, host: host.to_string() });
     }
-    let judged = judged
-        .and_then(|()| if role == Role::Lock { stays(&path, &before, &after, ecosystem) } else { Ok(()) });
+    let judged = judged.and_then(|()| match role {
+        Role::Lock => {
+            let pipfile = pipfile_of(change, changes, base);
+            indexes::judge(path.as_str(), &before, &after, pipfile.as_deref())?;
+            stays(&path, &before, &after, ecosystem)
+        }
+        Role::Requirements | Role::Settings => Ok(()),
+    });
     judged.map_err(|RejectedRow { row, why }| {
         let row: String = row
             .chars()
@@ -183,15 +190,25 @@ pub(super) fn inspect(
     })
 }
 
-/// Checks that no package comes from elsewhere than before. What has come from where everybody publishes may come from another known
-/// place, except where that is an account.
+/// Checks that no package comes from elsewhere than before.
 fn stays(path: &WorkspacePath, before: &str, after: &str, ecosystem: &Ecosystem) -> Result<(), RejectedRow> {
     let usual = if ecosystem.any_account { Vec::new() } else { public(ecosystem) };
-    let (before, after) = (moves::places(path.as_str(), before), moves::places(path.as_str(), after));
+    let (before, after) = (moves::origins(path.as_str(), before), moves::origins(path.as_str(), after));
     match moves::moved(&before, &after, &usual) {
         Some(name) => Err(RejectedRow::new(name, Reason("which would come from elsewhere than before"))),
         None => Ok(()),
     }
+}
+
+/// Returns the text of the Pipfile beside a lock file, as it is planned or else as the base has it.
+fn pipfile_of(change: &FileChange, changes: &ChangeSet, base: &BaseFiles<'_>) -> Option<String> {
+    let path = format!("{}Pipfile", change.path.as_str().strip_suffix("Pipfile.lock")?);
+    let planned = changes.iter().find(|other| other.path.as_str() == path);
+    let state = match planned {
+        Some(planned) => planned.after.clone(),
+        None => base.state(&format!("{}{path}", base.prefix)),
+    };
+    Some(text(&state?)?.to_owned())
 }
 
 /// Returns the places that packages come from where nothing says otherwise.
@@ -284,9 +301,12 @@ fn known(
     }
     let public = public(ecosystem);
     // Who has packages of their own does not want those of the same name that anybody can publish.
-    let has_own =
-        known.iter().any(|known| !known.is_shared() && !public.iter().any(|public| known.is_as(public)));
-    if !has_own && base.is_there {
+    let is_public = |known: &Address| public.iter().any(|public| known.is_as(public));
+    let has_own = known.iter().any(|known| !known.is_shared() && !is_public(known));
+    if has_own && role != Role::Lock {
+        // Settings that name both say which packages come from where; another one would say so of others.
+        known.retain(|known| !is_public(known));
+    } else if !has_own && base.is_there {
         known.extend(public.into_iter().map(|public| comparable(public, ecosystem)));
     }
     known

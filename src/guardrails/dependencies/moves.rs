@@ -6,16 +6,28 @@ use serde_json::Value;
 
 use super::addresses::Address;
 use super::formats::name_of;
-use super::manifests::at;
+use super::indexes;
+use super::manifests::{all_at, at};
 use super::shapes::{Judge, Kind};
 use super::values::values;
 use super::{lines, rows};
 
-/// Places of packages, by their names.
-pub(super) type Places = BTreeMap<String, BTreeSet<Address>>;
+/// Where a package comes from.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Origin {
+    /// An address.
+    Place(Address),
+    /// The checkout itself.
+    Checkout,
+    /// Where the package manager looks if nothing is said.
+    Unsaid,
+}
+
+/// Origins of packages, by their names.
+pub(super) type Origins = BTreeMap<String, BTreeSet<Origin>>;
 
 /// Keys of the objects and lists that hold packages.
-const LISTS: [&str; 14] = [
+const LISTS: [&str; 15] = [
     "packages",
     "packages-dev",
     "package",
@@ -29,24 +41,43 @@ const LISTS: [&str; 14] = [
     "object.pins",
     "EXTERNAL SOURCES",
     "CHECKOUT OPTIONS",
+    "shards",
     "",
 ];
 
 /// Keys of a package's name.
 const NAMES: [&str; 3] = ["name", "identity", "package"];
 
+/// Lock files, with keys that only packages of the checkout have, and the value if others have the key as well.
+const CHECKOUT: [(&str, &str, Option<&str>); 14] = [
+    ("package-lock.json", "link", None),
+    ("npm-shrinkwrap.json", "link", None),
+    ("pnpm-lock.yaml", "resolution.directory", None),
+    ("uv.lock", "source.editable", None),
+    ("uv.lock", "source.virtual", None),
+    ("uv.lock", "source.directory", None),
+    ("uv.lock", "source.path", None),
+    ("poetry.lock", "source.type", Some("directory")),
+    ("poetry.lock", "source.type", Some("file")),
+    ("pdm.lock", "path", None),
+    ("pipfile.lock", "path", None),
+    ("composer.lock", "dist.type", Some("path")),
+    ("pubspec.lock", "source", Some("path")),
+    ("podfile.lock", ":path", None),
+];
+
 /// Returns where the packages of a lock file come from.
-pub(super) fn places(path: &str, text: &str) -> Places {
-    let mut places = Places::new();
+pub(super) fn origins(path: &str, text: &str) -> Origins {
+    let mut origins = Origins::new();
     let name = name_of(path);
-    if matches!(name.as_str(), "gemfile.lock" | "gems.locked") {
-        gems(path, text, &mut places);
+    if matches!(name.as_str(), "gemfile.lock" | "gems.locked" | "paket.lock") {
+        sections(path, text, &mut origins);
     } else if name == "mix.lock" {
         for line in text.lines() {
             let mut judge = Judge::of(path);
             lines::each(&name, line, &mut judge);
-            let package = line.split('"').nth(1).unwrap_or_default().to_owned();
-            places.entry(package).or_default().extend(judge.found);
+            let package = line.split('"').nth(1).unwrap_or_default();
+            add(&mut origins, package, judge.found);
         }
     } else if let Some(values) = values(path, text) {
         for list in LISTS {
@@ -59,14 +90,88 @@ pub(super) fn places(path: &str, text: &str) -> Places {
             let keys: Vec<String> =
                 list.split('.').filter(|key| !key.is_empty()).map(str::to_owned).collect();
             for (key, package) in found.into_iter().flat_map(entries) {
-                let own = NAMES.iter().find_map(|name| package.get(name)?.as_str());
+                let Some(own) = own_name(&key, package) else { continue };
+                if is_of_checkout(&name, package) {
+                    origins.entry(folded(own)).or_default().insert(Origin::Checkout);
+                    continue;
+                }
                 let keys = keys.iter().cloned().chain([key.clone()]).collect();
-                let found = rows::addresses_of(path, package, keys);
-                places.entry(own.unwrap_or(package_of(&key)).to_owned()).or_default().extend(found);
+                let mut found = rows::addresses_of(path, package, keys);
+                if found.is_empty() {
+                    found.extend(indexes::of_package(&name, &values, package));
+                }
+                add(&mut origins, own, found);
+            }
+        }
+        listed_elsewhere(&values, &mut origins);
+    }
+    origins
+}
+
+/// Adds what lock files say of packages outside of the lists of packages: members of pnpm's workspaces, and pods of each repository.
+fn listed_elsewhere(values: &Value, origins: &mut Origins) {
+    for dependencies in ["dependencies", "devDependencies", "optionalDependencies"] {
+        for (_, listed) in all_at(values, &format!("importers.*.{dependencies}")) {
+            let is_link =
+                |one: &Value| one["version"].as_str().is_some_and(|version| version.starts_with("link:"));
+            for (name, _) in entries(listed).into_iter().filter(|(_, one)| is_link(one)) {
+                origins.entry(folded(&name)).or_default().insert(Origin::Checkout);
             }
         }
     }
-    places
+    for (repository, pods) in values.get("SPEC REPOS").into_iter().flat_map(entries) {
+        let address = if repository == "trunk" { "https://cdn.cocoapods.org" } else { &repository };
+        for pod in pods.as_array().into_iter().flatten().filter_map(Value::as_str) {
+            add(origins, pod, Address::of(address).ok());
+        }
+    }
+}
+
+fn add(origins: &mut Origins, package: &str, found: impl IntoIterator<Item = Address>) {
+    let of = origins.entry(folded(package)).or_default();
+    let mut found = found.into_iter().peekable();
+    if found.peek().is_none() {
+        of.insert(Origin::Unsaid);
+    }
+    of.extend(found.map(Origin::Place));
+}
+
+/// Returns a name in the spelling that stands for all those that registries do not tell apart, or people could confuse.
+fn folded(name: &str) -> String {
+    name.to_lowercase().replace(['_', '.'], "-")
+}
+
+/// Returns the name of a package of a list; `None` if only its place in the list is known, which says nothing.
+fn own_name<'v>(key: &'v str, package: &'v Value) -> Option<&'v str> {
+    // Conda has the name in that of the file, before the version and the build.
+    let of_file = |file: &'v str| file.rsplit('/').next()?.rsplitn(3, '-').nth(2);
+    NAMES
+        .iter()
+        .find_map(|name| package.get(name)?.as_str())
+        .or_else(|| package.get("conda")?.as_str().and_then(of_file))
+        .or_else(|| Some(package_of(key)).filter(|key| !key.bytes().all(|byte| byte.is_ascii_digit())))
+}
+
+/// Returns whether a package of a lock file is one of the checkout, so that everybody sees what is in it.
+fn is_of_checkout(file: &str, package: &Value) -> bool {
+    let has = |keys: &str, value: Option<&str>| {
+        at(package, keys).is_some_and(|found| value.is_none_or(|value| found == value))
+    };
+    // A crate without a source is one of the workspace.
+    if file == "cargo.lock" && package.get("source").is_none() {
+        return true;
+    }
+    let resolved = match package {
+        Value::Array(items) => items.first(),
+        package => package.get("resolution").or_else(|| package.get("resolved")),
+    };
+    let resolved = resolved.and_then(Value::as_str);
+    let is_path = resolved.is_some_and(|text| {
+        ["workspace:", "file:", "link:", "portal:"]
+            .iter()
+            .any(|scheme| text.starts_with(scheme) || text.contains(&format!("@{scheme}")))
+    });
+    is_path || CHECKOUT.iter().any(|(name, keys, value)| *name == file && has(keys, *value))
 }
 
 fn entries(value: &Value) -> Vec<(String, &Value)> {
@@ -86,33 +191,53 @@ pub(super) fn package_of(key: &str) -> &str {
     &name[..end]
 }
 
-/// Adds the gems of each section, with the remotes of the section.
-fn gems(path: &str, text: &str, places: &mut Places) {
-    let mut remotes = BTreeSet::new();
+/// Adds the packages of each section of a lock file of Bundler or Paket, with the remotes of the section.
+fn sections(path: &str, text: &str, origins: &mut Origins) {
+    let mut section = "";
+    let mut remotes = Vec::new();
     for line in text.lines() {
         let indentation = line.len() - line.trim_start().len();
         let line = line.trim();
         match (indentation, line.split_once(' ')) {
-            (0, _) => remotes.clear(),
+            (0, _) => {
+                section = line;
+                remotes.clear();
+            }
             (2, Some(("remote:", remote))) => {
                 let mut judge = Judge::of(path);
                 // A path of the checkout is no address.
                 let _ = judge.judge(Kind::Place, remote.trim());
                 remotes.extend(judge.found);
             }
-            (4, Some((gem, _))) => places.entry(gem.to_owned()).or_default().extend(remotes.iter().cloned()),
+            (4, Some((package, _))) if section == "PATH" => {
+                origins.entry(folded(package)).or_default().insert(Origin::Checkout);
+            }
+            (4, Some((package, _))) => add(origins, package, remotes.clone()),
             _ => {}
         }
     }
 }
 
-/// Returns a package that would come from elsewhere than before. What came from one of the `usual` places may come from any.
-pub(super) fn moved<'p>(before: &Places, after: &'p Places, usual: &[Address]) -> Option<&'p str> {
+/// Returns a package that would come from elsewhere than before: from a place that it has not come from, unless it and that place
+/// are `usual`, or no longer from any place of its own.
+pub(super) fn moved<'p>(before: &Origins, after: &'p Origins, usual: &[Address]) -> Option<&'p str> {
+    let is_usual = |origin: &Origin| match origin {
+        Origin::Place(place) => usual.iter().any(|usual| place.is_as(usual)),
+        Origin::Checkout => false,
+        Origin::Unsaid => true,
+    };
+    let is_from = |origin: &Origin, had: &BTreeSet<Origin>| match origin {
+        Origin::Place(place) => {
+            had.iter().any(|had| matches!(had, Origin::Place(known) if place.is_as(known)))
+        }
+        Origin::Checkout => true,
+        Origin::Unsaid => had.contains(origin),
+    };
     let moved = after.iter().find(|(name, now)| {
         let Some(had) = before.get(*name) else { return false };
-        let is_bound = had.iter().any(|place| !usual.iter().any(|usual| place.is_as(usual)));
-        let is_had = |place: &Address| had.iter().any(|had| place.is_as(had));
-        is_bound && (now.is_empty() || !now.iter().all(is_had))
+        let is_bound = !had.iter().all(is_usual);
+        let is_known = |origin: &Origin| is_from(origin, had) || !is_bound && is_usual(origin);
+        !now.iter().all(is_known) || is_bound && now.iter().all(is_usual)
     });
     moved.map(|(name, _)| name.as_str())
 }

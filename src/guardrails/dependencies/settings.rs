@@ -1,7 +1,7 @@
 //! Settings of package managers: what changes in them is harmless by its name, with a plain value, or is a place that is known.
 //! Nothing else may change, as it could say where packages come from in a way that nobody has thought of.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use manifest::Format;
 use serde_json::Value;
@@ -53,8 +53,12 @@ pub(super) fn judge(path: &str, before: &str, after: &str, judge: &mut Judge) ->
         return Err(RejectedRow { row: "a setting".to_owned(), why: Reason("which is there twice") });
     }
     let row = |(keys, value): &Setting| format!("{} = {value}", keys.join("."));
+    let values: HashMap<&Vec<String>, &str> =
+        before.iter().map(|(keys, value)| (keys, value.as_str())).collect();
     for setting in after.iter().filter(|setting| !had.contains(setting)) {
-        added(path, setting, judge).map_err(|why| RejectedRow { row: row(setting), why })?;
+        let judged = added(path, setting, judge)
+            .and_then(|()| stays(values.get(&setting.0).copied().unwrap_or_default(), &setting.1));
+        judged.map_err(|why| RejectedRow { row: row(setting), why })?;
     }
     let mut lost = before.iter().filter(|setting| !has.contains(setting));
     let is_free = |(keys, value): &Setting| {
@@ -107,6 +111,17 @@ fn added(path: &str, (keys, value): &Setting, judge: &mut Judge) -> Result<(), R
     Err(Reason("which is not known to be harmless"))
 }
 
+/// Checks that a setting that was an address does not become that of another place, even if it is known.
+fn stays(before: &str, after: &str) -> Result<(), Reason> {
+    let address = |value: &str| Address::of(&value.replace("\\:", ":")).ok();
+    match (address(before), address(after)) {
+        (Some(before), Some(after)) if !after.is_as(&before) => {
+            Err(Reason("which would make packages come from elsewhere than before"))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn last(keys: &[String]) -> String {
     let is_number = |key: &&String| key.bytes().all(|byte| byte.is_ascii_digit());
     keys.iter().rev().find(|key| !is_number(key)).map(|key| key.to_lowercase()).unwrap_or_default()
@@ -137,6 +152,7 @@ fn is_code(path: &str) -> bool {
         ".gradle",
         ".gradle.kts",
         ".cjs",
+        ".mjs",
         ".config",
         "opts",
         ".tfrc",

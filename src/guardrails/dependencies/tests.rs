@@ -285,6 +285,37 @@ fn lock_files_change_together_with_dependencies() {
 }
 
 #[test]
+fn pipenv_packages_name_an_index_of_the_pipfile() {
+    let pipfile = |more: &str| {
+        format!("[[source]]\nname = \"pypi\"\nurl = \"https://pypi.org/simple\"\n{more}\n[packages]\n")
+    };
+    let test = "[[source]]\nname = \"test\"\nurl = \"https://test.pypi.org/simple\"\n";
+    let lock = |index: &str| {
+        let source =
+            |name: &str, host: &str| format!(r#"{{"name": "{name}", "url": "https://{host}/simple"}}"#);
+        let sources = [source("pypi", "pypi.org"), source("test", "test.pypi.org")].join(", ");
+        let package = r#""a": {"version": "==1", "index": "pypi"}"#;
+        let more = if index.is_empty() { String::new() } else { format!(r#", "b": {{"index": "{index}"}}"#) };
+        format!(r#"{{"_meta": {{"sources": [{sources}]}}, "default": {{{package}{more}}}, "develop": {{}}}}"#)
+    };
+    let (plain, both) = (pipfile(""), pipfile(test));
+    for (base, planned, index, expected) in [
+        (Some(&plain), None, "pypi", ""),
+        (Some(&plain), None, "test", "no index that the Pipfile names"),
+        (Some(&both), None, "test", ""),
+        (Some(&both), Some(&plain), "test", "no index that the Pipfile names"),
+        (Some(&plain), Some(&both), "test", ""),
+        (None, None, "other", "no index that the Pipfile names"),
+    ] {
+        let files: Vec<(&str, &str)> = base.iter().map(|text| ("web/Pipfile", text.as_str())).collect();
+        let mut changes = vec![change("Pipfile.lock", Some(&lock("")), Some(&lock(index)))];
+        changes.extend(planned.map(|text| change("Pipfile", base.map(String::as_str), Some(text))));
+        let found = judged_with(&files, "web/", changes, LockFiles::Allow);
+        assert_told(&found, expected, &format!("{base:?} {planned:?} {index}"));
+    }
+}
+
+#[test]
 fn deep_nesting_is_not_parsed() {
     for text in ["[".repeat(100_000), "- ".repeat(100_000), format!("a: {}", "[".repeat(100_000))] {
         for path in ["pnpm-lock.yaml", "package-lock.json", "uv.lock"] {
