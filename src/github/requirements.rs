@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
 use super::api::{Api, PAGE, Purpose, is_same_login};
 use super::code_owners::CodeOwners;
 use super::commit::in_path;
 use super::contents::file_at;
-use super::environment::Environment;
+use super::environment::{Environment, moment};
 use super::error::ApiError;
 use super::payload::User;
 use super::person::{Person, askers};
+use super::plan_time::{Planner, planned_since};
 use super::pull::Pull;
 use super::sticky_comment::may_write;
 use crate::config::Requirement;
@@ -43,6 +43,8 @@ pub struct Application<'a> {
     pub planned_on: Option<&'a str>,
     /// When the plan was made, in RFC 3339; approvals from before are of something else. `None` if it does not say so.
     pub planned_at: Option<&'a str>,
+    /// What has made it; `None` if that is not known.
+    pub planner: Option<Planner>,
     /// The run that asks.
     pub environment: &'a Environment,
     /// The planned files, from the root of the repository.
@@ -63,10 +65,8 @@ struct Review {
 
 impl Review {
     /// Returns whether it was submitted after a time; `false` if either is not known.
-    fn is_after(&self, time: Option<&str>) -> bool {
-        let read = |text: &str| OffsetDateTime::parse(text, &Rfc3339).ok();
-        let (Some(own), Some(time)) = (self.submitted_at.as_deref().and_then(read), time.and_then(read))
-        else {
+    fn is_after(&self, time: Option<OffsetDateTime>) -> bool {
+        let (Some(own), Some(time)) = (self.submitted_at.as_deref().and_then(moment), time) else {
             return false;
         };
         // GitHub tells whole seconds.
@@ -122,6 +122,14 @@ pub async fn unmet(
     Ok(unmet)
 }
 
+/// Returns the time of a plan: what it says of itself, or what GitHub says if that is later. `None` if either says nothing.
+async fn planned_at(api: &Api, application: Application<'_>) -> Result<Option<OffsetDateTime>, ApiError> {
+    let (Some(said), Some(planner)) = (application.planned_at.and_then(moment), application.planner) else {
+        return Ok(None);
+    };
+    Ok(planned_since(api, planner).await?.map(|since| since.max(said)))
+}
+
 impl Reviews {
     /// Reads who has approved the very commit that the plan is for, since it was made: before, nobody can have seen what it
     /// changes. Of every person, the last word counts; people
@@ -132,6 +140,7 @@ impl Reviews {
         application: Application<'_>,
         askers: &[Person],
     ) -> Result<Self, ApiError> {
+        let planned_at = planned_at(api, application).await?;
         let all: Vec<Review> = api.list(&format!("/pulls/{}/reviews", application.number), REVIEWS).await?;
         let mut last: BTreeMap<String, (Option<u64>, Review)> = BTreeMap::new();
         for review in all {
@@ -157,9 +166,7 @@ impl Reviews {
             match review.state.as_str() {
                 "CHANGES_REQUESTED" => reviews.against.push(login),
                 // What was approved before the last push is not what the plan changes.
-                "APPROVED"
-                    if is_for(review.commit_id.as_deref()) && review.is_after(application.planned_at) =>
-                {
+                "APPROVED" if is_for(review.commit_id.as_deref()) && review.is_after(planned_at) => {
                     reviews.approved.push(login);
                 }
                 _ => {}

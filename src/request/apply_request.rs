@@ -7,7 +7,7 @@ use super::job_request::{Draft, JobRequest, Subject};
 use super::{Deliver, InputError, Inputs};
 use crate::config::Follow;
 use crate::event::RunMode;
-use crate::github::{Api, Pull, ShownPlan, Subject as PullSubject};
+use crate::github::{Api, Planner, Pull, ShownPlan, Subject as PullSubject};
 use crate::plan::{Expected, Plan, SCHEMA_VERSION, SecondJob};
 
 /// Everything that it takes to apply a plan.
@@ -135,6 +135,15 @@ impl ApplyRequest {
     pub(crate) fn require_gates(&mut self, names: impl Iterator<Item = String>) {
         if let Some(second) = self.made.as_mut().and_then(|made| made.second_job.as_mut()) {
             second.gates.extend(names);
+        }
+    }
+
+    /// Returns what has made the plan. Only where nobody else says it, the plan does.
+    pub(crate) fn planner(&self) -> Option<Planner> {
+        match self.made.as_ref().and_then(|made| made.run) {
+            Some(run) if self.is_second_job() => Some(Planner::EarlierJob(run)),
+            Some(run) => Some(Planner::Run(run)),
+            None => self.plan.made.as_ref().map(|made| Planner::Run(made.run)),
         }
     }
 

@@ -167,12 +167,17 @@ impl Run<'_> {
         let prefix = self.request.repository.as_ref().map(Repository::prefix).unwrap_or_default();
         let paths: Vec<String> = plan.files.iter().map(|file| format!("{prefix}{}", file.path)).collect();
         // Whoever has approved a plan has approved its very changes, wherever the branch has moved since.
-        let unmerged = plan.carried_over.as_ref().filter(|carried| carried.merged.is_empty());
+        // What a plan says of itself when it arrives, anybody could have written.
+        let unmerged = (*plan != request.plan)
+            .then_some(plan.carried_over.as_ref())
+            .flatten()
+            .filter(|carried| carried.merged.is_empty());
         let application = Application {
             number: *number,
             head: &head.sha,
             planned_on: unmerged.map(|carried| carried.commit.as_str()),
             planned_at: request.plan.made.as_ref().and_then(|made| made.at.as_deref()),
+            planner: request.planner(),
             environment: github,
             paths: &paths,
             owners_files: &CODE_OWNERS,

@@ -159,7 +159,7 @@ async fn apply_requires_what_the_configuration_demands_of_the_pull_request() {
         // What the job's token may not find out is not taken for granted.
         let variables = [("GITHUB_TOKEN", WRITE_TOKEN)];
         let run = write(&scene, &plan, &Second { variables: &variables, ..second }).expect_code(6);
-        assert!(run.stdout.contains("add `permissions: checks: read` to the job"), "{}", run.stdout);
+        assert!(run.stdout.contains("add `permissions: actions: read` to the job"), "{}", run.stdout);
         // Of the author, of whoever asks, of people who may not write, and of an earlier commit.
         for (login, commit) in [
             ("author", &scene.head),
@@ -277,6 +277,45 @@ async fn nobody_who_has_started_the_run_approves_under_any_name() {
         scene.github.world().judgements = vec![judgement("carl")];
         let variables = [("GITHUB_RUN_ATTEMPT", "3"), ("GITHUB_TRIGGERING_ACTOR", "bob")];
         write(&scene, &plan, &Second { variables: &variables, ..second }).expect_code(0);
+        scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_cannot_say_that_they_are_older_than_their_job() {
+    const FILES: &[(&str, &str)] = &[(".github/architect.yml", "apply: { requires: [{ approved: 1 }] }\n")];
+    scene(FILES, |scene| {
+        let model = scene.edit("five", "FIVE");
+        planned(&scene, "pull_request", &model).expect_code(0);
+        let (place, _) = artifact(&scene);
+        let mut plan: Value = serde_json::from_slice(&fs::read(&place).unwrap()).unwrap();
+        plan["made"]["at"] = json!("2001-01-01T00:00:00Z");
+        let (plan, digest) = with_digest(&plan);
+        fs::write(&place, plan.to_string()).unwrap();
+        let second = Second { event: "pull_request", digest: &digest, deliver: "branch", variables: &[] };
+        let mut world = scene.github.world();
+        world.people.insert("reviewer".to_owned(), "write".to_owned());
+        world.judgements.push((7, "reviewer".to_owned(), "APPROVED".to_owned(), scene.head.clone()));
+        world.judged_at = Some("2026-01-01T00:00:00Z".to_owned());
+        world.ran_at = Some("2026-01-01T00:00:01Z".to_owned());
+        drop(world);
+        let run = write(&scene, &place, &second).expect_code(6);
+        let none = "0 of 1 required approvals since the plan was made";
+        assert!(run.stdout.contains(none), "{}", run.stdout);
+        // Nor that they come from an earlier commit, which somebody has approved.
+        let mut carried = plan.clone();
+        carried["carried_over"] = json!({"digest": "0".repeat(64), "commit": scene.base, "merged": []});
+        let (carried, of_carried) = with_digest(&carried);
+        fs::write(&place, carried.to_string()).unwrap();
+        scene.github.world().judged_at = None;
+        scene.github.world().judgements[0].3 = scene.base.clone();
+        let run = write(&scene, &place, &Second { digest: &of_carried, ..second }).expect_code(6);
+        assert!(run.stdout.contains(none), "{}", run.stdout);
+        fs::write(&place, plan.to_string()).unwrap();
+        scene.github.world().judgements[0].3 = scene.head.clone();
+        scene.github.world().judged_at = Some("2026-01-01T00:00:02Z".to_owned());
+        write(&scene, &place, &second).expect_code(0);
         scene.github.assert_valid();
     })
     .await;

@@ -50,6 +50,8 @@ pub struct World {
     pub attempts: BTreeMap<u64, (String, String)>,
     /// When they were submitted; later than anything else if `None`.
     pub judged_at: Option<String>,
+    /// When runs began, and the first of their jobs ended; earlier than anything else if `None`.
+    pub ran_at: Option<String>,
     /// Whether pull requests can be merged, once it is known.
     pub conflicts: bool,
     /// Checks of commits: name, status, conclusion, address.

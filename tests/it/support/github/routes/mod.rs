@@ -94,6 +94,15 @@ pub(super) fn route(world: &mut World, method: &str, path: &str, request: &Reque
             let (actor, again) = (user(world, actor), user(world, again));
             answer(200, &json!({"id": number(2), "actor": actor, "triggering_actor": again}))
         }
+        ("GET", ["actions", "runs", _, "jobs"]) => {
+            let at = world.ran_at.as_deref().unwrap_or("2000-01-01T00:00:00Z");
+            let job = |id: u64, at: Option<&str>| json!({"id": id, "run_id": number(2), "completed_at": at});
+            answer(200, &json!({"total_count": 2, "jobs": [job(1, Some(at)), job(2, None)]}))
+        }
+        ("GET", ["actions", "runs", _]) => {
+            let at = world.ran_at.as_deref().unwrap_or("2000-01-01T00:00:00Z");
+            answer(200, &json!({"id": number(2), "run_started_at": at}))
+        }
         ("GET", ["actions", "artifacts", id, "zip"]) => {
             // The archive lies on another host.
             let place = format!("{}/_archive/{id}", world.base.replace("127.0.0.1", "localhost"));
