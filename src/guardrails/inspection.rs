@@ -74,6 +74,16 @@ pub(crate) enum InspectionError {
         /// Why that is so.
         reason: String,
     },
+    /// A submodule that gives way to files of the plan.
+    #[error(
+        "{path} stands in the place of the submodule {module}, which it would replace; change it by hand"
+    )]
+    Submodule {
+        /// The file.
+        path: WorkspacePath,
+        /// The submodule.
+        module: String,
+    },
     /// Attributes that hide changes from reviewers, or say what Git makes of files.
     #[error(
         "it changes what {path} says of `{attribute}`, which can hide changes of other files from reviewers; change it by hand"
@@ -113,8 +123,16 @@ pub(crate) fn inspect(
 ) -> Result<(), InspectionError> {
     inspect_size(changes, rules)?;
     let names = Names::of(changes, base);
+    let modules = submodules(base);
     for change in changes {
         let path = &change.path;
+        let full = format!("{}{path}", base.prefix);
+        let is_of = |module: &&String| {
+            full.strip_prefix(module.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if let Some(module) = modules.iter().find(is_of) {
+            return Err(InspectionError::Submodule { path: path.clone(), module: module.clone() });
+        }
         let is_owners = |name: &str| CODE_OWNERS.iter().any(|place| place.eq_ignore_ascii_case(name));
         let is_link = change.after.as_ref().is_some_and(|state| state.mode == Mode::Link);
         let is_above = |name: &str| {
@@ -183,6 +201,18 @@ pub(crate) fn inspect(
         dependencies::inspect(change, changes, rules.lock_files, base)?;
     }
     Ok(())
+}
+
+/// Returns the paths of the submodules that the base has, from the repository's root.
+fn submodules(base: &BaseFiles<'_>) -> Vec<String> {
+    let text = (base.read)(".gitmodules").unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let paths =
+        text.lines().filter_map(|line| line.trim().strip_prefix("path")?.trim_start().strip_prefix('='));
+    paths
+        .map(|path| path.trim().trim_matches('"').trim_matches('/').to_owned())
+        .filter(|path| !path.is_empty())
+        .collect()
 }
 
 /// Returns whether a file is prose, going by its name.

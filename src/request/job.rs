@@ -350,6 +350,13 @@ fn choose(mut all: Vec<ShownPlan>, key: &str, digest: Option<&str>) -> Result<Sh
     };
     let digest = digest.to_ascii_lowercase();
     let fits = |plan: &ShownPlan| digest.len() >= 8 && plan.mark.digest.starts_with(&digest);
+    let mut fitting = all.iter().filter(|plan| fits(plan)).map(|plan| &plan.mark.digest);
+    let first = fitting.next();
+    if fitting.any(|other| Some(other) != first) {
+        return Err(NoPlan::Refused(format!(
+            "several plans that are shown have a digest that begins with `{digest}`; give more of its characters"
+        )));
+    }
     match all.iter().position(fits) {
         Some(at) => Ok(all.swap_remove(at)),
         None if digest.len() < 8 => Err(NoPlan::refused("a digest must have at least 8 characters")),
@@ -366,4 +373,23 @@ fn short_digest(mark: &PlanMark) -> &str {
 
 fn short(commit: &str) -> &str {
     commit.get(..10).unwrap_or(commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digest_that_two_plans_begin_with_chooses_none() {
+        let shown = |key: &str, digest: &str| ShownPlan {
+            key: key.to_owned(),
+            mark: PlanMark { digest: digest.to_owned(), run: 1, head: String::new() },
+        };
+        let all = || vec![shown("a", "0123456789a"), shown("b", "0123456789b"), shown("c", "0123456789b")];
+        for (digest, expected) in [("01234567", None), ("0123456789a", Some("a")), ("0123456789b", Some("b"))]
+        {
+            let found = choose(all(), "a", Some(digest)).ok().map(|plan| plan.key);
+            assert_eq!(found.as_deref(), expected, "{digest}");
+        }
+    }
 }

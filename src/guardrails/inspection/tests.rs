@@ -28,6 +28,27 @@ fn judged(changes: Vec<FileChange>, rules: &Apply) -> String {
 }
 
 #[test]
+fn submodules_do_not_give_way_to_files() {
+    let text = b"[submodule \"sub\"]\n\tpath = vendor/sub\n\turl = https://github.com/octo/sub\n";
+    let read = |path: &str| (path == ".gitmodules").then(|| text.to_vec());
+    let rules = Apply::default();
+    for (prefix, path, expected) in [
+        ("", "vendor/sub/index.js", "in the place of the submodule vendor/sub"),
+        ("", "vendor/sub", "in the place of the submodule vendor/sub"),
+        ("vendor/", "sub/index.js", "in the place of the submodule vendor/sub"),
+        ("", "vendor/subs/index.js", ""),
+        ("web/", "vendor/sub/index.js", ""),
+    ] {
+        let base = BaseFiles { prefix, is_there: true, read: &read, names: &|_| Vec::new() };
+        let location = WorkspaceLocation::below("/r".as_ref(), "/r".as_ref());
+        let changes = ChangeSet::new(vec![change(path, None, "x\n")]);
+        let found = inspect(&changes, &location, &rules, &Masker::new([""; 0]), &base);
+        let found = found.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(found.contains(expected) && found.is_empty() == expected.is_empty(), "{path}: {found}");
+    }
+}
+
+#[test]
 fn what_a_reviewer_overlooks_is_refused() {
     let token = format!("token = \"ghp_{}\"\n", "a1B2".repeat(9));
     let name = format!("ghp_{}.txt", "a1B2".repeat(9));
