@@ -40,6 +40,15 @@ const MIN_PASSWORD: usize = 6;
 /// Minimum length of a password that is assigned, in bytes.
 const MIN_ASSIGNED: usize = 10;
 
+/// Minimum number of digits of a password without quotes, which names of variables hardly have.
+const MIN_DIGITS: usize = 3;
+
+/// Minimum length of a key in hexadecimal digits.
+const MIN_HEXADECIMAL: usize = 32;
+
+/// Minimum number of different digits of such a key; examples repeat a few.
+const MIN_DISTINCT: usize = 9;
+
 /// Minimum length of a token that is known by its name alone, in bytes.
 const MIN_TOKEN: usize = 20;
 
@@ -79,6 +88,18 @@ static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
+/// The same without quotes: a setting that is all of its line, an option, an element, or a part of a connection's text.
+static BARE: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(
+        r#"(?xm) ^ [^\S\n]* (?: export [^\S\n]+ | - [^\S\n]+ )? ["']? [\w.-]*
+            (?i: passw(?:or)?d | passphrase | pwd | _pass | secret | api[_-]?key | token | private_?key ) [\w-]{0,8} ["']? [^\S\n]* [:=] [^\S\n]*
+            (?<line> [^\s"'`;,(){}\[\]<>]{10,} ) [^\S\n]* ;? [^\S\n]* $
+        | --(?: password | passphrase | token | secret | api-key ) [=\ ] (?<option> [^\s"'`;,(){}<>]{10,} ) (?: \s | $ )
+        | < (?: \w+ : )? (?i: password | secret | token | api-?key ) > (?<element> [^\s<]{10,} ) </
+        | \b (?: Password | Pwd | PWD ) = (?<part> [^\s;"'`]{10,} ) ;"#,
+    )
+});
+
 /// Returns what looks like a credential by what stands beside it.
 pub(crate) fn credentials(text: &str) -> impl Iterator<Item = &str> {
     let found = |pattern: &'static Regex, is_one: fn(&Captures<'_>) -> bool| {
@@ -104,7 +125,11 @@ pub(crate) fn credentials(text: &str) -> impl Iterator<Item = &str> {
         .chain(found(&SETTINGS, |found| is_token(&found["secret"]) || is_id(&found["secret"])))
         .chain(found(&ASSIGNED, |found| {
             let value = found.name("secret").or_else(|| found.name("plain"));
-            value.is_some_and(|value| is_assigned(value.as_str()))
+            value.is_some_and(|value| is_assigned(value.as_str()) || is_hexadecimal(value.as_str()))
+        }))
+        .chain(found(&BARE, |found| {
+            let value = ["line", "option", "element", "part"].iter().find_map(|name| found.name(name));
+            value.is_some_and(|value| is_bare(value.as_str()))
         }))
 }
 
@@ -178,6 +203,23 @@ fn is_assigned(text: &str) -> bool {
         && !is_placeholder(text)
 }
 
+/// Returns whether a value without quotes is as mixed as generated passwords are.
+fn is_bare(text: &str) -> bool {
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    // An image, a file or an address.
+    let is_place = text.contains(':') || text.contains('/') && text.contains('.');
+    is_assigned(text) && digits >= MIN_DIGITS && !is_place || is_hexadecimal(text)
+}
+
+/// Returns whether a value is a generated key in hexadecimal digits of one case.
+fn is_hexadecimal(text: &str) -> bool {
+    let of = |digits: &str| text.bytes().all(|byte| digits.as_bytes().contains(&byte));
+    let distinct: std::collections::BTreeSet<u8> = text.bytes().collect();
+    text.len() >= MIN_HEXADECIMAL
+        && (of("0123456789abcdef") || of("0123456789ABCDEF"))
+        && distinct.len() >= MIN_DISTINCT
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,6 +241,15 @@ mod tests {
             "jdbc:postgresql://db.corp.example:5432/x?user=app&password=k7Qz1wLp".to_owned(),
             "jdbc:sqlserver://db.corp.example;user=app;password=k7Qz1wLp;".to_owned(),
             "jdbc:oracle:thin:app/k7Qz1wLp@//db.corp.example:1521/x".to_owned(),
+            "password: Xk29dmQp7sLwZZ9".to_owned(),
+            "  - api_key: 5f4dcc3b5aa765d61d8327deb882cf99".to_owned(),
+            "apiKey = \"5f4dcc3b5aa765d61d8327deb882cf99\"".to_owned(),
+            "export DB_PASS=Xk29dmQp7sLwZZ9".to_owned(),
+            "X-Api-Key: 5f4dcc3b5aa765d61d8327deb882cf99".to_owned(),
+            "PrivateKey = aGk4bUZ0d2x1N2s5c0Q4dnB4cjJ5ZzV6aG5qM2Y4bWs=".to_owned(),
+            "<password>Xk29dmQp7sLwZZ9</password>".to_owned(),
+            "mysql --password Xk29dmQp7sLwZZ9 -h db".to_owned(),
+            "\"Server=db;User=app;Password=Xk29dmQp7sLwZZ9;\"".to_owned(),
         ] {
             assert_eq!(credentials(&text).count(), 1, "{text}");
         }
@@ -215,6 +266,15 @@ mod tests {
             "Authorization: Basic dXNlcjpwYXNzd29yZA==",
             "Authorization: Bearer YOUR_ACCESS_TOKEN_2",
             "a basic understanding of things",
+            "password: string",
+            "token = parseBase64Token",
+            "token: AccessTokenV2",
+            "password: getPassword(Config123)",
+            "secret: my-app-secret-2024-v123",
+            "api_key: 00000000000000000000000000000000",
+            "token: ghcr.io/Octo/app:1.2.3",
+            "password: ${DB_PASSWORD_123}",
+            "--token $TOKEN_123 --password <PASSWORD123>",
             "//registry.npmjs.org/:_authToken=${NPM_TOKEN}",
             "jdbc:postgresql://localhost:5432/x?user=app&password=k7Qz1wLp",
             "jdbc:postgresql://db.corp.example/x?user=app&password=${PW}",

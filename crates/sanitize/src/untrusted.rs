@@ -174,7 +174,13 @@ fn below(level: HeadingLevel) -> HeadingLevel {
 }
 
 fn is_language(info: &str) -> bool {
-    info.chars().all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '+' | '.' | '#'))
+    /// Code blocks of which GitHub makes something else: a change to commit with one click, a diagram with links, a map.
+    const RENDERED: [&str; 6] = ["suggestion", "mermaid", "math", "geojson", "topojson", "stl"];
+    let is_rendered = RENDERED.iter().any(|rendered| info.trim().eq_ignore_ascii_case(rendered));
+    !is_rendered
+        && info
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '+' | '.' | '#'))
 }
 
 /// Turns mentions and references outside of code into code.
@@ -346,6 +352,10 @@ mod tests {
         assert_eq!(code(" "), "` `");
         assert_eq!(fence("a\n```\nb\n", "diff"), "````diff\na\n```\nb\n````\n");
         assert_eq!(fence("<!-- architect-ci x -->", ""), "```\n<! -- architect-ci x -->\n```\n");
+        for (given, kept) in [("rust", "rust"), ("suggestion", ""), ("Mermaid", ""), ("geojson", "")] {
+            let text = markdown(&format!("```{given}\na\n```\n"));
+            assert!(text.lines().next().is_some_and(|line| line.trim_matches('`') == kept), "{text}");
+        }
     }
 
     #[test]
