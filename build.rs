@@ -5,9 +5,8 @@ use std::env;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let is = |name: &str, value: &str| env::var(name).is_ok_and(|found| found == value);
-    // What is released, and not what is tested. For musl, the compiler chooses the code that starts the program, so it has to
-    // be told (`relocation-model=static`).
-    if is("PROFILE", "release") && is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
+    // For musl, the compiler chooses the code that starts the program, so it has to be told (`relocation-model=static`).
+    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
         println!("cargo::rustc-link-arg-bin=architect-ci=-no-pie");
     }
 }

@@ -53,11 +53,26 @@ impl Repository {
         Some(stat).filter(|stat| !stat.is_empty())
     }
 
+    /// Returns the commit at which `HEAD` left `base`.
+    pub fn merge_base(&self, base: &str) -> Result<String, GitError> {
+        self.common_ancestor(base, "HEAD")
+    }
+
+    /// Returns the best common ancestor of two commits, which may be one of them.
+    pub fn common_ancestor(&self, one: &str, other: &str) -> Result<String, GitError> {
+        let asked = ["merge-base", "--end-of-options", one, other];
+        Ok(String::from_utf8_lossy(&self.ask(&asked, &[])?).trim().to_owned())
+    }
+
     /// Lists the files that differ between `HEAD` and the commit at which it left `base`, relative to the repository's root.
+    /// What is not UTF-8 in a name is replaced.
     pub fn changed_between(&self, base: &str) -> Result<Vec<String>, GitError> {
         let base = ObjectId::from_hex(base.as_bytes()).map_err(|_| GitError::Missing(base.to_owned()))?;
         let range = format!("{base}...HEAD");
-        self.listed(&["diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", &range, "--"])
+        let listed =
+            self.ask(&["diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", &range, "--"], &[])?;
+        let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }
 
     /// Returns the diff of files from a commit to `HEAD`, or `None` if it cannot be made. All are shown as text: attributes of

@@ -77,11 +77,13 @@ impl RunMark {
     }
 }
 
-/// The hidden line that says up to which commit a pull request has been reviewed.
+/// The hidden line that says what has been reviewed of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReviewedMark {
-    /// The commit.
+    /// The commit up to which it has been reviewed.
     pub head: String,
+    /// The commit at which the reviewed change left its base.
+    pub base: String,
 }
 
 impl ReviewedMark {
@@ -91,14 +93,14 @@ impl ReviewedMark {
     pub fn find(comment: &str) -> Option<Self> {
         let hidden = comment.lines().take_while(|line| line.starts_with("<!-- architect-ci "));
         let mut marks = hidden.filter_map(|line| line.strip_prefix(Self::START)?.strip_suffix(" -->"));
-        let head =
-            marks.next().filter(|head| head.len() >= 40 && head.bytes().all(|b| b.is_ascii_hexdigit()))?;
-        Some(Self { head: head.to_owned() })
+        let (head, base) = marks.next()?.split_once(' ')?;
+        let is_id = |id: &str| id.len() >= 40 && id.bytes().all(|b| b.is_ascii_hexdigit());
+        (is_id(head) && is_id(base)).then(|| Self { head: head.to_owned(), base: base.to_owned() })
     }
 
     /// Returns the line.
     pub fn line(&self) -> String {
-        format!("{}{} -->\n", Self::START, marker_key(&self.head))
+        format!("{}{} {} -->\n", Self::START, marker_key(&self.head), marker_key(&self.base))
     }
 
     /// Returns a comment with the mark of the one that it replaces, unless it has its own: a run that was cancelled or has
@@ -147,7 +149,7 @@ mod tests {
 
     #[test]
     fn reviewed_commit_outlives_comments_that_do_not_say_it() {
-        let mark = ReviewedMark { head: "ab".repeat(20) };
+        let mark = ReviewedMark { head: "ab".repeat(20), base: "cd".repeat(20) };
         let run = RunMark { run: 7, head: "b".into() };
         let old = run.put_into(&format!("{}{}### x\n", hidden_lines("k", None), mark.line()));
         assert_eq!(ReviewedMark::find(&old), Some(mark.clone()));

@@ -1,7 +1,7 @@
 //! Findings of a review, posted as one review of the pull request. GitHub remembers them: a finding is recognized by its
 //! fingerprint in the hidden first line of a comment that we wrote, or in those of a review's text if the diff does not have
 //! its line. So no finding is posted twice, even if somebody has answered or resolved it, and one whose line is no longer in a
-//! changed file is resolved. A finding with another line or other words is a new one.
+//! changed file is resolved; if the line comes back, so does the finding. One with another line or other words is a new one.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -101,8 +101,9 @@ impl FindingReview<'_> {
                 Err(error) => detail!("could not resolve a finding: {error}"),
             }
         }
-        let mut known: BTreeSet<Fingerprint> =
-            earlier.iter().filter_map(|thread| parse(&thread.marker)).collect();
+        // What we took for mended, and is found again, is there again.
+        let standing = earlier.iter().filter(|thread| thread.state != State::Withdrawn);
+        let mut known: BTreeSet<Fingerprint> = standing.filter_map(|thread| parse(&thread.marker)).collect();
         known.extend(self.listed_before(api, &ours).await?.iter().filter_map(|marker| parse(marker)));
         let there: HashSet<String> = files.iter().map(|file| Fingerprint::file_of(&file.filename)).collect();
         let is_known = |finding: &&Finding| {

@@ -185,7 +185,8 @@ pub(super) fn comment_of(request: &JobRequest, report: &RunReport) -> String {
         Subject::PullRequest { head, .. } => head.as_ref().map(|head| head.sha.clone()),
         Subject::Issue { .. } | Subject::Repository => None,
     });
-    let reviewed = report.reviewed.clone().map_or_else(String::new, |head| ReviewedMark { head }.line());
+    let reviewed = report.reviewed.clone().zip(report.reviewed_base.clone());
+    let reviewed = reviewed.map_or_else(String::new, |(head, base)| ReviewedMark { head, base }.line());
     let frame = CommentFrame {
         hidden: format!("{}{reviewed}", hidden_lines(key, mark.as_ref())),
         name: (key != DEFAULT_KEY).then(|| marker_key(key)),

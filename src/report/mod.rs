@@ -310,6 +310,9 @@ pub struct RunReport {
     /// The commit up to which the pull request was reviewed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewed: Option<String>,
+    /// The commit at which the reviewed change left its base.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reviewed_base: Option<String>,
     /// The plan that was applied in place of the requested one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub carried_over: Option<CarriedPlan>,

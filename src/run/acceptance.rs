@@ -9,6 +9,7 @@ use super::code_review::{self, CodeReview, NotChecked};
 use super::driver::AgentRun;
 use super::gate_check::GateCheck;
 use super::integrity::{self, demand_less};
+use super::pull_review::PullReview;
 use super::recipe_check::RecipeCheck;
 use super::self_check::SelfCheck;
 use super::structured::Structured;
@@ -49,8 +50,8 @@ pub(super) struct Acceptance<'a> {
     is_checked: bool,
     asked_for_changes: bool,
     told_of_tests: bool,
-    /// Whether the answer has to be findings.
-    wants_findings: bool,
+    /// The pull request, if the answer has to be findings in it.
+    pull_review: Option<&'a PullReview>,
     proof: ProofCheck,
     recipe: RecipeCheck,
 }
@@ -77,19 +78,19 @@ impl<'a> Acceptance<'a> {
             is_checked: false,
             asked_for_changes: false,
             told_of_tests: false,
-            wants_findings: false,
+            pull_review: None,
             proof: ProofCheck::default(),
             recipe: RecipeCheck::default(),
         }
     }
 
-    /// Returns the same for an agent whose answer has to be findings.
-    pub(super) fn of_findings(self) -> Self {
-        Self { wants_findings: true, ..self }
+    /// Returns the same for an agent whose answer has to be findings in a pull request, if there is one.
+    pub(super) fn of_findings(self, pull_review: Option<&'a PullReview>) -> Self {
+        Self { pull_review, ..self }
     }
 
     async fn look(&mut self, answer: &str) -> AnswerVerdict {
-        let of_findings = || code_review::form_complaint(answer).filter(|_| self.wants_findings);
+        let of_findings = || code_review::form_complaint(answer).filter(|_| self.pull_review.is_some());
         let of_schema = self.structured.and_then(|structured| structured.complaint(answer));
         if let Some(complaint) = of_schema.or_else(of_findings) {
             self.forms += 1;
@@ -97,6 +98,10 @@ impl<'a> Acceptance<'a> {
                 return AnswerVerdict::GiveUp(StopReason::InvalidOutput);
             }
             return AnswerVerdict::SendBack(complaint);
+        }
+        if let Some(part) = self.next_part(answer) {
+            self.forms = 0;
+            return AnswerVerdict::SendBack(part);
         }
         let rules = &self.agent_run.request.job.config().guardrails;
         if rules.require_test_after_edit && !self.asked_for_tests && self.agent_run.run.engine.is_untested() {
@@ -132,6 +137,15 @@ impl<'a> Acceptance<'a> {
             AnswerVerdict::Accept => self.inspect(answer).await,
             opinion => opinion,
         }
+    }
+
+    /// Returns the next part of a pull request that is reviewed in parts.
+    fn next_part(&self, answer: &str) -> Option<String> {
+        let run = &self.agent_run.run;
+        let can_answer = !run.cancel.is_cancelled()
+            && !self.agent_run.budget.is_used_up()
+            && self.self_check.model.has_further_answer(&run.request.agent);
+        self.pull_review.filter(|_| can_answer)?.next_part(answer)
     }
 
     /// The review. What it finds goes back to the agent as often as the configuration says.

@@ -21,7 +21,7 @@ const NAME: &str = "reviewer";
 const MAX_CHANGES: usize = 15_000;
 /// Model calls of one review.
 const MAX_STEPS: u32 = 20;
-/// Most findings, and most characters of each.
+/// Most findings of one answer, and most characters of each.
 const MAX_FINDINGS: usize = 50;
 const MAX_MESSAGE: usize = 1_000;
 
@@ -153,11 +153,13 @@ pub(super) enum InvalidReview {
     Form(#[from] serde_json::Error),
 }
 
-/// Reads an answer: a JSON object, whatever stands around it.
+/// Reads an answer: a JSON object, whatever stands around it. Of very many findings, the first ones are taken.
 pub(super) fn read(answer: &str) -> Result<Vec<RawFinding>, InvalidReview> {
     let object = answer.find('{').zip(answer.rfind('}')).and_then(|(from, to)| answer.get(from..=to));
     let object = object.ok_or(InvalidReview::NoObject)?;
-    Ok(serde_json::from_slice::<RawReview>(object.as_bytes())?.findings)
+    let mut findings = serde_json::from_slice::<RawReview>(object.as_bytes())?.findings;
+    findings.truncate(MAX_FINDINGS);
+    Ok(findings)
 }
 
 /// Findings on files that there are; of others nobody could say where they are.
@@ -189,8 +191,7 @@ pub(super) fn findings(run: &Run<'_>, said: Vec<RawFinding>) -> Vec<Finding> {
     };
     let least = run.request.config().review.min_confidence.get();
     let is_certain = |finding: &Finding| finding.confidence.is_none_or(|percent| u64::from(percent) >= least);
-    let mut findings: Vec<Finding> =
-        said.into_iter().take(MAX_FINDINGS).map(finding).filter(is_certain).collect();
+    let mut findings: Vec<Finding> = said.into_iter().map(finding).filter(is_certain).collect();
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings
 }

@@ -261,8 +261,8 @@ impl<'a> AgentRun<'a> {
         let structured = self.request.output_schema.as_ref().map(Structured::new);
         let acceptance = |round| {
             let self_check = SelfCheck { model: Arc::clone(&model), limits: limits.clone() };
-            let accepted = Acceptance::new(self, structured.as_ref(), self_check, code_review, round);
-            if pull_review.is_some() { accepted.of_findings() } else { accepted }
+            Acceptance::new(self, structured.as_ref(), self_check, code_review, round)
+                .of_findings(pull_review.as_ref())
         };
         let task = context::task(
             &self.request.job.task,

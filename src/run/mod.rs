@@ -50,7 +50,7 @@ use crate::config::GateConfig;
 use crate::engine::Engine;
 use crate::event::{Event, Events, GateRecord, NoticeLevel, ProofRecord, TestFinding};
 use crate::gates::{self, GateOutcome, GateRun};
-use crate::github::{Api, Reaction, react};
+use crate::github::{Api, Reaction, ReviewedMark, react};
 use crate::isolation::{Isolation, IsolationSource};
 use crate::plan::Plan;
 use crate::publish::RunResult;
@@ -138,8 +138,8 @@ struct Outcome {
     proof: Option<ProofRecord>,
     /// The plan that was applied, if it was carried over to a branch that has moved.
     carried: Option<Box<Plan>>,
-    /// The commit up to which the pull request was reviewed.
-    reviewed: Option<String>,
+    /// What was reviewed of the pull request.
+    reviewed: Option<ReviewedMark>,
     /// Places that a recipe has changed.
     matches: Arc<MatchTable>,
 }

@@ -2,6 +2,9 @@
 //! lost.
 #![cfg(unix)]
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
 use serde_json::{Value, json};
 
 use crate::support::model::{Answer, ModelServer};
@@ -44,7 +47,7 @@ fn commit(scene: &mut Scene, path: &str, text: &str) {
 fn reviewed(scene: &Scene) -> Option<String> {
     let comment = scene.sticky();
     let line = comment.lines().find_map(|line| line.strip_prefix("<!-- architect-ci reviewed: "));
-    line.map(|rest| rest.trim_end_matches(" -->").to_owned())
+    line.and_then(|rest| rest.split(' ').next()).map(str::to_owned)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -185,6 +188,114 @@ async fn review_that_failed_is_gone_on_with() {
         let (log, _) = review(&scene, found(&[outside, nowhere]), 0);
         assert!(log.contains("findings: 0 new, 2 known, 0 fixed"), "{log}");
         scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_changes_are_reviewed_in_parts() {
+    scene(CONFIG, |mut scene| {
+        let filler = |from: usize, to: usize| -> String {
+            (from..to)
+                .map(|n| format!("line {n} of a file that is long enough to hide something in it\n"))
+                .collect()
+        };
+        commit(&mut scene, "long.txt", &format!("{}evil()\n{}", filler(1, 1_400), filler(1_400, 2_800)));
+        let early = finding("long.txt", 3, "The third line is wrong.");
+        let hidden = finding("long.txt", 1_400, "This is evil.");
+        let answers = [vec![early], vec![hidden], vec![]].iter().flat_map(|part| found(part)).collect();
+        let (log, asked) = review(&scene, answers, 0);
+        assert!(log.contains("findings: 2 new, 0 known, 0 fixed"), "{log}");
+        assert!(asked.contains("+evil()") && asked.contains("Part 3 of 3"), "{log}");
+        assert!(asked.contains("+++ b/long.txt\\n@@ -0,0 +"), "parts say where they go on");
+        assert_eq!(reviewed(&scene).as_deref(), Some(scene.head.as_str()));
+        // What is longer than a review can be is told, and is not taken for reviewed.
+        commit(&mut scene, "longer.txt", &filler(1, 12_000));
+        let before = reviewed(&scene);
+        let (log, _) = review(&scene, (0..10).flat_map(|_| found(&[])).collect(), 0);
+        assert!(log.contains("the change is too large for one review: the last"), "{log}");
+        assert_ne!(before.as_deref(), Some(scene.head.as_str()));
+        assert_eq!(reviewed(&scene), before);
+        assert!(scene.sticky().contains("were not shown to the model"), "{}", scene.sticky());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_shown_whatever_they_are_called_or_named_in_the_report() {
+    scene(CONFIG, |mut scene| {
+        let shown = ["~/tilde.js", "\\lead.js", ":(glob)x.js", "-dash.js"];
+        for (number, path) in shown.iter().enumerate() {
+            scene.sandbox.write(path, &format!("mark_{number}\n"));
+        }
+        for path in [".npmrc", "deploy.pem"] {
+            scene.sandbox.write(path, "registry=https://hidden.example\n");
+        }
+        std::fs::write(scene.sandbox.repo().join(OsStr::from_bytes(b"bad\xff.js")), "hidden.example\n")
+            .unwrap();
+        scene.sandbox.git(&["add", "--force", "--all"]);
+        commit(&mut scene, "b.txt", "new\n");
+        let (log, asked) = review(&scene, found(&[]), 0);
+        for (number, path) in shown.iter().enumerate() {
+            assert!(asked.contains(&format!("+mark_{number}")), "{path}");
+        }
+        assert!(!asked.contains("hidden.example"), "{asked}");
+        for named in [
+            ".npmrc: a sensitive file",
+            "deploy.pem: a sensitive file",
+            "bad\u{fffd}.js: a name that is not UTF-8",
+        ] {
+            assert!(log.contains(named), "{named}: {log}");
+            assert!(asked.contains(named), "{named}: {asked}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pull_request_against_another_base_is_reviewed_whole() {
+    scene(CONFIG, |mut scene| {
+        // Another branch has what the pull request is built on.
+        let main = scene.base.clone();
+        commit(&mut scene, "evil.js", "evil()\n");
+        scene.base.clone_from(&scene.head);
+        commit(&mut scene, "small.js", "small()\n");
+        let (_, asked) = review(&scene, found(&[]), 0);
+        assert!(asked.contains("+small()") && !asked.contains("+evil()"), "{asked}");
+        assert_eq!(reviewed(&scene).as_deref(), Some(scene.head.as_str()));
+        scene.base = main;
+        let (_, asked) = review(&scene, found(&[]), 0);
+        assert!(asked.contains("+small()") && asked.contains("+evil()"), "{asked}");
+        // A rebase onto a later commit of the same base leaves what has been reviewed.
+        scene.sandbox.git(&["checkout", "--quiet", "main"]);
+        scene.base = {
+            scene.sandbox.write("other.txt", "other\n");
+            scene.sandbox.commit("on main")
+        };
+        scene.sandbox.git(&["checkout", "--quiet", "feature"]);
+        scene.sandbox.git(&["rebase", "--quiet", "main"]);
+        commit(&mut scene, "later.js", "later()\n");
+        let (_, asked) = review(&scene, found(&[]), 0);
+        assert!(asked.contains("+later()") && !asked.contains("+evil()"), "{asked}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn finding_that_comes_back_is_posted_again() {
+    scene(CONFIG, |mut scene| {
+        let evil = finding("evil.js", 1, "Evil.");
+        commit(&mut scene, "evil.js", "evil()\n");
+        review(&scene, found(std::slice::from_ref(&evil)), 0);
+        commit(&mut scene, "evil.js", "good()\n");
+        let (log, _) = review(&scene, found(&[]), 0);
+        assert!(log.contains("findings: 0 new, 0 known, 1 fixed"), "{log}");
+        commit(&mut scene, "evil.js", "evil()\n");
+        let (log, _) = review(&scene, found(std::slice::from_ref(&evil)), 0);
+        assert!(log.contains("findings: 1 new, 0 known, 0 fixed"), "{log}");
+        commit(&mut scene, "b.txt", "new\n");
+        let (log, _) = review(&scene, found(&[evil]), 0);
+        assert!(log.contains("findings: 0 new, 1 known, 0 fixed"), "{log}");
     })
     .await;
 }

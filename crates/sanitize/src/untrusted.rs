@@ -137,7 +137,7 @@ fn without_html_and_images<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<E
             })),
             Event::End(TagEnd::Heading(level)) => events.push(Event::End(TagEnd::Heading(below(level)))),
             Event::Html(html) | Event::InlineHtml(html) => push_code(&mut events, &html),
-            // Anything else behind the signs of a fence would be read as more of them.
+            // Anything else behind the signs of a fence would be read as more of them, or shown as something else than code.
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if !is_language(&info) => {
                 events.push(Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced("".into()))));
             }
@@ -173,11 +173,11 @@ fn below(level: HeadingLevel) -> HeadingLevel {
     if level == HeadingLevel::H1 { HeadingLevel::H5 } else { HeadingLevel::H6 }
 }
 
+/// Languages that GitHub does not show as code: a suggestion has a button that commits it, diagrams and maps have links.
+const RENDERED: [&str; 6] = ["suggestion", "mermaid", "math", "geojson", "topojson", "stl"];
+
 fn is_language(info: &str) -> bool {
-    /// Code blocks of which GitHub makes something else: a change to commit with one click, a diagram with links, a map.
-    const RENDERED: [&str; 6] = ["suggestion", "mermaid", "math", "geojson", "topojson", "stl"];
-    let is_rendered = RENDERED.iter().any(|rendered| info.trim().eq_ignore_ascii_case(rendered));
-    !is_rendered
+    !RENDERED.iter().any(|rendered| info.trim().eq_ignore_ascii_case(rendered))
         && info
             .chars()
             .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '+' | '.' | '#'))
@@ -337,6 +337,8 @@ mod tests {
             ("```\n@octocat", "````\n@octocat\n````"),
             ("~~~ ~~~`\n@octocat", "````\n@octocat\n````"),
             ("~~~ c++\n@octocat", "````c++\n@octocat\n````"),
+            ("```Suggestion\nrm -rf /\n```", "````\nrm -rf /\n````"),
+            ("~~~ mermaid\ngraph TD\n~~~", "````\ngraph TD\n````"),
             ("* a\n  ~~~\n  @octocat", "* a\n  ````\n  @octocat\n  ````"),
         ] {
             assert_eq!(markdown(text), expected, "{text:?}");
