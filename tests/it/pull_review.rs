@@ -200,9 +200,9 @@ async fn long_changes_are_reviewed_in_parts() {
                 .map(|n| format!("line {n} of a file that is long enough to hide something in it\n"))
                 .collect()
         };
-        commit(&mut scene, "long.txt", &format!("{}evil()\n{}", filler(1, 1_400), filler(1_400, 2_800)));
+        commit(&mut scene, "long.txt", &format!("{}evil()\n{}", filler(1, 1_300), filler(1_300, 2_600)));
         let early = finding("long.txt", 3, "The third line is wrong.");
-        let hidden = finding("long.txt", 1_400, "This is evil.");
+        let hidden = finding("long.txt", 1_300, "This is evil.");
         let answers = [vec![early], vec![hidden], vec![]].iter().flat_map(|part| found(part)).collect();
         let (log, asked) = review(&scene, answers, 0);
         assert!(log.contains("findings: 2 new, 0 known, 0 fixed"), "{log}");
