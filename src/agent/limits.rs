@@ -1,28 +1,27 @@
 //! Limits of a session: which one has been reached, and the warning before the last turns.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use workspace::WorkspacePath;
 
 use super::compaction;
 use super::conversation::Conversation;
 use super::session::Session;
+use crate::base::time_limit::{Grace, TimeLimit};
 use crate::event::StopReason;
 use crate::model::Backoff;
 
 /// Number of turns before the limit at which the agent is warned.
 const LAST_STEPS: u32 = 5;
 
-/// Time that a call has to end by itself once the run has to end. Commands are told at once, and killed by their
-/// supervisor two seconds later: nobody may go before it.
-const GRACE: Duration = Duration::from_secs(4);
-
 /// Limits of a session.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// End of the run's time limit; `None` for no limit.
     pub deadline: Option<Instant>,
+    /// The same limit, for what goes on after it.
+    pub time: TimeLimit,
     /// Maximum size of the conversation, in tokens.
     pub context_tokens: usize,
     /// Whether read-only calls of one turn run in parallel.
@@ -69,7 +68,7 @@ impl Session<'_> {
     /// Waits until the session has to end, and a call that is under way has had the time to end by itself.
     pub(super) async fn is_overdue(&self) {
         self.cancel.cancelled().await;
-        tokio::time::sleep(GRACE).await;
+        tokio::time::sleep(self.limits.time.left(Grace::Calls, Grace::Calls.duration())).await;
     }
 
     /// Returns the number of turns taken so far. Those of sub-agents count toward the limit of the run.

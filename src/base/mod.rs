@@ -17,6 +17,7 @@ pub(crate) mod public_address;
 pub(crate) mod sealed_box;
 pub(crate) mod template;
 pub(crate) mod text;
+pub(crate) mod time_limit;
 pub(crate) mod time_slots;
 pub(crate) mod verbose_log;
 pub(crate) mod yaml;

@@ -23,6 +23,7 @@ use super::spawn::{Ended, Job, Shell};
 use super::supervisor::ChildSandbox;
 #[cfg(target_os = "linux")]
 use crate::base::program::find_program;
+use crate::base::time_limit::{Grace, TimeLimit};
 use crate::event::NetworkRecord;
 
 /// Maximum number of supervisors that wait: one for those who look, and one for those who work.
@@ -136,6 +137,7 @@ pub(super) struct Running {
     network: Option<RunningProxy>,
     /// The use of the machine's shared memory, if it has that.
     shared_memory: Option<SharedMemoryUse>,
+    time_limit: TimeLimit,
     /// The next supervisor, to be started when this one is no longer in need of the machine.
     next: Option<(StandbySupervisor, ChildSandbox, tokio::process::Command)>,
 }
@@ -172,6 +174,7 @@ impl Running {
             cwd: job.cwd.to_owned(),
             input: job.stdin.as_ref().map_or(Input::Nothing, |input| Input::Bytes(input.len())),
             merge: job.merge,
+            grace_over_in: shell.time_limit.until(Grace::Children),
         };
         let mut request = serde_json::to_vec(&request)?;
         request.push(b'\n');
@@ -186,7 +189,17 @@ impl Running {
         let lifeline = Some(tokio::net::UnixStream::from_std(lifeline)?);
         let next =
             is_sandboxed.then(|| (shell.standby.clone(), child_sandbox, shell.supervisor(child_sandbox)));
-        Ok(Self { supervisor, lifeline, has_reported: false, request, network, shared_memory, next })
+        let time_limit = shell.time_limit.clone();
+        Ok(Self {
+            supervisor,
+            lifeline,
+            has_reported: false,
+            request,
+            network,
+            shared_memory,
+            time_limit,
+            next,
+        })
     }
 
     pub(super) fn outputs(&mut self) -> (Option<impl AsyncRead + use<>>, Option<impl AsyncRead + use<>>) {
@@ -230,9 +243,8 @@ impl Running {
     /// Ends the command and everything that it started. Returns `ended`, or what became of it if that takes too long.
     pub(super) async fn end_as(&mut self, ended: Ended) -> Ended {
         drop(self.lifeline.take());
-        // Twice the grace period; a process that cannot be killed (it hangs in the kernel) is left to the
-        // supervisor, which ends only after all others.
-        let supervisor = tokio::time::timeout(2 * super::supervisor::GRACE, self.supervisor.wait()).await;
+        // A process that cannot be killed (it hangs in the kernel) is left to the supervisor, which ends only after all others.
+        let supervisor = tokio::time::timeout(time_to_end(&self.time_limit), self.supervisor.wait()).await;
         if matches!(supervisor, Ok(Ok(_))) {
             return ended;
         }
@@ -258,11 +270,20 @@ impl Running {
     }
 }
 
+/// Returns how long a supervisor may take to end everything, and itself.
+#[cfg(target_os = "linux")]
+pub(super) fn time_to_end(limit: &TimeLimit) -> Duration {
+    /// Time that processes which are killed at once take to be gone.
+    const LEAST: Duration = Duration::from_millis(300);
+    limit.left(Grace::Changes, 2 * super::supervisor::GRACE).max(LEAST)
+}
+
 /// A running command, as the leader of a process group (or in a job object).
 #[cfg(not(target_os = "linux"))]
 pub(super) struct Running {
     child: Box<dyn process_wrap::tokio::ChildWrapper>,
     input: Vec<u8>,
+    time_limit: TimeLimit,
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -285,7 +306,11 @@ impl Running {
         command.wrap(process_wrap::tokio::ProcessGroup::leader());
         #[cfg(windows)]
         command.wrap(process_wrap::tokio::JobObject);
-        Ok(Self { child: command.spawn()?, input: job.stdin.clone().unwrap_or_default() })
+        Ok(Self {
+            child: command.spawn()?,
+            input: job.stdin.clone().unwrap_or_default(),
+            time_limit: shell.time_limit.clone(),
+        })
     }
 
     pub(super) fn outputs(&mut self) -> (Option<impl AsyncRead + use<>>, Option<impl AsyncRead + use<>>) {
@@ -301,11 +326,12 @@ impl Running {
     }
 
     pub(super) async fn end_as(&mut self, ended: Ended) -> Ended {
-        const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
+        const GRACE: std::time::Duration = Grace::Children.duration();
         #[cfg(unix)]
         {
             let _ = self.child.signal(rustix::process::Signal::TERM.as_raw());
-            if tokio::time::timeout(GRACE, self.child.wait()).await.is_ok() {
+            let grace = self.time_limit.left(Grace::Children, GRACE);
+            if tokio::time::timeout(grace, self.child.wait()).await.is_ok() {
                 return ended;
             }
         }

@@ -15,6 +15,7 @@ use super::output::Capture;
 use super::pipe_status::PipeStatus;
 use super::running::{Running, StandbySupervisor, ended};
 use super::sandbox::{Namespaces, Rights, Sandbox, View};
+use crate::base::time_limit::TimeLimit;
 use crate::base::verbose_log::detail;
 use crate::egress::{Egress, Reach};
 use crate::event::NetworkRecord;
@@ -47,6 +48,8 @@ pub struct Shell {
     pub owner: Option<String>,
     /// Whether other commands of the agent can reach the servers that the children start.
     pub serves: bool,
+    /// The time of the run, after which children that do not end by themselves have little time.
+    pub time_limit: TimeLimit,
 }
 
 /// A command line to run.

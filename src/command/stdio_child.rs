@@ -7,6 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 #[cfg(not(target_os = "linux"))]
 use std::process::Stdio;
+#[cfg(not(target_os = "linux"))]
 use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
@@ -16,11 +17,17 @@ use super::base_files::BaseFiles;
 use super::live_output::{Collecting, LiveOutput, collect};
 use super::network::{RunningProxy, SandboxSupport};
 use super::output::Capture;
+#[cfg(target_os = "linux")]
+use super::running::time_to_end;
 use super::sandbox::{Rights, View};
 use super::spawn::Shell;
+use crate::base::time_limit::{Grace, TimeLimit};
 
-/// Time to wait for an end: the supervisor's grace period plus a margin.
-const END: Duration = Duration::from_secs(4);
+/// Time to wait for an end, where there is no supervisor.
+#[cfg(not(target_os = "linux"))]
+fn time_to_end(_: &TimeLimit) -> Duration {
+    2 * Grace::Children.duration()
+}
 
 /// A program to exchange messages with.
 #[derive(Debug)]
@@ -74,6 +81,7 @@ pub struct StdioChild {
     child: Child,
     stderr: Collecting,
     network: Option<RunningProxy>,
+    time_limit: TimeLimit,
 }
 
 impl Shell {
@@ -91,7 +99,8 @@ impl Shell {
         let stdout = child.stdout.take().ok_or_else(missing)?;
         let stderr = collect(child.stderr.take(), LiveOutput::default());
         stdin.write_all(&request).await?;
-        Ok((StdioChild { child, stderr, network }, stdin, stdout))
+        let time_limit = self.time_limit.clone();
+        Ok((StdioChild { child, stderr, network, time_limit }, stdin, stdout))
     }
 
     /// Returns the command that starts the supervisor, and the request for it.
@@ -130,6 +139,7 @@ impl Shell {
             restrictions,
             input: Input::Relayed,
             merge: false,
+            grace_over_in: self.time_limit.until(Grace::Children),
         };
         let mut request = serde_json::to_vec(&request)?;
         request.push(b'\n');
@@ -159,7 +169,7 @@ impl Shell {
 impl StdioChild {
     /// Waits for the program to end, which it does when its input is closed. Returns its standard error.
     pub async fn end(mut self) -> Capture {
-        if tokio::time::timeout(END, self.child.wait()).await.is_err() {
+        if tokio::time::timeout(time_to_end(&self.time_limit), self.child.wait()).await.is_err() {
             // The supervisor could not end what it started.
             self.kill();
         }

@@ -13,7 +13,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::retry_on_intr;
@@ -28,12 +28,13 @@ use super::descendants::descendants;
 use super::ending;
 pub use super::ending::Ending;
 use super::sandbox::{self, Namespaces, Restrictions, SANDBOX, User};
+use crate::base::time_limit::Grace;
 
 /// The name of the hidden sub-command.
 pub const SUPERVISE: &str = "__supervise";
 
 /// Time between SIGTERM and SIGKILL.
-pub(super) const GRACE: Duration = Duration::from_secs(2);
+pub(super) const GRACE: Duration = Grace::Children.duration();
 /// Interval at which what refuses to end is killed again; it may be starting others meanwhile.
 const AGAIN: Duration = Duration::from_millis(20);
 /// The exit code of shells for a program that cannot be run.
@@ -54,6 +55,8 @@ pub(super) struct SupervisorRequest {
     pub(super) input: Input,
     /// Whether both outputs go to one stream, in the order in which they are written.
     pub(super) merge: bool,
+    /// Time until the grace of everything that the run has started is over; `None` if the run has no time limit.
+    pub(super) grace_over_in: Option<Duration>,
 }
 
 /// The input of the command.
@@ -178,7 +181,8 @@ fn run(started: Option<Started>) -> io::Result<u8> {
         (stdin, _) => stdin,
     };
     let (end, ended) = channel();
-    std::thread::spawn(move || end_all(&ended, main));
+    let grace_ends = request.grace_over_in.map(|left| Instant::now() + left);
+    std::thread::spawn(move || end_all(&ended, main, grace_ends));
     let cut = end.clone();
     let is_over = Arc::new(AtomicBool::new(false));
     let was_over = Arc::clone(&is_over);
@@ -314,9 +318,9 @@ fn hung_up() -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for a message, asks every descendant to end, and then kills what is left. Never returns: this process ends when
-/// no child is left, and whoever waits for that in vain knows that some are.
-fn end_all(ended: &Receiver<()>, main: Pid) {
+/// Waits for a message, asks every descendant to end, and kills what is left after a grace, which ends at `grace_ends` at the latest.
+/// Never returns: this process ends when no child is left, and whoever waits for that in vain knows that some are.
+fn end_all(ended: &Receiver<()>, main: Pid, grace_ends: Option<Instant>) {
     // The other side lives as long as this process.
     let _ = ended.recv();
     let mut is_reported = false;
@@ -335,7 +339,8 @@ fn end_all(ended: &Receiver<()>, main: Pid) {
         }
     };
     signal_all(&[Signal::TERM, Signal::CONT]);
-    std::thread::sleep(GRACE);
+    let left = grace_ends.map(|end| end.saturating_duration_since(Instant::now()));
+    std::thread::sleep(left.map_or(GRACE, |left| left.min(GRACE)));
     loop {
         signal_all(&[Signal::KILL]);
         std::thread::sleep(AGAIN);

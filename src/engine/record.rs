@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use workspace::{FileChange, FileDiff, LineCounts, WorkspacePath};
+use workspace::{FileChange, FileDiff, FileState, LineCounts, WorkspacePath};
 
 use super::{CallOutcome, Caller};
 use crate::event::{CallRecord, Effects, ToolCall, millis};
@@ -36,6 +36,9 @@ pub(super) fn record(
 /// Maximum size of the diff in a record, in bytes; the patch has all of it.
 const MAX_DIFF: usize = 20_000;
 
+/// Size of a file before and after a change, in bytes, above which a record does not show the change.
+const MAX_SHOWN: usize = 1024 * 1024;
+
 /// What a call changed, for people.
 pub(super) struct Diffs {
     /// All of it.
@@ -49,9 +52,7 @@ impl Diffs {
     pub(super) fn of(result: &ToolResult) -> Self {
         let mut diffs = Self { whole: String::new(), shown: String::new(), lines: LineCounts::default() };
         for change in &result.changes {
-            let found = FileDiff::of(change);
-            let diff = found.text();
-            let counts = if found.is_binary() { LineCounts::default() } else { found.line_counts() };
+            let (diff, counts) = difference(change);
             diffs.lines += counts;
             if diffs.shown.len() < MAX_DIFF {
                 diffs.show(change, &diff, counts, result.changes.len() > 1);
@@ -72,6 +73,17 @@ impl Diffs {
             self.shown += "\n… the rest is in the patch\n";
         }
     }
+}
+
+/// Returns the difference that a change makes, and its lines. That of a large file is not looked for.
+fn difference(change: &FileChange) -> (String, LineCounts) {
+    let size = |state: &Option<FileState>| state.as_ref().map_or(0, |state| state.content.len());
+    let (before, after) = (size(&change.before), size(&change.after));
+    if before + after > MAX_SHOWN {
+        return (format!("too large to be shown, {before} → {after} bytes\n"), LineCounts::default());
+    }
+    let found = FileDiff::of(change);
+    (found.text(), if found.is_binary() { LineCounts::default() } else { found.line_counts() })
 }
 
 /// Describes a call by its effects, as in `write_file → src/main.py (+12 −3)` or `run_command → pytest -q

@@ -20,6 +20,7 @@ use workspace::{Glob, InvalidGlob, WorkspacePath};
 
 use crate::base::command_template::{CommandTemplate, Dialect, MisplacedPlaceholder, operand};
 use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions};
+use crate::base::time_limit::Grace;
 use crate::command::sandbox::Rights;
 use crate::command::{Finished, LiveOutput};
 use crate::config::{self, HookConfig};
@@ -280,7 +281,10 @@ impl Invocation {
 
     async fn run(self, hook: &Hook, context: &HookContext) -> (HookResponse, HookRecord) {
         let (cancel, timeout) = if hook.event == HookEvent::SessionEnd && context.cancel.is_cancelled() {
-            (context.interrupt.clone(), hook.timeout.min(LATE))
+            (
+                context.interrupt.clone(),
+                context.isolation.shell().time_limit.left(Grace::Calls, hook.timeout.min(LATE)),
+            )
         } else {
             (context.cancel.clone(), hook.timeout)
         };

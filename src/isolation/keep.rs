@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use workspace::{Judge, Proposed, WorkspacePath, may_write, source_of_bytecode};
+use workspace::{Judge, MAX_FILE, Proposed, WorkspacePath, may_write, source_of_bytecode};
 
 use super::state::{Author, BaseState, Before, FoundChanges, Isolated};
 use super::tool_folders::ToolFolders;
 use super::{IsolatedRun, Keep, auto_loaded};
+use crate::base::time_limit::TimeLimit;
 use crate::base::verbose_log::detail;
 use crate::command::Finished;
 use crate::command::sandbox::Rights;
@@ -33,57 +34,107 @@ pub struct LeftBehind {
     pub(super) replaced: Vec<WorkspacePath>,
 }
 
-/// Finds what a command changed, has it judged, and keeps or reverts it. Returns no state if it could not be
-/// brought back to what is below.
-pub(super) fn keep_changes(
-    mut isolated: Isolated,
-    before: &Before,
-    finished: Finished,
-    below: &BaseState,
-    judge: &Judge,
-    (rights, keep): (Rights, Keep),
-    by: CommandOrigin,
-) -> (IsolatedRun, Option<Isolated>) {
-    let mut found = match isolated.found(before, below) {
-        Ok(found) => found,
-        Err(error) => {
-            let reason = format!("could not read what the command changed: {error}");
-            return (IsolatedRun::refused(finished, reason), None);
+/// Decides what becomes of a command's changes.
+pub(super) struct Keeper {
+    pub judge: Judge,
+    pub time_limit: TimeLimit,
+}
+
+impl Keeper {
+    /// Finds what a command changed, has it judged, and keeps or reverts it. Returns no state if it could not be
+    /// brought back to what is below.
+    pub(super) fn keep_changes(
+        &self,
+        mut isolated: Isolated,
+        before: &Before,
+        finished: Finished,
+        below: &BaseState,
+        (rights, keep): (Rights, Keep),
+        by: CommandOrigin,
+    ) -> (IsolatedRun, Option<Isolated>) {
+        let mut found = match isolated.found(before, below, &self.time_limit) {
+            Ok(found) => found,
+            Err(error) => return (IsolatedRun::refused(finished, error.to_string()), None),
+        };
+        let mut ran = IsolatedRun::unchanged(finished);
+        let folders = isolated.tool_folders(&found, below);
+        let mut reverted = take_bytecode(&mut found, &isolated, &folders, by);
+        ran.dropped = dropped(&mut found, &isolated, &self.judge, &mut reverted);
+        leave_out_rewritten(&mut found, &isolated, below, &self.judge);
+        let left = left_behind(&found, &isolated, below, &folders, by);
+        let overstepped = (rights == Rights::Look).then(|| overstepped(&found)).flatten();
+        let kept = match keep {
+            _ if overstepped.is_some() => Err(overstepped.into_iter().collect()),
+            Keep::Changes => self.keep_all(&mut isolated, &found, below, &mut ran),
+            Keep::Outputs => self.keep_outputs(&mut isolated, &found, below),
+            Keep::Nothing => Ok(()),
+        };
+        ran.has_left_files =
+            keep != Keep::Nothing && matches!(below, BaseState::Real(_)) && !found.outputs.is_empty();
+        let carried = keep == Keep::Changes && kept.is_ok() && matches!(below, BaseState::Real(_));
+        let leaves_nothing = kept.is_err() || keep == Keep::Nothing;
+        if !leaves_nothing {
+            ran.built = left;
         }
-    };
-    let mut ran = IsolatedRun::unchanged(finished);
-    let folders = isolated.tool_folders(&found, below);
-    let mut reverted = take_bytecode(&mut found, &isolated, &folders, by);
-    ran.dropped = dropped(&mut found, &isolated, judge, &mut reverted);
-    leave_out_rewritten(&mut found, &isolated, below, judge);
-    let left = left_behind(&found, &isolated, below, &folders, by);
-    let overstepped = (rights == Rights::Look).then(|| overstepped(&found)).flatten();
-    let kept = match keep {
-        _ if overstepped.is_some() => Err(overstepped.into_iter().collect()),
-        Keep::Changes => keep_all(&mut isolated, &found, below, judge, &mut ran),
-        Keep::Outputs => keep_outputs(&mut isolated, &found, below, judge),
-        Keep::Nothing => Ok(()),
-    };
-    ran.has_left_files = keep != Keep::Nothing
-        && matches!(below, BaseState::Real(_))
-        && !(found.outputs.is_empty() && found.large.is_empty());
-    let carried = keep == Keep::Changes && kept.is_ok() && matches!(below, BaseState::Real(_));
-    let leaves_nothing = kept.is_err() || keep == Keep::Nothing;
-    if !leaves_nothing {
-        ran.built = left;
+        if let Err(reasons) = kept {
+            ran.refused = reasons;
+            ran.changes = Vec::new();
+        }
+        let forgotten = if leaves_nothing { isolated.forget(before) } else { Ok(()) };
+        let settled = forgotten
+            .and_then(|()| isolated.settle(&found, below, carried))
+            .and_then(|()| isolated.revert(&reverted, below));
+        if let Err(error) = &settled {
+            detail!("the throw-away state was reset: {error}");
+        }
+        (ran, settled.is_ok().then_some(isolated))
     }
-    if let Err(reasons) = kept {
-        ran.refused = reasons;
-        (ran.changes, ran.large) = (Vec::new(), Vec::new());
+
+    fn keep_all(
+        &self,
+        isolated: &mut Isolated,
+        found: &FoundChanges,
+        below: &BaseState,
+        ran: &mut IsolatedRun,
+    ) -> Result<(), Vec<String>> {
+        let FoundChanges { changes, large, outputs, folders, .. } = found;
+        let folders = &folders.iter().cloned().collect::<Vec<_>>();
+        ran.warnings = (self.judge)(Proposed { changes, large, outputs, folders })?;
+        if let Some(path) = found.large.first() {
+            return Err(vec![too_large(path)]);
+        }
+        let link = below.with(&found.changes).and_then(|all| link_outside(isolated.root(), &all));
+        if let Some(link) = link.map_err(|error| vec![error.to_string()])? {
+            return Err(vec![outside(&link)]);
+        }
+        let left = isolated.carry(found, below, &self.time_limit).map_err(|error| vec![error.to_string()])?;
+        ran.dropped.extend(left);
+        ran.changes.clone_from(&found.changes);
+        Ok(())
     }
-    let forgotten = if leaves_nothing { isolated.forget(before) } else { Ok(()) };
-    let settled = forgotten
-        .and_then(|()| isolated.settle(&found, below, carried))
-        .and_then(|()| isolated.revert(&reverted, below));
-    if let Err(error) = &settled {
-        detail!("the throw-away state was reset: {error}");
+
+    fn keep_outputs(
+        &self,
+        isolated: &mut Isolated,
+        found: &FoundChanges,
+        below: &BaseState,
+    ) -> Result<(), Vec<String>> {
+        let BaseState::Real(tracked) = below else { return Ok(()) };
+        (self.judge)(found.outputs_proposed())?;
+        let outputs = found.outputs_alone();
+        for left in isolated.carry_outputs(&outputs, tracked) {
+            detail!("not kept: {left}");
+        }
+        Ok(())
     }
-    (ran, settled.is_ok().then_some(isolated))
+}
+
+/// Returns the reason for refusal for a file that no plan could hold. The rule is the same where changes are made at once.
+fn too_large(path: &WorkspacePath) -> String {
+    format!(
+        "{path} is larger than {} MiB, which no plan or report can show; write what is no part of the project where Git ignores it",
+        MAX_FILE >> 20
+    )
 }
 
 /// Removes from `found` the sensitive files among build outputs. Returns descriptions of everything that is
@@ -181,43 +232,4 @@ fn overstepped(found: &FoundChanges) -> Option<String> {
     let changes = found.changes.iter().map(|change| &change.path);
     let first = changes.chain(&found.large).chain(&found.outputs).next()?;
     Some(format!("it was classified as read-only, but it changed {first}"))
-}
-
-fn keep_all(
-    isolated: &mut Isolated,
-    found: &FoundChanges,
-    below: &BaseState,
-    judge: &Judge,
-    ran: &mut IsolatedRun,
-) -> Result<(), Vec<String>> {
-    let FoundChanges { changes, large, outputs, folders, .. } = found;
-    let folders = &folders.iter().cloned().collect::<Vec<_>>();
-    ran.warnings = judge(Proposed { changes, large, outputs, folders })?;
-    if let (BaseState::Planned(_), Some(path)) = (below, found.large.first()) {
-        return Err(vec![format!("{path} is too large to be planned")]);
-    }
-    let link = below.with(&found.changes).and_then(|all| link_outside(isolated.root(), &all));
-    if let Some(link) = link.map_err(|error| vec![error.to_string()])? {
-        return Err(vec![outside(&link)]);
-    }
-    let left = isolated.carry(found, below).map_err(|error| vec![error.to_string()])?;
-    ran.dropped.extend(left);
-    ran.changes.clone_from(&found.changes);
-    ran.large.clone_from(&found.large);
-    Ok(())
-}
-
-fn keep_outputs(
-    isolated: &mut Isolated,
-    found: &FoundChanges,
-    below: &BaseState,
-    judge: &Judge,
-) -> Result<(), Vec<String>> {
-    let BaseState::Real(tracked) = below else { return Ok(()) };
-    judge(found.outputs_proposed())?;
-    let outputs = found.outputs_alone();
-    for left in isolated.carry_outputs(&outputs, tracked.disk()) {
-        detail!("not kept: {left}");
-    }
-    Ok(())
 }

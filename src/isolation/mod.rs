@@ -27,7 +27,7 @@ use crate::command::{Ended, Finished, Job, LiveOutput, PipeStatus, Shell};
 use crate::event::{Events, NoticeLevel};
 use doubt::Built;
 pub use keep::LeftBehind;
-use keep::{CommandOrigin, keep_changes};
+use keep::{CommandOrigin, Keeper};
 pub use state::{
     Author, BaseState, Before, CarryError, FoundChanges, Isolated, IsolationError, IsolationSource, Secrets,
     mask_repository,
@@ -40,7 +40,7 @@ pub struct Isolation {
     shell: Shell,
     events: Events,
     judge: Judge,
-    state: Mutex<Option<Isolated>>,
+    state: Arc<Mutex<Option<Isolated>>>,
     /// Number of commands that were started beside others.
     beside: AtomicU32,
     /// Number of those that may still have processes.
@@ -51,7 +51,7 @@ pub struct Isolation {
     has_agent_run: AtomicBool,
     /// The modes of the checkout, where commands see the machine's own file system.
     modes: OnceLock<CheckoutModes>,
-    /// Whether commands have left files in the checkout that Git ignores, or that are too large to be taken back.
+    /// Whether commands have left files in the checkout that Git ignores.
     has_left_files: AtomicBool,
     /// Whose changed programs have been reported.
     doubted: parking_lot::Mutex<BTreeSet<String>>,
@@ -105,14 +105,12 @@ pub struct IsolatedRun {
     pub finished: Finished,
     /// The changes that were kept.
     pub changes: Vec<FileChange>,
-    /// Files that were kept but are too large to be shown.
-    pub large: Vec<WorkspacePath>,
     /// Descriptions of what is never kept: nested repositories, sensitive files, and names that are not
     /// UTF-8.
     pub dropped: Vec<String>,
     /// Files that Git ignores and that were kept, as far as somebody is to know of them.
     pub built: LeftBehind,
-    /// Whether files were left in the checkout itself that Git ignores, or that are large.
+    /// Whether files were left in the checkout itself that Git ignores.
     pub has_left_files: bool,
     /// The judge's warnings about what was kept.
     pub warnings: Vec<String>,
@@ -135,7 +133,7 @@ impl Isolation {
             shell,
             events,
             judge,
-            state: Mutex::default(),
+            state: Arc::default(),
             beside: AtomicU32::new(0),
             alive_beside: AtomicU32::new(0),
             built: parking_lot::Mutex::default(),
@@ -162,8 +160,7 @@ impl Isolation {
         self.modes.get().map_or_else(Vec::new, |modes| modes.restore(changed, "the run"))
     }
 
-    /// Returns whether commands have left files in the checkout that nobody can take back: those that Git ignores, and large
-    /// ones.
+    /// Returns whether commands have left files in the checkout that nobody can take back: those that Git ignores.
     pub fn has_left_files(&self) -> bool {
         self.has_left_files.load(Ordering::Relaxed)
     }
@@ -196,7 +193,7 @@ impl Isolation {
         shell: &Shell,
         mut work: IsolatedCommand<'_>,
     ) -> Result<IsolatedRun, IsolationError> {
-        let mut state = self.state.lock().await;
+        let mut state = Arc::clone(&self.state).lock_owned().await;
         let isolated = match state.take() {
             Some(isolated) => isolated,
             None => self.make().await?,
@@ -236,29 +233,32 @@ impl Isolation {
             let reason = "processes of the command could not be stopped, and may still be changing files";
             return Ok(IsolatedRun::refused(finished, reason));
         }
-        let (below, judge) = (self.below.clone(), Arc::clone(&self.judge));
+        let below = self.below.clone();
+        let keeper = Keeper { judge: Arc::clone(&self.judge), time_limit: self.shell.time_limit.clone() };
         // None of its own processes is left, so nobody else can have its files open.
         let is_alone = self.alive_beside.load(Ordering::SeqCst) == 0;
-        let (ran, isolated) = blocking(move || {
+        let ran = blocking(move || {
             let mut isolated = isolated;
-            if let Err(error) = isolated.leave(author) {
+            let (ran, isolated) = if let Err(error) = isolated.leave(author) {
                 let reason = format!("what the command left in the `.git` folder is in the way: {error}");
-                return (IsolatedRun::refused(finished, reason), None);
-            }
-            if let Err(error) = if is_alone { Ok(()) } else { isolated.renew(&below) } {
+                (IsolatedRun::refused(finished, reason), None)
+            } else if let Err(error) = if is_alone { Ok(()) } else { isolated.renew(&below) } {
                 let reason = format!("could not copy the command's files while others run: {error}");
-                return (IsolatedRun::refused(finished, reason), None);
-            }
-            keep_changes(isolated, &before, finished, &below, &judge, (rights, keep), by)
+                (IsolatedRun::refused(finished, reason), None)
+            } else {
+                keeper.keep_changes(isolated, &before, finished, &below, (rights, keep), by)
+            };
+            // If the state could not be brought back to what is below, it is dropped, so that the next command starts with a new
+            // one. Nobody else is in it before that, even if the call is no longer waited for.
+            *state = isolated;
+            drop(state);
+            ran
         })
         .await;
         if ran.has_left_files {
             self.has_left_files.store(true, Ordering::Relaxed);
         }
         self.note_left_behind(&ran.built, owner);
-        // If the state could not be brought back to what is below, it is dropped, so that the next command
-        // starts with a new one.
-        *state = isolated;
         Ok(ran)
     }
 
@@ -349,9 +349,9 @@ impl IsolatedCommand<'_> {
 
 impl IsolatedRun {
     fn unchanged(finished: Finished) -> Self {
-        let (changes, large, dropped) = (Vec::new(), Vec::new(), Vec::new());
+        let (changes, dropped) = (Vec::new(), Vec::new());
         let (built, warnings, refused) = (LeftBehind::default(), Vec::new(), Vec::new());
-        Self { finished, changes, large, dropped, built, has_left_files: false, warnings, refused }
+        Self { finished, changes, dropped, built, has_left_files: false, warnings, refused }
     }
 
     /// Returns the files that were kept, that Git ignores, and that programs load by their names.

@@ -27,6 +27,7 @@ use workspace::{Checks, Damage};
 
 use crate::base::env::Variables;
 use crate::base::text::shortened;
+use crate::base::time_limit::{Grace, TimeLimit};
 use crate::command::{BaseFiles, Shell, StdioChild, last_lines};
 use crate::event::{Events, NoticeLevel};
 
@@ -119,7 +120,8 @@ impl Servers {
     pub async fn stop(mut self, checks: Checks) -> Result<(), Damage> {
         self.tools.clear();
         let running = std::mem::take(&mut self.running);
-        join_all(running.into_iter().map(|running| end(running.service, running.child))).await;
+        let limit = self.context.as_ref().map(|context| context.shell.time_limit.clone()).unwrap_or_default();
+        join_all(running.into_iter().map(|running| end(running.service, running.child, &limit))).await;
         self.settle(checks).await
     }
 
@@ -144,7 +146,7 @@ async fn begin(
     let listed = tokio::time::timeout_at(limit.until, listing::tools(service.peer())).await;
     let listed = match listed.unwrap_or(Err(StartError::NoList(limit))) {
         Ok(listed) => listed,
-        Err(error) => return Err(error.with_output(end(service, child).await)),
+        Err(error) => return Err(error.with_output(end(service, child, &context.shell.time_limit).await)),
     };
     let handle = Arc::new(ServerHandle {
         peer: service.peer().clone(),
@@ -183,9 +185,16 @@ async fn begin(
     Ok((Running { service, child }, tools))
 }
 
+/// Time that a server has for the end of the connection, which those on other machines are told of.
+const CLOSING: Duration = Duration::from_secs(1);
+
 /// Stops a server. Returns its last output, as an addition to an error.
-async fn end(mut service: RunningService<RoleClient, Client>, child: Option<StdioChild>) -> String {
-    let _ = service.close_with_timeout(Duration::from_secs(1)).await;
+async fn end(
+    mut service: RunningService<RoleClient, Client>,
+    child: Option<StdioChild>,
+    limit: &TimeLimit,
+) -> String {
+    let _ = service.close_with_timeout(limit.left(Grace::Changes, CLOSING)).await;
     drop(service);
     match child {
         Some(child) => stderr_note(&child.end().await.text()),

@@ -225,7 +225,7 @@ impl Checked {
             return Ok(Applied::Already);
         }
         let changes: Vec<FileChange> = self.changes.iter().cloned().collect();
-        Journal::write(disk, journal, &changes, observe)?.perform(observe)?;
+        Journal::write(disk, journal, &changes, observe, &|| false)?.perform(observe)?;
         Ok(Applied::Done(changes))
     }
 }

@@ -66,6 +66,9 @@ pub enum JournalError {
         /// I/O error.
         error: io::Error,
     },
+    /// The time for it was up before anything was changed.
+    #[error("the time of the run was up before the changes could be kept, so none of them were")]
+    TimeUp,
     /// A file could not be changed; all files were put back.
     #[error("could not write every file, so all files were restored: {0}")]
     PutBack(FileError),
@@ -119,7 +122,7 @@ impl Entry {
 }
 
 /// Journal that has been written.
-pub(super) struct Journal<'a> {
+pub struct Journal<'a> {
     disk: &'a DiskWorkspace,
     paths: JournalPaths,
     entries: Vec<Entry>,
@@ -153,27 +156,27 @@ impl JournalPaths {
 }
 
 impl<'a> Journal<'a> {
-    /// Writes the journal, with all that is needed to finish or to revert.
-    pub(super) fn write(
+    /// Writes the journal, with all that is needed to finish or to revert, unless `is_over` says meanwhile that the time for it is up.
+    pub fn write(
         disk: &'a DiskWorkspace,
         folder: &JournalFolder,
         changes: &[FileChange],
         observe: &dyn Fn(Step),
+        is_over: &dyn Fn() -> bool,
     ) -> Result<Self, JournalError> {
         let paths = JournalPaths::lock(folder)?;
-        let staged = stage(disk, &paths, changes, observe);
-        match staged {
+        match stage(disk, &paths, changes, observe, is_over) {
             Ok(entries) => Ok(Self { disk, paths, entries }),
-            Err((path, error)) => {
+            Err(error) => {
                 // The journal is not in force yet, so all of it can be removed.
                 let _ = fs::remove_dir_all(&paths.path);
-                Err(JournalError::Write { path, error })
+                Err(error)
             }
         }
     }
 
     /// Changes the files; puts all of them back if one cannot be changed.
-    pub(super) fn perform(self, observe: &dyn Fn(Step)) -> Result<(), JournalError> {
+    pub fn perform(self, observe: &dyn Fn(Step)) -> Result<(), JournalError> {
         // Deletions come first: they make room.
         let order = (0..self.entries.len()).filter(|index| !self.entries[*index].comes);
         let order = order.chain((0..self.entries.len()).filter(|index| self.entries[*index].comes));
@@ -250,20 +253,24 @@ impl<'a> Journal<'a> {
     }
 }
 
-/// Writes the contents and the journal. The error has the path that could not be written.
+/// Writes the contents and the journal.
 fn stage(
     disk: &DiskWorkspace,
     paths: &JournalPaths,
     changes: &[FileChange],
     observe: &dyn Fn(Step),
-) -> Result<Vec<Entry>, (PathBuf, io::Error)> {
+    is_over: &dyn Fn() -> bool,
+) -> Result<Vec<Entry>, JournalError> {
     let mut entries = Vec::with_capacity(changes.len());
     for (index, change) in changes.iter().enumerate() {
+        if is_over() {
+            return Err(JournalError::TimeUp);
+        }
         observe(Step::Stage(index));
         for (kind, state) in [("old", &change.before), ("new", &change.after)] {
             let path = paths.file(kind, index);
             let Some(state) = state else { continue };
-            disk.stage(&path, state, &change.path).map_err(|error| (path, error))?;
+            disk.stage(&path, state, &change.path).map_err(|error| JournalError::Write { path, error })?;
         }
         entries.push(Entry {
             path: change.path.clone(),
@@ -282,18 +289,9 @@ fn stage(
         file.persist(&journal).map_err(|error| error.error)?;
         Ok(())
     });
-    written.map_err(|error| (journal, error))?;
+    written.map_err(|error| JournalError::Write { path: journal, error })?;
     sync(&paths.path);
     Ok(entries)
-}
-
-/// Makes all changes to a checkout, or none.
-pub fn write_all(
-    disk: &DiskWorkspace,
-    folder: &JournalFolder,
-    changes: &[FileChange],
-) -> Result<(), JournalError> {
-    if changes.is_empty() { Ok(()) } else { Journal::write(disk, folder, changes, &|_| {})?.perform(&|_| {}) }
 }
 
 /// Whether a file may be written; the error says why not.

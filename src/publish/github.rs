@@ -11,6 +11,8 @@ use super::output_files::OutputFiles;
 
 use super::publisher::{Arrived, PublishProblem, Publisher, sticky, wants_comment};
 use super::run::{comment_of, diagnostics_of, warn};
+use super::secret_watch::SecretSearch;
+use crate::base::time_limit::TimeLimit;
 use crate::config::{Bounded, DeliverTo, PartialDelivery};
 use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::github::{Api, Posted, PostedFindings, StickyComment, Suggested};
@@ -216,7 +218,8 @@ impl Publication<'_> {
             actions: Vec::new(),
             files: changes.iter().map(PlanFile::new).collect(),
         });
-        match files.write_plan(Some(&mut plan), &WholePatch::of(changes, prefix), masker) {
+        let search = SecretSearch { masker, time_limit: &TimeLimit::default() };
+        match files.write_plan(Some(&mut plan), &WholePatch::of(changes, prefix), search) {
             Ok(()) => {
                 let to = match &request.deliver {
                     Deliver::OwnBranch { pull: true, .. } => DeliverTo::PullRequest,

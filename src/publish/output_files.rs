@@ -1,16 +1,16 @@
 //! The files that a run leaves: where they are, and what is written to them.
 
 use std::fs;
-use std::io;
+use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
 use sanitize::Masker;
 
 use super::run::warn;
-use super::secret_watch::{SecretWatch, Unwritten};
+use super::secret_watch::{SecretSearch, SecretWatch, Unwritten};
 use crate::base::fs::{write_atomic, write_atomic_from, write_private_from};
 use crate::config;
-use crate::plan::{Plan, WholePatch};
+use crate::plan::{Contents, Plan, WholePatch};
 use crate::report::masked::MaskError;
 use crate::report::{RunReport, html, junit, markdown, plan_holds_secret, summary};
 use crate::request::InputError;
@@ -76,29 +76,30 @@ impl OutputFiles {
         &self,
         plan: Option<&mut Plan>,
         patch: &WholePatch,
-        masker: &Masker,
+        search: SecretSearch<'_>,
     ) -> Result<(), PlanFileError> {
         let Some(plan) = plan else {
-            return if patch.is_empty() { Ok(()) } else { self.write_patch(patch, masker) };
+            return if patch.is_empty() { Ok(()) } else { self.write_patch(patch, search) };
         };
-        // What would give a secret away is noticed before anything lies there.
-        if plan_holds_secret(plan, masker)? {
+        // What would give a secret away is noticed before anything lies there. Its texts are those of the patch.
+        if plan_holds_secret(plan, search.masker)? || contents_hold_secret(plan, search)? {
             return Err(PlanFileError::Secret);
         }
-        self.write_patch(patch, masker)?;
+        self.write_patch(patch, search)?;
         let write = |to: &mut dyn io::Write| serde_json::to_writer_pretty(to, plan).map_err(io::Error::from);
         write_private_from(&self.plan, write)
             .map_err(|error| PlanFileError::Write { path: self.plan.clone(), error })
     }
 
-    fn write_patch(&self, patch: &WholePatch, masker: &Masker) -> Result<(), PlanFileError> {
+    fn write_patch(&self, patch: &WholePatch, search: SecretSearch<'_>) -> Result<(), PlanFileError> {
         let written = write_private_from(&self.patch, |to| {
-            let mut watch = SecretWatch::new(to, masker);
+            let mut watch = SecretWatch::new(to, search);
             patch.write(&mut watch)?;
             if watch.end()? { Err(Unwritten::Secret) } else { Ok(()) }
         });
         written.map_err(|error| match error {
             Unwritten::Secret => PlanFileError::Secret,
+            Unwritten::TimeUp => PlanFileError::TimeUp,
             Unwritten::Failed(error) => PlanFileError::Write { path: self.patch.clone(), error },
         })
     }
@@ -189,6 +190,12 @@ pub(super) enum PlanFileError {
          the secret from the checkout"
     )]
     Secret,
+    /// There was no time to find out.
+    #[error(
+        "the time of the run was up before plan and patch had been searched for secrets, so neither was written; allow more time, or \
+         divide the task"
+    )]
+    TimeUp,
     /// It is not certain that none of them would.
     #[error("the plan was not written: {0}")]
     Unmasked(#[from] MaskError),
@@ -200,6 +207,23 @@ pub(super) enum PlanFileError {
         /// The reason.
         error: io::Error,
     },
+}
+
+/// Returns whether a plan holds a known secret in contents that are no text, and so not in its patch.
+fn contents_hold_secret(plan: &Plan, search: SecretSearch<'_>) -> Result<bool, PlanFileError> {
+    if search.masker.secrets().is_empty() {
+        return Ok(false);
+    }
+    for file in &plan.files {
+        let Contents::Base64(content) = &file.contents else { continue };
+        let mut watch = SecretWatch::new(io::sink(), search);
+        let searched = watch.write_all(content.as_bytes()).and_then(|()| watch.end());
+        // A sink takes everything, so that only time can be missing.
+        if searched.map_err(|_| PlanFileError::TimeUp)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Writes a file whole. Where there is no room for it beside its earlier version, that one goes first: what it says may no longer

@@ -13,9 +13,11 @@ use super::github::Publication;
 use super::output_files::{OutputFiles, PlanFileError};
 use super::progress_comment::ProgressComment;
 use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
+use super::secret_watch::SecretSearch;
 use super::step_outputs::{OUTPUTS, StepOutputs, annotate};
 use crate::base::env::is_in_actions;
 use crate::base::integrity::HashWriter;
+use crate::base::time_limit::TimeLimit;
 use crate::config::DEFAULT_KEY;
 use crate::event::{Exit, Notice, NoticeLevel, Status, StopReason};
 use crate::github::{Environment, ReviewedMark, Subject, hidden_lines, marker_key};
@@ -54,6 +56,8 @@ pub(crate) struct RunArtifacts {
     pub(crate) prefix: String,
     /// Places that a recipe changed, as a CSV file.
     pub(crate) matches: Option<String>,
+    /// The time of the run, after which there is little left for all this.
+    pub(crate) time_limit: TimeLimit,
 }
 
 /// Publishes a run: writes everything, or nothing if secrets cannot be masked in the report.
@@ -65,20 +69,23 @@ pub(crate) async fn publish_run(
     cancel: CancellationToken,
     progress: Option<ProgressComment>,
 ) -> Result<RunResult, MaskError> {
-    let RunArtifacts { report: mut unmasked, mut plan, patch, changes, prefix, matches } = artifacts;
+    let RunArtifacts { report: mut unmasked, mut plan, patch, changes, prefix, matches, time_limit } =
+        artifacts;
     let mut lists = Lists::take(&mut unmasked);
     // Masked once, as a value, so that every rendering is masked; escaping in between could otherwise hide a
     // secret from the mask.
     let mut report = masked(&unmasked, Format::Report, masker)?;
     drop(unmasked);
     let mut has_no_plan = plan.is_none();
-    if let Err(error) = files.write_plan(plan.as_mut(), &patch, masker) {
+    let search = SecretSearch { masker, time_limit: &time_limit };
+    if let Err(error) = files.write_plan(plan.as_mut(), &patch, search) {
         let is_withheld = !matches!(error, PlanFileError::Write { .. });
         has_no_plan |= is_withheld;
         // Without its plan or patch, such a run has no result.
         let is_result = plan.is_some() || request.deliver == Deliver::Patch || !request.alone;
-        if is_withheld && is_result && report.stop_reason.yields() {
-            report.end(StopReason::PlanWithheld);
+        let is_late = matches!(error, PlanFileError::TimeUp);
+        if is_withheld && (is_result || is_late) && report.stop_reason.yields() {
+            report.end(if is_late { StopReason::Timeout } else { StopReason::PlanWithheld });
         }
         warn(&mut report, error.to_string());
     }

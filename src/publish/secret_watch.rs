@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use sanitize::Masker;
 
+use crate::base::time_limit::{Grace, TimeLimit};
+
 /// Size of the pieces that are searched, in bytes.
 const PIECE: usize = 256 * 1024;
 
@@ -16,20 +18,29 @@ const MIN_OVERLAP: usize = 4 * 1024;
 pub(super) enum Unwritten {
     /// It holds a secret.
     Secret,
+    /// There was no time to search it.
+    TimeUp,
     /// It could not be written.
     Failed(io::Error),
 }
 
 impl From<io::Error> for Unwritten {
     fn from(error: io::Error) -> Self {
-        Self::Failed(error)
+        if error.kind() == io::ErrorKind::TimedOut { Self::TimeUp } else { Self::Failed(error) }
     }
+}
+
+/// Search of what is written for secrets, as long as there is time.
+#[derive(Clone, Copy)]
+pub(super) struct SecretSearch<'a> {
+    pub(super) masker: &'a Masker,
+    pub(super) time_limit: &'a TimeLimit,
 }
 
 /// Writer that notices secrets.
 pub(super) struct SecretWatch<'a, W> {
     to: W,
-    masker: &'a Masker,
+    search: SecretSearch<'a>,
     /// What is still to be searched, after what has been written already.
     text: Vec<u8>,
     written: usize,
@@ -39,10 +50,10 @@ pub(super) struct SecretWatch<'a, W> {
 }
 
 impl<'a, W: Write> SecretWatch<'a, W> {
-    pub(super) fn new(to: W, masker: &'a Masker) -> Self {
-        let longest = masker.secrets().iter().map(String::len).max().unwrap_or_default();
+    pub(super) fn new(to: W, search: SecretSearch<'a>) -> Self {
+        let longest = search.masker.secrets().iter().map(String::len).max().unwrap_or_default();
         let overlap = MIN_OVERLAP.max(SPELLED * longest);
-        Self { to, masker, text: Vec::new(), written: 0, overlap, is_found: false }
+        Self { to, search, text: Vec::new(), written: 0, overlap, is_found: false }
     }
 
     /// Writes what is left. Returns whether there was a secret.
@@ -52,7 +63,10 @@ impl<'a, W: Write> SecretWatch<'a, W> {
     }
 
     fn search(&mut self) -> io::Result<()> {
-        self.is_found |= self.masker.knows_of(&self.text);
+        if self.search.time_limit.is_over(Grace::Report) {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.is_found |= self.search.masker.knows_of(&self.text);
         self.to.write_all(&self.text[self.written..])?;
         self.text.drain(..self.text.len().saturating_sub(self.overlap));
         self.written = self.text.len();
@@ -76,7 +90,15 @@ impl<W: Write> Write for SecretWatch<'_, W> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+    use std::time::{Duration, Instant};
+
     use super::*;
+
+    fn search(masker: &Masker) -> SecretSearch<'_> {
+        static UNLIMITED: LazyLock<TimeLimit> = LazyLock::new(TimeLimit::default);
+        SecretSearch { masker, time_limit: &UNLIMITED }
+    }
 
     #[test]
     fn long_secrets_are_found_in_any_spelling() {
@@ -84,7 +106,7 @@ mod tests {
         let masker = Masker::new([secret.as_str()]);
         let spelled: String = secret.chars().map(|c| format!("\\\\u{:04x}", u32::from(c))).collect();
         for before in [PIECE - 10, PIECE - spelled.len() + 1] {
-            let mut watch = SecretWatch::new(io::sink(), &masker);
+            let mut watch = SecretWatch::new(io::sink(), search(&masker));
             for piece in ["x".repeat(before), spelled.clone(), "x".repeat(PIECE)] {
                 piece
                     .as_bytes()
@@ -103,13 +125,25 @@ mod tests {
             text[at..at + 14].copy_from_slice(b"hunter2hunter2");
             for size in [1_000, PIECE, 4 * PIECE] {
                 let mut written = Vec::new();
-                let mut watch = SecretWatch::new(&mut written, &masker);
+                let mut watch = SecretWatch::new(&mut written, search(&masker));
                 text.chunks(size).for_each(|piece| watch.write_all(piece).expect("memory takes everything"));
                 assert!(watch.end().expect("memory takes everything"), "{at} {size}");
                 assert_eq!(written, text);
             }
         }
-        let watch = SecretWatch::new(Vec::new(), &masker);
+        let watch = SecretWatch::new(Vec::new(), search(&masker));
         assert!(!watch.end().expect("memory takes everything"));
+    }
+
+    #[test]
+    fn nothing_is_written_that_there_is_no_time_to_search() {
+        let masker = Masker::new(["hunter2hunter2"]);
+        let time_limit = TimeLimit::new(Instant::now().checked_sub(Duration::from_mins(1)));
+        let mut written = Vec::new();
+        let mut watch =
+            SecretWatch::new(&mut written, SecretSearch { masker: &masker, time_limit: &time_limit });
+        watch.write_all(b"text").expect("it is kept");
+        assert!(matches!(watch.end().map_err(Unwritten::from), Err(Unwritten::TimeUp)));
+        assert!(written.is_empty());
     }
 }

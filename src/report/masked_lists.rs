@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use super::masked::{Format, MaskError, item_holds_secret, masked_item};
 use super::{CallSummary, FileSummary, RunReport};
 use crate::event::PlannedAction;
-use crate::plan::Plan;
+use crate::plan::{Contents, Plan, PlanFile};
 
 /// Lists that were taken out of a report.
 #[derive(Default)]
@@ -47,12 +47,13 @@ fn all<T: Serialize + DeserializeOwned>(
     items.into_iter().map(|item| masked_item(&item, Format::Report, list, masker)).collect()
 }
 
-/// Returns whether a plan holds a known secret outside of the format's own words.
+/// Returns whether a plan holds a known secret outside of the format's own words and of the contents of its files.
 pub fn plan_holds_secret(plan: &mut Plan, masker: &Masker) -> Result<bool, MaskError> {
     let (files, actions) = (std::mem::take(&mut plan.files), std::mem::take(&mut plan.actions));
     let holds = || {
         for file in &files {
-            if item_holds_secret(file, Format::Plan, &["files"], masker)? {
+            let file = PlanFile { contents: Contents::Base64(String::new()), ..file.clone() };
+            if item_holds_secret(&file, Format::Plan, &["files"], masker)? {
                 return Ok(true);
             }
         }

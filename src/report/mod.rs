@@ -119,7 +119,16 @@ impl FileSummary {
 
     /// Creates a summary without a diff, for a file that is too large to be compared.
     pub fn of_large(path: WorkspacePath, op: Operation) -> Self {
-        Self { path, op, lines: LineCounts::default(), diff: "(too large to be shown)\n".to_owned() }
+        Self::without_diff(path, op, "too large to be shown")
+    }
+
+    /// Creates a summary without a diff, for a file that there was no time to compare.
+    pub fn not_compared(path: WorkspacePath, op: Operation) -> Self {
+        Self::without_diff(path, op, "not compared: the time of the run was up")
+    }
+
+    fn without_diff(path: WorkspacePath, op: Operation, reason: &str) -> Self {
+        Self { path, op, lines: LineCounts::default(), diff: format!("({reason})\n") }
     }
 }
 

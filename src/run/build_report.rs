@@ -44,6 +44,9 @@ impl Run<'_> {
         let agent = &self.request.agent;
         self.engine.hooks.run(HookEvent::SessionEnd, Subject::of_run(agent, 0, details)).await;
         self.engine.hooks.collect().await;
+        if let Some(tracked) = &self.tracked {
+            tracked.settle_folders();
+        }
         self.tell_size().await;
     }
 
@@ -52,31 +55,29 @@ impl Run<'_> {
         let Outcome { mut ended, structured, cost_usd, test_findings, proof, carried, reviewed, matches } =
             outcome;
         self.end_session(&ended).await;
+        let time_limit = self.time_limit.clone();
         let Self { request, events, collector, engine, baseline, disk, shell, tracked, isolation, .. } = self;
         drop(disk);
         let baseline = baseline.await.unwrap_or_default();
         let workspace = &engine.context.workspace;
-        let gathered = Gathered::of(&**workspace, request, &baseline.prefix);
-        let Gathered { files, planned, patch, contents, .. } = or_unknown(gathered, &events, &mut ended);
+        let gathered = Gathered::of(&**workspace, request, &baseline.prefix, &time_limit);
+        let Gathered { files, planned, patch, contents, not_compared, .. } =
+            or_unknown(gathered, &events, &mut ended);
         let actions = engine.tracker.lock().take();
-        let mut plan = (request.mode == RunMode::DryRun).then(|| {
+        let mut plan = (request.mode == RunMode::DryRun && not_compared == 0).then(|| {
             let base = baseline.base.clone();
             let (task, agent, model) = (&request.task, &request.agent, &request.model_name);
             Plan::unsealed(Planned { task, agent, model, base, actions, files: planned })
         });
         let (verified_files, differences) = verify(baseline.snapshot.as_ref(), request.repository.as_ref());
-        if !differences.is_empty() && ended.reason.status() != Status::Failed {
-            ended.reason = StopReason::CheckoutChanged;
-        }
+        fail_if_changed(&mut ended, !differences.is_empty());
         tell_error(&events, &ended);
         changed_checkout(&events, &differences, &collector);
         clean_up(&events, &shell);
         // Once more, after the last process is gone.
         let changed = tracked.as_deref().map(TrackedWorkspace::changed).unwrap_or_default();
         let is_whole = put_back(&events, baseline.protected, &isolation, &changed);
-        if !is_whole && ended.reason.status() != Status::Failed {
-            ended.reason = StopReason::CheckoutChanged;
-        }
+        fail_if_changed(&mut ended, !is_whole);
         if ended.reason == StopReason::UserInterrupt && signal.is_terminate() {
             ended.reason = StopReason::Terminated;
         }
@@ -148,21 +149,41 @@ impl Run<'_> {
             changes: contents,
             prefix: baseline.prefix,
             matches: matches.take_csv(),
+            time_limit,
         }
     }
 }
 
-/// Returns what was gathered. A run whose changes could not be collected ends for that reason.
+/// Fails a run because the checkout is not what it should be, unless it has failed already.
+fn fail_if_changed(ended: &mut SessionOutcome, is_changed: bool) {
+    if is_changed && ended.reason.status() != Status::Failed {
+        ended.reason = StopReason::CheckoutChanged;
+    }
+}
+
+/// Returns what was gathered. A run whose changes could not be collected, or not in its time, ends for that reason.
 fn or_unknown(
     gathered: Result<Gathered, FileError>,
     events: &Events,
     ended: &mut SessionOutcome,
 ) -> Gathered {
-    gathered.unwrap_or_else(|error| {
+    let gathered = gathered.unwrap_or_else(|error| {
         events.notice(NoticeLevel::Error, format!("could not collect the changes: {error}"));
         ended.reason = StopReason::ChangesUnknown;
         Gathered::default()
-    })
+    });
+    if gathered.not_compared > 0 {
+        let message = format!(
+            "the time of the run was up before its changes had been compared: {} changed files are only named, and there is neither a plan \
+             nor a patch",
+            gathered.not_compared
+        );
+        events.notice(NoticeLevel::Error, message);
+        if ended.reason.yields() {
+            ended.reason = StopReason::Timeout;
+        }
+    }
+    gathered
 }
 
 /// Returns how many files were compared with what they were before a dry run, and what differs. A tracked file that was

@@ -140,7 +140,7 @@ impl<'a> AgentRun<'a> {
         };
         let prefix = request.job.repository.as_ref().map(Repository::prefix).unwrap_or_default();
         let Prepared { run, servers, surroundings } =
-            setup.prepare(&request.job, Some(extras), (clock.token(), signal), masker).await?;
+            setup.prepare(&request.job, Some(extras), (clock, signal), masker).await?;
         let mut run = Self {
             run,
             request,
@@ -195,6 +195,7 @@ impl<'a> AgentRun<'a> {
         let config = self.request.job.config();
         Limits {
             deadline: self.request.timeout.map(|timeout| started + timeout),
+            time: self.run.time_limit.clone(),
             context_tokens: config.context.max_context_tokens.count(),
             parallel_tools: config.context.parallel_tools,
             compaction: (

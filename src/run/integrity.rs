@@ -14,6 +14,7 @@ use workspace::{
 
 use super::Run;
 use super::driver::AgentRun;
+use crate::base::time_limit::Grace;
 use crate::config::TestIntegrity;
 use crate::event::{NoticeLevel, Severity, TestFinding};
 
@@ -120,6 +121,10 @@ impl Run<'_> {
 impl AgentRun<'_> {
     /// Judges the change as it is now, and keeps what was found for the report.
     pub(super) async fn judge_tests(&self) -> Vec<TestFinding> {
+        if self.run.time_limit.is_over(Grace::Changes) {
+            self.is_unchecked.store(true, Ordering::Relaxed);
+            return Vec::new();
+        }
         // What cannot be collected fails the run when its report is made.
         let changes = self.run.changes_to_judge().unwrap_or_default();
         let Ok(findings) = self.run.judge_tests(&changes).await else {

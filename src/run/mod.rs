@@ -45,6 +45,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{DiskWorkspace, OverlayWorkspace, PathGlobs, TrackedWorkspace};
 
 use crate::agent::{self, News};
+use crate::base::time_limit::TimeLimit;
 use crate::command::Shell;
 use crate::config::GateConfig;
 use crate::engine::Engine;
@@ -72,6 +73,7 @@ pub(crate) use throwaway::Throwaway;
 struct Run<'a> {
     request: &'a JobRequest,
     cancel: CancellationToken,
+    time_limit: TimeLimit,
     events: Events,
     collector: Arc<Collector>,
     engine: Arc<Engine>,
@@ -106,7 +108,8 @@ pub(crate) async fn apply(
 ) -> Result<RunResult, InputError> {
     let _alone = driver::lock_checkout(&request.job)?;
     let setup = RunSetup::new(&request.job, None, false, &masker)?;
-    let Prepared { run, .. } = setup.prepare(&request.job, None, (signal.token(), &signal), &masker).await?;
+    let clock = signal.clock(None);
+    let Prepared { run, .. } = setup.prepare(&request.job, None, (&clock, &signal), &masker).await?;
     setup.announce(&request.job);
     setup.warn(&request.job);
     let outcome = run.apply(request).await;

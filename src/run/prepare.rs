@@ -20,6 +20,7 @@ use super::attached::{Attached, attached};
 use super::baseline::{Checkout, capture_baseline};
 use super::context;
 use super::shell_setup::{self, shell};
+use super::signals::Clock;
 use super::test_proof::test_command;
 use super::tools::ToolSetup;
 use crate::agent::{Dispatch, News};
@@ -70,12 +71,12 @@ impl<'a> Run<'a> {
         request: &'a JobRequest,
         extras: Option<AgentExtras<'_>>,
         session: &str,
-        (cancel, interrupt): (CancellationToken, CancellationToken),
+        (clock, interrupt): (&Clock, CancellationToken),
         events: Events,
         collector: Arc<Collector>,
         masker: Arc<Masker>,
     ) -> Result<Prepared<'a>, InputError> {
-        let config = request.config();
+        let (config, cancel) = (request.config(), clock.token());
         let disk = DiskWorkspace::open(&request.workspace)
             .map_err(|error| InputError::Workspace { path: request.workspace.clone(), error })?;
         let disk = Arc::new(disk);
@@ -97,6 +98,7 @@ impl<'a> Run<'a> {
             shared: &request.shared_folders,
         };
         let shell = shell(config, variables, keys, shell_context, &events)?;
+        let shell = Shell { time_limit: clock.limit(), ..shell };
         let agents_shell = Box::pin(agents_network(request, &shell, &events)).await?;
         let source = IsolationSource {
             root: disk.path().to_owned(),
@@ -215,6 +217,7 @@ impl<'a> Run<'a> {
         let run = Self {
             request,
             cancel,
+            time_limit: clock.limit(),
             events,
             collector,
             engine,

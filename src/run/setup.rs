@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use sanitize::Masker;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
 
 use super::prepare::{AgentExtras, Prepared};
-use super::signals::Signal;
+use super::signals::{Clock, Signal};
 use super::{Outcome, Run};
 use crate::base::clock::now;
 use crate::base::fs::lock_folder;
@@ -175,18 +174,26 @@ impl RunSetup {
         })
     }
 
-    /// Assembles the run. `extras` are what only a run has in which an agent works; `cancel` ends what it does, at a
+    /// Assembles the run. `extras` are what only a run has in which an agent works; `clock` ends what it does, at a
     /// signal or when its time is up.
     pub(super) async fn prepare<'a>(
         &self,
         request: &'a JobRequest,
         extras: Option<AgentExtras<'_>>,
-        (cancel, signal): (CancellationToken, &Signal),
+        (clock, signal): (&Clock, &Signal),
         masker: &Arc<Masker>,
     ) -> Result<Prepared<'a>, InputError> {
         let (events, collector) = (self.events.clone(), Arc::clone(&self.collector));
-        let ends = (cancel, signal.token());
-        Run::prepare(request, extras, &self.info.id, ends, events, collector, Arc::clone(masker)).await
+        Run::prepare(
+            request,
+            extras,
+            &self.info.id,
+            (clock, signal.token()),
+            events,
+            collector,
+            Arc::clone(masker),
+        )
+        .await
     }
 
     /// Logs what a run changes or plans from now on.

@@ -9,6 +9,7 @@ use workspace::SensitiveFiles;
 
 use crate::base::env::Variables;
 use crate::base::program::find_program;
+use crate::base::time_limit::TimeLimit;
 use crate::command::sandbox::{GitMasking, Sandbox, Settings, SharedFolder, kernel_support};
 use crate::command::{Shell, StandbySupervisor};
 use crate::config::{Config, GateConfig, HookConfig, McpServer, SandboxMode};
@@ -187,5 +188,6 @@ pub(crate) fn shell(
         networks: Arc::new(networks),
         owner: None,
         serves: false,
+        time_limit: TimeLimit::default(),
     })
 }

@@ -7,6 +7,8 @@ use std::time::Instant;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::base::time_limit::TimeLimit;
+
 /// Whether, and how, the run was told to end.
 #[derive(Clone, Default)]
 pub struct Signal {
@@ -17,7 +19,8 @@ pub struct Signal {
 /// The time limit of a run: a token that ends every wait of the run, cancelled by a signal or when the time is up.
 pub(super) struct Clock {
     token: CancellationToken,
-    timer: Option<AbortHandle>,
+    limit: TimeLimit,
+    timer: AbortHandle,
 }
 
 impl Clock {
@@ -25,29 +28,39 @@ impl Clock {
     pub(super) fn token(&self) -> CancellationToken {
         self.token.clone()
     }
+
+    /// Returns the limit, by which those give up in time who do not wait for the token.
+    pub(super) fn limit(&self) -> TimeLimit {
+        self.limit.clone()
+    }
 }
 
 impl Drop for Clock {
     fn drop(&mut self) {
-        if let Some(timer) = &self.timer {
-            timer.abort();
-        }
+        self.timer.abort();
     }
 }
 
 impl Signal {
     /// Starts the clock of a run that has to end by `deadline`, if there is one.
     pub(super) fn clock(&self, deadline: Option<Instant>) -> Clock {
-        let token = self.token.child_token();
-        let end = token.clone();
-        let timer = deadline.map(|deadline| {
-            let timer = tokio::spawn(async move {
-                tokio::time::sleep_until(deadline.into()).await;
-                end.cancel();
-            });
-            timer.abort_handle()
+        let (token, limit) = (self.token.child_token(), TimeLimit::new(deadline));
+        let timer = tokio::spawn({
+            let (end, limit) = (token.clone(), limit.clone());
+            async move {
+                let is_up = async {
+                    match deadline {
+                        Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
+                        None => std::future::pending().await,
+                    }
+                };
+                tokio::select! {
+                    () = is_up => end.cancel(),
+                    () = end.cancelled() => limit.stop(),
+                }
+            }
         });
-        Clock { token, timer }
+        Clock { token, limit, timer: timer.abort_handle() }
     }
 
     /// Cancelled at the first signal.

@@ -115,10 +115,15 @@ impl ChangeLog {
 
     /// Appends an entry. A log with a gap would be wrong, so there is none any more if that fails.
     fn write(&self, entry: &Entry) {
+        self.append(0, || line(entry));
+    }
+
+    /// Appends a line of at least so many bytes. It is not made where there is no log any more, or no room for it.
+    fn append(&self, least: u64, line: impl FnOnce() -> Vec<u8>) {
         let mut slot = self.open.lock();
         let Some(open) = slot.as_mut() else { return };
-        let line = line(entry);
-        open.written += line.len() as u64;
+        let line = if open.written + least > MAX_LOG { Vec::new() } else { line() };
+        open.written += least.max(line.len() as u64);
         let problem = if open.written > MAX_LOG {
             Some(format!("it would be larger than {MAX_LOG} bytes"))
         } else {
@@ -144,13 +149,13 @@ impl ChangeLog {
 
 impl WriteLog for ChangeLog {
     fn writing(&self, path: &WorkspacePath, before: StateBefore<'_>, after: Option<&FileState>) {
-        let before = match before {
-            StateBefore::NotGiven => None,
-            StateBefore::Absent => Some(StoredState::of(None)),
-            StateBefore::File(state) => Some(StoredState::of(Some(state))),
+        let earlier = match before {
+            StateBefore::File(state) => Some(state),
+            StateBefore::NotGiven | StateBefore::Absent => None,
         };
-        let after = StoredState::of(after);
-        self.write(&Entry::Write { path: path.clone(), before, after });
+        let size = earlier.into_iter().chain(after).map(|state| state.content.len() as u64).sum::<u64>();
+        // Base64 takes a third more.
+        self.append(size / 3 * 4, || line_of_write(path, before, after));
     }
 
     fn large(&self, path: &WorkspacePath, was_there: bool) {
@@ -197,6 +202,22 @@ fn line(entry: &Entry) -> Vec<u8> {
     let mut text = serde_json::to_vec(entry).unwrap_or_default();
     text.push(b'\n');
     text
+}
+
+/// Returns the line of an [`Entry::Write`]. What is in base64 needs no escapes, and there may be hundreds of megabytes of it.
+fn line_of_write(path: &WorkspacePath, before: StateBefore<'_>, after: Option<&FileState>) -> Vec<u8> {
+    let state = |state: Option<&FileState>| {
+        let mode = serde_json::json!(state.map_or(Mode::Regular, |state| state.mode));
+        let content = state.map(|state| format!(",\"content\":\"{}\"", STANDARD.encode(&state.content)));
+        format!("{{\"mode\":{mode}{}}}", content.unwrap_or_default())
+    };
+    let before = match before {
+        StateBefore::NotGiven => String::new(),
+        StateBefore::Absent => format!(",\"before\":{}", state(None)),
+        StateBefore::File(before) => format!(",\"before\":{}", state(Some(before))),
+    };
+    let path = serde_json::json!(path);
+    format!("{{\"type\":\"write\",\"path\":{path}{before},\"after\":{}}}\n", state(after)).into_bytes()
 }
 
 /// What the log of an interrupted run says.
@@ -322,48 +343,4 @@ impl LoggedChanges {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::event::{End, StopReason};
-
-    #[test]
-    fn writes_of_a_call_that_was_cut_off_do_not_count() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("changes.jsonl");
-        let file = WorkspacePath::parse("log.txt").expect("a path");
-        let log = ChangeLog::begin(path.clone(), None).expect("a log");
-        let after = FileState { content: b"line\n"[..].into(), mode: Mode::Regular };
-        log.writing(&file, StateBefore::Absent, Some(&after));
-        for (stop_reason, counts) in [
-            (StopReason::UserInterrupt, false),
-            (StopReason::Terminated, false),
-            (StopReason::Timeout, false),
-            (StopReason::LlmDone, true),
-            (StopReason::MaxSteps, true),
-        ] {
-            let end = End { status: stop_reason.status(), stop_reason, message: String::new() };
-            let past = [Line { at_ms: 1, event: Event::End(end) }];
-            let logged = LoggedChanges::read(&path, &past).expect("a log");
-            assert_eq!(logged.after.contains_key(&file), counts, "{stop_reason}");
-            assert!(logged.is_own(&file, Some(&after)), "{stop_reason}: it was about to be written");
-        }
-    }
-
-    #[test]
-    fn logs_that_nobody_goes_on_from_are_removed() {
-        let folder = tempfile::tempdir().unwrap();
-        let old = |name: &str, age: Duration| {
-            let path = folder.path().join(name);
-            let file = File::create(&path).unwrap();
-            file.set_modified(std::time::SystemTime::now() - age).unwrap();
-            path
-        };
-        let day = Duration::from_hours(24);
-        let (forgotten, recent) = (old("a.changes", 31 * day), old("b.changes", 29 * day));
-        let seal = old("a", 31 * day);
-        let log = ChangeLog::begin(folder.path().join("c.changes"), None).unwrap();
-        assert_eq!([&forgotten, &recent, &seal].map(|path| path.exists()), [false, true, true]);
-        log.remove();
-        assert!(!folder.path().join("c.changes").exists());
-    }
-}
+mod tests;

@@ -227,8 +227,7 @@ impl CommandCall {
 
     fn result(&self, ran: IsolatedRun, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
         let auto_loaded: Vec<String> = ran.auto_loaded().map(ToString::to_string).collect();
-        let IsolatedRun { finished, changes, large, dropped, warnings, refused, built: _, has_left_files: _ } =
-            ran;
+        let IsolatedRun { finished, changes, dropped, warnings, refused, built: _, has_left_files: _ } = ran;
         let pipe = pipe.map(|pipe| (pipe, self.args.command.as_str()));
         let mut result = ToolResult { refused, ..self.tool.limits.result(&finished, pipe, timeout) };
         for host in finished.refused.iter().take(MAX_NAMED) {
@@ -243,7 +242,7 @@ impl CommandCall {
                 "[what was started with `&` has ended with the command; `background: true` keeps a server running]",
             );
         }
-        result.note_changes(changes, &large, dropped, &warnings);
+        result.note_changes(changes, &[], dropped, &warnings);
         if !auto_loaded.is_empty() {
             result.add(&format!(
                 "[left where Git ignores it, but programs read files of this name, so the report mentions it: {}]",

@@ -44,7 +44,7 @@ for path in sys.argv[1:]:
     os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
     handed.append(os.open(path, os.O_CREAT | os.O_RDWR, 0o755))
     os.write(handed[-1], b"FIRST")
-    if path == "large.bin":
+    if path.endswith("large.bin"):
         os.truncate(handed[-1], 11 << 20)
 handed.append(os.open(".", os.O_RDONLY))
 connection = socket.socket(socket.AF_UNIX)
@@ -65,14 +65,15 @@ fn run(sandbox: &Sandbox, mode: &str, turns: &[Vec<(&str, Value)>]) -> Run {
 fn files_handed_to_a_background_command_are_not_those_that_are_judged_and_kept() {
     // Before the run, there is nothing to wait for. It always passes: one that fails runs again, on a new state.
     let gate = "test -e new.py || exit 0; touch ../meet/begin; until test -e ../meet/done; do sleep 0.01; done; head -qc 5 \
-                new.py target/tool large.bin 2>/dev/null; ls added 2>/dev/null; true";
+                new.py target/tool target/large.bin 2>/dev/null; ls added 2>/dev/null; true";
     let config = json!({
         "commands": {"dev_commands": ["python3"], "writable_paths": ["../meet"]},
         "dry_run": {"commands": "isolated"},
         "guardrails": {"max_gate_rounds": 1, "quality_gates": [{"name": "first", "command": gate}]},
     });
-    // A dry run plans no large files, and refuses what comes with one.
-    for (mode, files) in [("yolo", vec!["new.py", "target/tool", "large.bin"]), ("dry-run", vec!["new.py"])] {
+    for (mode, files) in
+        [("yolo", vec!["new.py", "target/tool", "target/large.bin"]), ("dry-run", vec!["new.py"])]
+    {
         let sandbox = Sandbox::new(&[
             (".architect.yml", &config.to_string()),
             (".gitignore", "target/\n"),

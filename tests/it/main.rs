@@ -82,6 +82,7 @@ mod test_integrity;
 mod test_mutation;
 mod test_permission;
 mod test_proof;
+mod time_out;
 mod tools;
 mod trust;
 mod turns;

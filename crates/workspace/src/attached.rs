@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::path::{PathError, ResolvedPath, WorkspacePath};
-use super::{DiskWorkspace, FileChange, FileError, FileState, LastLink, Stat, Walk, WalkEntry, Workspace};
+use super::{
+    DiskWorkspace, FileChange, FileError, FileState, LastLink, Operation, Stat, Walk, WalkEntry, Workspace,
+};
 
 /// A folder that can be read besides the workspace.
 #[derive(Clone)]
@@ -153,6 +155,10 @@ impl Workspace for AttachedWorkspace {
         visit: &mut dyn FnMut(FileChange) -> ControlFlow<()>,
     ) -> Result<(), FileError> {
         self.inner.visit_changes(is_wanted, visit)
+    }
+
+    fn touched(&self) -> Result<Vec<(WorkspacePath, Operation)>, FileError> {
+        self.inner.touched()
     }
 
     fn change_of(&self, path: &WorkspacePath) -> Result<Option<FileChange>, FileError> {

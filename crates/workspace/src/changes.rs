@@ -74,6 +74,18 @@ pub enum Operation {
     Delete,
 }
 
+impl Operation {
+    /// Returns what happened to a file, from whether it was there and whether it is; `None` if it never was.
+    pub(crate) fn between(was_there: bool, is_there: bool) -> Option<Self> {
+        match (was_there, is_there) {
+            (false, true) => Some(Self::Add),
+            (true, true) => Some(Self::Modify),
+            (true, false) => Some(Self::Delete),
+            (false, false) => None,
+        }
+    }
+}
+
 /// A file before and after; it exists in at least one of the two states, and they differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileChange {

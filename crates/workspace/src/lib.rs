@@ -37,6 +37,7 @@ pub mod confined;
 pub mod copy;
 pub mod descend;
 mod disk;
+mod empty_folders;
 pub mod entry;
 mod file_diff;
 mod file_system;
@@ -257,6 +258,10 @@ pub trait Workspace: Send + Sync {
         is_wanted: &dyn Fn(&WorkspacePath) -> bool,
         visit: &mut dyn FnMut(FileChange) -> ControlFlow<()>,
     ) -> Result<(), FileError>;
+
+    /// Returns the files that were written or removed and what became of them, sorted by path. Nothing is read, so a file that is as
+    /// it was counts as modified.
+    fn touched(&self) -> Result<Vec<(WorkspacePath, Operation)>, FileError>;
 
     /// Returns how a file differs from the checkout at the start, if it does.
     fn change_of(&self, path: &WorkspacePath) -> Result<Option<FileChange>, FileError>;

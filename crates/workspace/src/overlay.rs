@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
-use super::changes::{FileChange, FileState, Mode};
+use super::changes::{FileChange, FileState, Mode, Operation};
 use super::disk::DiskWorkspace;
 use super::ignored::{IGNORE_FILES, IgnoreRules};
 use super::path::{ResolvedPath, WorkspacePath};
@@ -358,6 +358,16 @@ impl Workspace for OverlayWorkspace {
             }
         }
         Ok(())
+    }
+
+    fn touched(&self) -> Result<Vec<(WorkspacePath, Operation)>, FileError> {
+        let planned = self.planned();
+        let touched = planned.files.iter().filter_map(|(path, after)| {
+            let was_there = self.disk.stat(&ResolvedPath(path.clone())).map(|stat| stat.is_some());
+            let operation = was_there.map(|was| Operation::between(was, after.is_some())).transpose()?;
+            Some(operation.map(|operation| (path.clone(), operation)))
+        });
+        touched.collect()
     }
 
     fn change_of(&self, path: &WorkspacePath) -> Result<Option<FileChange>, FileError> {

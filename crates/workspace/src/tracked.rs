@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::changes::{FileChange, FileState, Mode, Operation};
 use super::disk::DiskWorkspace;
+use super::empty_folders::EmptyFolders;
 use super::overlay::OverlayWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
 use super::spool::{Spool, Spooled};
@@ -27,6 +28,7 @@ pub struct TrackedWorkspace {
     latest: Mutex<Option<BTreeMap<WorkspacePath, Option<FileState>>>>,
     touches: Touches,
     log: LogSlot,
+    folders: EmptyFolders,
 }
 
 /// State of a file before its first change.
@@ -53,7 +55,8 @@ impl TrackedWorkspace {
     pub fn new(disk: Arc<DiskWorkspace>) -> Self {
         let (before, large, latest) = (Mutex::default(), Mutex::default(), Mutex::default());
         let (spool, touches) = (Spool::default(), Touches::default());
-        Self { disk, before, spool, large, latest, touches, log: LogSlot::default() }
+        let folders = EmptyFolders::default();
+        Self { disk, before, spool, large, latest, touches, log: LogSlot::default(), folders }
     }
 
     /// Remembers from now on what the run writes, for [`Self::take_latest`].
@@ -135,12 +138,7 @@ impl TrackedWorkspace {
         let large = self.large.lock().unwrap_or_else(PoisonError::into_inner);
         let operation = |path: &WorkspacePath, was_there: bool| {
             let is_there = std::fs::symlink_metadata(self.path().join(path.as_str())).is_ok();
-            match (was_there, is_there) {
-                (false, true) => Some(Operation::Add),
-                (true, true) => Some(Operation::Modify),
-                (true, false) => Some(Operation::Delete),
-                (false, false) => None,
-            }
+            Operation::between(was_there, is_there)
         };
         large.iter().filter_map(|(path, was)| Some((path.clone(), operation(path, *was)?))).collect()
     }
@@ -160,6 +158,27 @@ impl TrackedWorkspace {
         for change in changes {
             self.touches.note(&change.path);
         }
+    }
+
+    /// Creates a folder, and those above it, which are there without files until [`Self::settle_folders`].
+    pub fn make_folder(&self, path: &WorkspacePath) -> io::Result<()> {
+        self.folders.made(self.disk.missing_folders(&path.child("file")));
+        self.disk.make_folder(path)
+    }
+
+    /// Removes those of the folders that are empty, the last one first. `hollow` are those of them that held no files; they are back
+    /// after [`Self::settle_folders`].
+    pub fn remove_folders(&self, folders: &[WorkspacePath], hollow: Vec<WorkspacePath>) {
+        self.disk.remove_empty(folders);
+        self.folders.removed(hollow);
+    }
+
+    /// Makes folders without files what they were before the run, at its end.
+    pub fn settle_folders(&self) {
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_there = before.iter().filter(|(_, before)| before.is_some()).map(|(path, _)| path);
+        let gone = was_there.filter(|path| matches!(self.disk.stat(path), Ok(None)));
+        self.folders.settle(&self.disk, gone.map(|path| &path.0));
     }
 
     /// Takes back the announcement of changes that could not be made: what is there now counts.
@@ -184,6 +203,9 @@ impl TrackedWorkspace {
                 first.as_ref().map_or(StateBefore::NotGiven, |state| state.as_ref().into()),
                 after,
             );
+        }
+        if after.is_some() && !matches!(first, Some(Some(_))) {
+            self.folders.made(self.disk.missing_folders(path));
         }
         if let Some(first) = first {
             before.insert(path.clone(), first.map(|state| KeptState::of(&state, &self.spool)));
@@ -266,6 +288,17 @@ impl Workspace for TrackedWorkspace {
             }
         }
         Ok(())
+    }
+
+    fn touched(&self) -> Result<Vec<(WorkspacePath, Operation)>, FileError> {
+        let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+        let touched = before.iter().filter_map(|(path, before)| {
+            let is_there = self.disk.stat(path).map(|stat| stat.is_some());
+            let operation =
+                is_there.map(|is_there| Operation::between(before.is_some(), is_there)).transpose()?;
+            Some(operation.map(|operation| (path.0.clone(), operation)))
+        });
+        touched.collect()
     }
 
     fn change_of(&self, path: &WorkspacePath) -> Result<Option<FileChange>, FileError> {

@@ -1,7 +1,6 @@
 //! The state below the isolated one: the checkout, or the planned edits above it.
 
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use workspace::{
@@ -28,14 +27,7 @@ impl BaseState {
     /// Returns the files that the run has changed, or plans to change.
     pub fn changed(&self) -> Result<BTreeSet<WorkspacePath>, FileError> {
         Ok(match self {
-            Self::Planned(planned) => {
-                let mut paths = BTreeSet::new();
-                planned.visit_changes(&|_| true, &mut |change| {
-                    paths.insert(change.path);
-                    ControlFlow::Continue(())
-                })?;
-                paths
-            }
+            Self::Planned(planned) => planned.touched()?.into_iter().map(|(path, _)| path).collect(),
             Self::Real(tracked) => tracked.changed().into_iter().collect(),
         })
     }

@@ -7,10 +7,11 @@ use std::path::Path;
 
 use cap_std::fs::Metadata;
 use workspace::entry::Entry;
-use workspace::{DiskWorkspace, FileError, FileState, WorkspacePath};
+use workspace::{DiskWorkspace, FileError, FileState, TrackedWorkspace, WorkspacePath};
 
 use super::{BaseState, FoundChanges, Isolated, Kind, masks};
-use crate::plan::{JournalError, write_all};
+use crate::base::time_limit::{Grace, TimeLimit};
+use crate::plan::{Journal, JournalError};
 
 /// Reasons why a command's changes are not in the checkout or the plan.
 #[derive(Debug, thiserror::Error)]
@@ -29,24 +30,33 @@ pub enum CarryError {
 impl Isolated {
     /// Keeps what a command changed, in the checkout or in the plan. Returns descriptions of build outputs
     /// that could not be moved.
-    pub fn carry(&mut self, found: &FoundChanges, below: &BaseState) -> Result<Vec<String>, CarryError> {
+    pub fn carry(
+        &mut self,
+        found: &FoundChanges,
+        below: &BaseState,
+        time_limit: &TimeLimit,
+    ) -> Result<Vec<String>, CarryError> {
+        let is_over = || time_limit.is_over(Grace::Changes);
+        if is_over() {
+            return Err(JournalError::TimeUp.into());
+        }
         match below {
             BaseState::Planned(planned) => {
                 planned.absorb(&found.changes).map(|()| Vec::new()).map_err(CarryError::Plan)
             }
             BaseState::Real(tracked) => {
-                for path in &found.large {
-                    let was_there = !matches!(tracked.disk().entry(path), Ok(None));
-                    tracked.note_large(path, was_there);
-                }
-                self.make_way(found, tracked.disk()).map_err(CarryError::Outputs)?;
+                let (disk, changes) = (tracked.disk(), &found.changes);
+                let write = || Journal::write(disk, &self.journal, changes, &|_| {}, &is_over);
+                let journal = (!changes.is_empty()).then(write).transpose()?;
+                self.make_way(found, disk).map_err(CarryError::Outputs)?;
                 // First, so that a run that is killed meanwhile is known to have begun with it.
-                tracked.absorb(&found.changes);
-                write_all(tracked.disk(), &self.journal, &found.changes)
-                    .inspect_err(|_| tracked.take_back(&found.changes))?;
-                tracked.made(&found.changes);
+                tracked.absorb(changes);
+                if let Some(journal) = journal {
+                    journal.perform(&|_| {}).inspect_err(|_| tracked.take_back(changes))?;
+                }
+                tracked.made(changes);
                 self.keep_times(tracked.disk(), found);
-                Ok(self.carry_outputs(found, tracked.disk()))
+                Ok(self.carry_outputs(found, tracked))
             }
         }
     }
@@ -60,18 +70,19 @@ impl Isolated {
         Ok(())
     }
 
-    /// Keeps build outputs, large files, and empty folders. Returns descriptions of those that could not be
+    /// Keeps build outputs and, until the run ends, new folders without files. Returns descriptions of those that could not be
     /// moved.
-    pub fn carry_outputs(&mut self, found: &FoundChanges, disk: &DiskWorkspace) -> Vec<String> {
+    pub fn carry_outputs(&mut self, found: &FoundChanges, tracked: &TrackedWorkspace) -> Vec<String> {
+        let disk = tracked.disk();
         let mut left = Vec::new();
-        for path in found.outputs.iter().chain(&found.large) {
+        for path in &found.outputs {
             left.extend(self.carry_output(path, disk).err().map(|error| error.to_string()));
         }
         for folder in &found.folders {
-            left.extend(disk.make_folder(folder).err().map(|error| format!("{folder}: {error}")));
+            left.extend(tracked.make_folder(folder).err().map(|error| format!("{folder}: {error}")));
         }
         let gone: Vec<WorkspacePath> = found.gone_folders.iter().cloned().collect();
-        disk.remove_empty(&gone);
+        tracked.remove_folders(&gone, found.hollow_folders());
         left
     }
 

@@ -10,7 +10,41 @@ use workspace::{FileChange, FileError, FileState, Inventory, MAX_FILE, Proposed,
 
 use super::upper_changes;
 use super::{BaseState, Isolated, Kind};
+use crate::base::time_limit::{Grace, TimeLimit};
 use crate::isolation::tool_folders::ToolFolders;
+
+/// Most bytes that files of the project may hold, all together, which a command changed: they are read, compared and kept as a
+/// whole, in memory.
+const MAX_CHANGED: u64 = 256 * 1024 * 1024;
+
+/// Reasons why what a command changed was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum UnreadChanges {
+    /// A file that could not be read.
+    #[error("could not read what the command changed: {0}")]
+    File(#[from] FileError),
+    /// More than can be kept.
+    #[error(
+        "the command changed {files} files of {} MB in all that Git does not ignore, but at most {} MiB of one command can be kept; \
+         change fewer of them with one command, or write what is no part of the project where Git ignores it",
+        .bytes / 1_000_000, MAX_CHANGED >> 20
+    )]
+    TooMuch {
+        /// The number of files.
+        files: usize,
+        /// How much they hold.
+        bytes: u64,
+    },
+    /// The time of the run was up.
+    #[error("the time of the run was up before all that the command changed had been read")]
+    TimeUp,
+}
+
+/// Returns all folders that these paths are in.
+fn folders_above<'p>(paths: impl IntoIterator<Item = &'p WorkspacePath>) -> BTreeSet<WorkspacePath> {
+    let above = |path: &WorkspacePath| std::iter::successors(path.parent(), WorkspacePath::parent);
+    paths.into_iter().flat_map(above).collect()
+}
 
 /// The metadata of all files before a command. In a copy, changes are found by it; above planned edits, what a command
 /// leaves is told by it from what others had left.
@@ -21,7 +55,7 @@ pub struct Before(Option<Inventory>);
 pub struct FoundChanges {
     /// Changes to files that belong to the project.
     pub changes: Vec<FileChange>,
-    /// Changed files of the project that are too large to be held in memory.
+    /// Changed files of the project that are too large to be held in memory; with one, nothing is kept.
     pub large: Vec<WorkspacePath>,
     /// Changed files that ignore files exclude: what builds leave behind.
     pub outputs: Vec<WorkspacePath>,
@@ -43,6 +77,22 @@ impl FoundChanges {
         Self { outputs: self.outputs.clone(), ..Self::default() }
     }
 
+    /// Returns the folders that are gone and held no files of the project. Among build outputs, nobody minds.
+    pub(super) fn hollow_folders(&self) -> Vec<WorkspacePath> {
+        let removed = self.changes.iter().filter(|change| change.after.is_none()).map(|change| &change.path);
+        let (of_project, of_outputs) = (folders_above(removed), folders_above(&self.outputs));
+        let outermost = |folder: &WorkspacePath| {
+            let above = std::iter::successors(Some(folder.clone()), WorkspacePath::parent);
+            above.take_while(|folder| self.gone_folders.contains(folder)).last()
+        };
+        let is_of_outputs = |folder: &WorkspacePath| {
+            outermost(folder)
+                .is_some_and(|outermost| of_outputs.contains(&outermost) && !of_project.contains(&outermost))
+        };
+        let is_hollow = |folder: &&WorkspacePath| !of_project.contains(*folder) && !is_of_outputs(folder);
+        self.gone_folders.iter().filter(is_hollow).cloned().collect()
+    }
+
     /// Returns the build outputs alone, to be judged.
     pub fn outputs_proposed(&self) -> Proposed<'_> {
         Proposed { outputs: &self.outputs, ..Proposed::default() }
@@ -59,7 +109,12 @@ impl Isolated {
 
     /// Returns what a command has changed, compared with what is below. Whether a file belongs to the project
     /// is decided by the ignore files from before the command, and by what Git tracks.
-    pub fn found(&mut self, before: &Before, below: &BaseState) -> Result<FoundChanges, FileError> {
+    pub fn found(
+        &mut self,
+        before: &Before,
+        below: &BaseState,
+        time_limit: &TimeLimit,
+    ) -> Result<FoundChanges, UnreadChanges> {
         let touched = match &self.kind {
             Kind::Copied => match &before.0 {
                 Some(before) => before.touched(self.disk.path())?,
@@ -86,6 +141,7 @@ impl Isolated {
         };
         let is_later = |path: &WorkspacePath| later.as_ref().is_none_or(|later| later.contains(path));
         let mut rules: Option<(WorkspacePath, Exclusion)> = None;
+        let (mut to_read, mut bytes) = (Vec::new(), 0);
         for path in files {
             let folder = path.parent().unwrap_or_else(WorkspacePath::root);
             let (_, known) = match &mut rules {
@@ -103,14 +159,23 @@ impl Isolated {
                 }
                 continue;
             }
-            if self.is_large(&path) {
-                self.applied.insert(path.clone());
-                found.large.push(path);
-                continue;
-            }
-            let before = below.state(&path)?;
-            let after = self.state(&path)?;
             self.applied.insert(path.clone());
+            match self.size(&path) {
+                large if large > MAX_FILE => found.large.push(path),
+                size => {
+                    bytes += size;
+                    to_read.push(path);
+                }
+            }
+        }
+        if bytes > MAX_CHANGED {
+            return Err(UnreadChanges::TooMuch { files: to_read.len(), bytes });
+        }
+        for path in to_read {
+            if time_limit.is_over(Grace::Changes) {
+                return Err(UnreadChanges::TimeUp);
+            }
+            let (before, after) = (below.state(&path)?, self.state(&path)?);
             found.changes.extend(FileChange::new(path, before, after));
         }
         Ok(found)
@@ -181,8 +246,9 @@ impl Isolated {
         self.disk.state_of(path)
     }
 
-    fn is_large(&self, path: &WorkspacePath) -> bool {
-        let entry = self.disk.entry(path).ok().flatten();
-        entry.is_some_and(|entry| entry.metadata.is_file() && entry.metadata.len() > MAX_FILE)
+    /// Returns the size of a file as a command left it, in bytes; 0 if it left none.
+    fn size(&self, path: &WorkspacePath) -> u64 {
+        let entry = self.disk.entry(path).ok().flatten().filter(|entry| entry.metadata.is_file());
+        entry.map_or(0, |entry| entry.metadata.len())
     }
 }

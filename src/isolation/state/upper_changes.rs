@@ -10,7 +10,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata};
 use parking_lot::Mutex;
 use workspace::descend::{Visitor, WalkedEntry, descend_in};
-use workspace::{DiskWorkspace, FileError, Touched, Workspace, WorkspacePath};
+use workspace::{DiskWorkspace, FileError, Operation, Touched, Workspace, WorkspacePath};
 
 use super::BaseState;
 use super::upper::{is_opaque, is_whiteout};
@@ -41,10 +41,10 @@ pub(super) fn touched(
     let Reader { mut touched, .. } = reader;
     // A planned file that no longer exists leaves no trace.
     if let BaseState::Planned(planned) = below {
-        for change in &planned.changes()? {
-            let is_gone = upper.entry(&change.path).is_ok_and(|entry| entry.is_none());
-            if change.after.is_some() && is_gone {
-                touched.files.insert(change.path.clone());
+        for (path, operation) in planned.touched()? {
+            let is_gone = upper.entry(&path).is_ok_and(|entry| entry.is_none());
+            if operation != Operation::Delete && is_gone {
+                touched.files.insert(path);
             }
         }
     }
@@ -127,9 +127,8 @@ impl Reader<'_> {
         }
         // Files that are only planned are in no lower folder.
         if let BaseState::Planned(planned) = self.below {
-            let changes = planned.changes()?;
-            let within = changes.iter().filter(|change| change.path.is_within(path));
-            self.touched.files.extend(within.map(|change| change.path.clone()));
+            let planned = planned.touched()?.into_iter().map(|(path, _)| path);
+            self.touched.files.extend(planned.filter(|planned| planned.is_within(path)));
         }
         Ok(())
     }

@@ -117,6 +117,24 @@ impl Checkout {
             .collect()
     }
 
+    /// Returns the folders without files outside of Git's own and of `build`, whose files Git ignores.
+    pub fn folders_without_files(&self) -> BTreeSet<PathBuf> {
+        let mut folders = BTreeSet::new();
+        let mut waiting = vec![self.repo()];
+        while let Some(folder) = waiting.pop() {
+            let entries: Vec<fs::DirEntry> = fs::read_dir(&folder).expect("a folder").flatten().collect();
+            let (inner, files): (Vec<_>, Vec<_>) =
+                entries.iter().partition(|entry| entry.file_type().expect("a kind").is_dir());
+            let is_own =
+                |entry: &&&fs::DirEntry| [".git", "build"].iter().all(|name| entry.file_name() != *name);
+            waiting.extend(inner.iter().filter(is_own).map(|entry| entry.path()));
+            if files.is_empty() {
+                folders.insert(folder.strip_prefix(self.repo()).expect("a folder of it").to_owned());
+            }
+        }
+        folders
+    }
+
     /// Returns what commits, branches, index and configuration are, to see that no command changed them.
     pub fn repository(&self) -> Vec<u8> {
         let mut state = self.git(&["for-each-ref"]);

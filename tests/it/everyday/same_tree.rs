@@ -29,7 +29,7 @@ guardrails:
 ";
 
 /// Names that get in each other's way: files where others need folders, links, odd and ignored names.
-const PATHS: [&str; 14] = [
+const PATHS: [&str; 16] = [
     "a.txt",
     "dir/b.txt",
     "dir/sub/c.txt",
@@ -44,6 +44,8 @@ const PATHS: [&str; 14] = [
     "-dash",
     "debug.log",
     "build/out.o",
+    "hollow",
+    "hollow/inner",
 ];
 
 #[derive(Clone, Debug)]
@@ -94,6 +96,8 @@ fn command() -> impl Strategy<Value = String> {
         "rm -f",
         "rm -rf",
         "mkdir -p",
+        "rmdir",
+        "truncate -s 11M",
         "touch",
         "chmod +x",
         "chmod -x",
@@ -140,7 +144,7 @@ fn step() -> impl Strategy<Value = Step> {
 fn template() -> Checkout {
     let checkout = Checkout::empty();
     let repo = checkout.repo();
-    for folder in ["dir/sub", "build"] {
+    for folder in ["dir/sub", "build", "hollow/inner"] {
         fs::create_dir_all(repo.join(folder)).expect("a folder");
     }
     let files: [(&str, &[u8]); 10] = [
@@ -191,6 +195,8 @@ fn same(template: &Checkout, steps: &[Step]) -> Result<(), TestCaseError> {
         yolo.log,
         dry.log
     );
+    let (ours, theirs) = (real.folders_without_files(), planned.folders_without_files());
+    prop_assert_eq!(ours, theirs, "yolo: {}\ndry run: {}", yolo.log, dry.log);
     Ok(())
 }
 
@@ -206,6 +212,27 @@ fn same_tree_in_dry_run_and_yolo() {
     });
     let sessions = prop::collection::vec(step(), 1..10);
     runner.run(&sessions, |steps| same(&template, &steps)).unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn same_tree_with_empty_folders_and_large_files() {
+    let run = |line: &str| Step::Command { line: line.to_owned() };
+    let write = |path| Step::Write { path, text: "a\n".to_owned() };
+    let sessions: [&[Step]; 9] = [
+        &[run("mkdir -p new/deep"), run("cd new/deep && pwd")],
+        &[run("mkdir -p new/deep"), write("new/deep/d.txt"), Step::Delete { path: "new/deep/d.txt" }],
+        &[run("rm dir/sub/c.txt"), run("ls dir/sub")],
+        &[Step::Delete { path: "dir/sub/c.txt" }],
+        &[run("rmdir hollow/inner hollow"), run("ls hollow")],
+        &[run("rmdir hollow/inner"), run("mkdir hollow/inner"), run("rm -r hollow && echo a > hollow")],
+        &[run("mv hollow dir/sub/moved && rm -r dir/sub")],
+        &[run("head -c 11000000 /dev/zero > new"), run("ls new"), write("a.txt")],
+        &[run("for n in $(seq 30); do truncate -s 9M large.$n; done"), run("ls large.1")],
+    ];
+    let template = template();
+    for steps in sessions {
+        same(&template, steps).unwrap_or_else(|error| panic!("{steps:?}: {error}"));
+    }
 }
 
 #[test]

@@ -1,0 +1,142 @@
+//! The end of a run's time: within two seconds nothing of the run is left, whatever is under way, and the report says what changed.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::support::{Run, Sandbox, command};
+use serde_json::{Value, json};
+
+/// What a run may take after its time is up, in a debug build beside other tests; a release build takes less than two seconds.
+const MOST: Duration = Duration::from_secs(10);
+
+/// Runs these turns within so many seconds, and says how long it went on after them.
+fn run_within(sandbox: &Sandbox, seconds: u64, mode: &str, turns: &[Vec<(&str, Value)>]) -> (Run, Duration) {
+    let (model, limit) = (sandbox.script(turns, "done"), seconds.to_string());
+    let began = Instant::now();
+    let run = sandbox.run(
+        &["--model", &model, "--mode", mode, "--timeout", &limit],
+        // A plan is searched for it.
+        &[("DEPLOY_TOKEN", "hunter2-hunter2-hunter2")],
+    );
+    (run, began.elapsed().saturating_sub(Duration::from_secs(seconds)))
+}
+
+/// Returns whether a process has this in its command line.
+fn lives(marker: &str) -> bool {
+    let processes = fs::read_dir("/proc").expect("processes").flatten();
+    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
+    lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(marker))
+}
+
+fn files(run: &Run) -> Vec<(String, String)> {
+    let report = run.report();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    let files = report["files"].as_array().expect("files").iter();
+    files.map(|file| (text(&file["path"]), text(&file["diff"]))).collect()
+}
+
+/// Lines of a program that makes four files of 10 MB of text, all different.
+const LARGE: &str = "yes 'a line of text that is neither long nor short' | head -c 10000000 > text\n\
+     for n in $(seq 10 13); do (echo \"$n\"; cat text) > \"large.$n\"; done\n\
+     rm text\n";
+
+#[test]
+fn time_out_ends_large_changes_and_keeps_all_or_none() {
+    for mode in ["yolo", "dry-run"] {
+        let sandbox =
+            Sandbox::new(&[("a.txt", "one\n"), ("large.sh", LARGE), (".architect.yml", "evaluation: off\n")]);
+        let edit = ("write_file", json!({"path": "a.txt", "content": "two\n"}));
+        let line = "bash large.sh; touch made; sleep 300";
+        let (run, late) = run_within(&sandbox, 5, mode, &[vec![edit], vec![command(line)]]);
+        let run = run.expect_code(5);
+        assert!(late < MOST, "{mode}: {late:?}");
+        let names: Vec<String> = files(&run).into_iter().map(|(path, _)| path).collect();
+        assert_eq!(names[0], "a.txt", "{mode}");
+        let kept = (10..14).filter(|n| sandbox.repo().join(format!("large.{n}")).exists()).count();
+        let is_kept = names.len() > 1;
+        assert_eq!(names.len(), if is_kept { 6 } else { 1 }, "{mode}: {names:?}");
+        assert_eq!(kept, if is_kept && mode == "yolo" { 4 } else { 0 }, "{mode}");
+        assert_eq!(run.report()["stop_reason"], "timeout", "{mode}");
+    }
+}
+
+#[test]
+fn time_out_names_what_there_is_no_time_to_compare() {
+    for mode in ["yolo", "dry-run"] {
+        let sandbox = Sandbox::new(&[("large.sh", LARGE), (".architect.yml", "evaluation: off\n")]);
+        let (run, late) =
+            run_within(&sandbox, 30, mode, &[vec![command("bash large.sh")], vec![command("sleep 300")]]);
+        let run = run.expect_code(5);
+        assert!(late < MOST, "{mode}: {late:?}");
+        let files = files(&run);
+        assert_eq!(files.len(), 4, "{mode}: {files:?}\n{}", run.stderr);
+        if files.iter().any(|(_, diff)| diff.contains("not compared")) {
+            assert!(run.stderr.contains("changed files are only named"), "{mode}: {}", run.stderr);
+            assert!(!sandbox.out().join("plan.json").exists(), "{mode}: it would lack some of the changes");
+            assert!(!sandbox.out().join("plan.patch").exists(), "{mode}");
+        }
+    }
+}
+
+#[test]
+fn commands_that_change_too_much_keep_nothing_in_both_modes() {
+    for mode in ["yolo", "dry-run"] {
+        let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", "evaluation: off\n")]);
+        let turns = [
+            vec![command("for n in $(seq 28); do truncate -s 10M large.$n; done")],
+            vec![command("ls; echo two > a.txt")],
+            vec![command("truncate -s 11M large.bin")],
+        ];
+        let (run, _) = run_within(&sandbox, 60, mode, &turns);
+        let results = run.results();
+        let told = "the command changed 28 files of 293 MB in all that Git does not ignore, but at most 256 MiB of one command can be \
+                    kept; change fewer of them";
+        assert!(results[0].contains(told), "{mode}: {}", results[0]);
+        assert!(!results[1].contains("large"), "{mode}: {}", results[1]);
+        assert!(results[2].contains("large.bin is larger than 10 MiB"), "{mode}: {}", results[2]);
+        let names: Vec<String> = files(&run).into_iter().map(|(path, _)| path).collect();
+        assert_eq!(names, ["a.txt"], "{mode}");
+        assert!(!sandbox.repo().join("large.1").exists(), "{mode}");
+    }
+}
+
+#[test]
+fn time_out_ends_children_that_ignore_sigterm() {
+    let marker = format!("300.{}", std::process::id());
+    let stubborn = format!("trap '' TERM INT HUP; sleep {marker}");
+    let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/mcp_server.py");
+    let config = format!(
+        "evaluation: off\n\
+         mcp:\n  servers:\n    - {{ name: test, command: bash, args: [-c, \"trap '' TERM INT HUP; python3 -I {server} stdio; sleep {marker}\"] }}\n\
+         hooks:\n  session_end:\n    - {{ name: last, command: \"{stubborn}\", timeout: 300 }}\n  \
+         post_edit:\n    - {{ name: slow, command: \"{stubborn}\", timeout: 300, async: true }}\n"
+    );
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", &config)]);
+    let background = ("run_command", json!({"command": format!("echo up; {stubborn}"), "background": true}));
+    let edit = ("write_file", json!({"path": "a.txt", "content": "two\n"}));
+    for mode in ["yolo", "dry-run"] {
+        let turns = [vec![edit.clone()], vec![background.clone()], vec![command(&stubborn)]];
+        let (run, late) = run_within(&sandbox, 6, mode, &turns);
+        let run = run.expect_code(5);
+        assert!(late < MOST, "{mode}: {late:?}\n{}", run.stderr);
+        assert!(!lives(&marker), "{mode}");
+        assert_eq!(files(&run).len(), 1, "{mode}: what was changed before is told");
+        sandbox.write("a.txt", "one\n");
+    }
+}
+
+#[test]
+fn time_out_ends_gates_that_ignore_sigterm() {
+    let marker = format!("301.{}", std::process::id());
+    let config = format!(
+        "evaluation: off\nguardrails:\n  quality_gates:\n    - {{ name: stubborn, command: \"trap '' TERM INT HUP; sleep {marker}\", timeout: 300 }}\n"
+    );
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", &config)]);
+    let edit = ("write_file", json!({"path": "a.txt", "content": "two\n"}));
+    let (run, late) = run_within(&sandbox, 5, "yolo", &[vec![edit]]);
+    let run = run.expect_code(5);
+    assert!(late < MOST, "{late:?}\n{}", run.stderr);
+    assert!(!lives(&marker));
+    assert_eq!(files(&run).len(), 1);
+}
