@@ -32,6 +32,8 @@ pub struct LeftBehind {
     pub(super) auto_loaded: Vec<WorkspacePath>,
     /// Tools of the checkout that a program of the configuration's replaced there.
     pub(super) replaced: Vec<WorkspacePath>,
+    /// Links, whoever left them.
+    pub(super) links: Vec<WorkspacePath>,
 }
 
 /// Decides what becomes of a command's changes.
@@ -198,6 +200,9 @@ fn left_behind(
         // Without it, the source is read.
         if workspace::is_bytecode(path) && !isolated.has(path) {
             continue;
+        }
+        if isolated.has_link(path) {
+            left.links.push(path.clone());
         }
         let is_auto_loaded = auto_loaded::is_auto_loaded(path, folders);
         // A gate installs tools for itself, but the tests that it runs may be the agent's.

@@ -17,6 +17,7 @@ const MAX_NAMED: usize = 10;
 impl Isolation {
     /// Records what a command has left, and reports tools that a hook or gate has replaced in the checkout: they stay there.
     pub(super) fn note_left_behind(&self, left: &LeftBehind, owner: Option<String>) {
+        self.links.lock().extend(left.links.iter().cloned());
         let mut built = self.built.lock();
         for path in &left.files {
             let by = built.entry(path.clone()).or_insert_with(|| owner.clone());
@@ -83,19 +84,19 @@ impl Isolation {
         }
     }
 
-    /// Reports links that commands have left in the checkout where Git ignores them, and that lead out of it. Those in folders
+    /// Reports links that commands, hooks and gates have left in the checkout where Git ignores them, and that lead out of it. Those in folders
     /// of tools are left out: environments of Python link the interpreter.
     pub fn warn_of_links(&self) {
-        let built = self.built.lock();
+        let links = self.links.lock();
         let leads_outside = |path: &&WorkspacePath| {
             tool_folder(path).is_none()
                 && fs::read_link(self.root().join(path.as_str()))
                     .is_ok_and(|target| may_lead_outside(path, target.as_os_str().as_encoded_bytes()))
         };
-        let links: Vec<String> = built.keys().filter(leads_outside).map(ToString::to_string).collect();
+        let links: Vec<String> = links.iter().filter(leads_outside).map(ToString::to_string).collect();
         if !links.is_empty() {
             let message = format!(
-                "commands of this run left links that may lead outside of the workspace, where Git ignores them: {}",
+                "commands, hooks or gates of this run left links that may lead outside of the workspace, where Git ignores them: {}",
                 links.join(", ")
             );
             self.events.notice(NoticeLevel::Warning, message);

@@ -47,6 +47,8 @@ pub struct Isolation {
     alive_beside: AtomicU32,
     /// Files that Git ignores and that commands have changed, as far as programs run or load them.
     built: parking_lot::Mutex<Built>,
+    /// Links that commands, hooks and gates have left where Git ignores them.
+    links: parking_lot::Mutex<BTreeSet<WorkspacePath>>,
     /// Whether a command of the agent's may have changed something.
     has_agent_run: AtomicBool,
     /// The modes of the checkout, where commands see the machine's own file system.
@@ -137,6 +139,7 @@ impl Isolation {
             beside: AtomicU32::new(0),
             alive_beside: AtomicU32::new(0),
             built: parking_lot::Mutex::default(),
+            links: parking_lot::Mutex::default(),
             has_agent_run: AtomicBool::new(false),
             modes: OnceLock::new(),
             has_left_files: AtomicBool::new(false),

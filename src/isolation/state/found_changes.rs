@@ -197,6 +197,11 @@ impl Isolated {
         self.state(path).is_ok_and(|state| state.is_some())
     }
 
+    /// Returns whether a command left a link at a path.
+    pub fn has_link(&self, path: &WorkspacePath) -> bool {
+        self.disk.entry(path).ok().flatten().is_some_and(|entry| entry.metadata.is_symlink())
+    }
+
     /// Returns the path of the checkout.
     pub fn root(&self) -> &Path {
         &self.root
