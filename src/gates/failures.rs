@@ -2,7 +2,7 @@
 //! how often something is said are not. Not every program is known, so a line that does not look like a failure may report one as well.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 
@@ -59,6 +59,9 @@ static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
 static PLACE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"[\w-]\.[A-Za-z]\w*(?::#|\(#\))|^(?:FAILED|ERROR) \S+::").unwrap());
 
+/// Most different lines of an output that are read. Of one that has more, nothing but the whole can be the same as before.
+const MAX_LINES: usize = 20_000;
+
 /// Lines of an output that report failures, and what else it says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Failures {
@@ -72,6 +75,8 @@ pub(crate) struct Failures {
     has_places: bool,
     /// Fingerprint of all lines in their order.
     whole: u64,
+    /// Whether there are lines that were not read, because there are too many different ones.
+    is_cut: bool,
 }
 
 impl Failures {
@@ -79,32 +84,45 @@ impl Failures {
     pub(super) fn of(output: &str) -> Self {
         let mut failures = Self { has_places: true, ..Self::default() };
         let mut whole = DefaultHasher::new();
+        // A command that has run wild repeats itself.
+        let mut known: HashMap<&str, Read> = HashMap::new();
         for line in output.lines().filter(|line| !line.trim().is_empty()) {
-            let is_failure = is_failure(line);
-            let folded = folded(line);
-            folded.hash(&mut whole);
-            let (line, counts) = counted(&folded);
-            failures.has_places &= !is_failure || !counts.is_empty() || PLACE.is_match(&line);
-            if !counts.is_empty() {
-                let known = failures.counts.entry(line.clone()).or_insert_with(|| vec![0; counts.len()]);
-                known.iter_mut().zip(counts).for_each(|(known, count)| *known = (*known).max(count));
+            if known.len() == MAX_LINES && !known.contains_key(line) {
+                failures.is_cut = true;
+                line.hash(&mut whole);
+                continue;
             }
-            let lines = if is_failure { &mut failures.lines } else { &mut failures.rest };
-            *lines.entry(line).or_default() += 1;
+            let read = known.entry(line).or_insert_with(|| Read::of(line));
+            read.folded.hash(&mut whole);
+            failures.add(read);
         }
         failures.whole = whole.finish();
         failures
     }
 
-    /// Returns whether no line reports a failure.
+    fn add(&mut self, Read { folded: _, line, counts, is_failure }: &Read) {
+        self.has_places &= !is_failure || !counts.is_empty() || PLACE.is_match(line);
+        if !counts.is_empty() {
+            let known = self.counts.entry(line.clone()).or_insert_with(|| vec![0; counts.len()]);
+            known.iter_mut().zip(counts).for_each(|(known, count)| *known = (*known).max(*count));
+        }
+        let lines = if *is_failure { &mut self.lines } else { &mut self.rest };
+        match lines.get_mut(line) {
+            Some(times) => *times += 1,
+            None => drop(lines.insert(line.clone(), 1)),
+        }
+    }
+
+    /// Returns whether no line reports a failure, and all were read.
     pub(super) fn is_empty(&self) -> bool {
-        self.lines.is_empty()
+        self.lines.is_empty() && !self.is_cut
     }
 
     /// Returns whether others report every one of these failures, as often, and count as many.
     pub(super) fn are_among(&self, others: &Self) -> bool {
         let mut of_failures = self.counts.keys().filter(|line| self.lines.contains_key(*line));
-        are_lines_among(&self.lines, &others.lines)
+        !self.is_cut
+            && are_lines_among(&self.lines, &others.lines)
             && of_failures.all(|line| self.counts_no_more(others, line))
     }
 
@@ -121,6 +139,24 @@ impl Failures {
             return false;
         };
         counts.len() == other.len() && counts.iter().zip(other).all(|(count, other)| count <= other)
+    }
+}
+
+/// A line, read.
+struct Read {
+    /// The line without what differs from run to run.
+    folded: String,
+    /// The same without the numbers of failures that it counts.
+    line: String,
+    counts: Vec<u64>,
+    is_failure: bool,
+}
+
+impl Read {
+    fn of(line: &str) -> Self {
+        let folded = folded(line);
+        let (counted, counts) = counted(&folded);
+        Self { line: counted, counts, is_failure: is_failure(line), folded }
     }
 }
 
@@ -196,6 +232,19 @@ mod tests {
             assert!(!old.is_empty(), "{before}");
             assert_eq!(new.are_among(&old), expected, "{before} {now}");
         }
+    }
+
+    #[test]
+    fn output_of_a_command_that_has_run_wild_is_read_in_part() {
+        let many = |last: &str| (0..MAX_LINES).map(|n| format!("line {n:x}g\n")).collect::<String>() + last;
+        let (before, now) = (Failures::of(&many("")), Failures::of(&many("error: new")));
+        assert!(before.is_empty() && !now.is_empty());
+        assert!(!now.are_among(&before) && !now.are_all_known_from(&before), "the failure was not read");
+        assert!(now.are_all_known_from(&Failures::of(&many("error: new"))), "the whole output is the same");
+        assert_eq!(
+            Failures::of(&"y\n".repeat(2_000_000)).rest,
+            BTreeMap::from([("y".to_owned(), 2_000_000)])
+        );
     }
 
     #[test]

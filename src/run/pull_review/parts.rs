@@ -3,16 +3,16 @@
 
 /// Splits a diff into parts of at most `limit` bytes, apart from the two lines that a part within a file begins with.
 pub(super) fn parts(diff: &str, limit: usize) -> Vec<String> {
-    let mut parts = vec![String::new()];
+    let (mut parts, mut part) = (Vec::new(), String::new());
     let mut place = Place::default();
     for line in diff.split_inclusive('\n').flat_map(|line| pieces(line, limit)) {
-        let part = parts.last_mut().expect("there is one from the beginning");
         if !part.is_empty() && part.len() + line.len() > limit {
-            parts.push(place.header());
+            parts.push(std::mem::replace(&mut part, place.header()));
         }
         place.pass(&line);
-        parts.last_mut().expect("there is one from the beginning").push_str(&line);
+        part += &line;
     }
+    parts.push(part);
     parts
 }
 
