@@ -12,6 +12,7 @@ use tracing::instrument::WithSubscriber;
 
 use super::frame_check::{FrameCheck, RefusedFrame};
 use super::providers::{completion, completion_of_stream, sort};
+use super::raw_answer::answer_of;
 use super::{Completion, ModelError};
 
 /// A request that can be sent.
@@ -54,9 +55,11 @@ impl Exchange {
     async fn answer(self) -> Result<Completion, ModelError> {
         let Self { client, model, request, options, stream, .. } = self;
         if !stream {
-            let response =
-                client.exec_chat(model, request, Some(&options)).await.map_err(|error| sort(&error))?;
-            return Ok(completion(response.content, &response.usage, response.stop_reason.as_ref()));
+            let options = options.with_capture_raw_body(true);
+            return match client.exec_chat(model, request, Some(&options)).await {
+                Ok(answer) => Ok(completion(answer.content, &answer.usage, answer.stop_reason.as_ref())),
+                Err(error) => answer_of(&error).ok_or_else(|| sort(&error)),
+            };
         }
         let options = options.with_raw_frame_sink(FrameCheck::default());
         let response = client.exec_chat_stream(model, request, Some(&options)).await;

@@ -14,6 +14,7 @@ mod pace;
 mod price;
 mod providers;
 mod quota;
+mod raw_answer;
 mod replay;
 mod reservations;
 mod retry;
