@@ -1,8 +1,11 @@
-//! Excerpt of a long output: its head, more of its tail, and from between them the lines that report failures.
+//! Excerpt of a long output: its head, more of its tail, and from between them the lines that report failures or are unlike
+//! all others.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Range;
 
 use super::failure_lines::{Certainty, certainty};
+use super::line_forms::{LineForms, form};
 
 /// Longest line that is shown whole, in bytes.
 const MAX_LINE: usize = 500;
@@ -10,6 +13,10 @@ const MAX_LINE: usize = 500;
 const BEFORE: usize = 2;
 const AFTER_FIRST: usize = 14;
 const AFTER: usize = 3;
+/// Most lines unlike all others that are shown for that alone.
+const MAX_UNUSUAL: usize = 24;
+/// Most failures that differ in numbers alone, before all others are shown.
+const MAX_OF_FORM: usize = 5;
 
 /// Space for an excerpt.
 #[derive(Clone, Copy, Debug)]
@@ -56,20 +63,24 @@ pub fn excerpt(text: &str, space: Space) -> Excerpt {
     let head = lines.iter().take_while(|line| head_space.take(line)).count();
     let rest = &lines[head..];
     let mut tail = rest.iter().rev().take_while(|line| tail_space.take(line)).count();
-    let failures = failures(&lines, head..lines.len() - tail, &mut middle_space);
-    // What no failure needs goes to the tail.
-    let first_kept = failures.keys().next_back().map_or(head, |last| last + 1);
+    let Kept { lines: kept, has_failure } = telling(&lines, head..lines.len() - tail, &mut middle_space);
+    // What they do not need goes to the tail.
+    let first_kept = kept.keys().next_back().map_or(head, |last| last + 1);
     let free = &lines[first_kept..lines.len() - tail];
     tail += free.iter().rev().take_while(|line| middle_space.take(line)).count();
     let end = lines.len() - tail;
     let mut shown: Vec<String> = lines[..head].iter().map(|line| clipped(line)).collect();
-    let omitted = end - head - failures.len();
+    let omitted = end - head - kept.len();
     if omitted > 0 {
-        let what = if failures.is_empty() { "" } else { "; what looks like failures in them" };
+        let what = match (kept.is_empty(), has_failure) {
+            (true, _) => "",
+            (false, true) => "; what looks like failures in them",
+            (false, false) => "; what stands out in them",
+        };
         shown.push(format!("… {omitted} of the lines {}–{end} omitted{what} …", head + 1));
     }
     let mut last = None;
-    for (at, line) in &failures {
+    for (at, line) in &kept {
         if last.is_some_and(|last| last + 1 != *at) {
             shown.push("…".to_owned());
         }
@@ -83,33 +94,70 @@ pub fn excerpt(text: &str, space: Space) -> Excerpt {
     Excerpt { text: shown.join("\n"), cut_from: Some(lines.len()) }
 }
 
-/// Returns the lines in a range that report failures, with some around them, by their index: the first
-/// failure with most, and certain ones before those that are only likely.
-fn failures<'a>(
-    lines: &[&'a str],
-    range: std::ops::Range<usize>,
-    space: &mut Space,
-) -> BTreeMap<usize, &'a str> {
-    let mut found: Vec<(Certainty, usize)> =
-        range.clone().filter_map(|at| Some((certainty(lines[at])?, at))).collect();
-    found.sort_by_key(|(certainty, at)| (std::cmp::Reverse(*certainty), *at));
-    let mut kept = BTreeMap::new();
+/// How much a line of the middle says, the most first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Rank {
+    /// A failure as a known program reports it.
+    Failure,
+    /// A mention of an error.
+    Mention,
+    /// A line unlike all others.
+    Unusual,
+    /// A failure or a mention of a form that there have been many of.
+    Repeated,
+}
+
+/// Lines of the middle that are shown, by their index.
+#[derive(Default)]
+struct Kept<'a> {
+    lines: BTreeMap<usize, &'a str>,
+    /// Whether any of them looks like a failure.
+    has_failure: bool,
+}
+
+/// Returns the lines in a range that say most, with some around them: the first failure with most of them.
+fn telling<'a>(lines: &[&'a str], range: Range<usize>, space: &mut Space) -> Kept<'a> {
+    let forms = LineForms::of(lines);
+    let mut times: HashMap<u64, usize> = HashMap::new();
+    let mut rank = |line: &str| {
+        let Some(certainty) = certainty(line) else { return forms.is_rare(line).then_some(Rank::Unusual) };
+        let times = times.entry(form(line)).or_default();
+        *times += 1;
+        Some(match certainty {
+            _ if *times > MAX_OF_FORM => Rank::Repeated,
+            Certainty::Certain => Rank::Failure,
+            Certainty::Likely => Rank::Mention,
+        })
+    };
+    let mut found: Vec<(Rank, usize)> = range.clone().filter_map(|at| Some((rank(lines[at])?, at))).collect();
+    // Where many lines are unlike the others, that says nothing.
+    let is_unusual = |(rank, _): &(Rank, usize)| *rank == Rank::Unusual;
+    if found.iter().filter(|line| is_unusual(line)).count() > MAX_UNUSUAL {
+        found.retain(|line| !is_unusual(line));
+    }
+    found.sort_unstable();
+    let mut kept = Kept::default();
     let mut seen = HashSet::new();
-    for (_, at) in found {
+    for (rank, at) in found {
         // The same message again says nothing new.
-        if kept.contains_key(&at) || !seen.insert(lines[at].trim()) {
+        if kept.lines.contains_key(&at) || !seen.insert(lines[at].trim()) {
             continue;
         }
-        let after = if kept.is_empty() { AFTER_FIRST } else { AFTER };
-        let block = at.saturating_sub(BEFORE).max(range.start)..(at + after + 1).min(range.end);
+        let (before, after) = match rank {
+            Rank::Unusual => (0, 0),
+            _ if kept.has_failure => (BEFORE, AFTER),
+            _ => (BEFORE, AFTER_FIRST),
+        };
+        let block = at.saturating_sub(before).max(range.start)..(at + after + 1).min(range.end);
+        kept.has_failure |= rank != Rank::Unusual;
         // The line itself, what follows it, and then what leads to it.
         let order = (at..block.end).chain((block.start..at).rev());
         for index in order {
-            if !kept.contains_key(&index) {
+            if !kept.lines.contains_key(&index) {
                 if !space.take(lines[index]) {
                     return kept;
                 }
-                kept.insert(index, lines[index]);
+                kept.lines.insert(index, lines[index]);
             }
         }
     }

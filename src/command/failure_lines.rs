@@ -14,7 +14,7 @@ pub(super) enum Certainty {
 }
 
 /// Forms in which programs report failures, with a few programs for each.
-const CERTAIN: [&str; 60] = [
+const CERTAIN: [&str; 82] = [
     // pytest
     r"^E   +\S",
     r"^_{3,} .+ _{3,}$",
@@ -38,30 +38,31 @@ const CERTAIN: [&str; 60] = [
     r"^\s+\S+_test\.go:\d+: ",
     // jest, vitest, mocha, ava, node:test, tap, playwright, cypress, bun
     r"^\s*● .+",
-    r"^\s*(?:✕|✗|✖|×|❌) ",
+    r"^\s*\[?(?:✕|✗|✖|×|❌)\]? ",
     r"^\s*FAIL\s+\S",
     r"^\s*\(fail\) ",
     r"^\s*not ok \d+",
     r"^\s+\d+\) \S",
     // tsc, eslint, biome, prettier, webpack, vite
-    r"\(\d+,\d+\): error ",
+    r"\(\d+, ?\d+\):? [Ee]rror",
     r":\d+:\d+ - error ",
     r"^\s+\d+:\d+\s+error\s",
-    r"^\[error\] ",
+    r"^\[error\] |^\[warn\] \S+\.\w+$|^error [A-Z]\S| ERR_PNPM_|^ ?ELIFECYCLE\b",
     r"^(?:ERROR in|Module not found:|\[commonjs) ",
     r"^✘ \[ERROR\]",
     // maven, gradle, javac, kotlin, sbt, junit
     r"^\[ERROR\]",
     r"<<< (?:FAILURE|ERROR)!",
     r"^(?:> Task )?\S.* FAILED$",
-    r"^FAILURE: ",
+    r"^FAILURE: |^\* What went wrong:",
     r"^[ew]: file:.*(?:rror|nresolved|xpect|mismatch)",
     r"\.(?:java|kt|scala|groovy):\d+: error:",
     r"\*\*\* FAILED \*\*\*",
     // gcc, clang, swift, ghc, mypy, pyright and others: FILE:LINE:COLUMN: error
     r":\d+(?::\d+)?:? (?:- )?(?:fatal )?error:? ",
     r":\d+(?::\d+)?: (?:fatal )?error(?:$|:|\[)",
-    r"undefined reference to |: ld returned \d|^ld: ",
+    r"undefined reference to |: ld returned \d|^(?:\S*/)?ld(?:\.\w+)?: |^Undefined symbols for ",
+    r"^[\w.+/-]+: (?:fatal )?error: ",
     r"^make(?:\[\d+\])?: \*\*\* |^ninja: (?:error|build stopped)|^FAILED: ",
     r"^CMake Error|\*\*\*(?:Failed|Exception|Timeout|Not Run)|^\s*\d+ - .+ \((?:Failed|SEGFAULT|Timeout)\)",
     // meson, Robot Framework, git
@@ -72,7 +73,7 @@ const CERTAIN: [&str; 60] = [
     r"^\S+:\d+: Failure$",
     r"^\[  FAILED  \] ",
     // dotnet, xUnit
-    r": error [A-Z]+\d+:",
+    r": (?:fatal )?error [A-Z]+\d+:",
     r"^\s+Failed \S+.* \[\d",
     r"\[FAIL\]$",
     // ruff, flake8, pylint, rubocop, golangci-lint, shellcheck
@@ -84,12 +85,37 @@ const CERTAIN: [&str; 60] = [
     r"^PHP (?:Fatal|Parse) error|^Fatal error: ",
     r"^#\s+Failed test",
     r"^\*\* \(\w+",
+    // black, ruff format, rustfmt, pre-commit, nox, hadolint, shellcheck, Kubernetes
+    r"^(?:would reformat|Would reformat:) |^Diff in |\.{3,}Failed$|^nox > .* failed",
+    r"^\S+:\d+ (?:DL|SC)\d{4} |\[SC\d{4}\]$",
+    r"^Error from server | is invalid: ",
+    // Bazel, XCTest, Dart, Flutter, Zig, hspec, rebar3, Elixir, Julia, R, busted
+    r"^//\S+ .*\b(?:FAILED|TIMEOUT|NO STATUS)\b",
+    r"^Test Case '.+' failed \(",
+    r" \[E\]$|^\s*error [-•] \S|EXCEPTION CAUGHT BY",
+    r"\.\.\.FAIL \(|\bFAILED \[\d+\]$",
+    r"^===> .*(?:failed|[Ee]rror)|^== Compilation error",
+    r"\bTest Failed at |^Error in |^── (?:Failure|Error) |^(?:Failure|Error) → ",
+    // psql, mysql
+    r"^psql:\S+: (?:ERROR|FATAL)|^ERROR \d+ \(",
     // npm, docker, terraform, ansible, helm
     r"^npm (?:ERR!|error) ",
     r"^(?:│ |╷\s*)?Error: \S",
     r"^fatal: |^ERROR: |^FATAL(?:: |\s+\[)|failed!? =>",
-    // signals
-    r"^(?:Segmentation fault|Aborted|Killed|Bus error|.*\(core dumped\)|.*AddressSanitizer:)",
+    r"^#\d+ ERROR: |^failed: \[|UNREACHABLE! =>",
+    // shells and whatever passes on what the system said
+    r"\bcommand not found\b|: \d+: \S+: not found$| is not recognized as (?:an internal|a name|the name)",
+    r"(?i): (?:no such file or directory|permission denied|operation not permitted|not a directory|is a directory)\W*$",
+    r"(?i): (?:no space left on device|read-only file system|too many open files|cannot allocate memory|text file busy)\W*$",
+    r"(?i): (?:address already in use|connection (?:refused|reset by peer|timed out)|broken pipe|exec format error)\W*$",
+    r"^curl: \(\d+\) |(?i)could not resolve host|temporary failure in name resolution",
+    // signals, memory, sanitizers, valgrind
+    r"^(?:Segmentation fault|Aborted|Killed|Bus error|Illegal instruction|.*\(core dumped\))",
+    r"\bline \d+: +\d+ (?:Segmentation fault|Aborted|Killed|Bus error|Illegal instruction)",
+    r"(?i)\bout of memory\b|\bvirtual memory exhausted\b",
+    r"(?:Address|HWAddress|Leak|Memory|Thread|UndefinedBehavior)Sanitizer: |: runtime error: ",
+    r"^==\d+== (?:Invalid |Conditional jump|Use of uninitialised|Mismatched free|Process terminating)",
+    r"^==\d+== .*definitely lost(?: in|: [1-9])",
 ];
 
 /// Forms of errors that programs may also log when all is well.
@@ -100,10 +126,14 @@ const LIKELY: [&str; 3] = [
 ];
 
 /// Forms of lines that look like failures and are none.
-const HARMLESS: [&str; 3] = [
+const HARMLESS: [&str; 6] = [
     r"(?i)\b(?:0|no) (?:errors?|fail(?:ed|ures?|ing)?)\b(?:[^1-9]*)$",
-    r"\.\.\. ok$|^\s*(?:✓|√|✔) |^ok \d",
-    r"^\s*(?:Compiling|Checking|Downloaded|Downloading|Adding|Locking) ",
+    // A test that passed, whatever its name says.
+    r"\.\.\. ?(?:ok|OK|skipped|yes|no)$|^\s*(?:✓|√|✔|✅) |^ok \d|^ok\s+\S+\s+[\d.(]",
+    r"\b(?:PASSED|PASS|XFAIL|xfail)\b\s*(?:\[ *\d+%\]|\([^)]*\)|[\d.]+ ?m?s)?$|\bpassed \([\d.]+ seconds\)",
+    r"^\s*(?:=== (?:RUN|CONT|PAUSE|NAME) |--- PASS: |PASS(?::|\s)|\[ (?:RUN|      OK|PASSED) )",
+    r"^\s*(?:Compiling|Checking|Downloaded|Downloading|Fetching|Installing|Unpacking|Adding|Locking|Created|Copying) ",
+    r"^(?:\S*/)?ld(?:\.\w+)?: warning: |^(?:-- |checking )(?:Performing Test|Looking for|whether|for) ",
 ];
 
 /// Longest part of a line that is looked at, in bytes.

@@ -11,6 +11,7 @@ mod failure_lines;
 #[cfg(target_os = "linux")]
 mod held_roots;
 mod kept_output;
+mod line_forms;
 mod live_output;
 mod network;
 mod output;

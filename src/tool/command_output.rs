@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::ToolResult;
+use crate::base::text::counted;
 use crate::command::{Ended, Finished, KeptOutputs, PipeStatus, Space, excerpt, pipe_failure, plain};
 
 /// Bytes of a result that are left for what stands around the output.
@@ -41,10 +42,12 @@ impl OutputLimits {
         let Some(found) = shown.cut_from else { return shown.text };
         let Some(kept) = &self.kept else { return shown.text };
         let note = match (kept.keep(output), lines) {
-            (Ok(path), None) => format!("[all {found} lines: {}; read or search that file]", path.display()),
+            (Ok(path), None) => {
+                format!("[all {}: {}; read or search that file]", counted(found, "line", "s"), path.display())
+            }
             (Ok(path), Some(lines)) => format!(
-                "[{lines} lines, too many to be kept; the first and the last ones, and failures between them: {}; read or \
-                 search that file]",
+                "[{}, more than is kept: the beginning, the end, and failures between them are in {}; read or search that file]",
+                counted(lines, "line", "s"),
                 path.display()
             ),
             (Err(error), _) => format!("[the whole output could not be kept: {error}]"),

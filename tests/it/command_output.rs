@@ -35,7 +35,7 @@ fn long_output_keeps_failures_and_names_a_file_with_all_of_it() {
         assert!(results[0].starts_with("Error: exit code 1 after "), "{mode}: {}", results[0]);
         assert!(results[0].contains("\n 2501:     case.rs:7: error: got 1\n"), "{mode}: {}", results[0]);
         assert!(
-            results[0].ends_with(&format!("\n[all 5001 lines: {kept}; read or search that file]")),
+            results[0].ends_with(&format!("\n[all 5,001 lines: {kept}; read or search that file]")),
             "{mode}: {}",
             results[0]
         );
@@ -108,11 +108,7 @@ fn time_limits_say_how_to_give_more() {
         "Error: timed out: stopped after 1 s, with everything that it had started; `timeout` can be up to 600 (seconds), and \
          `background: true` is for servers"
     );
-    assert_eq!(
-        results[1],
-        "Error: Invalid arguments: timeout: 3000 is out of range; use a number from 1 to 600; it is in seconds, so give 3 for \
-         3000 ms"
-    );
+    assert!(results[1].starts_with("exit code 0"), "more than the most is the most: {}", results[1]);
     assert!(results[2].starts_with("exit code 0"), "what can only be milliseconds: {}", results[2]);
 }
 

@@ -158,7 +158,7 @@ fn command_output_is_truncated_by_lines() {
     let run = yolo(&sandbox, vec![command("bash probe.sh")]);
     let result = run.results().remove(0);
     let kept = sandbox.out().canonicalize().unwrap().join("command-output/1.txt");
-    let note = format!("[all 100001 lines: {}; read or search that file]", kept.display());
+    let note = format!("[all 100,001 lines: {}; read or search that file]", kept.display());
     let (first, rest) = result.split_once('\n').unwrap();
     assert!(first.starts_with("Error: ") && first.contains("139"), "{first}");
     assert_eq!(
