@@ -6,6 +6,7 @@ pub(crate) mod clock;
 pub(crate) mod command_template;
 pub(crate) mod credential_text;
 pub(crate) mod did_you_mean;
+pub(crate) mod encoding;
 pub(crate) mod env;
 pub(crate) mod error;
 pub(crate) mod fs;

@@ -1,6 +1,8 @@
 //! Regular expressions as people and models write them. Most are matched in linear time; those with look-around or
 //! backreferences, which no linear engine knows, go to a backtracking one that gives up after a number of steps.
 
+use std::ops::Range;
+
 use fancy_regex::Regex as Backtracking;
 use regex::{Regex, RegexBuilder};
 
@@ -35,6 +37,12 @@ impl InvalidPattern {
     /// Creates an error with its reason.
     pub(crate) fn new(reason: String) -> Self {
         Self(reason)
+    }
+
+    /// Returns the reason alone, without the pattern and the arrow below it.
+    pub(crate) fn brief(&self) -> &str {
+        let last = self.0.lines().next_back().unwrap_or_default();
+        last.strip_prefix("error: ").unwrap_or(last)
     }
 }
 
@@ -74,6 +82,20 @@ impl Pattern {
         match &self.0 {
             Engine::Linear(regex) => regex.as_str(),
             Engine::Backtracking(regex) => regex.as_str(),
+        }
+    }
+
+    /// Returns the first match that begins at a position or behind it.
+    pub(crate) fn find_at(&self, text: &str, from: usize) -> Result<Option<Range<usize>>, PatternTimeout> {
+        if from > text.len() {
+            return Ok(None);
+        }
+        match &self.0 {
+            Engine::Linear(regex) => Ok(regex.find_at(text, from).map(|found| found.range())),
+            Engine::Backtracking(regex) => {
+                let found = regex.find_from_pos(text, from).map_err(|_| PatternTimeout)?;
+                Ok(found.map(|found| found.range()))
+            }
         }
     }
 

@@ -4,6 +4,7 @@ use sanitize::invisible::marked;
 use workspace::{LastLink, WorkspacePath};
 
 use super::{Engine, truncate_middle};
+use crate::base::encoding::decode;
 use crate::event::Effects;
 
 impl Engine {
@@ -15,7 +16,8 @@ impl Engine {
                 self.context.workspace.resolve(path, LastLink::Follow).map_err(|error| error.to_string())?;
             self.guardrails.check(&Effects::read(&resolved)).map_err(|reason| reason.to_string())?;
             let state = self.context.workspace.read(&resolved).map_err(|error| error.to_string())?;
-            Ok(String::from_utf8_lossy(&state.content).into_owned())
+            let text = decode(&state.content).map(|decoded| decoded.text);
+            Ok(text.unwrap_or_else(|_| String::from_utf8_lossy(&state.content)).into_owned())
         };
         let text = read().unwrap_or_else(|error: String| format!("({error})"));
         truncate_middle(&marked(&self.masker.mask_known(&text)), self.max_result_tokens)

@@ -143,9 +143,12 @@ impl Engine {
         // Waiting fails if the sender is gone; then there is nothing to wait for.
         let _ = self.baseline_ready.clone().wait_for(|ready| *ready).await;
         let started = Instant::now();
-        let (tool, call) = match self.registry.understand(call, self.context.workspace.root()) {
-            Ok(understood) => (Ok(understood.tool), understood.call),
-            Err(reason) => (Err(Refusal::Invalid(reason.to_string())), call.clone()),
+        let (tool, call, remark) = match self.registry.understand(call, self.context.workspace.root()) {
+            Ok(understood) => {
+                let remark = understood.remark();
+                (Ok(understood.tool), understood.call, remark)
+            }
+            Err(reason) => (Err(Refusal::Invalid(reason.to_string())), call.clone(), None),
         };
         let call = &call;
         let stages = async { self.stages(caller, tool?, call).await };
@@ -160,6 +163,7 @@ impl Engine {
                 })
             })
             .unwrap_or_else(|refusal| self.refused(caller, call, refusal));
+        append(&mut done.result, remark.as_slice());
         self.sanitize_result(&mut done.result);
         let mut record = record(caller, call, &mut done, started);
         record.cut_off = !record.success && self.cancel.is_cancelled();
@@ -223,7 +227,8 @@ impl Engine {
 
     /// Returns the effects of a call, or `None` if its tool or its arguments are invalid.
     pub fn effects(&self, call: &ToolCall) -> Option<Effects> {
-        let Understood { tool, call } = self.registry.understand(call, self.context.workspace.root()).ok()?;
+        let Understood { tool, call, .. } =
+            self.registry.understand(call, self.context.workspace.root()).ok()?;
         let call = tool.prepare(&call.arguments).ok()?;
         call.effects(&self.context).ok()
     }

@@ -8,8 +8,9 @@ use serde::Deserialize;
 use workspace::{FileChange, FileError, FileState, Kind, LastLink, Mode, ResolvedPath, WorkspacePath};
 
 use super::outcome::{check_size, describe, table, undone};
-use super::read_file::text;
+use super::text_file::{encoded, text_of};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use crate::base::encoding::Decoded;
 use crate::base::text::counted;
 
 /// Tool that applies a patch to one file or several.
@@ -78,7 +79,7 @@ impl FileTool for ApplyPatch {
             cx.check_end()?;
             part.plan(&mut steps, cx).map_err(|error| match parts.len() {
                 1 => error,
-                _ => ToolError::Refused(format!("{}: {error}\nnothing was changed", part.path)),
+                _ => ToolError::Refused(format!("{}\nnothing was changed", super::explained(error, cx))),
             })?;
         }
         let mut changes: Vec<FileChange> = Vec::with_capacity(steps.all.len());
@@ -215,15 +216,16 @@ impl Part {
             Err(FileError::Missing(_)) if patch.effect == Effect::Create => None,
             Err(error) => return Err(error.into()),
         };
-        let content = match &before {
-            Some(state) if patch.effect == Effect::Delete || !patch.hunks.is_empty() => text(path, state)?,
-            _ => "",
+        let text = match &before {
+            Some(state) if patch.effect == Effect::Delete || !patch.hunks.is_empty() => text_of(path, state)?,
+            _ => Decoded::default(),
         };
-        let patched = apply(content, patch).map_err(|error| ToolError::Refused(error.to_string()))?;
+        let patched =
+            apply(&text.text, patch).map_err(|error| ToolError::Refused(format!("{path}: {error}")))?;
         let mode = before.as_ref().map_or(Mode::Regular, |state| state.mode);
         let content = match &before {
             Some(state) if patch.hunks.is_empty() => state.content.clone(),
-            _ => patched.into_bytes().into(),
+            _ => encoded(path, patched, text.encoding)?.into(),
         };
         let after = FileState { content, mode };
         check_size(path, after.content.len())?;

@@ -16,7 +16,7 @@ pub(super) struct DeleteFile;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// File, relative to the workspace
+    /// File
     path: String,
 }
 

@@ -8,9 +8,11 @@ use serde_json::{Map, Value, json};
 use workspace::inside;
 
 use super::argument_names::{ARGUMENTS, REMARKS};
+use super::coercion::{coerced, in_seconds};
 use super::names::{Arguments, Meaning, folded, meaning};
 use super::{Registry, Tool};
-use crate::base::text::shortened;
+use crate::base::did_you_mean::nearest;
+use crate::base::text::{counted, shortened};
 use crate::event::ToolCall;
 
 /// Call as it was understood.
@@ -19,6 +21,52 @@ pub struct Understood {
     pub tool: Arc<dyn Tool>,
     /// The call with the tool's own name and arguments.
     pub call: ToolCall,
+    /// Arguments that the tool does not know, and that are left out of the call.
+    pub ignored: Vec<String>,
+}
+
+impl Understood {
+    /// Leaves out arguments that the tool does not know, if the call means the same without them: those that say nothing, and those
+    /// of a tool that only looks, unless one is a known name misspelt.
+    fn without_unknown(mut self) -> Self {
+        if Arc::clone(&self.tool).prepare(&self.call.arguments).is_ok() {
+            return self;
+        }
+        let schema = self.tool.parameters();
+        let (Some(known), Some(given)) = (schema["properties"].as_object(), self.call.arguments.as_object())
+        else {
+            return self;
+        };
+        let says_nothing = |value: &Value| match value {
+            Value::Null | Value::Bool(false) => true,
+            Value::String(text) => text.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            Value::Object(members) => members.is_empty(),
+            Value::Number(_) | Value::Bool(true) => false,
+        };
+        let is_misspelt = |name: &str| nearest(name, known.keys().map(String::as_str)).is_some();
+        let (mut kept, mut ignored) = (given.clone(), Vec::new());
+        kept.retain(|name, value| {
+            let is_kept = known.contains_key(name)
+                || !says_nothing(value) && (self.tool.sensitive() || is_misspelt(name));
+            if !is_kept {
+                ignored.push(name.clone());
+            }
+            is_kept
+        });
+        let kept = Value::Object(kept);
+        if Arc::clone(&self.tool).prepare(&kept).is_ok() {
+            (self.call.arguments, self.ignored) = (kept, ignored);
+        }
+        self
+    }
+
+    /// Returns what the model is told of arguments that were left out.
+    pub fn remark(&self) -> Option<String> {
+        (!self.ignored.is_empty()).then(|| {
+            format!("[ignored, as {} does not know it: {}]", self.tool.name(), self.ignored.join(", "))
+        })
+    }
 }
 
 /// Reason why a call is not understood: a sentence for the model that contains the right call.
@@ -34,26 +82,28 @@ impl Registry {
     pub fn understand(&self, call: &ToolCall, root: &Path) -> Result<Understood, NotUnderstood> {
         let own = self.get(&call.name);
         if let Some(tool) = own.filter(|tool| tool.takes_arguments_as_given()) {
-            return Ok(Understood { tool: Arc::clone(tool), call: call.clone() });
+            return Ok(Understood { tool: Arc::clone(tool), call: call.clone(), ignored: Vec::new() });
         }
         let renamed = |(name, value): (String, Value)| (snake_case(&name), value);
         let arguments: Arguments = object(&call.arguments)?.into_iter().map(renamed).collect();
         let as_own = own.map(|tool| self.translated(call, arguments.clone(), tool, root));
-        match (as_own, meaning(&call.name)) {
+        let understood = match (as_own, meaning(&call.name)) {
             (Some(Ok(understood)), other) => {
                 let fits = |understood: &Understood| {
                     Arc::clone(&understood.tool).prepare(&understood.call.arguments).is_ok()
                 };
                 // A name that means one thing here and another elsewhere: what the arguments fit is meant.
                 if other.is_none() || fits(&understood) {
-                    return Ok(understood);
+                    Ok(understood)
+                } else {
+                    let foreign = self.foreign(call, arguments, other, root).ok().filter(fits);
+                    Ok(foreign.unwrap_or(understood))
                 }
-                let foreign = self.foreign(call, arguments, other, root).ok().filter(fits);
-                Ok(foreign.unwrap_or(understood))
             }
             (Some(Err(reason)), _) => Err(reason),
             (None, other) => self.foreign(call, arguments, other, root),
-        }
+        };
+        understood.map(Understood::without_unknown)
     }
 
     /// Understands a call by a name that is not one of ours.
@@ -142,7 +192,8 @@ fn finished(
         }
     }
     let arguments = Value::Object(arguments);
-    Ok(Understood { tool: Arc::clone(tool), call: ToolCall { name, arguments, ..call.clone() } })
+    let call = ToolCall { name, arguments, ..call.clone() };
+    Ok(Understood { tool: Arc::clone(tool), call, ignored: Vec::new() })
 }
 
 /// Returns the relative path that is meant by an absolute one at which there is nothing, as if the checkout were elsewhere.
@@ -208,6 +259,13 @@ fn nearly_object(text: &str, error: &serde_json::Error) -> Result<Arguments, Not
     {
         return Ok(object);
     }
+    if error.is_eof() {
+        return Err(NotUnderstood(format!(
+            "Invalid arguments: not valid JSON: the call was cut off after {} of arguments, and nothing of it was done; make it \
+             again, smaller: a long file in parts (write_file, then write_file with mode=\"append\"), many edits in several calls",
+            counted(text.chars().count(), "character", "s")
+        )));
+    }
     Err(NotUnderstood(format!("Invalid arguments: not valid JSON: {error}")))
 }
 
@@ -253,21 +311,10 @@ fn fitted(tool: &str, given: Arguments, schema: &Value, root: &Path) -> Argument
             *value = relative;
         }
     }
-    if tool == "run_command" {
+    if matches!(tool, "run_command" | "run_powershell") {
         in_seconds(&mut arguments);
     }
     arguments
-}
-
-/// Takes a time that only makes sense in milliseconds as such, no limit as the usual one, and a little more than there is
-/// as the most.
-fn in_seconds(arguments: &mut Arguments) {
-    match arguments.get("timeout").and_then(Value::as_u64) {
-        Some(0) => drop(arguments.shift_remove("timeout")),
-        Some(ms @ 3_601..) => drop(arguments.insert("timeout".to_owned(), json!((ms / 1_000).clamp(1, 600)))),
-        Some(601..1_000) => drop(arguments.insert("timeout".to_owned(), json!(600))),
-        _ => {}
-    }
 }
 
 /// Returns a path inside of the checkout relative to it, or `None` if there is nothing to change.
@@ -298,58 +345,6 @@ fn snake_case(name: &str) -> String {
     text
 }
 
-/// Returns a value in the type that a schema asks for, if it can only be meant so.
-fn coerced(value: Value, schema: &Value) -> Value {
-    let is = |kind: &str| {
-        let own = &schema["type"];
-        own == kind || own.as_array().is_some_and(|kinds| kinds.iter().any(|one| one == kind))
-    };
-    match &value {
-        Value::String(text) if !is("string") => {
-            let text = text.trim();
-            if is("integer") || is("number") {
-                let number = text.replace([',', '_'], "");
-                return number.parse::<i64>().map_or(value, |number| json!(number));
-            }
-            if is("boolean") {
-                return match text.to_lowercase().as_str() {
-                    "true" | "yes" | "1" => json!(true),
-                    "false" | "no" | "0" => json!(false),
-                    _ => value,
-                };
-            }
-            if is("array") {
-                return match serde_json::from_slice(text.as_bytes()) {
-                    Ok(list @ Value::Array(_)) => list,
-                    _ => json!([text]),
-                };
-            }
-            if is("object") {
-                return serde_json::from_slice(text.as_bytes()).unwrap_or(value);
-            }
-            value
-        }
-        Value::Number(number) if is("integer") => match number.as_f64() {
-            Some(real) if number.is_f64() && real.fract() == 0.0 => {
-                format!("{real:.0}").parse::<i64>().map_or(value, |whole| json!(whole))
-            }
-            _ => value,
-        },
-        Value::Number(number) if is("boolean") => match number.as_i64() {
-            Some(1) => json!(true),
-            Some(0) => json!(false),
-            _ => value,
-        },
-        Value::Number(_) | Value::Bool(_) if is("string") => json!(value.to_string()),
-        // A list of one is meant as the one, and a list of globs as all of them.
-        Value::Array(items) if is("string") => {
-            let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
-            if texts.len() == items.len() && texts.len() == 1 { json!(texts[0]) } else { value }
-        }
-        _ => value,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -364,24 +359,6 @@ mod tests {
             ("old_str", "old_str"),
         ] {
             assert_eq!(snake_case(name), expected);
-        }
-    }
-
-    #[test]
-    fn values_become_what_the_schema_asks_for() {
-        let integer = json!({"type": ["integer", "null"]});
-        for (value, schema, expected) in [
-            (json!("12"), &integer, json!(12)),
-            (json!("1,200"), &integer, json!(1200)),
-            (json!(3.0), &integer, json!(3)),
-            (json!("many"), &integer, json!("many")),
-            (json!("True"), &json!({"type": "boolean"}), json!(true)),
-            (json!(0), &json!({"type": "boolean"}), json!(false)),
-            (json!(5), &json!({"type": "string"}), json!("5")),
-            (json!(["a"]), &json!({"type": "string"}), json!("a")),
-            (json!("[\"a\"]"), &json!({"type": "array"}), json!(["a"])),
-        ] {
-            assert_eq!(coerced(value, schema), expected);
         }
     }
 }

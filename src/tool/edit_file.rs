@@ -5,8 +5,9 @@ use serde::Deserialize;
 use workspace::FileError;
 
 use super::outcome::store;
-use super::read_file::{resolve, text};
+use super::read_file::resolve;
 use super::replace_block::{Edited, replace};
+use super::text_file::{encoded, text_of};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::text::counted;
 
@@ -16,7 +17,7 @@ pub(super) struct EditFile;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
-    /// File, relative to the workspace
+    /// File
     path: String,
     /// Text to replace; must occur exactly once
     #[serde(default)]
@@ -83,7 +84,8 @@ impl FileTool for EditFile {
         };
         let stale = cx.seen.is_stale(&path, &before);
         let edits = if args.edits.is_empty() { vec![args.single()?] } else { args.edits.clone() };
-        let mut content = text(&path, &before)?.to_owned();
+        let text = text_of(&path, &before)?;
+        let (mut content, encoding) = (text.text.into_owned(), text.encoding);
         let (mut notes, mut times) = (Vec::new(), 0);
         for (index, edit) in edits.iter().enumerate() {
             let edited = replace(&content, &edit.old_str, &edit.new_str, edit.replace_all);
@@ -101,7 +103,7 @@ impl FileTool for EditFile {
             times += edited.times;
             notes.extend(edited.note);
         }
-        let mut result = store(&path, Some(before), content.into_bytes(), cx)?;
+        let mut result = store(&path, Some(before), encoded(&path, content, encoding)?, cx)?;
         if args.replace_all && !result.changes.is_empty() {
             notes.insert(0, format!("{} replaced", counted(times, "occurrence", "s")));
         }

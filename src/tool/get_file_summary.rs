@@ -4,7 +4,8 @@ use outline::{Language, Outline};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::read_file::{resolve, text};
+use super::read_file::resolve;
+use super::text_file::text_of;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
 /// Tool that outlines a source file.
@@ -36,14 +37,14 @@ impl FileTool for GetFileSummary {
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let path = resolve(&args.path, cx)?;
         let state = cx.workspace.read(&path)?;
-        let text = text(&path, &state)?;
+        let text = text_of(&path, &state)?.text;
         let lines = text.lines().count();
         let language = path.file_name().and_then(Language::of).ok_or_else(|| {
             ToolError::Refused(format!(
                 "{path} ({lines} lines) is not in a supported language; use read_file instead"
             ))
         })?;
-        let outline = Outline::of(text, language).map_err(|error| ToolError::Refused(error.to_string()))?;
+        let outline = Outline::of(&text, language).map_err(|error| ToolError::Refused(error.to_string()))?;
         Ok(ToolResult::done(format!("{path}: {language}, {lines} lines\n{}", outline.render())))
     }
 }

@@ -91,7 +91,9 @@ impl FileTool for Grep {
                 "[{error}; these lines contain it literally]\n{}",
                 literal.render()
             ))),
-            (true, Some(error), _) => Err(error),
+            (true, Some(error), _) => Err(ToolError::Refused(format!(
+                "{error}; taken literally (literal=true), it has no match either"
+            ))),
             (true, None, found) => Ok(ToolResult::done(found.unwrap_or(literal).render())),
         }
     }

@@ -1,5 +1,6 @@
 //! Matchers of the search: ripgrep's, or one that backtracks for what ripgrep's does not know.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -52,6 +53,27 @@ impl LineMatcher {
         }
     }
 
+    /// Returns the matches in a line, from left to right.
+    pub(super) fn matches<'a>(&'a self, line: &'a str) -> impl Iterator<Item = Range<usize>> + 'a {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            if from > line.len() {
+                return None;
+            }
+            let found = match self {
+                Self::Linear(matcher) => {
+                    let found = matcher.find_at(line.as_bytes(), from).ok()??;
+                    found.start()..found.end()
+                }
+                Self::Backtracking(matcher) => matcher.search(line, from)?,
+            };
+            // An empty match must not be found again.
+            let next = found.end.max(found.start + 1);
+            from = if next > line.len() { next } else { line.ceil_char_boundary(next) };
+            Some(found)
+        })
+    }
+
     /// Returns `true` if some lines were not searched to their end.
     pub(super) fn gave_up(&self) -> bool {
         match self {
@@ -68,6 +90,17 @@ pub(super) struct Backtracking {
     gave_up: AtomicBool,
 }
 
+impl Backtracking {
+    /// Looks for a match in a line from a position on, while there is time.
+    fn search(&self, line: &str, from: usize) -> Option<Range<usize>> {
+        let found = if Instant::now() < self.until { self.pattern.find_at(line, from).ok() } else { None };
+        if found.is_none() {
+            self.gave_up.store(true, Ordering::Relaxed);
+        }
+        found.flatten()
+    }
+}
+
 impl Matcher for &Backtracking {
     type Captures = NoCaptures;
     type Error = std::convert::Infallible;
@@ -76,11 +109,7 @@ impl Matcher for &Backtracking {
     fn find_at(&self, line: &[u8], at: usize) -> Result<Option<Match>, Self::Error> {
         let rest = String::from_utf8_lossy(line.get(at..).unwrap_or_default());
         let text = rest.trim_end_matches(['\n', '\r']);
-        let found = if Instant::now() < self.until { self.pattern.is_match(text).ok() } else { None };
-        if found.is_none() {
-            self.gave_up.store(true, Ordering::Relaxed);
-        }
-        Ok(found.unwrap_or(false).then(|| Match::new(at, line.len())))
+        Ok(self.search(text, 0).map(|_| Match::new(at, line.len())))
     }
 
     fn new_captures(&self) -> Result<NoCaptures, Self::Error> {

@@ -3,6 +3,7 @@
 use outline::first_syntax_error;
 use workspace::{FileChange, FileError, FileState, MAX_FILE, Mode, Operation, ResolvedPath};
 
+use super::text_file::{readable, remark};
 use super::{Context, ToolError, ToolResult};
 use crate::base::text::{counted, shortened};
 
@@ -54,11 +55,14 @@ pub(super) fn check_size(path: &ResolvedPath, length: usize) -> Result<(), ToolE
 
 /// Describes a change: its headline, the line above if there is one place, and what is wrong with the file now.
 pub(super) fn describe(change: &FileChange) -> String {
+    let remark = change.after.as_ref().and_then(remark);
+    let change = &*readable(change);
     let mut text = headline(change);
     if change.operation() == Operation::Modify && !change.is_binary() {
         text += &line_above(change, &places(&change.diff()));
     }
     text.extend(syntax_warning(change).map(|warning| format!("\n{warning}")));
+    text.extend(remark.map(|remark| format!("\n[{remark}]")));
     text
 }
 
@@ -126,6 +130,7 @@ fn line_above(change: &FileChange, places: &[usize]) -> String {
 
 /// Returns a warning if the file parsed before and does not any more.
 pub(super) fn syntax_warning(change: &FileChange) -> Option<String> {
+    let change = readable(change);
     let name = change.path.file_name()?;
     let text = |state: &FileState| std::str::from_utf8(&state.content).map(str::to_owned).ok();
     let after = text(change.after.as_ref()?)?;
@@ -145,7 +150,8 @@ pub(super) fn table(changes: &[FileChange]) -> String {
     const MAX_ROWS: usize = 60;
     let mut text = String::new();
     for change in changes.iter().take(MAX_ROWS) {
-        text += &format!("{} {} ({})\n", verb(change), change.path, change.line_counts());
+        let counts = readable(change).line_counts();
+        text += &format!("{} {} ({counts})\n", verb(change), change.path);
     }
     if changes.len() > MAX_ROWS {
         text += &format!("… and {}\n", counted(changes.len() - MAX_ROWS, "more file", "s"));

@@ -1,15 +1,17 @@
 //! Tool `replace_text`.
 
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileChange, FileState, MAX_FILE, ResolvedPath, WorkspacePath};
 
 use super::matcher::Syntax;
 use super::outcome::{headline, syntax_warning, undone, write};
-use super::read_file::text;
 use super::scope::Scope;
 use super::search::Query;
+use super::text_file::{encoded, readable, text_of};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use crate::base::encoding::Decoded;
 use crate::base::pattern::{Pattern, PatternOptions};
 use crate::base::text::{counted, grouped, shortened};
 
@@ -43,20 +45,30 @@ pub(super) struct Args {
     /// Refuse if there are more or fewer places
     #[serde(default)]
     expect_count: Option<usize>,
+    /// What was found out about the call before it was allowed.
+    #[serde(skip)]
+    planned: Mutex<Option<Plan>>,
 }
 
 /// What a call would do.
 struct Plan {
     files: Vec<Planned>,
-    /// Files with matches that cannot be changed, because they are in another encoding.
-    not_utf8: Vec<ResolvedPath>,
+    /// Files with matches that cannot be changed, because they are in an encoding that cannot be told.
+    unreadable: Vec<ResolvedPath>,
+}
+
+impl Plan {
+    /// Returns whether the files are as they were when it was made.
+    fn is_current(&self, cx: &Context) -> bool {
+        self.files.iter().all(|file| cx.workspace.read(&file.path).is_ok_and(|now| now == file.before))
+    }
 }
 
 /// File as it will be.
 struct Planned {
     path: ResolvedPath,
     before: FileState,
-    after: String,
+    after: Vec<u8>,
     times: usize,
 }
 
@@ -73,13 +85,15 @@ impl FileTool for ReplaceText {
     }
 
     fn effects(&self, args: &Args, cx: &Context) -> Result<Effects, ToolError> {
-        let planned = args.plan(cx)?.files;
-        let writes = planned.iter().map(|file| WorkspacePath::clone(&file.path)).collect();
+        let plan = args.plan(cx)?;
+        let writes = plan.files.iter().map(|file| WorkspacePath::clone(&file.path)).collect();
+        *args.planned.lock() = Some(plan);
         Ok(Effects { writes, ..Effects::default() })
     }
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
-        let Plan { files: planned, not_utf8 } = args.plan(cx)?;
+        let known = args.planned.lock().take().filter(|plan| plan.is_current(cx));
+        let Plan { files: planned, unreadable } = known.map_or_else(|| args.plan(cx), Ok)?;
         let mut changes = Vec::with_capacity(planned.len());
         let total: usize = planned.iter().map(|file| file.times).sum();
         let mut text =
@@ -89,7 +103,7 @@ impl FileTool for ReplaceText {
             if changes.len() < MAX_FILES {
                 text += &format!("{:>6}  {}\n", grouped(file.times), file.path);
             }
-            match write(&file.path, Some(file.before.clone()), file.after.clone().into_bytes(), cx) {
+            match write(&file.path, Some(file.before.clone()), file.after.clone(), cx) {
                 Ok(change) => changes.extend(change),
                 Err(error) => {
                     return Err(undone(&error, &changes, cx));
@@ -99,8 +113,8 @@ impl FileTool for ReplaceText {
         if planned.len() > MAX_FILES {
             text += &format!("… and {}\n", counted(planned.len() - MAX_FILES, "more file", "s"));
         }
-        if !not_utf8.is_empty() {
-            text += &format!("Not replaced in {}\n", others(&not_utf8));
+        if !unreadable.is_empty() {
+            text += &format!("Not replaced in {}\n", others(&unreadable));
         }
         text += &first_diffs(&changes);
         text.extend(changes.iter().filter_map(syntax_warning).take(10).map(|warning| warning + "\n"));
@@ -108,14 +122,14 @@ impl FileTool for ReplaceText {
     }
 }
 
-/// Names files that have matches, but are not UTF-8.
+/// Names files that have matches, in an encoding that cannot be told.
 fn others(files: &[ResolvedPath]) -> String {
     let names: Vec<&str> = files.iter().take(20).map(|path| path.as_str()).collect();
     let more = files.len() - names.len();
     let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
     let count = counted(files.len(), "file", "s");
     format!(
-        "{count} with matches in another encoding than UTF-8, which only a command can change: {}{more}",
+        "{count} with matches in an encoding that cannot be told, which only a command can change: {}{more}",
         names.join(", ")
     )
 }
@@ -125,7 +139,8 @@ fn first_diffs(changes: &[FileChange]) -> String {
     const MAX_LINES: usize = 4;
     let mut text = String::new();
     for change in changes.iter().take(MAX_DIFFS) {
-        text += &format!("{}\n", headline(change));
+        let change = readable(change);
+        text += &format!("{}\n", headline(&change));
         let diff = change.diff();
         for line in diff.lines().filter(|line| line.starts_with(['+', '-'])).take(MAX_LINES) {
             text += &format!("{}\n", shortened(line, 200));
@@ -143,8 +158,8 @@ impl Args {
         }
         let options = PatternOptions { ignore_case: !self.case_sensitive, multi_line: true };
         let source = if self.regex { self.pattern.clone() } else { regex::escape(&self.pattern) };
-        let pattern =
-            Pattern::new(&source, options).map_err(|error| refused(format!("invalid pattern: {error}")))?;
+        let pattern = Pattern::new(&source, options)
+            .map_err(|error| refused(format!("invalid pattern: {}", error.brief())))?;
         let template = if self.regex {
             template(&self.replacement, &pattern.groups())
         } else {
@@ -152,23 +167,23 @@ impl Args {
         };
         let scope = Scope::new(cx, &self.path, Some(&self.file_pattern), None)?;
         let limit = usize::try_from(MAX_FILE).unwrap_or(usize::MAX);
-        let (mut planned, mut not_utf8) = (Vec::new(), Vec::new());
+        let (mut planned, mut unreadable) = (Vec::new(), Vec::new());
         let (mut unchanged, mut made) = (0, 0);
         for path in self.candidates(&scope)? {
             cx.check_end()?;
             let before = cx.workspace.read(&path)?;
             // Files that are not text are no place for a replacement, but whoever renames has to know of those with matches.
-            let Ok(content) = text(&path, &before) else {
+            let Ok(Decoded { text: content, encoding }) = text_of(&path, &before) else {
                 let lossy = String::from_utf8_lossy(&before.content);
                 let has_match =
                     || pattern.replace(&lossy, &template, limit).is_ok_and(|(_, times)| times > 0);
                 if !before.content.contains(&0) && has_match() {
-                    not_utf8.push(path);
+                    unreadable.push(path);
                 }
                 continue;
             };
             let (after, times) = pattern
-                .replace(content, &template, limit)
+                .replace(&content, &template, limit)
                 .map_err(|error| refused(format!("{path}: {error}; nothing was changed")))?;
             if after == content {
                 unchanged += times;
@@ -180,6 +195,7 @@ impl Args {
                         MAX_TOTAL >> 20
                     )));
                 }
+                let after = encoded(&path, after, encoding)?;
                 planned.push(Planned { path, before, after, times });
             }
         }
@@ -196,7 +212,7 @@ impl Args {
                 format!("no match{regex}")
             };
             let elsewhere =
-                if not_utf8.is_empty() { String::new() } else { format!(" but {}", others(&not_utf8)) };
+                if unreadable.is_empty() { String::new() } else { format!(" but {}", others(&unreadable)) };
             return Err(refused(format!("{same}{elsewhere}; nothing was changed")));
         }
         match self.expect_count {
@@ -210,7 +226,7 @@ impl Args {
                     files.collect::<Vec<_>>().join(", ")
                 )))
             }
-            _ => Ok(Plan { files: planned, not_utf8 }),
+            _ => Ok(Plan { files: planned, unreadable }),
         }
     }
 

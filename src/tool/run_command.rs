@@ -17,9 +17,10 @@ use workspace::{FileChange, FileError, Kind, LastLink, WorkspacePath};
 use super::background::BackgroundCommands;
 use super::command_effects::command_effects;
 use super::command_output::OutputLimits;
+use super::git_records;
 use super::{Access, ArgumentsError, Call, Context, Effects, Tool, ToolError, ToolResult, arguments, schema};
 use crate::command::sandbox::Rights;
-use crate::command::{LiveOutput, PipeStatus, Policy, Retention, Shell};
+use crate::command::{Ended, LiveOutput, PipeStatus, Policy, Retention, Shell};
 use crate::config::Bounded;
 use crate::event::Class;
 use crate::isolation::{IsolatedCommand, IsolatedRun, Isolation, Keep};
@@ -120,8 +121,8 @@ impl Tool for RunCommand {
     }
 
     fn description(&self) -> &'static str {
-        "Run a shell command (tests, linters, builds, git status/diff/log, scripts of the project). No input, no network \
-         tools, no sudo. Long output is cut; the result names a file with all of it."
+        "Run a shell command: tests, linters, builds, git, scripts. No input, network tools or sudo. Long output is cut; the \
+         result names a file with all of it."
     }
 
     fn sensitive(&self) -> bool {
@@ -172,7 +173,10 @@ impl CommandCall {
             ..self.work(cwd)
         };
         match isolation.run_by(&tool.shell, work).await {
-            Ok(ran) => self.result(ran, pipe.as_ref(), timeout.get()),
+            Ok(ran) => {
+                let simple = tool.policy.judge(&args.command, cwd.as_str()).simple();
+                self.result(ran, pipe.as_ref(), timeout.get(), &simple)
+            }
             Err(error) => ToolResult::failed(error.to_string()),
         }
     }
@@ -225,9 +229,17 @@ impl CommandCall {
         self.tool.policy.judge(&self.args.command, cwd.as_str()).verdict.class
     }
 
-    fn result(&self, ran: IsolatedRun, pipe: Option<&PipeStatus>, timeout: u64) -> ToolResult {
+    /// Returns what a command came to; `simple` are the commands of its line, without their quotes.
+    fn result(
+        &self,
+        ran: IsolatedRun,
+        pipe: Option<&PipeStatus>,
+        timeout: u64,
+        simple: &[String],
+    ) -> ToolResult {
         let auto_loaded: Vec<String> = ran.auto_loaded().map(ToString::to_string).collect();
         let IsolatedRun { finished, changes, dropped, warnings, refused, built: _, has_left_files: _ } = ran;
+        let is_done = finished.ended == Ended::Exited(0);
         let pipe = pipe.map(|pipe| (pipe, self.args.command.as_str()));
         let mut result = ToolResult { refused, ..self.tool.limits.result(&finished, pipe, timeout) };
         for host in finished.refused.iter().take(MAX_NAMED) {
@@ -243,6 +255,9 @@ impl CommandCall {
             );
         }
         result.note_changes(changes, &[], dropped, &warnings);
+        if let Some(remark) = git_records::remark(simple).filter(|_| is_done) {
+            result.add(remark);
+        }
         if !auto_loaded.is_empty() {
             result.add(&format!(
                 "[left where Git ignores it, but programs read files of this name, so the report mentions it: {}]",

@@ -75,6 +75,12 @@ fn shorten(schema: &mut Value) {
                     object["type"] = one.clone();
                 }
             }
+            // What the list is says what its items are.
+            if let Some(Value::Object(item)) =
+                object.get_mut("items").filter(|item| item["properties"].is_object())
+            {
+                item.shift_remove("description");
+            }
             if let Some(names) = object.get("oneOf").and_then(names) {
                 object.shift_remove("oneOf");
                 object.insert("type".to_owned(), Value::from("string"));
@@ -116,6 +122,7 @@ mod tests {
                 "env": {"type": "object", "additionalProperties": {"type": "string"}, "default": {}},
                 "either": {"oneOf": [{"type": "string"}, {"const": 1}]},
                 "where": {"type": ["string", "integer", "null"], "default": "."},
+                "items": {"type": "array", "items": {"type": "object", "description": "Item", "properties": {"a": {"type": "string"}}}},
             },
         });
         let short = json!({
@@ -128,6 +135,7 @@ mod tests {
                 "env": {"type": "object", "additionalProperties": {"type": "string"}},
                 "either": {"oneOf": [{"type": "string"}, {"const": 1}]},
                 "where": {"type": ["string", "integer"], "default": "."},
+                "items": {"type": "array", "items": {"type": "object", "properties": {"a": {"type": "string"}}}},
             },
         });
         assert_eq!(offered(full), short);

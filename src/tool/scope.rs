@@ -22,6 +22,7 @@ pub(super) struct Scope<'a> {
     pub(super) cx: &'a Context,
     pub(super) start: ResolvedPath,
     filter: FileFilter,
+    pattern: String,
     depth: Option<usize>,
 }
 
@@ -43,7 +44,8 @@ impl<'a> Scope<'a> {
         pattern: Option<&str>,
         depth: Option<usize>,
     ) -> Result<Self, ToolError> {
-        Ok(Self { cx, start: resolve(path, cx)?, filter: FileFilter::parse(pattern.unwrap_or("*"))?, depth })
+        let pattern = pattern.unwrap_or("*").to_owned();
+        Ok(Self { cx, start: resolve(path, cx)?, filter: FileFilter::parse(&pattern)?, pattern, depth })
     }
 
     /// Returns whether an entry passes the filter. A path glob may be relative to the root or to the folder that is
@@ -69,6 +71,14 @@ impl<'a> Scope<'a> {
         };
         let links = walk.links.into_iter().filter(|link| self.fits(link)).filter_map(target).collect();
         Ok(Entries { found: walk.found, links, skipped: walk.skipped })
+    }
+
+    /// Returns why there are no matching files, for a scope that has none.
+    pub(super) fn why_empty(&self) -> String {
+        match self.pattern.as_str() {
+            "*" | "**" | "**/*" => format!("there are no files below {}", self.start),
+            pattern => format!("no file below {} matches {pattern:?}", self.start),
+        }
     }
 
     /// Returns the matching files, and the number of entries that had to be skipped.

@@ -11,19 +11,21 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileError, ResolvedPath};
 
+use super::match_line;
 use super::matcher::{LineMatcher, Syntax};
 use super::scope::Scope;
 use super::{Context, ToolError};
+use crate::base::encoding::{TextEncoding, TextReader};
 use crate::base::text::{counted, grouped};
 
-/// Maximum length shown of one line, in bytes.
-const MAX_LINE: usize = 400;
 /// Longest line, in bytes, that the searcher takes into memory; a longer one ends the search of its file.
 const MAX_LINE_MEMORY: usize = 8 * 1024 * 1024;
 /// Maximum number of context lines on each side.
 const MAX_CONTEXT: usize = 20;
 /// Number of matches after which they are no longer counted.
 const MAX_COUNTED: usize = 100_000;
+/// Maximum number of files whose encoding is told.
+const MAX_ENCODED: usize = 10;
 /// Maximum number of files listed with their counts.
 const MAX_FILES: usize = 30;
 
@@ -55,7 +57,7 @@ impl Query {
             return Err(ToolError::Refused("the pattern is empty".to_owned()));
         }
         let matcher = LineMatcher::new(pattern, syntax, case_sensitive)
-            .map_err(|error| ToolError::Refused(format!("invalid pattern: {error}")))?;
+            .map_err(|error| ToolError::Refused(format!("invalid pattern: {}", error.brief())))?;
         Ok(Self { matcher, context: 0, max_results: max_results.clamp(1, 1_000), show: Show::Lines })
     }
 
@@ -78,6 +80,7 @@ impl Query {
             files.retain(|path| scope.cx.sensitive.find(path).is_none());
         }
         let mut found = SearchResult { sensitive: all - files.len(), skipped, ..SearchResult::default() };
+        found.why_empty = (all == 0).then(|| scope.why_empty());
         for file in self.search_files(&files, scope.cx) {
             found.add(file, self.max_results, scope.cx.result_limit());
         }
@@ -143,11 +146,13 @@ impl Query {
         let name = path.to_string();
         let mut found = FileMatches { index, name, max, ..FileMatches::default() };
         let searched = cx.workspace.open(path).and_then(|file| {
-            let sink = FileSink { found: &mut found };
+            let mut file = TextReader::new(file);
+            let sink = FileSink { found: &mut found, matcher: &self.matcher };
             let searched = match &self.matcher {
-                LineMatcher::Linear(matcher) => searcher.search_reader(&**matcher, file, sink),
-                LineMatcher::Backtracking(matcher) => searcher.search_reader(matcher, file, sink),
+                LineMatcher::Linear(matcher) => searcher.search_reader(&**matcher, &mut file, sink),
+                LineMatcher::Backtracking(matcher) => searcher.search_reader(matcher, &mut file, sink),
             };
+            found.encoding = file.encoding();
             searched.map_err(|error| FileError::Io { path: (**path).clone(), error })
         });
         found.unreadable = searched.is_err();
@@ -165,6 +170,7 @@ struct FileMatches {
     matches: usize,
     max: usize,
     unreadable: bool,
+    encoding: TextEncoding,
 }
 
 /// One line of the result: a match, or context of one.
@@ -175,6 +181,7 @@ struct Line {
 
 struct FileSink<'a> {
     found: &'a mut FileMatches,
+    matcher: &'a LineMatcher,
 }
 
 impl FileSink<'_> {
@@ -182,10 +189,13 @@ impl FileSink<'_> {
         let mark = if is_match { ':' } else { '-' };
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_end_matches(['\n', '\r']);
-        let cut = text.floor_char_boundary(MAX_LINE);
-        let tail = if cut < text.len() { " …" } else { "" };
+        let shown = if is_match {
+            match_line::clipped(text, self.matcher.matches(text))
+        } else {
+            match_line::clipped(text, std::iter::empty())
+        };
         let line = line.unwrap_or(0);
-        let text = format!("{}{mark}{line}{mark}{}{tail}\n", self.found.name, &text[..cut]);
+        let text = format!("{}{mark}{line}{mark}{shown}\n", self.found.name);
         self.found.lines.push(Line { text, is_match });
     }
 }
@@ -227,14 +237,21 @@ pub(super) struct SearchResult {
     sensitive: usize,
     skipped: usize,
     unreadable: usize,
+    /// Files with matches that are not in UTF-8.
+    encoded: Vec<(String, TextEncoding)>,
     full: bool,
     gave_up: bool,
+    /// Why there was nothing to search, if that is so.
+    why_empty: Option<String>,
 }
 
 impl SearchResult {
     fn add(&mut self, found: FileMatches, max_results: usize, max_bytes: usize) {
         self.unreadable += usize::from(found.unreadable);
         if found.matches > 0 {
+            if found.encoding != TextEncoding::Utf8 {
+                self.encoded.push((found.name.clone(), found.encoding));
+            }
             self.files.insert(found.name, found.matches);
         }
         for line in found.lines {
@@ -263,7 +280,9 @@ impl SearchResult {
             counted(self.files.len(), "file", "s")
         );
         if matches == 0 {
-            self.text += "No matches found\n";
+            self.text += "No matches found";
+            self.text.extend(self.why_empty.iter().map(|reason| format!(": {reason}")));
+            self.text.push('\n');
         } else if self.show == Show::Files {
             let _ = writeln!(self.text, "{total}:");
             self.list_files(usize::MAX);
@@ -277,6 +296,9 @@ impl SearchResult {
         }
         if self.gave_up {
             self.text += "(the pattern takes too long; some lines were not searched)\n";
+        }
+        for (name, encoding) in self.encoded.iter().take(MAX_ENCODED) {
+            let _ = writeln!(self.text, "({name} is shown as {encoding})");
         }
         if self.sensitive > 0 {
             let _ = writeln!(self.text, "({} not searched)", counted(self.sensitive, "sensitive file", "s"));

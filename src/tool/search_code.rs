@@ -58,8 +58,11 @@ impl FileTool for SearchCode {
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let scope = Scope::new(cx, &args.path, Some(&args.file_pattern), None)?;
-        let query = Query::new(&args.pattern, Syntax::Regex, args.case_sensitive, args.max_results)?
-            .with_context(args.context_lines);
+        let query = Query::new(&args.pattern, Syntax::Regex, args.case_sensitive, args.max_results);
+        let query = query.map_err(|error| {
+            ToolError::Refused(format!("{error}; to search for it as it is: grep(pattern=…, literal=true)"))
+        })?;
+        let query = query.with_context(args.context_lines);
         Ok(ToolResult::done(query.search(&scope)?.render()))
     }
 }

@@ -233,6 +233,7 @@ pub(super) fn parsed(value: Value) -> Value {
 
 /// SEARCH and REPLACE blocks in place of a patch.
 pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
+    patch_as_command(arguments);
     let names = ["diff", "patch", "input", "patch_text", "content"];
     let Some(name) = names.into_iter().find(|name| {
         arguments.get(*name).and_then(Value::as_str).is_some_and(patch::search_replace::is_meant)
@@ -253,6 +254,21 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
     let edits = edits.into_iter().map(|(old, new)| json!({"old_str": old, "new_str": new}));
     arguments.insert("edits".to_owned(), Value::Array(edits.collect()));
     Ok(Some("edit_file"))
+}
+
+/// A patch that is given as the command line of a program: `["apply_patch", "*** Begin Patch …"]`.
+fn patch_as_command(arguments: &mut Arguments) {
+    if arguments.contains_key("patch") {
+        return;
+    }
+    let Some(command) = take(arguments, &["command", "cmd", "args", "arguments"]).map(parsed) else { return };
+    let patch = match &command {
+        Value::Array(words) => words.last().and_then(text),
+        other => text(other),
+    };
+    if let Some(patch) = patch {
+        arguments.insert("patch".to_owned(), json!(patch));
+    }
 }
 
 /// One tool for several kinds of work, distinguished by `command`.

@@ -53,6 +53,7 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
         }
         arguments.insert("command".to_owned(), json!(line));
     }
+    // A time of their own tools is in milliseconds.
     if let Some(ms) =
         take(arguments, &["timeout_ms", "timeout_millis", "timeoutMs"]).as_ref().and_then(number)
     {
@@ -93,8 +94,18 @@ fn variables(given: &Value) -> Value {
 
 /// A command in the background that is read.
 pub(super) fn background(arguments: &mut Arguments) -> Changed {
-    let names =
-        ["id", "bash_id", "shell_id", "task_id", "session_id", "process_id", "command_id", "terminal_id"];
+    let names = [
+        "id",
+        "bash_id",
+        "shell_id",
+        "task_id",
+        "session_id",
+        "process_id",
+        "command_id",
+        "terminal_id",
+        "pid",
+        "name",
+    ];
     let id = take(arguments, &names);
     // Ours are numbers; `bash_1` can only mean the first.
     let id = id.and_then(|id| {
@@ -108,6 +119,21 @@ pub(super) fn background(arguments: &mut Arguments) -> Changed {
     let input = take(arguments, &["chars", "input", "data"]);
     if input.as_ref().and_then(text).is_some() {
         return Err(NotUnderstood(NO_INPUT.to_owned()));
+    }
+    // Whoever waits for output says so in several ways; all of them are bounded here.
+    if let Some(wait) = take(arguments, &["wait", "wait_seconds", "timeout", "yield_time_ms", "wait_ms"])
+        .as_ref()
+        .and_then(number)
+    {
+        let seconds = if wait > 600 { wait / 1_000 } else { wait };
+        arguments.insert("wait".to_owned(), json!(seconds.clamp(0, 120)));
+    }
+    if let Some(action) = arguments.get_mut("action") {
+        match action.as_str() {
+            Some("kill" | "terminate" | "end" | "close") => *action = json!("stop"),
+            Some("poll" | "log" | "logs" | "output" | "status" | "wait" | "list") => *action = json!("read"),
+            _ => {}
+        }
     }
     arguments.retain(|name, _| matches!(name.as_str(), "action" | "wait"));
     arguments.insert("id".to_owned(), json!(id));

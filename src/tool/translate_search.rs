@@ -76,6 +76,9 @@ pub(super) fn pattern_search(arguments: &mut Arguments) {
         };
         arguments.insert("show".to_owned(), json!(show));
     }
+    if flag(arguments, &["names_only", "files_only", "files_with_matches", "-l"]) == Some(true) {
+        arguments.insert("show".to_owned(), json!("files"));
+    }
     let excluded = take(arguments, &["exclude_pattern", "exclude", "excludes"]);
     let kind = take(arguments, &["type", "file_type", "language", "file_types"]);
     let kind = kind.map(|kind| kind.get(0).cloned().unwrap_or(kind));
@@ -139,6 +142,9 @@ pub(super) fn question(arguments: &mut Arguments) -> Changed {
 
 /// Sub-agents of other kinds.
 pub(super) fn subagent(arguments: &mut Arguments) {
+    for remark in ["model", "resume", "name", "run_in_background", "isolation"] {
+        arguments.remove(remark);
+    }
     let kind = take(arguments, &["agent_type", "subagent_type", "agent", "mode", "agent_name"]);
     let kind = kind.as_ref().and_then(text).unwrap_or_default().to_lowercase();
     let own = ["test", "review"].into_iter().find(|own| kind.contains(own)).unwrap_or("explore");

@@ -28,6 +28,7 @@ mod endless;
 mod events;
 mod everyday;
 mod faults;
+mod file_texts;
 mod gates_against_base;
 mod git_ignore;
 mod git_limits;
