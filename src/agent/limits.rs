@@ -12,7 +12,7 @@ use crate::base::time_limit::{Grace, TimeLimit};
 use crate::event::StopReason;
 use crate::model::Backoff;
 
-/// Number of turns before the limit at which the agent is warned.
+/// Number of turns before the limit at which the agent is warned; of a short session, half of its turns.
 const LAST_STEPS: u32 = 5;
 
 /// Limits of a session.
@@ -81,10 +81,15 @@ impl Session<'_> {
     pub(super) fn steps_left(&self, conversation: &mut Conversation) -> Option<String> {
         // The turn that begins is counted already.
         let left = (self.agent.max_steps + 1).saturating_sub(self.steps(conversation));
-        if left > LAST_STEPS || self.agent.max_steps < 2 * LAST_STEPS || conversation.is_warned {
+        if left > LAST_STEPS.min(self.agent.max_steps / 2) || conversation.is_warned {
             return None;
         }
         conversation.is_warned = true;
-        Some(format!("[{left} turns left, this one included: bring the work to a usable end]"))
+        let turns = if left == 1 {
+            "1 turn left, which is this one"
+        } else {
+            &format!("{left} turns left, this one included")
+        };
+        Some(format!("[{turns}: bring the work to a usable end]"))
     }
 }

@@ -24,7 +24,7 @@ pub use guides::{Guides, NestedGuide};
 pub use history::{History, RegainedResult};
 pub use limits::Limits;
 pub use news::News;
-pub use repo_map::repo_map;
+pub use repo_map::RepoMap;
 pub use session::{AnswerCheck, AnswerVerdict, Session, SessionOutcome, StepOffset};
 pub use subagent::{DISPATCH, Dispatch, SubagentContext, SubagentKind};
 

@@ -18,6 +18,15 @@ struct Indexed {
     id: ObjectId,
 }
 
+/// Files that differ from the commit that is checked out, relative to the repository's root.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LocalChanges {
+    /// Tracked files.
+    pub tracked: Vec<String>,
+    /// Untracked files that are not ignored, and folders with nothing else in them.
+    pub untracked: Vec<String>,
+}
+
 impl Repository {
     /// Runs `git` in a private repository with the clone's `HEAD` and index. Returns its standard output.
     pub(super) fn ask(&self, args: &[&str], input: &[u8]) -> Result<Vec<u8>, GitError> {
@@ -42,6 +51,20 @@ impl Repository {
     pub(super) fn is_dirty(&self) -> Result<bool, GitError> {
         let status = ["status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"];
         Ok(!self.ask(&status, &[])?.is_empty())
+    }
+
+    /// Returns how the files on disk differ from the commit that is checked out.
+    pub fn local_changes(&self) -> Result<LocalChanges, GitError> {
+        let status = ["status", "--porcelain", "-z", "--no-renames", "--ignore-submodules=all"];
+        let mut changes = LocalChanges::default();
+        for entry in self.listed(&status)? {
+            match entry.split_at_checked(3) {
+                Some(("?? ", path)) => changes.untracked.push(path.to_owned()),
+                Some((_, path)) => changes.tracked.push(path.to_owned()),
+                None => {}
+            }
+        }
+        Ok(changes)
     }
 
     /// Returns `git diff --stat` from `commit` to `HEAD`; `None` if the clone lacks the commit, or if nothing

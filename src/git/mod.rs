@@ -33,6 +33,7 @@ mod write_out;
 pub use commit::Author;
 pub use cone::Cone;
 pub use find::Repository;
+pub use index::LocalChanges;
 pub use objects::{TreeEntry, TreeKind};
 pub use remote::{Push, RemoteRepository};
 pub use shown::{is_head, is_shown, looked_into};

@@ -251,17 +251,25 @@ impl<'a> Acceptance<'a> {
     /// Has the agent compare the task with what it did, once, if it has changed files.
     fn checklist(&mut self) -> AnswerVerdict {
         let run = &self.agent_run.run;
-        let is_wanted = self.agent_run.request.job.config().evaluation == config::Evaluation::Checklist
-            && !self.is_checked
-            && self.agent_run.request.rounds.is_none()
+        let can_answer = self.agent_run.request.rounds.is_none()
             && !self.agent_run.budget.is_used_up()
             && !run.cancel.is_cancelled()
             && self.self_check.model.has_further_answer(&run.request.agent);
-        if !is_wanted || !run.engine.context.workspace.has_changes().unwrap_or_default() {
+        if !can_answer || !run.engine.context.workspace.has_changes().unwrap_or_default() {
             return AnswerVerdict::Accept;
         }
-        self.is_checked = true;
-        AnswerVerdict::SendBack(CHECKLIST.to_owned())
+        let remark = self.gates.remark();
+        let wanted = self.agent_run.request.job.config().evaluation;
+        if wanted == config::Evaluation::Checklist && !self.is_checked {
+            self.is_checked = true;
+            let remark = remark.map(|remark| format!("\n\n{remark}")).unwrap_or_default();
+            return AnswerVerdict::SendBack(format!("{CHECKLIST}{remark}"));
+        }
+        // Without the list, it is asked only for what it could not know.
+        match remark.filter(|_| !self.agent_run.base.is_told()) {
+            Some(remark) => AnswerVerdict::SendBack(remark),
+            None => AnswerVerdict::Accept,
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
@@ -15,6 +16,7 @@ use workspace::{ChangeSet, FileChange, FileError};
 
 use super::Run;
 use super::driver::AgentRun;
+use super::gate_outputs::ToldOnce;
 use crate::config::{GateConfig, Isolation as GateIsolation};
 use crate::event::NoticeLevel;
 use crate::gates::{self, GateOutcome, GateRun};
@@ -31,6 +33,8 @@ pub(super) struct BaseGates {
     early: Mutex<Option<JoinHandle<Vec<GateOutcome>>>>,
     /// Known outcomes, by name; `None` for a gate that could not be run.
     known: Mutex<BTreeMap<String, Option<GateOutcome>>>,
+    /// Whether the agent was told of those that fail.
+    is_told: Arc<AtomicBool>,
     cancel: CancellationToken,
 }
 
@@ -56,6 +60,8 @@ impl BaseGates {
             if tracked.is_some() { engine.first_mutation.clone() } else { CancellationToken::new() };
         let (shell, root) = (shell.clone(), request.workspace.clone());
         let (news, stop) = (Arc::clone(news), cancel.clone());
+        let is_told = Arc::new(AtomicBool::new(false));
+        let tells = Arc::clone(&is_told);
         let predicted = tracked.is_none();
         let events = events.clone();
         let early = tokio::spawn(async move {
@@ -77,10 +83,16 @@ impl BaseGates {
             }
             if let Some(told) = told(&outcomes) {
                 news.add(told);
+                tells.store(true, Ordering::Relaxed);
             }
             outcomes
         });
-        Self { early: Mutex::new(Some(early)), known: Mutex::default(), cancel }
+        Self { early: Mutex::new(Some(early)), known: Mutex::default(), is_told, cancel }
+    }
+
+    /// Returns whether the agent was told of the gates that failed before.
+    pub(super) fn is_told(&self) -> bool {
+        self.is_told.load(Ordering::Relaxed)
     }
 
     /// Ends what is still running; it is of no use to anybody.
@@ -198,14 +210,17 @@ impl Run<'_> {
 
 /// Returns what the agent is told of gates that fail already, if any does.
 fn told(outcomes: &[GateOutcome]) -> Option<String> {
+    let mut once = ToldOnce::default();
     let failed: Vec<String> = outcomes
         .iter()
-        .filter(|outcome| !outcome.record.passed)
-        .map(|outcome| {
-            let record = &outcome.record;
-            let lines: Vec<&str> = record.output.trim_end().lines().collect();
-            let last = lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n  ");
-            format!("- {} (`{}`), {}:\n  {last}", record.name, record.command, record.ending)
+        .map(|outcome| &outcome.record)
+        .filter(|record| !record.passed)
+        .map(|record| {
+            let output = once.of(record, |output| {
+                let lines: Vec<&str> = output.trim_end().lines().collect();
+                lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n  ")
+            });
+            format!("- {} (`{}`), {}:\n  {output}", record.name, record.command, record.ending)
         })
         .collect();
     (!failed.is_empty()).then(|| {

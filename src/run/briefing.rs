@@ -8,6 +8,7 @@ use workspace::{AttachedFolder, Workspace};
 
 use super::test_commands::test_commands;
 use crate::agent::Agent;
+use crate::base::text::shortened;
 use crate::command::Shell;
 use crate::config::GateConfig;
 use crate::event::RunMode;
@@ -19,8 +20,12 @@ use sanitize::untrusted::visible;
 const COMMITS: usize = 3;
 /// Maximum number of characters of a subject.
 const MAX_SUBJECT: usize = 60;
-/// Maximum number of bytes of a gate's command.
-const MAX_COMMAND: usize = 200;
+/// Maximum number of bytes that are told of all gates, of a gate's name, and of its command: at least, however many there are.
+const MAX_GATES: usize = 600;
+const MAX_GATE_NAME: usize = 40;
+const MIN_COMMAND: usize = 30;
+/// Maximum number of gates that are told.
+const MAX_TOLD_GATES: usize = 10;
 
 /// What the briefing is made from.
 pub(super) struct Briefing<'a> {
@@ -92,6 +97,7 @@ impl Briefing<'_> {
         } else {
             "tests, linters, builds, formatters, and read-only commands"
         };
+        let runs_git = !(self.job.mode == RunMode::DryRun && self.records_commands);
         let where_to = match self.job.mode {
             RunMode::DryRun if self.records_commands && !self.shell.is_sandboxed() => {
                 "; only read-only ones run, as this machine has no sandbox; others are recorded without output"
@@ -100,21 +106,34 @@ impl Briefing<'_> {
                 "; only read-only ones run, others are recorded without output"
             }
             RunMode::DryRun => {
-                "; they run on a throw-away copy with your planned edits, and what they change is planned too"
+                ". Commands run on a throw-away copy with your planned edits, and what they change is planned too"
             }
             _ => "",
         };
-        Some(format!("{runs}{where_to}. {} s each unless you give `timeout`", commands.default_timeout.get()))
+        // Git's records are those of a state that ends with the run.
+        let records = if self.agent.access == Access::Full && runs_git {
+            ". What git commit, tag or stash make is not kept, only changed files are"
+        } else {
+            ""
+        };
+        let seconds = commands.default_timeout.get();
+        Some(format!("{runs}{where_to}{records}. {seconds} s each unless you give `timeout`"))
     }
 
     fn gates(&self) -> Option<String> {
         let guardrails = &self.job.config().guardrails;
-        let gate = |gate: &GateConfig| {
-            let command = &gate.command[..gate.command.floor_char_boundary(MAX_COMMAND)];
+        let all = &guardrails.quality_gates;
+        let name = |gate: &GateConfig| shortened(&gate.name, MAX_GATE_NAME);
+        let names: usize = all.iter().map(|gate| name(gate).len() + 6).sum();
+        let room = (MAX_GATES.saturating_sub(names) / all.len().max(1)).max(MIN_COMMAND);
+        let told = |gate: &GateConfig| {
             let optional = if gate.required { "" } else { ", optional" };
-            format!("{} (`{}`{optional})", gate.name, command.replace('\n', "; "))
+            format!("{} (`{}`{optional})", name(gate), shortened(&gate.command.replace('\n', "; "), room))
         };
-        let gates: Vec<String> = guardrails.quality_gates.iter().map(gate).collect();
+        let mut gates: Vec<String> = all.iter().take(MAX_TOLD_GATES).map(told).collect();
+        if all.len() > MAX_TOLD_GATES {
+            gates.push(format!("and {} more", all.len() - MAX_TOLD_GATES));
+        }
         (!gates.is_empty() && self.agent.access == Access::Full).then(|| {
             format!(
                 "{}; they run when you finish, at most {} times",

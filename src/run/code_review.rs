@@ -9,7 +9,7 @@ use workspace::{LastLink, Workspace, WorkspacePath};
 
 use super::Run;
 use super::driver::AgentRun;
-use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Limits, Session};
+use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Limits, RepoMap, Session};
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
 use crate::model::{Budget, ChatModel, MaskedModel};
 use crate::request::InputError;
@@ -112,7 +112,7 @@ impl CodeReview {
                 tools
             }),
         };
-        let system = format!("{}{}", agent.prompt.trim_end(), agent_run.surroundings);
+        let system = format!("{}{}", agent.prompt.trim_end(), agent_run.surroundings.text(RepoMap::MOST));
         let (model, limits) = (Arc::clone(&self.model), self.limits.clone());
         let session = Session::of_assistant(&agent, system, &run.engine, model, limits, &self.budget);
         let gates = run.collector.look(|collected| collected.gates.clone());

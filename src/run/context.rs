@@ -9,7 +9,7 @@ use sanitize::invisible::marked;
 use sanitize::untrusted::{fence, visible};
 use workspace::Workspace;
 
-use crate::agent;
+use crate::agent::RepoMap;
 use crate::git::Repository;
 use crate::github::{About, Environment, Subject};
 use crate::request::Guide;
@@ -25,20 +25,33 @@ const MAX_STAT: usize = 60;
 const MAX_GUIDE: usize = 8 * 1024;
 
 /// What agents are told of the checkout: its outline, and what its people say.
-pub(super) fn surroundings(workspace: &dyn Workspace, guide: Option<&Guide>) -> String {
-    let mut system = String::new();
-    let outline = agent::repo_map(workspace);
-    if !outline.is_empty() {
-        system += &format!("\n\nThe checkout:\n{}", outline.trim_end());
+#[derive(Default)]
+pub(super) struct Surroundings {
+    map: RepoMap,
+    guide: String,
+}
+
+impl Surroundings {
+    /// Looks at the checkout.
+    pub(super) fn of(workspace: &dyn Workspace, guide: Option<&Guide>) -> Self {
+        let told = guide.map(|Guide { file, is_committed }| {
+            let cut = file.text.floor_char_boundary(MAX_GUIDE);
+            let text = marked(file.text[..cut].trim_end());
+            let by =
+                if *is_committed { "written by the maintainers of this repository" } else { "not committed" };
+            format!("\n\nFrom {}, {by}:\n{text}", file.path)
+        });
+        Self { map: RepoMap::of(workspace), guide: told.unwrap_or_default() }
     }
-    if let Some(Guide { file, is_committed }) = guide {
-        let cut = file.text.floor_char_boundary(MAX_GUIDE);
-        let text = marked(file.text[..cut].trim_end());
-        let by =
-            if *is_committed { "written by the maintainers of this repository" } else { "not committed" };
-        system += &format!("\n\nFrom {}, {by}:\n{text}", file.path);
+
+    /// Returns what is told, with an outline of at most so many bytes.
+    pub(super) fn text(&self, outline: usize) -> String {
+        let outline = self.map.within(outline);
+        let outline = outline.trim_end();
+        let outline =
+            if outline.is_empty() { String::new() } else { format!("\n\nThe checkout:\n{outline}") };
+        outline + &self.guide
     }
-    system
 }
 
 /// The task, and behind it what the event is about.

@@ -17,6 +17,8 @@ use super::briefing::Briefing;
 use super::budget::budget;
 use super::chosen_model::model;
 use super::code_review::CodeReview;
+use super::context::Surroundings;
+use super::first_request::{MAX_COUNTED_TASK, outline_budget};
 use super::prepare::{AgentExtras, Prepared};
 use super::pull_review::{INSTRUCTION, PullReview};
 use super::self_check::SelfCheck;
@@ -26,7 +28,9 @@ use super::signals::Clock;
 use super::structured::{self, Structured};
 use super::test_proof::Shown;
 use super::{Outcome, Run, Signal, context};
-use crate::agent::{Dispatch, Guides, Limits, RegainedResult, Session, StepOffset, SubagentContext};
+use crate::agent::{
+    Agent, Dispatch, Guides, Limits, RegainedResult, RepoMap, Session, StepOffset, SubagentContext,
+};
 use crate::base::fs::lock_folder;
 use crate::config::{Isolation as GateIsolation, ProveTests};
 use crate::event::{NoticeLevel, RunMode, Status, StopReason, TestFinding};
@@ -53,7 +57,7 @@ pub(super) struct AgentRun<'a> {
     /// Other people's tools.
     servers: Servers,
     /// What agents are told of the checkout.
-    pub(super) surroundings: String,
+    pub(super) surroundings: Surroundings,
     /// Gates on the state before the run.
     pub(super) base: BaseGates,
     /// Whether a requested check could not be carried out.
@@ -220,12 +224,11 @@ impl<'a> AgentRun<'a> {
         }
         let pull_review = PullReview::of(&self.run, &agent, self.request.output_schema.is_some()).await;
         agent.prompt += pull_review.as_ref().map_or("", |_| INSTRUCTION);
-        let system = self.system_prompt(&agent.prompt);
         self.dispatch.begin(SubagentContext {
             engine: Arc::downgrade(&self.run.engine),
             model: Arc::clone(&model),
             limits: limits.clone(),
-            surroundings: self.run.engine.masker.mask_known(&self.surroundings).into_owned(),
+            surroundings: self.masked(&self.surroundings.text(RepoMap::MOST)),
         });
         let past = self.request.resumed.as_ref().filter(|_| self.request.rounds.is_none());
         let history = past.map(|resumed| self.history(resumed)).unwrap_or_default();
@@ -241,6 +244,7 @@ impl<'a> AgentRun<'a> {
             today: OffsetDateTime::now_utc().date(),
         }
         .text();
+        let system = self.system_prompt(&agent, &briefing);
         let session = |offset| {
             // Each conversation begins with it.
             self.run.news.add(briefing.trim_end());
@@ -374,12 +378,19 @@ impl<'a> AgentRun<'a> {
             || config.tests.mutate.get() > 0
     }
 
-    fn system_prompt(&self, prompt: &str) -> String {
-        let mut system = prompt.trim_end().to_owned();
+    /// Returns the system prompt of the run's agent. The outline of the checkout takes what the rest of the first request leaves.
+    fn system_prompt(&self, agent: &Agent, briefing: &str) -> String {
+        let mut system = agent.prompt.trim_end().to_owned();
         if let Some(schema) = &self.request.output_schema {
             system += &format!("\n\nSchema of your final answer:\n{schema}");
         }
-        system += &self.run.engine.masker.mask_known(&self.surroundings);
-        system
+        let task = &self.request.job.task;
+        let texts = [system.as_str(), briefing, &task[..task.floor_char_boundary(MAX_COUNTED_TASK)]];
+        let outline = outline_budget(&self.run.engine.registry, agent, &texts);
+        system + &self.masked(&self.surroundings.text(outline))
+    }
+
+    fn masked(&self, text: &str) -> String {
+        self.run.engine.masker.mask_known(text).into_owned()
     }
 }

@@ -4,14 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 use super::driver::AgentRun;
+use super::gate_outputs::{named, outputs};
 use crate::agent::AnswerVerdict;
-use crate::command::failure_lines;
 use crate::config::TestIntegrity;
-use crate::event::{GateRecord, GateVerdict, NamedTests, NoticeLevel, StopReason};
+use crate::event::{GateRecord, GateVerdict, NoticeLevel, StopReason};
 use crate::gates::GateOutcome;
-
-/// Most tests of a list that the agent is told of.
-const MAX_TESTS: usize = 20;
 
 /// Runs the gates before an answer is accepted.
 pub(super) struct GateCheck {
@@ -20,6 +17,8 @@ pub(super) struct GateCheck {
     gate_rounds: u32,
     /// Number of calls that may have changed something when the gates last ran, and their outcomes.
     last: Option<(u64, Vec<GateOutcome>)>,
+    /// What is to be said of gates that fail as they did before the run.
+    remark: Option<String>,
     told_of_old_failures: bool,
     told_of_lost_tests: bool,
     /// What has been reported, so that it is not reported twice.
@@ -32,6 +31,7 @@ impl GateCheck {
             round,
             gate_rounds: 0,
             last: None,
+            remark: None,
             told_of_old_failures: false,
             told_of_lost_tests: false,
             reported: BTreeSet::new(),
@@ -71,7 +71,7 @@ impl GateCheck {
             return AnswerVerdict::SendBack(complaint(&new, is_rerun, (self.gate_rounds, most)));
         }
         match self.lost_tests(agent_run, &records, can_answer) {
-            AnswerVerdict::Accept => self.old_failures(agent_run, &old, can_answer),
+            AnswerVerdict::Accept => self.old_failures(agent_run, &old),
             opinion => opinion,
         }
     }
@@ -166,33 +166,36 @@ impl GateCheck {
         AnswerVerdict::Accept
     }
 
-    /// Tells the agent once of gates that fail as they did before the run. After that, they are only reported.
-    fn old_failures(
-        &mut self,
-        agent_run: &AgentRun<'_>,
-        failed: &[GateRecord],
-        can_answer: bool,
-    ) -> AnswerVerdict {
+    /// Reports gates that fail as they did before the run, and keeps what is to be said of them in what the agent is asked
+    /// anyway: nothing that it did is to blame, so it pays no turn for them.
+    fn old_failures(&mut self, agent_run: &AgentRun<'_>, failed: &[GateRecord]) -> AnswerVerdict {
+        self.remark = None;
         if failed.is_empty() {
             return AnswerVerdict::Accept;
         }
+        // It is none of its rounds either.
+        self.gate_rounds -= 1;
         let names: Vec<&str> = failed.iter().map(|gate| gate.name.as_str()).collect();
         let names = names.join(", ");
-        if self.told_of_old_failures || !can_answer {
-            let told = format!(
+        self.report(
+            agent_run,
+            format!(
                 "required gates failed as they did before the run, and the run does not fail because of them: {names}"
-            );
-            self.report(agent_run, told);
-            return AnswerVerdict::Accept;
-        }
-        self.told_of_old_failures = true;
-        // Nothing that the agent did is to blame, so this is none of its rounds.
-        self.gate_rounds -= 1;
-        AnswerVerdict::SendBack(format!(
-            "These gates fail just as they did before your change: {names}. If your task or your change is \
-             meant to make them pass, continue; otherwise finish again, and they are reported as failing before.\n{}",
-            outputs(failed)
-        ))
+            ),
+        );
+        let known = if agent_run.base.is_told() { String::new() } else { format!("\n{}", outputs(failed)) };
+        self.remark = Some(format!(
+            "These gates fail just as they did before your change: {names}. If your task or your change is meant to make them \
+             pass, continue; otherwise leave them as they are.{known}"
+        ));
+        AnswerVerdict::Accept
+    }
+
+    /// Returns what is to be said of gates that fail as before; the first time only.
+    pub(super) fn remark(&mut self) -> Option<String> {
+        let remark = self.remark.take().filter(|_| !self.told_of_old_failures);
+        self.told_of_old_failures |= remark.is_some();
+        remark
     }
 
     fn report(&mut self, agent_run: &AgentRun<'_>, told: String) {
@@ -206,10 +209,6 @@ fn records(outcomes: &[GateOutcome]) -> Vec<GateRecord> {
     outcomes.iter().map(|outcome| outcome.record.clone()).collect()
 }
 
-fn named(list: &NamedTests) -> String {
-    list.first(MAX_TESTS, str::to_owned)
-}
-
 fn complaint(failed: &[GateRecord], is_rerun: bool, (round, most): (u32, u64)) -> String {
     let mut text = "Required quality gates failed. Fix the cause, then finish again.".to_owned();
     text += &format!(" This was round {round} of {most}.\n");
@@ -219,39 +218,6 @@ fn complaint(failed: &[GateRecord], is_rerun: bool, (round, most): (u32, u64)) -
         text += "They ran on a copy of the checkout with your planned edits.\n";
     }
     text + &outputs(failed)
-}
-
-/// Returns what gates said. Errors that another gate has told already are not told twice.
-fn outputs(failed: &[GateRecord]) -> String {
-    let mut text = String::new();
-    let mut told: Vec<(&str, BTreeSet<&str>)> = Vec::new();
-    for gate in failed {
-        let errors: BTreeSet<&str> = failure_lines(&gate.output).map(str::trim).collect();
-        let twin = told.iter().find(|(_, others)| !errors.is_empty() && errors.is_subset(others));
-        let output = match twin {
-            Some((name, _)) => format!("(the same errors as {name})"),
-            None if gate.output.is_empty() => "(it printed nothing)".to_owned(),
-            None => gate.output.clone(),
-        };
-        text += &format!("\n{} (`{}`): {}\n{output}\n", gate.name, gate.command, gate.ending);
-        if let Some(tests) = gate.tests.as_ref().filter(|tests| !tests.newly_failing.is_empty()) {
-            let newly = named(&tests.newly_failing);
-            text += &format!("(failing now, and not before your change: {newly}");
-            if !tests.still_failing.is_empty() {
-                text += &format!("; failing as before: {}", named(&tests.still_failing));
-            }
-            text += ")\n";
-        }
-        if let Some(tests) = gate.tests.as_ref().filter(|tests| tests.has_lost()) {
-            let lists = [("gone", &tests.gone), ("newly skipped", &tests.newly_skipped)];
-            let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
-            let lists: Vec<String> = lists.map(|(what, list)| format!("{what}: {}", named(list))).collect();
-            let all: Vec<&str> = lists.iter().chain(&tests.unclear).map(String::as_str).collect();
-            text += &format!("(of the tests that ran before your change: {})\n", all.join("; "));
-        }
-        told.push((&gate.name, errors));
-    }
-    text
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use super::Run;
 use super::agents_network::agents_network;
 use super::attached::{Attached, attached};
 use super::baseline::{Checkout, capture_baseline};
-use super::context;
+use super::context::Surroundings;
 use super::shell_setup::{self, shell};
 use super::signals::Clock;
 use super::test_proof::test_command;
@@ -59,7 +59,7 @@ pub(super) struct Prepared<'a> {
     /// The servers that were started.
     pub(super) servers: Servers,
     /// What agents are told of the checkout.
-    pub(super) surroundings: String,
+    pub(super) surroundings: Surroundings,
 }
 
 impl<'a> Run<'a> {
@@ -171,7 +171,7 @@ impl<'a> Run<'a> {
         let explains_edits = !extras.as_ref().is_some_and(|extras| extras.follows_recipe);
         // Before the rest looks at the checkout as well: the first model call waits for this alone.
         let surroundings =
-            extras.map_or_else(String::new, |extras| context::surroundings(workspace.as_ref(), extras.guide));
+            extras.map(|extras| Surroundings::of(workspace.as_ref(), extras.guide)).unwrap_or_default();
         let rules = Arc::clone(&guardrails);
         let protected: Option<IsProtected> =
             (!dry_run).then(|| Arc::new(move |path: &WorkspacePath| rules.is_protected(path)) as _);

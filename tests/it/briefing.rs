@@ -1,6 +1,7 @@
 //! What the model is told of the run: at its start, while it works, and before it ends.
 #![cfg(target_os = "linux")]
 
+use crate::support::model::protocol::PROTOCOLS;
 use crate::support::model::{Answer, ModelServer};
 use crate::support::{Run, Sandbox, command};
 use serde_json::{Value, json};
@@ -56,18 +57,19 @@ fn gates_that_failed_before_do_not_fail_the_run() {
         let server = ModelServer::start(vec![
             Answer::Calls(vec![edit("a.txt", "one", "two")]),
             Answer::Text("done"),
-            Answer::Text("it was broken before"),
             Answer::Text("checked"),
         ]);
         let run = run(&sandbox, &server, &["--mode", mode]).expect_code(0);
         let bodies = server.bodies();
+        assert_eq!(bodies.len(), 3, "{mode}: it pays no turn for what failed before");
         let asked = texts(&bodies[2]).pop().unwrap();
+        assert!(asked.starts_with("Before you end, check your work against the task"), "{mode}: {asked}");
         assert!(
-            asked.starts_with("These gates fail just as they did before your change: build."),
+            asked.contains("\n\nThese gates fail just as they did before your change: build."),
             "{mode}: {asked}"
         );
-        let asked = texts(&bodies[3]).pop().unwrap();
-        assert!(asked.starts_with("Before you end, check your work against the task"), "{mode}: {asked}");
+        let all = texts(&bodies[2]).join("\n");
+        assert_eq!(all.matches("src/a.c:1:1: error: old").count(), 1, "{mode}: {all}");
         let report = run.report();
         assert_eq!(
             (&report["gates"][0]["passed"], &report["gates"][0]["verdict"]),
@@ -164,6 +166,109 @@ fn agent_is_warned_once_when_few_turns_are_left() {
         .collect();
     assert_eq!(warned, [false, false, false, false, false, true, true, true, true, true, true]);
     assert_eq!(texts(&bodies[10]).join("\n").matches("turns left").count(), 1);
+}
+
+#[test]
+fn short_sessions_are_warned_at_half_of_their_turns() {
+    for (steps, warned) in [
+        ("6", Some("[3 turns left, this one included")),
+        ("3", Some("[1 turn left, which is this one")),
+        ("1", None),
+    ] {
+        let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
+        let mut answers: Vec<Answer> = (1..=steps.parse().unwrap())
+            .map(|n: usize| Answer::Calls(vec![("read_file", json!({"path": "a.txt", "end_line": n}))]))
+            .collect();
+        answers.push(Answer::Text("summed up"));
+        let server = ModelServer::start(answers);
+        run(&sandbox, &server, &["--max-steps", steps]).expect_code(2);
+        let all = texts(server.bodies().last().unwrap()).join("\n");
+        assert_eq!(all.matches(" left, ").count(), usize::from(warned.is_some()), "{steps}: {all}");
+        assert!(all.contains(warned.unwrap_or_default()), "{steps}: {all}");
+    }
+}
+
+#[test]
+fn changes_of_others_are_named_at_the_start() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".gitignore", "*.log\n")]);
+    sandbox.write("a.txt", "two\n");
+    sandbox.write("notes/todo.txt", "x\n");
+    sandbox.write("b.log", "x\n");
+    for (clean, says) in [
+        (false, Some("before you began: changed a.txt; untracked notes/. They are not yours")),
+        (true, Some("before you began: untracked notes/. They are not yours")),
+    ] {
+        if clean {
+            sandbox.write("a.txt", "one\n");
+        }
+        let look = || Answer::Calls(vec![("read_file", json!({"path": "a.txt"}))]);
+        let server = ModelServer::start(vec![look(), Answer::Text("done")]);
+        run(&sandbox, &server, &[]).expect_code(0);
+        let all = texts(&server.bodies()[1]).join("\n");
+        assert!(all.contains(says.unwrap()), "{all}");
+    }
+}
+
+#[test]
+fn commands_that_commit_are_told_what_is_kept() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
+    let commit = "echo two > a.txt && git -c user.name=a -c user.email=a@b.c commit -qam two";
+    let server = ModelServer::start(vec![
+        Answer::Calls(vec![command(commit)]),
+        Answer::Calls(vec![command("git log --oneline -1")]),
+        Answer::Text("done"),
+        Answer::Text("checked"),
+    ]);
+    let run = run(&sandbox, &server, &["--mode", "yolo"]).expect_code(0);
+    let results = run.results();
+    assert!(results[0].contains("[commits, branches, tags and stashes end with this run"), "{}", results[0]);
+    assert!(!results[1].contains("end with this run"), "{}", results[1]);
+    assert_eq!(
+        (sandbox.read("a.txt").as_str(), sandbox.git(&["log", "--format=%s", "-1"]).trim()),
+        ("two\n", "before")
+    );
+}
+
+#[test]
+fn first_request_is_bounded_for_any_repository() {
+    let sandbox = Sandbox::new(&[("package.json", "{\"scripts\": {\"test\": \"jest\"}}"), ("go.mod", "")]);
+    for folder in 0..250 {
+        let path = format!(
+            "packages/area-with-a-rather-long-name-{:02}/component-with-a-long-name-{:02}/src/internal/deep",
+            folder % 25,
+            folder / 25
+        );
+        std::fs::create_dir_all(sandbox.repo().join(&path)).unwrap();
+        for file in 0..20 {
+            sandbox.write(&format!("{path}/implementation-of-a-long-name-{file:02}.ts"), "x\n");
+        }
+    }
+    let gates: String = (0..6)
+        .map(|n| {
+            format!(
+                "    - {{ name: a-gate-with-a-name-{n}, command: 'npm run check -- {}' }}\n",
+                "x".repeat(300)
+            )
+        })
+        .collect();
+    let config = format!(
+        "guardrails:\n  quality_gates:\n{gates}dry_run: {{ gates: skip }}\nworkspace: {{ allow_delete: true }}\ncosts: {{ budget_usd: 5 }}\n"
+    );
+    sandbox.write(".architect.yml", config);
+    sandbox.commit(&"a subject that is as long as they come in some repositories ".repeat(2));
+    sandbox.write("an-untracked-file-with-a-long-name.txt", "x\n");
+    for (_, model) in PROTOCOLS {
+        let server = ModelServer::start(vec![Answer::Text("done")]);
+        let args = ["--model", model, "--base-url", &server.url, "--task", "Do it", "--mode", "dry-run"];
+        let keys = [("OPENAI_API_KEY", "key"), ("ANTHROPIC_API_KEY", "key")];
+        sandbox.run(&[&args[..], &["--timeout", "600"]].concat(), &keys).expect_code(0);
+        let first = &server.bodies()[0];
+        assert!(first.to_string().len() <= 12_000, "{model}: {}", first.to_string().len());
+        let all = first.to_string();
+        for part in ["area-with-a-rather-long-name-00/", "a-gate-with-a-name-5", "npm test"] {
+            assert!(all.contains(part), "{model}: {part}: {all}");
+        }
+    }
 }
 
 #[test]
