@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use workspace::{DiskWorkspace, OverlayWorkspace, TrackedWorkspace, Workspace};
 
+use architect_ci::agent::RepoMap;
 use architect_ci::tool::{Access, Context, Registry};
 use criterion::{Criterion, criterion_group, criterion_main};
 use serde_json::{Value, json};
@@ -87,7 +88,7 @@ fn outline(c: &mut Criterion) {
     }
     let workspace = TrackedWorkspace::new(Arc::new(DiskWorkspace::open(dir.path()).expect("a folder")));
     c.benchmark_group("outline").sample_size(10).bench_function("50,000 files", |b| {
-        b.iter(|| assert!(architect_ci::agent::repo_map(&workspace).len() < 7_000));
+        b.iter(|| assert!(RepoMap::of(&workspace).within(RepoMap::MOST).len() < 7_000));
     });
 }
 

@@ -226,7 +226,7 @@ async fn files_are_shown_whatever_they_are_called_or_named_in_the_report() {
     scene(CONFIG, |mut scene| {
         let shown = ["~/tilde.js", "\\lead.js", ":(glob)x.js", "-dash.js"];
         for (number, path) in shown.iter().enumerate() {
-            scene.sandbox.write(path, &format!("mark_{number}\n"));
+            scene.sandbox.write(path, format!("mark_{number}\n"));
         }
         for path in [".npmrc", "deploy.pem"] {
             scene.sandbox.write(path, "registry=https://hidden.example\n");

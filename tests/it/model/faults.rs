@@ -4,9 +4,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::time::{Duration, SystemTime};
 
-use super::{Way, every_way};
+use super::every_way;
 use crate::support::Sandbox;
-use crate::support::model::protocol::{PROTOCOLS, Protocol};
+use crate::support::model::protocol::PROTOCOLS;
 use crate::support::model::{Answer, ModelServer};
 use serde_json::json;
 
