@@ -15,7 +15,7 @@ use super::path::{ResolvedPath, WorkspacePath};
 use super::spool::{Spool, Spooled};
 use super::touches::Touches;
 use super::write_log::{LogSlot, StateBefore, WriteLog};
-use super::{FileError, LastLink, Stat, Walk, Workspace};
+use super::{FileError, Kind, LastLink, Stat, Walk, Workspace};
 
 /// A workspace for real edits: every write goes to disk, and the first one to a file records what was there.
 pub struct TrackedWorkspace {
@@ -177,7 +177,8 @@ impl TrackedWorkspace {
     pub fn settle_folders(&self) {
         let before = self.before.lock().unwrap_or_else(PoisonError::into_inner);
         let was_there = before.iter().filter(|(_, before)| before.is_some()).map(|(path, _)| path);
-        let gone = was_there.filter(|path| matches!(self.disk.stat(path), Ok(None)));
+        let is_file = |stat: Option<Stat>| stat.is_some_and(|stat| stat.kind != Kind::Directory);
+        let gone = was_there.filter(|path| !self.disk.stat(path).is_ok_and(is_file));
         self.folders.settle(&self.disk, gone.map(|path| &path.0));
     }
 

@@ -218,7 +218,7 @@ fn same_tree_in_dry_run_and_yolo() {
 fn same_tree_with_empty_folders_and_large_files() {
     let run = |line: &str| Step::Command { line: line.to_owned() };
     let write = |path| Step::Write { path, text: "a\n".to_owned() };
-    let sessions: [&[Step]; 9] = [
+    let sessions: [&[Step]; 10] = [
         &[run("mkdir -p new/deep"), run("cd new/deep && pwd")],
         &[run("mkdir -p new/deep"), write("new/deep/d.txt"), Step::Delete { path: "new/deep/d.txt" }],
         &[run("rm dir/sub/c.txt"), run("ls dir/sub")],
@@ -226,6 +226,7 @@ fn same_tree_with_empty_folders_and_large_files() {
         &[run("rmdir hollow/inner hollow"), run("ls hollow")],
         &[run("rmdir hollow/inner"), run("mkdir hollow/inner"), run("rm -r hollow && echo a > hollow")],
         &[run("mv hollow dir/sub/moved && rm -r dir/sub")],
+        &[run("mv hollow moved && mv dir/sub/c.txt hollow && mv moved dir/sub/c.txt")],
         &[run("head -c 11000000 /dev/zero > new"), run("ls new"), write("a.txt")],
         &[run("for n in $(seq 30); do truncate -s 9M large.$n; done"), run("ls large.1")],
     ];
