@@ -1,6 +1,6 @@
 //! The tables of `lines/`: each row has the exit code, the output and the effects that it says, in `yolo` and by way of
 //! a dry run's plan. Rows that change something are played in one of the two, turn and turn about; `cargo test` plays one in
-//! four of them, and the gate all (`EVERYDAY_EVERY=1`).
+//! four of them, and the gate one in two (`EVERYDAY_EVERY=2`).
 //!
 //! `EVERYDAY=rust,node` plays every row of these tables in both, and in bare bash as well, to see that the rows are right; so does
 //! `just everyday`, for all tables.
