@@ -23,6 +23,7 @@ use super::worktree::Worktrees;
 use crate::base::fs::is_disk_full;
 use crate::base::time_slots::SharedRate;
 use crate::event::{Event, Exit, Line, StopReason};
+use crate::model::LedgerError;
 use crate::publish::{RunResult, TRANSCRIPT};
 use crate::report::{TaskEnd, TaskReport, file_log};
 use crate::request::InputError;
@@ -64,6 +65,8 @@ pub(super) struct TaskResult {
     pub(super) over: bool,
     /// The price of the dearest answer of its model, in USD.
     pub(super) dearest_answer: f64,
+    /// Why no other task can be begun either: what a day or a month may cost is spent.
+    pub(super) spent: Option<String>,
 }
 
 /// One try at a task.
@@ -73,6 +76,8 @@ struct Attempt {
     is_fault_of_machine: bool,
     /// The price of the dearest answer, in USD.
     dearest_answer: f64,
+    /// Why it was not begun, if what a day or a month may cost is spent.
+    spent: Option<String>,
 }
 
 impl BatchContext {
@@ -85,7 +90,7 @@ impl BatchContext {
     ) -> TaskResult {
         if let Some(planned) = &self.planned {
             let report = self.write_planned(task, planned).await;
-            return TaskResult { report, over: true, dearest_answer: 0.0 };
+            return TaskResult { report, over: true, dearest_answer: 0.0, spent: None };
         }
         let mut earlier = earlier;
         if let Some(held) = earlier.as_ref().and_then(|report| report.held.clone())
@@ -98,14 +103,14 @@ impl BatchContext {
         let mut dearest_answer = 0.0_f64;
         loop {
             let tried = earlier.as_ref().map_or(0, |report| report.attempts);
-            let Attempt { report, is_fault_of_machine, dearest_answer: dearest } =
+            let Attempt { report, is_fault_of_machine, dearest_answer: dearest, spent } =
                 self.attempt(task, left, tried + 1).await;
             dearest_answer = dearest_answer.max(dearest);
             let cost = report.cost_usd;
             let report = report.after(earlier.as_ref());
             if self.signal.is_set() {
                 let report = TaskReport { end: TaskEnd::NotRun, ..report };
-                return TaskResult { report, over: false, dearest_answer };
+                return TaskResult { report, over: false, dearest_answer, spent: None };
             }
             if let (Reservation::Usd(usd), Some(cost)) = (left, cost) {
                 left = Reservation::Usd(usd - cost);
@@ -117,8 +122,9 @@ impl BatchContext {
                 || budget_exhausted
                 || late
             {
-                // What the machine did not allow is done when the batch is resumed.
-                return TaskResult { report, over: !is_fault_of_machine, dearest_answer };
+                // What the machine or the ledger did not allow is done when the batch is resumed.
+                let over = !is_fault_of_machine && spent.is_none();
+                return TaskResult { report, over, dearest_answer, spent };
             }
             self.note(|journal| journal.tried(&report));
             let wait = Duration::from_secs(retry.wait.get().saturating_mul(1 << tried.min(10)));
@@ -126,7 +132,7 @@ impl BatchContext {
             tokio::select! {
                 () = cancel.cancelled() => {
                     let report = TaskReport { end: TaskEnd::NotRun, ..report };
-                    return TaskResult { report, over: false, dearest_answer };
+                    return TaskResult { report, over: false, dearest_answer, spent: None };
                 }
                 () = tokio::time::sleep(wait) => {}
             }
@@ -174,7 +180,12 @@ impl BatchContext {
                 self.seal_held(&report);
                 let is_fault_of_machine = report.stop_reason == Some(StopReason::NotWritten)
                     || report.end == TaskEnd::Failed && is_disk_full;
-                Attempt { report, is_fault_of_machine, dearest_answer }
+                Attempt { report, is_fault_of_machine, dearest_answer, spent: None }
+            }
+            Err(InputError::Ledger(error @ LedgerError::Spent { .. })) => {
+                let why = format!("not started: {error}");
+                let report = TaskReport::without_run(&task.id, &title(&task.entry), TaskEnd::NotRun, &why);
+                Attempt { report, is_fault_of_machine: false, dearest_answer: 0.0, spent: Some(why) }
             }
             Err(error) => {
                 let is_fault_of_machine = error.is_fault_of_machine();
@@ -186,7 +197,7 @@ impl BatchContext {
                     &error.explained(),
                 );
                 let report = TaskReport { attempts: 1, exit_code: Some(exit.code()), ..failed };
-                Attempt { report, is_fault_of_machine, dearest_answer: 0.0 }
+                Attempt { report, is_fault_of_machine, dearest_answer: 0.0, spent: None }
             }
         }
     }

@@ -108,7 +108,7 @@ impl BatchContext {
                 TaskReport { notices, held: report.held.clone().filter(|_| is_fault_of_machine), ..report }
             }
         };
-        TaskResult { report, over: true, dearest_answer: 0.0 }
+        TaskResult { report, over: true, dearest_answer: 0.0, spent: None }
     }
 
     async fn apply_held(

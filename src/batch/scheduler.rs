@@ -323,10 +323,10 @@ impl Scheduler<'_> {
                     budget.release(share, None, 0.0);
                     let why = "internal error: the task stopped unexpectedly; please report it";
                     let report = TaskReport::without_run(&task.id, "", TaskEnd::Failed, why);
-                    TaskResult { report, over: true, dearest_answer: 0.0 }
+                    TaskResult { report, over: true, dearest_answer: 0.0, spent: None }
                 }
             };
-            halted = halted.or(pilot.ended(&done.report));
+            halted = halted.or(done.spent).or(pilot.ended(&done.report));
             if done.over {
                 self.common.note(|journal| journal.ended(&done.report));
             }

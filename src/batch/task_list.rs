@@ -1,7 +1,7 @@
 //! The list of tasks of a batch: from the file that people wrote, from another job, or from an earlier start.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use workspace::WorkspacePath;
 
@@ -65,6 +65,8 @@ async fn printed(
     }
     let state = Throwaway::new(&request.checkout, request.repository.as_ref(), &config, variables, &keys)?;
     let state = state.state(&[]).map_err(InputError::rules)?;
+    let timeout = request.timeout.or_else(|| batch.timeout.map(crate::config::Bounded::seconds));
+    let deadline = timeout.map(|timeout| Instant::now() + timeout);
     for command in commands {
         let work = IsolatedCommand {
             command,
@@ -74,7 +76,7 @@ async fn printed(
             stdin: None,
             merge: false,
             output: LiveOutput::new(Retention::List),
-            timeout: LINES_TIMEOUT,
+            timeout: time_left(deadline),
             cancel: signal.token(),
             rights: Rights::Work,
             keep: Keep::Nothing,
@@ -94,6 +96,13 @@ async fn printed(
         printed.insert(command.clone(), output);
     }
     Ok(printed)
+}
+
+/// Returns how long a command may take whose lines are values: no longer than the batch has left.
+fn time_left(deadline: Option<Instant>) -> Duration {
+    deadline.map_or(LINES_TIMEOUT, |deadline| {
+        deadline.saturating_duration_since(Instant::now()).min(LINES_TIMEOUT)
+    })
 }
 
 /// Returns the list of tasks: that of the earlier start if it is gone on with, else a new one.
