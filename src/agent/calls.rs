@@ -60,8 +60,9 @@ impl Session<'_> {
         let mut repetition = Repetition::None;
         for (index, (call, result)) in calls.into_iter().zip(results).enumerate() {
             let mut content = result.text();
-            let is_tried = index < most;
-            let seen = if is_tried { detector.observe(&call, &content) } else { Repetition::None };
+            // Whoever says what was decided long ago is not caught in a loop: a recipe does the same for many files.
+            let is_judged = is_model && index < most;
+            let seen = if is_judged { detector.observe(&call, &content) } else { Repetition::None };
             if seen == Repetition::Warn {
                 content = format!("{content}\n{SAME_CALL}");
             }

@@ -62,6 +62,8 @@ enum TestSetupError {
 struct Tested {
     recipe: String,
     tests: Vec<ExampleResult>,
+    /// Whether a test shows that the recipe changes something.
+    shows_a_change: bool,
 }
 
 /// Results of all recipes.
@@ -114,7 +116,7 @@ async fn tested(file: &Path) -> Result<Tested, TestSetupError> {
     if recipe.tests.is_empty() {
         return Err(TestSetupError::NoTests(file.to_owned()));
     }
-    Ok(Tested { recipe: shown, tests: recipe.test().await? })
+    Ok(Tested { recipe: shown, tests: recipe.test().await?, shows_a_change: recipe.shows_a_change() })
 }
 
 impl AllTested {
@@ -124,7 +126,7 @@ impl AllTested {
 
     fn text(&self) -> String {
         let mut text = String::new();
-        for Tested { recipe, tests } in &self.recipes {
+        for Tested { recipe, tests, shows_a_change } in &self.recipes {
             for test in tests {
                 let sign = if test.faults.is_empty() { '✓' } else { '✗' };
                 text += &format!("{sign} {}: {}", visible(recipe), visible(&test.name));
@@ -137,6 +139,12 @@ impl AllTested {
                         text += &format!("  {}\n", visible(line));
                     }
                 }
+            }
+            if !shows_a_change {
+                text += &format!(
+                    "warning: {}: no test shows what the recipe changes; add files to `after`\n",
+                    visible(recipe)
+                );
             }
         }
         let failed = self.tests().filter(|test| !test.faults.is_empty()).count();

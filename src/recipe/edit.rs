@@ -8,6 +8,7 @@ use rewrite::{Language, Match, Rewrite, RewriteError};
 use workspace::{LastLink, Spool, Spooled, WorkspacePath};
 
 use super::file::{Action, Problem};
+use super::replacement::unknown_group;
 use super::select::SelectError;
 use crate::tool::Context;
 
@@ -51,7 +52,11 @@ impl Edit {
     /// Compiles the edit of an action.
     pub(super) fn of(action: &Action) -> Result<Self, Problem> {
         Ok(if let Some(replace) = &action.replace {
-            Self::Replace(Regex::new(&replace.pattern)?, replace.with.clone())
+            let pattern = Regex::new(&replace.pattern)?;
+            if let Some(name) = unknown_group(&pattern, &replace.with) {
+                return Err(Problem::UnknownGroup(name));
+            }
+            Self::Replace(pattern, replace.with.clone())
         } else if let Some(rule) = &action.rewrite {
             Self::Rewrite(Box::new(Rewrite::new(rule).map_err(|error| Problem::Rewrite(Box::new(error)))?))
         } else if let Some(rule) = &action.manifest {
@@ -104,7 +109,7 @@ impl Edit {
                 let Some(language) = file.file_name().and_then(Language::of) else {
                     return Ok(EditOutcome::Unchanged);
                 };
-                match rewrite.apply(language, text) {
+                match rewrite.apply_until(language, text, &|| cx.cancel.is_cancelled()) {
                     Ok(done) => {
                         has_syntax_error = done.has_syntax_error;
                         let places = done.matches.into_iter().map(ChangedPlace::of_match).collect();

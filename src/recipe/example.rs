@@ -51,6 +51,18 @@ pub enum ExampleFault {
         /// Difference between what was expected and what there is, as a unified diff.
         diff: String,
     },
+    /// The recipe deletes a file that the example keeps.
+    #[error("{path} is deleted; if that is intended, list it in `deleted`")]
+    Deleted {
+        /// Path of the file.
+        path: String,
+    },
+    /// The recipe keeps a file that the example lists as deleted.
+    #[error("{path} is listed in `deleted`, but the recipe does not delete it")]
+    NotDeleted {
+        /// Path of the file.
+        path: String,
+    },
     /// The recipe changes more when it is done a second time.
     #[error("{path} changes again when the recipe runs a second time:\n{diff}")]
     Repeats {
@@ -102,10 +114,19 @@ impl Recipe {
         Ok(results)
     }
 
+    /// Returns whether any of its tests shows that the recipe changes something: without one, a recipe that does nothing passes.
+    pub fn shows_a_change(&self) -> bool {
+        let changes = |test: &Example| {
+            !test.deleted.is_empty()
+                || test.after.iter().any(|(path, text)| test.before.get(path) != Some(text))
+        };
+        self.tests.iter().any(changes)
+    }
+
     /// Returns what a recipe that somebody else is to rely on has to show, and does not.
     pub fn missing_tests(&self) -> Vec<String> {
         let mut missing = Vec::new();
-        if self.tests.iter().all(|test| test.after.is_empty() && test.deleted.is_empty()) {
+        if !self.shows_a_change() {
             missing.push(
                 "no test shows what the recipe changes; add `tests` with `before` and `after`".to_owned(),
             );
@@ -269,14 +290,17 @@ fn compare(example: &Example, changes: &ChangeSet) -> Vec<ExampleFault> {
     let fault = |path: &str| {
         let found = found.get(path).cloned().flatten();
         let expected = expected.get(path).copied().flatten();
-        (found.as_deref() != expected).then(|| ExampleFault::Differs {
-            path: path.to_owned(),
-            diff: diff(
-                ["expected", "got"],
-                expected.unwrap_or_default(),
-                found.as_deref().unwrap_or_default(),
-            ),
-        })
+        let (is_before, path) = (example.before.contains_key(path), path.to_owned());
+        match (found, expected) {
+            (found, expected) if found.as_deref() == expected => None,
+            (None, _) if is_before => Some(ExampleFault::Deleted { path }),
+            (Some(_), None) if is_before => Some(ExampleFault::NotDeleted { path }),
+            (found, expected) => {
+                let found = found.unwrap_or_default();
+                let diff = diff(["expected", "got"], expected.unwrap_or_default(), &found);
+                Some(ExampleFault::Differs { path, diff })
+            }
+        }
     };
     paths.into_iter().filter_map(fault).collect()
 }

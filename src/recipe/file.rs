@@ -1,6 +1,7 @@
 //! Recipe files: the format in which people write recipes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use grep_regex::RegexMatcher;
 use manifest::{InvalidManifestRule, ManifestRule};
@@ -12,6 +13,7 @@ use workspace::{Glob, InvalidGlob, PathError, WorkspacePath};
 
 use super::arguments::Template;
 use super::edit::Edit;
+use super::replacement::meant;
 use crate::base::command_template::MisplacedPlaceholder;
 use crate::config::{ConfigError, parse_as};
 use crate::tool::known_in_some_run;
@@ -148,6 +150,9 @@ pub enum Problem {
     /// The text to replace is not a regular expression.
     #[error("invalid regular expression in `replace.pattern`")]
     Replace(#[from] regex::Error),
+    /// The replacement names a group that the pattern does not have.
+    #[error("`replace.with` names the group `{}`, which the pattern does not have; {}", .0, meant(.0))]
+    UnknownGroup(String),
     /// The structural rule is not valid.
     #[error("invalid `rewrite`")]
     Rewrite(#[source] Box<InvalidRule>),
@@ -163,6 +168,9 @@ pub enum Problem {
     /// An example starts with nothing.
     #[error("`before` is empty; give the test at least one file")]
     NoFilesBefore,
+    /// A path is that of a file, and that of a folder with another one.
+    #[error("{0} is both a file and a folder in `before`")]
+    FileAndFolder(String),
     /// The path of an example's file is none.
     #[error(transparent)]
     Path(#[from] PathError),
@@ -263,6 +271,11 @@ impl Example {
                 return Err(Problem::GitFolder(path));
             }
         }
+        let mut folders = self.before.keys().flat_map(|path| Path::new(path).ancestors().skip(1));
+        let is_file = |folder: &&Path| folder.to_str().is_some_and(|path| self.before.contains_key(path));
+        if let Some(both) = folders.find(is_file) {
+            return Err(Problem::FileAndFolder(both.display().to_string()));
+        }
         if self.before.is_empty() { Err(Problem::NoFilesBefore) } else { Ok(()) }
     }
 }
@@ -312,6 +325,10 @@ mod tests {
                 "steps:\n- files: ['*.py']\n  do: [{replace: {pattern: '(', with: b}}]\n",
                 "invalid regular expression",
             ),
+            (
+                "steps:\n- files: ['*.py']\n  do: [{replace: {pattern: '(\\w+)_old', with: '$1_new'}}]\n",
+                "steps[0].do[0]: `replace.with` names the group `1_new`, which the pattern does not have; write `${1}_new`",
+            ),
             ("steps:\n- files: ['[']\n  do: [{tool: grep}]\n", "invalid glob"),
             (
                 "steps:\n- containing: '('\n  do: [{tool: grep}]\n",
@@ -326,6 +343,10 @@ mod tests {
             ("steps:\n- do: [{rewrite: {rule: {pattern: a}, fix: b}}]\n", "give the step `files`"),
             ("steps:\n- do: [{tool: grep}]\ntests: [{name: a, before: {}}]\n", "tests[0]: `before` is empty"),
             ("steps:\n- do: [{tool: grep}]\ntests: [{name: a, before: {../x: a}}]\n", "tests[0]: "),
+            (
+                "steps:\n- do: [{tool: grep}]\ntests: [{name: a, before: {x: a, x/y: b}}]\n",
+                "tests[0]: x is both a file and a folder in `before`",
+            ),
             (
                 "steps:\n- do: [{tool: grep}]\ntests: [{name: a, before: {x: a}}, {name: a, before: {x: a}}]\n",
                 "tests[1]: two tests are called \"a\"",

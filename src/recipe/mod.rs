@@ -9,6 +9,7 @@ mod file;
 mod match_table;
 mod passed_over;
 mod player;
+mod replacement;
 mod select;
 
 pub use example::{ExampleFault, ExampleResult, TestError};

@@ -42,6 +42,9 @@ pub enum RewriteError {
     /// Parsing took longer than [`MAX_TIME`].
     #[error("the file takes too long to parse")]
     TooSlow,
+    /// Matching was stopped.
+    #[error("the file was not searched to its end")]
+    Stopped,
     /// The syntax tree is deeper than [`MAX_DEPTH`].
     #[error("the file is nested too deeply")]
     TooDeep,

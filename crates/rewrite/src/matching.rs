@@ -3,8 +3,9 @@
 use std::ops::Range;
 
 use ast_grep_config::{Fixer, RuleConfig};
-use ast_grep_core::AstGrep;
+use ast_grep_core::matcher::{Matcher as _, MatcherExt as _, NodeMatch};
 use ast_grep_core::tree_sitter::StrDoc;
+use ast_grep_core::{AstGrep, Node};
 
 use crate::language::PatternLanguage;
 use crate::layout::{Spread, filled};
@@ -51,8 +52,8 @@ pub(crate) struct Replacement {
 pub(crate) fn rewrite(
     rule: &RuleConfig<PatternLanguage>,
     replacement: Option<&Replacement>,
-    language: Language,
-    text: &str,
+    (language, text): (Language, &str),
+    stop: &dyn Fn() -> bool,
 ) -> Result<(Rewritten, Parsed), RewriteError> {
     let mut parsed = Parsed::new(language, text)?;
     let mut done = Rewritten { text: text.to_owned(), matches: Vec::new(), has_syntax_error: false };
@@ -60,7 +61,11 @@ pub(crate) fn rewrite(
         let (tree, has_error) = document(language, text, &mut parsed)?;
         done.has_syntax_error = has_error;
         let mut lines = LineCounter::new(text);
-        let found = tree.root().find_all(&rule.matcher).map(|found| found.range()).collect::<Vec<_>>();
+        let root = tree.root();
+        let found = found(rule, &root, stop).map(|found| found.range()).collect::<Vec<_>>();
+        if stop() {
+            return Err(RewriteError::Stopped);
+        }
         done.matches = found.into_iter().map(|range| lines.found(range, None)).collect();
         return Ok((done, parsed));
     };
@@ -69,7 +74,10 @@ pub(crate) fn rewrite(
     let mut allowed = usize::MAX;
     while done.matches.len() < allowed {
         let (tree, has_error) = document(language, &done.text, &mut parsed)?;
-        let edits = edits(rule, replacement, &tree, &done.text, &ours);
+        let edits = edits(rule, replacement, &tree, (&done.text, &ours), stop);
+        if stop() {
+            return Err(RewriteError::Stopped);
+        }
         if allowed == usize::MAX {
             allowed = edits.len();
             done.has_syntax_error = has_error;
@@ -93,6 +101,20 @@ pub(crate) fn rewrite(
     Ok((done, parsed))
 }
 
+/// Returns the matches below a node, in their order, until it is stopped.
+fn found<'a, 't>(
+    rule: &'a RuleConfig<PatternLanguage>,
+    root: &'a Node<'t, Document>,
+    stop: &'a dyn Fn() -> bool,
+) -> impl Iterator<Item = NodeMatch<'t, Document>> + 'a {
+    let kinds = rule.matcher.potential_kinds();
+    let can_match = move |node: &Node<'t, Document>| {
+        kinds.as_ref().is_none_or(|kinds| kinds.contains(node.kind_id().into()))
+    };
+    let nodes = root.dfs().take_while(move |_| !stop()).filter(can_match);
+    nodes.filter_map(move |node| rule.matcher.match_node(node))
+}
+
 /// Change that a match asks for.
 struct Edit {
     /// The match.
@@ -107,15 +129,16 @@ fn edits(
     rule: &RuleConfig<PatternLanguage>,
     Replacement { fixer, spreads }: &Replacement,
     tree: &AstGrep<Document>,
-    text: &str,
-    ours: &[Range<usize>],
+    (text, ours): (&str, &[Range<usize>]),
+    stop: &dyn Fn() -> bool,
 ) -> Vec<Edit> {
     let is_ours = |range: &Range<usize>| {
         let next = ours.partition_point(|own| own.end < range.end);
         ours.get(next).is_some_and(|own| own.start <= range.start && !range.is_empty())
     };
     let mut edits = Vec::new();
-    for found in tree.root().find_all(&rule.matcher) {
+    let root = tree.root();
+    for found in found(rule, &root, stop) {
         if is_ours(&found.range()) {
             continue;
         }

@@ -123,10 +123,26 @@ impl Rewrite {
 
     /// Returns the matches in a text, and the text with all of them replaced. A text without a match stays as it is.
     pub fn apply(&self, language: Language, text: &str) -> Result<Rewritten, RewriteError> {
+        self.apply_until(language, text, &|| false)
+    }
+
+    /// Does the same unless `stop` says that nobody waits any longer, which is asked before each node: some rules take a time
+    /// that grows with the square of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`RewriteError::Stopped`], and what a file can be refused for.
+    pub fn apply_until(
+        &self,
+        language: Language,
+        text: &str,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<Rewritten, RewriteError> {
         let Some(Compiled { rule, replacement, add, remove }) = self.rules.get(&language) else {
             return Err(RewriteError::OtherLanguage(language));
         };
-        let (mut rewritten, mut parsed) = matching::rewrite(rule, replacement.as_ref(), language, text)?;
+        let (mut rewritten, mut parsed) =
+            matching::rewrite(rule, replacement.as_ref(), (language, text), stop)?;
         if !rewritten.matches.is_empty() {
             imports::edit(&mut rewritten.text, &mut parsed, language, add, remove)?;
         }

@@ -23,6 +23,21 @@ fn deep_and_large_files_are_refused() {
 }
 
 #[test]
+fn rules_that_take_quadratic_time_can_be_stopped() {
+    let rule =
+        rewrite("rule:\n  pattern: f($A)\n  not: { follows: { pattern: g($Z), stopBy: end } }\nfix: h($A)\n");
+    let text = format!("x = [{}]\n", "f(1), ".repeat(40_000));
+    let asked = std::cell::Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        asked.get() > 100
+    };
+    let began = Instant::now();
+    assert_eq!(rule.apply_until(Language::Python, &text, &stop), Err(RewriteError::Stopped));
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+#[test]
 fn many_nested_matches_end() {
     let rule = rewrite("rule: { pattern: f($A) }\nfix: g($A)\n");
     let nested = format!("x = {}1{}\n", "f(".repeat(300), ")".repeat(300));

@@ -56,6 +56,24 @@ fn recipe_test_names_every_fault() {
             0,
             vec!["(not run: run_command)", "1 passed, 0 failed"],
         ),
+        (
+            "steps:\n- files: [a.py]\n  do: [{tool: move_file, with: {from: '{file}', to: b.py}}]\n\
+             tests:\n- {name: moved, before: {a.py: x}, after: {b.py: x}, deleted: [a.py]}\n\
+             - {name: untold, before: {a.py: x}, after: {b.py: x}}\n\
+             - {name: kept, before: {c.py: x}, deleted: [c.py]}\n"
+                .to_owned(),
+            1,
+            vec![
+                "a.py is deleted; if that is intended, list it in `deleted`",
+                "c.py is listed in `deleted`, but the recipe does not delete it",
+                "1 passed, 2 failed",
+            ],
+        ),
+        (
+            replace("new", "- {name: n, before: {a.txt: old, b.py: x}, after: {b.py: x}}\n"),
+            0,
+            vec!["warning: bad.yml: no test shows what the recipe changes", "1 passed, 0 failed"],
+        ),
         ("steps:\n- do: [{tool: grep}]\n".to_owned(), 3, vec!["has no tests"]),
         ("steps:\n- do: [{tool: edit_fle}]\n".to_owned(), 3, vec!["unknown tool `edit_fle`; did you mean `edit_file`?"]),
         ("steps: [\n".to_owned(), 3, vec!["bad.yml"]),

@@ -45,3 +45,16 @@ fn recipe_rewrite_that_breaks_a_file_changes_nothing() {
         assert_eq!(run.code == 0, optional, "{told}");
     }
 }
+
+#[test]
+fn recipe_with_slow_rule_obeys_time_limit() {
+    let recipe = "steps:\n- files: ['*.py']\n  do:\n  - rewrite:\n      rule:\n        pattern: f($A)\n        not: { follows: { pattern: g($Z), stopBy: end } }\n      fix: h($A)\n";
+    let text = format!("x = [{}]\n", "f(1), ".repeat(150_000));
+    let sandbox = Sandbox::new(&[("recipe.yml", recipe), ("a.py", &text)]);
+    let began = std::time::Instant::now();
+    let args = ["--mode", "yolo", "--model", "recipe::recipe.yml", "--timeout", "3"];
+    let run = sandbox.run(&args, &[]).expect_code(5);
+    assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+    assert_eq!(run.report()["stop_reason"], "timeout");
+    assert_eq!(sandbox.read("a.py"), text);
+}

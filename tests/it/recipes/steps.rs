@@ -156,3 +156,20 @@ fn recipe_errors_are_found_before_start() {
     let run = sandbox.run(&["--model", "recipe::other.yml"], &[]).expect_code(3);
     assert!(run.stderr.contains("other.yml"), "{}", run.stderr);
 }
+
+#[test]
+fn recipe_runs_same_command_for_many_files() {
+    let recipe = "steps:\n- files: ['*.txt']\n  do:\n  - replace: { pattern: old, with: new }\n  - { tool: run_command, with: { command: 'true' } }\n";
+    let sandbox = Sandbox::new(&[("recipe.yml", recipe)]);
+    for n in 0..8 {
+        sandbox.write(&format!("{n}.txt"), "old\n");
+    }
+    let run = sandbox.run(&["--mode", "yolo", "--model", "recipe::recipe.yml"], &[]).expect_code(0);
+    assert_eq!(
+        run.calls().iter().filter(|call| call.contains("run_command")).count(),
+        8,
+        "{:?}",
+        run.calls()
+    );
+    assert_eq!(sandbox.read("7.txt"), "new\n");
+}
