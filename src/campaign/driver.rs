@@ -15,7 +15,7 @@ use super::state::Intent;
 use super::target::TargetId;
 use crate::base::integrity::digest;
 use crate::batch::Shard;
-use crate::github::{ApiError, ObservedRepository, close_pull, merge_pull, revert_pull};
+use crate::github::{ApiError, ObservedRepository, OwnBranch, close_pull, merge_pull, revert_pull};
 use crate::run::Signal;
 
 /// Number of times that one start tries the same step.
@@ -316,24 +316,36 @@ impl Session<'_> {
             let observed = self.observed.get(id);
             return self.request.deliver((id, past), &self.plans, observed, signal).await;
         }
-        if let Err(error) = self.act(step).await {
+        match self.act(step).await {
+            Ok(told) => self.notices.extend(told.map(|told| format!("{id}: {told}"))),
             // A later look shows whether it was done anyway.
-            self.notices.push(format!("{id}: {error}"));
+            Err(error) => self.notices.push(format!("{id}: {error}")),
         }
         StepOutcome::Seen
     }
 
-    async fn act(&self, step: &Step) -> Result<(), CampaignError> {
+    /// Does what a step says on GitHub. Returns what people have to know of it, if anything.
+    async fn act(&self, step: &Step) -> Result<Option<String>, CampaignError> {
         let id = step.target();
         let observed = self.observed.get(id);
-        let name = match observed.map(|observed| &observed.repository) {
-            Some(ObservedRepository::Present { name, .. }) => name,
-            _ => &id.repository,
+        let (name, head) = match observed.map(|observed| &observed.repository) {
+            Some(ObservedRepository::Present { name, head, .. }) => (name, head.as_ref()),
+            _ => (&id.repository, None),
         };
         let api = self.request.writer(name).await?;
         match step {
             Step::Close(_, number) => {
-                close_pull(&api, *number, &self.request.campaign.branch(&id.task)).await?;
+                let campaign = &self.request.campaign;
+                let (name, key) = (campaign.branch(&id.task), campaign.key(&id.task));
+                // Where there is no default branch, there is nothing that ours could be compared with.
+                let base = head.map_or("HEAD", |(_, commit)| commit.as_str());
+                if !close_pull(&api, *number, OwnBranch { name: &name, base, key: &key }).await? {
+                    let told = format!(
+                        "#{number} is closed, but its branch {name} stays, because it contains commits that this campaign \
+                         did not make; merge or delete it"
+                    );
+                    return Ok(Some(told));
+                }
             }
             Step::Merge(_, number, head) => merge_pull(&api, *number, head).await?,
             Step::Revert(_, number) => {
@@ -344,6 +356,6 @@ impl Session<'_> {
             }
             Step::Plan(..) | Step::Deliver(..) => {}
         }
-        Ok(())
+        Ok(None)
     }
 }

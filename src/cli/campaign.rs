@@ -1,6 +1,7 @@
 //! `architect-ci campaign`: one change for many repositories.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sanitize::Masker;
 use sanitize::untrusted::log_lines;
@@ -92,6 +93,9 @@ pub(super) struct Drift {
     mend: bool,
 }
 
+/// Time that a start has to record what it has done after a signal: a runner is killed ten seconds after its first one.
+const GRACE: Duration = Duration::from_secs(6);
+
 /// Inputs that make sense for many repositories.
 #[derive(Clone, Debug)]
 enum CampaignInputs {}
@@ -179,7 +183,10 @@ fn work(lookup: &Lookup, action: &Action) -> Result<Exit, InputError> {
         let ledger = request.ledger().filter(|_| action.asks_models(lookup));
         let claim = shard.map_or(Claim::Budget(None), |shard| Claim::Part(shard.of));
         let work = Box::pin(perform(action, lookup, &request, shard, &signal));
-        let (done, unrecorded) = with_ledger(ledger, claim, work).await?;
+        let (done, unrecorded) = tokio::select! {
+            ended = with_ledger(ledger, claim, work) => ended?,
+            exit = overdue(&signal) => return Ok(exit),
+        };
         let unrecorded = unrecorded.map(|error| error.explained());
         if let Some(message) = &unrecorded {
             tracing::error!("error: {message}");
@@ -194,6 +201,17 @@ fn work(lookup: &Lookup, action: &Action) -> Result<Exit, InputError> {
     })?;
     runtime.shutdown_background();
     Ok(exit)
+}
+
+/// Waits until a signal has come and what is under way has had the time to end by itself: GitHub may not answer. Returns how the
+/// process ends.
+async fn overdue(signal: &Signal) -> Exit {
+    signal.token().cancelled().await;
+    tokio::time::sleep(GRACE).await;
+    tracing::error!(
+        "error: the campaign was interrupted in a request that does not end; the next start continues"
+    );
+    if signal.is_terminate() { Exit::Terminated } else { Exit::Interrupted }
 }
 
 impl Action {

@@ -16,6 +16,7 @@ use workspace::{FileState, Mode};
 use super::api::{Api, Method, Purpose};
 use super::contents::content;
 use super::error::ApiError;
+use super::trailers::trailer;
 
 /// Limits of one request for a tree: the number of files, and the bytes of their content.
 const MAX_FILES: usize = 500;
@@ -73,9 +74,25 @@ impl Commit {
         }
     }
 
-    /// Returns the messages of the commits that `tip` has and this commit lacks, newest last, or `None` if
-    /// GitHub does not list all of them.
-    pub(super) async fn ahead(&self, api: &Api, tip: &str) -> Result<Option<Vec<String>>, ApiError> {
+    /// Returns the message of a commit on the way from `base` to this one that the job with this `key` did not make, if there
+    /// is one.
+    pub(super) async fn foreign_since(
+        &self,
+        api: &Api,
+        base: &str,
+        key: &str,
+    ) -> Result<Option<String>, ApiError> {
+        let trailer = trailer(key);
+        let is_ours = |message: &String| message.lines().any(|line| line.trim() == trailer);
+        Ok(match Self::between(api, base, &self.sha).await? {
+            Some(messages) => messages.into_iter().find(|message| !is_ours(message)),
+            None => Some(self.message.clone()),
+        })
+    }
+
+    /// Returns the messages of the commits that `tip` has and `base` lacks, newest last, or `None` if GitHub does not list all
+    /// of them.
+    async fn between(api: &Api, base: &str, tip: &str) -> Result<Option<Vec<String>>, ApiError> {
         #[derive(Deserialize)]
         struct Comparison {
             ahead_by: usize,
@@ -89,7 +106,7 @@ impl Commit {
         struct Message {
             message: String,
         }
-        let found: Comparison = api.get(&format!("/compare/{}...{tip}", self.sha), READ).await?;
+        let found: Comparison = api.get(&format!("/compare/{base}...{tip}"), READ).await?;
         let whole = found.commits.len() == found.ahead_by;
         let messages = found.commits.into_iter().map(|compared| compared.commit.message);
         Ok(whole.then(|| messages.collect()))

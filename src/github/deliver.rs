@@ -159,14 +159,7 @@ impl Delivery<'_> {
         };
         let own = Commit::tip(api, branch).await?;
         if let Some(own) = &own {
-            let trailer = trailer(self.key);
-            let is_ours = |message: &String| message.lines().any(|line| line.trim() == trailer);
-            let ahead = parent.ahead(api, &own.sha).await?;
-            let foreign = match &ahead {
-                Some(messages) => messages.iter().find(|message| !is_ours(message)).cloned(),
-                None => Some(own.message.clone()),
-            };
-            if let Some(message) = foreign {
+            if let Some(message) = own.foreign_since(api, &parent.sha, self.key).await? {
                 let first = message.lines().next().unwrap_or_default().to_owned();
                 return Err(DeliverError::Foreign { branch: branch.clone(), first });
             }

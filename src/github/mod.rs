@@ -74,7 +74,7 @@ pub use output::{StepFile, outputs};
 pub use permission::{LabelPermission, LabelsSince, label_set_by_writer, trailer_signed_by_writer};
 pub use plan_time::Planner;
 pub use pull::{Pull, complete};
-pub use pull_actions::{ask_for_review, close_pull, merge_pull, newest_pull, revert_pull};
+pub use pull_actions::{OwnBranch, ask_for_review, close_pull, merge_pull, newest_pull, revert_pull};
 pub use push::by_push;
 pub use quotas::{Quotas, Resource};
 pub use record_branch::{RecordBranch, RecordError, with_lines};

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::api::{Api, Method, Purpose};
-use super::commit::in_path;
+use super::commit::{Commit, in_path};
 use super::error::ApiError;
 
 const MERGE: Purpose = Purpose { doing: "merge the pull request", permission: "contents: write" };
@@ -28,15 +28,30 @@ pub async fn merge_pull(api: &Api, number: u64, head: &str) -> Result<(), ApiErr
     refused.map_or(Ok(()), Err)
 }
 
-/// Closes a pull request and deletes its branch, which is ours.
-pub async fn close_pull(api: &Api, number: u64, branch: &str) -> Result<(), ApiError> {
+/// A branch of ours.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnBranch<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// A commit of the branch that it is for.
+    pub base: &'a str,
+    /// The key of the job whose commits are on it.
+    pub key: &'a str,
+}
+
+/// Closes a pull request and deletes its branch. Returns `false` if the branch stays, because it has commits of others.
+pub async fn close_pull(api: &Api, number: u64, branch: OwnBranch<'_>) -> Result<bool, ApiError> {
     let body = json!({"state": "closed"});
     api.send::<Value>(Method::Patch, &format!("/pulls/{number}"), Some(&body), CLOSE).await?;
-    let path = format!("/git/refs/heads/{}", in_path(branch));
+    let Some(tip) = Commit::tip(api, branch.name).await? else { return Ok(true) };
+    if tip.foreign_since(api, branch.base, branch.key).await?.is_some() {
+        return Ok(false);
+    }
+    let path = format!("/git/refs/heads/{}", in_path(branch.name));
     match api.send::<Value>(Method::Delete, &path, None, CLOSE).await {
         // Somebody has deleted it already.
-        Err(error) if error.is_missing() || error.status() == Some(422) => Ok(()),
-        answer => answer.map(drop),
+        Err(error) if error.is_missing() || error.status() == Some(422) => Ok(true),
+        answer => answer.map(|_| true),
     }
 }
 

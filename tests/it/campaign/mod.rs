@@ -10,7 +10,7 @@ mod waves;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::github::fleet::{Fleet, TOKEN};
@@ -78,14 +78,19 @@ impl Scene {
         Run::new(&output, self.out())
     }
 
+    /// Starts the program, which nobody listens to.
+    pub fn start(&self, words: &[&str]) -> Child {
+        let mut command = self.command(words, TOKEN, &[]);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.spawn().expect("the binary runs")
+    }
+
     /// Runs until the request with this number, counted from now, gets no answer, and kills the program then; or to its end.
     /// Returns whether it was killed.
     fn run_killed(&self, at: usize, is_done: bool) -> bool {
         let from = self.fleet.state().requests.len() + at;
         self.fleet.state().silent_from = Some((from, is_done));
-        let mut command = self.command(&["run"], TOKEN, &[]);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        let mut child = command.spawn().expect("the binary runs");
+        let mut child = self.start(&["run"]);
         let limit = Instant::now() + Duration::from_mins(5);
         let is_killed = loop {
             if self.fleet.state().requests.len() >= from {

@@ -3,7 +3,9 @@
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::campaign::{Scene, WAVES};
@@ -104,6 +106,50 @@ async fn campaign_closes_one_or_all_and_ends_for_good() {
     }
     drop(state);
     scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_keeps_branch_with_commits_of_others() {
+    let mut scene = Scene::new("waves: { canary: 2 }\n").await;
+    scene.plain(2);
+    scene.run(&["run"]).expect_code(0);
+    let branch = "architect-ci/words/campaign";
+    let state = scene.fleet.state();
+    let work = state.places["octo/r000"].git().push(branch, &[("mine.txt", "my work\n")], "My work");
+    drop(state);
+    let run = scene.on_another_machine().run(&["close"]).expect_code(0);
+    assert_eq!(counts(&scene), [0, 0, 2]);
+    let state = scene.fleet.state();
+    let tips = ["octo/r000", "octo/r001"].map(|name| state.places[name].git().branch(branch));
+    assert_eq!(tips, [Some(work), None]);
+    drop(state);
+    let told = format!("{}{}", run.stdout, run.stderr);
+    assert!(told.contains(&format!("its branch {branch} stays")), "{told}");
+    scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_ends_with_signal_while_github_is_silent() {
+    let scene = Scene::new("").await;
+    scene.plain(1);
+    scene.fleet.state().silent_from = Some((0, false));
+    let mut child = scene.start(&["status"]);
+    let began = Instant::now();
+    while scene.fleet.state().requests.is_empty() {
+        assert!(began.elapsed() < Duration::from_mins(1), "it asks nothing");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let pid = Pid::from_raw(i32::try_from(child.id()).expect("a pid")).expect("a pid");
+    kill_process(pid, Signal::TERM).expect("the signal is sent");
+    let sent = Instant::now();
+    let code = loop {
+        if let Some(status) = child.try_wait().expect("it can be asked") {
+            break status.code();
+        }
+        assert!(sent.elapsed() < Duration::from_secs(20), "it is deaf");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert_eq!(code, Some(143));
 }
 
 #[tokio::test(flavor = "multi_thread")]
