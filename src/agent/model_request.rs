@@ -10,7 +10,7 @@ use super::conversation::Conversation;
 use super::session::Session;
 use crate::event::{Activity, Event, NoticeLevel, Reply, millis};
 use crate::hooks::HookEvent;
-use crate::model::{Completion, Message, ModelError, Request, retry};
+use crate::model::{Allowance, Completion, Message, ModelError, Request, Settlement, retry};
 
 /// Stand-in for "no deadline": longer than any CI job runs.
 const NEVER: Duration = Duration::from_hours(24 * 365);
@@ -41,36 +41,30 @@ impl Session<'_> {
             (false, Some(deadline)) if deadline > started => deadline.min(started + CLOSING),
             (false, _) => started + CLOSING,
         };
-        // Held to the end of this function, when the answer's real price is known.
-        let allowance = tokio::select! {
-            () = self.cancel.cancelled() => return Err(self.cut_short()),
-            () = tokio::time::sleep_until(deadline.into()) => return Err(Failure::TimeUp),
-            allowance = self.budget.allow(conversation.most_tokens(&self.system)) => allowance,
-        };
-        let allowance = allowance.ok_or(Failure::BudgetExceeded)?;
-        let request = Request {
-            agent: &self.agent.name,
-            system: &self.system,
-            tools: &conversation.tools,
-            messages: &conversation.messages,
-            may_call,
-            max_output: allowance.max_output,
-        };
         let events = &self.engine.events;
         let waiting = |error: &ModelError, wait: Duration| {
             events.notice(NoticeLevel::Info, format!("{error}; trying again in {:.1} s", wait.as_secs_f64()));
         };
-        let answer = retry(self.limits.backoff, || self.model.complete(request), waiting);
+        let asked: &Conversation = conversation;
+        let answer = retry(self.limits.backoff, || self.attempt(asked, may_call), waiting);
         let ongoing =
             events.begin(Activity::Model { agent: self.agent.name.clone(), step: conversation.step });
-        let mut completion = tokio::select! {
+        // The allowance is held to the end of this function, when the answer's real price is known.
+        let (mut completion, allowance) = tokio::select! {
             () = self.cancel.cancelled() => return Err(self.cut_short()),
             () = tokio::time::sleep_until(deadline.into()) => return Err(Failure::TimeUp),
-            answer = answer => answer.map_err(Failure::Model)?,
+            answer = answer => answer.map_err(|error| match error {
+                ModelError::OverBudget => Failure::BudgetExceeded,
+                // It was stopped, and says so.
+                _ if self.cancel.is_cancelled() => self.cut_short(),
+                error => Failure::Model(error),
+            })?,
         };
         drop(ongoing);
         conversation.assign_unique_ids(&mut completion);
-        conversation.record_token_count(completion.usage);
+        if let Some(usage) = completion.usage {
+            conversation.record_token_count(usage);
+        }
         if completion.cut {
             let message = format!(
                 "the answer of {} in step {} was cut off at the model's token limit (`llm.max_tokens`, or what is \
@@ -79,7 +73,17 @@ impl Session<'_> {
             );
             events.notice(NoticeLevel::Warning, message);
         }
-        if let Some(cost) = self.budget.add(completion.usage) {
+        let Settlement { usage, is_first_unmeasured, warn_at } = self.budget.settle(&allowance, &completion);
+        completion.usage = Some(usage);
+        if is_first_unmeasured {
+            let message = format!(
+                "{} does not say how many tokens its answers use (or a number that cannot be); each is counted as the most \
+                 that it can have cost",
+                self.model.name()
+            );
+            events.notice(NoticeLevel::Warning, message);
+        }
+        if let Some(cost) = warn_at {
             events.notice(
                 NoticeLevel::Warning,
                 format!("the run has cost ${cost:.4} so far (`costs.warn_at_usd`)"),
@@ -91,12 +95,38 @@ impl Session<'_> {
             step: conversation.step,
             text: completion.text.clone(),
             calls: completion.calls.clone(),
-            usage: completion.usage,
-            cost_usd: self.budget.price(completion.usage),
+            usage,
+            cost_usd: self.budget.price(usage),
             duration_ms: millis(started.elapsed()),
             continues: completion.continues,
         }));
         Ok(completion)
+    }
+
+    /// Sends the request once, within the budget. An answer that is lost half-way costs what had arrived.
+    async fn attempt(
+        &self,
+        conversation: &Conversation,
+        may_call: bool,
+    ) -> Result<(Completion, Allowance), ModelError> {
+        let most = conversation.most_tokens(&self.system);
+        let allowance = self.budget.allow(most).await.ok_or(ModelError::OverBudget)?;
+        let request = Request {
+            agent: &self.agent.name,
+            system: &self.system,
+            tools: &conversation.tools,
+            messages: &conversation.messages,
+            may_call,
+            max_output: allowance.max_output,
+        };
+        let answer = self.model.complete(request).await;
+        if let Some(received) = answer.as_ref().err().and_then(ModelError::received)
+            && let Some(usd) = self.budget.settle_lost(&allowance, received)
+        {
+            let message = format!("an answer was lost half-way; it is counted as ${usd:.4}");
+            self.engine.events.notice(NoticeLevel::Info, message);
+        }
+        answer.map(|completion| (completion, allowance))
     }
 
     /// Returns why a request was cut short: its run was interrupted, or had no time left.

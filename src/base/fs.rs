@@ -116,6 +116,17 @@ fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
     }
 }
 
+/// Opens a file, behind links as well, unless it is anything else, such as a pipe, whose opening, reading or locking might not end.
+pub(crate) fn open_regular(path: &Path, options: &mut fs::OpenOptions) -> io::Result<fs::File> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+    }
+    let file = options.open(path)?;
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
+}
+
 /// Reads at most so many bytes to the end; more of them are an error.
 pub(crate) fn read_at_most(file: impl io::Read, most: u64) -> io::Result<Vec<u8>> {
     let mut content = Vec::new();

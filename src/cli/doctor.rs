@@ -203,7 +203,11 @@ async fn ask(lookup: &Lookup) -> Result<String, DoctorError> {
         messages: &[Message::User(QUESTION.to_owned())],
     };
     let answer = model.complete(question).await.map_err(DoctorError::Model)?;
-    let cost = request.prices.find(&request.job.model_name).map(|price| price.cost(answer.usage));
+    let cost = request
+        .prices
+        .find(&request.job.model_name)
+        .zip(answer.usage)
+        .map(|(price, usage)| price.cost(usage));
     let price = cost.map_or_else(|| "its price is unknown".to_owned(), |usd| format!("${usd:.6}"));
     Ok(format!("{} answers after {} ms ({price})", request.job.model_name, started.elapsed().as_millis()))
 }

@@ -17,8 +17,8 @@ pub struct Costs {
     pub budget_per_day: Option<Usd>,
     /// USD that all runs with the same ledger may spend in a month (UTC).
     pub budget_per_month: Option<Usd>,
-    /// What happens if these budgets cannot be enforced because the ledger cannot be read or written, or a model's price is
-    /// unknown.
+    /// What happens if these budgets cannot be enforced because the ledger cannot be read or written, a model's price is
+    /// unknown, or its answers do not say how many tokens they used.
     pub unmeasured: Unmeasured,
     /// A YAML file of prices that override the built-in ones: `name: { input, cached, written, output }`, in
     /// USD per million tokens.

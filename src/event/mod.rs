@@ -68,6 +68,7 @@ fn is_zero(count: &u64) -> bool {
 
 impl std::ops::AddAssign for Usage {
     fn add_assign(&mut self, other: Self) {
+        // A transcript that is replayed may say anything.
         self.input = self.input.saturating_add(other.input);
         self.cached = self.cached.saturating_add(other.cached);
         self.written = self.written.saturating_add(other.written);

@@ -8,10 +8,10 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 
-use super::Price;
 use super::claims::{Claim, ClaimAttempt};
 use super::ledger::Ledger;
 use super::ledger_error::LedgerError;
+use super::{Completion, Price};
 use crate::event::Usage;
 
 /// Maximum length of an answer within a budget, in tokens, where `llm.max_tokens` says nothing: every model with a known
@@ -42,6 +42,8 @@ pub struct Budget {
 struct Spent {
     usd: Mutex<Amounts>,
     warned: AtomicBool,
+    /// Whether an answer did not say what it used.
+    is_unmeasured: AtomicBool,
     /// Turns of sub-agents.
     steps: AtomicU32,
     /// Notifies waiting requests that a reservation was returned.
@@ -62,9 +64,22 @@ pub struct Allowance {
     /// Maximum length of the answer, in tokens; `None` where nothing is limited.
     pub max_output: Option<u64>,
     reserved: f64,
+    /// What the answer may use at most; nothing where no price is known.
+    most: Usage,
     spent: Arc<Spent>,
     /// The same for all runs that share the ledger.
     claim: Option<Claim>,
+}
+
+/// What an answer counts as, once it is there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settlement {
+    /// Tokens that it used, or that it can have used at most.
+    pub usage: Usage,
+    /// Whether it is the first whose usage is not known, although it costs something.
+    pub is_first_unmeasured: bool,
+    /// The cost so far, in USD, where it reaches the warning threshold with this answer.
+    pub warn_at: Option<f64>,
 }
 
 impl Drop for Allowance {
@@ -73,6 +88,16 @@ impl Drop for Allowance {
         amounts.reserved = (amounts.reserved - self.reserved).max(0.0);
         drop(amounts);
         self.spent.returned.notify_waiters();
+    }
+}
+
+impl Allowance {
+    /// Returns what an answer can have used at most, as far as is known: no text has more tokens than half of its bytes.
+    fn most(&self, answer: &Completion) -> Usage {
+        let arguments = answer.calls.iter().map(|call| call.arguments.to_string().len());
+        let bytes = answer.text.len() + arguments.sum::<usize>();
+        let received = if self.most == Usage::default() { 0 } else { bytes.div_ceil(2) as u64 };
+        Usage { output: self.most.output.max(received), ..self.most }
     }
 }
 
@@ -135,7 +160,7 @@ impl Budget {
             let returned = self.spent.returned.notified();
             match self.try_allow(input) {
                 Ok(mut allowance) => {
-                    if let ClaimAttempt::Granted(claim) = self.claim(input, allowance.max_output) {
+                    if let ClaimAttempt::Granted(claim) = self.claim(allowance.most) {
                         allowance.claim = claim;
                         return Some(allowance);
                     }
@@ -152,26 +177,29 @@ impl Budget {
     }
 
     /// Claims the possible price of an answer in the ledger, if there is one.
-    fn claim(&self, input: u64, max_output: Option<u64>) -> ClaimAttempt {
+    fn claim(&self, most: Usage) -> ClaimAttempt {
         let (Some((ledger, _)), Some(price)) = (&self.ledger, self.price) else {
             return ClaimAttempt::Granted(None);
         };
-        let output = max_output.or(self.most_output).unwrap_or(MOST_OUTPUT);
-        ledger.claim(price.dearest_input(input) + price.output(output))
+        ledger.claim(price.cost(most))
     }
 
     /// Reserves the possible price of an answer to at most `input` tokens.
     pub fn try_allow(&self, input: u64) -> Result<Allowance, Refused> {
-        let allowance = |reserved, max_output| Allowance {
+        let most = self.most_output.unwrap_or(MOST_OUTPUT);
+        let allowance = |reserved, max_output: Option<u64>| Allowance {
             max_output,
             reserved,
+            most: self
+                .price
+                .map(|price| price.dearest(input, max_output.unwrap_or(most)))
+                .unwrap_or_default(),
             spent: Arc::clone(&self.spent),
             claim: None,
         };
         let (Some(price), Some(limit)) = (self.price, self.limit) else { return Ok(allowance(0.0, None)) };
         let mut amounts = self.spent.amounts();
         let Amounts { spent, reserved } = *amounts;
-        let most = self.most_output.unwrap_or(MOST_OUTPUT);
         let least = most.min(LEAST_OUTPUT);
         let left = limit - spent - reserved;
         let affordable = price.output_for(left - price.dearest_input(input)).map(|tokens| tokens.min(most));
@@ -188,12 +216,35 @@ impl Budget {
         Err(if reserved > 0.0 { Refused::Reserved } else { Refused::UsedUp })
     }
 
-    /// Adds the cost of `usage`. Returns the cost so far, in USD, the first time it reaches the warning
-    /// threshold.
-    pub fn add(&self, usage: Usage) -> Option<f64> {
+    /// Counts an answer, in the ledger as well. One that does not say what it used has used all that was reserved for it.
+    pub fn settle(&self, allowance: &Allowance, answer: &Completion) -> Settlement {
+        let is_measured = answer.usage.is_some() || self.price.is_none();
+        let usage = answer.usage.unwrap_or_else(|| allowance.most(answer));
+        if let Some((ledger, model)) = &self.ledger {
+            ledger.append(model, usage, self.price(usage));
+            if !is_measured {
+                ledger.note_unmeasured(model);
+            }
+        }
+        let is_first_unmeasured = !is_measured && !self.spent.is_unmeasured.swap(true, Ordering::Relaxed);
+        Settlement { usage, is_first_unmeasured, warn_at: self.add(usage) }
+    }
+
+    /// Counts an answer that was lost after so many bytes had arrived, in the ledger as well: the request, and what is known of the
+    /// answer. Returns what that costs, in USD.
+    pub fn settle_lost(&self, allowance: &Allowance, received: usize) -> Option<f64> {
+        let output = received.div_ceil(2) as u64;
+        let usage = self.price.map(|_| Usage { output, ..allowance.most }).unwrap_or_default();
         if let Some((ledger, model)) = &self.ledger {
             ledger.append(model, usage, self.price(usage));
         }
+        self.add(usage);
+        self.price(usage)
+    }
+
+    /// Adds the cost of `usage`. Returns the cost so far, in USD, the first time it reaches the warning
+    /// threshold.
+    pub fn add(&self, usage: Usage) -> Option<f64> {
         let price = self.price(usage)?;
         self.spent.amounts().spent += price;
         let cost = self.cost()?;
@@ -257,6 +308,37 @@ mod tests {
         let free = Price { input: 0.0, cached: None, written: None, output: 0.0 };
         let free = Budget::new(Some(free), Some(0.01), None).with_max_output(Some(50));
         assert_eq!(free.try_allow(u64::MAX).map(|allowance| allowance.max_output), Ok(Some(50)));
+    }
+
+    #[test]
+    fn an_answer_without_usage_costs_what_was_reserved() {
+        let budget = Budget::new(Some(PRICE), Some(1.0), None);
+        let answer = |usage| Completion { text: "done".to_owned(), usage, ..Completion::default() };
+        let known = Usage { input: 1_000, output: 100, ..Usage::default() };
+        let allowance = budget.try_allow(20_000).expect("enough");
+        let settled = budget.settle(&allowance, &answer(Some(known)));
+        assert_eq!((settled.usage, settled.is_first_unmeasured), (known, false));
+        drop(allowance);
+        // 0.98 USD are left: 0.25 for the input, written to the cache, and 0.73 for 7,300 tokens.
+        let allowance = budget.try_allow(20_000).expect("enough");
+        let settled = budget.settle(&allowance, &answer(None));
+        let Usage { input, written, output, .. } = settled.usage;
+        assert_eq!((input, written, settled.is_first_unmeasured), (20_000, 20_000, true));
+        assert!((7_299..=7_300).contains(&output), "{output}");
+        assert!(!budget.settle(&allowance, &answer(None)).is_first_unmeasured, "it is told once");
+        assert!(budget.is_used_up());
+        // An answer that is longer than was asked for.
+        let long = Completion { text: "x".repeat(40_000), ..Completion::default() };
+        assert_eq!(budget.settle(&allowance, &long).usage.output, 20_000);
+        // One of which 2,000 bytes arrived before it was lost.
+        let budget = Budget::new(Some(PRICE), Some(1.0), None);
+        let allowance = budget.try_allow(20_000).expect("enough");
+        assert!(budget.settle_lost(&allowance, 2_000).is_some_and(|usd| (usd - 0.35).abs() < 1e-9));
+        // Without a price, nothing is measured in money.
+        let unknown = Budget::new(None, Some(1.0), None);
+        let allowance = unknown.try_allow(20_000).expect("nothing is limited");
+        let settled = unknown.settle(&allowance, &long);
+        assert_eq!((settled.usage, settled.is_first_unmeasured), (Usage::default(), false));
     }
 
     #[tokio::test]

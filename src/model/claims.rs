@@ -6,8 +6,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use super::ledger_file::Locks;
+use crate::base::fs::open_regular;
+
 /// Held while claims are counted.
 const LOCK: &str = "lock";
+
+/// Maximum length of an amount as it is written, in bytes: a float has at most some 300 digits before its point.
+const MAX_AMOUNT: u64 = 1024;
 
 /// An answer under way, until this is dropped.
 #[derive(Debug)]
@@ -36,12 +42,15 @@ impl Claim {
     /// cost, this answer is the only one that may go beyond that. Returns `None` if others have to end first.
     pub(super) fn take<E: From<io::Error>>(
         folder: &Path,
+        locks: &Locks,
         usd: f64,
         left: impl FnOnce() -> Result<f64, E>,
     ) -> Result<Option<Self>, E> {
         fs::create_dir_all(folder)?;
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(folder.join(LOCK))?;
-        lock.lock()?;
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        let lock = open_regular(&folder.join(LOCK), &mut options)?;
+        locks.lock(&lock)?;
         // Read first: an answer that ends meanwhile is in the ledger, or still among the claims.
         let others = sum(folder)?;
         if others > 0.0 && left()? <= others {
@@ -61,16 +70,16 @@ fn sum(folder: &Path) -> io::Result<f64> {
     let mut usd = 0.0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        let Some(mut file) = (entry.file_name() != LOCK).then(|| File::open(entry.path()).ok()).flatten()
-        else {
+        if entry.file_name() == LOCK {
             continue;
-        };
+        }
+        let Ok(file) = open_regular(&entry.path(), OpenOptions::new().read(true)) else { continue };
         if file.try_lock().is_ok() {
             let _ = fs::remove_file(entry.path());
             continue;
         }
         let mut text = String::new();
-        file.read_to_string(&mut text)?;
+        (&file).take(MAX_AMOUNT).read_to_string(&mut text)?;
         usd += text.parse::<f64>().unwrap_or(0.0);
     }
     Ok(usd)
@@ -84,7 +93,8 @@ mod tests {
     fn claims_leave_room_for_one_answer_that_goes_beyond() {
         let folder = tempfile::tempdir().expect("a folder");
         let take = |usd: f64, left: f64| {
-            Claim::take(folder.path(), usd, || Ok::<_, io::Error>(left)).expect("claims can be counted")
+            Claim::take(folder.path(), &Locks::default(), usd, || Ok::<_, io::Error>(left))
+                .expect("claims can be counted")
         };
         let first = take(0.2, 0.1).expect("the only one may go beyond");
         assert!(take(0.2, 0.2).is_none());

@@ -54,6 +54,17 @@ pub enum ModelError {
         /// Message from the provider.
         message: String,
     },
+    /// The answer was lost after a part of it had arrived, which the provider may charge for.
+    #[error("{error}")]
+    Lost {
+        /// Why.
+        error: Box<Self>,
+        /// Bytes that had arrived.
+        received: usize,
+    },
+    /// What is left of the budget does not pay for an answer.
+    #[error("the budget does not pay for another answer")]
+    OverBudget,
     /// A replayed transcript has no further answer, or a result differs from the recorded one.
     #[error("replay: {0}")]
     Replay(String),
@@ -77,7 +88,9 @@ impl ModelError {
     /// Returns the reason for which a run ends that this error ends.
     pub fn reason(&self) -> StopReason {
         match self {
+            Self::Lost { error, .. } => error.reason(),
             Self::TooLong(_) => StopReason::ContextFull,
+            Self::OverBudget => StopReason::BudgetExceeded,
             Self::Recipe(_) => StopReason::RecipeFailed,
             Self::Unauthorized { .. } => StopReason::LlmUnauthorized,
             Self::UnknownModel(_) => StopReason::LlmUnknown,
@@ -92,8 +105,14 @@ impl ModelError {
                 retry_after.map_or(Retry::Backoff, Retry::After)
             }
             Self::Malformed(_) => Retry::Backoff,
+            Self::Lost { error, .. } => error.retry(),
             _ => Retry::Never,
         }
+    }
+
+    /// Returns how many bytes of the answer had arrived before it was lost; `None` if there was no answer.
+    pub fn received(&self) -> Option<usize> {
+        if let Self::Lost { received, .. } = self { Some(*received) } else { None }
     }
 }
 

@@ -1,6 +1,8 @@
 //! One request and its answer, on a thread of its own: what a server sends may keep the parser busy, and must not keep
 //! the run from its deadline or from a signal.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -33,11 +35,13 @@ impl Exchange {
         let gone = CancellationToken::new();
         let _guard = gone.clone().drop_guard();
         let timeout = self.timeout;
+        let received = Arc::new(AtomicUsize::default());
+        let arrived = Arc::clone(&received);
         let work = async move {
             tokio::select! {
                 biased;
                 () = gone.cancelled() => Err(unavailable("the run has ended".to_owned())),
-                answer = tokio::time::timeout(timeout, self.answer()) => answer.unwrap_or_else(|_| {
+                answer = tokio::time::timeout(timeout, self.answer(&arrived)) => answer.unwrap_or_else(|_| {
                     let message = format!("the answer took more than {} s (`llm.answer_timeout`)", timeout.as_secs());
                     Err(unavailable(message))
                 }),
@@ -45,14 +49,19 @@ impl Exchange {
         };
         let (work, handle) = (work.with_current_subscriber(), Handle::current());
         let done = tokio::task::spawn_blocking(move || handle.block_on(work)).await;
-        done.unwrap_or_else(|error| {
+        let answer = done.unwrap_or_else(|error| {
             let message = format!("the request stopped unexpectedly: {error}");
             let refused = error.try_into_panic().ok().and_then(|panic| panic.downcast::<RefusedFrame>().ok());
             Err(refused.map_or_else(|| unavailable(message), |refused| ModelError::Malformed(refused.0)))
+        });
+        let received = received.load(Ordering::Relaxed);
+        answer.map_err(|error| {
+            if received > 0 { ModelError::Lost { error: Box::new(error), received } } else { error }
         })
     }
 
-    async fn answer(self) -> Result<Completion, ModelError> {
+    /// Returns the answer, and counts meanwhile how many bytes of it have arrived.
+    async fn answer(self, received: &AtomicUsize) -> Result<Completion, ModelError> {
         let Self { client, model, request, options, stream, .. } = self;
         if !stream {
             let options = options.with_capture_raw_body(true);
@@ -67,7 +76,7 @@ impl Exchange {
         let mut length = Length::default();
         while let Some(event) = stream.next().await {
             let event = event.map_err(|error| sort(&error))?;
-            length.add(&event)?;
+            received.store(length.add(&event)?, Ordering::Relaxed);
             let ChatStreamEvent::End(end) = event else { continue };
             let said_end = end.captured_stop_reason.is_some();
             let completion = completion_of_stream(end);
@@ -101,7 +110,8 @@ struct Length {
 }
 
 impl Length {
-    fn add(&mut self, event: &ChatStreamEvent) -> Result<(), ModelError> {
+    /// Returns the length in bytes with another event.
+    fn add(&mut self, event: &ChatStreamEvent) -> Result<usize, ModelError> {
         self.pieces += 1;
         let longest = match event {
             ChatStreamEvent::Chunk(piece)
@@ -119,6 +129,6 @@ impl Length {
         if longest > MAX_ANSWER || self.pieces > MAX_PIECES {
             return Err(ModelError::Malformed(format!("it is longer than {} MiB", MAX_ANSWER >> 20)));
         }
-        Ok(())
+        Ok(longest)
     }
 }

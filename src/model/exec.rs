@@ -13,6 +13,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{ChildStdin, ChildStdout};
 use tokio::sync::Mutex;
 
+use super::usage::plausible;
 use super::{ChatModel, Completion, Message, ModelError, Request, ToolSchema};
 use crate::command::{BaseFiles, Shell, StdioChild, StdioCommand};
 use crate::event::{ToolCall, Usage};
@@ -244,8 +245,9 @@ fn completion(line: &str) -> Result<Completion, ModelError> {
         return Err(ModelError::Refused { status: 0, message: error });
     }
     let call = |RequestedCall { id, name, arguments }| ToolCall { id, name, arguments };
-    let calls = answer.calls.into_iter().map(call).collect();
-    Ok(Completion { text: answer.text, calls, usage: answer.usage, ..Completion::default() })
+    let calls: Vec<ToolCall> = answer.calls.into_iter().map(call).collect();
+    let usage = plausible(answer.usage, answer.text.is_empty() && calls.is_empty());
+    Ok(Completion { text: answer.text, calls, usage, ..Completion::default() })
 }
 
 fn malformed(error: &serde_json::Error) -> ModelError {

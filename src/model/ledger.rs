@@ -3,17 +3,17 @@
 //! Limits of a day or a month are asked before every answer. What cannot be read or measured bars the next answer, unless the
 //! configuration says otherwise.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::fs;
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
+use tokio_util::sync::CancellationToken;
 
 use super::claims::{Claim, ClaimAttempt};
 use super::ledger_error::LedgerError;
+use super::ledger_file::{Access, Locks, entries, open};
 use super::reservations::Sums;
 use crate::base::clock::{DAY, MONTH, now};
 use crate::config::Unmeasured;
@@ -34,6 +34,36 @@ impl LedgerLimits {
     /// Returns whether there is any.
     pub fn is_limited(&self) -> bool {
         self.per_day.is_some() || self.per_month.is_some()
+    }
+
+    /// Returns the periods that are limited, at a time as ledgers write it.
+    pub fn periods<'a>(&self, now: &'a str) -> impl Iterator<Item = LimitedPeriod<'a>> + use<'a> {
+        [(self.per_day, &now[..DAY], "budget_per_day"), (self.per_month, &now[..MONTH], "budget_per_month")]
+            .into_iter()
+            .filter_map(|(limit, name, key)| Some(LimitedPeriod { name, limit: limit?, key }))
+    }
+}
+
+/// A day or a month, and what may be spent in it.
+#[derive(Clone, Copy, Debug)]
+pub struct LimitedPeriod<'a> {
+    /// The beginning of all times in it, such as `2026-11-22` or `2026-11`.
+    pub name: &'a str,
+    /// USD that may be spent.
+    pub limit: f64,
+    /// The key of the configuration.
+    key: &'static str,
+}
+
+impl LimitedPeriod<'_> {
+    /// Returns the error that `spent` USD are the limit or more.
+    pub fn spent(&self, spent: f64) -> LedgerError {
+        LedgerError::Spent { period: self.name.to_owned(), spent, limit: self.limit, key: self.key }
+    }
+
+    /// Returns the error that answers in a ledger have no known cost.
+    pub fn unknown_cost(&self, path: &Path) -> LedgerError {
+        LedgerError::UnknownCost { path: path.to_owned(), period: self.name.to_owned(), key: self.key }
     }
 }
 
@@ -95,6 +125,7 @@ pub struct Ledger {
     labels: LedgerLabels,
     /// Whether other runs use the file as well.
     is_shared: bool,
+    locks: Locks,
     state: Mutex<State>,
 }
 
@@ -105,17 +136,22 @@ struct State {
     lines: usize,
     /// USD by day.
     days: Sums,
-    /// Why an answer could not be written down.
-    unwritten: Option<String>,
+    /// Why the file does not say what this run spends.
+    problem: Option<String>,
+    /// Whether an answer could not be written down.
+    is_unwritten: bool,
+    /// Model of this run that does not say what its answers use.
+    unmeasured: Option<String>,
     warned: bool,
 }
 
 impl Ledger {
     /// Opens a ledger, which is created if it does not exist.
     pub fn open(path: PathBuf, limits: LedgerLimits, labels: LedgerLabels) -> Result<Self, LedgerError> {
-        let ledger = Self { path, limits, labels, is_shared: true, state: Mutex::default() };
+        let (locks, state) = (Locks::default(), Mutex::default());
+        let ledger = Self { path, limits, labels, is_shared: true, locks, state };
         let created = fs::create_dir_all(ledger.path.parent().unwrap_or(Path::new(".")));
-        let opened = created.and_then(|()| ledger.for_append());
+        let opened = created.and_then(|()| open(&ledger.path, Access::Append));
         ledger.unless_warned(opened.map(drop).map_err(|error| ledger.io(error)))?;
         Ok(ledger)
     }
@@ -126,6 +162,11 @@ impl Ledger {
         Self { is_shared: false, ..self }
     }
 
+    /// Sets when the run has to end: a lock that another process holds is not waited for any longer.
+    pub fn wait_until(&self, end: CancellationToken) {
+        self.locks.wait_until(end);
+    }
+
     /// Claims what an answer may cost, in USD, so that all runs that use the file exceed no limit by more than one answer.
     pub(super) fn claim(&self, usd: f64) -> ClaimAttempt {
         if !self.is_shared || !self.limits.is_limited() {
@@ -133,11 +174,12 @@ impl Ledger {
         }
         let mut folder = self.path.clone().into_os_string();
         folder.push(".claims");
-        match Claim::take(Path::new(&folder), usd, || self.left().map_err(io::Error::other)) {
+        let left = || self.left().map_err(io::Error::other);
+        match Claim::take(Path::new(&folder), &self.locks, usd, left) {
             Ok(Some(claim)) => ClaimAttempt::Granted(Some(claim)),
             Ok(None) => ClaimAttempt::Busy,
             Err(error) => {
-                self.state().unwritten = Some(error.to_string());
+                self.state().problem = Some(error.to_string());
                 ClaimAttempt::Granted(None)
             }
         }
@@ -145,9 +187,8 @@ impl Ledger {
 
     /// Returns how many USD the limits leave.
     fn left(&self) -> Result<f64, LedgerError> {
-        let mut state = self.state();
-        self.read_on(&mut state)?;
-        let now = now();
+        self.read_on()?;
+        let (state, now) = (self.state(), now());
         let of = |limit: Option<f64>, period: &str| limit.map(|limit| limit - state.days.of(period));
         let left = [of(self.limits.per_day, &now[..DAY]), of(self.limits.per_month, &now[..MONTH])];
         Ok(left.into_iter().flatten().fold(f64::INFINITY, f64::min))
@@ -155,27 +196,22 @@ impl Ledger {
 
     /// Returns an error if nothing more may be spent; asks the file for what others have written.
     pub fn check(&self) -> Result<(), LedgerError> {
-        let mut state = self.state();
-        let read = self.read_on(&mut state);
-        if let Some(problem) = &state.unwritten {
-            let error = self.io(io::Error::other(problem.clone()));
-            drop(state);
-            return self.unless_warned(Err(error));
-        }
+        let read = self.read_on();
+        let state = self.state();
+        let problem = state.problem.clone().map(|problem| self.io(io::Error::other(problem)));
         let now = now();
-        let (day, month) = (&now[..DAY], &now[..MONTH]);
-        let (today, this_month) = (state.days.of(day), state.days.of(month));
+        let periods = self.limits.periods(&now).map(|period| (state.days.of(period.name), period));
+        let periods: Vec<(f64, LimitedPeriod<'_>)> = periods.collect();
+        let unknown = periods.iter().find(|(_, period)| state.days.has_unknown(period.name));
+        let unknown = unknown.map(|(_, period)| period.unknown_cost(&self.path));
+        let unmeasured = state.unmeasured.clone().filter(|_| self.limits.is_limited());
         drop(state);
         self.unless_warned(read)?;
-        for (period, spent, limit, key) in [
-            (day, today, self.limits.per_day, "budget_per_day"),
-            (month, this_month, self.limits.per_month, "budget_per_month"),
-        ] {
-            if let Some(limit) = limit.filter(|limit| spent >= *limit) {
-                return Err(LedgerError::Spent { period: period.to_owned(), spent, limit, key });
-            }
+        for doubt in [problem, unmeasured.map(LedgerError::NoUsage), unknown].into_iter().flatten() {
+            self.unless_warned(Err(doubt))?;
         }
-        Ok(())
+        let reached = periods.iter().find(|(spent, period)| *spent >= period.limit);
+        reached.map_or(Ok(()), |(spent, period)| Err(period.spent(*spent)))
     }
 
     /// Returns an error if costs have to be measured and there is no price.
@@ -200,15 +236,29 @@ impl Ledger {
             labels: self.labels.clone(),
         };
         if let Err(error) = self.write(&entry) {
-            self.state().unwritten = Some(error.to_string());
+            let mut state = self.state();
+            state.problem = Some(error.to_string());
+            state.is_unwritten = true;
         }
+    }
+
+    /// Notes that a model does not say what its answers use, so that the amounts in the ledger are only what they may have cost
+    /// at most.
+    pub(super) fn note_unmeasured(&self, model: &str) {
+        self.state().unmeasured = Some(model.to_owned());
+    }
+
+    /// Returns why an answer is not in the ledger, if one is not.
+    pub fn unrecorded(&self) -> Option<LedgerError> {
+        let problem = Some(self.state()).filter(|state| state.is_unwritten)?.problem.clone()?;
+        self.unless_warned(Err(self.io(io::Error::other(problem)))).err()
     }
 
     fn write(&self, entry: &LedgerEntry) -> io::Result<()> {
         let mut text = serde_json::to_string(entry)?;
         text.push('\n');
-        let mut file = self.for_append()?;
-        file.lock()?;
+        let mut file = open(&self.path, Access::Append)?;
+        self.locks.lock(&file)?;
         // In one go, and behind no line that was cut.
         if file.seek(SeekFrom::End(0))? > 0 {
             let mut last = [0];
@@ -222,25 +272,22 @@ impl Ledger {
         file.sync_data()
     }
 
-    fn for_append(&self) -> io::Result<File> {
-        OpenOptions::new().create(true).read(true).append(true).open(&self.path)
-    }
-
     /// Reads what was appended since the last time.
-    fn read_on(&self, state: &mut State) -> Result<(), LedgerError> {
-        let mut file = File::open(&self.path).map_err(|error| self.io(error))?;
-        file.lock_shared().map_err(|error| self.io(error))?;
+    fn read_on(&self) -> Result<(), LedgerError> {
+        let mut file = open(&self.path, Access::Read).map_err(|error| self.io(error))?;
+        // Before the state: another thread of the run must not wait for what this one waits for.
+        self.locks.lock_shared(&file).map_err(|error| self.io(error))?;
+        let state = &mut *self.state();
         let length = file.metadata().map_err(|error| self.io(error))?.len();
         if length < state.offset {
             // Somebody has replaced it.
-            *state = State { warned: state.warned, ..State::default() };
+            (state.offset, state.lines, state.days) = (0, 0, Sums::default());
         }
         file.seek(SeekFrom::Start(state.offset)).map_err(|error| self.io(error))?;
-        for entry in entries(&self.path, BufReader::new(file), state.lines) {
-            state.days.add(&entry?);
-            state.lines += 1;
-        }
-        state.offset = length;
+        // All of them or none: they are read again after an error.
+        let read = entries(&self.path, BufReader::new(file), state.lines).collect::<Result<Vec<_>, _>>()?;
+        read.iter().for_each(|entry| state.days.add(entry));
+        (state.offset, state.lines) = (length, state.lines + read.len());
         Ok(())
     }
 
@@ -266,48 +313,11 @@ impl Ledger {
     }
 }
 
-/// Reads all entries of a ledger.
-pub fn read_ledger(path: &Path) -> Result<Vec<LedgerEntry>, LedgerError> {
-    let io = |error| LedgerError::Io { path: path.to_owned(), error };
-    let file = File::open(path).map_err(io)?;
-    file.lock_shared().map_err(io)?;
-    entries(path, BufReader::new(file), 0).collect()
-}
-
-/// Reads all entries of a text; `path` is named in errors.
-pub fn parse_ledger(path: &Path, text: &str) -> Result<Vec<LedgerEntry>, LedgerError> {
-    entries(path, text.as_bytes(), 0).collect()
-}
-
-fn entries(
-    path: &Path,
-    lines: impl BufRead,
-    before: usize,
-) -> impl Iterator<Item = Result<LedgerEntry, LedgerError>> {
-    lines.split(b'\n').enumerate().filter_map(move |(index, line)| {
-        let line = match line {
-            Ok(line) => line,
-            Err(error) => return Some(Err(LedgerError::Io { path: path.to_owned(), error })),
-        };
-        if line.is_empty() {
-            return None;
-        }
-        let invalid = |error| LedgerError::Invalid { path: path.to_owned(), line: before + index + 1, error };
-        let entry: LedgerEntry = match serde_json::from_slice(&line) {
-            Ok(entry) => entry,
-            Err(error) => return Some(Err(invalid(error))),
-        };
-        let is_dated = entry.at.is_ascii() && OffsetDateTime::parse(&entry.at, &Rfc3339).is_ok();
-        let is_amount = entry.usd.is_none_or(|usd| usd.is_finite() && usd >= 0.0);
-        if !is_dated || !is_amount {
-            return Some(Err(invalid(serde::de::Error::custom("its time or amount is invalid"))));
-        }
-        Some(Ok(entry))
-    })
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs::OpenOptions;
+
+    use super::super::read_ledger;
     use super::*;
 
     fn open(path: &Path, per_day: Option<f64>, unmeasured: Unmeasured) -> Result<Ledger, LedgerError> {

@@ -46,6 +46,25 @@ pub enum LedgerError {
          `costs.budget_per_month`; add a price to `costs.prices_file`, or set `costs.unmeasured: warn`"
     )]
     NoPrice(String),
+    /// A model does not say what its answers use.
+    #[error(
+        "{0} does not say how many tokens its answers use (or a number that cannot be), so they are counted as the most that \
+         they can have cost; set `costs.unmeasured: warn` to go on like that"
+    )]
+    NoUsage(String),
+    /// It is not known what answers of others have cost.
+    #[error(
+        "the ledger {path} contains answers of {period} whose cost is not known (`usd` is null), so `costs.{key}` cannot be \
+         enforced; set their `usd`, or set `costs.unmeasured: warn`"
+    )]
+    UnknownCost {
+        /// The file.
+        path: PathBuf,
+        /// The day or the month.
+        period: String,
+        /// The key of the configuration.
+        key: &'static str,
+    },
     /// Commands of a run could write the file.
     #[error(
         "the ledger {0} is a file of the checkout, which a run may change; put it outside of the checkout"

@@ -8,6 +8,7 @@ mod exec;
 mod frame_check;
 mod ledger;
 mod ledger_error;
+mod ledger_file;
 mod masked;
 mod name;
 mod pace;
@@ -18,6 +19,7 @@ mod raw_answer;
 mod replay;
 mod reservations;
 mod retry;
+mod usage;
 
 use futures::future::BoxFuture;
 use serde::Serialize;
@@ -25,11 +27,12 @@ use serde_json::Value;
 
 use crate::event::{ToolCall, Usage};
 
-pub use budget::{Allowance, Budget, Refused};
+pub use budget::{Allowance, Budget, Refused, Settlement};
 pub use error::ModelError;
 pub use exec::{ExecModel, ExecOptions};
-pub use ledger::{Ledger, LedgerEntry, LedgerLabels, LedgerLimits, parse_ledger, read_ledger};
+pub use ledger::{Ledger, LedgerEntry, LedgerLabels, LedgerLimits};
 pub use ledger_error::LedgerError;
+pub use ledger_file::{parse_ledger, read_ledger};
 pub use masked::MaskedModel;
 pub use name::{ModelName, NameError, Provider, UnsetVariable};
 pub use price::{Price, Prices};
@@ -104,8 +107,8 @@ pub struct Completion {
     pub text: String,
     /// Calls that the model asks for.
     pub calls: Vec<ToolCall>,
-    /// Tokens used by this request.
-    pub usage: Usage,
+    /// Tokens used by this request; `None` if whoever answered does not say, or says what cannot be.
+    pub usage: Option<Usage>,
     /// Whether the answer was cut off at the provider's or our token limit.
     pub cut: bool,
     /// Whether the model, or a filter of its provider, refused to answer.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::base::yaml;
 use crate::event::Usage;
@@ -13,25 +13,48 @@ use crate::event::Usage;
 #[serde(deny_unknown_fields)]
 pub struct Price {
     /// Input tokens.
+    #[serde(deserialize_with = "rate")]
     pub input: f64,
     /// Input tokens read from the provider's cache; as `input`, if not given.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "some_rate")]
     pub cached: Option<f64>,
     /// Input tokens written to the provider's cache; as `input`, if not given.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "some_rate")]
     pub written: Option<f64>,
     /// Output tokens.
+    #[serde(deserialize_with = "rate")]
     pub output: f64,
+}
+
+fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    checked(f64::deserialize(deserializer)?)
+}
+
+fn some_rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    Option::<f64>::deserialize(deserializer)?.map(checked).transpose()
+}
+
+/// Returns a rate unless it is below 0, which would raise the budget with every answer.
+fn checked<E: serde::de::Error>(rate: f64) -> Result<f64, E> {
+    let is_valid = rate.is_finite() && rate >= 0.0;
+    is_valid.then_some(rate).ok_or_else(|| E::custom(format!("invalid price {rate}; use 0 or more")))
 }
 
 impl Price {
     /// Returns the cost of `usage`, in USD.
     pub fn cost(&self, usage: Usage) -> f64 {
-        let fresh = usage.input.saturating_sub(usage.cached + usage.written);
+        let fresh = usage.input.saturating_sub(usage.cached.saturating_add(usage.written));
         rated(fresh, self.input)
             + rated(usage.cached, self.cached.unwrap_or(self.input))
             + rated(usage.written, self.written.unwrap_or(self.input))
             + rated(usage.output, self.output)
+    }
+
+    /// Returns the usage of so many tokens that costs the most: the input may have been written to the provider's cache.
+    pub(super) fn dearest(&self, input: u64, output: u64) -> Usage {
+        let usage = Usage { input, output, ..Usage::default() };
+        let written = Usage { written: input, ..usage };
+        if self.cost(written) > self.cost(usage) { written } else { usage }
     }
 
     /// Returns the most that `tokens` of input can cost, however they are cached, in USD.
@@ -157,6 +180,10 @@ mod tests {
             Prices::new(Some("gpt-5: { inputs: 1 }"))
                 .is_err_and(|error| error.to_string().contains("inputs"))
         );
+        for wrong in ["{ input: -1, output: 2 }", "{ input: 1, written: -0.1, output: 2 }"] {
+            let error = Prices::new(Some(&format!("gpt-5: {wrong}"))).expect_err(wrong).to_string();
+            assert!(error.contains("use 0 or more"), "{wrong}: {error}");
+        }
     }
 
     #[test]

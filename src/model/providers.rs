@@ -18,13 +18,14 @@ use super::exchange::Exchange;
 use super::pace::Pace;
 use super::quota::retry_after;
 use super::retry::MAX_WAIT;
+use super::usage::of_provider;
 use super::{ChatModel, Completion, Message, ModelError, Opaque, Provider, Request, ToolSchema};
 use crate::base::http::http_client;
 use crate::base::text::shortened;
 use crate::base::time_slots::SharedRate;
 use crate::base::verbose_log::detail;
 use crate::config::{Bounded, Llm};
-use crate::event::{ToolCall, Usage};
+use crate::event::ToolCall;
 
 /// Settings of a provider's model besides its name.
 #[derive(Clone, Debug)]
@@ -241,8 +242,6 @@ pub(super) fn completion(
             arguments: call.fn_arguments.clone(),
         })
         .collect();
-    let count = |tokens: Option<i32>| tokens.and_then(|tokens| u64::try_from(tokens).ok()).unwrap_or(0);
-    let details = usage.prompt_tokens_details.as_ref();
     // The provider's own form is kept only if it has more than text and well-formed calls.
     let special =
         content.parts().iter().any(|part| part.as_text().is_none() && part.as_tool_call().is_none())
@@ -250,14 +249,9 @@ pub(super) fn completion(
     let broken = calls.iter().any(|call| !call.arguments.is_object());
     let text = content.joined_texts().unwrap_or_default();
     Completion {
+        usage: of_provider(usage, text.is_empty() && calls.is_empty()),
         text,
         calls,
-        usage: Usage {
-            input: count(usage.prompt_tokens),
-            cached: count(details.and_then(|details| details.cached_tokens)),
-            written: count(details.and_then(|details| details.cache_creation_tokens)),
-            output: count(usage.completion_tokens),
-        },
         cut: stop.is_some_and(StopReason::is_max_tokens),
         refused: matches!(stop, Some(StopReason::ContentFilter(_))),
         opaque: (special && !broken).then_some(Opaque(content)),

@@ -100,7 +100,7 @@ impl ReplayModel {
             ModelError::Replay(format!("the transcript has no further reply for the agent {agent:?}"))
         })?;
         let Reply { text, calls, usage, continues, .. } = reply;
-        Ok(Completion { text, calls, usage, continues, ..Completion::default() })
+        Ok(Completion { text, calls, usage: Some(usage), continues, ..Completion::default() })
     }
 }
 

@@ -10,6 +10,8 @@ use crate::base::clock::DAY;
 #[derive(Debug, Default)]
 pub struct Sums {
     days: BTreeMap<String, f64>,
+    /// Days with answers whose cost is not known.
+    unknown: BTreeSet<String>,
     /// Reservations that are not settled: the day and the USD by id.
     reserved: BTreeMap<String, (String, f64)>,
 }
@@ -25,6 +27,9 @@ impl Sums {
     /// Adds an entry. Its time is checked when it is read.
     pub(super) fn add(&mut self, entry: &LedgerEntry) {
         let (day, usd) = (&entry.at[..DAY], entry.usd.unwrap_or(0.0));
+        if entry.usd.is_none() && entry.answers > 0 {
+            self.unknown.insert(day.to_owned());
+        }
         match &entry.reservation {
             Some(id) => {
                 self.reserved.insert(id.clone(), (day.to_owned(), usd));
@@ -34,6 +39,11 @@ impl Sums {
         if let Some(id) = &entry.settles {
             self.reserved.remove(id);
         }
+    }
+
+    /// Returns whether a day or a month has answers whose cost is not known.
+    pub fn has_unknown(&self, period: &str) -> bool {
+        self.unknown.iter().any(|day| day.starts_with(period))
     }
 
     /// Returns the USD of a day or a month, such as `2026-11-22` or `2026-11`.

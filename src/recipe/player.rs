@@ -16,9 +16,10 @@ use super::file::{Action, Recipe};
 use super::match_table::MatchTable;
 use super::passed_over::PassedOver;
 use super::select::{SelectError, select};
+use crate::base::blocking::in_place;
 use crate::base::error::chain;
 use crate::base::text::counted;
-use crate::event::ToolCall;
+use crate::event::{ToolCall, Usage};
 use crate::model::{ChatModel, Completion, Message, ModelError, Request};
 use crate::tool::Context;
 
@@ -198,7 +199,7 @@ impl State {
         }
         let continues = !self.waiting.is_empty();
         self.pending = (!calls.is_empty()).then_some(pending);
-        Ok((!calls.is_empty()).then(|| Completion { calls, continues, ..Completion::default() }))
+        Ok((!calls.is_empty()).then(|| Completion { calls, continues, ..free() }))
     }
 
     /// Checks the results of the last calls. A file whose optional action failed is excluded from then on.
@@ -241,7 +242,12 @@ impl State {
 }
 
 fn final_answer(text: String) -> Completion {
-    Completion { text, ..Completion::default() }
+    Completion { text, ..free() }
+}
+
+/// Returns an empty answer that costs nothing.
+fn free() -> Completion {
+    Completion { usage: Some(Usage::default()), ..Completion::default() }
 }
 
 impl ChatModel for RecipePlayer {
@@ -260,6 +266,6 @@ impl ChatModel for RecipePlayer {
     }
 
     fn complete<'a>(&'a self, request: Request<'a>) -> BoxFuture<'a, Result<Completion, ModelError>> {
-        async move { self.answer(request) }.boxed()
+        async move { in_place(|| self.answer(request)) }.boxed()
     }
 }

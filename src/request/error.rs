@@ -325,6 +325,7 @@ impl InputError {
                 | Self::Workspace { .. }
                 | Self::Threads(_)
                 | Self::Children(_)
+                | Self::Ledger(crate::model::LedgerError::Io { .. })
         )
     }
 

@@ -189,18 +189,17 @@ impl SharedLedger {
 
     /// Returns how many USD the limits leave.
     fn left(&self, text: &str, now: &str) -> Result<f64, InputError> {
-        let (day, month) = (&now[..DAY], &now[..MONTH]);
         let sums = Sums::new(&parse_ledger(Path::new(&self.month), text)?);
         let mut left = f64::INFINITY;
-        for (period, spent, limit, key) in [
-            (day, sums.of(day), self.limits.per_day, "budget_per_day"),
-            (month, sums.of(month), self.limits.per_month, "budget_per_month"),
-        ] {
-            let Some(limit) = limit else { continue };
-            if limit - spent < LEAST {
-                return Err(LedgerError::Spent { period: period.to_owned(), spent, limit, key }.into());
+        for period in self.limits.periods(now) {
+            if sums.has_unknown(period.name) {
+                self.unless_warned(Err(period.unknown_cost(Path::new(&self.month)).into()))?;
             }
-            left = left.min(limit - spent);
+            let spent = sums.of(period.name);
+            if period.limit - spent < LEAST {
+                return Err(period.spent(spent).into());
+            }
+            left = left.min(period.limit - spent);
         }
         Ok(left)
     }

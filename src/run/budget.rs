@@ -2,14 +2,20 @@
 
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::config::{Bounded, Usd};
 use crate::event::{Event, Events, NoticeLevel};
 use crate::model::Budget;
 use crate::request::{InputError, ModelChoice, RunRequest};
 use crate::sessions::Resumed;
 
-/// Makes the budget; tells if there is to be one and no price is known.
-pub(super) fn budget(request: &RunRequest, events: &Events) -> Result<Budget, InputError> {
+/// Makes the budget; tells if there is to be one and no price is known. `end` is when the run has to end.
+pub(super) fn budget(
+    request: &RunRequest,
+    events: &Events,
+    end: CancellationToken,
+) -> Result<Budget, InputError> {
     let costs = &request.job.config().costs;
     let price = request.prices.find(&request.job.model_name);
     // What was recorded or written down beforehand costs nothing.
@@ -31,6 +37,7 @@ pub(super) fn budget(request: &RunRequest, events: &Events) -> Result<Budget, In
         }
     }
     let Some(ledger) = &request.ledger else { return Ok(budget) };
+    ledger.wait_until(end);
     ledger.check_price(&request.job.model_name, price.is_some())?;
     ledger.check()?;
     Ok(budget.with_ledger(Arc::clone(ledger), &request.job.model_name))

@@ -133,7 +133,7 @@ impl<'a> AgentRun<'a> {
         clock: &Clock,
         masker: &Arc<Masker>,
     ) -> Result<Self, InputError> {
-        let budget = Arc::new(budget(request, setup.events())?);
+        let budget = Arc::new(budget(request, setup.events(), clock.token())?);
         let dispatch = Arc::new(Dispatch::new(Arc::clone(&budget)));
         let extras = AgentExtras {
             servers: &request.servers,

@@ -21,7 +21,8 @@ pub(crate) async fn run(
     let claim = Claim::Budget(request.job.config().costs.budget_usd.map(Usd::get));
     let work = Box::pin(work(request, &masker, &signal));
     let (worked, unrecorded) = with_ledger(request.shared_ledger.as_ref(), claim, work).await?;
-    let unrecorded = unrecorded.map(|error| error.explained());
+    let own = || request.ledger.as_ref().and_then(|ledger| ledger.unrecorded()).map(InputError::from);
+    let unrecorded = unrecorded.or_else(own).map(|error| error.explained());
     let worked = worked.inspect_err(|_| {
         if let Some(message) = &unrecorded {
             tracing::error!("error: {message}");

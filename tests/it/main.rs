@@ -76,6 +76,7 @@ mod second_machine;
 mod session;
 mod sessions;
 mod shared_pace;
+mod spending;
 mod subagents;
 mod support;
 mod telemetry;

@@ -1,0 +1,212 @@
+//! The file of a ledger: opened only if it is a file, locked only while somebody can wait, and read line by line.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use time::format_description::well_known::Rfc3339;
+use time::{OffsetDateTime, UtcOffset};
+use tokio_util::sync::CancellationToken;
+
+use super::ledger::LedgerEntry;
+use super::ledger_error::LedgerError;
+use crate::base::blocking::in_place;
+use crate::base::fs::open_regular;
+
+/// Maximum length of a line, in bytes: many times that of an entry.
+const MAX_LINE: u64 = 64 * 1024;
+
+/// How long a lock is waited for. Others hold it for one write.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long it is waited for once the run has to end, so that a last entry is not lost to one other writer.
+const LAST_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How often a lock is tried; the system's own wait could not be ended.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// What a ledger is opened for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Access {
+    Read,
+    /// It is created if it does not exist.
+    Append,
+}
+
+/// Opens a ledger.
+pub(super) fn open(path: &Path, access: Access) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    match access {
+        Access::Read => options.read(true),
+        Access::Append => options.create(true).read(true).append(true),
+    };
+    open_regular(path, &mut options)
+}
+
+/// Locks that a run takes on files that others may hold for longer than it can wait.
+#[derive(Debug, Default)]
+pub(super) struct Locks {
+    /// Cancelled when the run has to end.
+    end: OnceLock<CancellationToken>,
+    /// Whether somebody has held one for too long: none is waited for any more.
+    gave_up: AtomicBool,
+}
+
+impl Locks {
+    /// Sets when the run has to end.
+    pub(super) fn wait_until(&self, end: CancellationToken) {
+        // A run has one end; a second one would be the same.
+        let _ = self.end.set(end);
+    }
+
+    /// Locks a file that is to be written.
+    pub(super) fn lock(&self, file: &File) -> io::Result<()> {
+        self.wait(|| file.try_lock())
+    }
+
+    /// Locks a file that is to be read.
+    pub(super) fn lock_shared(&self, file: &File) -> io::Result<()> {
+        self.wait(|| file.try_lock_shared())
+    }
+
+    fn wait(&self, attempt: impl Fn() -> Result<(), TryLockError>) -> io::Result<()> {
+        match attempt() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) => {}
+        }
+        in_place(|| self.wait_longer(attempt))
+    }
+
+    fn wait_longer(&self, attempt: impl Fn() -> Result<(), TryLockError>) -> io::Result<()> {
+        let since = Instant::now();
+        while since.elapsed() < self.patience() {
+            thread::sleep(PAUSE);
+            match attempt() {
+                Ok(()) => return Ok(()),
+                Err(TryLockError::Error(error)) => return Err(error),
+                Err(TryLockError::WouldBlock) => {}
+            }
+        }
+        self.gave_up.store(true, Ordering::Relaxed);
+        Err(io::Error::other("another process keeps it locked"))
+    }
+
+    fn patience(&self) -> Duration {
+        if self.gave_up.load(Ordering::Relaxed) {
+            return Duration::ZERO;
+        }
+        let has_ended = self.end.get().is_some_and(CancellationToken::is_cancelled);
+        if has_ended { LAST_PATIENCE } else { PATIENCE }
+    }
+}
+
+/// Reads all entries of a ledger.
+pub fn read_ledger(path: &Path) -> Result<Vec<LedgerEntry>, LedgerError> {
+    let io = |error| LedgerError::Io { path: path.to_owned(), error };
+    let file = open(path, Access::Read).map_err(io)?;
+    Locks::default().lock_shared(&file).map_err(io)?;
+    entries(path, BufReader::new(file), 0).collect()
+}
+
+/// Reads all entries of a text; `path` is named in errors.
+pub fn parse_ledger(path: &Path, text: &str) -> Result<Vec<LedgerEntry>, LedgerError> {
+    entries(path, text.as_bytes(), 0).collect()
+}
+
+/// Returns the entries of a ledger, of which `before` lines have been read already.
+pub(super) fn entries(
+    path: &Path,
+    mut lines: impl BufRead,
+    before: usize,
+) -> impl Iterator<Item = Result<LedgerEntry, LedgerError>> {
+    let numbers = before + 1..;
+    let read = numbers.map_while(move |number| {
+        let mut line = Vec::new();
+        let read = lines.by_ref().take(MAX_LINE).read_until(b'\n', &mut line);
+        read.map(|count| (count > 0).then_some((number, line))).transpose()
+    });
+    read.filter_map(move |read| {
+        let io = |error| LedgerError::Io { path: path.to_owned(), error };
+        read.map_err(io).and_then(|(number, line)| entry(path, number, &line)).transpose()
+    })
+}
+
+/// Returns the entry of a line; `None` if the line is blank.
+fn entry(path: &Path, number: usize, line: &[u8]) -> Result<Option<LedgerEntry>, LedgerError> {
+    let invalid = |error| LedgerError::Invalid { path: path.to_owned(), line: number, error };
+    let custom = |message: &str| invalid(serde::de::Error::custom(message));
+    if line.trim_ascii().is_empty() {
+        return Ok(None);
+    }
+    if line.len() as u64 == MAX_LINE {
+        return Err(custom("it is too long"));
+    }
+    let entry: LedgerEntry = serde_json::from_slice(line).map_err(invalid)?;
+    let at = in_utc(&entry.at);
+    match at {
+        Some(at) if entry.usd.is_none_or(|usd| usd.is_finite() && usd >= 0.0) => {
+            Ok(Some(LedgerEntry { at, ..entry }))
+        }
+        _ => Err(custom("its time or amount is invalid")),
+    }
+}
+
+/// Returns a time in UTC, in which days and months are counted.
+fn in_utc(at: &str) -> Option<String> {
+    let at = OffsetDateTime::parse(at, &Rfc3339).ok()?;
+    at.checked_to_offset(UtcOffset::UTC)?.format(&Rfc3339).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_in_utc_and_only_if_they_are_entries() {
+        let read = |text: &str| parse_ledger(Path::new("costs.jsonl"), text);
+        let line = |at: &str| format!(r#"{{"at": "{at}", "usd": 1, "input": 1, "output": 1, "model": "m"}}"#);
+        for (at, expected) in [
+            ("2026-11-25T23:00:00-05:00", "2026-11-26T04:00:00Z"),
+            ("2026-12-01t00:30:00+01:00", "2026-11-30T23:30:00Z"),
+            ("2026-11-26T00:00:00Z", "2026-11-26T00:00:00Z"),
+        ] {
+            let entries = read(&format!("\r\n\n{}\r\n", line(at))).expect("an entry");
+            assert_eq!(entries.iter().map(|entry| entry.at.as_str()).collect::<Vec<_>>(), [expected]);
+        }
+        for (text, expected) in [
+            (
+                format!("{}\n{}", line("2026-11-26T00:00:00Z"), line("soon")),
+                "line 2: its time or amount is invalid",
+            ),
+            ("x".repeat(1_000_000), "line 1: it is too long"),
+        ] {
+            let error = read(&text).expect_err("no ledger").to_string();
+            assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_lock_is_waited_for_as_long_as_somebody_waits() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let held = file.reopen().expect("the file");
+        held.lock().expect("a lock");
+        let locks = Locks::default();
+        let end = CancellationToken::new();
+        locks.wait_until(end.clone());
+        end.cancel();
+        let since = Instant::now();
+        assert!(locks.lock(file.as_file()).is_err());
+        assert!(since.elapsed() >= LAST_PATIENCE);
+        // Once is enough.
+        let since = Instant::now();
+        assert!(locks.lock_shared(file.as_file()).is_err());
+        assert!(since.elapsed() < LAST_PATIENCE);
+        drop(held);
+        assert!(locks.lock(file.as_file()).is_ok());
+    }
+}
