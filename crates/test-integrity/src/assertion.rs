@@ -1,7 +1,7 @@
 //! One assertion of a test: what it is about, and how much it demands.
 
 use crate::bounds::Bound;
-use crate::vacuous::{formatted, is_found_always, is_natural};
+use crate::vacuous::{formatted, is_exhaustive, is_found_always, is_natural};
 use crate::vocabulary;
 
 /// How much an assertion demands.
@@ -30,6 +30,8 @@ pub(crate) struct Assertion {
     pub(crate) name: String,
     /// Both sides of a comparison that demands that they are the same.
     pub(crate) sides: Option<(String, String)>,
+    /// What both sides stand for, where a name in the test is one of them.
+    pub(crate) resolved: Option<(String, String)>,
     /// Tokens of what is tested, joined by blanks.
     pub(crate) subject: String,
     pub(crate) strength: Strength,
@@ -67,7 +69,7 @@ impl Assertion {
             };
             (subject, strength)
         } else {
-            let strength = vocabulary::strength(name);
+            let strength = awaited(&plain, arguments).unwrap_or_else(|| vocabulary::strength(name));
             let (one, other) =
                 (arguments.first().map_or("", String::as_str), arguments.get(1).map_or("", String::as_str));
             let is_equality = plain.contains("eq") || plain.ends_with("is") || plain.contains("same");
@@ -134,6 +136,7 @@ impl Assertion {
             text,
             name: String::new(),
             sides: None,
+            resolved: None,
             subject,
             strength,
             tolerance,
@@ -168,6 +171,20 @@ impl Assertion {
     }
 }
 
+/// Returns how much an assertion demands that waits until a function returns that something holds.
+fn awaited(name: &str, arguments: &[String]) -> Option<Strength> {
+    const NAMES: &[&str] = &["eventually", "until", "waitfor", "condition", "eventuallywithcontext"];
+    const STARTS: &[&str] =
+        &["func ( ) bool { return ", "( ) => ", "( ) -> ", "async ( ) => ", "lambda : ", "| | "];
+    let condition = |given: &String| {
+        let inner = STARTS.iter().find_map(|start| given.strip_prefix(start))?;
+        let inner = inner.strip_suffix(" }").unwrap_or(inner);
+        // What does more than to return a condition says what it demands elsewhere.
+        (!inner.contains(['{', ';'])).then(|| self::condition(inner).1)
+    };
+    NAMES.contains(&name.trim_end_matches('f')).then(|| arguments.iter().find_map(condition))?
+}
+
 /// Ends of conditions that hold for whatever there is.
 const PRESENCE: &[&str] = &[" is not None", " != None", " !== null", " != null", " !== undefined", " != nil"];
 /// Signs between two sides that have to be the same.
@@ -198,7 +215,7 @@ fn condition(text: &str) -> (String, Strength) {
     let bare = text.strip_prefix("( ").and_then(|text| text.strip_suffix(" )")).unwrap_or(text);
     let parts = split(bare, &[" || ", " or "]);
     if parts.len() > 1 {
-        let nothing = parts.iter().any(|part| vocabulary::is_truth(part));
+        let nothing = parts.iter().any(|part| vocabulary::is_truth(part)) || is_exhaustive(&parts);
         let (subject, strength) = condition(parts[0]);
         return (subject, if nothing { Strength::Nothing } else { strength.min(Strength::Bounded) });
     }

@@ -2,16 +2,19 @@
 
 use crate::Change;
 use crate::assertion::{Assertion, Strength};
+use crate::cases::fewer_cases;
 use crate::definitions::Removed;
 use crate::doubles::{mocked, replaced};
 use crate::extract::{Test, tests as read};
 use crate::files::{Role, stem};
 use crate::finding::{Finding, Kind};
+use crate::loops::only_of_items;
 use crate::matching::{Heirs, Tables, is_piece, pairs};
 use crate::reasons::{Dropped, Successors, noted};
+use crate::recomputed::recomputed;
 use crate::said::Said;
 use crate::shadow::{foreign, shadow};
-use crate::state::{State, given_to_helper, moved_assertions};
+use crate::state::{State, moved_assertions};
 use crate::vacuous::is_of_traits;
 use crate::weaker::{
     fewer_demand, is_keyword, is_mere_error_check, is_part, looks_away, most_alike, short, weaker,
@@ -43,6 +46,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         added: changes
             .iter()
             .filter(|change| change.before.is_none())
+            .filter(|change| matches!(Role::of(change.path), Role::Test | Role::Source))
             .map(|change| stem(change.path))
             .collect(),
         removed: &removed,
@@ -73,7 +77,12 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         }
     }
     let heirs = [Heirs::new(&after), Heirs::new(&around)];
-    let mut tables = Tables::new(&after, context.new.iter().copied());
+    // A test may have become a table, and taken in others.
+    let grown = matching.pairs.iter().map(|(one, other)| {
+        let had = before.tests[*one].cases.unwrap_or(1);
+        (&after.tests[*other], had)
+    });
+    let mut tables = Tables::new(&after, context.new.iter().map(|test| (*test, 0)).chain(grown));
     let mut successors = Successors::new(&after, context.new.iter().copied());
     for at in &matching.gone {
         let test = &before.tests[*at];
@@ -155,26 +164,7 @@ impl Context<'_> {
             findings.push(skips::focused(after, line));
             return self.pair_assertions(before, after, findings);
         }
-        let fewer = match (before.cases, after.cases) {
-            (Some(old), Some(new)) if new < old => Some((old, new)),
-            // Cases may have become the rows of a loop.
-            (Some(old), None) if old > 1 => Some((
-                old,
-                after
-                    .body
-                    .rows
-                    .iter()
-                    .sum::<usize>()
-                    .max(given_to_helper(self.before, self.after, after))
-                    .max(1),
-            )),
-            _ => None,
-        };
-        let fewer = fewer.filter(|(old, new)| new < old);
-        // Loops can be distinguished only if there are as many as before.
-        let (old, new) = (&before.body.rows, &after.body.rows);
-        let of_loops = (old.len() == new.len()).then(|| (old.iter().sum(), new.iter().sum()));
-        let fewer = fewer.or(of_loops.filter(|(old, new): &(usize, usize)| new < old));
+        let fewer = fewer_cases((self.before, before), (self.after, after));
         let split = self.after.tests.len() > self.before.tests.len();
         if let Some((old, new)) = fewer.filter(|_| !split && !self.cases_are_about_removed(before, after)) {
             found(
@@ -258,6 +248,9 @@ impl Context<'_> {
         if left.len().saturating_mul(new.len()) > MAX_PAIRED {
             return;
         }
+        if let Some((line, message)) = only_of_items(&left, before, after) {
+            found(line, Kind::ConditionalTest, format!("in `{name}`: {message}"));
+        }
 
         // What was changed: first by what it is about, then by its words.
         let mut dropped = Vec::new();
@@ -272,7 +265,14 @@ impl Context<'_> {
                 continue;
             };
             let other = new.remove(at);
-            if assertion.is_failure() && !other.is_failure() && other.is_conditional {
+            let names = self.before.names.get(&before.path).zip(self.after.names.get(&after.path));
+            let by_program = names.and_then(|(old, new)| recomputed((&assertion, old), (&other, new)));
+            if let Some(function) = by_program {
+                let (old, new) = (short(&assertion.text), short(&other.text));
+                let message =
+                    format!("in `{name}`: `{old}` became `{new}`, whose expected value is from `{function}`");
+                found(other.line, Kind::WeakerAssertion, message);
+            } else if assertion.is_failure() && !other.is_failure() && other.is_conditional {
                 let text = short(&assertion.text);
                 let message =
                     format!("in `{name}`: `{text}` is gone, and nothing notices if the failure is missing");

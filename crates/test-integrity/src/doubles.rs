@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::Change;
 use crate::assertion::Assertion;
 use crate::extract::Test;
-use crate::files::subject;
+use crate::files::{file_name, subject};
 use crate::finding::{Finding, Kind};
 use crate::state::{State, all_mocks};
 
@@ -27,9 +27,15 @@ pub(crate) fn mocked(before: &State, after: &State, changes: &[Change<'_>], new:
                 let mut used = test.body.calls.iter().chain(&test.body.words);
                 test.path == path && used.any(|name| name == last)
             });
-        if existed && !subject.is_empty() && (is_module || is_function) {
-            let message =
-                format!("the tests of `{subject}` replace `{}`, which they test, with a mock", mark.text);
+        // What stands in the module of a test is what the test calls, whoever replaces it.
+        let module = target.rsplit('.').nth(1).filter(|module| module.starts_with("test_"));
+        let is_of_tests = file_name(path) == "conftest.py" && module.is_some();
+        if existed && !subject.is_empty() && (is_module || is_function || is_of_tests) {
+            let subject = module.unwrap_or(subject);
+            let message = format!(
+                "the tests of `{subject}` replace `{}`, which they test, with a mock",
+                mark.text.trim_start_matches("class/")
+            );
             let finding = Finding::new(path, mark.line, Kind::MockedSubject, message);
             let is_own = |test: &Test| test.path == path && test.body.mocks.contains(mark);
             let in_new = after.tests.iter().find(|test| is_own(test) && is_new(test));

@@ -21,6 +21,7 @@
 
 mod assertion;
 mod bounds;
+mod cases;
 mod changed;
 mod compare;
 mod definitions;
@@ -32,11 +33,13 @@ mod finding;
 mod flips;
 mod given;
 mod imports;
+mod loops;
 mod marks;
 mod matching;
 mod mutation;
 mod needs;
 mod reasons;
+mod recomputed;
 mod said;
 mod settings;
 mod shadow;

@@ -123,13 +123,13 @@ pub(crate) fn is_piece(test: &Test, whole: &Test) -> bool {
     own.total > 0 && share(own.common(&Bag::of_content(whole)), own.total) >= CONTAINED
 }
 
-/// New tests with several cases, each of which may be what another test was.
+/// Tests that have more cases than before, each of which may be what another test was.
 pub(crate) struct Tables<'a> {
     state: &'a State,
     tables: Vec<Table<'a>>,
 }
 
-/// New test with several cases.
+/// Test with more cases than before.
 struct Table<'a> {
     test: &'a Test,
     words: Bag,
@@ -138,10 +138,15 @@ struct Table<'a> {
 }
 
 impl<'a> Tables<'a> {
-    /// Takes those tests that run and have several cases.
-    pub(crate) fn new(state: &'a State, tests: impl Iterator<Item = &'a Test>) -> Self {
-        let room = |test: &Test| test.cases.filter(|cases| *cases > 1 && test.runs());
-        let table = |test: &'a Test| Some(Table { test, words: Bag::of_content(test), room: room(test)? });
+    /// Takes those tests that run and have more than one case, each with the number of cases that it had before.
+    pub(crate) fn new(state: &'a State, tests: impl Iterator<Item = (&'a Test, usize)>) -> Self {
+        let room = |test: &Test, had: usize| {
+            let cases = test.cases.filter(|cases| *cases > 1 && test.runs())?;
+            Some(cases.saturating_sub(had)).filter(|room| *room > 0)
+        };
+        let table = |(test, had): (&'a Test, usize)| {
+            Some(Table { test, words: Bag::of_content(test), room: room(test, had)? })
+        };
         Self { state, tables: tests.filter_map(table).collect() }
     }
 

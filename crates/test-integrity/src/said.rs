@@ -177,14 +177,23 @@ impl ExpectedFailure<'_> {
 /// literals are in the assertion or in the test's cases.
 pub(crate) fn says_all(test: &Test, assertions: &[Assertion], asserted: &[Assertion]) -> bool {
     let has_cases = test.cases.is_some_and(|cases| cases > 1);
-    let of_cases: BTreeSet<&str> = if has_cases { words_of(test) } else { BTreeSet::new() };
+    let of_cases: BTreeSet<&str> = if has_cases {
+        test.body.words.iter().flat_map(|word| word.split(' ')).collect()
+    } else {
+        BTreeSet::new()
+    };
     let mut free: Vec<&Assertion> = assertions.iter().collect();
     let mut demands = asserted.iter().filter(|assertion| assertion.strength > Strength::Nothing);
     demands.all(|assertion| {
         let own: Vec<&str> = assertion.content().filter(|word| !is_keyword(word)).collect();
         let fits = |other: &&Assertion| {
             let theirs: BTreeSet<&str> = other.content().collect();
-            let is_known = |word: &&&str| theirs.contains(**word) || of_cases.contains(**word);
+            // A pattern that is plain text says what the text says.
+            let is_known = |word: &&&str| {
+                theirs.contains(**word)
+                    || of_cases.contains(**word)
+                    || of_cases.iter().any(|one| bare(one) == bare(word))
+            };
             let is_literal =
                 |word: &&&str| !word.starts_with(|first: char| first.is_alphabetic() || first == '_');
             other.strength >= assertion.strength
@@ -198,6 +207,11 @@ pub(crate) fn says_all(test: &Test, assertions: &[Assertion], asserted: &[Assert
         }
         true
     })
+}
+
+/// Returns what stands between the quotes of a text, or the slashes of a pattern.
+fn bare(literal: &str) -> &str {
+    literal.trim_matches(['"', '\'', '`', '/'])
 }
 
 /// Returns whether an assertion accepts no greater difference than another one.

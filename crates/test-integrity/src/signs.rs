@@ -60,6 +60,8 @@ const KEPT: &[(Language, &str, &str)] = &[
 const EFFORTS: &[&str] = &[
     r"\bwith_cases\(\s*(\d+)", r"\bmax_examples\s*=\s*(\d+)", r"\bnumRuns:\s*(\d+)", r"@RepeatedTest\(\s*(\d+)", r"\btries\s*=\s*(\d+)",
     r"\bexpect\.assertions\(\s*(\d+)", r"\bt\.plan\(\s*(\d+)",
+    // Ranges of values that are generated; those of loops stand behind `for`.
+    r"(?:^|[(,])\s*(?:mut\s+)?\w+\s+in\s+[\w:]+\s*\.\.=?\s*(\d+)", r"\bmax_(?:value|size)\s*=\s*(\d+)",
 ];
 
 static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
@@ -175,7 +177,8 @@ fn efforts(change: &Change<'_>) -> Vec<Finding> {
     let (Some(before), Some(after)) = (change.before, change.after) else { return Vec::new() };
     let numbers = |text: &str, pattern: &Regex| -> Vec<(usize, u64)> {
         let lines = text.lines().enumerate();
-        lines.filter_map(|(at, line)| Some((at + 1, pattern.captures(line)?[1].parse().ok()?))).collect()
+        let of_line = |line| pattern.captures_iter(line).filter_map(|found| found[1].parse().ok());
+        lines.flat_map(|(at, line)| of_line(line).map(move |number| (at + 1, number))).collect()
     };
     let mut findings = Vec::new();
     for pattern in NUMBERS.iter() {

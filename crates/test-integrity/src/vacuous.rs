@@ -2,6 +2,27 @@
 
 use crate::assertion::{Strength, outer_call, split};
 
+/// Returns whether two of some conditions are each other's opposites, so that one of them holds: `a . is_ok ( )`, `a . is_err ( )`.
+pub(crate) fn is_exhaustive(parts: &[&str]) -> bool {
+    const OPPOSITES: &[(&str, &str)] = &[
+        (" . is_ok ( )", " . is_err ( )"),
+        (" . is_some ( )", " . is_none ( )"),
+        (" . isPresent ( )", " . isEmpty ( )"),
+        (" is None", " is not None"),
+        (" == ", " != "),
+        (" === ", " !== "),
+        (" < ", " >= "),
+        (" > ", " <= "),
+        (" in ", " not in "),
+    ];
+    let turned = |part: &str| -> Vec<String> {
+        let swapped = OPPOSITES.iter().filter(|(one, _)| part.contains(one));
+        let swapped = swapped.map(|(one, other)| part.replacen(one, other, 1));
+        swapped.chain([format!("! {part}"), format!("not {part}")]).collect()
+    };
+    parts.iter().any(|part| turned(part).iter().any(|turned| parts.contains(&turned.as_str())))
+}
+
 /// Returns what a text with values put in is about, as a condition: it holds unless all of them are empty, which few values are as text.
 pub(crate) fn formatted(text: &str) -> Option<(String, Strength)> {
     let inner = ["f\"", "f'", "`"]
@@ -81,4 +102,18 @@ pub(crate) fn is_of_traits(text: &str) -> bool {
     let is_rounding = |two: &&[&str]| matches!(two, ["int" | "round" | "trunc" | "floor" | "ceil", "("]);
     words.windows(2).any(|two| QUANTIFIERS.contains(&two[0]) && two[1] == "(")
         || words.windows(2).filter(is_rounding).count() > 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn opposites_leave_nothing_out() {
+        assert!(is_exhaustive(&["a . is_err ( )", "a . is_ok ( )"]));
+        assert!(is_exhaustive(&["a == 1", "a != 1"]));
+        assert!(is_exhaustive(&["a", "! a"]));
+        assert!(!is_exhaustive(&["a == 1", "a == 2"]));
+        assert!(!is_exhaustive(&["a . is_ok ( )", "b . is_err ( )"]));
+    }
 }

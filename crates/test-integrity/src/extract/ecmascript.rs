@@ -247,7 +247,10 @@ fn expectation(at: At<'_>, matchers: &[&str]) -> Assertion {
     let is_failure = last.starts_with("toThrow") || last == "throw" || last == "throws";
     if is_failure && !is_negative {
         let kind = expected.first().cloned().unwrap_or_default();
-        let says = vocabulary::is_literal(&kind) || kind.starts_with('/') || kind.starts_with("new ");
+        // What is called by a name of its own is a text rather than a class.
+        let is_text = kind.starts_with(char::is_lowercase) && kind.chars().all(char::is_alphanumeric);
+        let says =
+            vocabulary::is_literal(&kind) || is_text || kind.starts_with('/') || kind.starts_with("new ");
         let says = says && !vocabulary::is_vacuous(&kind);
         let kind = if vocabulary::is_vacuous(&kind) { String::new() } else { kind };
         let mut failure = Assertion::of_failure(

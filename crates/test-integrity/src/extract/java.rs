@@ -1,7 +1,7 @@
 //! Tests of Java: JUnit, `TestNG` and the assertion libraries next to them.
 
 use super::annotations::{Annotations, modifier, not_nested, not_run};
-use super::{Reader, Skip, Test, TestFile, arguments, links, worse};
+use super::{Mark, Reader, Skip, Test, TestFile, arguments, links, worse};
 use crate::assertion::{Assertion, Strength};
 use crate::bounds::Bound;
 use crate::syntax::At;
@@ -291,6 +291,18 @@ impl<'a> Outer<'a> {
     }
 }
 
+/// Returns what a node outside of methods replaces by a mock: in the value of a field, or by an annotation.
+fn double(at: At<'_>) -> Option<String> {
+    const ANNOTATIONS: &[&str] =
+        &["@Mock", "@Spy", "@MockBean", "@MockitoBean", "@SpyBean", "@MockitoSpyBean"];
+    if at.kind() != "field_declaration" {
+        return Java.mock(at);
+    }
+    let modifiers = at.children().into_iter().find(|part| part.kind() == "modifiers")?;
+    let is_double = modifiers.text().split_whitespace().any(|word| ANNOTATIONS.contains(&word));
+    is_double.then(|| Some(format!("class/{}", at.field("type")?.text())))?
+}
+
 /// Reads the tests of a Java file.
 pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let mut file = TestFile::default();
@@ -310,7 +322,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 let mut body = Java.body(block);
                 // Soft assertions fail only where they are asked at the end.
                 let is_soft =
-                    block.text().contains("new SoftAssertions") && !block.text().contains("assertAll(");
+                    block.text().contains("SoftAssertions()") && !block.text().contains("assertAll(");
                 body.assertions.iter_mut().for_each(|assertion| assertion.is_swallowed |= is_soft);
                 if annotations.is_test || outer.is_test_case && name.starts_with("test") {
                     let private = modifier(at, "private");
@@ -329,12 +341,16 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                     });
                 } else {
                     if annotations.is_set_up {
+                        file.mocks.extend(body.mocks.iter().cloned());
                         all = worse(all, body.skip.clone().filter(|skip| !skip.text.starts_with("return")));
                     }
                     file.add_function(name, body);
                 }
             }
-            _ => waiting.extend(at.children().into_iter().rev().map(|child| (child, outer.clone()))),
+            _ => {
+                file.mocks.extend(double(at).map(|text| Mark { line: at.line(), text }));
+                waiting.extend(at.children().into_iter().rev().map(|child| (child, outer.clone())));
+            }
         }
     }
     for test in &mut file.tests {

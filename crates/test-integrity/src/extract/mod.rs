@@ -36,6 +36,7 @@ use crate::vocabulary;
 pub(crate) use ends::worse;
 use ends::{judging, settle};
 pub(crate) use names::Names;
+pub(crate) use rows::Looped;
 pub(crate) use values::{is_empty, is_pure};
 
 /// Why a test does not run.
@@ -70,6 +71,8 @@ pub(crate) struct Body {
     pub(crate) words: Vec<String>,
     /// Rows of the tables that its loops go through.
     pub(crate) rows: Vec<usize>,
+    /// Loops over what may hold nothing.
+    pub(crate) loops: Vec<Looped>,
     /// Names that it gives a meaning of its own, with their lines.
     pub(crate) defined: BTreeMap<String, usize>,
 }
@@ -224,6 +227,7 @@ trait Reader {
             words: root.words().into_iter().map(str::to_owned).collect(),
             defined: names::of_body(root),
             rows: rows::of_loops(root),
+            loops: rows::open_loops(root),
             ..Body::default()
         };
         let all_words = body.words.clone();

@@ -255,14 +255,20 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                     });
                     continue;
                 }
+                // What every test has is replaced for the whole file.
+                let above = at.node.parent().filter(|node| node.kind() == "decorated_definition");
+                let above = above.map_or("", |node| at.with(node).text());
+                let is_of_all =
+                    above.split("def ").next().is_some_and(|above| above.contains("autouse=True"));
+                if is_of_all || is_set_up(name) {
+                    file.mocks.extend(body.mocks.iter().cloned());
+                }
                 if is_set_up(name) && body.skip.as_ref().is_some_and(|skip| !skip.text.starts_with("return"))
                 {
                     all = worse(all, body.skip.clone());
                 }
                 // What skips in a fixture that every test has skips every test.
-                let above = at.node.parent().filter(|node| node.kind() == "decorated_definition");
-                let above = above.map_or("", |node| at.with(node).text());
-                if above.split("def ").next().is_some_and(|above| above.contains("autouse=True")) {
+                if is_of_all {
                     let skip = body.skip.take().filter(|skip| !skip.text.starts_with("return"));
                     if let Some(skip) =
                         skip.clone().filter(|skip| !skip.is_conditional && file_name(path) == "conftest.py")

@@ -1,10 +1,14 @@
 //! Tables that a test goes through: lists of cases by their names, and the rows of its loops.
 
+use std::ops::RangeInclusive;
+
 use super::values::is_empty;
 use crate::syntax::At;
 
 /// Longest text of what a loop goes through that is read, in bytes.
 const MAX_TEXT: usize = 200_000;
+/// Longest text of what a loop goes through that is kept, in bytes.
+const MAX_OVER: usize = 400;
 /// Most loops of one test.
 const MAX_LOOPS: usize = 50;
 
@@ -20,6 +24,38 @@ pub(super) fn of_loops(body: At<'_>) -> Vec<usize> {
         .take(MAX_LOOPS)
         .filter_map(|at| Some(if leaves_at_once(at) { 1 } else { len(items(at)?)? }))
         .collect()
+}
+
+/// Loop over what may hold nothing.
+#[derive(Clone, Debug)]
+pub(crate) struct Looped {
+    /// Its first and its last line.
+    pub(crate) lines: RangeInclusive<usize>,
+    /// Tokens of what it goes through, joined by blanks.
+    pub(crate) over: String,
+}
+
+/// Returns the loops of a body that go through something of which the file does not say how much it holds.
+pub(super) fn open_loops(body: At<'_>) -> Vec<Looped> {
+    let open = |at: At<'_>| {
+        let items = match at.kind() {
+            "call_expression" | "method_invocation" => each_of(at)?,
+            "for_statement" | "for_in_statement" | "enhanced_for_statement" | "for_expression" => items(at)?,
+            _ => return None,
+        };
+        let is_open = items.text().len() <= MAX_OVER && len(items).is_none();
+        is_open.then(|| Looped { lines: at.line()..=at.node.end_position().row + 1, over: items.normal() })
+    };
+    body.descendants().into_iter().filter_map(open).take(MAX_LOOPS).collect()
+}
+
+/// Returns what a call does something with each item of: `items.forEach(…)`.
+fn each_of(call: At<'_>) -> Option<At<'_>> {
+    let function = call.field("function").unwrap_or(call);
+    let name =
+        function.field("property").or_else(|| function.field("field")).or_else(|| function.field("name"))?;
+    matches!(name.text(), "forEach" | "for_each")
+        .then(|| function.field("object").or_else(|| function.field("value")))?
 }
 
 /// Returns what a loop goes through.
@@ -78,6 +114,12 @@ pub(super) fn len(at: At<'_>) -> Option<usize> {
         "macro_invocation" if at.text().starts_with("vec!") => {
             let tokens = at.children().into_iter().find(|child| child.kind() == "token_tree")?;
             Some(in_brackets(&tokens.words()))
+        }
+        "list_comprehension" | "generator_expression" => {
+            let parts = at.children();
+            let source = parts.iter().find(|part| part.kind() == "for_in_clause")?.field("right")?;
+            let is_filtered = parts.iter().any(|part| part.kind() == "if_clause");
+            Some(len(source)?.saturating_sub(usize::from(is_filtered)))
         }
         "identifier" => {
             let value = at.given?.value(at)?;

@@ -73,6 +73,7 @@ impl<'a> Values<'a> {
             }
             let are_twins = self.are_twins(&one, &other);
             let (one, other) = (self.resolve(&one, *start, asserted), self.resolve(&other, *start, asserted));
+            assertion.resolved = Some((one.clone(), other.clone()));
             if is_default(&one, &other) || is_default(&other, &one) {
                 assertion.strength = assertion.strength.min(Strength::Present);
             }

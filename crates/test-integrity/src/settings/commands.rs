@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::flatten::flatten;
 use super::purposes::is_replaced;
-use super::{goals, narrow, purposes, shell};
+use super::{goals, narrow, purposes, recipes, shell};
 use crate::files::{Format, extension};
 use crate::finding::{Finding, Kind};
 
@@ -195,6 +195,7 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
     if format == Format::Sections && !matches!(extension(path), "ini" | "toml" | "cfg") {
         return Vec::new();
     }
+    let (before, after) = (&*recipes::with_values(path, before), &*recipes::with_values(path, after));
     let (old, new) = (checks(before, format), checks(after, format));
     let mut findings = Vec::new();
     let soft = |text: &str| SOFT.as_ref().is_some_and(|soft| soft.is_match(text)) || is_forgiven(text);

@@ -1,5 +1,6 @@
 //! Recipes of Make and just: which checks a target runs, by itself and by those that it depends on.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::commands::checks;
@@ -19,7 +20,7 @@ struct Target {
 
 /// Returns which targets run a check no longer.
 pub(super) fn compare(path: &str, before: &str, after: &str) -> Vec<Finding> {
-    if !matches!(file_name(path), "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Justfile") {
+    if !is_of_recipes(path) {
         return Vec::new();
     }
     let (old, new) = (targets(before), targets(after));
@@ -187,6 +188,20 @@ fn values(text: &str) -> Vec<(String, String)> {
         )
     });
     pairs.filter(|(name, value)| !name.contains(' ') && !value.contains('$')).take(MAX_TARGETS).collect()
+}
+
+/// Returns a text with the values of its variables, if it is one of recipes.
+pub(super) fn with_values<'t>(path: &str, text: &'t str) -> Cow<'t, str> {
+    if !is_of_recipes(path) {
+        return Cow::Borrowed(text);
+    }
+    let values = values(text);
+    Cow::Owned(text.lines().map(|line| expanded(line, &values) + "\n").collect())
+}
+
+/// Returns whether a file holds recipes.
+fn is_of_recipes(path: &str) -> bool {
+    matches!(file_name(path), "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Justfile")
 }
 
 /// Returns a line with the values of its variables.
