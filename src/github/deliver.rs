@@ -158,11 +158,11 @@ impl Delivery<'_> {
             Target::Own { branch, .. } => branch,
         };
         let own = Commit::tip(api, branch).await?;
-        if let Some(own) = &own {
-            if let Some(message) = own.foreign_since(api, &parent.sha, self.key).await? {
-                let first = message.lines().next().unwrap_or_default().to_owned();
-                return Err(DeliverError::Foreign { branch: branch.clone(), first });
-            }
+        if let Some(own) = &own
+            && let Some(message) = own.foreign_since(api, &parent.sha, self.key).await?
+        {
+            let first = message.lines().next().unwrap_or_default().to_owned();
+            return Err(DeliverError::Foreign { branch: branch.clone(), first });
         }
         Ok(BranchState { parent, own, pull: KnownPull::Unknown })
     }

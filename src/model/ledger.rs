@@ -286,7 +286,9 @@ impl Ledger {
         file.seek(SeekFrom::Start(state.offset)).map_err(|error| self.io(error))?;
         // All of them or none: they are read again after an error.
         let read = entries(&self.path, BufReader::new(file), state.lines).collect::<Result<Vec<_>, _>>()?;
-        read.iter().for_each(|entry| state.days.add(entry));
+        for entry in &read {
+            state.days.add(entry);
+        }
         (state.offset, state.lines) = (length, state.lines + read.len());
         Ok(())
     }

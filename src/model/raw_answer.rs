@@ -7,6 +7,7 @@ use genai::chat::StopReason;
 use serde_json::Value;
 
 use super::Completion;
+use super::usage::plausible;
 use crate::event::{ToolCall, Usage};
 
 /// Returns the answer that an error is about, if a call in it is broken and all else is as it should be.
@@ -59,18 +60,20 @@ fn tool_call(id: Option<&str>, name: &str, arguments: &Value) -> ToolCall {
     }
 }
 
-fn usage(usage: &Value, [input, output, details]: [&str; 3]) -> Usage {
-    let count = |tokens: &Value| tokens.as_u64().unwrap_or_default();
-    Usage {
-        input: count(&usage[input]),
-        cached: count(&usage[details]["cached_tokens"]),
+fn usage(usage: &Value, [input, output, details]: [&str; 3]) -> Option<Usage> {
+    Some(Usage {
+        // No request is empty.
+        input: usage[input].as_u64().filter(|tokens| *tokens > 0)?,
+        cached: usage[details]["cached_tokens"].as_u64().unwrap_or_default(),
         written: 0,
-        output: count(&usage[output]),
-    }
+        output: usage[output].as_u64()?,
+    })
 }
 
-fn completion(text: String, calls: Vec<ToolCall>, usage: Usage, stop: &Value) -> Completion {
+fn completion(text: String, calls: Vec<ToolCall>, usage: Option<Usage>, stop: &Value) -> Completion {
     let cut = stop.as_str().is_some_and(|stop| StopReason::from(stop.to_owned()).is_max_tokens());
+    let is_empty = text.is_empty() && calls.is_empty();
+    let usage = usage.and_then(|usage| plausible(usage, is_empty));
     Completion { text, calls, usage, cut, refused: false, opaque: None, continues: false }
 }
 
@@ -117,7 +120,7 @@ mod tests {
                 kept.calls.iter().map(|call| (call.id.as_str(), &call.arguments)).collect();
             assert_eq!(calls, [("1", &json!({"path": "a"})), ("2", &json!(cut))]);
             assert_eq!((kept.text.as_str(), kept.cut), ("Now.", true));
-            assert_eq!(kept.usage, Usage { input: 9, cached: 4, written: 0, output: 2 });
+            assert_eq!(kept.usage, Some(Usage { input: 9, cached: 4, written: 0, output: 2 }));
         }
         assert!(answer(chat(whole)).is_none(), "that was not what is wrong with it");
         assert!(answer(json!({"choices": []})).is_none() && answer(json!("not captured")).is_none());

@@ -15,6 +15,7 @@ use crate::recomputed::recomputed;
 use crate::said::Said;
 use crate::shadow::{foreign, shadow};
 use crate::state::{State, moved_assertions};
+use crate::unchanged::without_same;
 use crate::vacuous::is_of_traits;
 use crate::weaker::{
     fewer_demand, is_keyword, is_mere_error_check, is_part, looks_away, most_alike, short, weaker,
@@ -224,27 +225,10 @@ impl Context<'_> {
             return;
         }
 
-        // What is there as before.
-        let mut left = Vec::new();
-        for assertion in old {
-            let Some(at) = new.iter().position(|other| other.text == assertion.text) else {
-                left.push(assertion);
-                continue;
-            };
-            let other = new.remove(at);
-            if other.is_swallowed && !assertion.is_swallowed {
-                found(other.line, Kind::SwallowedFailure, caught.clone());
-            } else if let Some((kind, message)) = weaker(&assertion, &other) {
-                found(other.line, kind, format!("in `{name}`: {message}"));
-            } else if other.is_conditional && !assertion.is_conditional {
-                found(
-                    other.line,
-                    Kind::ConditionalTest,
-                    format!("an assertion of `{name}` is now made only under a condition"),
-                );
-            }
+        let (left, looser) = without_same(old, &mut new);
+        for (other, kind, message) in looser {
+            found(other.line, kind, format!("in `{name}`: {message}"));
         }
-
         if left.len().saturating_mul(new.len()) > MAX_PAIRED {
             return;
         }

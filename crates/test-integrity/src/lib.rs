@@ -49,6 +49,7 @@ mod snapshots;
 mod state;
 mod syntax;
 mod test_items;
+mod unchanged;
 mod vacuous;
 mod vocabulary;
 mod weaker;

@@ -195,6 +195,14 @@ fn settle(root: At<'_>, file: &mut TestFile, all: Option<&Skip>, calming: &[&str
     }
 }
 
+/// Returns the skip of all tests of a file that a call outside of them makes.
+fn skip_of_file(call: At<'_>, text: String) -> Skip {
+    let statement = call.node.parent().and_then(|parent| parent.parent());
+    let is_conditional =
+        statement.is_some_and(|node| node.kind() != "module") || text.contains("importorskip");
+    Skip { line: call.line(), is_conditional, text }
+}
+
 /// Reads the tests of a Python file.
 pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let calming = calming(root);
@@ -284,13 +292,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             }
             "call" if !in_class => {
                 if let Some(text) = Python.skip(at) {
-                    let is_conditional = at
-                        .node
-                        .parent()
-                        .and_then(|parent| parent.parent())
-                        .is_some_and(|node| node.kind() != "module")
-                        || text.contains("importorskip");
-                    all = worse(all, Some(Skip { line: at.line(), is_conditional, text }));
+                    all = worse(all, Some(skip_of_file(at, text)));
                 }
                 if let Some(text) = Python.mock(at) {
                     file.mocks.push(Mark { line: at.line(), text });
