@@ -83,13 +83,7 @@ impl Session<'_> {
             );
             events.notice(NoticeLevel::Warning, message);
         }
-        if let Some(cost) = warn_at {
-            events.notice(
-                NoticeLevel::Warning,
-                format!("the run has cost ${cost:.4} so far (`costs.warn_at_usd`)"),
-            );
-            self.hook(HookEvent::BudgetWarning, conversation.step, || json!({"cost_usd": cost})).await;
-        }
+        self.warn_of_cost(warn_at, conversation.step).await;
         events.emit(Event::Reply(Reply {
             agent: self.agent.name.clone(),
             step: conversation.step,
@@ -120,13 +114,27 @@ impl Session<'_> {
             max_output: allowance.max_output,
         };
         let answer = self.model.complete(request).await;
-        if let Some(received) = answer.as_ref().err().and_then(ModelError::received)
-            && let Some(usd) = self.budget.settle_lost(&allowance, received)
-        {
-            let message = format!("an answer was lost half-way; it is counted as ${usd:.4}");
-            self.engine.events.notice(NoticeLevel::Info, message);
+        if let Some(received) = answer.as_ref().err().and_then(ModelError::received) {
+            let (usd, warn_at) = self.budget.settle_lost(&allowance, received);
+            if let Some(usd) = usd {
+                let message = format!("an answer was lost half-way; it is counted as ${usd:.4}");
+                self.engine.events.notice(NoticeLevel::Info, message);
+            }
+            self.warn_of_cost(warn_at, conversation.step).await;
         }
-        answer.map(|completion| (completion, allowance))
+        // From here on, it matters only why.
+        answer.map(|completion| (completion, allowance)).map_err(|error| match error {
+            ModelError::Lost { error, .. } => *error,
+            error => error,
+        })
+    }
+
+    /// Warns that the run has cost so much that people want to know it.
+    async fn warn_of_cost(&self, cost: Option<f64>, step: u32) {
+        let Some(cost) = cost else { return };
+        let message = format!("the run has cost ${cost:.4} so far (`costs.warn_at_usd`)");
+        self.engine.events.notice(NoticeLevel::Warning, message);
+        self.hook(HookEvent::BudgetWarning, step, || json!({"cost_usd": cost})).await;
     }
 
     /// Returns why a request was cut short: its run was interrupted, or had no time left.

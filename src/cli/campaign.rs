@@ -93,7 +93,7 @@ pub(super) struct Drift {
     mend: bool,
 }
 
-/// Time that a start has to record what it has done after a signal: a runner is killed ten seconds after its first one.
+/// Time that a start has to record what it has done after a signal: GitHub kills a canceled step ten seconds after the first one.
 const GRACE: Duration = Duration::from_secs(6);
 
 /// Inputs that make sense for many repositories.
@@ -209,7 +209,7 @@ async fn overdue(signal: &Signal) -> Exit {
     signal.token().cancelled().await;
     tokio::time::sleep(GRACE).await;
     tracing::error!(
-        "error: the campaign was interrupted in a request that does not end; the next start continues"
+        "error: the campaign was interrupted while work was still under way; the next start continues"
     );
     if signal.is_terminate() { Exit::Terminated } else { Exit::Interrupted }
 }

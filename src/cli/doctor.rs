@@ -203,12 +203,11 @@ async fn ask(lookup: &Lookup) -> Result<String, DoctorError> {
         messages: &[Message::User(QUESTION.to_owned())],
     };
     let answer = model.complete(question).await.map_err(DoctorError::Model)?;
-    let cost = request
-        .prices
-        .find(&request.job.model_name)
-        .zip(answer.usage)
-        .map(|(price, usage)| price.cost(usage));
-    let price = cost.map_or_else(|| "its price is unknown".to_owned(), |usd| format!("${usd:.6}"));
+    let price = match (request.prices.find(&request.job.model_name), answer.usage) {
+        (Some(price), Some(usage)) => format!("${:.6}", price.cost(usage)),
+        (Some(_), None) => "it does not say how many tokens it used".to_owned(),
+        (None, _) => "its price is unknown".to_owned(),
+    };
     Ok(format!("{} answers after {} ms ({price})", request.job.model_name, started.elapsed().as_millis()))
 }
 

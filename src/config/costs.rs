@@ -18,7 +18,8 @@ pub struct Costs {
     /// USD that all runs with the same ledger may spend in a month (UTC).
     pub budget_per_month: Option<Usd>,
     /// What happens if these budgets cannot be enforced because the ledger cannot be read or written, a model's price is
-    /// unknown, or its answers do not say how many tokens they used.
+    /// unknown, its answers do not say how many tokens they used, or the ledger contains answers whose cost is not
+    /// known.
     pub unmeasured: Unmeasured,
     /// A YAML file of prices that override the built-in ones: `name: { input, cached, written, output }`, in
     /// USD per million tokens.

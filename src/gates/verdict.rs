@@ -134,11 +134,12 @@ mod tests {
             // Another error may have gone below the same heading.
             ("make", Some((1, old)), (1, "error: two (5 ms)\n"), Failed),
             ("make", Some((1, old)), (1, "error: two (5 ms)\nerror: three\n"), NewlyFailing),
+            ("lint", Some((1, "a.py:1:1: F821 x\n")), (1, "a.py:3:1: F821 x\nnothing was tested\n"), Failed),
             (
                 "lint",
                 Some((1, "a.py:1:1: F821 x\n")),
                 (1, "a.py:3:1: F821 x\nbash: pytest: command not found\n"),
-                Failed,
+                NewlyFailing,
             ),
             (
                 "lint",

@@ -114,7 +114,8 @@ impl Repository {
             "--text",
             "--no-ext-diff",
             "--no-textconv",
-            "--ignore-submodules=all",
+            "--ignore-submodules=none",
+            "--submodule=short",
             &range,
             "--",
         ];

@@ -36,7 +36,8 @@ pub(super) async fn planned_since(api: &Api, planner: Planner) -> Result<Option<
     }
 }
 
-/// Returns when the last of a run's jobs ended that have ended. Which of them has planned nobody but the jobs themselves would say.
+/// Returns when the last of a run's jobs ended that have ended; `None` if they are too many. Which of them has planned nobody but the
+/// jobs themselves would say.
 async fn jobs_ended(api: &Api, run: u64) -> Result<Option<OffsetDateTime>, ApiError> {
     #[derive(Deserialize)]
     struct Jobs {
@@ -47,16 +48,16 @@ async fn jobs_ended(api: &Api, run: u64) -> Result<Option<OffsetDateTime>, ApiEr
     struct Job {
         completed_at: Option<String>,
     }
-    let (mut seen, mut last) = (0, None);
+    let (mut seen, mut all, mut last) = (0, 0, None);
     for page in 1..=JOB_PAGES {
         // Of a job that was started again, the latest attempt is meant.
         let path = format!("/actions/runs/{run}/jobs?filter=latest&per_page={PAGE}&page={page}");
         let Jobs { total_count, jobs } = api.get(&path, RUN).await?;
-        seen += jobs.len();
+        (seen, all) = (seen + jobs.len(), total_count);
         last = last.max(jobs.iter().filter_map(|job| moment(job.completed_at.as_deref()?)).max());
-        if seen >= total_count || jobs.is_empty() {
+        if seen >= all || jobs.is_empty() {
             break;
         }
     }
-    Ok(last)
+    Ok(last.filter(|_| seen >= all))
 }

@@ -41,11 +41,15 @@ pub struct OwnBranch<'a> {
 
 /// Closes a pull request and deletes its branch. Returns `false` if the branch stays, because it has commits of others.
 pub async fn close_pull(api: &Api, number: u64, branch: OwnBranch<'_>) -> Result<bool, ApiError> {
+    let tip = Commit::tip(api, branch.name).await?;
+    let foreign = match &tip {
+        Some(tip) => tip.foreign_since(api, branch.base, branch.key).await?,
+        None => None,
+    };
     let body = json!({"state": "closed"});
     api.send::<Value>(Method::Patch, &format!("/pulls/{number}"), Some(&body), CLOSE).await?;
-    let Some(tip) = Commit::tip(api, branch.name).await? else { return Ok(true) };
-    if tip.foreign_since(api, branch.base, branch.key).await?.is_some() {
-        return Ok(false);
+    if tip.is_none() || foreign.is_some() {
+        return Ok(foreign.is_none());
     }
     let path = format!("/git/refs/heads/{}", in_path(branch.name));
     match api.send::<Value>(Method::Delete, &path, None, CLOSE).await {

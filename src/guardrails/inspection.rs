@@ -128,7 +128,9 @@ pub(crate) fn inspect(
         let path = &change.path;
         let full = format!("{}{path}", base.prefix);
         let is_of = |module: &&String| {
-            full.strip_prefix(module.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            let is_below = |rest: &str| rest.is_empty() || rest.starts_with('/');
+            full.strip_prefix(module.as_str()).is_some_and(is_below)
+                || module.strip_prefix(full.as_str()).is_some_and(is_below)
         };
         if let Some(module) = modules.iter().find(is_of) {
             return Err(InspectionError::Submodule { path: path.clone(), module: module.clone() });
@@ -207,8 +209,12 @@ pub(crate) fn inspect(
 fn submodules(base: &BaseFiles<'_>) -> Vec<String> {
     let text = (base.read)(".gitmodules").unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
-    let paths =
-        text.lines().filter_map(|line| line.trim().strip_prefix("path")?.trim_start().strip_prefix('='));
+    let paths = text.lines().filter_map(|line| {
+        let (key, path) = line.split_once('=')?;
+        // Git reads a key behind the name of its section as well.
+        let key = key.rsplit(']').next()?;
+        key.trim().eq_ignore_ascii_case("path").then_some(path)
+    });
     paths
         .map(|path| path.trim().trim_matches('"').trim_matches('/').to_owned())
         .filter(|path| !path.is_empty())

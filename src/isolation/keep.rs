@@ -124,7 +124,7 @@ impl Keeper {
         let BaseState::Real(tracked) = below else { return Ok(()) };
         (self.judge)(found.outputs_proposed())?;
         let outputs = found.outputs_alone();
-        for left in isolated.carry_outputs(&outputs, tracked) {
+        for left in isolated.carry_outputs(&outputs, tracked, &self.time_limit) {
             detail!("not kept: {left}");
         }
         Ok(())

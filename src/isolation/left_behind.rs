@@ -11,7 +11,7 @@ use super::{Isolation, auto_loaded, doubt};
 use crate::event::NoticeLevel;
 use crate::plan::may_lead_outside;
 
-/// How many tools a warning names.
+/// How many tools or links a warning names.
 const MAX_NAMED: usize = 10;
 
 impl Isolation {
@@ -84,8 +84,8 @@ impl Isolation {
         }
     }
 
-    /// Reports links that commands, hooks and gates have left in the checkout where Git ignores them, and that lead out of it. Those in folders
-    /// of tools are left out: environments of Python link the interpreter.
+    /// Reports links that commands, hooks and gates have left in the checkout where Git ignores them, and that lead out of
+    /// it. Those in folders of tools are left out: environments of Python link the interpreter.
     pub fn warn_of_links(&self) {
         let links = self.links.lock();
         let leads_outside = |path: &&WorkspacePath| {
@@ -93,11 +93,16 @@ impl Isolation {
                 && fs::read_link(self.root().join(path.as_str()))
                     .is_ok_and(|target| may_lead_outside(path, target.as_os_str().as_encoded_bytes()))
         };
-        let links: Vec<String> = links.iter().filter(leads_outside).map(ToString::to_string).collect();
-        if !links.is_empty() {
+        let mut named: Vec<String> = links.iter().filter(leads_outside).map(ToString::to_string).collect();
+        if !named.is_empty() {
+            let more = named.len().saturating_sub(MAX_NAMED);
+            named.truncate(MAX_NAMED);
+            if more > 0 {
+                named.push(format!("and {more} more"));
+            }
             let message = format!(
                 "commands, hooks or gates of this run left links that may lead outside of the workspace, where Git ignores them: {}",
-                links.join(", ")
+                named.join(", ")
             );
             self.events.notice(NoticeLevel::Warning, message);
         }

@@ -76,7 +76,7 @@ impl Exchange {
         let mut length = Length::default();
         while let Some(event) = stream.next().await {
             let event = event.map_err(|error| sort(&error))?;
-            received.store(length.add(&event)?, Ordering::Relaxed);
+            received.fetch_max(length.add(&event)?, Ordering::Relaxed);
             let ChatStreamEvent::End(end) = event else { continue };
             let said_end = end.captured_stop_reason.is_some();
             let completion = completion_of_stream(end);

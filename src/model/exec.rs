@@ -246,7 +246,8 @@ fn completion(line: &str) -> Result<Completion, ModelError> {
     }
     let call = |RequestedCall { id, name, arguments }| ToolCall { id, name, arguments };
     let calls: Vec<ToolCall> = answer.calls.into_iter().map(call).collect();
-    let usage = plausible(answer.usage, answer.text.is_empty() && calls.is_empty());
+    // A program of one's own may count only what it reads, or only what it writes.
+    let usage = plausible(answer.usage, true);
     Ok(Completion { text: answer.text, calls, usage, ..Completion::default() })
 }
 

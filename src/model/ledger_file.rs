@@ -52,7 +52,7 @@ pub(super) fn open(path: &Path, access: Access) -> io::Result<File> {
 pub(super) struct Locks {
     /// Cancelled when the run has to end.
     end: OnceLock<CancellationToken>,
-    /// Whether somebody has held one for too long: none is waited for any more.
+    /// Whether somebody has held one for too long: none is waited for until one is free again.
     gave_up: AtomicBool,
 }
 
@@ -75,7 +75,10 @@ impl Locks {
 
     fn wait(&self, attempt: impl Fn() -> Result<(), TryLockError>) -> io::Result<()> {
         match attempt() {
-            Ok(()) => return Ok(()),
+            Ok(()) => {
+                self.gave_up.store(false, Ordering::Relaxed);
+                return Ok(());
+            }
             Err(TryLockError::Error(error)) => return Err(error),
             Err(TryLockError::WouldBlock) => {}
         }
@@ -87,7 +90,10 @@ impl Locks {
         while since.elapsed() < self.patience() {
             thread::sleep(PAUSE);
             match attempt() {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    self.gave_up.store(false, Ordering::Relaxed);
+                    return Ok(());
+                }
                 Err(TryLockError::Error(error)) => return Err(error),
                 Err(TryLockError::WouldBlock) => {}
             }

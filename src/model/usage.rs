@@ -25,7 +25,7 @@ pub(super) fn of_provider(reported: &ReportedUsage, is_empty: bool) -> Option<Us
 pub(super) fn plausible(usage: Usage, is_empty: bool) -> Option<Usage> {
     let Usage { input, cached, written, output } = usage;
     let is_possible = [input, cached, written, output].into_iter().all(|tokens| tokens <= MOST_TOKENS);
-    // A program may count only what it writes.
+    // Nothing is said for nothing.
     let is_said = output > 0 || (is_empty && input > 0);
     (is_possible && is_said).then_some(usage)
 }

@@ -197,6 +197,11 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
+    /// Takes back a journal by which nothing was changed.
+    pub fn withdraw(self) {
+        self.close(&|_| {});
+    }
+
     fn change(&self, index: usize) -> Result<(), FileError> {
         let entry = &self.entries[index];
         // Somebody may have saved the file since the plan was checked.

@@ -369,11 +369,7 @@ impl RunReport {
 
     /// Returns the lines added and removed in all files.
     pub fn lines(&self) -> LineCounts {
-        let mut lines = LineCounts::default();
-        for file in &self.files {
-            lines += file.lines;
-        }
-        lines
+        self.files.iter().map(|file| file.lines).sum()
     }
 
     /// Returns whether files changed, or would change.
@@ -383,8 +379,8 @@ impl RunReport {
 
     /// Returns the plan if it may be applied: it is whole, it fits a known state, and the run that made it succeeded.
     pub fn applicable_plan(&self) -> Option<&PlanReport> {
-        let plan = self.plan.as_ref().filter(|_| self.status == Status::Success)?;
-        (plan.incomplete.is_none() && plan.differences.is_empty()).then_some(plan)
+        let is_whole = |plan: &&PlanReport| plan.incomplete.is_none() && plan.differences.is_empty();
+        self.plan.as_ref().filter(is_whole).filter(|_| self.status == Status::Success)
     }
 
     /// Serializes the report as JSON, as it is written to a file.

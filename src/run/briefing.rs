@@ -112,12 +112,12 @@ impl Briefing<'_> {
         };
         // Git's records are those of a state that ends with the run.
         let records = if self.agent.access == Access::Full && runs_git {
-            ". What git commit, tag or stash make is not kept, only changed files are"
+            ". What git commit, tag or stash makes is not kept; only changed files are"
         } else {
             ""
         };
         let seconds = commands.default_timeout.get();
-        Some(format!("{runs}{where_to}{records}. {seconds} s each unless you give `timeout`"))
+        Some(format!("{runs}{where_to}{records}. Each command has {seconds} s unless you give `timeout`"))
     }
 
     fn gates(&self) -> Option<String> {

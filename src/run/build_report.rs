@@ -12,6 +12,7 @@ use super::recipe_check::RECIPE_GATE;
 use super::setup::RunInfo;
 use super::{Outcome, Run, Signal};
 use crate::agent::SessionOutcome;
+use crate::base::text::counted;
 use crate::command::Shell;
 use crate::command::sandbox::{Leftovers, Sandbox};
 use crate::config::{Config, ProveTests};
@@ -44,10 +45,11 @@ impl Run<'_> {
         let agent = &self.request.agent;
         self.engine.hooks.run(HookEvent::SessionEnd, Subject::of_run(agent, 0, details)).await;
         self.engine.hooks.collect().await;
+        // It waits for a call that nobody waited for: its folders count as well.
+        self.tell_size().await;
         if let Some(tracked) = &self.tracked {
             tracked.settle_folders();
         }
-        self.tell_size().await;
     }
 
     /// Ends the run: proves that a dry run changed nothing, and builds the report and the plan.
@@ -174,9 +176,9 @@ fn or_unknown(
     });
     if gathered.not_compared > 0 {
         let message = format!(
-            "the time of the run was up before its changes had been compared: {} changed files are only named, and there is neither a plan \
-             nor a patch",
-            gathered.not_compared
+            "the time of the run was up before its changes had been compared: {} could only be named, and there is neither a \
+             plan nor a patch",
+            counted(gathered.not_compared, "changed file", "s")
         );
         events.notice(NoticeLevel::Error, message);
         if ended.reason.yields() {

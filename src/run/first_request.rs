@@ -17,7 +17,8 @@ const LEAST_OUTLINE: usize = 500;
 /// Part of the task that counts; who writes more has reasons.
 pub(super) const MAX_COUNTED_TASK: usize = 500;
 
-/// Returns the room for the outline beside the agent's tools and these texts.
+/// Returns the room for the outline beside the agent's tools and these texts. What the repository tells
+/// agents (`AGENTS.md`) does not count: its people have reasons, and it has a limit of its own.
 pub(super) fn outline_budget(registry: &Registry, agent: &Agent, texts: &[&str]) -> usize {
     let tools = match &agent.allowed_tools {
         Some(allowed) => registry.filter(allowed),

@@ -64,7 +64,11 @@ impl Understood {
     /// Returns what the model is told of arguments that were left out.
     pub fn remark(&self) -> Option<String> {
         (!self.ignored.is_empty()).then(|| {
-            format!("[ignored, as {} does not know it: {}]", self.tool.name(), self.ignored.join(", "))
+            format!(
+                "[ignored, because {} has no such argument: {}]",
+                self.tool.name(),
+                self.ignored.join(", ")
+            )
         })
     }
 }

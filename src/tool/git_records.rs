@@ -9,13 +9,14 @@ const STASHED: &str =
 
 /// Returns a remark if one of these commands, each without its quotes, makes records that will not be kept.
 pub(super) fn remark(commands: &[String]) -> Option<&'static str> {
-    let mut made = commands.iter().filter_map(|command| made_by(command));
-    let first = made.next()?;
-    Some(if made.fold(first == Record::Stash, |only, record| only && record == Record::Stash) {
-        STASHED
-    } else {
-        NOT_KEPT
-    })
+    let made = |(at, command): (usize, &String)| Some((at, made_by(command)?));
+    let made: Vec<(usize, Record)> = commands.iter().enumerate().filter_map(made).collect();
+    let (last, _) = *made.last()?;
+    if made.iter().any(|(_, record)| *record == Record::Other) {
+        return Some(NOT_KEPT);
+    }
+    let is_restored = commands[last + 1..].iter().any(|command| restores(command));
+    (!is_restored).then_some(STASHED)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,7 +25,8 @@ enum Record {
     Other,
 }
 
-fn made_by(command: &str) -> Option<Record> {
+/// Returns the subcommand of Git that this is, and its arguments.
+fn git(command: &str) -> Option<(&str, Vec<&str>)> {
     let mut words = command.split_whitespace();
     if words.next()?.rsplit('/').next() != Some("git") {
         return None;
@@ -35,8 +37,18 @@ fn made_by(command: &str) -> Option<Record> {
             words.next();
         }
     }
-    let subcommand = words.next()?;
-    let rest: Vec<&str> = words.collect();
+    Some((words.next()?, words.collect()))
+}
+
+/// Returns whether a command restores what was stashed.
+fn restores(command: &str) -> bool {
+    git(command).is_some_and(|(subcommand, rest)| {
+        subcommand == "stash" && rest.first().is_some_and(|word| matches!(*word, "pop" | "apply"))
+    })
+}
+
+fn made_by(command: &str) -> Option<Record> {
+    let (subcommand, rest) = git(command)?;
     let has = |options: &[&str]| rest.iter().any(|word| options.contains(word));
     let names_one = rest.iter().any(|word| !word.starts_with('-'));
     let lists = has(&[
@@ -52,8 +64,10 @@ fn made_by(command: &str) -> Option<Record> {
         "--points-at",
     ]);
     let is_made = match subcommand {
+        // Of `git commit`, `-n` means `--no-verify`.
+        "cherry-pick" | "revert" if has(&["-n"]) => false,
         "commit" | "merge" | "rebase" | "cherry-pick" | "revert" | "am" => {
-            !has(&["--abort", "--quit", "--dry-run", "-n", "--no-commit"])
+            !has(&["--abort", "--quit", "--dry-run", "--no-commit"])
         }
         "stash" => {
             let makes =
@@ -77,6 +91,9 @@ mod tests {
         for (commands, expected) in [
             (&["git commit -am x"][..], Some(NOT_KEPT)),
             (&["cd src", "/usr/bin/git -C . -c user.name=a commit -m x"], Some(NOT_KEPT)),
+            (&["git commit -nm x"], Some(NOT_KEPT)),
+            (&["git commit -n -m x"], Some(NOT_KEPT)),
+            (&["git cherry-pick -n topic"], None),
             (&["git checkout -b topic"], Some(NOT_KEPT)),
             (&["git switch -c topic"], Some(NOT_KEPT)),
             (&["git tag v1"], Some(NOT_KEPT)),
@@ -84,6 +101,8 @@ mod tests {
             (&["git stash"], Some(STASHED)),
             (&["git stash push -m x", "git commit -m y"], Some(NOT_KEPT)),
             (&["git stash pop"], None),
+            (&["git stash", "make test", "git stash pop"], None),
+            (&["git stash pop", "git stash"], Some(STASHED)),
             (&["git stash list"], None),
             (&["git tag"], None),
             (&["git tag -l v*"], None),

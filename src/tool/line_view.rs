@@ -69,7 +69,7 @@ impl LineView {
                 continue;
             }
             let most = if range.is_one_line() { usize::MAX } else { MAX_LINE };
-            let numbered = format!("{number}\t{}\n", line.shown(column, most));
+            let numbered = format!("{number}\t{}\n", line.shown(number, column, most));
             full = view.last > 0 && view.text.len() + numbered.len() > limit;
             if !full {
                 view.text += &numbered;
@@ -190,8 +190,8 @@ impl LinePart {
         }
     }
 
-    /// Returns what is kept, at most so many characters, with marks in place of the rest.
-    fn shown(&self, column: usize, most: usize) -> String {
+    /// Returns what is kept of the line with this number, at most so many characters, with marks in place of the rest.
+    fn shown(&self, number: usize, column: usize, most: usize) -> String {
         let valid = self.text.utf8_chunks().next().map_or("", |chunk| chunk.valid());
         let shown = first_chars(valid, most);
         let before = if column > 1 { "… " } else { "" };
@@ -199,8 +199,10 @@ impl LinePart {
         if last >= self.columns {
             return format!("{before}{shown}");
         }
+        // Columns are those of the first line that is asked for.
+        let start_line = if number > 1 { format!("start_line={number}, ") } else { String::new() };
         format!(
-            "{before}{shown}… [columns {}–{} of {}; continue with start_column={}]",
+            "{before}{shown}… [columns {}–{} of {}; continue with {start_line}start_column={}]",
             grouped(column),
             grouped(last),
             grouped(self.columns),
@@ -250,7 +252,7 @@ mod tests {
     fn long_lines_are_clipped_with_where_to_go_on() {
         let text = format!("short\n{}\r\nend", "ü".repeat(9_000));
         let shown = view(&text, &from(1), 40_000).expect("lines");
-        let clipped = "… [columns 1–500 of 9,000; continue with start_column=501]";
+        let clipped = "… [columns 1–500 of 9,000; continue with start_line=2, start_column=501]";
         let expected =
             format!("1\tshort\n2\t{}{clipped}\n3\tend\n[no newline at the end]\n", "ü".repeat(500));
         assert_eq!(shown, expected);
@@ -259,7 +261,7 @@ mod tests {
         assert_eq!(
             rest(501, 101),
             Ok(format!(
-                "2\t… {}… [columns 501–550 of 9,000; continue with start_column=551]\n{note}",
+                "2\t… {}… [columns 501–550 of 9,000; continue with start_line=2, start_column=551]\n{note}",
                 "ü".repeat(50)
             ))
         );

@@ -21,17 +21,28 @@ pub(super) fn text_of<'a>(path: &WorkspacePath, state: &'a FileState) -> Result<
     })
 }
 
-/// Encodes the new text of a file. The error names what the encoding does not have.
+/// Encodes the new text of a file. The error names what the encoding does not have, or says that the file would be read as
+/// something else.
 pub(super) fn encoded(
     path: &WorkspacePath,
     text: String,
     encoding: TextEncoding,
 ) -> Result<Vec<u8>, ToolError> {
-    encoding.encode(text).map_err(|error| {
+    let refused = |reason: String| {
         ToolError::Refused(format!(
-            "{path}: {error}; write it in other characters, or convert the file by a command (iconv) first; nothing was changed"
+            "{path}: {reason}; write it in other characters, or convert the file by a command (iconv) first; nothing was changed"
         ))
-    })
+    };
+    let bytes = encoding.encode(text).map_err(|error| refused(error.to_string()))?;
+    let is_the_same = || {
+        encoding == TextEncoding::Utf8
+            || bytes.is_ascii()
+            || decode(&bytes).is_ok_and(|now| now.encoding == encoding)
+    };
+    if !is_the_same() {
+        return Err(refused(format!("this text could not be told from another encoding in {encoding}")));
+    }
+    Ok(bytes)
 }
 
 /// Returns a remark on the encoding of a file, if it is not the usual one.

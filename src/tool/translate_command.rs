@@ -121,11 +121,11 @@ pub(super) fn background(arguments: &mut Arguments) -> Changed {
         return Err(NotUnderstood(NO_INPUT.to_owned()));
     }
     // Whoever waits for output says so in several ways; all of them are bounded here.
-    if let Some(wait) = take(arguments, &["wait", "wait_seconds", "timeout", "yield_time_ms", "wait_ms"])
-        .as_ref()
-        .and_then(number)
-    {
-        let seconds = if wait > 600 { wait / 1_000 } else { wait };
+    let ms = take(arguments, &["yield_time_ms", "wait_ms", "timeout_ms"]).as_ref().and_then(number);
+    let wait = take(arguments, &["wait", "wait_seconds", "timeout"]).as_ref().and_then(number);
+    // Nobody waits so many seconds: they are milliseconds as well.
+    let wait = wait.map(|wait| if wait > 600 { wait / 1_000 } else { wait });
+    if let Some(seconds) = wait.or(ms.map(|ms| ms / 1_000)) {
         arguments.insert("wait".to_owned(), json!(seconds.clamp(0, 120)));
     }
     if let Some(action) = arguments.get_mut("action") {

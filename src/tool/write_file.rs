@@ -83,8 +83,8 @@ impl Args {
                 encoded(path, old.text.into_owned() + &self.content, old.encoding)
             }
             (Err(_), WriteMode::Overwrite) => Ok(given().into_bytes()),
-            // Almost any encoding has these characters at the same places.
-            (Err(_), WriteMode::Append) if self.content.is_ascii() => {
+            // Almost any encoding without NUL bytes has these characters at the same places.
+            (Err(_), WriteMode::Append) if self.content.is_ascii() && !before.content.contains(&0) => {
                 Ok([&before.content, self.content.as_bytes()].concat())
             }
             (Err(error), WriteMode::Append) => Err(error),

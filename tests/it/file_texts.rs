@@ -97,6 +97,12 @@ async fn files_keep_their_encoding() {
                 assert!(refused.error.is_some_and(|error| error.contains(says)), "{tool}");
                 assert_eq!(now("b.txt"), before, "{tool}");
             }
+            // These two bytes are one character of UTF-8.
+            let args = json!({"path": "b.txt", "content": "\u{c3}\u{a9}"});
+            let refused = call(&registry, &cx, "write_file", &args).await;
+            let says = "b.txt: this text could not be told from another encoding in windows-1252 (Latin-1); write it";
+            assert!(refused.error.is_some_and(|error| error.contains(says)));
+            assert_eq!(now("b.txt"), before);
         }
     }
 }
@@ -117,6 +123,11 @@ async fn text_in_unknown_encodings_is_refused_with_the_way_out() {
         let says = "run_command(command=\"iconv -f ENCODING -t utf-8 'a b.txt'\")";
         assert!(error.contains("byte 4 is not UTF-8") && error.contains(says), "{tool}: {error}");
     }
+    // UTF-16 without its mark.
+    std::fs::write(sandbox.repo().join("wide.txt"), b"o\0n\0e\0").expect("a file");
+    let args = json!({"path": "wide.txt", "content": "two\n", "mode": "append"});
+    let error = call(&registry, &cx, "write_file", &args).await.error.expect("a refusal");
+    assert!(error.contains("wide.txt is a binary file (6 bytes)"), "{error}");
 }
 
 #[tokio::test]

@@ -234,11 +234,15 @@ async fn files_are_shown_whatever_they_are_called_or_named_in_the_report() {
         std::fs::write(scene.sandbox.repo().join(OsStr::from_bytes(b"bad\xff.js")), "hidden.example\n")
             .unwrap();
         scene.sandbox.git(&["add", "--force", "--all"]);
+        std::fs::create_dir_all(scene.sandbox.repo().join("vendor/sub")).unwrap();
+        let submodule = format!("160000,{},vendor/sub", "ab".repeat(20));
+        scene.sandbox.git(&["update-index", "--add", "--cacheinfo", &submodule]);
         commit(&mut scene, "b.txt", "new\n");
         let (log, asked) = review(&scene, found(&[]), 0);
         for (number, path) in shown.iter().enumerate() {
             assert!(asked.contains(&format!("+mark_{number}")), "{path}");
         }
+        assert!(asked.contains("+Subproject commit abab"), "{asked}");
         assert!(!asked.contains("hidden.example"), "{asked}");
         for named in [
             ".npmrc: a sensitive file",

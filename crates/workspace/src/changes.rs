@@ -256,6 +256,15 @@ impl std::ops::AddAssign for LineCounts {
     }
 }
 
+impl std::iter::Sum for LineCounts {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |mut sum, lines| {
+            sum += lines;
+            sum
+        })
+    }
+}
+
 impl fmt::Display for LineCounts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "+{} −{}", self.added, self.removed)

@@ -85,6 +85,11 @@ impl OverlayWorkspace {
         }
     }
 
+    /// Returns the planned size of a file in bytes; 0 if there would be none.
+    pub fn size(&self, path: &WorkspacePath) -> u64 {
+        self.stat(&ResolvedPath(path.clone())).ok().flatten().map_or(0, |stat| stat.size)
+    }
+
     /// Adds to the plan what a command changed in the isolated state.
     pub fn absorb(&self, changes: &[FileChange]) -> Result<(), FileError> {
         changes.iter().try_for_each(|change| self.put(&change.path, change.after.clone()))

@@ -1,6 +1,7 @@
 //! Packages that come from elsewhere than before. Both places may be known, and still what is called the same is not the same there.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::slice;
 
 use serde_json::Value;
 
@@ -45,14 +46,31 @@ const LISTS: [&str; 15] = [
     "",
 ];
 
+/// Lock files of npm, whose first version has packages in packages.
+const NPM: [&str; 2] = ["package-lock.json", "npm-shrinkwrap.json"];
+
 /// Keys of a package's name.
 const NAMES: [&str; 3] = ["name", "identity", "package"];
+
+/// Keys of what a package says of others.
+const OF_OTHERS: [&str; 10] = [
+    "dependencies",
+    "devDependencies",
+    "peerDependencies",
+    "optionalDependencies",
+    "dev-dependencies",
+    "optional-dependencies",
+    "metadata",
+    "extras",
+    "require",
+    "require-dev",
+];
 
 /// Lock files, with keys that only packages of the checkout have, and the value if others have the key as well.
 const CHECKOUT: [(&str, &str, Option<&str>); 14] = [
     ("package-lock.json", "link", None),
     ("npm-shrinkwrap.json", "link", None),
-    ("pnpm-lock.yaml", "resolution.directory", None),
+    ("pnpm-lock.yaml", "resolution.type", Some("directory")),
     ("uv.lock", "source.editable", None),
     ("uv.lock", "source.virtual", None),
     ("uv.lock", "source.directory", None),
@@ -89,18 +107,41 @@ pub(super) fn origins(path: &str, text: &str) -> Origins {
             };
             let keys: Vec<String> =
                 list.split('.').filter(|key| !key.is_empty()).map(str::to_owned).collect();
-            for (key, package) in found.into_iter().flat_map(entries) {
+            let below = |keys: &[String], key: String| [keys, slice::from_ref(&key)].concat();
+            let mut waiting: Vec<(Vec<String>, &Value)> = found
+                .into_iter()
+                .flat_map(entries)
+                .map(|(key, package)| (below(&keys, key), package))
+                .collect();
+            while let Some((keys, package)) = waiting.pop() {
+                if list == "dependencies" && NPM.contains(&name.as_str()) {
+                    let keys = below(&keys, list.to_owned());
+                    let inner = package.get(list).into_iter().flat_map(entries);
+                    let inner = inner.filter(|(_, inner)| inner.is_object());
+                    waiting.extend(inner.map(|(key, inner)| (below(&keys, key), inner)));
+                }
+                let key = keys.last().cloned().unwrap_or_default();
                 let Some(own) = own_name(&key, package) else { continue };
+                // A package may be called otherwise than the one that it stands for.
+                let by_key = name_by(&key).filter(|name| *name != own);
+                let names = [Some(own), by_key].into_iter().flatten();
                 if is_of_checkout(&name, package) {
-                    origins.entry(folded(own)).or_default().insert(Origin::Checkout);
+                    // It may name an address as well, and package managers may follow that.
+                    let found = rows::addresses_of(path, &of_itself(package), keys);
+                    for name in names {
+                        let of = origins.entry(folded(name)).or_default();
+                        of.insert(Origin::Checkout);
+                        of.extend(found.iter().cloned().map(Origin::Place));
+                    }
                     continue;
                 }
-                let keys = keys.iter().cloned().chain([key.clone()]).collect();
                 let mut found = rows::addresses_of(path, package, keys);
                 if found.is_empty() {
                     found.extend(indexes::of_package(&name, &values, package));
                 }
-                add(&mut origins, own, found);
+                for name in names {
+                    add(&mut origins, name, found.clone());
+                }
             }
         }
         listed_elsewhere(&values, &mut origins);
@@ -138,7 +179,14 @@ fn add(origins: &mut Origins, package: &str, found: impl IntoIterator<Item = Add
 
 /// Returns a name in the spelling that stands for all those that registries do not tell apart, or people could confuse.
 fn folded(name: &str) -> String {
-    name.to_lowercase().replace(['_', '.'], "-")
+    let mut folded = String::with_capacity(name.len());
+    for letter in name.to_lowercase().chars() {
+        let letter = if matches!(letter, '_' | '.') { '-' } else { letter };
+        if letter != '-' || !folded.ends_with('-') {
+            folded.push(letter);
+        }
+    }
+    folded
 }
 
 /// Returns the name of a package of a list; `None` if only its place in the list is known, which says nothing.
@@ -149,13 +197,19 @@ fn own_name<'v>(key: &'v str, package: &'v Value) -> Option<&'v str> {
         .iter()
         .find_map(|name| package.get(name)?.as_str())
         .or_else(|| package.get("conda")?.as_str().and_then(of_file))
-        .or_else(|| Some(package_of(key)).filter(|key| !key.bytes().all(|byte| byte.is_ascii_digit())))
+        .or_else(|| name_by(key))
+}
+
+/// Returns the name of the package that a key is for; `None` if the key is its place in a list.
+fn name_by(key: &str) -> Option<&str> {
+    Some(package_of(key)).filter(|key| !key.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// Returns whether a package of a lock file is one of the checkout, so that everybody sees what is in it.
 fn is_of_checkout(file: &str, package: &Value) -> bool {
     let has = |keys: &str, value: Option<&str>| {
-        at(package, keys).is_some_and(|found| value.is_none_or(|value| found == value))
+        at(package, keys)
+            .is_some_and(|found| found.as_bool() != Some(false) && value.is_none_or(|value| found == value))
     };
     // A crate without a source is one of the workspace.
     if file == "cargo.lock" && package.get("source").is_none() {
@@ -172,6 +226,18 @@ fn is_of_checkout(file: &str, package: &Value) -> bool {
             .any(|scheme| text.starts_with(scheme) || text.contains(&format!("@{scheme}")))
     });
     is_path || CHECKOUT.iter().any(|(name, keys, value)| *name == file && has(keys, *value))
+}
+
+/// Returns a package without what it says of other packages.
+fn of_itself(package: &Value) -> Value {
+    match package {
+        Value::Object(all) => {
+            let own = all.iter().filter(|(key, _)| !OF_OTHERS.contains(&key.as_str()));
+            Value::Object(own.map(|(key, value)| (key.clone(), value.clone())).collect())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(of_itself).collect()),
+        other => other.clone(),
+    }
 }
 
 fn entries(value: &Value) -> Vec<(String, &Value)> {

@@ -36,6 +36,7 @@ fn submodules_do_not_give_way_to_files() {
         ("", "vendor/sub/index.js", "in the place of the submodule vendor/sub"),
         ("", "vendor/sub", "in the place of the submodule vendor/sub"),
         ("vendor/", "sub/index.js", "in the place of the submodule vendor/sub"),
+        ("", "vendor", "in the place of the submodule vendor/sub"),
         ("", "vendor/subs/index.js", ""),
         ("web/", "vendor/sub/index.js", ""),
     ] {

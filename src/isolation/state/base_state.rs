@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use workspace::{
-    ChangeSet, FileChange, FileError, FileState, OverlayWorkspace, TrackedWorkspace, Workspace, WorkspacePath,
+    ChangeSet, DiskWorkspace, FileChange, FileError, FileState, OverlayWorkspace, TrackedWorkspace,
+    Workspace, WorkspacePath,
 };
 
 /// The state that the isolated state is based on, and compared with.
@@ -21,6 +22,14 @@ impl BaseState {
         match self {
             Self::Planned(planned) => planned.state(path),
             Self::Real(tracked) => tracked.disk().state_of(path),
+        }
+    }
+
+    /// Returns the size of a file in bytes; 0 if there is none.
+    pub(super) fn size(&self, path: &WorkspacePath) -> u64 {
+        match self {
+            Self::Planned(planned) => planned.size(path),
+            Self::Real(tracked) => size_on(tracked.disk(), path),
         }
     }
 
@@ -47,4 +56,10 @@ impl BaseState {
             Self::Real(tracked) => tracked.original(path),
         }
     }
+}
+
+/// Returns the size of a file on disk in bytes; 0 if there is none.
+pub(super) fn size_on(disk: &DiskWorkspace, path: &WorkspacePath) -> u64 {
+    let entry = disk.entry(path).ok().flatten().filter(|entry| entry.metadata.is_file());
+    entry.map_or(0, |entry| entry.metadata.len())
 }

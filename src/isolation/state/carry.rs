@@ -48,7 +48,12 @@ impl Isolated {
                 let (disk, changes) = (tracked.disk(), &found.changes);
                 let write = || Journal::write(disk, &self.journal, changes, &|_| {}, &is_over);
                 let journal = (!changes.is_empty()).then(write).transpose()?;
-                self.make_way(found, disk).map_err(CarryError::Outputs)?;
+                if let Err(error) = self.make_way(found, disk) {
+                    if let Some(journal) = journal {
+                        journal.withdraw();
+                    }
+                    return Err(CarryError::Outputs(error));
+                }
                 // First, so that a run that is killed meanwhile is known to have begun with it.
                 tracked.absorb(changes);
                 if let Some(journal) = journal {
@@ -56,7 +61,7 @@ impl Isolated {
                 }
                 tracked.made(changes);
                 self.keep_times(tracked.disk(), found);
-                Ok(self.carry_outputs(found, tracked))
+                Ok(self.carry_outputs(found, tracked, time_limit))
             }
         }
     }
@@ -70,12 +75,21 @@ impl Isolated {
         Ok(())
     }
 
-    /// Keeps build outputs and, until the run ends, new folders without files. Returns descriptions of those that could not be
-    /// moved.
-    pub fn carry_outputs(&mut self, found: &FoundChanges, tracked: &TrackedWorkspace) -> Vec<String> {
+    /// Keeps build outputs, as long as there is time for them, and, until the run ends, new folders without files. Returns
+    /// descriptions of those that could not be moved.
+    pub fn carry_outputs(
+        &mut self,
+        found: &FoundChanges,
+        tracked: &TrackedWorkspace,
+        time_limit: &TimeLimit,
+    ) -> Vec<String> {
         let disk = tracked.disk();
         let mut left = Vec::new();
         for path in &found.outputs {
+            if time_limit.is_over(Grace::Changes) {
+                left.push("the rest of what Git ignores: the time of the run was up".to_owned());
+                break;
+            }
             left.extend(self.carry_output(path, disk).err().map(|error| error.to_string()));
         }
         for folder in &found.folders {

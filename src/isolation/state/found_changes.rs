@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 use workspace::outputs::{Exclusion, GitIgnoreRules};
 use workspace::{FileChange, FileError, FileState, Inventory, MAX_FILE, Proposed, Touched, WorkspacePath};
 
+use super::base_state::size_on;
 use super::upper_changes;
 use super::{BaseState, Isolated, Kind};
 use crate::base::time_limit::{Grace, TimeLimit};
 use crate::isolation::tool_folders::ToolFolders;
 
-/// Most bytes that files of the project may hold, all together, which a command changed: they are read, compared and kept as a
-/// whole, in memory.
+/// Most bytes that files of the project which a command changed may hold, all together, before and after it: both sides are
+/// read, compared and kept as a whole, in memory.
 const MAX_CHANGED: u64 = 256 * 1024 * 1024;
 
 /// Reasons why what a command changed was not read.
@@ -25,14 +26,14 @@ pub enum UnreadChanges {
     File(#[from] FileError),
     /// More than can be kept.
     #[error(
-        "the command changed {files} files of {} MB in all that Git does not ignore, but at most {} MiB of one command can be kept; \
-         change fewer of them with one command, or write what is no part of the project where Git ignores it",
-        .bytes / 1_000_000, MAX_CHANGED >> 20
+        "the command changed {files} files that Git does not ignore, of {} MiB in all before and after it, but at most {} MiB of one \
+         command can be kept; change fewer of them with one command, or write what is no part of the project where Git ignores it",
+        .bytes.div_ceil(1 << 20), MAX_CHANGED >> 20
     )]
     TooMuch {
         /// The number of files.
         files: usize,
-        /// How much they hold.
+        /// How much they held before and hold afterwards.
         bytes: u64,
     },
     /// The time of the run was up.
@@ -163,7 +164,7 @@ impl Isolated {
             match self.size(&path) {
                 large if large > MAX_FILE => found.large.push(path),
                 size => {
-                    bytes += size;
+                    bytes += size + below.size(&path);
                     to_read.push(path);
                 }
             }
@@ -253,7 +254,6 @@ impl Isolated {
 
     /// Returns the size of a file as a command left it, in bytes; 0 if it left none.
     fn size(&self, path: &WorkspacePath) -> u64 {
-        let entry = self.disk.entry(path).ok().flatten().filter(|entry| entry.metadata.is_file());
-        entry.map_or(0, |entry| entry.metadata.len())
+        size_on(&self.disk, path)
     }
 }

@@ -179,19 +179,26 @@ impl PullReview {
             0 => "The review has no new findings.".to_owned(),
             count => format!("The review has {}.", counted(count, "new finding", "s")),
         };
-        let left_out = left_out + parts.iter().map(|part| part.lines().count()).sum::<usize>();
-        if left_out > 0 {
-            let told = format!(
+        let unseen = parts.iter().map(|part| part.lines().count()).sum::<usize>();
+        let told = match (left_out, unseen) {
+            (0, 0) => None,
+            (_, 0) => Some(format!(
                 "the change is too large for one review: the last {} of its diff were not shown to the model; \
                  split the pull request to have all of it reviewed",
                 counted(left_out, "line", "s")
-            );
+            )),
+            _ => Some(format!(
+                "the review ended before the model was shown the last {} of the diff",
+                counted(left_out + unseen, "line", "s")
+            )),
+        };
+        if let Some(told) = &told {
             ended.message += &format!(" It did not see all: {told}.");
-            run.events.notice(NoticeLevel::Warning, told);
+            run.events.notice(NoticeLevel::Warning, told.clone());
         }
         let model = run.request.model_name.clone();
         run.events.emit(Event::Review(ReviewRecord { pass: 1, model, findings }));
-        Some(self.mark).filter(|_| left_out == 0)
+        Some(self.mark).filter(|_| told.is_none())
     }
 }
 

@@ -5,12 +5,14 @@
 pub(super) fn parts(diff: &str, limit: usize) -> Vec<String> {
     let (mut parts, mut part) = (Vec::new(), String::new());
     let mut place = Place::default();
-    for line in diff.split_inclusive('\n').flat_map(|line| pieces(line, limit)) {
-        if !part.is_empty() && part.len() + line.len() > limit {
-            parts.push(std::mem::replace(&mut part, place.header()));
+    for line in diff.split_inclusive('\n') {
+        for piece in pieces(line, limit) {
+            if !part.is_empty() && part.len() + piece.len() > limit {
+                parts.push(std::mem::replace(&mut part, place.header()));
+            }
+            part += &piece;
         }
-        place.pass(&line);
-        part += &line;
+        place.pass(line);
     }
     parts.push(part);
     parts
@@ -98,19 +100,25 @@ mod tests {
         let parts = parts(DIFF, 90);
         let expected = [
             "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,4 @@\n one\n-two\n",
-            "+++ b/a.txt\n@@ -3,1 +2,3 @@ continued\n+++ b/no name\n+2\n three\n",
-            "diff --git a/b.txt b/b.txt\n--- a/b.txt\n+++ b/b.txt\n@@ -7 +7 @@ fn x\n-old\n+new\n",
+            "+++ b/a.txt\n@@ -3,1 +2,3 @@ continued\n+++ b/no name\n+2\n three\ndiff --git a/b.txt b/b.txt\n",
+            "--- a/b.txt\n+++ b/b.txt\n@@ -7 +7 @@ fn x\n-old\n+new\n",
         ];
         assert_eq!(parts, expected);
     }
 
     #[test]
     fn a_line_that_is_too_long_goes_on_in_the_next_part() {
-        let diff = format!("@@ -0,0 +1 @@\n+{}\n", "x".repeat(100));
-        let parts = parts(&diff, 40);
-        assert!(parts.iter().all(|part| part.len() <= 40 + 40), "{parts:?}");
+        let diff = format!(
+            "+++ b/a.js\n@@ -0,0 +1,3 @@\n+{}\n+++ b/no name\n+{}\n",
+            "x".repeat(100),
+            "y".repeat(40)
+        );
+        let parts = parts(&diff, 50);
         let shown: usize = parts.iter().map(|part| part.matches('x').count()).sum();
         assert_eq!(shown, 100, "{parts:?}");
+        // Each piece is of the same line, and what is added is no name of a file.
+        assert!(parts[1].starts_with("+++ b/a.js\n@@ -0,0 +1,3 @@ continued\n+x"), "{parts:?}");
+        assert!(parts.last().unwrap().starts_with("+++ b/a.js\n@@ -0,0 +3,1 @@ continued\n+y"), "{parts:?}");
     }
 
     proptest! {

@@ -299,8 +299,19 @@ fn double(at: At<'_>) -> Option<String> {
         return Java.mock(at);
     }
     let modifiers = at.children().into_iter().find(|part| part.kind() == "modifiers")?;
-    let is_double = modifiers.text().split_whitespace().any(|word| ANNOTATIONS.contains(&word));
+    let is_annotation = |word: &str| word.split('(').next().is_some_and(|name| ANNOTATIONS.contains(&name));
+    let is_double = modifiers.text().split_whitespace().any(is_annotation);
     is_double.then(|| Some(format!("class/{}", at.field("type")?.text())))?
+}
+
+/// Returns whether a body has soft assertions that nobody asks: they fail only where they are asked, or closed, at the end.
+fn is_soft(body: &str) -> bool {
+    let is_closed = ["try (", "try(", ".close()"].iter().any(|end| body.contains(*end));
+    let is_open = |(at, _): (usize, &str)| {
+        let before = body[..at].trim_end_matches("BDD");
+        !(is_closed && before.ends_with("AutoCloseable"))
+    };
+    body.match_indices("SoftAssertions()").any(is_open) && !body.contains("assertAll(")
 }
 
 /// Reads the tests of a Java file.
@@ -320,9 +331,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 let name = at.field("name").map_or("", At::text);
                 let annotations = Annotations::of(at);
                 let mut body = Java.body(block);
-                // Soft assertions fail only where they are asked at the end.
-                let is_soft =
-                    block.text().contains("SoftAssertions()") && !block.text().contains("assertAll(");
+                let is_soft = is_soft(block.text());
                 body.assertions.iter_mut().for_each(|assertion| assertion.is_swallowed |= is_soft);
                 if annotations.is_test || outer.is_test_case && name.starts_with("test") {
                     let private = modifier(at, "private");

@@ -11,6 +11,9 @@ use crate::finding::{Finding, Kind};
 /// Most targets whose checks are collected.
 const MAX_TARGETS: usize = 500;
 
+/// By how much a text may grow with the values of its variables, in bytes.
+const MAX_GROWTH: usize = 256 << 10;
+
 #[derive(Default)]
 struct Target {
     line: usize,
@@ -111,9 +114,9 @@ fn targets(text: &str) -> BTreeMap<String, Target> {
     let mut current: Vec<String> = Vec::new();
     let mut is_fresh = false;
     let mut depth = 0_usize;
-    let values = values(text);
+    let (values, mut left) = (values(text), MAX_GROWTH);
     for (at, raw) in text.lines().enumerate() {
-        let raw = &expanded(raw, &values);
+        let raw = &expanded(raw, &values, &mut left);
         let content = raw.trim();
         if content.is_empty() || content.starts_with('#') {
             continue;
@@ -195,8 +198,8 @@ pub(super) fn with_values<'t>(path: &str, text: &'t str) -> Cow<'t, str> {
     if !is_of_recipes(path) {
         return Cow::Borrowed(text);
     }
-    let values = values(text);
-    Cow::Owned(text.lines().map(|line| expanded(line, &values) + "\n").collect())
+    let (values, mut left) = (values(text), MAX_GROWTH);
+    Cow::Owned(text.lines().map(|line| expanded(line, &values, &mut left) + "\n").collect())
 }
 
 /// Returns whether a file holds recipes.
@@ -204,8 +207,8 @@ fn is_of_recipes(path: &str) -> bool {
     matches!(file_name(path), "Makefile" | "makefile" | "GNUmakefile" | "justfile" | "Justfile")
 }
 
-/// Returns a line with the values of its variables.
-fn expanded(line: &str, values: &[(String, String)]) -> String {
+/// Returns a line with the values of its variables, as long as it grows by no more bytes than are `left`.
+fn expanded(line: &str, values: &[(String, String)], left: &mut usize) -> String {
     let mut line = line.to_owned();
     if line.contains("$(") || line.contains("${") || line.contains("{{") {
         for (name, value) in values {
@@ -215,6 +218,13 @@ fn expanded(line: &str, values: &[(String, String)]) -> String {
                 format!("{{{{{name}}}}}"),
                 format!("{{{{ {name} }}}}"),
             ] {
+                let count = line.matches(written.as_str()).count();
+                if count == 0 {
+                    continue;
+                }
+                let growth = value.len().saturating_sub(written.len()).saturating_mul(count);
+                let Some(rest) = left.checked_sub(growth) else { return line };
+                *left = rest;
                 line = line.replace(&written, value);
             }
         }
