@@ -92,8 +92,10 @@ impl Repository {
     pub fn changed_between(&self, base: &str) -> Result<Vec<String>, GitError> {
         let base = ObjectId::from_hex(base.as_bytes()).map_err(|_| GitError::Missing(base.to_owned()))?;
         let range = format!("{base}...HEAD");
-        let listed =
-            self.ask(&["diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", &range, "--"], &[])?;
+        // Which commits submodules are at stands in the trees; no repository of theirs is opened.
+        let diff =
+            ["diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv", "--ignore-submodules=none"];
+        let listed = self.ask(&[&diff[..], &[&range, "--"]].concat(), &[])?;
         let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
         Ok(names.map(|name| String::from_utf8_lossy(name).into_owned()).collect())
     }

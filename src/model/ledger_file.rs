@@ -74,32 +74,31 @@ impl Locks {
     }
 
     fn wait(&self, attempt: impl Fn() -> Result<(), TryLockError>) -> io::Result<()> {
-        match attempt() {
-            Ok(()) => {
-                self.gave_up.store(false, Ordering::Relaxed);
-                return Ok(());
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
-            Err(TryLockError::WouldBlock) => {}
-        }
-        in_place(|| self.wait_longer(attempt))
+        if self.has_locked(&attempt)? { Ok(()) } else { in_place(|| self.wait_longer(attempt)) }
     }
 
     fn wait_longer(&self, attempt: impl Fn() -> Result<(), TryLockError>) -> io::Result<()> {
         let since = Instant::now();
         while since.elapsed() < self.patience() {
             thread::sleep(PAUSE);
-            match attempt() {
-                Ok(()) => {
-                    self.gave_up.store(false, Ordering::Relaxed);
-                    return Ok(());
-                }
-                Err(TryLockError::Error(error)) => return Err(error),
-                Err(TryLockError::WouldBlock) => {}
+            if self.has_locked(&attempt)? {
+                return Ok(());
             }
         }
         self.gave_up.store(true, Ordering::Relaxed);
         Err(io::Error::other("another process keeps it locked"))
+    }
+
+    /// Tries once; returns whether the lock was free.
+    fn has_locked(&self, attempt: &impl Fn() -> Result<(), TryLockError>) -> io::Result<bool> {
+        match attempt() {
+            Ok(()) => {
+                self.gave_up.store(false, Ordering::Relaxed);
+                Ok(true)
+            }
+            Err(TryLockError::WouldBlock) => Ok(false),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
     }
 
     fn patience(&self) -> Duration {
