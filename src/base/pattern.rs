@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use fancy_regex::Regex as Backtracking;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex::{Regex, RegexBuilder};
 
 /// Maximum number of steps back of one search: some hundred milliseconds at most.
@@ -24,8 +25,21 @@ enum Engine {
 pub(crate) struct PatternOptions {
     /// Whether upper and lower case are the same.
     pub ignore_case: bool,
-    /// Whether `^` and `$` match at every line.
+    /// Whether `^` and `$` match at every line, whose end may be `\n` or `\r\n`.
     pub multi_line: bool,
+}
+
+/// Compiles a pattern that is matched line by line, in linear time. A line ends with `\n` or `\r\n`, neither of which is
+/// part of it; a pattern that names `\r` itself sees it.
+pub(crate) fn line_matcher(
+    pattern: &str,
+    builder: &RegexMatcherBuilder,
+) -> Result<RegexMatcher, grep_regex::Error> {
+    builder
+        .clone()
+        .crlf(true)
+        .build(pattern)
+        .or_else(|_| builder.clone().line_terminator(Some(b'\n')).build(pattern))
 }
 
 /// Error for a pattern that neither engine understands.
@@ -57,6 +71,7 @@ impl Pattern {
         let linear = RegexBuilder::new(pattern)
             .case_insensitive(options.ignore_case)
             .multi_line(options.multi_line)
+            .crlf(options.multi_line)
             .build();
         let error = match linear {
             Ok(regex) => return Ok(Self(Engine::Linear(regex))),
@@ -66,6 +81,7 @@ impl Pattern {
         builder
             .case_insensitive(options.ignore_case)
             .multi_line(options.multi_line)
+            .crlf(options.multi_line)
             .backtrack_limit(MAX_STEPS);
         match builder.build() {
             Ok(regex) => Ok(Self(Engine::Backtracking(Box::new(regex)))),

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use grep_regex::RegexMatcher;
 use manifest::{InvalidManifestRule, ManifestRule};
 use rewrite::{InvalidRule, RewriteRule};
 use schemars::JsonSchema;
@@ -253,8 +252,7 @@ impl Step {
             Glob::parse(glob)?;
         }
         if let Some(pattern) = &self.containing {
-            RegexMatcher::new_line_matcher(pattern)
-                .map_err(|source| Problem::Containing(Box::new(source)))?;
+            super::select::containing(pattern).map_err(|source| Problem::Containing(Box::new(source)))?;
         }
         if !self.exclude.is_empty() && !self.is_for_files() {
             return Err(Problem::ExcludeAlone);

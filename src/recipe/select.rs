@@ -1,11 +1,13 @@
 //! Selection of a step's files, as the tools see them, including planned edits.
 
-use grep_regex::RegexMatcher;
+use grep_matcher::Matcher as _;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::sinks::Bytes;
 use grep_searcher::{BinaryDetection, SearcherBuilder};
 use workspace::{FileError, Glob, InvalidGlob, ResolvedPath, WorkspacePath};
 
 use super::file::Step;
+use crate::base::pattern::line_matcher;
 use crate::tool::Context;
 
 /// Why the files of a step could not be selected, or not be changed.
@@ -28,7 +30,7 @@ pub(super) fn select(step: &Step, cx: &Context) -> Result<Vec<WorkspacePath>, Se
     let globs =
         |patterns: &[String]| patterns.iter().map(|glob| Glob::parse(glob)).collect::<Result<Vec<_>, _>>();
     let (files, exclude) = (globs(&step.files)?, globs(&step.exclude)?);
-    let line = step.containing.as_deref().map(RegexMatcher::new_line_matcher).transpose()?;
+    let line = step.containing.as_deref().map(containing).transpose()?;
     let root = cx.workspace.resolve(&WorkspacePath::root(), workspace::LastLink::Follow);
     let walk = root.and_then(|root| cx.workspace.walk(&root, None))?;
     let mut found = Vec::new();
@@ -51,9 +53,17 @@ pub(super) fn select(step: &Step, cx: &Context) -> Result<Vec<WorkspacePath>, Se
     Ok(found)
 }
 
+/// Compiles the pattern that a line of a file has to match.
+pub(super) fn containing(pattern: &str) -> Result<RegexMatcher, grep_regex::Error> {
+    line_matcher(pattern, &RegexMatcherBuilder::new())
+}
+
 fn contains(line: &RegexMatcher, path: &ResolvedPath, cx: &Context) -> Result<bool, FileError> {
     let mut found = false;
-    let mut searcher = SearcherBuilder::new().binary_detection(BinaryDetection::quit(0)).build();
+    let mut searcher = SearcherBuilder::new()
+        .line_terminator(line.line_terminator().unwrap_or_default())
+        .binary_detection(BinaryDetection::quit(0))
+        .build();
     let sink = Bytes(|_, _| {
         found = true;
         Ok(false)

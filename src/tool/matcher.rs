@@ -4,10 +4,10 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use grep_matcher::{Match, Matcher, NoCaptures};
+use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
-use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions};
+use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions, line_matcher};
 
 /// Time limit of a search with a pattern that backtracks.
 const MAX_TIME: Duration = Duration::from_secs(10);
@@ -30,12 +30,9 @@ pub(super) enum Syntax {
 impl LineMatcher {
     /// Compiles a pattern.
     pub(super) fn new(pattern: &str, syntax: Syntax, case_sensitive: bool) -> Result<Self, InvalidPattern> {
-        let linear = RegexMatcherBuilder::new()
-            .fixed_strings(syntax == Syntax::Literal)
-            .case_insensitive(!case_sensitive)
-            .line_terminator(Some(b'\n'))
-            .build(pattern);
-        let error = match linear {
+        let mut builder = RegexMatcherBuilder::new();
+        builder.fixed_strings(syntax == Syntax::Literal).case_insensitive(!case_sensitive);
+        let error = match line_matcher(pattern, &builder) {
             Ok(matcher) => return Ok(Self::Linear(Box::new(matcher))),
             Err(error) => error.to_string(),
         };
@@ -72,6 +69,14 @@ impl LineMatcher {
             from = if next > line.len() { next } else { line.ceil_char_boundary(next) };
             Some(found)
         })
+    }
+
+    /// Returns what ends the lines that it is asked about.
+    pub(super) fn line_terminator(&self) -> LineTerminator {
+        match self {
+            Self::Linear(matcher) => matcher.line_terminator().unwrap_or_default(),
+            Self::Backtracking(_) => LineTerminator::default(),
+        }
     }
 
     /// Returns `true` if some lines were not searched to their end.

@@ -6,6 +6,7 @@ use patch::block::{nearest, numbered, places};
 use sanitize::invisible::unmarked;
 use workspace::MAX_FILE;
 
+use super::text_file::without_carriage_returns;
 use crate::base::text::grouped;
 
 /// Text with a block replaced.
@@ -40,13 +41,10 @@ pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<
         return Err(NotReplaced::because("old_str and new_str are the same; nothing to change"));
     }
     // In a file with Windows line ends, a block given with plain line ends means the same lines.
-    let crlf = content.contains("\r\n") && !has_lone_newline(content);
-    let plain = |text: &str| if crlf { text.replace("\r\n", "\n") } else { text.to_owned() };
-    let (content, old, new) = (plain(content), plain(old), plain(new));
-    let mut edited = by_text(&content, &old, &new, all)?;
-    if crlf {
-        edited.content = edited.content.replace('\n', "\r\n");
-    }
+    let Some(content) = without_carriage_returns(content) else { return by_text(content, old, new, all) };
+    let plain = |text: &str| text.replace("\r\n", "\n");
+    let mut edited = by_text(&content, &plain(old), &plain(new), all)?;
+    edited.content = edited.content.replace('\n', "\r\n");
     Ok(edited)
 }
 
@@ -120,10 +118,6 @@ fn overlapping<'a>(content: &'a str, needle: &'a str) -> impl Iterator<Item = us
 
 fn line_of(content: &str, at: usize) -> usize {
     content[..at].matches('\n').count() + 1
-}
-
-fn has_lone_newline(content: &str) -> bool {
-    content.match_indices('\n').any(|(at, _)| at == 0 || content.as_bytes()[at - 1] != b'\r')
 }
 
 /// Returns a block without the numbers that `read_file` puts before its lines, or `None` if a line has none.

@@ -9,7 +9,7 @@ use super::matcher::Syntax;
 use super::outcome::{headline, syntax_warning, undone, write};
 use super::scope::Scope;
 use super::search::Query;
-use super::text_file::{encoded, readable, text_of};
+use super::text_file::{encoded, readable, text_of, without_carriage_returns};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::encoding::Decoded;
 use crate::base::pattern::{Pattern, PatternOptions};
@@ -182,9 +182,13 @@ impl Args {
                 }
                 continue;
             };
-            let (after, times) = pattern
-                .replace(&content, &template, limit)
+            let plain = if self.names_line_ends() { None } else { without_carriage_returns(&content) };
+            let (mut after, times) = pattern
+                .replace(plain.as_deref().unwrap_or(&content), &template, limit)
                 .map_err(|error| refused(format!("{path}: {error}; nothing was changed")))?;
+            if plain.is_some() {
+                after = after.replace('\n', "\r\n");
+            }
             if after == content {
                 unchanged += times;
             } else {
@@ -230,6 +234,12 @@ impl Args {
         }
     }
 
+    /// Returns `true` if line ends themselves are searched for or put in, so that files are taken as they are.
+    fn names_line_ends(&self) -> bool {
+        let names = |text: &String| text.contains('\r') || (self.regex && text.contains("\\r"));
+        names(&self.pattern) || names(&self.replacement)
+    }
+
     /// Returns the files that may contain a match. A pattern within a line is searched for first, which is faster than
     /// to read every file.
     fn candidates(&self, scope: &Scope<'_>) -> Result<Vec<ResolvedPath>, ToolError> {
@@ -270,7 +280,7 @@ fn template(replacement: &str, groups: &[String]) -> String {
             "$" => numbered.map(|count| (&after[..count], count)).or_else(|| between("{", '}')),
             _ => numbered.map(|count| (&after[..count], count)).or_else(|| between("g<", '>')),
         };
-        let escaped = [("n", "\n"), ("t", "\t"), ("\\", "\\")]
+        let escaped = [("n", "\n"), ("r", "\r"), ("t", "\t"), ("\\", "\\")]
             .into_iter()
             .find(|(letter, _)| after.starts_with(letter));
         rest = match (group, escaped) {

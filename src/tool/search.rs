@@ -128,6 +128,7 @@ impl Query {
 
     fn searcher(&self) -> Searcher {
         SearcherBuilder::new()
+            .line_terminator(self.matcher.line_terminator())
             .binary_detection(BinaryDetection::quit(0))
             .before_context(self.context)
             .after_context(self.context)
