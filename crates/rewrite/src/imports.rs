@@ -50,18 +50,22 @@ impl Import {
     }
 }
 
-/// Adds imports to a text, and removes others.
-pub(crate) fn edit(
+/// Adds imports to a text, and removes others. `put_in` are the texts that it was given since it was parsed.
+pub(crate) fn edit<'t>(
     text: &mut String,
     parsed: &mut Parsed,
     language: Language,
-    add: &[Import],
-    remove: &[Import],
+    (add, remove): (&[Import], &[Import]),
+    mut put_in: impl Iterator<Item = &'t str>,
 ) -> Result<(), RewriteError> {
+    // The text need not be parsed to find its imports, if they are the ones that it had before.
+    let mut are_kept = !add.is_empty()
+        && are_untouched(parsed.moved(), text, language)
+        && !put_in.any(|new| new.contains(if language == Language::Rust { "use" } else { "import" }));
     // First what is new: what goes still shows where imports are.
     let all = add.iter().map(|import| (import, true)).chain(remove.iter().map(|import| (import, false)));
     for (import, is_new) in all {
-        let tree = parsed.tree(text)?;
+        let tree = if is_new && are_kept { parsed.moved() } else { parsed.tree(text)? };
         let edit = if is_new {
             addition(tree, text, language, import)
         } else {
@@ -70,9 +74,20 @@ pub(crate) fn edit(
         if let Some(Edit(range, new)) = edit {
             parsed.note(text, [(range.clone(), new.as_str())]);
             text.replace_range(range, &new);
+            are_kept = false;
         }
     }
     Ok(())
+}
+
+/// Returns whether a tree without errors has imports, and no edit has touched one of them.
+fn are_untouched(tree: &Tree, text: &str, language: Language) -> bool {
+    let root = tree.root_node();
+    let mut cursor = root.walk();
+    let is_import =
+        |node: &Node<'_>| kinds(language).contains(&node.kind()) || node.kind() == "import_declaration";
+    let is_touched = root.named_children(&mut cursor).filter(is_import).any(|node| node.has_changes());
+    !root.has_error() && !is_touched && !imports(tree, text, language).is_empty()
 }
 
 /// Text that takes the place of a range.

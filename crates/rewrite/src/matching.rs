@@ -75,6 +75,8 @@ pub(crate) fn rewrite(
     while done.matches.len() < allowed {
         let (tree, has_error) = document(language, &done.text, &mut parsed)?;
         let edits = edits(rule, replacement, &tree, (&done.text, &ours), stop);
+        // A tree that is held twice is copied as it is edited.
+        drop(tree);
         if stop() {
             return Err(RewriteError::Stopped);
         }
@@ -111,7 +113,8 @@ fn found<'a, 't>(
     let can_match = move |node: &Node<'t, Document>| {
         kinds.as_ref().is_none_or(|kinds| kinds.contains(node.kind_id().into()))
     };
-    let nodes = root.dfs().take_while(move |_| !stop()).filter(can_match);
+    // Threads share what is asked, so it is asked where matching begins, not at every node that is passed.
+    let nodes = root.dfs().filter(can_match).take_while(move |_| !stop());
     nodes.filter_map(move |node| rule.matcher.match_node(node))
 }
 

@@ -25,6 +25,11 @@ impl Parsed {
         self.is_current = false;
     }
 
+    /// Returns the tree with all edits noted and nothing parsed since: only what they do not touch is as it is in the text.
+    pub(crate) fn moved(&self) -> &Tree {
+        &self.tree
+    }
+
     /// Returns the tree of the text as it is now.
     pub(crate) fn tree(&mut self, text: &str) -> Result<&Tree, RewriteError> {
         if !self.is_current {

@@ -126,8 +126,8 @@ impl Rewrite {
         self.apply_until(language, text, &|| false)
     }
 
-    /// Does the same unless `stop` says that nobody waits any longer, which is asked before each node: some rules take a time
-    /// that grows with the square of the file.
+    /// Does the same unless `stop` says that nobody waits any longer, which is asked before each node that could match: some
+    /// rules take a time that grows with the square of the file.
     ///
     /// # Errors
     ///
@@ -144,7 +144,8 @@ impl Rewrite {
         let (mut rewritten, mut parsed) =
             matching::rewrite(rule, replacement.as_ref(), (language, text), stop)?;
         if !rewritten.matches.is_empty() {
-            imports::edit(&mut rewritten.text, &mut parsed, language, add, remove)?;
+            let put_in = rewritten.matches.iter().filter_map(|found| found.replacement.as_deref());
+            imports::edit(&mut rewritten.text, &mut parsed, language, (add, remove), put_in)?;
         }
         // What had a syntax error before need not be without one.
         if rewritten.text != text && !rewritten.has_syntax_error {

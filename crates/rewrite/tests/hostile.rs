@@ -38,6 +38,20 @@ fn rules_that_take_quadratic_time_can_be_stopped() {
 }
 
 #[test]
+fn nobody_is_asked_at_nodes_that_cannot_match() {
+    let rule = rewrite("rule: { pattern: f($A) }\nfix: g($A)\n");
+    let text = format!("{}f(1)\n", "x = [1, 2, 3]\n".repeat(1_000));
+    let asked = std::cell::Cell::new(0);
+    let stop = || {
+        asked.set(asked.get() + 1);
+        false
+    };
+    let result = rule.apply_until(Language::Python, &text, &stop).expect("a result");
+    assert_eq!(result.matches.len(), 1);
+    assert!(asked.get() < 10, "asked {} times", asked.get());
+}
+
+#[test]
 fn many_nested_matches_end() {
     let rule = rewrite("rule: { pattern: f($A) }\nfix: g($A)\n");
     let nested = format!("x = {}1{}\n", "f(".repeat(300), ")".repeat(300));
