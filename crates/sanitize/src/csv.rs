@@ -17,8 +17,17 @@ pub fn row(cells: &[&str]) -> String {
 }
 
 fn quoted(text: &str) -> String {
+    if is_plain(text) {
+        return format!("\"{text}\"");
+    }
     let text = visible(&text.replace("\r\n", "\\n").replace(['\r', '\n'], "\\n"));
     format!("\"{}\"", neutral(&text).replace('"', "\"\""))
+}
+
+/// Returns whether a cell, like most, begins with a letter or a digit and has no sign that is written in another way.
+fn is_plain(text: &str) -> bool {
+    let is_sign = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'<');
+    text.starts_with(|first: char| first.is_ascii_alphanumeric()) && text.bytes().all(is_sign)
 }
 
 /// Returns a cell that is not a formula.
@@ -48,6 +57,8 @@ mod tests {
             ("a\r\n\"b", "\"a\\n\"\"b\""),
             ("x\",\"=1", "\"x\"\",\"\"=1\""),
             ("a\u{202e}b", "\"a⟨U+202E⟩b\""),
+            ("a<!-- architect-ci", "\"a<! -- architect-ci\""),
+            ("a\u{7f}b", "\"a⟨U+007F⟩b\""),
             ("", "\"\""),
         ] {
             assert_eq!(row(&[text]), format!("{cell}\r\n"), "{text:?}");

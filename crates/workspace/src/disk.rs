@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, OpenOptions};
+use cap_std::fs::{Dir, File, OpenOptions};
 use ignore::WalkBuilder;
 
 use super::changes::{FileState, Mode};
@@ -88,20 +88,26 @@ impl DiskWorkspace {
 
     /// Opens a regular file for reading; anything else is [`FileError::Special`].
     pub fn open_file(&self, path: &ResolvedPath) -> Result<Box<dyn Read + Send>, FileError> {
+        let (file, _) = self.opened(path)?;
+        Ok(Box::new(file))
+    }
+
+    /// Opens a regular file for reading, and says what it is.
+    fn opened(&self, path: &ResolvedPath) -> Result<(File, Stat), FileError> {
         let file = confined::open_file(&self.root, path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => FileError::Missing(path.0.clone()),
             _ if is_refusal(&error) => FileError::Special(path.0.clone()),
             io::ErrorKind::InvalidInput => FileError::Special(path.0.clone()),
             _ => FileError::Io { path: path.0.clone(), error },
         })?;
+        let file = File::from_std(file);
         let metadata = file.metadata().map_err(|error| FileError::Io { path: path.0.clone(), error })?;
-        if metadata.is_dir() {
-            return Err(FileError::IsDirectory(path.0.clone()));
+        let stat = stat_of(&metadata);
+        match stat.kind {
+            Kind::File => Ok((file, stat)),
+            Kind::Directory => Err(FileError::IsDirectory(path.0.clone())),
+            Kind::Link | Kind::Special => Err(FileError::Special(path.0.clone())),
         }
-        if !metadata.is_file() {
-            return Err(FileError::Special(path.0.clone()));
-        }
-        Ok(Box::new(file))
     }
 
     /// Writes to a temporary file next to the target and renames it: a reader sees the old or the new content,
@@ -260,27 +266,32 @@ impl DiskWorkspace {
     /// Returns the current content and mode of a file or link, or `None` if there is neither. A file larger
     /// than [`MAX_FILE`] is an error, because it would have to be held in memory.
     pub(crate) fn state(&self, path: &ResolvedPath) -> Result<Option<FileState>, FileError> {
-        match self.stat(path)? {
-            Some(Stat { kind: Kind::File, size, mode }) => {
-                let too_large = |size| FileError::TooLarge { path: path.0.clone(), size, limit: MAX_FILE };
-                if size > MAX_FILE {
-                    return Err(too_large(size));
-                }
-                let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
-                // One byte beyond the limit reveals a file that grows while it is read.
-                let read = self.open_file(path)?.take(MAX_FILE + 1).read_to_end(&mut content);
-                read.map_err(|error| FileError::Io { path: path.0.clone(), error })?;
-                if content.len() as u64 > MAX_FILE {
-                    return Err(too_large(content.len() as u64));
-                }
-                Ok(Some(FileState { content: content.into(), mode }))
+        let (file, Stat { size, mode, .. }) = match self.opened(path) {
+            Ok(opened) => opened,
+            // Nearly everything is a file. What else there is, and what cannot be opened, is looked up by its name.
+            Err(error) => {
+                return match self.stat(path)?.map(|stat| stat.kind) {
+                    Some(Kind::File) => Err(error),
+                    Some(Kind::Link) => {
+                        let target = self.link_target(path)?;
+                        Ok(Some(FileState { content: target.into_bytes().into(), mode: Mode::Link }))
+                    }
+                    Some(Kind::Directory | Kind::Special) | None => Ok(None),
+                };
             }
-            Some(Stat { kind: Kind::Link, .. }) => {
-                let target = self.link_target(path)?;
-                Ok(Some(FileState { content: target.into_bytes().into(), mode: Mode::Link }))
-            }
-            _ => Ok(None),
+        };
+        let too_large = |size| FileError::TooLarge { path: path.0.clone(), size, limit: MAX_FILE };
+        if size > MAX_FILE {
+            return Err(too_large(size));
         }
+        let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+        // One byte beyond the limit reveals a file that grows while it is read.
+        let read = file.take(MAX_FILE + 1).read_to_end(&mut content);
+        read.map_err(|error| FileError::Io { path: path.0.clone(), error })?;
+        if content.len() as u64 > MAX_FILE {
+            return Err(too_large(content.len() as u64));
+        }
+        Ok(Some(FileState { content: content.into(), mode }))
     }
 }
 
