@@ -61,7 +61,8 @@ pub fn summarize_call(tool: &str, input: &Value) -> String {
         if index > 0 {
             text += ", ";
         }
-        let shown = value.to_string();
+        // Not by `Display`, which is slow for whole files.
+        let shown = serde_json::to_string(value).unwrap_or_default();
         let length = shown.chars().count();
         // Writing to a String cannot fail.
         let _ = if length > MAX_ARGUMENT {

@@ -132,15 +132,15 @@ pub(crate) async fn publish_run(
         }
         None => None,
     };
-    let before = digest_of(&report);
+    let before = digest_of(&mut report);
     let publication = Publication { request, files, masker, changes: &changes, prefix: &prefix, cancel };
     let comment_url = publication.publish(&mut report, known).await;
-    let is_changed = digest_of(&report) != before;
+    let is_changed = digest_of(&mut report) != before;
     if is_changed {
         // What publishing added is text of others as well.
         let lists = Lists::take(&mut report);
         report = masked(&report, Format::Report, masker)?;
-        lists.masked(&mut report, masker)?;
+        lists.put_back(&mut report);
     }
     if (is_changed || comment_url.is_some()) && !write(&mut report, comment_url.as_deref()).is_empty() {
         end_unwritten(&mut report);
@@ -175,11 +175,13 @@ fn is_file(request: &JobRequest) -> impl Fn(&str) -> bool {
     move |path: &str| request.workspace.join(path).is_file()
 }
 
-/// Returns a digest of a report, by which it is known to have changed.
-fn digest_of(report: &RunReport) -> String {
+/// Returns a digest of what publishing may change of a report, by which it is known to have changed: all but the lists.
+fn digest_of(report: &mut RunReport) -> String {
+    let lists = Lists::take(report);
     let mut hash = HashWriter::default();
     // A hash takes everything.
     let _ = report.write_json(&mut hash);
+    lists.put_back(report);
     hash.digest()
 }
 

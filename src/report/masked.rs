@@ -4,6 +4,7 @@
 //! which words are its own; they and the keys are kept, and all other text is masked. Numbers hold no
 //! secrets.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::LazyLock;
@@ -113,26 +114,39 @@ pub fn masked<T: Serialize + DeserializeOwned>(
     format: Format,
     masker: &Masker,
 ) -> Result<T, MaskError> {
-    masked_item(value, format, &[], masker)
+    let (places, of_value) = places(format, &[])?;
+    read_back(places.mask(serde_json::to_value(value)?, &of_value, masker))
 }
 
-/// Masks an item of a list of a format, which is the value of that member; without members, a whole value.
-pub(super) fn masked_item<T: Serialize + DeserializeOwned>(
-    item: &T,
+/// Masks the items of a list of a format, which is the value of that member. There may be thousands, and hardly any holds a secret:
+/// those that do not stay as they are.
+pub(super) fn masked_items<T: Serialize + DeserializeOwned>(
+    items: Vec<T>,
     format: Format,
     list: &[&str],
     masker: &Masker,
-) -> Result<T, MaskError> {
+) -> Result<Vec<T>, MaskError> {
     let (places, of_item) = places(format, list)?;
-    let masked = places.mask(serde_json::to_value(item)?, &of_item, masker);
-    // Through its text: reading from a `Value` as well would compile the code for every type twice. The tree is much larger than
-    // that, and gone before the value is there twice.
+    let masked = |item: T| -> Result<T, MaskError> {
+        let value = serde_json::to_value(&item)?;
+        let is_masked = |text: &str| matches!(masker.mask(text), Cow::Owned(_));
+        if !places.any(&value, &of_item, &is_masked) {
+            return Ok(item);
+        }
+        read_back(places.mask(value, &of_item, masker))
+    };
+    items.into_iter().map(masked).collect()
+}
+
+/// Returns what was masked in its own type. This goes through its text: reading from a `Value` as well would compile the code for every
+/// type twice. The tree is much larger than the text, and gone before the value is there twice.
+fn read_back<T: DeserializeOwned>(masked: Value) -> Result<T, MaskError> {
     let text = serde_json::to_vec(&masked)?;
     drop(masked);
     Ok(serde_json::from_slice(&text)?)
 }
 
-/// Returns the schemas of the items of a list, as in [`masked_item`].
+/// Returns the schemas of the items of a list, as in [`masked_items`]; without members, those of a whole value.
 fn places(format: Format, list: &[&str]) -> Result<(Places<'static>, Vec<&'static Schema>), MaskError> {
     let root = format.schema()?;
     let places = Places { root };
@@ -158,7 +172,7 @@ pub fn masked_fields(fields: Map<String, Value>, masker: &Masker) -> Value {
     fields.into_iter().map(|(name, value)| (name, places.mask(value, &[], masker))).collect()
 }
 
-/// Returns whether an item of a list, as in [`masked_item`], holds a known secret outside of the format's own words.
+/// Returns whether an item of a list, as in [`masked_items`], holds a known secret outside of the format's own words.
 pub(super) fn item_holds_secret<T: Serialize>(
     item: &T,
     format: Format,
@@ -220,7 +234,14 @@ impl<'s> Places<'s> {
     fn mask(&self, value: Value, places: &[&'s Schema], masker: &Masker) -> Value {
         match value {
             Value::String(text) if is_word(places, &text) => Value::String(text),
-            Value::String(text) => Value::String(masker.mask(&text).into_owned()),
+            Value::String(text) => {
+                // Most texts stay as they are, and are not copied.
+                let masked = match masker.mask(&text) {
+                    Cow::Borrowed(_) => None,
+                    Cow::Owned(masked) => Some(masked),
+                };
+                Value::String(masked.unwrap_or(text))
+            }
             Value::Array(items) => {
                 let places = self.items(places);
                 items.into_iter().map(|item| self.mask(item, &places, masker)).collect()

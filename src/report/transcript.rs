@@ -56,12 +56,14 @@ impl Observer for TranscriptWriter {
     fn observe(&self, line: &Line) {
         // What cannot be masked is not written.
         let Ok(masked) = masked_json(line, Format::Transcript, &self.masker) else { return };
-        let line = format!("{masked}\n");
+        // Not by `Display`, which goes through the formatter for each piece of a text without escapes.
+        let Ok(mut line) = serde_json::to_vec(&masked) else { return };
+        line.push(b'\n');
         let mut open = self.open.lock();
         // A full disk must not end the run; the other reports will show it.
-        let _ = open.file.write_all(line.as_bytes());
+        let _ = open.file.write_all(&line);
         if let Some(seal) = &mut open.seal {
-            let _ = seal.append(line.as_bytes());
+            let _ = seal.append(&line);
         }
     }
 }
