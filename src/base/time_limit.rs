@@ -1,6 +1,7 @@
 //! Time limit of a run, and the time after it: whatever is still under way is given up in an order in which each has time left that
 //! needs what the others have done, so that all of it takes less than two seconds.
 
+use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -22,10 +23,10 @@ impl Grace {
     /// Returns how long it is.
     pub const fn duration(self) -> Duration {
         Duration::from_millis(match self {
-            Self::Children => 800,
-            Self::Changes => 1_100,
-            Self::Calls => 1_300,
-            Self::Report => 1_500,
+            Self::Children => 500,
+            Self::Changes => 700,
+            Self::Calls => 800,
+            Self::Report => 1_100,
         })
     }
 }
@@ -73,9 +74,58 @@ impl TimeLimit {
     }
 }
 
+/// Writer that fails with [`io::ErrorKind::TimedOut`] once a grace is over, so that nothing long is written after it.
+pub(crate) struct WriteUntil<'a, W> {
+    to: W,
+    limit: &'a TimeLimit,
+    grace: Grace,
+    /// Number of bytes that may be written before the time is looked at again.
+    free: usize,
+}
+
+impl<'a, W: Write> WriteUntil<'a, W> {
+    /// Number of bytes that take no time worth looking at.
+    const FREE: usize = 64 * 1024;
+
+    pub(crate) fn new(to: W, limit: &'a TimeLimit, grace: Grace) -> Self {
+        Self { to, limit, grace, free: 0 }
+    }
+}
+
+impl<W: Write> Write for WriteUntil<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.free < bytes.len() {
+            if self.limit.is_over(self.grace) {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            self.free = Self::FREE.max(bytes.len());
+        }
+        let written = self.to.write(bytes)?;
+        self.free -= written.min(self.free);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn writers_end_with_their_grace() {
+        let limit = TimeLimit::new(Instant::now().checked_sub(Grace::Calls.duration()));
+        let mut written = Vec::new();
+        let mut late = WriteUntil::new(&mut written, &limit, Grace::Calls);
+        assert_eq!(late.write(b"a").map_err(|error| error.kind()), Err(io::ErrorKind::TimedOut));
+        let stopped = TimeLimit::default();
+        let mut timely = WriteUntil::new(&mut written, &stopped, Grace::Changes);
+        timely.write_all(&[1; 100_000]).expect("there is time");
+        timely.write_all(b"b").expect("there is time");
+        assert_eq!(written.len(), 100_001);
+    }
 
     #[test]
     fn graces_begin_with_the_first_end() {

@@ -12,7 +12,6 @@ use serde::Serialize;
 use serde_json::Value;
 use shell::InvalidRule;
 use tokio_util::sync::CancellationToken;
-use workspace::{ProgramFiles, Tracked, WorkspaceLocation};
 
 use super::print;
 use super::style::{below, log_error, print_painted};
@@ -246,13 +245,9 @@ fn faults(config: &config::Config, trusted: &Trusted<'_>, file: Option<&TrustedF
     for rules in code.chain([others]) {
         let ground = GuardrailContext {
             root,
-            location: WorkspaceLocation::default(),
             config_file: file.map(|file| file.path.as_str()),
-            programs: &ProgramFiles::default(),
-            git_configured: ProgramFiles::default(),
             allow_workflow_edits: config.workspace.allow_workflow_edits,
-            allowed_only: false,
-            tracked: Tracked::default(),
+            ..GuardrailContext::default()
         };
         expect(refused(&Guardrails::new(&rules, ground)));
     }

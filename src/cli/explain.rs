@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sanitize::untrusted::{log_lines, visible};
 use serde::{Deserialize, Serialize};
-use workspace::{DiskWorkspace, ProgramFiles, Tracked, TrackedWorkspace, WorkspaceLocation, WorkspacePath};
+use workspace::{DiskWorkspace, TrackedWorkspace, WorkspaceLocation, WorkspacePath};
 
 use super::config::CheckError;
 use super::print;
@@ -123,11 +123,9 @@ impl Rules {
                 disk.path(),
             ),
             config_file: origin.file.as_deref(),
-            programs: &ProgramFiles::default(),
-            git_configured: ProgramFiles::default(),
             allow_workflow_edits: origin.config.workspace.allow_workflow_edits,
             allowed_only: in_ci || commands.allowed_only == Some(true),
-            tracked: Tracked::default(),
+            ..GuardrailContext::default()
         };
         let stand = commands.sandbox != SandboxMode::Off && sandbox::kernel_support().files;
         let containment = if stand { Containment::Sandbox } else { Containment::None };

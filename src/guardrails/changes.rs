@@ -3,8 +3,7 @@
 use workspace::{FileChange, Workspace};
 
 use super::tally::Amount;
-use super::{Guardrails, Refusal};
-use crate::config::Severity;
+use super::{Guardrails, Refusal, code_rules};
 
 impl Guardrails {
     /// Returns `true` if any rule is about the content or the amount of changes, not only about paths.
@@ -25,9 +24,9 @@ impl Guardrails {
         own: &[FileChange],
     ) -> Result<Vec<String>, Refusal> {
         if self.limits_changes() && !own.is_empty() {
-            self.check_amount(self.tally.with(workspace, own)?)?;
+            self.check_amount(self.tally.with(workspace, own, &self.time_limit)?)?;
         }
-        self.check_code(own)
+        code_rules::check(&self.code_rules, own, &self.time_limit)
     }
 
     /// Checks changes that are all there are. Returns warnings, or the reason for the refusal.
@@ -35,7 +34,7 @@ impl Guardrails {
         if self.limits_changes() {
             self.check_amount(Amount::of(all))?;
         }
-        self.check_code(all)
+        code_rules::check(&self.code_rules, all, &self.time_limit)
     }
 
     fn check_amount(&self, Amount { files, lines }: Amount) -> Result<(), Refusal> {
@@ -46,35 +45,5 @@ impl Guardrails {
             Some(limit) => Err(Refusal::TooManyLines { lines, limit }),
             None => Ok(()),
         }
-    }
-
-    fn check_code(&self, own: &[FileChange]) -> Result<Vec<String>, Refusal> {
-        let mut warnings = Vec::new();
-        for change in own {
-            let readings = change.readings();
-            for rule in &self.code_rules {
-                let (path, message) = (&change.path, &rule.message);
-                // If the pattern is given up, whether the rule is broken is not known, so it counts as broken.
-                if readings.iter().all(|text| rule.pattern.is_match(text) == Ok(false)) {
-                    continue;
-                }
-                match rule.severity {
-                    Severity::Block => {
-                        return Err(Refusal::Code {
-                            path: path.clone(),
-                            message: message.clone(),
-                            pattern: rule.pattern.as_str().to_owned(),
-                        });
-                    }
-                    Severity::Warn => {
-                        warnings.push(format!(
-                            "[Guardrail warning: {path}: {message} (code_rules: {})]",
-                            rule.pattern.as_str()
-                        ));
-                    }
-                }
-            }
-        }
-        Ok(warnings)
     }
 }

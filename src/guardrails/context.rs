@@ -5,6 +5,8 @@ use std::sync::LazyLock;
 
 use workspace::{ProgramFiles, Tracked, WorkspaceLocation};
 
+use crate::base::time_limit::TimeLimit;
+
 /// No programs, where nothing is started.
 static NO_PROGRAMS: LazyLock<ProgramFiles> = LazyLock::new(ProgramFiles::default);
 
@@ -27,6 +29,8 @@ pub struct GuardrailContext<'a> {
     pub allowed_only: bool,
     /// The files that Git tracks.
     pub tracked: Tracked,
+    /// The time of the run, after which nothing is checked any more.
+    pub time_limit: TimeLimit,
 }
 
 impl Default for GuardrailContext<'_> {
@@ -45,6 +49,7 @@ impl Default for GuardrailContext<'_> {
             allow_workflow_edits,
             allowed_only,
             tracked,
+            time_limit: TimeLimit::default(),
         }
     }
 }

@@ -3,6 +3,7 @@
 mod ambiguous_names;
 mod attributes;
 mod changes;
+mod code_rules;
 mod context;
 mod dependencies;
 mod git_configured;
@@ -26,10 +27,12 @@ use workspace::{
 };
 
 use crate::base::pattern::{Pattern, PatternOptions};
+use crate::base::time_limit::TimeLimit;
 use crate::command::Patterns;
-use crate::config::{self, Bounded, Severity};
+use crate::config::{self, Bounded};
 use crate::event::{Class, CommandEffect, Effects};
 
+use code_rules::CodeRule;
 pub(crate) use context::GuardrailContext;
 pub(crate) use dependencies::BaseFiles;
 pub(crate) use git_configured::git_configured_files;
@@ -56,20 +59,13 @@ pub struct Guardrails {
     allow_workflow_edits: bool,
     allowed_only: bool,
     blocked_commands: Patterns,
-    code_rules: Vec<CodeRule>,
+    code_rules: Arc<[CodeRule]>,
     max_files: Option<usize>,
     max_lines: Option<usize>,
     tally: Tally,
     max_commands: Option<usize>,
     commands: AtomicUsize,
-}
-
-/// Rule on text that is added to files.
-#[derive(Debug)]
-struct CodeRule {
-    pattern: Pattern,
-    message: String,
-    severity: Severity,
+    time_limit: TimeLimit,
 }
 
 impl Guardrails {
@@ -103,6 +99,7 @@ impl Guardrails {
             tally: Tally::default(),
             max_commands: rules.max_commands_executed.map(Bounded::count),
             commands: AtomicUsize::new(0),
+            time_limit: context.time_limit,
         })
     }
 

@@ -132,6 +132,12 @@ pub enum Refusal {
         /// The pattern that the code matches.
         pattern: String,
     },
+    /// Changes that have not been checked in the time of the run.
+    #[error("the time of the run was up before the changes had been checked against the guardrails")]
+    TimeUp,
+    /// No thread could be started to check changes.
+    #[error("could not check the changes against code_rules: no thread could be started: {0}")]
+    NoThread(std::io::Error),
     /// Changes that could not be read, and so not be checked.
     #[error(transparent)]
     Unreadable(#[from] FileError),

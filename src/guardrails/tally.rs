@@ -4,7 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use parking_lot::Mutex;
-use workspace::{FileChange, FileError, LineCounts, Workspace, WorkspacePath};
+use workspace::{FileChange, LineCounts, Workspace, WorkspacePath};
+
+use super::Refusal;
+use crate::base::time_limit::{Grace, TimeLimit};
 
 /// The files that differ, with their lines.
 #[derive(Debug, Default)]
@@ -37,7 +40,12 @@ impl Amount {
 
 impl Tally {
     /// Returns the amount of the changes in a workspace, which is always the same one, once `later` ones are made.
-    pub(super) fn with(&self, workspace: &dyn Workspace, later: &[FileChange]) -> Result<Amount, FileError> {
+    pub(super) fn with(
+        &self,
+        workspace: &dyn Workspace,
+        later: &[FileChange],
+        time_limit: &TimeLimit,
+    ) -> Result<Amount, Refusal> {
         let mut counted = self.0.lock();
         let touched = workspace.touched_after(counted.touches);
         for path in touched.iter().collect::<BTreeSet<_>>() {
@@ -47,6 +55,9 @@ impl Tally {
         counted.touches += touched.len();
         let mut amount = Amount { files: counted.lines.len(), lines: counted.sum };
         for (path, (first, last)) in ends(later) {
+            if time_limit.is_over(Grace::Changes) {
+                return Err(Refusal::TimeUp);
+            }
             // A file that does not differ so far is as it was at the start.
             let before = match workspace.change_of(path)? {
                 Some(change) => change.before,
@@ -117,7 +128,7 @@ mod tests {
         let planned = OverlayWorkspace::new(Arc::clone(&disk));
         let real = TrackedWorkspace::new(disk);
         for workspace in [&planned as &dyn Workspace, &real] {
-            let tally = Tally::default();
+            let (tally, unlimited) = (Tally::default(), TimeLimit::default());
             for _ in 0..300 {
                 let name = fastrand::usize(0..4).to_string();
                 let path = WorkspacePath::parse(&name).expect("a path");
@@ -128,11 +139,11 @@ mod tests {
                 let own = FileChange::new((*path).clone(), now, state(lines));
                 let own: Vec<FileChange> = own.into_iter().collect();
                 let expected = Amount::of(&workspace.changes().expect("changes").and(&own));
-                assert_eq!(tally.with(workspace, &own).expect("an amount"), expected);
+                assert_eq!(tally.with(workspace, &own, &unlimited).expect("an amount"), expected);
                 if fastrand::bool() {
                     write(workspace, &path, lines);
                     let now = Amount::of(&workspace.changes().expect("changes"));
-                    assert_eq!(tally.with(workspace, &[]).expect("an amount"), now);
+                    assert_eq!(tally.with(workspace, &[], &unlimited).expect("an amount"), now);
                 }
             }
         }

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::file::Plan;
 use crate::base::integrity::HashWriter;
+use crate::base::time_limit::{Grace, TimeLimit, WriteUntil};
 
 impl Plan {
     /// Computes the digest of the content, whatever the `digest` field says.
@@ -15,6 +16,13 @@ impl Plan {
         // Serialization cannot fail: all maps have string keys, and there is no NaN.
         let _ = self.write_canonical(&mut hash);
         hash.digest()
+    }
+
+    /// Computes the digest. Returns `None` if the time for the report of a run is up before that.
+    pub(super) fn computed_until(&self, time_limit: &TimeLimit) -> Option<String> {
+        let mut hash = HashWriter::default();
+        self.write_canonical(&mut WriteUntil::new(&mut hash, time_limit, Grace::Report)).ok()?;
+        Some(hash.digest())
     }
 
     /// Writes the members that the digest covers as canonical JSON (RFC 8785), in the order of their names, and then what that

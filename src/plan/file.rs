@@ -11,6 +11,7 @@ use workspace::WorkspacePath;
 use super::carry_over::CarriedOver;
 use super::made::Made;
 use super::planned_file::PlanFile;
+use crate::base::time_limit::TimeLimit;
 use crate::event::PlannedAction;
 use crate::event::{Base, Block, Class, GateRecord, HookRecord, Usage};
 
@@ -176,6 +177,16 @@ impl Plan {
     /// Gives the plan its digest.
     pub fn seal(&mut self) {
         self.digest = self.computed_digest();
+    }
+
+    /// Gives the plan its digest, or none if the time for the report of a run is up before that.
+    pub(crate) fn seal_until(&mut self, time_limit: &TimeLimit) {
+        self.digest = self.computed_until(time_limit).unwrap_or_default();
+    }
+
+    /// Returns whether the plan has its digest.
+    pub(crate) fn is_sealed(&self) -> bool {
+        !self.digest.is_empty()
     }
 }
 

@@ -9,6 +9,7 @@ use sanitize::Masker;
 use super::run::warn;
 use super::secret_watch::{SecretSearch, SecretWatch, Unwritten};
 use crate::base::fs::{write_atomic, write_atomic_from, write_private_from};
+use crate::base::time_limit::{Grace, WriteUntil};
 use crate::config;
 use crate::plan::{Contents, Plan, WholePatch};
 use crate::report::masked::MaskError;
@@ -81,14 +82,25 @@ impl OutputFiles {
         let Some(plan) = plan else {
             return if patch.is_empty() { Ok(()) } else { self.write_patch(patch, search) };
         };
+        if !plan.is_sealed() {
+            return Err(PlanFileError::TimeUp);
+        }
         // What would give a secret away is noticed before anything lies there. Its texts are those of the patch.
         if plan_holds_secret(plan, search.masker)? || contents_hold_secret(plan, search)? {
             return Err(PlanFileError::Secret);
         }
         self.write_patch(patch, search)?;
-        let write = |to: &mut dyn io::Write| serde_json::to_writer_pretty(to, plan).map_err(io::Error::from);
-        write_private_from(&self.plan, write)
-            .map_err(|error| PlanFileError::Write { path: self.plan.clone(), error })
+        let write = |to: &mut dyn io::Write| {
+            let to = WriteUntil::new(to, search.time_limit, Grace::Report);
+            serde_json::to_writer_pretty(to, plan).map_err(io::Error::from)
+        };
+        write_private_from(&self.plan, write).map_err(|error| match error.kind() {
+            io::ErrorKind::TimedOut => {
+                self.remove_plan();
+                PlanFileError::TimeUp
+            }
+            _ => PlanFileError::Write { path: self.plan.clone(), error },
+        })
     }
 
     fn write_patch(&self, patch: &WholePatch, search: SecretSearch<'_>) -> Result<(), PlanFileError> {
@@ -192,8 +204,8 @@ pub(super) enum PlanFileError {
     Secret,
     /// There was no time to find out.
     #[error(
-        "the time of the run was up before plan and patch had been searched for secrets, so neither was written; allow more time, or \
-         divide the task"
+        "the time of the run was up before plan and patch had been searched for secrets and written, so there is neither; allow more \
+         time, or divide the task"
     )]
     TimeUp,
     /// It is not certain that none of them would.

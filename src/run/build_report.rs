@@ -12,6 +12,7 @@ use super::recipe_check::RECIPE_GATE;
 use super::setup::RunInfo;
 use super::{Outcome, Run, Signal};
 use crate::agent::SessionOutcome;
+use crate::base::time_limit::TimeLimit;
 use crate::base::text::counted;
 use crate::command::Shell;
 use crate::command::sandbox::{Leftovers, Sandbox};
@@ -91,7 +92,7 @@ impl Run<'_> {
         }));
         let collected = collector.take();
         if let Some(plan) = &mut plan {
-            complete(plan, &collected, request, ended.reason);
+            complete(plan, &collected, request, ended.reason, &time_limit);
         }
         let files = all_files(files, tracked.as_deref(), &baseline.prefix);
         let message = if ended.error.is_some() { String::new() } else { ended.message };
@@ -119,7 +120,7 @@ impl Run<'_> {
             files,
             matches: matches.matches(),
             calls: collected.calls,
-            plan: plan.as_ref().map(|plan| PlanReport {
+            plan: plan.as_ref().filter(|plan| plan.is_sealed()).map(|plan| PlanReport {
                 digest: plan.digest.clone(),
                 incomplete: plan.incomplete.clone(),
                 actions: Vec::new(),
@@ -224,14 +225,20 @@ fn mark_made(plan: &mut Plan, request: &JobRequest, status: Status, collected: &
 }
 
 /// Adds to a plan how it came about.
-fn complete(plan: &mut Plan, collected: &Collected, request: &JobRequest, ended: StopReason) {
+fn complete(
+    plan: &mut Plan,
+    collected: &Collected,
+    request: &JobRequest,
+    ended: StopReason,
+    time_limit: &TimeLimit,
+) {
     plan.gates.clone_from(&collected.gates);
     plan.guardrails.clone_from(&collected.guardrails);
     plan.hooks.clone_from(&collected.hooks);
     plan.usage = collected.usage;
     plan.incomplete = incomplete(ended, request.config(), collected);
     mark_made(plan, request, ended.clause().status, collected);
-    plan.seal();
+    plan.seal_until(time_limit);
 }
 
 /// Returns why the plan of a run that ended so is not whole.

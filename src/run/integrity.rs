@@ -78,11 +78,15 @@ impl Run<'_> {
             let changes: Vec<Change<'_>> = texts.iter().map(Texts::change).collect();
             check_among(&changes, || unchanged(&*workspace, &texts))
         });
-        let found = judged.await.map_err(|_| {
-            let told = "test integrity: not checked, because the check itself failed";
-            self.events.notice(NoticeLevel::Warning, told);
+        let not_judged = |reason: &str| {
+            self.events
+                .notice(NoticeLevel::Warning, format!("test integrity: not checked, because {reason}"));
             NotJudged
-        })?;
+        };
+        let found = tokio::select! {
+            judged = judged => judged.map_err(|_| not_judged("the check itself failed"))?,
+            () = self.time_is_up() => return Err(not_judged("the time of the run was up")),
+        };
         let large = self.tracked.as_ref().map(|tracked| tracked.large()).unwrap_or_default();
         let overgrown = large
             .into_iter()
@@ -92,13 +96,19 @@ impl Run<'_> {
         Ok(self.permitted(found).await)
     }
 
+    /// Waits until the time that changes have after the end of the run is over as well.
+    async fn time_is_up(&self) {
+        self.cancel.cancelled().await;
+        tokio::time::sleep(self.time_limit.left(Grace::Changes, Grace::Changes.duration())).await;
+    }
+
     /// Returns whether a change of this file can have findings that people have not permitted.
     fn is_judged(&self, path: &WorkspacePath) -> bool {
         concerns(path.as_str()) && self.allowed_tests.find(path).is_none()
     }
 
     /// Returns the changes that are to be judged: none of thousands where none of them has to do with tests.
-    fn changes_to_judge(&self) -> Result<ChangeSet, FileError> {
+    pub(super) fn changes_to_judge(&self) -> Result<ChangeSet, FileError> {
         if self.request.config().tests.integrity == TestIntegrity::Off {
             return Ok(ChangeSet::default());
         }
@@ -107,7 +117,11 @@ impl Run<'_> {
         let mut matter = false;
         workspace.visit_changes(&is_judged, &mut |change| {
             matter = matters(&Texts::of(&change).change());
-            if matter { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if matter || self.time_limit.is_over(Grace::Changes) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         })?;
         if matter { workspace.changes_of(&is_judged) } else { Ok(ChangeSet::default()) }
     }
@@ -121,13 +135,12 @@ impl Run<'_> {
 impl AgentRun<'_> {
     /// Judges the change as it is now, and keeps what was found for the report.
     pub(super) async fn judge_tests(&self) -> Vec<TestFinding> {
-        if self.run.time_limit.is_over(Grace::Changes) {
-            self.is_unchecked.store(true, Ordering::Relaxed);
-            return Vec::new();
-        }
+        let is_late = || self.run.time_limit.is_over(Grace::Changes);
         // What cannot be collected fails the run when its report is made.
-        let changes = self.run.changes_to_judge().unwrap_or_default();
-        let Ok(findings) = self.run.judge_tests(&changes).await else {
+        let changes =
+            if is_late() { ChangeSet::default() } else { self.run.changes_to_judge().unwrap_or_default() };
+        let judged = if is_late() { Err(NotJudged) } else { self.run.judge_tests(&changes).await };
+        let Ok(findings) = judged else {
             self.is_unchecked.store(true, Ordering::Relaxed);
             return Vec::new();
         };

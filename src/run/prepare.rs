@@ -81,7 +81,7 @@ impl<'a> Run<'a> {
             .map_err(|error| InputError::Workspace { path: request.workspace.clone(), error })?;
         let disk = Arc::new(disk);
         let dry_run = request.mode == RunMode::DryRun;
-        let guardrails = guardrails(request).map_err(InputError::rules)?;
+        let guardrails = guardrails(request, clock).map_err(InputError::rules)?;
         let allowed_tests = PathGlobs::parse(&config.tests.allow).map_err(InputError::rules)?;
         test_command(config).map_err(InputError::rules)?;
         let (variables, keys) = (&request.variables, &request.secret_variables);
@@ -296,7 +296,7 @@ impl RunWorkspace {
     }
 }
 
-fn guardrails(request: &JobRequest) -> Result<Guardrails, InvalidGuardrail> {
+fn guardrails(request: &JobRequest, clock: &Clock) -> Result<Guardrails, InvalidGuardrail> {
     let config = request.config();
     let guardrail_context = guardrails::GuardrailContext {
         root: &request.workspace,
@@ -307,6 +307,7 @@ fn guardrails(request: &JobRequest) -> Result<Guardrails, InvalidGuardrail> {
         allow_workflow_edits: config.workspace.allow_workflow_edits,
         allowed_only: config.commands.allowed_only == Some(true),
         tracked: tracked(request.repository.as_ref()),
+        time_limit: clock.limit(),
     };
     Guardrails::new(&config.guardrails, guardrail_context)
 }

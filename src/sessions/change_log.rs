@@ -47,6 +47,8 @@ enum Entry {
         before: Option<StoredState>,
         after: StoredState,
     },
+    /// The last writes of these files that stand above were not made after all.
+    Withdrawn { paths: Vec<WorkspacePath> },
     /// A file was changed that is too large for the log.
     Large { path: WorkspacePath, was_there: bool },
     /// An action was planned.
@@ -158,6 +160,10 @@ impl WriteLog for ChangeLog {
         self.append(size / 3 * 4, || line_of_write(path, before, after));
     }
 
+    fn withdrawn(&self, paths: &[&WorkspacePath]) {
+        self.write(&Entry::Withdrawn { paths: paths.iter().copied().cloned().collect() });
+    }
+
     fn large(&self, path: &WorkspacePath, was_there: bool) {
         self.write(&Entry::Large { path: path.clone(), was_there });
     }
@@ -220,6 +226,31 @@ fn line_of_write(path: &WorkspacePath, before: StateBefore<'_>, after: Option<&F
     format!("{{\"type\":\"write\",\"path\":{path}{before},\"after\":{}}}\n", state(after)).into_bytes()
 }
 
+/// Returns the numbers of the lines of writes that were withdrawn.
+fn withdrawn(lines: &[&[u8]]) -> serde_json::Result<BTreeSet<usize>> {
+    #[derive(Deserialize)]
+    struct OfPath {
+        path: WorkspacePath,
+    }
+    const WRITE: &[u8] = br#"{"type":"write","#;
+    const WITHDRAWN: &[u8] = br#"{"type":"withdrawn","#;
+    let mut withdrawn = BTreeSet::new();
+    if !lines.iter().any(|line| line.starts_with(WITHDRAWN)) {
+        return Ok(withdrawn);
+    }
+    let mut last = BTreeMap::new();
+    for (number, line) in lines.iter().enumerate() {
+        if line.starts_with(WRITE) {
+            last.insert(serde_json::from_slice::<OfPath>(line)?.path, number);
+        } else if line.starts_with(WITHDRAWN)
+            && let Entry::Withdrawn { paths } = serde_json::from_slice(line)?
+        {
+            withdrawn.extend(paths.iter().filter_map(|path| last.remove(path)));
+        }
+    }
+    Ok(withdrawn)
+}
+
 /// What the log of an interrupted run says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LoggedChanges {
@@ -257,7 +288,10 @@ impl LoggedChanges {
         let mut pending = Vec::new();
         let text = fs::read(path)?;
         // A last line without an end was cut off, before the write that it announces.
-        for line in text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")) {
+        let lines: Vec<&[u8]> =
+            text.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n")).collect();
+        let withdrawn = withdrawn(&lines)?;
+        for (number, line) in lines.into_iter().enumerate() {
             let entry: Entry = serde_json::from_slice(line)?;
             let counts = match &entry {
                 Entry::Call { agent, step, id } => ended.contains(&(agent.as_str(), *step, id.as_str())),
@@ -265,7 +299,9 @@ impl LoggedChanges {
                 _ => false,
             };
             logged.note(&entry)?;
-            pending.push(entry);
+            if !withdrawn.contains(&number) {
+                pending.push(entry);
+            }
             if counts {
                 logged.keep(pending.drain(..))?;
             }
@@ -297,7 +333,7 @@ impl LoggedChanges {
                     self.large.entry(path).or_insert(was_there);
                 }
                 Entry::Action { action } => self.actions.push(*action),
-                Entry::Call { .. } | Entry::Kept => {}
+                Entry::Call { .. } | Entry::Withdrawn { .. } | Entry::Kept => {}
             }
         }
         Ok(())

@@ -60,6 +60,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use workspace::{FileChange, FileError, FileState, ResolvedPath, SensitiveFiles, Workspace};
 
+use crate::base::time_limit::Grace;
 pub use crate::event::{CommandEffect, Effects, Remote};
 pub use arguments::ArgumentsError;
 pub use async_tool::AsyncTool;
@@ -330,7 +331,7 @@ impl<T: FileTool> Tool for T {
 }
 
 /// Time that a tool has to end by itself once the run has to end. Nothing waits for it longer.
-const GRACE: Duration = Duration::from_secs(1);
+const GRACE: Duration = Grace::Calls.duration();
 
 struct FileCall<T: FileTool> {
     tool: Arc<T>,

@@ -1,5 +1,7 @@
 //! Overlay workspace: planned edits above the untouched checkout, in memory and, if there are many, in a file without a name.
 
+mod absorbed;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Cursor, Read};
 use std::ops::ControlFlow;
@@ -88,35 +90,6 @@ impl OverlayWorkspace {
     /// Returns the planned size of a file in bytes; 0 if there would be none.
     pub fn size(&self, path: &WorkspacePath) -> u64 {
         self.stat(&ResolvedPath(path.clone())).ok().flatten().map_or(0, |stat| stat.size)
-    }
-
-    /// Adds to the plan what a command changed in the isolated state.
-    pub fn absorb(&self, changes: &[FileChange]) -> Result<(), FileError> {
-        changes.iter().try_for_each(|change| self.put(&change.path, change.after.clone()))
-    }
-
-    /// Plans the whole state of a file, including its mode; `None` removes it.
-    fn put(&self, path: &WorkspacePath, state: Option<FileState>) -> Result<(), FileError> {
-        let on_disk = self.disk.state(&ResolvedPath(path.clone()))?;
-        self.log_write(path, state.as_ref());
-        let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
-        self.touches.note(path);
-        if on_disk == state {
-            planned.files.remove(path);
-            return Ok(());
-        }
-        let mut above = path.parent().filter(|_| state.is_some());
-        while let Some(folder) = above.take().filter(|folder| !folder.is_root()) {
-            // A folder on disk is not planned: its other files would be hidden.
-            let on_disk = self.disk.stat(&ResolvedPath(folder.clone()))?;
-            if matches!(on_disk, Some(Stat { kind: Kind::Directory, .. })) {
-                break;
-            }
-            above = folder.parent();
-            planned.folders.insert(folder);
-        }
-        planned.files.insert(path.clone(), state.map(|state| self.spooled(&state)));
-        Ok(())
     }
 
     fn spooled(&self, FileState { content, mode }: &FileState) -> PlannedState {

@@ -146,11 +146,33 @@ impl TrackedWorkspace {
     /// Records changes of others, such as those of a command. Where they are yet to be made, that is their announcement, and
     /// [`Self::made`] follows it.
     pub fn absorb(&self, changes: &[FileChange]) {
-        for change in changes {
+        self.absorb_until(changes, &|| false);
+    }
+
+    /// Records changes as [`Self::absorb`] does, before they are made, unless `is_over` says meanwhile that the time for it is up.
+    /// Returns whether they are recorded.
+    pub fn absorb_until(&self, changes: &[FileChange], is_over: &dyn Fn() -> bool) -> bool {
+        let known = self.changed();
+        for (index, change) in changes.iter().enumerate() {
+            if is_over() {
+                let announced = &changes[..index];
+                self.log.withdraw(&announced.iter().map(|change| &change.path).collect::<Vec<_>>());
+                let mut kept = self.before.lock().unwrap_or_else(PoisonError::into_inner);
+                for FileChange { path, before, .. } in announced {
+                    let path = ResolvedPath(path.clone());
+                    if known.binary_search(&path).is_err() {
+                        kept.remove(&path);
+                    }
+                    self.touches.note(&path);
+                    self.note_latest(&path, before.as_ref());
+                }
+                return false;
+            }
             let path = ResolvedPath(change.path.clone());
             self.remember(&path, || Ok::<_, Infallible>(change.before.clone()), change.after.as_ref()).ok();
             self.touches.note(&path);
         }
+        true
     }
 
     /// Records that changes which were announced have been made.
@@ -325,53 +347,4 @@ impl Workspace for TrackedWorkspace {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The state that each file has by the log.
-    #[derive(Default)]
-    struct Logged(Mutex<BTreeMap<String, Option<Vec<u8>>>>);
-
-    impl WriteLog for Logged {
-        fn writing(&self, path: &WorkspacePath, _: StateBefore<'_>, after: Option<&FileState>) {
-            let content = after.map(|state| state.content.to_vec());
-            self.0.lock().unwrap().insert(path.to_string(), content);
-        }
-
-        fn large(&self, _: &WorkspacePath, _: bool) {}
-    }
-
-    #[test]
-    fn writes_that_fail_are_not_logged_as_made() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |path: &str| folder.path().join(path);
-        std::fs::write(at("file"), "old").unwrap();
-        std::fs::create_dir_all(at("full/folder")).unwrap();
-        let tracked = TrackedWorkspace::new(Arc::new(DiskWorkspace::open(folder.path()).unwrap()));
-        let log = Arc::new(Logged::default());
-        tracked.set_log(Arc::clone(&log) as _);
-        let path = |text: &str| ResolvedPath(WorkspacePath::parse(text).unwrap());
-        let state = FileState { content: b"new".as_slice().into(), mode: Mode::Regular };
-        assert!(tracked.write(&path("file/below"), b"new").is_err());
-        assert!(tracked.place(&path("file/placed"), &state).is_err());
-        assert!(tracked.remove(&path("gone")).is_err());
-        tracked.write(&path("made"), b"new").unwrap();
-        // Announced, and then not made.
-        let change =
-            FileChange::new(path("file").0, tracked.disk().state(&path("file")).unwrap(), Some(state));
-        let changes: Vec<FileChange> = change.into_iter().collect();
-        tracked.absorb(&changes);
-        assert_eq!(log.0.lock().unwrap()["file"].as_deref(), Some(b"new".as_slice()));
-        tracked.take_back(&changes);
-        let logged = log.0.lock().unwrap();
-        for (path, expected) in [
-            ("file/below", None),
-            ("file/placed", None),
-            ("gone", None),
-            ("made", Some("new")),
-            ("file", Some("old")),
-        ] {
-            assert_eq!(logged[path].as_deref(), expected.map(str::as_bytes), "{path}");
-        }
-    }
-}
+mod tests;

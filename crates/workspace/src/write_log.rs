@@ -10,6 +10,9 @@ pub trait WriteLog: Send + Sync {
     /// Receives the state that a file is about to have; `None` if it is about to be removed.
     fn writing(&self, path: &WorkspacePath, before: StateBefore<'_>, after: Option<&FileState>);
 
+    /// Receives files whose last announced writes are not made after all.
+    fn withdrawn(&self, paths: &[&WorkspacePath]);
+
     /// Receives a file that is too large to be held in memory, and whether it was there before.
     fn large(&self, path: &WorkspacePath, was_there: bool);
 }
@@ -44,5 +47,12 @@ impl LogSlot {
 
     pub(crate) fn get(&self) -> Option<&dyn WriteLog> {
         self.0.get().map(AsRef::as_ref)
+    }
+
+    /// Tells the log, if there is one, that the last announced writes of these files are not made after all.
+    pub(crate) fn withdraw(&self, paths: &[&WorkspacePath]) {
+        if let Some(log) = self.get().filter(|_| !paths.is_empty()) {
+            log.withdrawn(paths);
+        }
     }
 }

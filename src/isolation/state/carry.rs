@@ -42,20 +42,25 @@ impl Isolated {
         }
         match below {
             BaseState::Planned(planned) => {
-                planned.absorb(&found.changes).map(|()| Vec::new()).map_err(CarryError::Plan)
+                match planned.absorb_until(&found.changes, &is_over).map_err(CarryError::Plan)? {
+                    true => Ok(Vec::new()),
+                    false => Err(JournalError::TimeUp.into()),
+                }
             }
             BaseState::Real(tracked) => {
                 let (disk, changes) = (tracked.disk(), &found.changes);
                 let write = || Journal::write(disk, &self.journal, changes, &|_| {}, &is_over);
                 let journal = (!changes.is_empty()).then(write).transpose()?;
+                // First, so that a run that is killed meanwhile is known to have begun with it.
+                if !tracked.absorb_until(changes, &is_over) {
+                    journal.into_iter().for_each(Journal::withdraw);
+                    return Err(JournalError::TimeUp.into());
+                }
                 if let Err(error) = self.make_way(found, disk) {
-                    if let Some(journal) = journal {
-                        journal.withdraw();
-                    }
+                    tracked.take_back(changes);
+                    journal.into_iter().for_each(Journal::withdraw);
                     return Err(CarryError::Outputs(error));
                 }
-                // First, so that a run that is killed meanwhile is known to have begun with it.
-                tracked.absorb(changes);
                 if let Some(journal) = journal {
                     journal.perform(&|_| {}).inspect_err(|_| tracked.take_back(changes))?;
                 }

@@ -25,6 +25,29 @@ fn writes_of_a_call_that_was_cut_off_do_not_count() {
 }
 
 #[test]
+fn withdrawn_writes_do_not_count() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("changes.jsonl");
+    let file = |name: &str| WorkspacePath::parse(name).expect("a path");
+    let (one, other, third) = (file("one"), file("other"), file("third"));
+    let log = ChangeLog::begin(path.clone(), None).expect("a log");
+    let state = |content: &[u8]| FileState { content: content.into(), mode: Mode::Regular };
+    let (first, second) = (state(b"first"), state(b"second"));
+    log.writing(&one, StateBefore::Absent, Some(&first));
+    log.write(&Entry::Kept);
+    log.writing(&one, StateBefore::NotGiven, Some(&second));
+    log.writing(&other, StateBefore::Absent, Some(&second));
+    // Beside it.
+    log.writing(&third, StateBefore::Absent, Some(&first));
+    log.withdrawn(&[&one, &other]);
+    log.write(&Entry::Kept);
+    let logged = LoggedChanges::read(&path, &[]).expect("a log");
+    let after: Vec<_> = logged.after.iter().collect();
+    assert_eq!(after, [(&one, &Some(first.clone())), (&third, &Some(first))]);
+    assert!(logged.is_own(&other, Some(&second)), "it was about to be written");
+}
+
+#[test]
 fn lines_of_writes_are_those_of_entries() {
     let path = WorkspacePath::parse("a \"b\".txt").expect("a path");
     let state = |content: &[u8]| FileState { content: content.into(), mode: Mode::Executable };
