@@ -26,9 +26,13 @@ impl Engine {
         for reason in &refused {
             self.emit_block(caller, tool, Target::of(effects), reason);
         }
-        if !refused.is_empty() {
+        let by_rule = (!refused.is_empty()).then(|| format!("Guardrail: {}", refused.join("; ")));
+        let lost = result.lost.take();
+        let lost = lost.map(|reason| format!("{reason}; none of the changes of the {whose} were kept"));
+        let told: Vec<String> = by_rule.into_iter().chain(lost).collect();
+        if !told.is_empty() {
             let earlier = result.error.take().map_or(String::new(), |error| format!("{error}\n"));
-            result.error = Some(format!("{earlier}Guardrail: {}", refused.join("; ")));
+            result.error = Some(format!("{earlier}{}", told.join("\n")));
             // Changes that are not kept are not planned either.
             (result.success, result.exit_code) = (false, None);
         }

@@ -85,6 +85,8 @@ pub enum StopReason {
     EditsFailed,
     /// Changes were expected, but every call of the agent was refused.
     CallsRefused,
+    /// The agent is done, and changes of its commands could not be kept.
+    ChangesLost,
     /// The final answer is empty.
     EmptyAnswer,
     /// The final answer was cut off at the token limit.

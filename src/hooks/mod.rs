@@ -308,7 +308,8 @@ impl Invocation {
         let (finished, refused) = match context.isolation.run(work).await {
             Ok(ran) => {
                 changed = ran.changes.iter().map(|change| change.path.to_string()).collect();
-                (ran.finished, ran.refused)
+                let reasons = ran.reasons();
+                (ran.finished, reasons)
             }
             Err(error) => (Finished::not_started(error.to_string(), Duration::ZERO), Vec::new()),
         };

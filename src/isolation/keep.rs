@@ -6,7 +6,7 @@ use workspace::{Judge, MAX_FILE, Proposed, WorkspacePath, may_write, source_of_b
 
 use super::state::{Author, BaseState, Before, FoundChanges, Isolated};
 use super::tool_folders::ToolFolders;
-use super::{IsolatedRun, Keep, auto_loaded};
+use super::{IsolatedRun, Keep, LostChanges, auto_loaded};
 use crate::base::time_limit::TimeLimit;
 use crate::base::verbose_log::detail;
 use crate::command::Finished;
@@ -36,6 +36,20 @@ pub struct LeftBehind {
     pub(super) links: Vec<WorkspacePath>,
 }
 
+/// Why none of a command's changes were kept.
+enum NotKept {
+    /// They are not allowed, for these reasons.
+    Refused(Vec<String>),
+    /// They could not be kept.
+    Lost(String),
+}
+
+impl From<Vec<String>> for NotKept {
+    fn from(reasons: Vec<String>) -> Self {
+        Self::Refused(reasons)
+    }
+}
+
 /// Decides what becomes of a command's changes.
 pub(super) struct Keeper {
     pub judge: Judge,
@@ -56,7 +70,9 @@ impl Keeper {
     ) -> (IsolatedRun, Option<Isolated>) {
         let mut found = match isolated.found(before, below, &self.time_limit) {
             Ok(found) => found,
-            Err(error) => return (IsolatedRun::refused(finished, error.to_string()), None),
+            Err(error) => {
+                return (IsolatedRun::lost(finished, error.to_string(), error.files()), None);
+            }
         };
         let mut ran = IsolatedRun::unchanged(finished);
         let folders = isolated.tool_folders(&found, below);
@@ -66,7 +82,7 @@ impl Keeper {
         let left = left_behind(&found, &isolated, below, &folders, by);
         let overstepped = (rights == Rights::Look).then(|| overstepped(&found)).flatten();
         let kept = match keep {
-            _ if overstepped.is_some() => Err(overstepped.into_iter().collect()),
+            _ if overstepped.is_some() => Err(NotKept::Refused(overstepped.into_iter().collect())),
             Keep::Changes => self.keep_all(&mut isolated, &found, below, &mut ran),
             Keep::Outputs => self.keep_outputs(&mut isolated, &found, below),
             Keep::Nothing => Ok(()),
@@ -78,9 +94,12 @@ impl Keeper {
         if !leaves_nothing {
             ran.built = left;
         }
-        if let Err(reasons) = kept {
-            ran.refused = reasons;
+        if let Err(reason) = kept {
             ran.changes = Vec::new();
+            match reason {
+                NotKept::Refused(reasons) => ran.refused = reasons,
+                NotKept::Lost(reason) => ran.lost = Some(LostChanges { reason, files: found.files() }),
+            }
         }
         let forgotten = if leaves_nothing { isolated.forget(before) } else { Ok(()) };
         let settled = forgotten
@@ -98,18 +117,20 @@ impl Keeper {
         found: &FoundChanges,
         below: &BaseState,
         ran: &mut IsolatedRun,
-    ) -> Result<(), Vec<String>> {
+    ) -> Result<(), NotKept> {
         let FoundChanges { changes, large, outputs, folders, .. } = found;
         let folders = &folders.iter().cloned().collect::<Vec<_>>();
         ran.warnings = (self.judge)(Proposed { changes, large, outputs, folders })?;
         if let Some(path) = found.large.first() {
-            return Err(vec![too_large(path)]);
+            return Err(NotKept::Lost(too_large(path)));
         }
         let link = below.with(&found.changes).and_then(|all| link_outside(isolated.root(), &all));
-        if let Some(link) = link.map_err(|error| vec![error.to_string()])? {
-            return Err(vec![outside(&link)]);
+        if let Some(link) = link.map_err(|error| NotKept::Lost(error.to_string()))? {
+            return Err(NotKept::Refused(vec![outside(&link)]));
         }
-        let left = isolated.carry(found, below, &self.time_limit).map_err(|error| vec![error.to_string()])?;
+        let left = isolated
+            .carry(found, below, &self.time_limit)
+            .map_err(|error| NotKept::Lost(error.to_string()))?;
         ran.dropped.extend(left);
         ran.changes.clone_from(&found.changes);
         Ok(())
@@ -120,7 +141,7 @@ impl Keeper {
         isolated: &mut Isolated,
         found: &FoundChanges,
         below: &BaseState,
-    ) -> Result<(), Vec<String>> {
+    ) -> Result<(), NotKept> {
         let BaseState::Real(tracked) = below else { return Ok(()) };
         (self.judge)(found.outputs_proposed())?;
         let outputs = found.outputs_alone();
@@ -131,7 +152,7 @@ impl Keeper {
     }
 }
 
-/// Returns the reason for refusal for a file that no plan could hold. The rule is the same where changes are made at once.
+/// Returns the reason why changes with a file are not kept that no plan could hold. The rule is the same where changes are made at once.
 fn too_large(path: &WorkspacePath) -> String {
     format!(
         "{path} is larger than {} MiB, which no plan or report can show; write what is no part of the project where Git ignores it",

@@ -5,8 +5,10 @@
 mod auto_loaded;
 mod beside;
 mod doubt;
+mod isolated_run;
 mod keep;
 mod left_behind;
+mod lost;
 mod state;
 mod tool_folders;
 
@@ -19,13 +21,14 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
-use workspace::{CheckoutModes, FileChange, Judge, Restored, WorkspacePath};
+use workspace::{CheckoutModes, Judge, Restored, WorkspacePath};
 
 use crate::base::verbose_log::detail;
 use crate::command::sandbox::{Rights, View};
 use crate::command::{Ended, Finished, Job, LiveOutput, PipeStatus, Shell};
 use crate::event::{Events, NoticeLevel};
 use doubt::Built;
+pub use isolated_run::{IsolatedRun, LostChanges};
 pub use keep::LeftBehind;
 use keep::{CommandOrigin, Keeper};
 pub use state::{
@@ -49,6 +52,8 @@ pub struct Isolation {
     built: parking_lot::Mutex<Built>,
     /// Links that commands, hooks and gates have left where Git ignores them.
     links: parking_lot::Mutex<BTreeSet<WorkspacePath>>,
+    /// Files that commands and hooks changed, and whose changes were lost.
+    lost: parking_lot::Mutex<BTreeSet<WorkspacePath>>,
     /// Whether a command of the agent's may have changed something.
     has_agent_run: AtomicBool,
     /// The modes of the checkout, where commands see the machine's own file system.
@@ -100,26 +105,6 @@ pub enum Keep {
     Nothing,
 }
 
-/// A finished command, with what became of its changes.
-#[derive(Debug)]
-pub struct IsolatedRun {
-    /// The exit and output of the command.
-    pub finished: Finished,
-    /// The changes that were kept.
-    pub changes: Vec<FileChange>,
-    /// Descriptions of what is never kept: nested repositories, sensitive files, and names that are not
-    /// UTF-8.
-    pub dropped: Vec<String>,
-    /// Files that Git ignores and that were kept, as far as somebody is to know of them.
-    pub built: LeftBehind,
-    /// Whether files were left in the checkout itself that Git ignores.
-    pub has_left_files: bool,
-    /// The judge's warnings about what was kept.
-    pub warnings: Vec<String>,
-    /// The reasons why nothing was kept; empty if it was.
-    pub refused: Vec<String>,
-}
-
 impl Isolation {
     /// Creates a handle to the state above (or beside) a checkout; nothing is mounted or copied yet.
     pub fn new(
@@ -140,6 +125,7 @@ impl Isolation {
             alive_beside: AtomicU32::new(0),
             built: parking_lot::Mutex::default(),
             links: parking_lot::Mutex::default(),
+            lost: parking_lot::Mutex::default(),
             has_agent_run: AtomicBool::new(false),
             modes: OnceLock::new(),
             has_left_files: AtomicBool::new(false),
@@ -234,7 +220,9 @@ impl Isolation {
         let finished = work.run_on(shell, &root, isolated.view()).await;
         if finished.ended == Ended::StillRunning {
             let reason = "processes of the command could not be stopped, and may still be changing files";
-            return Ok(IsolatedRun::refused(finished, reason));
+            let ran = IsolatedRun::lost(finished, reason, Vec::new());
+            self.note_lost(&ran, keep, owner.as_deref());
+            return Ok(ran);
         }
         let below = self.below.clone();
         let keeper = Keeper { judge: Arc::clone(&self.judge), time_limit: self.shell.time_limit.clone() };
@@ -244,10 +232,10 @@ impl Isolation {
             let mut isolated = isolated;
             let (ran, isolated) = if let Err(error) = isolated.leave(author) {
                 let reason = format!("what the command left in the `.git` folder is in the way: {error}");
-                (IsolatedRun::refused(finished, reason), None)
+                (IsolatedRun::lost(finished, reason, Vec::new()), None)
             } else if let Err(error) = if is_alone { Ok(()) } else { isolated.renew(&below) } {
                 let reason = format!("could not copy the command's files while others run: {error}");
-                (IsolatedRun::refused(finished, reason), None)
+                (IsolatedRun::lost(finished, reason, Vec::new()), None)
             } else {
                 keeper.keep_changes(isolated, &before, finished, &below, (rights, keep), by)
             };
@@ -261,6 +249,7 @@ impl Isolation {
         if ran.has_left_files {
             self.has_left_files.store(true, Ordering::Relaxed);
         }
+        self.note_lost(&ran, keep, owner.as_deref());
         self.note_left_behind(&ran.built, owner);
         Ok(ran)
     }
@@ -347,23 +336,6 @@ impl IsolatedCommand<'_> {
         let job =
             Job { command, pipe, cwd, root, view, rights, variables, stdin, merge, output, timeout, cancel };
         shell.run(job).await
-    }
-}
-
-impl IsolatedRun {
-    fn unchanged(finished: Finished) -> Self {
-        let (changes, dropped) = (Vec::new(), Vec::new());
-        let (built, warnings, refused) = (LeftBehind::default(), Vec::new(), Vec::new());
-        Self { finished, changes, dropped, built, has_left_files: false, warnings, refused }
-    }
-
-    /// Returns the files that were kept, that Git ignores, and that programs load by their names.
-    pub fn auto_loaded(&self) -> impl Iterator<Item = &WorkspacePath> {
-        self.built.auto_loaded.iter()
-    }
-
-    fn refused(finished: Finished, reason: impl Into<String>) -> Self {
-        Self { refused: vec![reason.into()], ..Self::unchanged(finished) }
     }
 }
 

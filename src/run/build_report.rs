@@ -2,7 +2,6 @@
 
 use std::cell::LazyCell;
 
-use serde_json::json;
 use workspace::{
     Difference, FileError, ProtectedFiles, Restored, Snapshot, TrackedWorkspace, Workspace, WorkspacePath,
 };
@@ -12,14 +11,13 @@ use super::recipe_check::RECIPE_GATE;
 use super::setup::RunInfo;
 use super::{Outcome, Run, Signal};
 use crate::agent::SessionOutcome;
-use crate::base::time_limit::TimeLimit;
 use crate::base::text::counted;
+use crate::base::time_limit::TimeLimit;
 use crate::command::Shell;
 use crate::command::sandbox::{Leftovers, Sandbox};
 use crate::config::{Config, ProveTests};
 use crate::event::{End, Event, Events, GateRecord, NoticeLevel, RunMode, Status, StopReason};
 use crate::git::Repository;
-use crate::hooks::{HookEvent, Subject};
 use crate::isolation::Isolation;
 use crate::plan::{Made, MadeGate, Plan, Planned};
 use crate::proof::names_of_changed_tests;
@@ -30,34 +28,11 @@ use crate::report::{
 use crate::request::JobRequest;
 
 impl Run<'_> {
-    /// Tells how much disk space throw-away states took, if there were any.
-    async fn tell_size(&self) {
-        if let Some(bytes) = self.isolation.bytes().await {
-            let told = format!("isolated runs used {} kB on disk", bytes.div_ceil(1000));
-            self.events.notice(NoticeLevel::Info, told);
-        }
-    }
-
-    /// Stops what runs in the background, and runs the hooks of the session's end.
-    async fn end_session(&self, ended: &SessionOutcome) {
-        self.background.stop_all().await;
-        let details =
-            json!({"status": ended.reason.status(), "stop_reason": ended.reason, "message": ended.message});
-        let agent = &self.request.agent;
-        self.engine.hooks.run(HookEvent::SessionEnd, Subject::of_run(agent, 0, details)).await;
-        self.engine.hooks.collect().await;
-        // It waits for a call that nobody waited for: its folders count as well.
-        self.tell_size().await;
-        if let Some(tracked) = &self.tracked {
-            tracked.settle_folders();
-        }
-    }
-
     /// Ends the run: proves that a dry run changed nothing, and builds the report and the plan.
     pub(super) async fn report(self, outcome: Outcome, info: &RunInfo, signal: &Signal) -> RunArtifacts {
-        let Outcome { mut ended, structured, cost_usd, test_findings, proof, carried, reviewed, matches } =
+        let Outcome { mut ended, structured, cost_usd, mut test_findings, proof, carried, reviewed, matches } =
             outcome;
-        self.end_session(&ended).await;
+        self.end_session(&mut ended, &mut test_findings).await;
         let time_limit = self.time_limit.clone();
         let Self { request, events, collector, engine, baseline, disk, shell, tracked, isolation, .. } = self;
         drop(disk);

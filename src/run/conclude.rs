@@ -43,8 +43,6 @@ impl AgentRun<'_> {
         if let ModelChoice::Exec { command, .. } = &self.request.model {
             isolation.report_doubts("model", command);
         }
-        isolation.warn_of_auto_loaded();
-        isolation.warn_of_links();
     }
 
     /// Returns what the agent has done.

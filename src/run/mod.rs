@@ -28,6 +28,7 @@ mod recorded;
 mod resume;
 mod rounds;
 mod self_check;
+mod session_end;
 mod setup;
 mod shell_setup;
 mod signals;

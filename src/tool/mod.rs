@@ -89,6 +89,8 @@ pub struct ToolResult {
     pub exit_code: Option<i32>,
     /// Reasons why none of the changes of a command, or of another program, were kept.
     pub refused: Vec<String>,
+    /// Reason why the changes of a command could not be kept although they were allowed.
+    pub lost: Option<String>,
     /// Whether a dry run has only recorded the call, without doing any of it.
     pub is_recorded: bool,
     /// Whether the tool has kept the output within its limit, so that nothing else has to shorten it.
@@ -106,6 +108,7 @@ impl ToolResult {
             changes,
             exit_code,
             refused,
+            lost: None,
             is_recorded: false,
             bounded: false,
         }

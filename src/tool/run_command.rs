@@ -238,10 +238,12 @@ impl CommandCall {
         simple: &[String],
     ) -> ToolResult {
         let auto_loaded: Vec<String> = ran.auto_loaded().map(ToString::to_string).collect();
-        let IsolatedRun { finished, changes, dropped, warnings, refused, built: _, has_left_files: _ } = ran;
+        let IsolatedRun { finished, changes, dropped, warnings, refused, lost, built: _, has_left_files: _ } =
+            ran;
         let is_done = finished.ended == Ended::Exited(0);
         let pipe = pipe.map(|pipe| (pipe, self.args.command.as_str()));
-        let mut result = ToolResult { refused, ..self.tool.limits.result(&finished, pipe, timeout) };
+        let lost = lost.map(|lost| lost.reason);
+        let mut result = ToolResult { refused, lost, ..self.tool.limits.result(&finished, pipe, timeout) };
         for host in finished.refused.iter().take(MAX_NAMED) {
             result.add(&format!("[no network: {} was refused: {}]", host.target(), host.reason));
         }

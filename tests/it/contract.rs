@@ -183,6 +183,10 @@ pub(crate) fn end(way: &str, expected: &str, mode: &str) -> (Sandbox, Run) {
         "reads_and_fails_to_edit" => {
             script(&[vec![("read_file", json!({"path": "a.txt"}))], vec![edit("absent", "two")]], "Done.")
         }
+        "command_changes_too_much" => {
+            let line = ("run_command", json!({"command": "truncate -s 11M large.bin"}));
+            script(&[vec![edit("one", "two")], vec![line]], "Done.")
+        }
         "only_edit_is_refused" => script(&[vec![edit("one", "two")]], "Done."),
         "says_nothing" | "edits_and_says_nothing" => {
             let turns = if way == "says_nothing" { vec![] } else { vec![vec![edit("one", "two")]] };

@@ -285,7 +285,7 @@ fn isolation_oversized_change_fails_its_command() {
         |method, _, run| {
             let results = run.results();
             assert!(
-                results[0].contains("Guardrail: huge.bin is larger than 10 MiB, which no plan or report can show; write what is no part of the project where Git ignores it; none of the changes of the command were kept"),
+                results[0].contains("Error: huge.bin is larger than 10 MiB, which no plan or report can show; write what is no part of the project where Git ignores it; none of the changes of the command were kept"),
                 "{method}: {}",
                 results[0]
             );

@@ -89,6 +89,7 @@ fn commands_that_change_too_much_keep_nothing_in_both_modes() {
             vec![command("truncate -s 11M large.bin")],
         ];
         let (run, _) = run_within(&sandbox, 60, mode, &turns);
+        let run = run.expect_code(2);
         let results = run.results();
         let told = "the command changed 28 files that Git does not ignore, of 280 MiB in all before and after it, but at most 256 MiB \
                     of one command can be kept; change fewer of them";
@@ -98,6 +99,46 @@ fn commands_that_change_too_much_keep_nothing_in_both_modes() {
         let names: Vec<String> = files(&run).into_iter().map(|(path, _)| path).collect();
         assert_eq!(names, ["a.txt"], "{mode}");
         assert!(!sandbox.repo().join("large.1").exists(), "{mode}");
+        let report = run.report();
+        assert_eq!(report["stop_reason"], "changes_lost", "{mode}");
+        assert_eq!(report["guardrails"].as_array().map(Vec::len), Some(0), "{mode}: no rule refused it");
+        let comment = fs::read_to_string(sandbox.out().join("comment.md")).expect("a comment");
+        assert!(comment.contains("changes of a command could not be kept"), "{mode}: {comment}");
+        assert!(run.stderr.contains("29 files (large.1, large.10,"), "{mode}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn changes_that_are_made_again_are_not_lost() {
+    for mode in ["yolo", "dry-run"] {
+        let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", "evaluation: off\n")]);
+        let turns = [
+            vec![command("truncate -s 11M large.bin; echo two > a.txt")],
+            vec![command("truncate -s 1M large.bin; echo two > a.txt")],
+        ];
+        let (run, _) = run_within(&sandbox, 60, mode, &turns);
+        let run = run.expect_code(0);
+        assert!(run.results()[0].contains("large.bin is larger than 10 MiB"), "{mode}: {:?}", run.results());
+        assert!(
+            run.stderr.contains("what a command changed could not be kept: large.bin"),
+            "{mode}: {}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn time_out_ends_slow_code_rules() {
+    let rule =
+        "evaluation: off\nguardrails: { code_rules: [{ pattern: 'a[ab]{1000}[^ab]', message: slow }] }\n";
+    let write = "import random\nrandom.seed(1)\nopen('slow.txt', 'w').write(''.join(random.choices('ab', k=9_000_000)) + '\\n')\n";
+    for mode in ["yolo", "dry-run"] {
+        let sandbox = Sandbox::new(&[("a.txt", "one\n"), ("write.py", write), (".architect.yml", rule)]);
+        let (run, late) = run_within(&sandbox, 12, mode, &[vec![command("python3 write.py")]]);
+        let run = run.expect_code(5);
+        assert!(late < MOST, "{mode}: {late:?}");
+        assert_eq!(files(&run), [], "{mode}: {}", run.stderr);
+        assert!(!sandbox.repo().join("slow.txt").exists(), "{mode}");
     }
 }
 

@@ -63,6 +63,30 @@ fn links_among_ignored_files_that_lead_outside_are_told_of() {
     assert_eq!(links_told_of(&run(&sandbox, "yolo", "bash -c 'echo one > a.txt'")), ["gate.log"]);
 }
 
+#[test]
+fn what_hooks_leave_at_the_end_is_judged_like_the_rest() {
+    const TEST: &str = "def test_a():\n    assert len([1]) + 1 == 2\n";
+    let script = "ln -sfn /etc/passwd hook.log; echo import pytest > new; echo @pytest.mark.skip >> new; cat test_a.py >> new; \
+                  mv new test_a.py\n";
+    let config = "evaluation: off\nhooks: { session_end: [{ name: last, command: bash last.sh }] }\n";
+    let files = [
+        (".architect.yml", config),
+        (".gitignore", "*.log\n"),
+        ("last.sh", script),
+        ("test_a.py", TEST),
+        ("a.txt", "one\n"),
+    ];
+    for mode in ["yolo", "dry-run"] {
+        let sandbox = Sandbox::new(&files);
+        let run = run(&sandbox, mode, "echo two > a.txt");
+        let report = run.report();
+        assert_eq!(report["stop_reason"], "tests_demand_less", "{mode}: {}", run.stderr);
+        let told = "1 file changed while the session ended, after its gates and other checks: test_a.py";
+        assert!(run.stderr.contains(told), "{mode}: {}", run.stderr);
+        assert_eq!(links_told_of(&run), if mode == "yolo" { vec!["hook.log"] } else { vec![] }, "{mode}");
+    }
+}
+
 /// Returns the links that a report says may lead outside.
 fn links_told_of(run: &Run) -> Vec<String> {
     let report = run.report();

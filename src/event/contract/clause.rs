@@ -122,7 +122,7 @@ const fn failed_by(exit: Exit, sentence: &'static str, next_step: &'static str) 
 
 impl StopReason {
     /// All reasons, in the order of the documentation.
-    pub const ALL: [Self; 46] = [
+    pub const ALL: [Self; 47] = [
         Self::LlmDone,
         Self::Applied,
         Self::TestsDemandLess,
@@ -137,6 +137,7 @@ impl StopReason {
         Self::UnwantedChanges,
         Self::EditsFailed,
         Self::CallsRefused,
+        Self::ChangesLost,
         Self::EmptyAnswer,
         Self::AnswerCut,
         Self::AnswerRefused,
@@ -224,6 +225,10 @@ impl StopReason {
             Self::CallsRefused => failed(
                 "every call of the agent was refused",
                 "read the refusals below, and permit what the task needs",
+            ),
+            Self::ChangesLost => partial(
+                "changes of a command could not be kept",
+                "read the warning for the reason; what the task asks for may be missing",
             ),
             Self::EmptyAnswer => failed(
                 "the model's final answer is empty",

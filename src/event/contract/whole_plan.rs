@@ -37,6 +37,7 @@ impl StopReason {
             | Self::NotPermitted => true,
             // Its agent may have been stopped, and what the configuration refuses is not offered.
             Self::TestsWeakened
+            | Self::ChangesLost
             | Self::AnswerRefused
             | Self::GatesNotRun
             | Self::MaxSteps

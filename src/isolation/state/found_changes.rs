@@ -26,19 +26,29 @@ pub enum UnreadChanges {
     File(#[from] FileError),
     /// More than can be kept.
     #[error(
-        "the command changed {files} files that Git does not ignore, of {} MiB in all before and after it, but at most {} MiB of one \
+        "the command changed {} files that Git does not ignore, of {} MiB in all before and after it, but at most {} MiB of one \
          command can be kept; change fewer of them with one command, or write what is no part of the project where Git ignores it",
-        .bytes.div_ceil(1 << 20), MAX_CHANGED >> 20
+        .files.len(), .bytes.div_ceil(1 << 20), MAX_CHANGED >> 20
     )]
     TooMuch {
-        /// The number of files.
-        files: usize,
+        /// The files.
+        files: Vec<WorkspacePath>,
         /// How much they held before and hold afterwards.
         bytes: u64,
     },
     /// The time of the run was up.
     #[error("the time of the run was up before all that the command changed had been read")]
     TimeUp,
+}
+
+impl UnreadChanges {
+    /// Returns the files that were changed, as far as they are known.
+    pub fn files(&self) -> Vec<WorkspacePath> {
+        match self {
+            Self::TooMuch { files, .. } => files.clone(),
+            Self::File(_) | Self::TimeUp => Vec::new(),
+        }
+    }
 }
 
 /// Returns all folders that these paths are in.
@@ -76,6 +86,11 @@ impl FoundChanges {
     #[must_use]
     pub fn outputs_alone(&self) -> Self {
         Self { outputs: self.outputs.clone(), ..Self::default() }
+    }
+
+    /// Returns the files of the project among them.
+    pub fn files(&self) -> Vec<WorkspacePath> {
+        self.changes.iter().map(|change| &change.path).chain(&self.large).cloned().collect()
     }
 
     /// Returns the folders that are gone and held no files of the project. Among build outputs, nobody minds.
@@ -170,7 +185,7 @@ impl Isolated {
             }
         }
         if bytes > MAX_CHANGED {
-            return Err(UnreadChanges::TooMuch { files: to_read.len(), bytes });
+            return Err(UnreadChanges::TooMuch { files: to_read, bytes });
         }
         for path in to_read {
             if time_limit.is_over(Grace::Changes) {
