@@ -239,7 +239,7 @@ fn containment() -> Vec<Check> {
         shared: &[],
     };
     let Ok(shell) = shell(&config, &own, &[], ground, &events) else { return Vec::new() };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = super::run::runtime();
     let tried = async { (shell.namespaces(&here).await, shell.enforcement(&here).await) };
     let (namespaces, enforcement) =
         runtime.map_or((None, Enforcement::Nothing), |runtime| runtime.block_on(tried));

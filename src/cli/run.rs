@@ -2,6 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
+use std::time::Duration;
 
 use sanitize::Masker;
 use sanitize::untrusted::{command_data, log_lines, markdown, visible};
@@ -87,11 +88,28 @@ fn check_threads() -> std::io::Result<()> {
     failed
 }
 
+/// How long a thread waits for the next blocking work: longer than any run.
+const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
+
 /// Starts the threads that everything runs on.
 pub(super) fn runtime() -> Result<tokio::runtime::Runtime, InputError> {
     check_threads().map_err(InputError::Threads)?;
-    let built = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    built.map_err(InputError::Threads)
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .thread_keep_alive(KEPT_FOR)
+        .enable_all()
+        .build()
+        .map_err(InputError::Threads)?;
+    // Blocking work for which no thread can be started later waits until another one is free. With none but the workers, that
+    // would be never.
+    let (keep, wait) = std::sync::mpsc::channel::<()>();
+    let wait = Arc::new(std::sync::Mutex::new(wait));
+    for _ in 2..THREADS {
+        let wait = Arc::clone(&wait);
+        runtime.spawn_blocking(move || drop(wait.lock().map(|wait| wait.recv())));
+    }
+    drop(keep);
+    Ok(runtime)
 }
 
 /// How the process speaks.

@@ -172,25 +172,35 @@ fn run(started: Option<Started>) -> io::Result<u8> {
         (Some(_), Some(_)) | (None, None) => begin(&request, started)?,
         _ => return Err(io::Error::other("the request does not fit the child")),
     };
+    let start = |work: Box<dyn FnOnce() + Send>| {
+        let started = std::thread::Builder::new().spawn(work);
+        // What could not be ended later must not go on.
+        started.map(drop).inspect_err(|_| end_now(main))
+    };
     let relay = match (stdin.take(), input) {
         (Some(mut stdin), Some(input)) => {
             // The child may end, or close its input, before it has read everything.
-            std::thread::spawn(move || stdin.write_all(&input));
+            start(Box::new(move || {
+                let _ = stdin.write_all(&input);
+            }))?;
             None
         }
         (stdin, _) => stdin,
     };
     let (end, ended) = channel();
     let grace_ends = request.grace_over_in.map(|left| Instant::now() + left);
-    std::thread::spawn(move || end_all(&ended, main, grace_ends));
+    start(Box::new(move || end_all(&ended, main, grace_ends)))?;
     let cut = end.clone();
     let is_over = Arc::new(AtomicBool::new(false));
     let was_over = Arc::clone(&is_over);
-    std::thread::spawn(move || {
+    start(Box::new(move || {
         if let Some(mut relay) = relay {
             // A command that does not read would keep the end of input from being seen.
             let hung = cut.clone();
-            std::thread::spawn(move || hung_up().is_ok_and(|()| hung.send(()).is_ok()));
+            let watch = move || hung_up().is_ok_and(|()| hung.send(()).is_ok());
+            if std::thread::Builder::new().spawn(watch).is_err() {
+                let _ = cut.send(());
+            }
             // The command may close its input before the runner does.
             let _ = io::copy(&mut lifeline, &mut relay);
         }
@@ -200,7 +210,7 @@ fn run(started: Option<Started>) -> io::Result<u8> {
         if !was_over.load(Ordering::SeqCst) {
             let _ = cut.send(());
         }
-    });
+    }))?;
     // The end of a file system takes the kernel a while, which nobody has to wait for who has changed nothing.
     let only_looks = request.restrictions.as_ref().is_some_and(|restrictions| !restrictions.metadata);
     let reported = ending.as_ref().filter(|_| only_looks).and_then(|pipe| ending::first(pipe, main));
@@ -344,6 +354,18 @@ fn end_all(ended: &Receiver<()>, main: Pid, grace_ends: Option<Instant>) {
     loop {
         signal_all(&[Signal::KILL]);
         std::thread::sleep(AGAIN);
+    }
+}
+
+/// Kills every descendant, and waits until none is left.
+fn end_now(main: Pid) {
+    loop {
+        for pid in descendants(Path::new("/proc"), getpid()).unwrap_or_else(|_| vec![main]) {
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        if !matches!(retry_on_intr(|| wait(WaitOptions::empty())), Ok(Some(_))) {
+            return;
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use super::GitError;
@@ -167,30 +168,37 @@ fn run_restricted(
     most: Duration,
 ) -> io::Result<ProgramEnd> {
     let has_sandbox = kernel_support().files;
-    std::thread::scope(|scope| {
-        let child = scope.spawn(move || {
+    thread::scope(|scope| {
+        let start = move || {
             if has_sandbox {
                 restrict(restrictions).map_err(io::Error::other)?;
             }
             command.spawn()
-        });
+        };
+        let child = thread::Builder::new().spawn_scoped(scope, start)?;
         let mut child = child.join().map_err(|_| io::Error::other("the thread that starts git ended"))??;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        // Written while output is read, because all pipes may fill up.
-        scope.spawn(|| {
+        let (sender, receiver) = mpsc::channel();
+        // All at the same time, because all pipes may fill up.
+        let write = move || {
             if let Some(mut stdin) = stdin {
                 // Git closes its input early when it fails; its exit status says so.
                 let _ = stdin.write_all(input);
             }
-        });
-        let errors =
-            scope.spawn(|| stderr.map_or_else(|| Ok(Vec::new()), |stderr| bounded(stderr, MAX_MESSAGE)));
-        let (sender, receiver) = mpsc::channel();
-        scope.spawn(move || {
+        };
+        let read_errors = || stderr.map_or_else(|| Ok(Vec::new()), |stderr| bounded(stderr, MAX_MESSAGE));
+        let read = move || {
             let read = stdout.map_or_else(|| Ok(Vec::new()), |stdout| bounded(stdout, MAX_OUTPUT));
             // Nobody listens any longer where it was late.
             let _ = sender.send(read);
-        });
+        };
+        let started = thread::Builder::new()
+            .spawn_scoped(scope, write)
+            .and_then(|_| thread::Builder::new().spawn_scoped(scope, read))
+            .and_then(|_| thread::Builder::new().spawn_scoped(scope, read_errors));
+        let errors = started.inspect_err(|_| {
+            let _ = child.kill().and_then(|()| child.wait());
+        })?;
         let printed = receiver.recv_timeout(most);
         if !matches!(&printed, Ok(Ok(printed)) if printed.len() as u64 <= MAX_OUTPUT) {
             child.kill()?;

@@ -71,11 +71,18 @@ impl Repository {
         let part = listing.files.len().div_ceil(threads).max(1);
         let written = AtomicU64::new(0);
         std::thread::scope(|scope| {
-            let parts = listing.files.chunks(part);
-            let parts: Vec<_> =
-                parts.map(|files| scope.spawn(|| self.write_some(files, to, &written))).collect();
+            let started: Vec<_> = (listing.files.chunks(part))
+                .map(|files| {
+                    let write = || self.write_some(files, to, &written);
+                    (files, std::thread::Builder::new().spawn_scoped(scope, write))
+                })
+                .collect();
             let panicked = |_| Err(failed(to, io::Error::other("a thread panicked")));
-            parts.into_iter().try_for_each(|part| part.join().unwrap_or_else(panicked))
+            started.into_iter().try_for_each(|(files, thread)| match thread {
+                Ok(thread) => thread.join().unwrap_or_else(panicked),
+                // Where no thread can be had, this one does the work.
+                Err(_) => self.write_some(files, to, &written),
+            })
         })?;
         // Links come last, so that nothing is written through one.
         for (path, id) in &listing.links {

@@ -117,7 +117,8 @@ impl Query {
         let threads = std::thread::available_parallelism().map_or(2, |threads| threads.get().min(8));
         std::thread::scope(|scope| {
             for _ in 1..threads.min(files.len()) {
-                scope.spawn(work);
+                // Where no thread can be had, the others do its work.
+                let _ = std::thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
         });

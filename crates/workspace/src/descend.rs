@@ -73,8 +73,10 @@ pub fn descend_in<V: Visitor>(root: Dir, first: V::Folder, visitor: &V) -> Resul
         more: Condvar::new(),
     };
     std::thread::scope(|scope| {
-        for _ in 0..THREADS {
-            scope.spawn(|| walk.work(visitor));
+        let start =
+            |_: &usize| std::thread::Builder::new().spawn_scoped(scope, || walk.work(visitor)).is_ok();
+        if (0..THREADS).filter(start).count() == 0 {
+            walk.work(visitor);
         }
     });
     let state = walk.state.into_inner().unwrap_or_else(PoisonError::into_inner);
