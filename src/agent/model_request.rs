@@ -8,7 +8,7 @@ use serde_json::json;
 use super::compaction;
 use super::conversation::Conversation;
 use super::session::Session;
-use crate::event::{Activity, Event, NoticeLevel, Reply, millis};
+use crate::event::{Activity, Event, LostReply, NoticeLevel, Reply, millis};
 use crate::hooks::HookEvent;
 use crate::model::{Allowance, Completion, Message, ModelError, Request, Settlement, retry};
 
@@ -115,11 +115,14 @@ impl Session<'_> {
         };
         let answer = self.model.complete(request).await;
         if let Some(received) = answer.as_ref().err().and_then(ModelError::received) {
-            let (usd, warn_at) = self.budget.settle_lost(&allowance, received);
-            if let Some(usd) = usd {
+            let (usage, warn_at) = self.budget.settle_lost(&allowance, received);
+            let cost_usd = self.budget.price(usage);
+            if let Some(usd) = cost_usd {
                 let message = format!("an answer was lost half-way; it is counted as ${usd:.4}");
                 self.engine.events.notice(NoticeLevel::Info, message);
             }
+            let (agent, step) = (self.agent.name.clone(), conversation.step);
+            self.engine.events.emit(Event::LostReply(LostReply { agent, step, usage, cost_usd }));
             self.warn_of_cost(warn_at, conversation.step).await;
         }
         // From here on, it matters only why.

@@ -6,7 +6,9 @@
 //! repository or run is told from a forged one.
 
 use std::fmt;
+use std::fs::File;
 use std::io::{self, Read, Write};
+use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
@@ -155,6 +157,14 @@ pub(crate) fn seal(key: &SealKey, header: &SealedHeader, content: &[u8]) -> Resu
     sealed.extend(packed);
     sealed.extend(tag.as_ref());
     if sealed.len() > MAX_BOX { Err(SealError::TooLarge) } else { Ok(sealed) }
+}
+
+/// Returns whether a file begins as a box does.
+pub(crate) fn is_sealed_box(path: &Path) -> bool {
+    let mut begin = [0; MAGIC.len()];
+    File::open(path)
+        .and_then(|mut file| file.read_exact(&mut begin))
+        .is_ok_and(|()| begin == MAGIC.as_bytes())
 }
 
 /// Returns what a box says of itself. Nothing of it is trusted before it is opened.

@@ -33,6 +33,9 @@ pub enum MergeError {
     /// There is no report.
     #[error("there is no {BATCH} or {RUN} in {0}; download the artifacts of all jobs first")]
     Nothing(String),
+    /// None of the reports can be read.
+    #[error("{0}")]
+    Invalid(String),
     /// Reports of several batches.
     #[error("{one} and {other} belong to different batches; merge the reports of one batch at a time")]
     Different {
@@ -75,6 +78,8 @@ pub struct Merged {
     pub report: BatchReport,
     /// How many reports it was made from.
     pub from: usize,
+    /// Reports that could not be read.
+    pub invalid: Vec<String>,
 }
 
 /// A report of either kind.
@@ -103,6 +108,9 @@ pub fn merge(roots: &[PathBuf], manifest: Option<&Manifest>) -> Result<Merged, M
     }
     let shown = || roots.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", ");
     if joined.from == 0 && manifest.is_none() {
+        if !joined.invalid.is_empty() {
+            return Err(MergeError::Invalid(joined.invalid.join("; ")));
+        }
         return Err(MergeError::Nothing(shown()));
     }
     if let (Some(manifest), Some((path, head))) = (manifest, &joined.head)
@@ -110,7 +118,8 @@ pub fn merge(roots: &[PathBuf], manifest: Option<&Manifest>) -> Result<Merged, M
     {
         return Err(MergeError::Different { one: path.clone(), other: "the manifest".to_owned() });
     }
-    Ok(Merged { from: joined.from, report: joined.report(manifest) })
+    let invalid = std::mem::take(&mut joined.invalid);
+    Ok(Merged { from: joined.from, invalid, report: joined.report(manifest) })
 }
 
 /// Reports, without those of single tasks beside a batch's.
@@ -143,6 +152,8 @@ struct Joined {
     duration_ms: u64,
     started_at: Option<String>,
     notices: Vec<Notice>,
+    /// Reports that could not be read.
+    invalid: Vec<String>,
     run_url: Option<String>,
 }
 
@@ -152,7 +163,9 @@ impl Joined {
         let either = match read(path) {
             Ok((either, _)) => either,
             Err(problem) => {
-                self.warn(format!("invalid report {shown}: {problem}"));
+                let told = format!("invalid report {shown}: {problem}");
+                self.warn(told.clone());
+                self.invalid.push(told);
                 return Ok(());
             }
         };

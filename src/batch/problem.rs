@@ -10,7 +10,7 @@ use crate::command::Ended;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum LinesError {
     /// It prints too much.
-    #[error("the output of `{0}` is too long")]
+    #[error("`{0}` prints more than 32 MiB; print fewer lines, or divide the batch")]
     TooLong(String),
     /// It did not end with success.
     #[error("`{command}` failed ({ended:?}): {stderr}")]

@@ -157,6 +157,9 @@ impl PreviousResults {
         }
         match merge(&[path.to_owned()], None) {
             Ok(merged) if merged.report.batch == batch => {
+                for problem in merged.invalid {
+                    warn(format!("tasks of one report (`previous`) are done again: {problem}"));
+                }
                 let started_at = merged.report.started_at.clone();
                 let tasks = merged.report.tasks.into_iter().map(|task| (task.id.clone(), task)).collect();
                 Self { tasks, started_at }
@@ -170,7 +173,9 @@ impl PreviousResults {
                 Self::default()
             }
             Err(error) => {
-                warn(format!("no task is settled: {error}"));
+                warn(format!(
+                    "no task is settled (`previous`), so all of them are done, and paid for, again: {error}"
+                ));
                 Self::default()
             }
         }

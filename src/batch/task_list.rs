@@ -68,6 +68,8 @@ async fn printed(
     let timeout = request.timeout.or_else(|| batch.timeout.map(crate::config::Bounded::seconds));
     let deadline = timeout.map(|timeout| Instant::now() + timeout);
     for command in commands {
+        // Of an output that is too long, nothing more need be waited for.
+        let cancel = signal.token().child_token();
         let work = IsolatedCommand {
             command,
             pipe: None,
@@ -75,9 +77,9 @@ async fn printed(
             variables: Vec::new(),
             stdin: None,
             merge: false,
-            output: LiveOutput::new(Retention::List),
+            output: LiveOutput::new(Retention::List).cutting(cancel.clone()),
             timeout: time_left(deadline),
-            cancel: signal.token(),
+            cancel,
             rights: Rights::Work,
             keep: Keep::Nothing,
             moves: Vec::new(),
@@ -86,7 +88,8 @@ async fn printed(
         let ran = state.run(work).await.map_err(StartError::from)?;
         let finished = ran.finished;
         let output = match finished.ended {
-            Ended::Exited(0) => finished.stdout.whole().ok_or_else(|| LinesError::TooLong(command.clone())),
+            _ if finished.stdout.is_cut() => Err(LinesError::TooLong(command.clone())),
+            Ended::Exited(0) => Ok(finished.stdout.text()),
             ended => Err(LinesError::Failed {
                 command: command.clone(),
                 ended,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 
 use super::output::{Capture, Retention};
 
@@ -17,12 +18,20 @@ const DRAIN: Duration = Duration::from_millis(500);
 pub struct LiveOutput {
     capture: Arc<Mutex<Capture>>,
     written: Arc<Notify>,
+    /// Cancelled when some of the output had to be dropped.
+    cut: CancellationToken,
 }
 
 impl LiveOutput {
     /// Creates an empty output, of which so much is kept.
     pub fn new(retention: Retention) -> Self {
-        Self { capture: Arc::new(Mutex::new(Capture::new(retention))), written: Arc::default() }
+        Self { capture: Arc::new(Mutex::new(Capture::new(retention))), ..Self::default() }
+    }
+
+    /// Returns the same output, which cancels `token` as soon as some of it has to be dropped.
+    #[must_use]
+    pub fn cutting(self, token: CancellationToken) -> Self {
+        Self { cut: token, ..self }
     }
 
     /// Returns what has been written so far.
@@ -65,7 +74,14 @@ pub(super) fn collect(
             if count == 0 {
                 break;
             }
-            sink.lock().push(&buffer[..count]);
+            let is_cut = {
+                let mut capture = sink.lock();
+                capture.push(&buffer[..count]);
+                capture.is_cut()
+            };
+            if is_cut {
+                sink.cut.cancel();
+            }
             sink.written.notify_waiters();
         }
     });

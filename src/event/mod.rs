@@ -131,6 +131,20 @@ pub struct Reply {
     pub continues: bool,
 }
 
+/// An answer of the model that was lost half-way. It costs all the same.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LostReply {
+    /// The name of the agent that asked.
+    pub agent: String,
+    /// The turn of that agent, from 1.
+    pub step: u32,
+    /// Tokens that it is counted as.
+    pub usage: Usage,
+    /// What it is counted as, in USD; absent if the model's price is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
 /// The outcome of a tool call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -270,6 +284,8 @@ pub enum Event {
     Session(Session),
     /// An answer of the model.
     Reply(Reply),
+    /// An answer of the model that was lost half-way.
+    LostReply(LostReply),
     /// A tool call and its result.
     Call(Box<CallRecord>),
     /// A call that a guardrail stopped.

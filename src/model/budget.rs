@@ -231,14 +231,14 @@ impl Budget {
     }
 
     /// Counts an answer that was lost after so many bytes had arrived, in the ledger as well: the request, and what is known of the
-    /// answer. Returns what that costs, in USD, and the cost so far where it reaches the warning threshold with this answer.
-    pub fn settle_lost(&self, allowance: &Allowance, received: usize) -> (Option<f64>, Option<f64>) {
+    /// answer. Returns that, and the cost so far, in USD, where it reaches the warning threshold with this answer.
+    pub fn settle_lost(&self, allowance: &Allowance, received: usize) -> (Usage, Option<f64>) {
         let output = received.div_ceil(2) as u64;
         let usage = self.price.map(|_| Usage { output, ..allowance.most }).unwrap_or_default();
         if let Some((ledger, model)) = &self.ledger {
             ledger.append(model, usage, self.price(usage));
         }
-        (self.price(usage), self.add(usage))
+        (usage, self.add(usage))
     }
 
     /// Adds the cost of `usage`. Returns the cost so far, in USD, the first time it reaches the warning
@@ -332,7 +332,8 @@ mod tests {
         // One of which 2,000 bytes arrived before it was lost.
         let budget = Budget::new(Some(PRICE), Some(1.0), None);
         let allowance = budget.try_allow(20_000).expect("enough");
-        assert!(budget.settle_lost(&allowance, 2_000).0.is_some_and(|usd| (usd - 0.35).abs() < 1e-9));
+        let (lost, _) = budget.settle_lost(&allowance, 2_000);
+        assert!(budget.price(lost).is_some_and(|usd| (usd - 0.35).abs() < 1e-9));
         // Without a price, nothing is measured in money.
         let unknown = Budget::new(None, Some(1.0), None);
         let allowance = unknown.try_allow(20_000).expect("nothing is limited");

@@ -105,6 +105,7 @@ impl Observer for Collector {
                     duration_ms: call.duration_ms,
                 });
             }
+            Event::LostReply(_) => {}
             Event::Guardrail(block) => collected.guardrails.push(block.clone()),
             Event::Hook(hook) => collected.hooks.push(hook.clone()),
             Event::Gate(gate) => {

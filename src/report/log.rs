@@ -308,6 +308,8 @@ impl Observer for LogObserver {
                 }
             }
             Event::Proof(record) => info!("tests: {}", record.summary()),
+            // A notice tells of it.
+            Event::LostReply(_) => {}
             Event::Mutation(record) => info!("tests: {}", record.summary()),
             Event::Gate(gate) => {
                 let predicted = if gate.predicted { "predicted " } else { "" };

@@ -157,8 +157,10 @@ impl SharedLedger {
         }
         let id = uuid::Uuid::new_v4().to_string();
         let mut seen = String::new();
+        let mut is_first = false;
         let reserve = |old: Option<&str>| {
             let now = now();
+            is_first = old.is_none();
             let old = old.unwrap_or_default();
             let left = self.left(old, &now)?;
             let reservation = |id: &str, usd| {
@@ -173,10 +175,25 @@ impl SharedLedger {
         let reserved = self.branch.update(&self.month, "reserve", reserve).await;
         let is_reserved = reserved.is_ok();
         self.unless_warned(reserved)?;
+        if is_reserved && is_first {
+            self.warn_of_beginning().await;
+        }
         // Without the reservation: what this run spends counts as it is spent. What is left for others counts as theirs.
         self.write_copy(&seen)?;
         self.state().reservation = is_reserved.then_some(id);
         Ok(())
+    }
+
+    /// Says that there are no records from before, which may be because somebody has deleted them: nothing else would show it.
+    async fn warn_of_beginning(&self) {
+        let months = self.branch.list("costs").await.unwrap_or_default();
+        if months.iter().all(|month| self.month.ends_with(month.as_str())) {
+            tracing::warn!(
+                "warning: the branch {} holds no earlier records, so the budgets of days and months start at $0; if it has been \
+                 deleted, restore it, because what was spent before is not known otherwise",
+                self.branch.name()
+            );
+        }
     }
 
     fn write_copy(&self, text: &str) -> Result<(), InputError> {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{Bounded, Usd};
-use crate::event::{Event, Events, NoticeLevel};
+use crate::event::{Event, Events, LostReply, NoticeLevel, Reply};
 use crate::model::Budget;
 use crate::request::{InputError, ModelChoice, RunRequest};
 use crate::sessions::Resumed;
@@ -32,8 +32,11 @@ pub(super) fn budget(
         .with_max_output(request.job.config().llm.max_tokens.map(Bounded::get));
     // What was spent before an interruption is spent.
     for line in request.resumed.iter().flat_map(Resumed::past) {
-        if let Event::Reply(reply) = &line.event {
-            budget.add(reply.usage);
+        match &line.event {
+            Event::Reply(Reply { usage, .. }) | Event::LostReply(LostReply { usage, .. }) => {
+                budget.add(*usage);
+            }
+            _ => {}
         }
     }
     let Some(ledger) = &request.ledger else { return Ok(budget) };

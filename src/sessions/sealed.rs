@@ -16,7 +16,7 @@ use super::change_log::is_written;
 use super::{SavedSession, SessionError, SessionFile, change_log_path, check_state, pick, transcript_seal};
 use crate::base::env::Variables;
 use crate::base::fs::{create_folder, write_atomic, write_private};
-use crate::base::sealed_box::{MAX_BOX, SealError, SealKey, SealedHeader, header, open, seal};
+use crate::base::sealed_box::{MAX_BOX, SealError, SealKey, SealedHeader, header, is_sealed_box, open, seal};
 use crate::git::Repository;
 
 /// The file, in the output folder of a run.
@@ -157,13 +157,14 @@ pub(crate) struct OpenedSession {
     header: SealedHeader,
 }
 
-/// Returns the sealed session that a path names: the file, or a folder that holds one.
+/// Returns the sealed session that a path names: the file, whatever its name, or a folder that holds one.
 pub(crate) fn sealed_file(path: &Path) -> Option<PathBuf> {
     let below = path.join(SEALED);
     if below.is_file() {
         return Some(below);
     }
-    (path.is_file() && path.file_name().is_some_and(|name| name == SEALED)).then(|| path.to_owned())
+    let is_named = path.file_name().is_some_and(|name| name == SEALED);
+    (path.is_file() && (is_named || is_sealed_box(path))).then(|| path.to_owned())
 }
 
 impl OpenedSession {

@@ -252,6 +252,7 @@ impl Observer for Telemetry {
                 return;
             }
             Event::Notice(_)
+            | Event::LostReply(_)
             | Event::Network(_)
             | Event::Guardrail(_)
             | Event::Review(_)

@@ -86,6 +86,27 @@ fn batch_does_not_settle_what_showed_nothing() {
 }
 
 #[test]
+fn batch_tells_that_a_cut_report_settles_nothing() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", CONFIG)]);
+    sandbox.write("batch.yml", tasks("nightly", 1, &json!({"task": "Look"})));
+    sandbox.commit("tasks");
+    let cut = sandbox.path().join("cut.json");
+    for previous in [None, Some(&cut)] {
+        let server = ModelServer::start(vec![Answer::Text("Nothing to do.")]);
+        let mut args = vec!["--model", "openai::gpt-5", "--base-url", &server.url];
+        args.extend(previous.iter().flat_map(|cut| ["--previous", cut.to_str().expect("a path")]));
+        let run = batch(&sandbox, &args).expect_code(0);
+        let report = run.json("batch.json");
+        assert_eq!(ends(&report)["success"], 1);
+        let told = "no task is settled (`previous`), so all of them are done, and paid for, again: invalid report cut.json: EOF";
+        assert_eq!(run.stderr.contains(told), previous.is_some(), "{}", run.stderr);
+        assert_eq!(report["notices"].to_string().contains("invalid report cut.json"), previous.is_some());
+        let whole = fs::read(run.out.join("batch.json")).unwrap();
+        fs::write(&cut, &whole[..whole.len() / 2]).unwrap();
+    }
+}
+
+#[test]
 fn batch_skips_what_earlier_night_settled() {
     // `just nights` has more of them.
     let count = std::env::var("NIGHT_TASKS").ok().and_then(|count| count.parse().ok()).unwrap_or(66);

@@ -136,7 +136,8 @@ fn killed(origin: &Sandbox, work: Work, length: Duration, random: &mut fastrand:
         let there = Sandbox::clone_of(origin);
         let sealed = here.out().join("session.sealed");
         child = if sealed.exists() {
-            let taken = there.path().join("session.sealed");
+            // Whatever somebody calls it.
+            let taken = there.path().join("taken along");
             fs::copy(sealed, &taken).unwrap();
             resume(&there, &taken)
         } else {

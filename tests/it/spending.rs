@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::Write as _;
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -112,14 +114,29 @@ fn answer_without_usage_bars_next_one_where_days_are_limited() {
 
 #[test]
 fn answer_that_is_lost_costs_what_arrived() {
-    // 4,000 bytes, and the connection ends.
-    let url = serve(|mut stream| {
-        if request(stream).is_some() {
+    // 4,000 bytes, and the connection ends, twice.
+    let lost = Arc::new(AtomicUsize::default());
+    let url = serve(move |mut stream| {
+        while request(stream).is_some() {
+            let usage = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110});
+            if lost.fetch_add(1, Ordering::SeqCst) >= 2 {
+                let message = json!({"role": "assistant", "content": "done"});
+                let chunk = json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "usage": usage,
+                    "choices": [{"index": 0, "delta": message, "finish_reason": "stop"}]});
+                let text = format!("data: {chunk}\n\ndata: [DONE]\n\n");
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n",
+                    text.len()
+                );
+                let _ = write!(stream, "{head}{text}");
+                continue;
+            }
             let delta = json!({"role": "assistant", "content": "word ".repeat(800)});
             let chunk = json!({"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m",
                 "choices": [{"index": 0, "delta": delta, "finish_reason": null}]});
             let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 100000\r\n\r\n";
             let _ = write!(stream, "{head}data: {chunk}\n\n");
+            return;
         }
     });
     let sandbox = sandbox("", "stream: true");
@@ -131,7 +148,15 @@ fn answer_that_is_lost_costs_what_arrived() {
     let usd: Vec<f64> = found.iter().map(|entry| entry["usd"].as_f64().unwrap()).collect();
     // 2,000 tokens out, $0.024, and the request.
     assert!(usd.len() == 2 && usd.iter().all(|usd| (0.024..0.2).contains(usd)), "{found:?}");
-    assert!((report["cost_usd"].as_f64().unwrap() - usd.iter().sum::<f64>()).abs() < 1e-9, "{report}");
+    let before = usd.iter().sum::<f64>();
+    assert!((report["cost_usd"].as_f64().unwrap() - before).abs() < 1e-9, "{report}");
+    // It stays so, however often the run is resumed.
+    let out = ended.out.to_str().expect("a path");
+    let resumed =
+        sandbox.command(&["sessions", "resume", out]).env("OPENAI_API_KEY", "key").output().expect("it runs");
+    let resumed = Run::new(&resumed, ended.out.clone()).expect_code(0);
+    let cost = resumed.report()["cost_usd"].as_f64().unwrap();
+    assert!((before + 0.0001..before + 0.01).contains(&cost), "{before} and {cost}: {}", resumed.stderr);
 }
 
 #[test]

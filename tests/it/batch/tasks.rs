@@ -167,7 +167,12 @@ fn batch_rejects_invalid_input_before_start() {
         ("name: n\ntasks: [{id: '{x}', task: y, for_each: {x: {lines: 'exit 3'}}}]\n", "`exit 3` failed"),
         (
             "name: n\ntasks: [{id: '{x}', task: y, for_each: {x: {lines: 'yes | head -c 40000000'}}}]\n",
-            "is too long",
+            "prints more than 32 MiB",
+        ),
+        // It is ended at once, and not after five minutes.
+        (
+            "name: n\ntasks: [{id: '{x}', task: y, for_each: {x: {lines: 'yes'}}}]\n",
+            "`yes` prints more than 32 MiB",
         ),
         ("name: n\n", "missing field `tasks`"),
         ("name: n\nname: m\ntasks: []\n", "duplicate"),
