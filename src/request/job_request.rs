@@ -203,17 +203,17 @@ impl<'a> Draft<'a> {
         }
         let disk = DiskWorkspace::open(path);
         let disk = disk.map_err(|error| InputError::Workspace { path: path.clone(), error })?;
-        let config = &self.origin.config;
         let ground = GuardrailContext {
             root: path,
             location: self.location(),
             config_file: self.origin.file.as_deref(),
             git_configured: git_configured_files(self.repository.as_ref(), path),
-            allow_workflow_edits: config.workspace.allow_workflow_edits,
+            allow_workflow_edits: self.origin.config.workspace.allow_workflow_edits,
             tracked: tracked(self.repository.as_ref()),
             ..GuardrailContext::default()
         };
-        let guardrails = Guardrails::new(&config.guardrails, ground).map_err(InputError::rules)?;
+        let guardrails =
+            Guardrails::new(&self.origin.config.guardrails, ground).map_err(InputError::rules)?;
         if recover(&disk, &journal, |path| Ok(guardrails.check_write(path)?), &|_| {})? {
             self.warnings.push("an earlier apply was interrupted; its files were restored".to_owned());
         }
@@ -226,6 +226,7 @@ impl<'a> Draft<'a> {
         let known = known(context, repository.as_ref(), workspace, inputs);
         known.check_hooks(&origin.config.hooks, programs)?;
         known.keep_servers(servers, programs, |warning| warnings.push(warning));
+        known.doubt_gates(&origin.config.guardrails.quality_gates, |warning| warnings.push(warning));
         Ok(())
     }
 
@@ -252,8 +253,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// Takes from the configuration everything that would execute something of the checkout. Returns the names of gates that
-    /// must have passed elsewhere.
+    /// Removes from the configuration what would execute something of the checkout. Returns the names of its required gates.
     pub(super) fn execute_nothing(&mut self) -> Vec<String> {
         let config = &mut self.origin.config;
         config.hooks = Hooks::default();

@@ -13,7 +13,7 @@ use super::program_imports::{add_imports, import_folders, imports, module_files}
 use super::program_words::{PACKAGES, ProgramWords, with_variables, words_of_text};
 use super::refusal::ProgramRefusal;
 use crate::base::env::Variables;
-use crate::config::{self, HookConfig};
+use crate::config::{self, GateConfig, HookConfig};
 use crate::git::Repository;
 use crate::mcp::Server;
 use crate::trust::{Trust, normalize};
@@ -49,6 +49,19 @@ impl Programs<'_> {
             self.check_line(&hook.command, false, started).map_err(refused)?;
         }
         Ok(())
+    }
+
+    /// Has `tell` tell which gates run what is not as the base commit has it. They are there to test changes, and get no secret.
+    pub(super) fn doubt_gates(&self, gates: &[GateConfig], mut tell: impl FnMut(String)) {
+        for GateConfig { name, command, .. } in gates {
+            let refusal = self.check_line(command, false, &mut ProgramFiles::default()).err();
+            if let Some(path) = refusal.as_ref().and_then(ProgramRefusal::differing) {
+                tell(format!(
+                    "the gate {name} runs or reads {path}, which is not as the base commit has it: its result says what the author \
+                     of the change wants it to say"
+                ));
+            }
+        }
     }
 
     /// Checks a command line that is given a key or not, and adds its programs to `started`.

@@ -51,6 +51,17 @@ pub enum ProgramRefusal {
     Place(#[source] io::Error),
 }
 
+impl ProgramRefusal {
+    /// Returns the path of what is not as the base commit has it, if that is the reason.
+    pub(super) fn differing(&self) -> Option<&str> {
+        match self {
+            Self::Differs { path, .. } => Some(path),
+            Self::Imported(refusal) => refusal.differing(),
+            Self::Unclear(_) | Self::NoBase(_) | Self::Git { .. } | Self::NoFiles(_) | Self::Place(_) => None,
+        }
+    }
+}
+
 /// Reason why an event starts no batch.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchRefusal {

@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 mod batch_lines;
+mod gates;
 mod keys;
 mod paths;
 mod rewriting;
