@@ -139,3 +139,30 @@ fn run_that_may_start_too_few_processes_says_so() {
     }
     assert_eq!((codes[0], codes[4]), (Some(3), Some(0)));
 }
+
+#[test]
+fn commands_for_which_there_are_too_few_processes_fail_and_nothing_hangs() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", "evaluation: off\n")]);
+    let program = sandbox.path().join("program");
+    fs::copy(env!("CARGO_BIN_EXE_architect-ci"), &program).unwrap();
+    let edit = ("edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": "two"}));
+    let line = ("run_command", json!({"command": "ls | sort | uniq -c | head -n 3"}));
+    let search = ("search_code", json!({"pattern": "t.o"}));
+    let model = sandbox.script(&[vec![edit], vec![line], vec![search]], "done");
+    let opened = Command::new("chmod").args(["-R", "a+rwX"]).arg(sandbox.path()).status().unwrap();
+    assert!(opened.success());
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let (repo, out) = (sandbox.repo(), sandbox.out());
+    let args = ["run", "--task", "x", "--model", &model, "--workspace", repo.to_str().unwrap()];
+    let args = [&args[..], &["--timeout", "40", "--out", out.to_str().unwrap()]].concat();
+    for most in (10..42).step_by(3).chain([60, 100]) {
+        let _ = fs::remove_dir_all(&out);
+        let output = with_processes(&sandbox, most, &program, &args);
+        let told = String::from_utf8_lossy(&output.stderr);
+        // Of 124, `timeout` is the cause; of 101, a panic.
+        let code = output.status.code();
+        assert!(!told.contains("internal error"), "{most}: {told}");
+        assert!(matches!(code, Some(0..=3)), "{most}: {code:?} {told}");
+        assert_eq!(code == Some(3), told.contains("could not start threads"), "{most}: {code:?} {told}");
+    }
+}

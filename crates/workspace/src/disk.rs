@@ -14,7 +14,7 @@ use super::changes::{FileState, Mode};
 use super::file_system::{is_absent, is_refusal, link, set_executable, stat_of};
 use super::path::{ResolvedPath, WorkspacePath};
 use super::resolve::{Step, resolve};
-use super::{FileError, Kind, LastLink, MAX_FILE, Stat, Walk, WalkEntry, confined};
+use super::{FileError, Kind, LastLink, MAX_FILE, Stat, Walk, WalkEntry, confined, threads};
 
 /// The checkout on disk. It is not a [`super::Workspace`] by itself, because writes must be tracked or
 /// planned.
@@ -218,7 +218,6 @@ impl DiskWorkspace {
             .require_git(false)
             .follow_links(false)
             .max_depth(depth)
-            .threads(std::thread::available_parallelism().map_or(2, |threads| threads.get().min(8)))
             .filter_entry(|entry| entry.file_name() != ".git");
         // Ignore files between the root and `folder` also apply; those above the root never do.
         if respect_ignore_files {
@@ -226,20 +225,30 @@ impl DiskWorkspace {
         }
         let (found, links) = (std::sync::Mutex::new(Vec::new()), std::sync::Mutex::new(Vec::new()));
         let skipped = AtomicU64::new(0);
-        builder.build_parallel().run(|| {
-            Box::new(|entry| {
-                match entry.ok().and_then(|entry| self.found(&entry)) {
-                    Some((path, Entry::Directory)) => lock(&found).push(WalkEntry { path, directory: true }),
-                    Some((path, Entry::File)) => lock(&found).push(WalkEntry { path, directory: false }),
-                    Some((path, Entry::Link)) => lock(&links).push(path.0),
-                    Some((_, Entry::Other)) => {}
-                    None => {
-                        skipped.fetch_add(1, Ordering::Relaxed);
-                    }
-                }
-                ignore::WalkState::Continue
-            })
-        });
+        let note = |entry: Result<ignore::DirEntry, ignore::Error>| match entry
+            .ok()
+            .and_then(|entry| self.found(&entry))
+        {
+            Some((path, Entry::Directory)) => lock(&found).push(WalkEntry { path, directory: true }),
+            Some((path, Entry::File)) => lock(&found).push(WalkEntry { path, directory: false }),
+            Some((path, Entry::Link)) => lock(&links).push(path.0),
+            Some((_, Entry::Other)) => {}
+            None => {
+                skipped.fetch_add(1, Ordering::Relaxed);
+            }
+        };
+        let threads = std::thread::available_parallelism().map_or(2, |threads| threads.get().min(8));
+        if threads::are_available(threads) {
+            let note = &note;
+            builder.threads(threads).build_parallel().run(|| {
+                Box::new(move |entry| {
+                    note(entry);
+                    ignore::WalkState::Continue
+                })
+            });
+        } else {
+            builder.build().for_each(note);
+        }
         let mut found = found.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         found.sort_unstable();
         let mut links = links.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);

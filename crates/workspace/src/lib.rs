@@ -63,6 +63,7 @@ mod sensitive;
 mod snapshot;
 mod spool;
 mod staging;
+mod threads;
 mod touches;
 mod tracked;
 mod write_log;

@@ -7,8 +7,10 @@ use std::sync::{Mutex, PoisonError};
 
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use crate::SensitiveFiles;
-use crate::WorkspacePath;
+use crate::{SensitiveFiles, WorkspacePath, threads};
+
+/// Number of threads that look at a checkout.
+const THREADS: usize = 4;
 
 /// What a walk over the checkout has found.
 #[derive(Debug, Default)]
@@ -24,34 +26,44 @@ pub struct CheckoutEntries {
 /// Looks at every file of the checkout once, but for what Git's own folders hold.
 pub fn find(root: &Path, sensitive: &SensitiveFiles) -> CheckoutEntries {
     let found = Mutex::new(CheckoutEntries::default());
-    let walk = WalkBuilder::new(root).standard_filters(false).threads(4).build_parallel();
-    walk.run(|| {
-        Box::new(|entry| {
-            let Ok(entry) = entry else { return WalkState::Continue };
-            let Ok(relative) = entry.path().strip_prefix(root) else { return WalkState::Continue };
-            let note = |add: &dyn Fn(&mut CheckoutEntries)| {
-                add(&mut found.lock().unwrap_or_else(PoisonError::into_inner));
-            };
-            if entry.depth() > 0 && entry.file_name() == ".git" {
-                if entry.depth() > 1 {
-                    note(&|found| found.nested.push(relative.to_owned()));
-                }
-                return WalkState::Skip;
+    let visit = |entry: Result<DirEntry, ignore::Error>| {
+        let Ok(entry) = entry else { return WalkState::Continue };
+        let Ok(relative) = entry.path().strip_prefix(root) else { return WalkState::Continue };
+        let note = |add: &dyn Fn(&mut CheckoutEntries)| {
+            add(&mut found.lock().unwrap_or_else(PoisonError::into_inner));
+        };
+        // A walk that is not parallel cannot skip a folder.
+        if relative.parent().is_some_and(|above| above.iter().any(|name| name == ".git")) {
+            return WalkState::Continue;
+        }
+        if entry.depth() > 0 && entry.file_name() == ".git" {
+            if entry.depth() > 1 {
+                note(&|found| found.nested.push(relative.to_owned()));
             }
-            if entry.file_type().is_some_and(is_socket) {
-                note(&|found| found.sockets.push(relative.to_owned()));
-                return WalkState::Continue;
-            }
-            let is_file = entry.depth() > 0 && entry.file_type().is_some_and(|kind| !kind.is_dir());
-            let path = relative.to_str().filter(|_| is_file && !sensitive.is_empty());
-            if let Some(Ok(path)) = path.map(WorkspacePath::parse)
-                && sensitive.hides(&path)
-            {
-                note(&|found| found.sensitive.push(path.clone()));
-            }
-            WalkState::Continue
-        })
-    });
+            return WalkState::Skip;
+        }
+        if entry.file_type().is_some_and(is_socket) {
+            note(&|found| found.sockets.push(relative.to_owned()));
+            return WalkState::Continue;
+        }
+        let is_file = entry.depth() > 0 && entry.file_type().is_some_and(|kind| !kind.is_dir());
+        let path = relative.to_str().filter(|_| is_file && !sensitive.is_empty());
+        if let Some(Ok(path)) = path.map(WorkspacePath::parse)
+            && sensitive.hides(&path)
+        {
+            note(&|found| found.sensitive.push(path.clone()));
+        }
+        WalkState::Continue
+    };
+    let mut walk = WalkBuilder::new(root);
+    walk.standard_filters(false).threads(THREADS);
+    if threads::are_available(THREADS) {
+        walk.build_parallel().run(|| Box::new(visit));
+    } else {
+        for entry in walk.build() {
+            visit(entry);
+        }
+    }
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sensitive.extend(other_names(root, &found.sensitive));
     found

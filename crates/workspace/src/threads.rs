@@ -1,0 +1,28 @@
+//! Threads for libraries that start some without asking whether they can be had.
+
+use std::sync::{Mutex, mpsc};
+use std::thread;
+
+/// Returns whether so many threads can be started at the moment. Without them, a parallel walk of `ignore` panics while those of its
+/// threads that did start wait for the others.
+pub(crate) fn are_available(count: usize) -> bool {
+    let (keep, wait) = mpsc::channel::<()>();
+    let wait = Mutex::new(wait);
+    thread::scope(|scope| {
+        let idle = || drop(wait.lock().map(|wait| wait.recv()));
+        let start = |_| thread::Builder::new().stack_size(64 * 1024).spawn_scoped(scope, idle).is_ok();
+        let all = (0..count).all(start);
+        drop(keep);
+        all
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_available_where_nothing_limits_them() {
+        assert!(are_available(0) && are_available(8));
+    }
+}
