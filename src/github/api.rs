@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
+use tokio::sync::OnceCell;
 
 use super::environment::{Environment, Subject};
 use super::error::{ApiError, chain};
@@ -56,6 +57,8 @@ pub(super) enum Method {
     /// A POST that may be sent twice: the same content is the same object, or the second request is
     /// refused.
     PostAgain,
+    /// The same for a GraphQL query that changes something.
+    Mutation,
     Patch,
     Put,
     Delete,
@@ -87,6 +90,8 @@ pub struct Api {
     token: Token,
     from_fork: bool,
     pace: Arc<Pace>,
+    /// The id by which mutations name the repository, once it is known.
+    pub(super) node_id: Arc<OnceCell<String>>,
 }
 
 /// The kind of a token, as far as its text shows it.
@@ -126,6 +131,7 @@ impl Api {
             name: repository.clone(),
             token: if installation { Token::Installation } else { Token::Other },
             pace: Pace::of(api_url, token, environment.share.as_ref()),
+            node_id: Arc::default(),
             // Only a pull request known to come from a fork counts.
             from_fork: matches!(environment.subject, Subject::PullRequest { fork: true, head: Some(_), .. }),
         })
@@ -317,7 +323,7 @@ impl Api {
         // request goes through here, so this holds for all of them.
         let sent = match method {
             Method::Get => client._get(address).await,
-            Method::Post | Method::PostAgain => client._post(address, body).await,
+            Method::Post | Method::PostAgain | Method::Mutation => client._post(address, body).await,
             Method::Patch => client._patch(address, body).await,
             Method::Put => client._put(address, body).await,
             Method::Delete => client._delete(address, body).await,

@@ -1,10 +1,11 @@
 //! States of the branches that a batch delivers to, asked for by one GraphQL query for a hundred of them.
 //!
 //! A state may be old when it is used. A branch that did not exist is created, which GitHub refuses if it exists by now; one
-//! that exists is moved by force, so its state must be of this minute.
+//! that exists is moved only if it is still where it was, which is more likely if its state is of this minute.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
@@ -32,6 +33,8 @@ pub struct BranchStates {
     known: Mutex<BTreeMap<(String, String), CachedState>>,
     /// Branches that were requested together with another one. Each is, once: whoever has delivered to it is done.
     asked: Mutex<BTreeSet<String>>,
+    /// The id by which mutations name the repository, which each client would have to ask for.
+    repository_id: OnceLock<String>,
     /// Held while a query is under way, so that others wait for its answer.
     line: tokio::sync::Mutex<()>,
 }
@@ -79,13 +82,23 @@ impl BranchStates {
 
     /// Returns the state of a branch, once: whoever delivers to it changes it. `None` if it has to be asked for otherwise.
     pub(super) async fn take(&self, api: &Api, onto: &str, branch: &str) -> Option<KnownBranch> {
+        let state = self.known_or_asked(api, onto, branch).await;
+        if let Some(id) = self.repository_id.get() {
+            // Nothing else is ever set.
+            drop(api.node_id.set(id.clone()));
+        }
+        state
+    }
+
+    async fn known_or_asked(&self, api: &Api, onto: &str, branch: &str) -> Option<KnownBranch> {
         let _alone = self.line.lock().await;
         if let Some(state) = self.taken(onto, branch) {
             return Some(state);
         }
         let group = self.group(branch);
         match ask(api, onto, &group).await {
-            Ok(states) => {
+            Ok(Answer { repository_id, states }) => {
+                drop(repository_id.map(|id| self.repository_id.set(id)));
                 let now = Instant::now();
                 let keys = group.into_iter().map(|branch| (onto.to_owned(), branch));
                 self.known().extend(keys.zip(states.into_iter().map(|state| CachedState { state, at: now })));
@@ -123,7 +136,7 @@ fn query(count: usize) -> String {
     let variables: String = (0..count).map(|n| format!(", $r{n}: String!, $h{n}: String!")).collect();
     let mut query = format!(
         "query BranchStates($owner: String!, $name: String!, $onto: String!, $base: String!{variables}) {{\n  \
-         repository(owner: $owner, name: $name) {{\n    onto: ref(qualifiedName: $onto) {{ target {{ ...tip }} }}\n"
+         repository(owner: $owner, name: $name) {{\n    id\n    onto: ref(qualifiedName: $onto) {{ target {{ ...tip }} }}\n"
     );
     for n in 0..count {
         let _ = write!(
@@ -137,8 +150,15 @@ fn query(count: usize) -> String {
         + "  }\n}\nfragment tip on Commit { oid message tree { oid } parents(first: 3) { nodes { oid } } }\n"
 }
 
-/// Asks for the states of branches; the answer is in their order.
-async fn ask(api: &Api, onto: &str, branches: &[String]) -> Result<Vec<KnownBranch>, super::ApiError> {
+/// What a query is answered.
+struct Answer {
+    repository_id: Option<String>,
+    /// In the order of the branches.
+    states: Vec<KnownBranch>,
+}
+
+/// Asks for the states of branches.
+async fn ask(api: &Api, onto: &str, branches: &[String]) -> Result<Answer, super::ApiError> {
     #[derive(Deserialize)]
     struct Data {
         repository: Map<String, Value>,
@@ -154,6 +174,7 @@ async fn ask(api: &Api, onto: &str, branches: &[String]) -> Result<Vec<KnownBran
         variables.insert(format!("h{n}"), branch.as_str().into());
     }
     let mut data: Data = api.graphql(&query(branches.len()), variables.into(), READ).await?;
+    let repository_id = data.repository.get("id").and_then(Value::as_str).map(str::to_owned);
     let unclear = || super::ApiError::Unclear { doing: READ.doing, message: "unexpected answer".to_owned() };
     let parent = tip(&data.repository["onto"]).ok_or_else(unclear)?;
     let mut state = |n: usize| {
@@ -165,7 +186,8 @@ async fn ask(api: &Api, onto: &str, branches: &[String]) -> Result<Vec<KnownBran
         let ahead = found["compare"]["behindBy"].as_u64();
         Some(KnownBranch { parent: parent.clone(), own, ahead, pull: pull.flatten() })
     };
-    (0..branches.len()).map(|n| state(n).ok_or_else(unclear)).collect()
+    let states = (0..branches.len()).map(|n| state(n).ok_or_else(unclear)).collect::<Result<_, _>>()?;
+    Ok(Answer { repository_id, states })
 }
 
 fn tip(reference: &Value) -> Option<Commit> {

@@ -63,12 +63,20 @@ impl Commit {
 
     /// Returns the commit at the tip of a branch, or `None` if there is no such branch.
     pub(super) async fn tip(api: &Api, branch: &str) -> Result<Option<Self>, ApiError> {
+        match Self::tip_id(api, branch).await? {
+            Some(sha) => Self::get(api, &sha).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the id of the commit at the tip of a branch, or `None` if there is no such branch.
+    pub(super) async fn tip_id(api: &Api, branch: &str) -> Result<Option<String>, ApiError> {
         #[derive(Deserialize)]
         struct Ref {
             object: Id,
         }
         match api.get::<Ref>(&format!("/git/ref/heads/{}", in_path(branch)), READ).await {
-            Ok(Ref { object }) => Self::get(api, &object.sha).await.map(Some),
+            Ok(Ref { object }) => Ok(Some(object.sha)),
             Err(error) if error.is_missing() => Ok(None),
             Err(error) => Err(error),
         }
@@ -183,11 +191,11 @@ pub(super) async fn commit_to(
     let tree = tree_of(api, tip.map(|tip| tip.tree.as_str()), entries).await?;
     let parents: Vec<&str> = tip.iter().map(|tip| tip.sha.as_str()).collect();
     let commit = create_commit(api, &tree, &parents, message).await?;
-    match point(api, branch, &commit, tip.is_some(), false).await {
+    match point(api, branch, &commit, tip.is_some()).await {
         Ok(()) => Ok(commit),
         // Rules of the repository refuse with the same status, each time.
         Err(error) if matches!(error.status(), Some(409 | 422)) => {
-            let now = Commit::tip(api, branch).await?.map(|now| now.sha);
+            let now = Commit::tip_id(api, branch).await?;
             let has_moved = now.as_ref() != tip.map(|tip| &tip.sha) || says_moved(&error);
             Err(if has_moved { CommitError::Moved(error) } else { CommitError::Api(error) })
         }
@@ -271,7 +279,12 @@ async fn tree_of(api: &Api, base: Option<&str>, entries: &[Entry]) -> Result<Str
 }
 
 /// Creates a commit. Returns its id. The author is left to GitHub, because commits with a named author go unsigned.
-async fn create_commit(api: &Api, tree: &str, parents: &[&str], message: &str) -> Result<String, ApiError> {
+pub(super) async fn create_commit(
+    api: &Api,
+    tree: &str,
+    parents: &[&str],
+    message: &str,
+) -> Result<String, ApiError> {
     let body = json!({"message": message, "tree": tree, "parents": parents});
     let made: Id = api.send(Method::PostAgain, "/git/commits", Some(&body), WRITE).await?;
     Ok(made.sha)
@@ -294,25 +307,20 @@ async fn blob(api: &Api, content: &Arc<[u8]>) -> Result<String, ApiError> {
     Ok(made.sha)
 }
 
-/// Creates a branch, or moves it; with `force`, to a commit that does not descend from its tip as well.
-pub(super) async fn point(
-    api: &Api,
-    branch: &str,
-    to: &str,
-    exists: bool,
-    force: bool,
-) -> Result<(), ApiError> {
+/// Creates a branch, or moves it forwards. Another commit than `to` descends from is never lost: GitHub refuses to move the branch
+/// away from it.
+pub(super) async fn point(api: &Api, branch: &str, to: &str, exists: bool) -> Result<(), ApiError> {
     let (method, path, body) = if exists {
         let path = format!("/git/refs/heads/{}", in_path(branch));
-        (Method::Patch, path, json!({"sha": to, "force": force}))
+        (Method::Patch, path, json!({"sha": to, "force": false}))
     } else {
         let body = json!({"ref": format!("refs/heads/{branch}"), "sha": to});
         (Method::PostAgain, "/git/refs".to_owned(), body)
     };
     match api.send::<Value>(method, &path, Some(&body), WRITE).await {
         // If the request was sent twice, the first one may have created the branch.
-        Err(error) if !exists && error.status() == Some(422) => match Commit::tip(api, branch).await? {
-            Some(tip) if tip.sha == to => Ok(()),
+        Err(error) if !exists && error.status() == Some(422) => match Commit::tip_id(api, branch).await? {
+            Some(tip) if tip == to => Ok(()),
             _ => Err(error),
         },
         answer => answer.map(drop),

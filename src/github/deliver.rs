@@ -14,6 +14,7 @@ use super::branch_states::{BranchStates, OpenPull};
 use super::commit::{Blob, Commit, Entry, point};
 use super::delivered::{DeliverError, Delivered, Target};
 use super::error::ApiError;
+use super::swap::{NewTip, replace_tip};
 use super::trailers::{Author, trailer};
 use crate::base::verbose_log::detail;
 use crate::git::Repository;
@@ -92,7 +93,7 @@ impl Delivery<'_> {
             return Ok(None);
         }
         let branch = self.branch().to_owned();
-        let is_on_parent = |own: &&Commit| own.parents == [ground.parent.sha.clone()];
+        let is_on_parent = |own: &&Commit| own.parents.contains(&ground.parent.sha);
         // What the clone contains need not be requested.
         let local = self.repository.and_then(|clone| clone.tree_with(&ground.parent.sha, &entries).ok());
         let is_there = |own: &Commit| Some(&own.tree) == local.as_ref();
@@ -110,13 +111,16 @@ impl Delivery<'_> {
         let commit = if existing.is_some() {
             None
         } else {
-            let sha = ground.parent.upon(api, &tree, &self.full_message()).await?;
-            let (exists, force) = match &self.target {
-                Target::Existing { .. } => (true, false),
-                Target::Own { .. } => (ground.own.is_some(), true),
-            };
-            point(api, &branch, &sha, exists, force).await?;
-            Some(sha)
+            let (parent, message) = (&ground.parent, &self.full_message());
+            Some(match &ground.own {
+                Some(own) => replace_tip(api, &branch, own, NewTip { parent, tree: &tree, message }).await?,
+                None => {
+                    let sha = parent.upon(api, &tree, message).await?;
+                    let exists = matches!(self.target, Target::Existing { .. });
+                    point(api, &branch, &sha, exists).await?;
+                    sha
+                }
+            })
         };
         let pull = self.pull_of(api, &branch, &ground.pull, true).await?;
         Ok(Some(Delivered { branch, commit, existing, pull, merged, is_pushed: false }))

@@ -79,6 +79,33 @@ impl Api {
         Err(ApiError::Refused { doing: to.doing, status, message })
     }
 
+    /// Sends a mutation that may be repeated, at the pace of requests that write.
+    pub(super) async fn mutate(
+        &self,
+        mutation: &str,
+        variables: Value,
+        to: Purpose,
+    ) -> Result<Value, ApiError> {
+        self.graphql_by(Method::Mutation, |_| false, mutation, variables, to).await
+    }
+
+    /// Returns the id by which mutations name the repository.
+    pub(super) async fn repository_id(&self) -> Result<&str, ApiError> {
+        #[derive(Deserialize)]
+        struct Data {
+            repository: Id,
+        }
+        #[derive(Deserialize)]
+        struct Id {
+            id: String,
+        }
+        const QUERY: &str = "query RepositoryId($owner: String!, $name: String!) { repository(owner: $owner, name: $name) { id } }";
+        let to = Purpose { doing: "identify the repository", permission: "metadata: read" };
+        let variables = json!({"owner": self.owner(), "name": self.name()});
+        let asked = async || self.graphql::<Data>(QUERY, variables, to).await.map(|data| data.repository.id);
+        self.node_id.get_or_try_init(asked).await.map(String::as_str)
+    }
+
     /// Returns the login of the token's owner. `GET /user` refuses the job's token; GraphQL accepts it.
     pub(crate) async fn login(&self) -> Result<String, ApiError> {
         #[derive(Deserialize)]

@@ -43,6 +43,7 @@ mod response;
 mod review;
 mod sticky_comment;
 mod suggestion;
+mod swap;
 mod trailers;
 mod trigger;
 mod write_rate;

@@ -131,7 +131,7 @@ impl Pace {
 
 /// Returns whether a request writes. A query is sent by POST, and may be repeated.
 pub(super) fn writes(method: Method, resource: Resource) -> bool {
-    method != Method::Get && resource != "graphql"
+    method == Method::Mutation || method != Method::Get && resource != "graphql"
 }
 
 /// Returns the time by the server's clock if a response has it, else by ours, in seconds since 1970.

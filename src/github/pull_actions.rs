@@ -4,8 +4,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::api::{Api, Method, Purpose};
-use super::commit::{Commit, in_path};
+use super::commit::Commit;
 use super::error::ApiError;
+use super::swap;
 
 const MERGE: Purpose = Purpose { doing: "merge the pull request", permission: "contents: write" };
 const CLOSE: Purpose = Purpose { doing: "close the pull request", permission: "pull-requests: write" };
@@ -48,14 +49,9 @@ pub async fn close_pull(api: &Api, number: u64, branch: OwnBranch<'_>) -> Result
     };
     let body = json!({"state": "closed"});
     api.send::<Value>(Method::Patch, &format!("/pulls/{number}"), Some(&body), CLOSE).await?;
-    if tip.is_none() || foreign.is_some() {
-        return Ok(foreign.is_none());
-    }
-    let path = format!("/git/refs/heads/{}", in_path(branch.name));
-    match api.send::<Value>(Method::Delete, &path, None, CLOSE).await {
-        // Somebody has deleted it already.
-        Err(error) if error.is_missing() || error.status() == Some(422) => Ok(true),
-        answer => answer.map(|_| true),
+    match tip.filter(|_| foreign.is_none()) {
+        Some(tip) => swap::delete(api, branch.name, &tip.sha).await,
+        None => Ok(foreign.is_none()),
     }
 }
 

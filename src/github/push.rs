@@ -55,7 +55,12 @@ pub async fn by_push(
         repository.push(place, &push)
     });
     let commit = match pushed.await {
-        Ok(pushed) => pushed.map_err(failed)?,
+        Ok(Ok(commit)) => commit,
+        Ok(Err(error)) => {
+            // If it was refused because somebody has pushed in the meantime, the branch says so.
+            delivery.branch_state(api).await?;
+            return Err(failed(error));
+        }
         Err(error) => return Err(DeliverError::Api(ApiError::Unusable(error.to_string()))),
     };
     let pull = delivery.pull_of(api, &branch, &ground.pull, true).await?;

@@ -110,18 +110,21 @@ async fn campaign_closes_one_or_all_and_ends_for_good() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn campaign_keeps_branch_with_commits_of_others() {
-    let mut scene = Scene::new("waves: { canary: 2 }\n").await;
-    scene.plain(2);
+    let mut scene = Scene::new("waves: { canary: 3 }\n").await;
+    scene.plain(3);
     scene.run(&["run"]).expect_code(0);
     let branch = "architect-ci/words/campaign";
-    let state = scene.fleet.state();
+    let mut state = scene.fleet.state();
     let work = state.places["octo/r000"].git().push(branch, &[("mine.txt", "my work\n")], "My work");
+    state.place("octo/r002").pushed_meanwhile = Some(branch.to_owned());
     drop(state);
     let run = scene.on_another_machine().run(&["close"]).expect_code(0);
-    assert_eq!(counts(&scene), [0, 0, 2]);
+    assert_eq!(counts(&scene), [0, 0, 3]);
     let state = scene.fleet.state();
     let tips = ["octo/r000", "octo/r001"].map(|name| state.places[name].git().branch(branch));
     assert_eq!(tips, [Some(work), None]);
+    let pushed_last = state.places["octo/r002"].git().branch(branch);
+    assert!(pushed_last.is_some(), "a commit that came while the branch was judged");
     drop(state);
     let told = format!("{}{}", run.stdout, run.stderr);
     assert!(told.contains(&format!("its branch {branch} stays")), "{told}");

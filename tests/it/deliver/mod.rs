@@ -3,6 +3,7 @@
 
 mod branches;
 mod files;
+mod meanwhile;
 mod pull_requests;
 mod rules;
 

@@ -64,7 +64,7 @@ impl GitHub {
         self.world().deletions.push((request.to_owned(), branch.to_owned()));
     }
 
-    /// With the next request that starts so, somebody pushes to a branch.
+    /// With the next request that starts so, somebody pushes to a branch, or creates it.
     pub fn move_on(&self, request: &str, branch: &str) {
         self.world().pushes.push((request.to_owned(), branch.to_owned()));
     }

@@ -3,14 +3,19 @@
 use serde_json::{Value, json};
 use wiremock::{Request, ResponseTemplate};
 
-use super::{BOT, World};
+use super::{BOT, World, references};
 
 pub(super) fn answer(world: &mut World, request: &Request) -> ResponseTemplate {
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let query = body["query"].as_str().unwrap_or_default();
     let variables = &body["variables"];
     let id = || variables["id"].as_str().expect("an id").to_owned();
-    let data = if query.contains("query BranchStates") {
+    if query.contains("mutation UpdateRefs") {
+        return references::update(world, &variables["input"]);
+    }
+    let data = if query.contains("query RepositoryId") {
+        json!({"repository": {"id": references::REPOSITORY}})
+    } else if query.contains("query BranchStates") {
         json!({ "repository": branch_states(world, variables) })
     } else if query.contains("query Outcomes") {
         json!({ "repository": {"pullRequests": outcomes(world)} })
@@ -29,6 +34,14 @@ pub(super) fn answer(world: &mut World, request: &Request) -> ResponseTemplate {
         json!({})
     };
     super::answer(200, &json!({ "data": data }))
+}
+
+/// What a query or mutation is called, with a space before it: ` UpdateRefs`. Nothing for other requests.
+pub(super) fn name_of(request: &Request) -> String {
+    let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+    let mut words = body["query"].as_str().unwrap_or_default().split_whitespace().skip(1);
+    let name = words.next().unwrap_or_default().split(['(', '{']).next().unwrap_or_default();
+    if name.is_empty() { String::new() } else { format!(" {name}") }
 }
 
 /// All pull requests, with their commits.
@@ -64,6 +77,7 @@ fn branch_states(world: &World, variables: &Value) -> Value {
         Some(json!({"target": target, "compare": {"behindBy": behind}}))
     };
     let mut found = serde_json::Map::new();
+    found.insert("id".to_owned(), references::REPOSITORY.into());
     found.insert("onto".to_owned(), json!(reference(variables["onto"].as_str().expect("a ref"))));
     for n in (0..).take_while(|n| variables.get(format!("r{n}")).is_some()) {
         let (name, head) = (&variables[format!("r{n}")], &variables[format!("h{n}")]);

@@ -8,6 +8,7 @@ mod faults;
 pub mod fleet;
 mod git;
 mod graphql;
+mod references;
 mod routes;
 mod rules;
 mod secondary_limit;
@@ -60,6 +61,8 @@ pub struct World {
     pub hidden_checks: usize,
     /// The state of commits that have statuses.
     pub status: Option<String>,
+    /// Whether it is a server of a time before the mutation `updateRefs`.
+    pub lacks_update_refs: bool,
     /// Requests by which a token would have written what it may not.
     pub refused_writes: Vec<String>,
     /// Requests by which a token would have read what it may not.
@@ -304,13 +307,17 @@ impl Respond for Responder {
         if request.headers.get("user-agent").is_none() {
             world.violations.push(format!("{method} {path}: no User-Agent"));
         }
-        let key = format!("{method} {path}");
+        let key = format!("{method} {path}{}", graphql::name_of(request));
         if let Some(at) = world.deletions.iter().position(|(request, _)| key.starts_with(request.as_str())) {
             let (_, branch) = world.deletions.remove(at);
             world.git().delete(&format!("refs/heads/{branch}"));
         }
         if let Some(at) = world.pushes.iter().position(|(request, _)| key.starts_with(request.as_str())) {
             let (_, branch) = world.pushes.remove(at);
+            if world.git().branch(&branch).is_none() {
+                let main = world.git().branch("main").expect("main is there");
+                world.git().set(&format!("refs/heads/{branch}"), &main);
+            }
             world.git().push(&branch, &[("meanwhile.txt", "x\n")], "meanwhile");
         }
         if let Some(at) = world.faults.iter().position(|fault| key.starts_with(fault.request.as_str())) {

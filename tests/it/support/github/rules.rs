@@ -52,6 +52,12 @@ impl Rule {
 impl World {
     /// How GitHub refuses to move a branch to a commit, if its rules are against it.
     pub(super) fn refuses(&self, reference: &str, commit: &str) -> Option<ResponseTemplate> {
+        let message = self.refusal(reference, commit)?;
+        Some(answer(422, &json!({"message": message, "status": "422"})))
+    }
+
+    /// What it says of that.
+    pub(super) fn refusal(&self, reference: &str, commit: &str) -> Option<String> {
         let branch = reference.strip_prefix("refs/heads/")?;
         let of_branch = self.rules.iter().filter(|(name, _)| name == branch);
         let said: Vec<String> = of_branch.filter_map(|(_, rule)| rule.against(self, commit)).collect();
@@ -59,10 +65,9 @@ impl World {
             return None;
         }
         if let [(_, Rule::Protection(reason))] = self.rules.as_slice() {
-            return Some(answer(422, &json!({"message": reason, "status": "422"})));
+            return Some((*reason).to_owned());
         }
-        let message = format!("Repository rule violations found\n\n{}\n\n", said.join("\n\n"));
-        Some(answer(422, &json!({"message": message, "status": "422"})))
+        Some(format!("Repository rule violations found\n\n{}\n\n", said.join("\n\n")))
     }
 
     /// The rules of a branch, as they are listed.

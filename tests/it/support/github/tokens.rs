@@ -43,7 +43,13 @@ pub(super) fn known(header: &str) -> Option<&'static Token> {
 fn needed(method: &str, path: &str, request: &Request) -> &'static [&'static str] {
     if path.ends_with("/graphql") {
         let query = String::from_utf8_lossy(&request.body);
-        return if query.contains("mutation") { &["pull_requests", "issues"] } else { &[] };
+        return if query.contains("updateRefs") {
+            &["contents"]
+        } else if query.contains("mutation") {
+            &["pull_requests", "issues"]
+        } else {
+            &[]
+        };
     }
     let words: Vec<&str> = path.split('/').skip(4).collect();
     match words.as_slice() {

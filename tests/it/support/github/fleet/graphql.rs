@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use super::{Place, Pull, State};
-use crate::support::github::{BOT, answer};
+use crate::support::github::{BOT, answer, references};
 use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -16,6 +16,20 @@ pub(super) fn answer_query(state: &mut State, body: &Value) -> ResponseTemplate 
         return answer(200, &json!({"data": {"viewer": {"login": BOT}}}));
     }
     let text = |name: String| variables[name].as_str().map(str::to_owned);
+    if query.contains("query RepositoryId") {
+        let name =
+            format!("{}/{}", variables["owner"].as_str().unwrap(), variables["name"].as_str().unwrap());
+        return answer(200, &json!({"data": {"repository": {"id": name}}}));
+    }
+    if query.contains("mutation UpdateRefs") {
+        let mut input = variables["input"].clone();
+        let place = state.places.get_mut(input["repositoryId"].as_str().unwrap()).expect("a place");
+        if let Some(branch) = place.pushed_meanwhile.take() {
+            place.git().push(&branch, &[("mine.txt", "my work\n")], "My work");
+        }
+        input["repositoryId"] = references::REPOSITORY.into();
+        return references::update(&mut place.world, &input);
+    }
     if query.contains("revertPullRequest") {
         let number: u64 =
             text("id".to_owned()).and_then(|id| id.rsplit('_').next()?.parse().ok()).expect("an id");
