@@ -101,7 +101,7 @@ fn lines(source: &Source) -> Vec<(String, String)> {
 }
 
 /// Returns the range from a place to the end of the brackets that open there, or of the line if none do.
-fn block(text: &str, start: usize) -> Range<usize> {
+pub(super) fn block(text: &str, start: usize) -> Range<usize> {
     let mut depth = 0_usize;
     for (index, letter) in text[start..].char_indices() {
         match letter {

@@ -6,7 +6,7 @@ use super::grammars::{
     PODS, PYTHON, PYTHON_KEYS, REBAR, RUBY, SETUP, SLASHES, STACK, SWIFT, TERRAFORM, TERRAFORM_KEYS,
 };
 use super::languages::Language;
-use super::table::{Ecosystem, How, Manifest, Part, Reach};
+use super::table::{DEFAULT, Ecosystem, How, Manifest, Part, Reach};
 
 const fn of(name: &'static str, keys: &'static [&'static str]) -> Manifest {
     Manifest { name, how: How::Keys(keys) }
@@ -19,16 +19,6 @@ const fn lines(name: &'static str, language: Language) -> Manifest {
 const fn code(name: &'static str, language: Language, parts: &'static [Part]) -> Manifest {
     Manifest { name, how: How::Code(language, parts) }
 }
-
-/// What most have in common.
-const DEFAULT: Ecosystem = Ecosystem {
-    locks: &[],
-    manifests: &[],
-    settings: &[],
-    public: &[],
-    reach: Reach::Own,
-    any_account: false,
-};
 
 /// All that are known. The first that fits a name is meant; the last holds what nobody knows.
 pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
@@ -169,6 +159,7 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
             code("*.gemspec", RUBY, GEMSPEC),
         ],
         settings: &[".bundle/config", ".gemrc"],
+        builds: &["*.gemfile"],
         public: &["https://rubygems.org"],
         ..DEFAULT
     },
@@ -223,7 +214,9 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
             ".mvn/*",
             ".sbtopts",
             ".jvmopts",
+            ".mill-jvm-opts",
         ],
+        builds: &["pom.xml", "*.pom", "*.sbt", "build.mill", "build.sc"],
         public: &[
             "https://repo.maven.apache.org",
             "https://repo1.maven.org",
@@ -248,6 +241,7 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
             Manifest { name: "directory.*.props", how: How::Xml },
         ],
         settings: &["nuget.config"],
+        builds: &["*.props", "*.targets"],
         public: &["https://api.nuget.org", "https://www.nuget.org"],
         reach: Reach::Shared,
         ..DEFAULT
@@ -311,6 +305,8 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
         public: &["https://github.com"],
         reach: Reach::Below,
         any_account: true,
+        is_by_address: true,
+        ..DEFAULT
     },
     Ecosystem {
         locks: &["podfile.lock", "cartfile.resolved"],
@@ -342,6 +338,7 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
             of("vcpkg.json", &["**.dependencies", "overrides", "builtin-baseline"]),
         ],
         settings: &["vcpkg-configuration.json"],
+        builds: &["remotes.json"],
         public: &["https://center2.conan.io", "https://center.conan.io", "https://github.com/microsoft"],
         ..DEFAULT
     },
@@ -349,6 +346,7 @@ pub(super) static ECOSYSTEMS: [Ecosystem; 27] = [
         locks: &["module.bazel.lock"],
         manifests: &[code("module.bazel", PYTHON, BAZEL)],
         settings: &[".bazelrc", "*.bazelrc", ".bazeliskrc"],
+        builds: &["workspace", "workspace.bazel"],
         public: &["https://bcr.bazel.build"],
         ..DEFAULT
     },

@@ -132,6 +132,7 @@ pub(super) const CABAL_PROJECT: How = How::Fields(&[
     "with-compiler",
     "flags",
     "location",
+    "url",
     "tag",
     "subdir",
     "tests",

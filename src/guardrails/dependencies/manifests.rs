@@ -98,6 +98,13 @@ fn listed(path: &str, text: &str, how: How) -> Option<Value> {
     }
 }
 
+/// Returns the lines of a manifest that list dependencies; `None` if they cannot be told for certain.
+pub(super) fn listed_lines(path: &str, text: &str, how: How) -> Option<Vec<String>> {
+    let listed = listed(path, text, how)?;
+    let lines = listed.as_array().into_iter().flatten().filter_map(Value::as_str);
+    Some(lines.map(str::to_owned).collect())
+}
+
 /// Returns the value of keys with dots between them.
 pub(super) fn at<'v>(values: &'v Value, keys: &str) -> Option<&'v Value> {
     keys.split('.').try_fold(values, |value, key| value.get(key))
@@ -263,11 +270,17 @@ fn setup(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in text.lines().chain(["[]"]) {
         if let Some(name) = line.trim().strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
-            let requires = ["install_requires", "setup_requires", "tests_require", "python_requires"];
+            let requires = [
+                "install_requires",
+                "setup_requires",
+                "tests_require",
+                "python_requires",
+                "dependency_links",
+            ];
             match section {
                 // There, a key and its value may be separated by either sign.
                 "options" => found.extend(fields(&key_colons(&own), &requires)),
-                "options.extras_require" => {
+                "options.extras_require" | "easy_install" => {
                     found.extend(
                         own.lines()
                             .map(code::plain)

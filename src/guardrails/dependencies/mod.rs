@@ -31,6 +31,7 @@ mod rows;
 mod settings;
 mod settings_keys;
 mod shapes;
+mod sources;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -55,8 +56,8 @@ pub(crate) enum DependencyError {
     /// A lock file that must not change.
     #[error("it changes the lock file {0}, which `apply.lock_files: refuse` forbids")]
     LockFile(WorkspacePath),
-    /// A lock file that is a link.
-    #[error("the lock file {0} would become a link to content elsewhere; keep it a file")]
+    /// A lock file, manifest or file of settings that is a link.
+    #[error("{0} would become a link to content elsewhere; keep it a file")]
     Link(WorkspacePath),
     /// A lock file that changes alone.
     #[error(
@@ -131,9 +132,12 @@ pub(super) fn inspect(
         Role::Requirements => {
             holds_checksums(change.before.as_ref()) || holds_checksums(change.after.as_ref())
         }
-        Role::Settings => false,
+        Role::Settings | Role::Manifest => false,
     };
-    if change.after.as_ref().is_some_and(|state| state.mode == Mode::Link) {
+    // Any program of Python may list what it needs.
+    let is_script =
+        || manifest_of(ecosystem, path.as_str()).is_some_and(|found| matches!(found.how, How::Script));
+    if change.after.as_ref().is_some_and(|state| state.mode == Mode::Link) && !is_script() {
         return Err(DependencyError::Link(path));
     }
     if is_lock {
@@ -148,17 +152,20 @@ pub(super) fn inspect(
             LockFiles::WithManifest | LockFiles::Allow => {}
         }
     }
-    if role == Role::Lock && change.after.is_none() {
+    if matches!(role, Role::Lock | Role::Manifest) && change.after.is_none() {
         return Ok(());
     }
-    let read = |state: &Option<FileState>| {
-        state.as_ref().map_or(Some(String::new()), |state| Some(text(state)?.to_owned()))
+    let read = |state: &Option<FileState>| match state {
+        None => Some(String::new()),
+        // Encodings differ, and addresses are written alike in most of them.
+        Some(state) if role == Role::Manifest => Some(String::from_utf8_lossy(&state.content).into_owned()),
+        Some(state) => text(state).map(str::to_owned),
     };
     let Some(after) = read(&change.after) else {
         return if rule == LockFiles::Allow { Ok(()) } else { Err(DependencyError::Binary(path)) };
     };
     let before = read(&change.before).unwrap_or_default();
-    if after.contains(ends_line) {
+    if role != Role::Manifest && after.contains(ends_line) {
         let why = "which has a sign that ends a line for some programs";
         return Err(DependencyError::Row { path, row: "a line".to_owned(), why });
     }
@@ -167,9 +174,13 @@ pub(super) fn inspect(
         Role::Lock => rows::judge(path.as_str(), &before, &after, &mut judge),
         Role::Requirements => requirements::judge(path.as_str(), &before, &after, &mut judge),
         Role::Settings => settings::judge(path.as_str(), &before, &after, &mut judge),
+        Role::Manifest => sources::judge(ecosystem, path.as_str(), &before, &after, &mut judge),
     };
     let known = known(change, role, ecosystem, base);
-    let wanted: Vec<Address> = judge.found.into_iter().map(|found| comparable(found, ecosystem)).collect();
+    let comparable = |found| {
+        if role == Role::Manifest && !ecosystem.is_by_address { found } else { comparable(found, ecosystem) }
+    };
+    let wanted: Vec<Address> = judge.found.into_iter().map(comparable).collect();
     if let Some(host) = wanted.iter().find(|wanted| !known.iter().any(|known| wanted.is_as(known))) {
         return Err(DependencyError::Host { path, host: host.to_string() });
     }
@@ -179,7 +190,7 @@ pub(super) fn inspect(
             indexes::judge(path.as_str(), &before, &after, pipfile.as_deref())?;
             stays(&path, &before, &after, ecosystem)
         }
-        Role::Requirements | Role::Settings => Ok(()),
+        Role::Requirements | Role::Settings | Role::Manifest => Ok(()),
     });
     judged.map_err(|RejectedRow { row, why }| {
         let row: String = row
@@ -233,6 +244,7 @@ fn addresses_in(path: &str, state: &FileState, role: Role) -> Vec<Address> {
         Role::Lock => rows::addresses(path, text),
         Role::Requirements => requirements::addresses(text),
         Role::Settings => settings::addresses(path, text),
+        Role::Manifest => sources::addresses(text),
     }
 }
 
@@ -276,10 +288,12 @@ fn known(
     ecosystem: &'static Ecosystem,
     base: &BaseFiles<'_>,
 ) -> BTreeSet<Address> {
-    let mut known = BTreeSet::new();
+    let is_by_account = role == Role::Manifest && !ecosystem.is_by_address;
+    let comparable = |found| if is_by_account { found } else { comparable(found, ecosystem) };
+    let (mut known, mut listed) = (BTreeSet::new(), BTreeSet::new());
     let mut add = |path: &str, role: Role, state: Option<&FileState>| {
-        let found = state.into_iter().flat_map(|state| addresses_in(path, state, role));
-        known.extend(found.map(|found| comparable(found, ecosystem)));
+        let found = state.into_iter().flat_map(|state| addresses_in(path, state, role)).map(comparable);
+        if role == Role::Manifest { listed.extend(found) } else { known.extend(found) }
     };
     add(change.path.as_str(), role, change.before.as_ref());
     let full = format!("{}{}", base.prefix, change.path);
@@ -287,8 +301,11 @@ fn known(
     loop {
         let settings = ecosystem.settings.iter().map(|name| (name, Role::Settings));
         // One that comes in the place of another may name what that named.
-        let locks = ecosystem.locks.iter().filter(|_| change.before.is_none()).map(|name| (name, Role::Lock));
-        for (name, role) in settings.chain(locks).filter(|(name, _)| !name.contains('*')) {
+        let is_new = change.before.is_none() || role == Role::Manifest;
+        let locks = ecosystem.locks.iter().filter(|_| is_new).map(|name| (name, Role::Lock));
+        let manifests = ecosystem.manifests.iter().map(|manifest| (&manifest.name, Role::Manifest));
+        let manifests = manifests.filter(|_| role == Role::Manifest);
+        for (name, role) in settings.chain(locks).chain(manifests).filter(|(name, _)| !name.contains('*')) {
             for name in spellings(name) {
                 let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
                 add(&path, role, base.state(&path).as_ref());
@@ -307,8 +324,9 @@ fn known(
         // Settings that name both say which packages come from where; another one would say so of others.
         known.retain(|known| !is_public(known));
     } else if !has_own && base.is_there {
-        known.extend(public.into_iter().map(|public| comparable(public, ecosystem)));
+        known.extend(public.into_iter().map(comparable));
     }
+    known.extend(listed);
     known
 }
 
@@ -324,6 +342,7 @@ fn spellings(name: &str) -> Vec<String> {
     let more = match name {
         "nuget.config" => vec!["NuGet.Config".to_owned(), "NuGet.config".to_owned()],
         "module.bazel.lock" => vec!["MODULE.bazel.lock".to_owned()],
+        "module.bazel" => vec!["MODULE.bazel".to_owned()],
         "juliamanifest.toml" => vec!["JuliaManifest.toml".to_owned()],
         _ => vec![capital(name)],
     };

@@ -13,13 +13,29 @@ pub(super) struct Ecosystem {
     pub(super) manifests: &'static [Manifest],
     /// Files that say where packages come from.
     pub(super) settings: &'static [&'static str],
+    /// Files that name such places beside much else, and that are not in `manifests`, as no lock file belongs to them.
+    pub(super) builds: &'static [&'static str],
     /// Places that packages come from where nothing says otherwise.
     pub(super) public: &'static [&'static str],
     /// Whose manifests a lock file serves.
     pub(super) reach: Reach,
     /// Whether packages come from accounts of all kinds of people on code hosts, so that only the host tells anything.
     pub(super) any_account: bool,
+    /// Whether a manifest names packages by their addresses, so that each new one has a new address.
+    pub(super) is_by_address: bool,
 }
+
+/// What most have in common.
+pub(super) const DEFAULT: Ecosystem = Ecosystem {
+    locks: &[],
+    manifests: &[],
+    settings: &[],
+    public: &[],
+    builds: &[],
+    reach: Reach::Own,
+    any_account: false,
+    is_by_address: false,
+};
 
 /// File that lists dependencies.
 #[derive(Debug)]
@@ -92,6 +108,8 @@ pub(super) enum Role {
     Settings,
     /// It lists packages, and may hold their checksums and where they are from.
     Requirements,
+    /// It lists packages, and may say where they are from, beside much else.
+    Manifest,
 }
 
 /// Lists of Python's packages, which hold checksums where `pip-compile` or `uv` has made them.
@@ -105,12 +123,16 @@ pub(super) fn role_of(path: &str) -> Option<(&'static Ecosystem, Role)> {
     if is_any(&REQUIREMENTS) {
         return Some((python?, Role::Requirements));
     }
-    ECOSYSTEMS.iter().find_map(|ecosystem| {
+    let role = ECOSYSTEMS.iter().find_map(|ecosystem| {
         if is_any(ecosystem.locks) {
             return Some((ecosystem, Role::Lock));
         }
         is_any(ecosystem.settings).then_some((ecosystem, Role::Settings))
-    })
+    });
+    let is_manifest = |ecosystem: &&Ecosystem| {
+        is_any(ecosystem.builds) || ecosystem.manifests.iter().any(|manifest| fits(manifest.name, &path))
+    };
+    role.or_else(|| Some((ECOSYSTEMS.iter().find(is_manifest)?, Role::Manifest)))
 }
 
 /// Returns whether a path, in lower case, ends in what a pattern says: names with one `*` each at most.
@@ -165,7 +187,7 @@ mod tests {
 
     #[test]
     fn roles_are_known_of_all_kinds_of_names() {
-        use Role::{Lock, Requirements, Settings};
+        use Role::{Lock, Manifest, Requirements, Settings};
         for (path, role) in [
             ("a/Package-Lock.JSON", Some(Lock)),
             ("bun.lockb", Some(Lock)),
@@ -185,7 +207,8 @@ mod tests {
             (".npmrc", Some(Settings)),
             ("a/.cargo/config.toml", Some(Settings)),
             (".gitmodules", Some(Settings)),
-            ("package.json", None),
+            ("package.json", Some(Manifest)),
+            ("pom.xml", Some(Manifest)),
             ("src/lock.rs", None),
         ] {
             assert_eq!(role_of(path).map(|(_, role)| role), role, "{path}");

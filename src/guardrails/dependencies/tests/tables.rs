@@ -91,6 +91,34 @@ fn settings_change_only_in_what_is_harmless_or_known() {
 }
 
 #[derive(serde::Deserialize)]
+struct Sources {
+    path: String,
+    #[serde(default)]
+    base: BTreeMap<String, String>,
+    before: Option<String>,
+    refused: BTreeMap<String, String>,
+    #[serde(default)]
+    accepted: Vec<String>,
+}
+
+#[test]
+fn manifests_gain_only_places_that_are_known() {
+    let mut wrong = Vec::new();
+    for Sources { path, base, before, refused, accepted } in table::<Sources>("sources.yml") {
+        let base: Vec<(&str, &str)> =
+            base.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let refused = refused.iter().map(|(text, why)| (text, why.as_str()));
+        for (text, expected) in refused.chain(accepted.iter().map(|text| (text, ""))) {
+            let after = before.as_deref().unwrap_or_default().to_owned() + text;
+            let changes = vec![change(&path, before.as_deref(), Some(&after))];
+            let found = judged_with(&base, "", changes, LockFiles::Allow);
+            check(&mut wrong, &found, expected, &format!("{path}: {text}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[derive(serde::Deserialize)]
 struct Listed {
     lock: String,
     path: String,
