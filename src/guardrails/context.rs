@@ -5,7 +5,11 @@ use std::sync::LazyLock;
 
 use workspace::{ProgramFiles, Tracked, WorkspaceLocation};
 
+use super::git_configured::git_configured_files;
+use super::local_actions::local_actions;
+use super::tracked::tracked;
 use crate::base::time_limit::TimeLimit;
+use crate::git::Repository;
 
 /// No programs, where nothing is started.
 static NO_PROGRAMS: LazyLock<ProgramFiles> = LazyLock::new(ProgramFiles::default);
@@ -23,6 +27,8 @@ pub struct GuardrailContext<'a> {
     pub programs: &'a ProgramFiles,
     /// Paths of the workspace that Git runs or reads because the repository's settings name them.
     pub git_configured: ProgramFiles,
+    /// Paths of the workspace that workflows run as actions.
+    pub local_actions: ProgramFiles,
     /// Whether workflows may be written.
     pub allow_workflow_edits: bool,
     /// Whether dangerous commands are refused.
@@ -33,12 +39,25 @@ pub struct GuardrailContext<'a> {
     pub time_limit: TimeLimit,
 }
 
+impl<'a> GuardrailContext<'a> {
+    /// Creates a context of a workspace with all that its repository names.
+    pub(crate) fn of_repository(repository: Option<&Repository>, root: &'a Path) -> Self {
+        Self {
+            root,
+            git_configured: git_configured_files(repository, root),
+            local_actions: local_actions(repository, root),
+            tracked: tracked(repository),
+            ..Self::default()
+        }
+    }
+}
+
 impl Default for GuardrailContext<'_> {
     fn default() -> Self {
         let (config_file, allow_workflow_edits, allowed_only) = (None, false, false);
         let tracked = Tracked::default();
         let (root, programs) = (Path::new("."), &*NO_PROGRAMS);
-        let git_configured = ProgramFiles::default();
+        let (git_configured, local_actions) = (ProgramFiles::default(), ProgramFiles::default());
         let location = WorkspaceLocation::default();
         Self {
             root,
@@ -46,6 +65,7 @@ impl Default for GuardrailContext<'_> {
             config_file,
             programs,
             git_configured,
+            local_actions,
             allow_workflow_edits,
             allowed_only,
             tracked,

@@ -62,7 +62,7 @@ pub(crate) fn git_configured_files(repository: Option<&Repository>, workspace: &
 }
 
 /// Adds a file or folder with every link on the way to it, and what these lead to.
-fn add(path: &Path, workspace: &Path, files: &mut ProgramFiles) {
+pub(super) fn add(path: &Path, workspace: &Path, files: &mut ProgramFiles) {
     let within = |full: &Path| full.strip_prefix(workspace).ok()?.to_str().map(WorkspacePath::parse)?.ok();
     let mut full = path.to_owned();
     for _ in 0..MAX_LINKS {

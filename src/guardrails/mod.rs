@@ -9,6 +9,7 @@ mod dependencies;
 mod git_configured;
 mod inspection;
 mod links;
+mod local_actions;
 mod programs;
 mod refusal;
 mod spaces;
@@ -35,7 +36,6 @@ use crate::event::{Class, CommandEffect, Effects};
 use code_rules::CodeRule;
 pub(crate) use context::GuardrailContext;
 pub(crate) use dependencies::BaseFiles;
-pub(crate) use git_configured::git_configured_files;
 pub(crate) use inspection::{CODE_OWNERS, InspectionError, inspect};
 pub(crate) use refusal::{InvalidGuardrail, Refusal};
 use tally::Tally;
@@ -56,6 +56,7 @@ pub struct Guardrails {
     folders_above_protected: BTreeSet<String>,
     programs: ProgramFiles,
     git_configured: ProgramFiles,
+    local_actions: ProgramFiles,
     allow_workflow_edits: bool,
     allowed_only: bool,
     blocked_commands: Patterns,
@@ -90,6 +91,7 @@ impl Guardrails {
             config_file: context.config_file.and_then(|path| WorkspacePath::parse(path).ok()),
             programs: context.programs.clone(),
             git_configured: context.git_configured,
+            local_actions: context.local_actions,
             allow_workflow_edits: context.allow_workflow_edits,
             allowed_only: context.allowed_only,
             blocked_commands: Patterns::read("guardrails.blocked_commands", &rules.blocked_commands)?,
@@ -274,6 +276,9 @@ impl Guardrails {
             .or_else(|| of(&self.programs, "a hook, the model or an MCP server of this run uses it"))
             .or_else(|| {
                 of(&self.git_configured, "the settings of the repository name it, so Git runs or reads it")
+            })
+            .or_else(|| {
+                of(&self.local_actions, "workflows run it as an action, with the repository's rights")
             })
     }
 

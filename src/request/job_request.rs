@@ -25,7 +25,7 @@ use crate::config::{Bounded, Config, GateConfig, Hooks, HostRule};
 use crate::event::{Expectation, RunMode, Status};
 use crate::git::Repository;
 use crate::github::{self, BranchStates, Environment, PlanMark};
-use crate::guardrails::{GuardrailContext, Guardrails, git_configured_files, tracked};
+use crate::guardrails::{GuardrailContext, Guardrails};
 use crate::mcp::Server;
 use crate::plan::{JournalFolder, Made, recover};
 use crate::trust::{Origin, Trust};
@@ -204,13 +204,10 @@ impl<'a> Draft<'a> {
         let disk = DiskWorkspace::open(path);
         let disk = disk.map_err(|error| InputError::Workspace { path: path.clone(), error })?;
         let ground = GuardrailContext {
-            root: path,
             location: self.location(),
             config_file: self.origin.file.as_deref(),
-            git_configured: git_configured_files(self.repository.as_ref(), path),
             allow_workflow_edits: self.origin.config.workspace.allow_workflow_edits,
-            tracked: tracked(self.repository.as_ref()),
-            ..GuardrailContext::default()
+            ..GuardrailContext::of_repository(self.repository.as_ref(), path)
         };
         let guardrails =
             Guardrails::new(&self.origin.config.guardrails, ground).map_err(InputError::rules)?;

@@ -30,7 +30,7 @@ use crate::command::{Shell, StandbySupervisor};
 use crate::config::PlannedCommands;
 use crate::engine::{Engine, Ledger, TodoTool};
 use crate::event::{Events, NoticeLevel, RunMode};
-use crate::guardrails::{self, Guardrails, InvalidGuardrail, tracked, tracked_files};
+use crate::guardrails::{self, Guardrails, InvalidGuardrail, tracked_files};
 use crate::hooks::{HookContext, Hooks};
 use crate::isolation::{BaseState, Isolation, IsolationSource};
 use crate::mcp::{Server, Servers};
@@ -299,15 +299,13 @@ impl RunWorkspace {
 fn guardrails(request: &JobRequest, clock: &Clock) -> Result<Guardrails, InvalidGuardrail> {
     let config = request.config();
     let guardrail_context = guardrails::GuardrailContext {
-        root: &request.workspace,
         location: request.location.clone(),
         config_file: request.origin.file.as_deref(),
         programs: &request.programs,
-        git_configured: guardrails::git_configured_files(request.repository.as_ref(), &request.workspace),
         allow_workflow_edits: config.workspace.allow_workflow_edits,
         allowed_only: config.commands.allowed_only == Some(true),
-        tracked: tracked(request.repository.as_ref()),
         time_limit: clock.limit(),
+        ..guardrails::GuardrailContext::of_repository(request.repository.as_ref(), &request.workspace)
     };
     Guardrails::new(&config.guardrails, guardrail_context)
 }
