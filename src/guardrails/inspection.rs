@@ -2,7 +2,7 @@
 //! overlook in a diff.
 
 use sanitize::invisible::marked;
-use sanitize::lookalikes::mixed_word;
+use sanitize::lookalikes::{disguised_word, mixed_word};
 use sanitize::tokens::credentials;
 use sanitize::{MASK, Masker};
 use workspace::{ChangeSet, FileChange, FileState, LineCounts, Mode, WorkspaceLocation, WorkspacePath};
@@ -16,6 +16,9 @@ use crate::config::{Apply, Bounded};
 
 /// The places where GitHub looks for the owners of files.
 pub(crate) const CODE_OWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
+
+/// Characters that look like those between the names of folders.
+const SLASHES: [char; 6] = ['\u{2044}', '\u{2215}', '\u{29f8}', '\u{29f9}', '\u{ff0f}', '\u{ff3c}'];
 
 /// Reason why a plan is not written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,6 +49,16 @@ pub(crate) enum InspectionError {
         "{path} would contain `{word}`, in which some letters are of another script than they look like; write it in one script"
     )]
     Lookalike {
+        /// The file.
+        path: WorkspacePath,
+        /// The word.
+        word: String,
+    },
+    /// Letters that look like signs, or that are read as others.
+    #[error(
+        "{path} would contain `{word}`, which looks like something else than programs read in it; write it with plain letters and signs"
+    )]
+    Disguised {
         /// The file.
         path: WorkspacePath,
         /// The word.
@@ -149,6 +162,11 @@ pub(crate) fn inspect(
         if marked(path.as_str()) != path.as_str() || path.as_str().contains(char::is_control) {
             return Err(InspectionError::Name(path.clone()));
         }
+        if change.before.is_none()
+            && let Some(name) = path.as_str().split('/').find(|name| name.contains(SLASHES))
+        {
+            return Err(InspectionError::Disguised { path: path.clone(), word: name.to_owned() });
+        }
         let lookalike = |text: &str| {
             let word = mixed_word(text).map(str::to_owned);
             word.map(|word| InspectionError::Lookalike { path: path.clone(), word })
@@ -186,6 +204,9 @@ pub(crate) fn inspect(
         }
         if let Some(error) = lookalike(&gained) {
             return Err(error);
+        }
+        if let Some(word) = disguised_word(&gained).filter(|_| !is_prose(path)) {
+            return Err(InspectionError::Disguised { path: path.clone(), word: word.to_owned() });
         }
         let holds_secret = change.after.as_ref().is_some_and(|state| masker.knows_of(&state.content));
         if holds_secret

@@ -30,6 +30,8 @@ pub fn is_invisible(c: char) -> bool {
             || matches!(c,
                 // Blank without being a space: Braille, Ogham, a note without a head, Khitan.
                 '\u{2800}' | '\u{1680}' | '\u{1d159}' | '\u{16fe4}'
+                // What arranges hieroglyphs.
+                | '\u{13430}'..='\u{1343f}'
                 // Unusual line ends, and controls of direction and of annotations.
                 | '\u{2028}'..='\u{202e}' | '\u{61c}' | '\u{fff9}'..='\u{fffc}'))
 }
@@ -47,6 +49,7 @@ fn belongs(before: Option<char>, c: char, after: Option<char>) -> bool {
             let after = after.is_some_and(|after| is_emoji(after) || joins(after));
             after && (is_emoji(before) || before == EMOJI_STYLE || joins(before))
         }
+        '\u{13430}'..='\u{1343f}' => matches!(before, '\u{13000}'..='\u{13455}'),
         NON_JOINER => joins(before) && after.is_some_and(joins),
         _ => false,
     }
@@ -125,6 +128,7 @@ mod tests {
             0xfeff..=0xfeff,
             0xffa0..=0xffa0,
             0xfff9..=0xfffb,
+            0x13430..=0x1343f,
             0x1d159..=0x1d159,
             0x1d173..=0x1d17a,
             0xe0000..=0xe007f,
@@ -150,6 +154,7 @@ mod tests {
             "می\u{200c}خواهم क्\u{200d}ष",
             "\u{feff}first line",
             "no\u{a0}break",
+            "\u{13000}\u{13430}\u{13001}",
         ] {
             assert_eq!(marked(text), text);
         }

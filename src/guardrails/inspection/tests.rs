@@ -55,7 +55,15 @@ fn what_a_reviewer_overlooks_is_refused() {
     let name = format!("ghp_{}.txt", "a1B2".repeat(9));
     let aside = format!("a = 1;{}b()\n", " ".repeat(300));
     let padded = format!("a = 1;{}\n", " ".repeat(300));
-    let cases: [(FileChange, &str); 43] = [
+    let cases: [(FileChange, &str); 50] = [
+        // Letters that look like operators, and others that are read as plain ones.
+        (change("a.js", Some("a\n"), "a\nif (environmentǃ=PROD) {}\n"), "a.js would contain `environmentǃ`"),
+        (change("a.py", Some("a\n"), "a\n𝐞𝐯𝐚𝐥(1)\n"), "a.py would contain `𝐞𝐯𝐚𝐥`"),
+        (change("a.py", Some("a\n"), "a\nｅｖａｌ(1)\n"), "a.py would contain `ｅｖａｌ`"),
+        (change("a.md", Some("a\n"), "a\nThe word gǁana, and 𝐞𝐯𝐚𝐥(1)\n"), ""),
+        (change("a.js", Some("a\n"), "a\nx\u{13430}y\n"), "a.js would contain invisible characters"),
+        (change("a.js", Some("a\n"), "a\nx = '\u{e001}\u{e002}\u{e003}'\n"), "a.js would contain `"),
+        (change(".github/workflows\u{ff0f}e.yml", None, "a\n"), "would contain `workflows\u{ff0f}e.yml`"),
         (change("a.rs", Some("a\n"), "a\n// \u{202e}b\n"), "a.rs would contain invisible characters"),
         // Letters of Cyrillic that look like those of Latin.
         (change("a.py", None, "import r\u{435}quests\n"), "a.py would contain `r\u{435}quests`"),
