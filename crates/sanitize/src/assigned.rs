@@ -83,7 +83,7 @@ static SETTINGS: LazyLock<Regex> = LazyLock::new(|| {
 /// Passwords in quotes, and those of variables of a shell.
 static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
-        r#"(?xm) (?i: passw(?:or)?d | passphrase | \bpwd | secret | api[_-]?key | token ) ["']? \s* (?: => | := | = | : ) \s* (?: ["'] (?<secret> [^\s"'`]+ ) ["'] )
+        r#"(?xm) (?i: passw(?:or)?[dt] | passphrase | \bpwd | secret | (?: api | private )[_-]?key | token ) (?i: [_-]? (?: key | base | value ) ){0,2} ["']? \s* (?: => | := | = | : ) \s* (?: ["'] (?<secret> [^\s"'`]+ ) ["'] )
         | ^ \s* (?: export \s+ )? [A-Z0-9_]* (?: PASSWORD | PASSWD | SECRET | TOKEN | API_KEY ) [A-Z0-9_]* = (?<plain> [^\s"'`]+ ) \s* $"#,
     )
 });
@@ -92,12 +92,29 @@ static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
 static BARE: LazyLock<Regex> = LazyLock::new(|| {
     pattern(
         r#"(?xm) ^ [^\S\n]* (?: export [^\S\n]+ | - [^\S\n]+ )? ["']? [\w.-]*
-            (?i: passw(?:or)?d | passphrase | pwd | _pass | secret | api[_-]?key | token | private_?key ) [\w-]{0,8} ["']? [^\S\n]* [:=] [^\S\n]*
+            (?i: passw(?:or)?[dt] | passphrase | pwd | _pass | secret | api[_-]?key | token | private_?key ) [\w-]{0,8} ["']? [^\S\n]* [:=] [^\S\n]*
             (?<line> [^\s"'`;,(){}\[\]<>]{10,} ) [^\S\n]* ;? [^\S\n]* $
         | --(?: password | passphrase | token | secret | api-key ) [=\ ] (?<option> [^\s"'`;,(){}<>]{10,} ) (?: \s | $ )
         | < (?: \w+ : )? (?i: password | secret | token | api-?key ) > (?<element> [^\s<]{10,} ) </
-        | \b (?: Password | Pwd | PWD ) = (?<part> [^\s;"'`]{10,} ) ;"#,
+        | \b (?: Password | Pwd | PWD ) = (?<part> [^\s;"'`]{10,} ) ;
+        | \b (?: mysql \w* | mariadb | sshpass ) \s (?: [^\n|;&]* \s )? -p (?<short> [^\s"'`;,(){}<>]{10,} ) (?: \s | $ )"#,
     )
+});
+
+/// A name, and its value in the next argument, attribute or setting, or in the next line.
+static APART: LazyLock<Regex> = LazyLock::new(|| {
+    const NAME: &str = r#"["']? [\w.:-]* (?i: passw(?:or)?[dt] | passphrase | _pass | secret | api[_-]?key | token | private_?key ) [\w-]{0,8} ["']?"#;
+    pattern(&format!(
+        r#"(?xm) \( \s* {NAME} \s* , \s* ["'] (?<argument> [^\s"'`]{{10,}} ) ["']
+        | \b (?: key | name ) = {NAME} \s+ value = ["'] (?<attribute> [^\s"'`]{{10,}} ) ["']
+        | \b (?: key | name ) ["']? \s* : \s* {NAME} \s* ,? \s* ["']? value ["']? \s* : \s* ["']? (?<setting> [^\s"'`,(){{}}]{{10,}} )
+        | {NAME} [^\S\n]* [:=] [^\S\n]* (?: [|>] [+-]? | \( | \\ ) [^\S\n]* \n \s* ["']? (?<below> [^\s"'`(){{}}]{{10,}} ) ["']? \s* $"#,
+    ))
+});
+
+/// Lines of a list of users with what their passwords are compared with.
+static HASHED: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r"(?m)^[\w.@-]+:(?:\$(?:apr1|1|2[aby]|5|6|7|y)\$[A-Za-z0-9./$=,]{20,}|\{SHA\}[A-Za-z0-9+/]{27}=)")
 });
 
 /// Returns what looks like a credential by what stands beside it.
@@ -128,9 +145,16 @@ pub(crate) fn credentials(text: &str) -> impl Iterator<Item = &str> {
             value.is_some_and(|value| is_assigned(value.as_str()) || is_hexadecimal(value.as_str()))
         }))
         .chain(found(&BARE, |found| {
-            let value = ["line", "option", "element", "part"].iter().find_map(|name| found.name(name));
+            let value =
+                ["line", "option", "element", "part", "short"].iter().find_map(|name| found.name(name));
             value.is_some_and(|value| is_bare(value.as_str()))
         }))
+        .chain(found(&APART, |found| {
+            let value =
+                ["argument", "attribute", "setting", "below"].iter().find_map(|name| found.name(name));
+            value.is_some_and(|value| is_bare(value.as_str()))
+        }))
+        .chain(found(&HASHED, |_| true))
 }
 
 fn has(text: &str, kind: fn(&u8) -> bool) -> bool {
@@ -250,6 +274,19 @@ mod tests {
             "<password>Xk29dmQp7sLwZZ9</password>".to_owned(),
             "mysql --password Xk29dmQp7sLwZZ9 -h db".to_owned(),
             "\"Server=db;User=app;Password=Xk29dmQp7sLwZZ9;\"".to_owned(),
+            "define('DB_PASSWORD', 'Xk29dmQp7sLwZZ9');".to_owned(),
+            "<add key=\"ApiKey\" value=\"5f4dcc3b5aa765d61d8327deb882cf99\"/>".to_owned(),
+            "env:\n- name: DB_PASSWORD\n  value: Xk29dmQp7sLwZZ9\n".to_owned(),
+            "{\"name\": \"DB_PASSWORD\", \"value\": \"Xk29dmQp7sLwZZ9\"}".to_owned(),
+            "PASSWORD = (\n    \"Xk29dmQp7sLwZZ9\"\n)\n".to_owned(),
+            "password: |\n  Xk29dmQp7sLwZZ9\n".to_owned(),
+            "SECRET_KEY = \"5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b\"".to_owned(),
+            "secret_key_base: '5f4dcc3b5aa765d61d8327deb882cf995f4dcc3b'".to_owned(),
+            "private_key = \"aGk4bUZ0d2x1N2s5c0Q4dnB4cjJ5ZzV6aG5qM2Y4bWs=\"".to_owned(),
+            "passwort: Xk29dmQp7sLwZZ9".to_owned(),
+            "mysql -u root -pXk29dmQp7sLwZZ9 db".to_owned(),
+            "kind: Secret\ndata:\n  password: WGsyOWRtUXA3c0x3Wlo=\n".to_owned(),
+            format!("admin:${}$aB3dE6gH$9jK2mN5pQ8sT1vW4yZ7aB0", "apr1"),
         ] {
             assert_eq!(credentials(&text).count(), 1, "{text}");
         }
@@ -267,6 +304,13 @@ mod tests {
             "Authorization: Bearer YOUR_ACCESS_TOKEN_2",
             "a basic understanding of things",
             "password: string",
+            "getenv(\"API_TOKEN\", \"default-value\")",
+            "- name: DB_PASSWORD\n  valueFrom: {secretKeyRef: {name: db, key: password}}",
+            "- name: TOKEN_URL\n  value: https://id.corp.example/Oauth2/V123\n",
+            "token = (\n    parse_token_v123(Config)\n)",
+            "secret: |\n  see the manual\n",
+            "tar -pXk29dmQp7sLwZZ9",
+            "user:$1 and 2a:$2y$",
             "token = parseBase64Token",
             "token: AccessTokenV2",
             "password: getPassword(Config123)",
