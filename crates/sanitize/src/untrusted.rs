@@ -62,13 +62,13 @@ fn longest_run(text: &str, wanted: char) -> usize {
     longest
 }
 
-/// Words that GitHub acts on: mentions, references to issues (which closing keywords need), and links to
-/// issues.
+/// Words that GitHub acts on: mentions, references to issues (which closing keywords need), links to issues, and
+/// dollars, between which it sets formulas that may have links.
 static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
     Regex::new(
         r"(?ix) https?://[^\s<>]+ /(?:issues|pull|discussions|commit)/ [^\s<>]*
-        | (?:[\w.-]+/[\w.-]+)? \# \d+ | \b GH-\d+ | [\w.+-]* @ [a-z0-9] (?:[\w/.-]*\w)?",
+        | (?:[\w.-]+/[\w.-]+)? \# \d+ | \b GH-\d+ | [\w.+-]* @ [a-z0-9] (?:[\w/.-]*\w)? | [^\s\$]* \$ \S*",
     )
     .expect("the pattern is valid")
 });
@@ -76,7 +76,7 @@ static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns whether a text can have an active word: the pattern takes long to compile, and most texts have none.
 fn may_be_active(text: &str) -> bool {
     let names_issue = || text.as_bytes().windows(3).any(|three| three.eq_ignore_ascii_case(b"gh-"));
-    text.contains(['#', '@']) || text.contains("://") || names_issue()
+    text.contains(['#', '@', '$']) || text.contains("://") || names_issue()
 }
 
 /// Finds the active words of a text.
@@ -151,6 +151,10 @@ fn without_html_and_images<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<E
                 events.push(Event::Text(" ".into()));
             }
             Event::End(TagEnd::Image) => {}
+            // A box that readers would take for one that somebody has ticked.
+            Event::TaskListMarker(is_done) => {
+                events.push(Event::Text(if is_done { "☑ " } else { "☐ " }.into()));
+            }
             Event::Start(Tag::Link { link_type, dest_url, title, id }) if is_harmless_link(&dest_url) => {
                 let link_type = if link_type == LinkType::Autolink { link_type } else { LinkType::Inline };
                 events.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
@@ -305,6 +309,7 @@ mod tests {
                     active.extend(ACTIVE.find_iter(&text).map(|found| found.as_str().to_owned()));
                 }
                 Event::Html(html) | Event::InlineHtml(html) => active.push(html.into_string()),
+                Event::TaskListMarker(_) => active.push("a box".to_owned()),
                 Event::Start(Tag::Image { dest_url, .. }) => active.push(dest_url.into_string()),
                 Event::Start(Tag::Link { dest_url, .. }) if !is_harmless_link(&dest_url) => {
                     active.push(dest_url.into_string());
@@ -333,6 +338,10 @@ mod tests {
             ("[a *b* c](https://example.com/a)", "[a *b* c](https://example.com/a)"),
             ("&#64;![x](y)", "`@image` `y` x"),
             ("safe\u{202e}txt", "safe⟨U+202E⟩txt"),
+            ("costs $5 or US$6, in $HOME", "costs `$5` or `US$6,` in `$HOME`"),
+            ("$$\n\\href{https://x}{y}\n$$", "`$$`\n\\href{https://x}{y}\n`$$`"),
+            ("$`x`$ &#36;y$", "`$` `x` `$` `$y$`"),
+            ("* [x] reviewed\n* [ ] open", "* ☑ reviewed\n* ☐ open"),
             ("# Head\n\n* one\n* two", "##### Head\n\n* one\n* two"),
             ("```\n@octocat", "````\n@octocat\n````"),
             ("~~~ ~~~`\n@octocat", "````\n@octocat\n````"),
@@ -371,7 +380,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2_000))]
         #[test]
-        fn nothing_active_survives(text in r"(@a|#1|<b>|&lt;|&#64;|!\[|\]\(|\)|https://x/issues/1|`|~~~|\n|\n\n|    |\* |\||-|<!--|-->|\\|_|\[|x| |>){0,24}") {
+        fn nothing_active_survives(text in r"(@a|#1|\$|&#36;|\[x\] |<b>|&lt;|&#64;|!\[|\]\(|\)|https://x/issues/1|`|~~~|\n|\n\n|    |\* |\||-|<!--|-->|\\|_|\[|x| |>){0,24}") {
             prop_assert_eq!(active_parts(&markdown(&text)), Vec::<String>::new(), "{:?}", markdown(&text));
             // Nor does it have an effect on what comes after.
             let followed = format!("{}\n\nand #1\n", markdown(&text));
