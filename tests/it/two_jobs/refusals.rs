@@ -200,6 +200,12 @@ async fn apply_requires_what_the_configuration_demands_of_the_pull_request() {
         let url = format!("{}/octo/demo/actions/runs/4711/job/1", server.unwrap());
         check("write", "in_progress", None, &url);
         refused("no check has run on its latest commit");
+        // One that was skipped, or has no opinion, has looked at nothing.
+        for conclusion in ["skipped", "neutral"] {
+            check("docs", "completed", Some(conclusion), "https://docs.example");
+            refused("no check has succeeded on its latest commit; all were skipped or neutral");
+            scene.github.world().check_runs.pop();
+        }
         // Others may name this run in their URLs.
         check("lint [app]", "completed", Some("failure"), &url);
         refused("its check `lint [app]` ended as failure");
