@@ -9,15 +9,14 @@ use super::api::{Api, Purpose};
 use super::error::ApiError;
 use crate::base::sealed_box::MAX_BOX;
 use crate::base::verbose_log::detail;
-use crate::plan::Plan;
+use crate::plan::{MAX_PLAN, Plan};
 use crate::sessions::SEALED;
 
 /// The prefix of the names of artifacts that hold plans.
 pub const ARTIFACT: &str = "architect-ci";
 
-/// The largest archive to download and the largest plan to unpack from one, in bytes.
+/// The largest archive to download, in bytes.
 const MAX_ARCHIVE: usize = 200_000_000;
-const MAX_PLAN: u64 = 100_000_000;
 
 /// Most bytes to unpack from one archive, all files together.
 const MAX_UNPACKED: u64 = 1_000_000_000;

@@ -18,6 +18,9 @@ use crate::event::{Base, Block, Class, GateRecord, HookRecord, Usage};
 /// Version of the format.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// Largest file of a plan that is read, in bytes.
+pub const MAX_PLAN: u64 = 100_000_000;
+
 /// A command of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedCommand {

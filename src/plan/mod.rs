@@ -16,7 +16,7 @@ mod whole_patch;
 
 pub use apply::{Applied, ApplyError, Checked, Stale};
 pub use carry_over::{CarriedOver, CarryOverError};
-pub use file::{Plan, Planned, PlannedCommand, SCHEMA_VERSION};
+pub use file::{MAX_PLAN, Plan, Planned, PlannedCommand, SCHEMA_VERSION};
 pub use journal::{Journal, JournalError, MayWrite, Step, recover};
 pub use journal_folder::JournalFolder;
 pub(crate) use links::{link_outside, may_lead_outside, outside};

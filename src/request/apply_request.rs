@@ -1,5 +1,7 @@
 //! The request of a job that applies a plan.
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use super::context::RequestContext;
@@ -8,7 +10,7 @@ use super::{Deliver, InputError, Inputs};
 use crate::config::Follow;
 use crate::event::RunMode;
 use crate::github::{Api, Planner, Pull, ShownPlan, Subject as PullSubject};
-use crate::plan::{Expected, Plan, SCHEMA_VERSION, SecondJob};
+use crate::plan::{Expected, MAX_PLAN, Plan, SCHEMA_VERSION, SecondJob};
 
 /// Everything that it takes to apply a plan.
 #[derive(Debug)]
@@ -185,10 +187,20 @@ fn job_of(
     Ok((draft.complete(subject, by_comment)?, gates))
 }
 
+/// Reads a file that is no longer than a plan may be.
+fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
+    let mut text = Vec::new();
+    File::open(path)?.take(MAX_PLAN + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > MAX_PLAN {
+        return Err(io::Error::other(format!("it is longer than {} MB", MAX_PLAN / 1_000_000)));
+    }
+    Ok(text)
+}
+
 /// Reads a plan from its file.
 pub(crate) fn read_plan(path: &Path) -> Result<Plan, InputError> {
     let failed = |error: String| InputError::Plan { path: path.to_owned(), error };
-    let text = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+    let text = read_bounded(path).map_err(|error| failed(error.to_string()))?;
     let plan: Plan = serde_json::from_slice(&text).map_err(|error| failed(error.to_string()))?;
     if plan.schema_version != SCHEMA_VERSION {
         let version = plan.schema_version;
@@ -197,4 +209,18 @@ pub(crate) fn read_plan(path: &Path) -> Result<Plan, InputError> {
         )));
     }
     Ok(plan)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plan_of_any_size_is_read_up_to_limit() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        // Most of it is no more than a length.
+        file.as_file().set_len(1_000_000_000_000).expect("a long file");
+        let error = read_plan(file.path()).expect_err("it is too long").to_string();
+        assert!(error.contains("it is longer than 100 MB"), "{error}");
+    }
 }
