@@ -26,7 +26,7 @@ pub(super) const RUN_MARK: usize = 232;
 const CHECK_LIMIT: usize = 65_000;
 
 /// Number of characters of a digest or commit that people see.
-const SHORT_DIGEST: usize = 8;
+const SHORT_DIGEST: usize = 16;
 const SHORT_COMMIT: usize = 10;
 
 /// What a comment says besides the report.

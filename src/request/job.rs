@@ -368,7 +368,7 @@ fn choose(mut all: Vec<ShownPlan>, key: &str, digest: Option<&str>) -> Result<Sh
 }
 
 fn short_digest(mark: &PlanMark) -> &str {
-    mark.digest.get(..8).unwrap_or_default()
+    mark.digest.get(..16).unwrap_or_default()
 }
 
 fn short(commit: &str) -> &str {

@@ -142,7 +142,7 @@ async fn apply_with_digest_finds_comment_of_any_key() {
                 all.iter().find(|body| body.starts_with(&format!("<!-- architect-ci comment: {key} -->")));
             let own = own.expect("a comment of this key");
             assert!(own.contains(&format!("· {key}\n")), "{own}");
-            assert!(own.contains(&format!("\n/architect apply {}\n", &digest[..8])), "{own}");
+            assert!(own.contains(&format!("\n/architect apply {}\n", &digest[..16])), "{own}");
         }
         let order = |body: &str, code: i32| {
             let (event, _) = scene.comment_event(7, "dev", body);
@@ -152,7 +152,7 @@ async fn apply_with_digest_finds_comment_of_any_key() {
         let refused = order("/architect apply", 6);
         for digest in [&docs, &tests] {
             assert!(
-                refused.stdout.contains(&format!("`/architect apply {}`", &digest[..8])),
+                refused.stdout.contains(&format!("`/architect apply {}`", &digest[..16])),
                 "{}",
                 refused.stdout
             );
