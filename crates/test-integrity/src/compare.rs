@@ -12,6 +12,7 @@ use crate::loops::only_of_items;
 use crate::matching::{Heirs, Tables, is_piece, pairs};
 use crate::reasons::{Dropped, Successors, noted};
 use crate::recomputed::recomputed;
+use crate::renamed::is_renamed;
 use crate::said::Said;
 use crate::shadow::{foreign, shadow};
 use crate::state::{State, moved_assertions};
@@ -20,7 +21,7 @@ use crate::vacuous::is_of_traits;
 use crate::weaker::{
     fewer_demand, is_keyword, is_mere_error_check, is_part, looks_away, most_alike, short, weaker,
 };
-use crate::{flips, skips};
+use crate::{flips, skips, support};
 use std::collections::BTreeSet;
 
 /// Most pairs of changed assertions of one test that are compared.
@@ -29,12 +30,19 @@ const MAX_PAIRED: usize = 100_000;
 /// Returns what happened to the tests of the changed files.
 pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Finding> {
     let (mut before, mut after) = (State::default(), State::default());
+    let (mut helped, mut helps) = (Vec::new(), Vec::new());
     for change in changes.iter().filter(|change| matches!(Role::of(change.path), Role::Test | Role::Source)) {
-        if let Some(text) = change.before {
-            before.add(change.path, read(change.path, text));
-        }
-        if let Some(text) = change.after {
-            after.add(change.path, read(change.path, text));
+        for (text, state, functions) in
+            [(change.before, &mut before, &mut helped), (change.after, &mut after, &mut helps)]
+        {
+            if let Some(text) = text {
+                let file = read(change.path, text);
+                functions.extend(support::functions(change.path, &file));
+                // What tests call from a package of helpers is an assertion of theirs already.
+                if !support::is_package(change.path) {
+                    state.add(change.path, file);
+                }
+            }
         }
     }
     before.settle();
@@ -46,7 +54,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         after: &after,
         added: changes
             .iter()
-            .filter(|change| change.before.is_none())
+            .filter(|change| change.before.is_none() && !is_renamed(change, changes))
             .filter(|change| matches!(Role::of(change.path), Role::Test | Role::Source))
             .map(|change| stem(change.path))
             .collect(),
@@ -71,6 +79,15 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         }));
         findings.extend(replaced((&before, one), (&after, other)));
     }
+    let callers = || matching.pairs.iter().map(|(one, _)| &before.tests[*one]);
+    for (one, other) in support::pairs(&helped, &helps) {
+        // What a test loses with its helper is told of the test.
+        if !callers().any(|test| test.body.calls.contains(&one.name)) {
+            let mut found = Vec::new();
+            context.pair_assertions(one, other, &mut found);
+            findings.extend(found.into_iter().map(|finding| support::about_helper(finding, &one.name)));
+        }
+    }
     let mut around = State::default();
     if !matching.gone.is_empty() {
         for file in unchanged.iter().filter(|file| matches!(Role::of(file.path), Role::Test)) {
@@ -92,6 +109,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         if !heirs.iter().any(|heirs| heirs.include(test, &asserted))
             && !removed.concerns_test(test)
             && !skips::is_trivial(&asserted, test)
+            && !support::starts_nothing(test, changes, unchanged)
             && !tables.take_in(test, &asserted)
         {
             let message = format!("the test `{}` is gone", test.name);

@@ -172,7 +172,7 @@ fn is_source(path: &str) -> bool {
 /// Returns whether a path is that of a file with tests or their helpers, by the customs of its language.
 fn is_test(path: &str) -> bool {
     if !is_source(path) {
-        return false;
+        return crate::scripted::is_script(path);
     }
     let name = file_name(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -198,7 +198,7 @@ fn is_test(path: &str) -> bool {
         || lower.ends_with("_test")
         || lower.ends_with("_tests")
         || lower.ends_with("_spec")
-        || lower.rsplit_once('.').is_some_and(|(_, kind)| matches!(kind, "test" | "spec"))
+        || lower.rsplit_once('.').is_some_and(|(_, kind)| matches!(kind, "test" | "spec" | "test-d" | "cy"))
         || matches!(lower.as_str(), "test" | "tests" | "conftest")
         || stem.ends_with("Test")
         || stem.ends_with("Tests")
@@ -206,7 +206,7 @@ fn is_test(path: &str) -> bool {
         || stem.ends_with("Spec")
         || (stem.starts_with("Test") && extension(path) == "java")
         || (stem.ends_with("IT") && extension(path) == "java");
-    in_folder || by_name
+    in_folder || by_name || crate::support::is_support(path)
 }
 
 /// Returns the format of a file that steers test runners, linters, type checkers or CI.
@@ -281,6 +281,8 @@ fn settings_format(path: &str) -> Option<Format> {
         _ if name.starts_with("requirements") => return None,
         _ if is_script_configuration(name) => Format::Text,
         _ if path.contains(".husky/") => Format::Text,
+        "staticcheck.conf" => Format::Sections,
+        _ if crate::settings::is_list(path) => Format::Text,
         _ => return None,
     })
 }

@@ -32,7 +32,9 @@ mod files;
 mod finding;
 mod flips;
 mod given;
+mod hunks;
 mod imports;
+mod lenient;
 mod loops;
 mod marks;
 mod matching;
@@ -40,15 +42,20 @@ mod mutation;
 mod needs;
 mod reasons;
 mod recomputed;
+mod renamed;
 mod said;
+mod scripted;
 mod settings;
 mod shadow;
 mod signs;
+mod silenced;
 mod skips;
 mod snapshots;
 mod state;
+mod support;
 mod syntax;
 mod test_items;
+mod unbuilt;
 mod unchanged;
 mod vacuous;
 mod vocabulary;
@@ -90,7 +97,7 @@ pub fn matters(change: &Change<'_>) -> bool {
         Role::Source => {
             signs::is_steering(change.path)
                 || texts().any(|text| extract::may_hold_tests(change.path, text))
-                || change.after.is_some_and(exemptions::has_mark)
+                || change.after.is_some_and(|text| exemptions::has_mark(text) || unbuilt::has_mark(text))
         }
         Role::Test | Role::Snapshot | Role::Settings(_) => true,
     }
@@ -115,10 +122,19 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
     let mut findings = compare::tests(&changes, &unchanged);
     findings.extend(exemptions::compare(&changes));
     findings.extend(signs::compare(&changes));
+    findings.extend(silenced::compare(&changes));
+    findings.extend(unbuilt::compare(&changes));
+    findings.extend(scripted::compare(&changes));
+    findings.extend(lenient::compare(&changes, &findings));
     for change in &changes {
         match Role::of(change.path) {
             Role::Snapshot => findings.extend(snapshots::compare(change)),
-            Role::Settings(format) => findings.extend(settings::compare(&moved(change, &changes), format)),
+            Role::Settings(format) => {
+                let change = moved(change, &changes);
+                let settled = settings::Settled::of(&change, format, &changes);
+                let (before, after) = (settled.before.as_deref(), settled.after.as_deref());
+                findings.extend(settings::compare(&Change { before, after, ..change }, format));
+            }
             Role::Source | Role::Test if matches!(files::extension(change.path), "sh" | "bash") => {
                 findings.extend(settings::scripts(change));
             }

@@ -14,6 +14,7 @@ pub(crate) fn holds(part: &Assertion, fresh: &[&Assertion], all: &[Assertion]) -
         || is_counted(part, fresh, all)
         || is_caught(part, fresh)
         || is_taken_apart(part, fresh)
+        || is_list_taken_apart(part, fresh)
         || says_of_failure(part, fresh)
         || is_said_by_failure(part, fresh)
         || exact.clone().any(|other| has_call(part, other) || is_implied(part, other))
@@ -178,6 +179,29 @@ fn is_taken_apart(part: &Assertion, fresh: &[&Assertion]) -> bool {
         && parts.len() > 1
         && literals.peek().is_some()
         && literals.all(|literal| parts.iter().any(|other| other.text.split(' ').any(|word| word == literal)))
+}
+
+/// Returns whether several values that were compared as one list are compared one by one: `[ a , b ] == [ 1 , 2 ]`.
+fn is_list_taken_apart(part: &Assertion, fresh: &[&Assertion]) -> bool {
+    let Some((one, other)) = part.sides.as_ref() else { return false };
+    let is_literal =
+        |word: &&str| word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\''));
+    let expected = if one.split(' ').any(|word| is_literal(&word)) { one } else { other };
+    let has = |word: &str| {
+        let bare = word.trim_matches(['"', '\'']);
+        let says = |other: &&Assertion| {
+            !other.is_conditional
+                && other.strength >= Strength::Bounded
+                && other.text.split(' ').any(|theirs| theirs.trim_matches(['"', '\'']) == bare)
+        };
+        fresh.iter().any(|other| says(other))
+    };
+    let values: Vec<&str> = expected.split(' ').filter(is_literal).collect();
+    one.starts_with("[ ")
+        && other.starts_with("[ ")
+        && values.len() > 1
+        && fresh.len() >= values.len()
+        && values.into_iter().all(has)
 }
 
 /// Returns whether the text of a failure is asserted by itself: `raises ( KeyError , match = "x" )` and

@@ -131,6 +131,15 @@ pub(super) fn is_same(one: &str, other: &str) -> bool {
     one == other || one.len().abs_diff(other.len()) < one.len() && squeezed(one) == squeezed(other)
 }
 
+/// Returns whether a text changes what a name stands for, by counting or by adding to it: `calls += 1`, `calls++`.
+pub(super) fn is_counted(name: &str, text: &str) -> bool {
+    text.match_indices(name).any(|(at, _)| {
+        let (before, behind) = (text[..at].trim_end(), text[at + name.len()..].trim_start());
+        ["+=", "-=", "++", "--", "|=", "*="].iter().any(|sign| behind.starts_with(sign))
+            || ["++", "--"].iter().any(|sign| before.ends_with(sign))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

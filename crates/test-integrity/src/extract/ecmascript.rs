@@ -52,7 +52,7 @@ const METHODS: &[&str] = &[
 /// Longest file in which the uses of a name are counted, in bytes.
 const MAX_SOURCE: usize = 100_000;
 
-struct EcmaScript;
+pub(super) struct EcmaScript;
 
 impl Reader for EcmaScript {
     fn assertion(&self, at: At<'_>) -> Option<Assertion> {

@@ -7,18 +7,23 @@ mod copies;
 mod decorators;
 mod ecmascript;
 mod ends;
+mod failing;
 mod fold;
 mod go;
+mod holds;
+mod hooks;
 mod java;
 mod jumps;
 mod label;
 mod lines;
 mod links;
 mod loose;
+mod macros;
 mod made;
 mod names;
 mod order;
 mod python;
+mod raised;
 mod reach;
 mod rebound;
 mod rows;
@@ -28,8 +33,6 @@ mod values;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use memchr::memmem;
-
 use crate::assertion::Assertion;
 use crate::files::{Language, Role};
 use crate::given::Given;
@@ -37,6 +40,7 @@ use crate::syntax::{At, parse};
 use crate::vocabulary;
 pub(crate) use ends::worse;
 use ends::{judging, settle};
+pub(crate) use holds::may_hold_tests;
 pub(crate) use names::Names;
 pub(crate) use rows::Looped;
 pub(crate) use values::{is_empty, is_pure};
@@ -122,6 +126,8 @@ pub(crate) struct TestFile {
     pub(crate) tests: Vec<Test>,
     /// Functions that are not tests but assert something, by name.
     pub(crate) helpers: BTreeMap<String, Body>,
+    /// Functions that are not tests and assert nothing themselves, by name.
+    pub(crate) plain: BTreeMap<String, Body>,
     /// Names of functions that say that they assert something, and do not.
     pub(crate) hollow: BTreeSet<String>,
     /// Names of functions that are not tests.
@@ -157,12 +163,13 @@ impl TestFile {
             |word: &String| matches!(word.as_str(), "throw" | "raise" | "panic" | "exit" | "Exit" | "abort");
         if !body.assertions.is_empty() {
             self.helpers.insert(name.to_owned(), body);
-        } else if vocabulary::plain(name).starts_with("assert")
-            && body.calls.is_empty()
-            && !body.words.iter().any(fails)
-        {
+            return;
+        }
+        let says_so = vocabulary::plain(name).starts_with("assert");
+        if says_so && body.calls.is_empty() && !body.words.iter().any(fails) {
             self.hollow.insert(name.to_owned());
         }
+        self.plain.insert(name.to_owned(), body);
     }
 }
 
@@ -205,6 +212,10 @@ trait Reader {
     /// Returns whether an assertion under a condition is made only under it; in Go, the condition is what is asserted.
     fn has_conditions(&self) -> bool {
         true
+    }
+    /// Returns whether the condition around an assertion is what is asserted.
+    fn is_its_condition(&self, _: At<'_>) -> bool {
+        !self.has_conditions()
     }
     /// Returns whether what is below a node may be left out although it is no condition of an assertion.
     fn passes_over(&self, _: At<'_>) -> bool {
@@ -269,7 +280,8 @@ trait Reader {
                 returns.push((at.line(), false, at.text().to_owned()));
             }
             if let Some(mut assertion) = self.assertion(at) {
-                assertion.is_conditional = inside.condition && self.has_conditions() || inside.passed_over;
+                assertion.is_conditional =
+                    inside.condition && !self.is_its_condition(at) || inside.passed_over;
                 assertion.is_swallowed = inside.swallowed;
                 assertion.is_handling = inside.handled;
                 body.asserting.extend(assertion.callee().map(str::to_owned));
@@ -311,7 +323,7 @@ trait Reader {
             let guarded = inside.guarded || matches!(at.kind(), "with_statement" | "try_statement");
             let nested = inside.nested || is_nested;
             let dead = reach::dead(at, &values);
-            let reached = reach::reached(at, inside.nested);
+            let reached = raised::without_unreached(at, reach::reached(at, inside.nested));
             let first_passed = jumps::passed_over(at, &reached, inside.nested).unwrap_or(reached.len());
             let of_node = inside.passed_over || self.passes_over(at);
             for (place, child) in
@@ -382,21 +394,7 @@ pub(crate) fn tests(path: &str, text: &str) -> TestFile {
         Language::Go => go::read(path, root),
         Language::Java => java::read(path, root),
     };
+    hooks::read(path, root, language, &mut file);
     constants::settle(root, &mut file);
     TestFile { names: Names::of_file(root), ..file }
-}
-
-/// Returns whether a file of source code may hold tests. Rust's stand next to the code, and other files may be scripts that run
-/// some; elsewhere a file of tests has a name of its own, or asks for its library.
-pub(crate) fn may_hold_tests(path: &str, text: &str) -> bool {
-    let words: &[&str] = match Language::of(path) {
-        Some(_) if Role::of(path) == Role::Test => return true,
-        Some(Language::Python) => &["import unittest", "import pytest", "from unittest"],
-        Some(Language::EcmaScript) => &["node:test", "describe(", "from 'vitest'", "from \"vitest\""],
-        Some(Language::Java) => &["org.junit", "org.testng"],
-        Some(Language::Go) => return false,
-        Some(Language::Rust) | None => return true,
-    };
-    // All files of a change are asked, so this has to be faster than `str::contains`.
-    words.iter().any(|word| memmem::find(text.as_bytes(), word.as_bytes()).is_some())
 }

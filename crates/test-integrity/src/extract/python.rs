@@ -2,7 +2,7 @@
 
 use super::collected::{Class, hidden, is_set_up, unset};
 use super::decorators::Decorators;
-use super::{Mark, Reader, Skip, Test, TestFile, arguments, rebound, worse};
+use super::{Mark, Reader, Skip, Test, TestFile, arguments, failing, rebound, worse};
 use crate::assertion::{Assertion, Strength};
 use crate::files::file_name;
 use crate::syntax::At;
@@ -13,9 +13,9 @@ pub(super) struct Python;
 impl Reader for Python {
     fn assertion(&self, at: At<'_>) -> Option<Assertion> {
         match at.kind() {
-            "raise_statement" if at.text().starts_with("raise AssertionError") => {
-                Some(Assertion::of_call("fail", &[], at.line(), &at.words()))
-            }
+            "raise_statement" if at.text().starts_with("raise AssertionError") => failing::of_condition(at)
+                .or_else(|| Some(Assertion::of_call("fail", &[], at.line(), &at.words()))),
+            "call" if is_failing(at) && failing::condition(at).is_some() => failing::of_condition(at),
             "assert_statement" => {
                 let condition = at.children().first().map(|first| first.normal())?;
                 // A tuple is true, whatever is in it.
@@ -51,6 +51,10 @@ impl Reader for Python {
             }
             _ => None,
         }
+    }
+
+    fn is_its_condition(&self, at: At<'_>) -> bool {
+        failing::condition(at).is_some() && (at.kind() == "raise_statement" || is_failing(at))
     }
 
     fn skip(&self, at: At<'_>) -> Option<String> {
@@ -120,6 +124,11 @@ impl Reader for Python {
     fn is_apart(&self, at: At<'_>) -> bool {
         at.kind() == "class_definition"
     }
+}
+
+/// Returns whether a call fails the test.
+fn is_failing(call: At<'_>) -> bool {
+    call.field("function").is_some_and(|name| matches!(name.text(), "pytest.fail" | "self.fail"))
 }
 
 /// Returns whether the failure that a call of `raises` expects is made by the test itself.

@@ -107,7 +107,7 @@ fn has_cfg(statement: At<'_>) -> bool {
 }
 
 /// Splits the tokens of a macro at its commas.
-fn arguments(tokens: At<'_>) -> Vec<String> {
+pub(super) fn arguments(tokens: At<'_>) -> Vec<String> {
     let mut arguments = vec![Vec::new()];
     let mut depth = 0_usize;
     let words = tokens.words();

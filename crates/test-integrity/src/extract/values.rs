@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::copies::{is_same, plain};
+use super::copies::{is_counted, is_same, plain};
 use crate::assertion::{Assertion, Strength};
 use crate::syntax::At;
 
@@ -128,7 +128,8 @@ impl<'a> Values<'a> {
                 tokens.filter(|token| *token == last).count()
             });
             let known = bound.sum::<usize>() + asserted.get(last).copied().unwrap_or(0);
-            return count(last, &self.counts) <= known;
+            let between = self.source.get(binding.end..at).unwrap_or_default();
+            return count(last, &self.counts) <= known && !is_counted(last, between);
         }
         // Whatever is called in between may change what the same expression comes to.
         self.source.get(binding.end..at).is_some_and(|between| !between.contains('('))

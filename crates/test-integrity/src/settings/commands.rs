@@ -149,6 +149,8 @@ fn name(words: &str) -> String {
         "mvn" | "mvnw" => return "mvn".to_owned(),
         "gradle" | "gradlew" => return "gradle".to_owned(),
         "make" | "just" => words.retain(|word| !word.starts_with('-')),
+        // `npm test` is short for `npm run test`.
+        "npm" | "yarn" | "pnpm" if matches!(words.get(1..), Some(["run", "test"])) => drop(words.remove(1)),
         _ => {}
     }
     words.join(" ")
@@ -253,7 +255,10 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
             findings.push(Finding::new(path, now[0].line, Kind::LowerThreshold, message));
             continue;
         }
-        if let Some(part) = now.iter().find(|other| is_part(&check.text, &other.text)) {
+        let covers_part = |other: &&&Check| {
+            is_part(&check.text, &other.text) && purposes::has_all_tools(&check.text, &other.text)
+        };
+        if let Some(part) = now.iter().find(covers_part) {
             told.push(&check.tool);
             let message = format!("a check covers only a part: `{}` became `{}`", check.text, part.text);
             findings.push(Finding::new(path, part.line, Kind::WeakerCheck, message));

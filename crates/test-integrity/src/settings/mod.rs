@@ -2,8 +2,11 @@
 
 mod cargo;
 mod commands;
+mod elsewhere;
 mod flatten;
 mod goals;
+mod lists;
+mod matrix;
 mod narrow;
 mod options;
 mod purposes;
@@ -20,7 +23,9 @@ use std::collections::{BTreeMap, HashSet};
 use crate::Change;
 use crate::files::{Format, file_name};
 use crate::finding::{Finding, Kind};
+pub(crate) use elsewhere::Settled;
 use flatten::{Entry, flatten};
+pub(crate) use lists::is_list;
 
 /// Keys of numbers that have to be reached.
 const MINIMA: &[&str] = &[
@@ -185,6 +190,7 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     findings.extend(signs::compare(change.path, before, after));
     findings.extend(workflow::compare(change.path, before, after));
     findings.extend(recipes::compare(change.path, before, after));
+    findings.extend(lists::compare(change.path, before, after, format));
     let scripts = script::flatten(change.path, before).zip(script::flatten(change.path, after));
     let (mut old, mut new) = scripts.unwrap_or_else(|| (flatten(before, format), flatten(after, format)));
     findings.extend((is_cut || new.len() > MAX_ENTRIES).then(|| too_large(change.path)));

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::commands::Check;
+use super::commands::{Check, checks};
+use crate::files::Format;
 
 /// Returns whether another tool of the same purpose runs now, which did not before.
 pub(super) fn is_replaced(tool: &str, new: &[Check], old: &[Check]) -> bool {
@@ -17,6 +18,14 @@ pub(super) fn is_replaced_whole(tool: &str, new: &[Check], old: &[Check]) -> boo
         checks.iter().any(|check| check.tool == wanted && check.narrow.is_empty())
     };
     WHOLE.iter().any(|(first, second)| tool == *first && runs(second, new) && !runs(second, old))
+}
+
+/// Returns whether a command still runs all tools that another one ran, in one another or alone: `c8 node --test` has no `ava`.
+pub(super) fn has_all_tools(before: &str, after: &str) -> bool {
+    let tools = |text: &str| -> BTreeSet<String> {
+        checks(text, Format::Text).into_iter().map(|check| check.tool).collect()
+    };
+    tools(before).is_subset(&tools(after))
 }
 
 /// Returns whether one of these tools does what another one did.
