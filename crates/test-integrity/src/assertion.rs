@@ -231,6 +231,10 @@ fn condition(text: &str) -> (String, Strength) {
     if is_natural(bare) || is_found_always(bare) {
         return (bare.to_owned(), Strength::Nothing);
     }
+    // Go's way to ask which error it is.
+    if let Some(given) = bare.strip_prefix("errors . Is ( ") {
+        return (given.split(" ,").next().unwrap_or(given).to_owned(), Strength::Exact);
+    }
     if let Some((subject, strength)) = equality(bare).or_else(|| pattern(bare)) {
         return (subject.to_owned(), strength);
     }

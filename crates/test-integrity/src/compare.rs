@@ -21,7 +21,7 @@ use crate::vacuous::is_of_traits;
 use crate::weaker::{
     fewer_demand, is_keyword, is_mere_error_check, is_part, looks_away, most_alike, short, weaker,
 };
-use crate::{flips, skips, support};
+use crate::{flips, outcomes, skips, support};
 use std::collections::BTreeSet;
 
 /// Most pairs of changed assertions of one test that are compared.
@@ -70,6 +70,10 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         let (one, other) = (&before.tests[*one], &after.tests[*other]);
         let mut found = Vec::new();
         context.pair(one, other, &mut found);
+        // What is lost in another way as well is told once.
+        if found.is_empty() {
+            found = outcomes::of_pair(one, other);
+        }
         findings.extend(found.into_iter().map(|finding| {
             noted(finding, |kind| {
                 let asserted = || before.assertions(&one.body, None);
@@ -111,6 +115,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
             && !skips::is_trivial(&asserted, test)
             && !support::starts_nothing(test, changes, unchanged)
             && !tables.take_in(test, &asserted)
+            && !skips::runs_lost_suite(test, changes)
         {
             let message = format!("the test `{}` is gone", test.name);
             let finding = Finding::new(&test.path, test.line, Kind::VanishedTest, message);

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use crate::tool_files;
+
 /// Language whose tests are read by its grammar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Language {
@@ -283,7 +285,7 @@ fn settings_format(path: &str) -> Option<Format> {
         _ if path.contains(".husky/") => Format::Text,
         "staticcheck.conf" => Format::Sections,
         _ if crate::settings::is_list(path) => Format::Text,
-        _ => return None,
+        _ => return tool_files::format(path),
     })
 }
 

@@ -40,6 +40,7 @@ mod marks;
 mod matching;
 mod mutation;
 mod needs;
+mod outcomes;
 mod reasons;
 mod recomputed;
 mod renamed;
@@ -52,9 +53,11 @@ mod silenced;
 mod skips;
 mod snapshots;
 mod state;
+mod statements;
 mod support;
 mod syntax;
 mod test_items;
+mod tool_files;
 mod unbuilt;
 mod unchanged;
 mod vacuous;
@@ -126,6 +129,10 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
     findings.extend(unbuilt::compare(&changes));
     findings.extend(scripted::compare(&changes));
     findings.extend(lenient::compare(&changes, &findings));
+    let told: Vec<(String, usize)> =
+        findings.iter().map(|finding| (finding.path.clone(), finding.line)).collect();
+    let of_statements = statements::compare(&changes).into_iter();
+    findings.extend(of_statements.filter(|finding| !told.contains(&(finding.path.clone(), finding.line))));
     for change in &changes {
         match Role::of(change.path) {
             Role::Snapshot => findings.extend(snapshots::compare(change)),
@@ -138,6 +145,7 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
             Role::Source | Role::Test if matches!(files::extension(change.path), "sh" | "bash") => {
                 findings.extend(settings::scripts(change));
             }
+            Role::Test if is_helper(change) => findings.extend(settings::of_helpers(change)),
             Role::Source | Role::Test | Role::Other => {}
         }
     }
@@ -145,6 +153,13 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
         .sort_by(|one, other| (&one.path, one.line, one.kind).cmp(&(&other.path, other.line, other.kind)));
     findings.dedup();
     findings
+}
+
+/// Returns whether a file of tests holds none itself, in a language without a grammar here: it prepares those of others.
+fn is_helper(change: &Change<'_>) -> bool {
+    let holds_none =
+        |text: Option<&str>| text.is_none_or(|text| extract::tests(change.path, text).tests.is_empty());
+    files::Language::of(change.path).is_none() && holds_none(change.before) && holds_none(change.after)
 }
 
 /// Returns what a change does to the meaning of tests, as [`check`] does, but for tests that are gone and stand in another file

@@ -1,5 +1,6 @@
 //! What keeps tests from running, and did not before.
 
+use crate::Change;
 use crate::assertion::Assertion;
 use crate::extract::{Skip, Test};
 use crate::files::is_collected;
@@ -44,6 +45,18 @@ pub(crate) fn of_pair(before: &Test, after: &Test) -> Vec<Finding> {
         found(after.line, Kind::SkippedTest, message);
     }
     findings
+}
+
+/// Returns whether a test only ran a suite of Go's whose type is gone: `suite.Run(t, new(StoreSuite))`. Its tests are compared by themselves.
+pub(crate) fn runs_lost_suite(test: &Test, changes: &[Change<'_>]) -> bool {
+    let text = test.body.words.join(" ");
+    let name = text.split_once("suite . Run ( t ,").and_then(|(_, given)| {
+        given.split(' ').find(|word| word.starts_with(char::is_uppercase)).map(str::to_owned)
+    });
+    name.is_some_and(|name| {
+        let declares = format!("type {name} struct");
+        !changes.iter().any(|change| change.after.is_some_and(|text| text.contains(&declares)))
+    })
 }
 
 /// Returns whether a condition of Rust's was asked by the test itself before: `if cfg!(windows) { return; }` became

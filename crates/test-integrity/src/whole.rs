@@ -25,7 +25,43 @@ pub(crate) fn holds(part: &Assertion, fresh: &[&Assertion], all: &[Assertion]) -
                 || has_all(part, &other.text)
                 || misses_other(part, &other.text)
                 || is_same_value(part, other, all)
+                || is_of_constructed(part, other)
+                || has_length(part, other)
+                || is_expected_of_chain(part, other)
         })
+}
+
+/// Returns whether a collection is compared as a whole whose length was asserted.
+fn has_length(part: &Assertion, other: &Assertion) -> bool {
+    const LENGTHS: &[&str] =
+        &[" . len ( )", " . length", " . size ( )", " . count ( )", " . length ( )", " . Len ( )"];
+    let of_length = LENGTHS.iter().any(|end| part.subject.strip_suffix(end) == Some(other.subject.as_str()));
+    let is_list = ["[", "of (", "xactly", "elements_are"].iter().any(|list| other.text.contains(list));
+    of_length && is_list && !other.subject.is_empty()
+}
+
+/// Returns whether the value that a part was asserted of is compared as a whole with one that has all that was expected of the part:
+/// `then ( entry . time ( ) ) . isEqualTo ( 42 )` and `then ( entry ) . isEqualTo ( new Entry ( "a" , 42 ) )`.
+fn is_of_constructed(part: &Assertion, other: &Assertion) -> bool {
+    let is_literal =
+        |word: &&str| word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\''));
+    let rest = part.subject.strip_prefix(&other.subject).filter(|_| is_name(&other.subject));
+    let mut literals = part.text.split(' ').filter(is_literal).peekable();
+    rest.is_some_and(|rest| rest.starts_with(" . "))
+        && other.text.contains(" new ")
+        && literals.peek().is_some()
+        && literals.all(|literal| other.text.split(' ').any(|word| word == literal))
+}
+
+/// Returns whether what one call of a chain expected is expected of the collected values: `. expectNext ( "a" )` and
+/// `assertEquals ( List . of ( "a" , "b" ) , … )`.
+fn is_expected_of_chain(part: &Assertion, other: &Assertion) -> bool {
+    let mut literals = crate::said::literals(&part.text);
+    part.is_link()
+        && !other.is_link()
+        && other.sides.is_some()
+        && ["expectNext", "verifyComplete"].iter().any(|name| part.text.contains(name))
+        && literals.all(|literal| crate::said::literals(&other.text).any(|theirs| theirs == literal))
 }
 
 /// Returns whether a value has a member of the name that is asserted, with the value that is expected:
@@ -208,25 +244,30 @@ fn is_list_taken_apart(part: &Assertion, fresh: &[&Assertion]) -> bool {
 /// `caught . value . args == ( "x" , )`.
 fn says_of_failure(part: &Assertion, fresh: &[&Assertion]) -> bool {
     const OF_FAILURES: &[&str] = &["value", "exception", "message", "getMessage", "hasMessage", "args"];
-    let mut literals = crate::said::literals(&part.text).peekable();
-    part.is_failure()
-        && literals.peek().is_some()
-        && fresh.iter().any(|other| other.is_failure())
-        && literals.all(|literal| {
-            fresh.iter().any(|other| {
-                other.strength == Strength::Exact
-                    && !other.is_failure()
-                    && other.text.contains(literal)
-                    && other.text.split(' ').any(|word| OF_FAILURES.contains(&word))
-            })
+    let is_told = |literal: &str| {
+        fresh.iter().any(|other| {
+            other.strength >= Strength::Present
+                && !other.is_failure()
+                && other.text.contains(literal)
+                && other.text.split(' ').any(|word| OF_FAILURES.contains(&word))
         })
+    };
+    // What is given to what fails is still given to it.
+    let is_given = |literal: &str| {
+        let written = format!("\"{literal}\" ,");
+        fresh.iter().any(|other| other.is_failure() && other.text.contains(&written))
+    };
+    part.is_failure()
+        && fresh.iter().any(|other| other.is_failure())
+        && crate::said::literals(&part.text).any(is_told)
+        && crate::said::literals(&part.text).all(|literal| is_told(literal) || is_given(literal))
 }
 
 /// Returns whether the text of a failure, asserted by itself before, is now said where the failure is expected:
 /// `assertEquals ( "x" , error . getMessage ( ) )` and `assertThatThrownBy ( … ) . hasMessage ( "x" )`.
 fn is_said_by_failure(part: &Assertion, fresh: &[&Assertion]) -> bool {
     const MESSAGES: &[&str] =
-        &["message", "getMessage", "hasMessage", "hasMessageThat", "unwrap_err", "to_string"];
+        &["message", "Message", "getMessage", "hasMessage", "hasMessageThat", "unwrap_err", "to_string"];
     let mut literals = crate::said::literals(&part.text).peekable();
     let is_message = part.text.split(' ').any(|word| MESSAGES.contains(&word));
     let says = |other: &&Assertion, literal: &str| {

@@ -34,9 +34,17 @@ impl Annotations {
                     if normal.contains("enabled = false") {
                         all.skip = worse(all.skip.take(), skip(false));
                     }
-                    if let Some((_, kind)) = normal.split_once("expected = ") {
-                        let kind = kind.trim_end_matches([')', ' ']);
-                        all.expected = Some(Assertion::of_failure(kind, false, at.line(), &at.words()));
+                    let expected = ["expected = ", "expectedExceptions = "]
+                        .iter()
+                        .find_map(|key| normal.split_once(key));
+                    if let Some((_, kind)) = expected {
+                        let kind = kind.split(" ,").next().unwrap_or(kind).trim_matches(['{', '}', ')', ' ']);
+                        let says = normal.contains("MessageRegExp");
+                        all.expected = Some(Assertion::of_failure(kind, says, at.line(), &at.words()));
+                    }
+                    if let Some((_, name)) = normal.split_once("dataProvider = ") {
+                        let name = name.split('"').nth(1).unwrap_or_default();
+                        all.cases = provided(declaration, name).or(all.cases);
                     }
                 }
                 "BeforeEach" | "BeforeAll" | "Before" | "BeforeClass" | "BeforeMethod" => {
@@ -81,6 +89,21 @@ fn cases_of(test: At<'_>, annotation: At<'_>) -> Option<usize> {
         members.into_iter().find(|member| member.field("name").is_some_and(|own| own.text() == name))?;
     let returned = method.descendants().into_iter().find(|at| at.kind() == "return_statement")?;
     rows::len(returned.children().into_iter().next()?)
+}
+
+/// Returns the number of cases that a provider of `TestNG` gives.
+fn provided(test: At<'_>, name: &str) -> Option<usize> {
+    if test.source.len() > MAX_SOURCE {
+        return None;
+    }
+    let members = test.with(test.node.parent()?).children();
+    let method = members.into_iter().find(|member| {
+        let is_named =
+            || member.text().contains(&format!("\"{name}\"")) && member.text().contains("@DataProvider");
+        member.field("name").is_some_and(|own| own.text() == name) || is_named()
+    })?;
+    let rows = method.descendants().into_iter().find(|at| at.kind() == "array_initializer")?;
+    Some(rows.children().len())
 }
 
 /// Returns a modifier of a declaration, if it has it.

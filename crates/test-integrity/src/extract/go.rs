@@ -1,7 +1,7 @@
 //! Tests of Go: its own package, and testify.
 
 use super::fold;
-use super::{Reader, Skip, Test, TestFile, arguments, worse};
+use super::{Reader, Skip, Test, TestFile, arguments, ginkgo, learned, links, worse};
 use crate::assertion::{Assertion, Strength};
 use crate::bounds::Bound;
 use crate::files::file_name;
@@ -20,7 +20,11 @@ fn selector(at: At<'_>) -> Option<(&str, &str)> {
 
 impl Reader for Go {
     fn assertion(&self, at: At<'_>) -> Option<Assertion> {
-        let (object, method) = selector(at)?;
+        if at.kind() != "call_expression" {
+            return None;
+        }
+        let by_name = || learned::of_go(at, &links::chain(at));
+        let Some((object, method)) = selector(at) else { return by_name() };
         if matches!(object, "t" | "tb" | "b" | "c") && FAILURES.contains(&method) {
             return Some(failure(at));
         }
@@ -31,6 +35,9 @@ impl Reader for Go {
             object,
             "assert" | "require" | "is" | "should" | "check" | "qt" | "s" | "suite" | "a" | "r" | "goleak"
         ) {
+            return by_name();
+        }
+        if matches!(object, "is" | "qt") && method == "New" {
             return None;
         }
         let starts_upper = method.starts_with(char::is_uppercase);
@@ -81,7 +88,12 @@ impl Reader for Go {
     }
 
     fn is_return(&self, at: At<'_>) -> bool {
-        if at.kind() != "return_statement" {
+        let of_case = at
+            .node
+            .parent()
+            .and_then(|block| if block.kind() == "statement_list" { block.parent() } else { Some(block) });
+        if at.kind() != "return_statement" || of_case.is_some_and(|case| case.kind() == "communication_case")
+        {
             return false;
         }
         // The end of what has failed, or of what is expected to.
@@ -231,6 +243,9 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let mut main = None;
     for at in root.children() {
         if !matches!(at.kind(), "function_declaration" | "method_declaration") {
+            if at.kind() == "var_declaration" {
+                ginkgo::read(&Go, path, at, &[], None, &mut file.tests);
+            }
             continue;
         }
         let (Some(name), Some(block)) = (at.field("name").map(At::text), at.field("body")) else { continue };

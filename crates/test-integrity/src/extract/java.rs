@@ -1,6 +1,7 @@
 //! Tests of Java: JUnit, `TestNG` and the assertion libraries next to them.
 
 use super::annotations::{Annotations, modifier, not_nested, not_run};
+use super::expected::{interaction, is_by_name, of_rule, result, verification};
 use super::{Mark, Reader, Skip, Test, TestFile, arguments, links, worse};
 use crate::assertion::{Assertion, Strength};
 use crate::bounds::Bound;
@@ -31,6 +32,9 @@ impl Reader for Java {
             }
             return Some(Assertion::of_call("fail", &[], at.line(), &at.words()));
         }
+        if at.kind() == "return_statement" {
+            return result(at);
+        }
         let mut chain = chain(at);
         // Truth takes the message first: `assertWithMessage("why").that(x).isEqualTo(1)`.
         if matches!(chain.first(), Some((_, "assertWithMessage" | "assert_" | "assertAbout"))) {
@@ -41,10 +45,26 @@ impl Reader for Java {
         let (root, first) = *chain.first()?;
         let (_, last) = *chain.last()?;
         let words = at.words();
-        if matches!(
-            first,
-            "assertThat" | "verify" | "assertThatThrownBy" | "assertThatExceptionOfType" | "expectThat"
-        ) {
+        // BDD's name of `assertThat`; that of Mockito has `should` behind it.
+        let is_bdd = first == "then"
+            && root.field("object").is_none()
+            && chain.len() > 1
+            && !chain.iter().any(|(_, name)| name.starts_with("should"));
+        if first == "then"
+            && root.field("object").is_none()
+            && chain.iter().any(|(_, name)| name.starts_with("should"))
+        {
+            return Some(interaction(&chain, at, &words));
+        }
+        if is_bdd
+            || matches!(
+                first,
+                "assertThat" | "verify" | "assertThatThrownBy" | "assertThatExceptionOfType" | "expectThat"
+            ) && (first != "verify"
+                || root.field("object").is_none_or(|object| {
+                    !object.text().starts_with(char::is_uppercase) || object.text() == "Mockito"
+                }))
+        {
             if at.node.parent().is_some_and(|parent| parent.kind() == "method_invocation") && chain.len() < 2
             {
                 return None;
@@ -66,6 +86,9 @@ impl Reader for Java {
             return Some(assertion);
         }
         let name = chain.last().map(|(_, name)| *name)?;
+        if let Some(rule) = of_rule(at, name, &words) {
+            return Some(rule);
+        }
         if matches!(name, "assertThrows" | "assertThrowsExactly") {
             let kind = arguments(at).into_iter().next().unwrap_or_default();
             let mut failure = Assertion::of_failure(&kind, name.ends_with("Exactly"), at.line(), &words);
@@ -76,7 +99,7 @@ impl Reader for Java {
         }
         let is_assertion = name.starts_with("assert")
             || matches!(name, "fail" | "verifyNoMoreInteractions" | "verifyNoInteractions");
-        let is_assertion = is_assertion && !holds_assertions(at, name);
+        let is_assertion = (is_assertion || is_by_name(at, &chain, name)) && !holds_assertions(at, name);
         is_assertion.then(|| {
             let mut given = arguments(at);
             // JUnit 4 takes the message first.
@@ -111,7 +134,12 @@ impl Reader for Java {
     }
 
     fn links(&self, at: At<'_>) -> Vec<Assertion> {
-        if at.kind() == "method_invocation" { links::of_responses(&links::chain(at)) } else { Vec::new() }
+        if at.kind() != "method_invocation" {
+            return Vec::new();
+        }
+        let chain = links::chain(at);
+        let found = links::of_responses(&chain);
+        if found.is_empty() { links::of_expectations(&chain) } else { found }
     }
 
     fn skip(&self, at: At<'_>) -> Option<String> {
@@ -196,23 +224,6 @@ impl Reader for Java {
     fn is_apart(&self, at: At<'_>) -> bool {
         at.kind() == "class_declaration"
     }
-}
-
-/// Reads `verify(store, times(1)).save(3)`, which is weaker of the number, or of what is given, than that it is this one.
-fn verification(root: At<'_>, call: At<'_>, words: &[&str]) -> Assertion {
-    let mut assertion = Assertion::of_call("calledWith", &arguments(call), call.line(), words);
-    let mode = arguments(root).into_iter().nth(1).unwrap_or_default();
-    let is_any = arguments(call)
-        .iter()
-        .any(|given| given.starts_with("any") || given.contains("ArgumentMatchers . any"));
-    assertion.sides = None;
-    assertion.strength = match mode.split(" (").next().unwrap_or_default() {
-        "atLeast" if mode.contains(" 0 ") => Strength::Nothing,
-        "atLeast" | "atLeastOnce" | "atMost" | "atMostOnce" => Strength::Bounded,
-        _ if is_any => Strength::Partial,
-        _ => Strength::Exact,
-    };
-    assertion
 }
 
 /// Returns whether a call only groups the assertions in it: `assertAll(() -> assertEquals(1, a), () -> assertEquals(2, b))`.

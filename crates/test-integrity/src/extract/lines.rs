@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{Body, Skip, Test, TestFile};
-use crate::assertion::Assertion;
+use super::blocks::Blocks;
+use super::{Body, Skip, Test, TestFile, demands};
 
 /// How tests of one family of languages look.
 struct Patterns {
@@ -24,34 +24,38 @@ static LANGUAGES: LazyLock<Vec<Patterns>> = LazyLock::new(|| {
         Patterns {
             extensions: &["rb"],
             test: regex(
-                r#"^\s*(?:x|f)?(?:it|specify|test|scenario)\s*\(?\s*["'](.+?)["']|^\s*def\s+(test_\w+)"#,
+                r#"^\s*(?:x|f)?(?:it|specify|test|scenario)\s*\(?\s*["'](.+?)["']|^\s*def\s+(test_\w+)|^\s*(?:it|specify)\s*\{\s*(.+?)\s*\}\s*$"#,
             ),
             skip: regex(
-                r"^\s*(?:x(?:it|specify|describe|context)\b|skip\b|pending\b)|,\s*:?skip(?::|\s*=>|\b)",
+                r"^\s*(?:x(?:it|specify|describe|context)\b|skip\b|pending\b)|,\s*:?skip(?::|\s*=>|\b)|,\s*:?(?:if|unless)(?::|\s*=>)",
             ),
             focus: Some(regex(r"^\s*f(?:it|describe|context)\b|,\s*:?focus\b")),
-            assertion: regex(r"\b(expect\b.*|assert\w*\b.*|refute\w*\b.*|\S+\.should\b.*|\S+\.must_\w+.*)"),
+            assertion: regex(
+                r"\b(expect\b.*|is_expected\b.*|assert\w*\b.*|refute\w*\b.*|\S+\.should\b.*|\S+\.must_\w+.*)",
+            ),
         },
         Patterns {
             extensions: &["php"],
             test: regex(r"function\s+(test\w+)\s*\(|^\s*(?:it|test)\(\s*'(.+?)'"),
-            skip: regex(r"markTest(?:Skipped|Incomplete)|->(?:skip|todo)\(|#\[.*Skip"),
+            skip: regex(r"markTest(?:Skipped|Incomplete)|->(?:skip|todo)\(|#\[.*(?:Skip|Requires)"),
             focus: Some(regex(r"->only\(")),
             assertion: regex(r"((?:\$this->|self::|static::)(?:assert|expect|fail)\w*\b.*|\bexpect\(.*)"),
         },
         Patterns {
             extensions: &["cs", "fs", "vb"],
             test: regex(r"^\s*public\s+(?:async\s+)?(?:void|Task|ValueTask)\s+(\w+)\s*\("),
-            skip: regex(r"\[Ignore|Skip\s*=|Assert\.(?:Ignore|Inconclusive)"),
+            skip: regex(r"\[Ignore|Skip\s*=|\bExplicit\b|Assert\.(?:Ignore|Inconclusive)"),
             focus: None,
-            assertion: regex(r"(\bAssert\.\w+.*|\.Should\(\).*|\bCollectionAssert\.\w+.*)"),
+            assertion: regex(
+                r"(\bAssert\.\w+.*|[\w.()]*\.Should\(\).*|\bCollectionAssert\.\w+.*|\b\w+\.(?:Verify\w*|Received\w*|DidNotReceive\w*)\(.*)",
+            ),
         },
         Patterns {
             extensions: &["c", "cc", "cpp", "cxx", "h", "hpp", "m"],
             test: regex(
                 r"^\s*(?:TEST|TEST_F|TEST_P|TYPED_TEST|TEST_CASE|SCENARIO|BOOST_AUTO_TEST_CASE|START_TEST)\s*\((.+?)\)",
             ),
-            skip: regex(r"\bDISABLED_|GTEST_SKIP|\[\.\]|\[!mayfail\]|disabled\("),
+            skip: regex(r"\bDISABLED_|GTEST_SKIP|\[\.|\[!mayfail\]|disabled\("),
             focus: None,
             assertion: regex(
                 r"\b((?:EXPECT|ASSERT|REQUIRE|CHECK|BOOST_(?:CHECK|REQUIRE|TEST)|ck_assert|assert)\w*\s*\(.*)",
@@ -59,16 +63,18 @@ static LANGUAGES: LazyLock<Vec<Patterns>> = LazyLock::new(|| {
         },
         Patterns {
             extensions: &[
-                "kt", "kts", "groovy", "scala", "swift", "dart", "ex", "exs", "lua", "pl", "r", "zig", "sh",
-                "ps1",
+                "kt", "kts", "groovy", "scala", "swift", "feature", "dart", "ex", "exs", "lua", "pl", "r",
+                "zig", "sh", "ps1",
             ],
             test: regex(
-                r#"^\s*(?:x?test|x?it|@test|testWidgets|test_that|It)\s*\(?\s*["'](.+?)["']|\bfu?nc?\s+(test\w*|`[^`]+`)\s*\(|\bdef\s+(test\w*|"[^"]+")"#,
+                r#"^\s*(?:x?test|x?it|@test|testWidgets|test_that|It)\s*\(?\s*["'](.+?)["']|\bfu?nc?\s+(test\w*|`[^`]+`)\s*\(|\bdef\s+(test\w*|"[^"]+")|^\s*"!?([^"]+)"(?:\.config\(.*\))?\s*(?:\{|in\s*\{)|^\s*Scenario(?: Outline)?:\s*(.+)"#,
             ),
-            skip: regex(r"@(?:Disabled|Ignore)\b|\bXCTSkip|@tag\s+:skip|\bskip\b|^\s*xit\b|-Skip\b"),
+            skip: regex(
+                r#"@(?:Disabled\w*|Ignore|ignore|wip)\b|\bXCTSkip|\.disabled\(|\benabled(?:If)?\s*=|^\s*"!|@tag\s+:skip|\bskip\b|^\s*xit\b|-Skip\b"#,
+            ),
             focus: None,
             assertion: regex(
-                r"\b((?:assert|XCTAssert|expect|refute|Should|should|verify|ok|is|check)\w*\b.*)",
+                r"([\w.()]+(?:\.|\s+)should\w*\b.*|\b(?:assert|XCTAssert|XCTUnwrap|expect|require|refute|Should|should|verify|coVerify|ok|is|check)\w*\b.*|^\s*Then\b.*)",
             ),
         },
     ]
@@ -82,15 +88,19 @@ pub(super) fn read(path: &str, text: &str) -> TestFile {
     };
     let mut file = TestFile::default();
     let mut skip_above: Option<Skip> = None;
+    let mut is_marked = false;
+    let mut blocks = Blocks::of(text);
     for (at, line) in text.lines().enumerate() {
         let number = at + 1;
         if is_comment(line) {
             continue;
         }
         let found = patterns.test.captures(line);
-        if let Some(name) =
-            found.and_then(|found| found.iter().skip(1).flatten().next().map(|name| name.as_str().to_owned()))
-        {
+        let name = found
+            .and_then(|found| found.iter().skip(1).flatten().next().map(|name| name.as_str().to_owned()));
+        let by_mark = marked(line, &mut is_marked);
+        let name = name.or(by_mark);
+        if let Some(name) = name {
             let own = patterns.skip.is_match(line).then(|| skip(number, line));
             let body = Body { skip: own.or_else(|| skip_above.take()), ..Body::default() };
             let focus = patterns.focus.as_ref().is_some_and(|focus| focus.is_match(line)).then_some(number);
@@ -105,6 +115,18 @@ pub(super) fn read(path: &str, text: &str) -> TestFile {
                 hidden: None,
             });
             skip_above = None;
+            blocks.begin(line);
+            // A test of one line holds what it asserts.
+            let inside = line.split_once('{').map(|(_, inside)| inside.trim_end().trim_end_matches('}'));
+            if let Some(found) = inside.and_then(|inside| patterns.assertion.captures(inside))
+                && let Some(test) = file.tests.last_mut()
+            {
+                test.body.assertions.push(demands::read(
+                    found.get(1).map_or(line, |found| found.as_str()).trim(),
+                    number,
+                    extension,
+                ));
+            }
             continue;
         }
         let annotation = line.trim_start().starts_with(['@', '[', '#']);
@@ -113,22 +135,39 @@ pub(super) fn read(path: &str, text: &str) -> TestFile {
             continue;
         }
         let Some(test) = file.tests.last_mut() else { continue };
-        let words: Vec<&str> = words(line);
+        let words: Vec<&str> = demands::words(line);
         test.body.words.extend(words.iter().map(|word| (*word).to_owned()));
+        blocks.enter(at, line, &mut test.body.assertions);
         if patterns.skip.is_match(line) && test.body.skip.is_none() {
             test.body.skip = Some(skip(number, line));
         } else if let Some(found) = patterns.assertion.captures(line) {
-            let text = found.get(1).map_or(line, |found| found.as_str());
-            test.body.assertions.push(assertion(text, number));
+            let (text, start) = found.get(1).map_or((line, 0), |found| (found.as_str(), found.start()));
+            let mut assertion = demands::read(text, number, extension);
+            blocks.mark(&line[..start], text, &mut assertion);
+            test.body.assertions.push(assertion);
         }
     }
     file
 }
 
+/// Returns the name of a function that an annotation makes a test: `@Test` above `fun adds()`.
+fn marked(line: &str, is_marked: &mut bool) -> Option<String> {
+    static MARK: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"^\s*@(?:Test|ParameterizedTest|RepeatedTest|Property)\b").ok());
+    static FUNCTION: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"\b(?:fun|func|def|void)\s+`?([^`(]+?)`?\s*\(").ok());
+    *is_marked |= MARK.as_ref()?.is_match(line);
+    let found = FUNCTION.as_ref()?.captures(line).filter(|_| *is_marked)?;
+    *is_marked = false;
+    Some(found[1].to_owned())
+}
+
 fn skip(line: usize, text: &str) -> Skip {
     Skip {
         line,
-        is_conditional: text.contains(" if ") || text.contains("unless"),
+        is_conditional: [" if ", "unless", "if:", ":if", "Requires", "If"]
+            .iter()
+            .any(|word| text.contains(word)),
         text: text.trim().to_owned(),
     }
 }
@@ -136,53 +175,4 @@ fn skip(line: usize, text: &str) -> Skip {
 fn is_comment(line: &str) -> bool {
     let line = line.trim_start();
     line.starts_with("//") || line.starts_with("# ") || line.starts_with("--")
-}
-
-/// Returns the tokens of a line: words, and every other sign by itself.
-fn words(line: &str) -> Vec<&str> {
-    static WORD: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'|[\w.]+|[=!<>]=+|\S"#).ok());
-    WORD.as_ref().map(|word| word.find_iter(line).map(|found| found.as_str()).collect()).unwrap_or_default()
-}
-
-fn assertion(text: &str, line: usize) -> Assertion {
-    let words = words(text);
-    let name: String = words
-        .iter()
-        .take_while(|word| !matches!(**word, "(" | "\"" | "'"))
-        .copied()
-        .collect::<Vec<_>>()
-        .join(".");
-    // `expect(a).to eq(b)` says what it demands behind its subject.
-    let demand = words.iter().rev().find(|word| {
-        let plain = crate::vocabulary::plain(word);
-        ["eq", "equal", "be", "include", "match", "raise", "true", "nil", "truthy", "not"]
-            .iter()
-            .any(|known| plain.contains(known))
-    });
-    let name = if name.starts_with("expect") || name.contains("should") || name.contains("Should") {
-        demand.copied().unwrap_or("ok").to_owned()
-    } else {
-        name
-    };
-    let open = words.iter().position(|word| *word == "(").map_or(0, |at| at + 1);
-    let mut given = vec![Vec::new()];
-    let mut depth = 0_usize;
-    for word in words.iter().skip(open) {
-        match *word {
-            "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" if depth == 0 => break,
-            ")" | "]" | "}" => depth -= 1,
-            "," if depth == 0 => {
-                given.push(Vec::new());
-                continue;
-            }
-            _ => {}
-        }
-        if let Some(last) = given.last_mut() {
-            last.push(*word);
-        }
-    }
-    let given: Vec<String> = given.into_iter().map(|words| words.join(" ")).collect();
-    Assertion::of_call(&name, &given, line, &words)
 }

@@ -19,6 +19,22 @@ impl<'a> Link<'a> {
         self.arguments().into_iter().map(At::normal).collect()
     }
 
+    /// Returns the name of what is called, also of a plain function.
+    pub(super) fn called(&self) -> &'a str {
+        let function = self.call.field("function").filter(|function| function.kind() == "identifier");
+        function.map_or(self.name, At::text)
+    }
+
+    /// Returns what it is called on, if that is a plain name.
+    pub(super) fn receiver(&self) -> &'a str {
+        let function = self.call.field("function").unwrap_or(self.call);
+        let object = function
+            .field("operand")
+            .or_else(|| function.field("object"))
+            .or_else(|| function.field("value"));
+        object.filter(|object| object.kind() == "identifier").map_or("", At::text)
+    }
+
     fn arguments(&self) -> Vec<At<'a>> {
         self.call.field("arguments").map(At::children).unwrap_or_default()
     }
@@ -42,7 +58,7 @@ impl<'a> Link<'a> {
 pub(super) fn chain(at: At<'_>) -> Vec<Link<'_>> {
     const CALLS: &[&str] = &["call_expression", "method_invocation"];
     let continues = at.node.parent().is_some_and(|parent| match parent.kind() {
-        "member_expression" | "field_expression" => true,
+        "member_expression" | "field_expression" | "selector_expression" => true,
         "method_invocation" => parent.child_by_field_name("object").is_some_and(|object| object == at.node),
         _ => false,
     });
@@ -53,7 +69,10 @@ pub(super) fn chain(at: At<'_>) -> Vec<Link<'_>> {
         let name =
             function.field("property").or_else(|| function.field("field")).or_else(|| function.field("name"));
         links.push(Link { name: name.map_or("", At::text), call });
-        next = function.field("object").or_else(|| function.field("value"));
+        next = function
+            .field("object")
+            .or_else(|| function.field("value"))
+            .or_else(|| function.field("operand"));
     }
     links.reverse();
     links
@@ -120,6 +139,44 @@ pub(super) fn of_responses(links: &[Link<'_>]) -> Vec<Assertion> {
         }
     }
     found
+}
+
+/// Returns what the calls of a chain expect, each with those behind it: `.expectStatus().isOk().expectBody().jsonPath("$.id").isEqualTo(1)`.
+pub(super) fn of_expectations(links: &[Link<'_>]) -> Vec<Assertion> {
+    let begins = |name: &str| {
+        let is_one =
+            |start: &str| name.strip_prefix(start).is_some_and(|rest| rest.starts_with(char::is_uppercase));
+        is_one("expect") || is_one("verify") || is_one("assert") || is_one("consumeNext")
+    };
+    let starts: Vec<usize> = (1..links.len()).filter(|at| begins(links[*at].name)).collect();
+    let groups = starts.iter().enumerate().map(|(number, start)| {
+        let end = starts.get(number + 1).copied().unwrap_or(links.len());
+        &links[*start..end]
+    });
+    // What is to come is compared only where somebody asks for it.
+    let is_open = links.first().is_some_and(|first| first.receiver() == "StepVerifier")
+        && !links.iter().any(|link| link.name.starts_with("verify"));
+    groups.map(|group| Assertion { is_swallowed: is_open, ..of_group(group) }).collect()
+}
+
+/// Makes an assertion of one expectation and the calls that say more about it.
+fn of_group(group: &[Link<'_>]) -> Assertion {
+    let said: Vec<String> =
+        group.iter().map(|link| format!("{} ( {} )", link.name, link.given().join(" , "))).collect();
+    let (first, last) = (&group[0], &group[group.len() - 1]);
+    let mut assertion = last.assertion(&said);
+    let name = if group.len() > 1 { last.name } else { first.name };
+    let is_bare =
+        group.iter().all(|link| link.given().is_empty()) && group.len() == 1 && !name.starts_with("verify");
+    assertion.subject = format!(". {}", first.name);
+    assertion.strength = if is_bare || name.contains("NotEmpty") || name.contains("exists") {
+        Strength::Present
+    } else if name.to_lowercase().contains("count") {
+        Strength::Partial
+    } else {
+        said.iter().map(|said| demand(said)).min().unwrap_or(Strength::Exact)
+    };
+    assertion
 }
 
 /// Returns how much a matcher demands, by the names in it: `equalTo ( 3 )`, `predicate :: str :: contains ( "a" )`.

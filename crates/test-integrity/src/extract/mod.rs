@@ -1,20 +1,26 @@
 //! Reads the tests of a file: their names, assertions, cases and whatever keeps them from running.
 
 mod annotations;
+mod blocks;
 mod collected;
 mod constants;
 mod copies;
 mod decorators;
+mod demands;
 mod ecmascript;
 mod ends;
+mod expected;
 mod failing;
 mod fold;
+mod ginkgo;
 mod go;
 mod holds;
 mod hooks;
 mod java;
 mod jumps;
+mod kinds;
 mod label;
+mod learned;
 mod lines;
 mod links;
 mod loose;
@@ -22,12 +28,14 @@ mod macros;
 mod made;
 mod names;
 mod order;
+mod outcomes;
 mod python;
 mod raised;
 mod reach;
 mod rebound;
 mod rows;
 mod rust;
+mod statements;
 mod unfold;
 mod values;
 
@@ -41,8 +49,12 @@ use crate::vocabulary;
 pub(crate) use ends::worse;
 use ends::{judging, settle};
 pub(crate) use holds::may_hold_tests;
+pub(crate) use kinds::is_function;
+use kinds::is_handler;
 pub(crate) use names::Names;
+use outcomes::Outcomes;
 pub(crate) use rows::Looped;
+pub(crate) use statements::statements;
 pub(crate) use values::{is_empty, is_pure};
 
 /// Why a test does not run.
@@ -81,6 +93,8 @@ pub(crate) struct Body {
     pub(crate) loops: Vec<Looped>,
     /// Names that it gives a meaning of its own, with their lines.
     pub(crate) defined: BTreeMap<String, usize>,
+    /// What it does with the outcome of what it calls.
+    pub(crate) outcomes: Outcomes,
 }
 
 impl Body {
@@ -241,6 +255,7 @@ trait Reader {
             defined: names::of_body(root),
             rows: rows::of_loops(root),
             loops: rows::open_loops(root),
+            outcomes: Outcomes::of(root),
             ..Body::default()
         };
         let all_words = body.words.clone();
@@ -259,7 +274,8 @@ trait Reader {
                 continue;
             }
             let is_nested = at.node != root.node && is_function(at.kind());
-            if is_nested && tokens.leave_uncalled(at) || tokens.leave_running(at, waits) {
+            let is_left = || outcomes::is_left_alone(at, |words| tokens.have_besides(at, words));
+            if is_nested && tokens.leave_uncalled(at) || tokens.leave_running(at, waits) || is_left() {
                 continue;
             }
             if let Some(text) = self.skip(at) {
@@ -316,7 +332,11 @@ trait Reader {
                 let (is_conditional, is_swallowed) =
                     (inside.condition || inside.passed_over, inside.swallowed);
                 starts.push(at.node.start_byte());
-                body.assertions.push(Assertion { is_conditional, is_swallowed, ..link });
+                body.assertions.push(Assertion {
+                    is_conditional,
+                    is_swallowed: is_swallowed || link.is_swallowed,
+                    ..link
+                });
             }
             let condition = inside.condition || self.is_condition(at);
             let swallows = self.swallows(at) || reach::returns_at_last(at);
@@ -342,29 +362,6 @@ trait Reader {
         settle(root, &mut body, returns);
         body
     }
-}
-
-/// Returns whether a kind of node is that of a function.
-pub(crate) fn is_function(kind: &str) -> bool {
-    matches!(
-        kind,
-        "function_definition"
-            | "lambda"
-            | "arrow_function"
-            | "function_expression"
-            | "function_declaration"
-            | "func_literal"
-            | "closure_expression"
-            | "function_item"
-            | "lambda_expression"
-            | "method_declaration"
-    )
-}
-
-/// Returns whether a kind of node is the part of a `try` that handles failures.
-fn is_handler(kind: &str) -> bool {
-    // What a `with` enters is outside of it.
-    kind.contains("except") || kind.contains("catch") || kind.contains("finally") || kind == "with_clause"
 }
 
 /// Returns the normal texts of a call's arguments.

@@ -197,7 +197,7 @@ impl Tokens {
     }
 
     /// Returns whether one of these words is in the test outside of a node.
-    fn have_besides(&self, at: At<'_>, words: &[&str]) -> bool {
+    pub(super) fn have_besides(&self, at: At<'_>, words: &[&str]) -> bool {
         let own = at.words();
         let count = |word: &str| own.iter().filter(|other| **other == word).count();
         words.iter().any(|word| self.0.get(*word).is_some_and(|all| *all > count(word)))

@@ -1,6 +1,6 @@
 //! Tests of Rust: the attribute `test` and its relatives.
 
-use super::{Reader, Skip, Test, TestFile, links, worse};
+use super::{Reader, Skip, Test, TestFile, learned, links, worse};
 use crate::assertion::{Assertion, Strength};
 use crate::files::Role;
 use crate::syntax::At;
@@ -10,11 +10,15 @@ struct Rust;
 
 impl Reader for Rust {
     fn assertion(&self, at: At<'_>) -> Option<Assertion> {
-        let name = (at.kind() == "macro_invocation").then(|| at.field("macro"))??.text();
+        if at.kind() != "macro_invocation" {
+            return result(at).or_else(|| by_name(at));
+        }
+        let name = at.field("macro")?.text();
         let last = name.rsplit(':').next().unwrap_or(name);
-        let is_assertion =
-            last.starts_with("assert") || last.starts_with("prop_assert") || last.starts_with("debug_assert");
-        if !is_assertion && !matches!(last, "panic" | "unreachable") {
+        let is_assertion = last.starts_with("prop_assert")
+            || last.starts_with("debug_assert")
+            || learned::is_check(last) && !last.starts_with("expect_file");
+        if !is_assertion && !matches!(last, "panic" | "unreachable" | "bail") || is_dropped(at) {
             return None;
         }
         let tokens = at.children().into_iter().find(|child| child.kind() == "token_tree")?;
@@ -27,7 +31,22 @@ impl Reader for Rust {
             assertion.strength = assertion.strength.min(at_most);
             assertion
         };
-        if matches!(plain.as_str(), "assert" | "propassert" | "debugassert") {
+        if let [value, matcher] = given.as_slice()
+            && plain.ends_with("that")
+        {
+            return Some(learned::of_matcher(value, matcher, false, at.line(), &words));
+        }
+        if matches!(
+            plain.as_str(),
+            "assert"
+                | "propassert"
+                | "debugassert"
+                | "ensure"
+                | "check"
+                | "require"
+                | "verify"
+                | "asserttrue"
+        ) {
             return Some(cap(Assertion::of_condition(
                 given.first().map_or("", String::as_str),
                 at.line(),
@@ -95,6 +114,65 @@ impl Reader for Rust {
     }
 }
 
+/// Returns whether nobody looks at what a macro comes to: `verify_that!(a, eq(1)).ok();`.
+fn is_dropped(at: At<'_>) -> bool {
+    let Some(parent) = at.node.parent().map(|parent| at.with(parent)) else { return false };
+    match parent.kind() {
+        "field_expression" => parent
+            .field("field")
+            .is_some_and(|name| matches!(name.text(), "ok" | "is_ok" | "is_err" | "unwrap_or")),
+        "let_declaration" => parent.field("pattern").is_some_and(|name| name.text() == "_"),
+        _ => false,
+    }
+}
+
+/// Returns what a property demands that says by its result whether it holds.
+fn result(at: At<'_>) -> Option<Assertion> {
+    let block = at.node.parent().filter(|block| block.kind() == "block" && block.named_child_count() > 0)?;
+    let function = block.parent().filter(|function| function.kind() == "function_item")?;
+    let is_last =
+        u32::try_from(block.named_child_count()).ok().and_then(|count| block.named_child(count - 1))
+            == Some(at.node);
+    let of_truth = || {
+        at.with(function)
+            .field("return_type")
+            .is_some_and(|kind| matches!(kind.text(), "bool" | "TestResult"))
+    };
+    (is_last && !at.kind().ends_with("statement") && of_truth() && is_property(at.with(function)))
+        .then(|| Assertion::of_condition(&at.normal(), at.line(), &at.words()))
+}
+
+fn is_property(function: At<'_>) -> bool {
+    let above = function.node.prev_sibling().filter(|node| node.kind() == "attribute_item");
+    above.is_some_and(|node| function.with(node).text().contains("quickcheck"))
+}
+
+/// Returns the assertion that a call is by its name alone: `expected.assert_eq(&found);`, `assert_same(a, b);`.
+fn by_name(at: At<'_>) -> Option<Assertion> {
+    let function =
+        at.field("function").filter(|_| at.kind() == "call_expression" && learned::is_statement(at))?;
+    let (name, receiver) = match function.kind() {
+        "field_expression" => (function.field("field")?.text(), function.field("value")),
+        "identifier" => (function.text(), None),
+        "scoped_identifier" => (function.field("name")?.text(), None),
+        _ => return None,
+    };
+    if !learned::is_check(name)
+        || matches!(name, "expect_err" | "expect_none")
+        || name == "check"
+        || name == "verify" && receiver.is_none()
+    {
+        return None;
+    }
+    // What a mock expects is demanded when it is dropped.
+    if name.starts_with("expect_") && receiver.is_some() {
+        return None;
+    }
+    let given = super::arguments(at).into_iter().map(|given| given.trim_start_matches("& ").to_owned());
+    let given: Vec<String> = given.chain(receiver.map(At::normal)).collect();
+    Some(Assertion::of_call(name, &given, at.line(), &at.words()))
+}
+
 /// Returns whether a statement has a `cfg` of its own.
 fn has_cfg(statement: At<'_>) -> bool {
     let is_statement = matches!(statement.kind(), "expression_statement" | "block" | "let_declaration");
@@ -153,10 +231,10 @@ impl Attributes {
             let text = at.normal();
             let inner = text.trim_start_matches("# [ ").trim_end_matches(" ]");
             let path: String = inner.split(['(', '=']).next().unwrap_or(inner).split(' ').collect();
-            match path.rsplit("::").next().unwrap_or(&path) {
-                "test" | "rstest" | "wasm_bindgen_test" | "quickcheck" | "proptest" | "test_log" => {
-                    all.is_test = true;
-                }
+            // Cases may have names: `case::first`.
+            let own = path.rsplit("::").next().unwrap_or(&path);
+            match if path.contains("case::") { "case" } else { own } {
+                "quickcheck" => all.is_test = true,
                 "test_case" | "case" => {
                     all.is_test = true;
                     all.cases += 1;
@@ -181,6 +259,7 @@ impl Attributes {
                         Some(Skip { line: at.line(), is_conditional, text: at.text().to_owned() }),
                     );
                 }
+                name if name.contains("test") => all.is_test = true,
                 "should_panic" => {
                     let says = inner.contains("expected") && !inner.ends_with("\"\" )");
                     all.panics = Some(Assertion::of_failure("", says, at.line(), &at.words()));

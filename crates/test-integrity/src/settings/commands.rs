@@ -6,7 +6,7 @@ use regex::Regex;
 
 use super::flatten::flatten;
 use super::purposes::is_replaced;
-use super::{goals, narrow, purposes, recipes, shell};
+use super::{goals, narrow, numbers, purposes, recipes, shell};
 use crate::files::{Format, extension};
 use crate::finding::{Finding, Kind};
 
@@ -25,15 +25,19 @@ pub(super) struct Check {
 static TOOL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?x)\b(?:
-            (?P<two> cargo\s+(?:test|nextest|clippy|fmt|deny|audit|hack|llvm-cov|tarpaulin|check) | (?:rich)?go\s+(?:test|vet) | gotestsum
+            (?P<two> cargo\s+(?:test|nextest|clippy|fmt|deny|audit|hack|llvm-cov|tarpaulin|check|machete|udeps|semver-checks|vet|geiger|careful|miri|mutants) | (?:rich)?go\s+(?:test|vet) | gotestsum
               | (?:npm|yarn|pnpm|bun)\s+(?:run\s+)?(?:test|lint|typecheck|type-check|check|coverage|ci\b|verify|validate)[\w:-]* | npm\s+t\b
-              | deno\s+(?:test|lint|check) | dotnet\s+test | swift\s+test | zig\s+build\s+test | mix\s+(?:test|credo|dialyzer)
+              | deno\s+(?:test|lint|check) | dotnet\s+(?:test|format) | (?:flutter|dart)\s+(?:test|analyze) | bazel(?:isk)?\s+test | terraform\s+(?:fmt|validate|test) | buf\s+(?:lint|breaking)
+              | (?:trivy|snyk|helm|meson|dagger)\s+(?:fs|image|config|repo|test|lint) | go\s+tool\s+cover | swift\s+test | zig\s+build\s+test | mix\s+(?:test|credo|dialyzer|format|ci|check)
               | (?:mvn|mvnw)\s+[^\n]*?(?:test|verify|install) | (?:gradle|gradlew)\s+[^\n]*?(?:test|check|build)
-              | (?:make|just)\s+(?:-\S+\s+)*(?:[\w-]*-)?(?:test|check|lint|ci|verify|validate|all\b)[\w-]* | python\S*\s+-m\s+(?:pytest|unittest|mypy|ruff|flake8|pylint|coverage)
+              | (?:make|just)\s+(?:-\S+\s+)*(?:[\w-]*-)?(?:test|check|lint|cover|spec|audit|vet|e2e|integration|ci|verify|validate|all\b)[\w-]* | python\S*\s+-m\s+(?:pytest|unittest|mypy|ruff|flake8|pylint|coverage)
               | ruff\s+(?:check|format) | coverage\s+(?:run|report) | rails\s+test | bundle\s+exec\s+(?:rspec|rubocop|rake) | node\s+--test )
           | (?P<one> pytest | py\.test | tox | nox | mypy | pyright | flake8 | pylint | black | isort | bandit | eslint | tsc | jest | vitest | mocha
               | ava | tape | nyc | c8 | playwright | cypress | stylelint | golangci-lint | staticcheck | rspec | rubocop | phpunit | phpstan | psalm
-              | ctest | shellcheck | hadolint | actionlint | zizmor | pre-commit | codecov | ktlint | detekt | biome | xo | standard )
+              | ctest | shellcheck | hadolint | actionlint | zizmor | pre-commit | codecov | ktlint | detekt | biome | xo | standard
+              | semgrep | grype | govulncheck | ginkgo | go-test-coverage | pip-audit | vulture | typos | cspell | codespell | markdownlint
+              | yamllint | commitlint | sqlfluff | ansible-lint | tflint | checkov | kubeconform | swiftlint | swiftformat | knip | infection | gitleaks
+              | osv-scanner | mutmut | basedpyright | lychee | taplo | reuse | clang-tidy | clang-format | cppcheck | gcovr | pest | rake )
         )\b(?:\s|$|;|&|\|)",
     )
     .ok()
@@ -99,7 +103,9 @@ pub(super) fn checks(text: &str, format: Format) -> Vec<Check> {
             for found in tool.captures_iter(part) {
                 let words = found.name("two").or_else(|| found.name("one"));
                 let Some(words) = words else { continue };
-                let is_wrapper = words.as_str().starts_with("mvnw") || words.as_str().starts_with("gradlew");
+                let is_wrapper = words.as_str().starts_with("mvnw")
+                    || words.as_str().starts_with("gradlew")
+                    || part[..words.start()].ends_with("bin/");
                 if words.start() > 0
                     && !is_wrapper
                     && part[..words.start()].ends_with(['-', '/', '.', '@', '"', '\'', '[', ':'])
@@ -249,7 +255,7 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
             }
             continue;
         }
-        if let Some((name, old, new)) = lower(&check.text, &now) {
+        if let Some((name, old, new)) = numbers::looser(&check.text, &now) {
             told.push(&check.tool);
             let message = format!("a threshold is looser: `{name}` was `{old}` and is `{new}`");
             findings.push(Finding::new(path, now[0].line, Kind::LowerThreshold, message));
@@ -296,28 +302,6 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
         findings.extend(shell::compare(path, before, after, &new));
     }
     findings
-}
-
-/// Returns the option of a minimum that is lower in all calls than it was, with both numbers.
-fn lower(before: &str, now: &[&Check]) -> Option<(&'static str, f64, f64)> {
-    let number = |text: &str, name: &str| {
-        let (_, rest) = text.split_once(name)?;
-        rest.trim_start_matches(['=', ' ']).split([' ', '"', '\'']).next()?.parse::<f64>().ok()
-    };
-    let minima = ["--cov-fail-under", "--fail-under", "--min-coverage"].into_iter().find_map(|name| {
-        let old = number(before, name)?;
-        let new = now.iter().map(|other| number(&other.text, name)).collect::<Option<Vec<_>>>()?;
-        let new = new.into_iter().reduce(f64::max)?;
-        (new < old).then_some((name, old, new))
-    });
-    let maxima = || {
-        ["--max-warnings", "--max-complexity"].into_iter().find_map(|name| {
-            let old = number(before, name)?;
-            let new = now.iter().filter_map(|other| number(&other.text, name)).reduce(f64::min)?;
-            (new > old || new < 0.0).then_some((name, old, new))
-        })
-    };
-    minima.or_else(maxima)
 }
 
 /// Returns whether a command that looked at everything, or at a folder, now names files or folders in it.

@@ -1,22 +1,28 @@
 //! Settings of test runners, linters, type checkers and CI: what they demand, before and after.
 
 mod cargo;
+mod code;
 mod commands;
 mod elsewhere;
 mod flatten;
+mod general;
 mod goals;
 mod lists;
 mod matrix;
 mod narrow;
+mod numbers;
 mod options;
 mod purposes;
+mod reading;
 mod recipes;
 mod script;
 mod shell;
 mod signs;
+mod steps;
 mod tree;
 mod variables;
 mod workflow;
+mod xml;
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -25,7 +31,10 @@ use crate::files::{Format, file_name};
 use crate::finding::{Finding, Kind};
 pub(crate) use elsewhere::Settled;
 use flatten::{Entry, flatten};
+pub(crate) use general::of_helpers;
 pub(crate) use lists::is_list;
+use reading::severity;
+pub(crate) use reading::words as words_of;
 
 /// Keys of numbers that have to be reached.
 const MINIMA: &[&str] = &[
@@ -147,13 +156,6 @@ const MILD: &[&str] = &[
     "skip",
     "nocheck",
 ];
-/// Words for how bad a breach is, the mildest first.
-const SEVERITIES: &[&[&str]] = &[
-    &["off", "allow", "0", "ignore", "none"],
-    &["warn", "warning", "1", "info"],
-    &["error", "deny", "2", "forbid"],
-];
-
 /// Size of a file of settings, in bytes, up to which it is looked at.
 const MAX_TEXT: usize = 1 << 20;
 /// Number of settings, and of checks, of a file that are compared.
@@ -191,6 +193,7 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     findings.extend(workflow::compare(change.path, before, after));
     findings.extend(recipes::compare(change.path, before, after));
     findings.extend(lists::compare(change.path, before, after, format));
+    findings.extend(steps::compare(change.path, before, after, format));
     let scripts = script::flatten(change.path, before).zip(script::flatten(change.path, after));
     let (mut old, mut new) = scripts.unwrap_or_else(|| (flatten(before, format), flatten(after, format)));
     findings.extend((is_cut || new.len() > MAX_ENTRIES).then(|| too_large(change.path)));
@@ -203,6 +206,11 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     let (known, by_key) = (numbered(&old), numbered(&new));
     for (key, entry) in &known {
         let now = by_key.get(key).copied();
+        let own = last(&entry.key);
+        let is_moved = || new.iter().any(|other| other.value == entry.value && last(&other.key) == own);
+        if now.is_none() && is_moved() {
+            continue;
+        }
         if let Some((kind, what)) = looser(entry, now.map(|now| now.value.as_str())) {
             let line = now.map_or(1, |now| now.line);
             let message = match now {
@@ -259,6 +267,10 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     let told: Vec<usize> = findings.iter().map(|finding| finding.line).collect();
     let variables = variables::compare(change.path, before, after).into_iter();
     findings.extend(variables.filter(|finding| finding.line == 1 || !told.contains(&finding.line)));
+    let told: Vec<usize> = findings.iter().map(|finding| finding.line).collect();
+    let general =
+        general::compare(before, after, format).into_iter().filter(|(line, ..)| !told.contains(line));
+    findings.extend(general.map(|(line, kind, message)| Finding::new(change.path, line, kind, message)));
     let mut met = std::collections::BTreeSet::new();
     findings.retain(|finding| met.insert((finding.line, finding.kind)));
     findings
@@ -303,6 +315,7 @@ fn looser(before: &Entry, now: Option<&str>) -> Option<(Kind, &'static str)> {
         return None;
     }
     if is_minimum(&before.key, &key)
+        && reading::reading(&before.key) != Some(reading::Reading::Maximum)
         && let Some(old) = number(&before.value)
     {
         let lower = now.is_none_or(|now| number(now).is_none_or(|now| now < old));
@@ -377,12 +390,6 @@ fn exempts(key: &str) -> bool {
     }
     let key = last(key);
     EXEMPTIONS.contains(&key.as_str()) || key.starts_with("reportoff")
-}
-
-/// Returns the place of a value in the scale of severities; a list says it first.
-fn severity(value: &str) -> Option<usize> {
-    let value = value.trim_matches(['"', '\'', '[', ' ']).split([',', '"', '\'']).next()?.trim();
-    SEVERITIES.iter().position(|words| words.contains(&value.to_ascii_lowercase().as_str()))
 }
 
 fn is_on(value: &str) -> bool {

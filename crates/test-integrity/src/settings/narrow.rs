@@ -20,6 +20,10 @@ const OF_ALL: &[&str] = &[
     "--no-fail-on",
     "--allow-fail",
     "--permit-no-files",
+    "--generate-baseline",
+    "--set-baseline",
+    "--update-baseline",
+    "--create-baseline",
 ];
 
 /// Tools, by their first words, and their options.

@@ -58,6 +58,7 @@ fn is_of_purpose<'a>(tool: &str, mut new: impl Iterator<Item = &'a str>) -> bool
         &["go test", "richgo test", "gotestsum", "just", "make"],
         &["cargo clippy", "cargo check", "just", "make"],
         &["staticcheck", "golangci-lint", "go vet"],
+        &["go tool cover", "go-test-coverage"],
     ];
     let family = |word: &str, purpose: &[&str]| {
         purpose.iter().any(|known| word == *known || word.starts_with(&format!("{known} ")))

@@ -26,7 +26,7 @@ const TABLE: &[(&str, &str, Kind, &str)] = &[
     (YAML, r"^(- )?if:\s*.*(vars\.|github\.ref\b|github\.event_name\b)", Kind::LooserRule, "a step or job runs only under a condition"),
     (YAML, r"\bpython\S* -O+ ", Kind::WeakerCheck, "assertions are not run"),
     (r"\.pre-commit", r"^(- )?(stages:\s*\[?\s*manual|exclude:)|--exit-zero", Kind::LooserRule, "a hook is called in fewer cases"),
-    (r"golangci", r"^(new:\s*true|tests:\s*false|disable-all:\s*true|default:\s*none|issues-exit-code:\s*0)", Kind::LooserRule, "less is checked"),
+    (r"golangci", r"^(new:\s*true|new-from-(?:rev|patch|merge-base):|tests:\s*false|disable-all:\s*true|default:\s*none|issues-exit-code:\s*0)", Kind::LooserRule, "less is checked"),
     (PYTEST, r"^python_(files|functions|classes)\b", Kind::LooserRule, "other names are those of tests"),
     (PYTEST, r"^testpaths\b", Kind::LooserRule, "other folders are those of tests"),
     (PYTEST, r"--reruns\b", Kind::LooserRule, "what fails is run again"),
