@@ -75,6 +75,8 @@ pub(crate) struct Failures {
     has_places: bool,
     /// Fingerprint of all lines in their order.
     whole: u64,
+    /// Whether a line says something that is the same in every run.
+    is_telling: bool,
     /// Whether there are lines that were not read, because there are too many different ones.
     is_cut: bool,
 }
@@ -94,6 +96,7 @@ impl Failures {
             }
             let read = known.entry(line).or_insert_with(|| Read::of(line));
             read.folded.hash(&mut whole);
+            failures.is_telling |= read.folded == line.trim_end();
             failures.add(read);
         }
         failures.whole = whole.finish();
@@ -116,6 +119,11 @@ impl Failures {
     /// Returns whether no line reports a failure, and all were read.
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty() && !self.is_cut
+    }
+
+    /// Returns whether the whole output was there before, line by line, and says something.
+    pub(super) fn are_the_same_as(&self, others: &Self) -> bool {
+        self.is_telling && self.whole == others.whole
     }
 
     /// Returns whether others report every one of these failures, as often, and count as many.

@@ -41,7 +41,8 @@ struct Ran {
     duration: Duration,
     /// Its whole output, as far as it was kept.
     output: String,
-    is_whole: bool,
+    /// The number of lines that it printed, if not all of them were kept.
+    cut_from: Option<usize>,
     /// Why it failed although its exit code is 0, with the exit code of what did.
     masked: Option<(String, i32)>,
 }
@@ -70,7 +71,7 @@ pub(crate) async fn run(
             ],
             stdin: None,
             merge: true,
-            output: LiveOutput::new(Retention::Whole),
+            output: LiveOutput::new(Retention::Kept),
             timeout: gate.timeout.seconds(),
             cancel: cancel.clone(),
             rights: Rights::Work,
@@ -95,13 +96,14 @@ pub(crate) async fn run(
             ended: finished.ended,
             duration: finished.duration,
             output: all,
-            is_whole: finished.stdout.whole().is_some(),
+            cut_from: finished.stdout.is_cut().then(|| finished.stdout.lines()),
             masked,
         };
         let mut outcome = outcome(gate, GateRun { round, predicted }, ran);
         if !outcome.record.passed {
             let note = withheld_variables_note(isolation.shell(), &gate.command, &outcome.record.output);
             outcome.record.output += &note;
+            outcome.output += &note;
         }
         outcome.record.doubt = doubt;
         outcomes.push(outcome);
@@ -111,7 +113,7 @@ pub(crate) async fn run(
 
 /// Returns what a run of a gate's command comes to, as long as nothing is known of the state before the run.
 fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -> GateOutcome {
-    let Ran { ended, duration, output: all, is_whole, masked } = ran;
+    let Ran { ended, duration, output: all, cut_from, masked } = ran;
     let passed = ended == Ended::Exited(0) && masked.is_none();
     let limit = gate.timeout.get();
     let (ending, exit_code) = match (&ended, masked) {
@@ -124,7 +126,7 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         (Ended::NotStarted(error), _) => (format!("could not start: {error}"), -1),
     };
     let lines = whole_lines(&all);
-    let results = is_whole.then(|| {
+    let results = cut_from.is_none().then(|| {
         let mut results = parse(&lines);
         for document in documents(&lines) {
             let read = junit(document);
@@ -135,6 +137,7 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         }
         results
     });
+    let output = plain(&all);
     let record = GateRecord {
         name: gate.name.clone(),
         command: gate.command.clone(),
@@ -146,11 +149,12 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         exit_code,
         ending,
         duration_ms: millis(duration),
-        output: last_lines(&plain(&all), OUTPUT_LINES).trim_start().to_owned(),
+        output: last_lines(&output, OUTPUT_LINES).trim_start().to_owned(),
         tests: None,
         doubt: Vec::new(),
     };
-    GateOutcome { record, failures: Failures::of(&lines), results, is_certain: true }
+    let output = if passed { String::new() } else { output.trim().to_owned() };
+    GateOutcome { record, failures: Failures::of(&lines), output, cut_from, results, is_certain: true }
 }
 
 /// Returns the documents of JUnit's XML in an output, among other text.
@@ -196,7 +200,7 @@ pub(crate) fn outcome_of(command: &str, exit_code: i32, output: &str) -> GateOut
         ended: Ended::Exited(exit_code),
         duration: Duration::ZERO,
         output: output.to_owned(),
-        is_whole: true,
+        cut_from: None,
         masked: None,
     };
     outcome(&gate, GateRun { round: 1, predicted: false }, ran)
@@ -234,7 +238,7 @@ mod tests {
             (Ended::NotStarted("no bash".into()), "could not start: no bash"),
         ] {
             let ran =
-                Ran { ended, duration: Duration::ZERO, output: String::new(), is_whole: true, masked: None };
+                Ran { ended, duration: Duration::ZERO, output: String::new(), cut_from: None, masked: None };
             let outcome = outcome(&config(7), GateRun { round: 1, predicted: false }, ran);
             assert_eq!(outcome.record.ending, ending);
         }

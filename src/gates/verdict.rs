@@ -12,6 +12,10 @@ pub(crate) struct GateOutcome {
     pub record: GateRecord,
     /// Failures that the lines of its output report.
     pub failures: Failures,
+    /// Its whole output as people read it, as far as it was kept; empty if it passed.
+    pub output: String,
+    /// The number of lines that it printed, if not all of them were kept.
+    pub cut_from: Option<usize>,
     /// What its output says of single tests; `None` if not all of it could be kept.
     pub results: Option<Results>,
     /// Whether the state on which it ran is known to be the one that it is taken for. The state before the run is not where
@@ -20,6 +24,12 @@ pub(crate) struct GateOutcome {
 }
 
 impl GateOutcome {
+    /// Returns the outcome of a check that is told as a gate, of which nothing is known but its record.
+    pub(crate) fn of_record(record: GateRecord) -> Self {
+        let (failures, output) = (Failures::default(), record.output.clone());
+        Self { record, failures, output, cut_from: None, results: None, is_certain: true }
+    }
+
     /// Gives the gate its verdict, and compares its tests, where it is known how it was before the run.
     pub(crate) fn judge(&mut self, before: Option<&Self>) {
         let Some(before) = before else { return };
@@ -84,7 +94,9 @@ impl GateOutcome {
         ];
         // Where single tests are read, the rest may change with them. Otherwise any line could report another failure.
         let is_known = if compared.still_failing.is_empty() {
-            !self.failures.is_empty() && self.failures.are_all_known_from(&earlier.failures)
+            let has_failures = !self.failures.is_empty();
+            self.failures.are_the_same_as(&earlier.failures)
+                || has_failures && self.failures.are_all_known_from(&earlier.failures)
         } else {
             self.failures.are_among(&earlier.failures)
         };
@@ -200,6 +212,11 @@ mod tests {
             ("false", Some((1, "")), (1, ""), Failed),
             ("exit 7", Some((7, "took 3 s\n")), (7, "took 14 s\n"), Failed),
             ("exit 7", Some((7, "")), (8, ""), NewlyFailing),
+            // It is unknown how it is said, but all of it was said before.
+            ("check", Some((1, "no license\n")), (1, "no license\n"), FailedBefore),
+            ("check", Some((1, "at 12:00:01\nno license\n")), (1, "at 12:00:09\nno license\n"), FailedBefore),
+            ("check", Some((1, "no license\n")), (2, "no license\n"), NewlyFailing),
+            ("check", Some((1, "no license\n")), (1, "no license\nno notice\n"), Failed),
             // Tests count, not only the exit code.
             ("cargo test", Some((101, two)), (101, three), NewlyFailing),
             ("cargo test", Some((101, three)), (101, two), NewlyFailing),

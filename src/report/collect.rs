@@ -109,8 +109,8 @@ impl Observer for Collector {
             Event::Guardrail(block) => collected.guardrails.push(block.clone()),
             Event::Hook(hook) => collected.hooks.push(hook.clone()),
             Event::Gate(gate) => {
-                // Only the last run of the gates counts.
-                collected.gates.retain(|earlier| earlier.round == gate.round);
+                // Only the last run of each gate counts.
+                collected.gates.retain(|earlier| earlier.name != gate.name);
                 collected.gates.push(gate.clone());
             }
             Event::Subagent(record) => collected.subagents.push(record.clone()),

@@ -219,7 +219,7 @@ impl Run<'_> {
             plan.gates.iter().for_each(|gate| self.events.emit(Event::Gate(gate.clone())));
         }
         let succeeded = !*run_commands || self.run_commands(plan).await;
-        let gates = self.gates(1).await.map(records);
+        let gates = self.gates(1).await.map(|outcomes| records(&outcomes));
         self.tell_gates(gates.as_deref().unwrap_or_default());
         if *run_commands {
             let changes = self.engine.context.workspace.changes().unwrap_or_default();

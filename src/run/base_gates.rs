@@ -22,10 +22,11 @@ use crate::event::NoticeLevel;
 use crate::gates::{self, GateOutcome, GateRun};
 use crate::isolation::Isolation;
 use crate::request::ModelChoice;
-use crate::tool::Access;
+use crate::tool::{Access, OutputLimits};
 
-/// Number of lines that are told of a failure.
-const TOLD_LINES: usize = 3;
+/// Space for what is told of all failures, at most; more of it can be read in a file.
+const MAX_LINES: usize = 40;
+const MAX_TOKENS: usize = 1_200;
 
 /// Outcomes of gates on the state before the run.
 #[derive(Default)]
@@ -59,6 +60,11 @@ impl BaseGates {
         let changed =
             if tracked.is_some() { engine.first_mutation.clone() } else { CancellationToken::new() };
         let (shell, root) = (shell.clone(), request.workspace.clone());
+        let limits = OutputLimits {
+            lines: MAX_LINES,
+            tokens: MAX_TOKENS.min(agent_run.run.limits.tokens),
+            ..agent_run.run.limits.clone()
+        };
         let (news, stop) = (Arc::clone(news), cancel.clone());
         let is_told = Arc::new(AtomicBool::new(false));
         let tells = Arc::clone(&is_told);
@@ -81,7 +87,7 @@ impl BaseGates {
             if changed.is_cancelled() || stop.is_cancelled() {
                 return Vec::new();
             }
-            if let Some(told) = told(&outcomes) {
+            if let Some(told) = told(&outcomes, &limits) {
                 news.add(told);
                 tells.store(true, Ordering::Relaxed);
             }
@@ -209,17 +215,15 @@ impl Run<'_> {
 }
 
 /// Returns what the agent is told of gates that fail already, if any does.
-fn told(outcomes: &[GateOutcome]) -> Option<String> {
+fn told(outcomes: &[GateOutcome], limits: &OutputLimits) -> Option<String> {
     let mut once = ToldOnce::default();
-    let failed: Vec<String> = outcomes
-        .iter()
-        .map(|outcome| &outcome.record)
-        .filter(|record| !record.passed)
-        .map(|record| {
-            let output = once.of(record, |output| {
-                let lines: Vec<&str> = output.trim_end().lines().collect();
-                lines[lines.len().saturating_sub(TOLD_LINES)..].join("\n  ")
-            });
+    let failed: Vec<&GateOutcome> = outcomes.iter().filter(|outcome| !outcome.record.passed).collect();
+    let limits = limits.shared_by(failed.len());
+    let failed: Vec<String> = failed
+        .into_iter()
+        .map(|outcome| {
+            let output = once.of(outcome, &limits).replace('\n', "\n  ");
+            let record = &outcome.record;
             format!("- {} (`{}`), {}:\n  {output}", record.name, record.command, record.ending)
         })
         .collect();

@@ -5,15 +5,20 @@ use std::sync::atomic::Ordering;
 
 use super::driver::AgentRun;
 use super::gate_outputs::{named, outputs};
+use super::records;
 use crate::agent::AnswerVerdict;
 use crate::config::TestIntegrity;
 use crate::event::{GateRecord, GateVerdict, NoticeLevel, StopReason};
 use crate::gates::GateOutcome;
+use crate::tool::OutputLimits;
 
 /// Runs the gates before an answer is accepted.
 pub(super) struct GateCheck {
     /// The round of the agent's work, from which the runs of the gates are counted.
     round: u32,
+    /// Number of runs of the gates that reports know of: of all these, only the last one counts.
+    runs: u32,
+    /// Number of rounds that the agent has used up, which is less where it was asked for what costs it none.
     gate_rounds: u32,
     /// Number of calls that may have changed something when the gates last ran, and their outcomes.
     last: Option<(u64, Vec<GateOutcome>)>,
@@ -29,6 +34,7 @@ impl GateCheck {
     pub(super) fn new(round: u32) -> Self {
         Self {
             round,
+            runs: 0,
             gate_rounds: 0,
             last: None,
             remark: None,
@@ -55,20 +61,29 @@ impl GateCheck {
             ran => ran,
         };
         // The run cannot check what it has to: no round of the agent's changes that.
-        let Ok(outcomes) = ran else { return AnswerVerdict::GiveUp(StopReason::GatesNotRun) };
-        let records = records(&outcomes);
-        if told.as_ref() != Some(&records) {
-            agent_run.run.tell_gates(&records);
+        let Ok(mut outcomes) = ran else { return AnswerVerdict::GiveUp(StopReason::GatesNotRun) };
+        if told.as_ref() != Some(&records(&outcomes)) {
+            self.runs += 1;
+            let run = self.round + self.runs - 1;
+            outcomes.iter_mut().for_each(|outcome| outcome.record.round = run);
+            agent_run.run.tell_outcomes(&outcomes);
         }
+        let records = records(&outcomes);
+        let is_failed = |gate: &&GateOutcome| gate.record.required && !gate.record.passed;
+        let failed: Vec<GateOutcome> = outcomes.iter().filter(is_failed).cloned().collect();
         self.last = Some((mutations, outcomes));
-        let failed = records.iter().filter(|gate| gate.required && !gate.passed).cloned();
         let (old, new): (Vec<_>, Vec<_>) =
-            failed.partition(|gate: &GateRecord| gate.verdict == GateVerdict::FailedBefore);
+            failed.iter().partition(|gate| gate.record.verdict == GateVerdict::FailedBefore);
         if !new.is_empty() {
             if is_last {
                 return AnswerVerdict::GiveUp(StopReason::GatesFailed);
             }
-            return AnswerVerdict::SendBack(complaint(&new, is_rerun, (self.gate_rounds, most)));
+            return AnswerVerdict::SendBack(complaint(
+                &new,
+                &agent_run.run.limits,
+                is_rerun,
+                (self.gate_rounds, most),
+            ));
         }
         match self.lost_tests(agent_run, &records, can_answer) {
             AnswerVerdict::Accept => self.old_failures(agent_run, &old),
@@ -82,7 +97,7 @@ impl GateCheck {
         if !agent_run.skips_gates() {
             agent_run.base.prepare(agent_run, list).await;
         }
-        let mut outcomes = agent_run.gates(self.round + self.gate_rounds - 1).await?;
+        let mut outcomes = agent_run.gates(self.round + self.runs).await?;
         for outcome in &mut outcomes {
             // Rounds are there to make the checks pass, whatever they said before.
             if !outcome.record.passed && agent_run.request.rounds.is_some() {
@@ -102,7 +117,7 @@ impl GateCheck {
         agent_run: &AgentRun<'_>,
         mut outcomes: Vec<GateOutcome>,
     ) -> Result<Vec<GateOutcome>, ()> {
-        let round = self.round + self.gate_rounds - 1;
+        let round = self.round + self.runs;
         let list = &agent_run.request.job.config().guardrails.quality_gates;
         for first in &mut outcomes {
             // What did not end by itself takes as long again.
@@ -168,14 +183,14 @@ impl GateCheck {
 
     /// Reports gates that fail as they did before the run, and keeps what is to be said of them in what the agent is asked
     /// anyway: nothing that it did is to blame, so it pays no turn for them.
-    fn old_failures(&mut self, agent_run: &AgentRun<'_>, failed: &[GateRecord]) -> AnswerVerdict {
+    fn old_failures(&mut self, agent_run: &AgentRun<'_>, failed: &[&GateOutcome]) -> AnswerVerdict {
         self.remark = None;
         if failed.is_empty() {
             return AnswerVerdict::Accept;
         }
         // It is none of its rounds either.
         self.gate_rounds -= 1;
-        let names: Vec<&str> = failed.iter().map(|gate| gate.name.as_str()).collect();
+        let names: Vec<&str> = failed.iter().map(|gate| gate.record.name.as_str()).collect();
         let names = names.join(", ");
         self.report(
             agent_run,
@@ -183,7 +198,8 @@ impl GateCheck {
                 "required gates failed as they did before the run, and the run does not fail because of them: {names}"
             ),
         );
-        let known = if agent_run.base.is_told() { String::new() } else { format!("\n{}", outputs(failed)) };
+        let told = || format!("\n{}", outputs(failed, &agent_run.run.limits));
+        let known = if agent_run.base.is_told() { String::new() } else { told() };
         self.remark = Some(format!(
             "These gates fail just as they did before your change: {names}. If your task or your change is meant to make them \
              pass, continue; otherwise leave them as they are.{known}"
@@ -205,41 +221,32 @@ impl GateCheck {
     }
 }
 
-fn records(outcomes: &[GateOutcome]) -> Vec<GateRecord> {
-    outcomes.iter().map(|outcome| outcome.record.clone()).collect()
-}
-
-fn complaint(failed: &[GateRecord], is_rerun: bool, (round, most): (u32, u64)) -> String {
+fn complaint(
+    failed: &[&GateOutcome],
+    limits: &OutputLimits,
+    is_rerun: bool,
+    (round, most): (u32, u64),
+) -> String {
     let mut text = "Required quality gates failed. Fix the cause, then finish again.".to_owned();
     text += &format!(" This was round {round} of {most}.\n");
     if !is_rerun {
         text += "Nothing has changed since they last ran, so they were not run again.\n";
-    } else if failed.iter().any(|gate| gate.predicted) {
+    } else if failed.iter().any(|gate| gate.record.predicted) {
         text += "They ran on a copy of the checkout with your planned edits.\n";
     }
-    text + &outputs(failed)
+    text + &outputs(failed, limits)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gates::outcome_of;
 
-    fn gate(name: &str, output: &str) -> GateRecord {
-        GateRecord {
-            name: name.to_owned(),
-            command: format!("make {name}"),
-            required: true,
-            passed: false,
-            verdict: GateVerdict::Failed,
-            predicted: true,
-            round: 1,
-            exit_code: 2,
-            ending: "exit code 2".to_owned(),
-            duration_ms: 0,
-            output: output.to_owned(),
-            tests: None,
-            doubt: Vec::new(),
-        }
+    fn gate(name: &str, output: &str) -> GateOutcome {
+        let mut gate = outcome_of(&format!("make {name}"), 2, output);
+        name.clone_into(&mut gate.record.name);
+        gate.record.predicted = true;
+        gate
     }
 
     #[test]
@@ -249,14 +256,15 @@ mod tests {
             gate("test", "src/a.c:3:1: error: no"),
             gate("lint", "src/b.c:9:1: error: other"),
         ];
+        let limits = OutputLimits { lines: 200, tokens: 5_000, kept: None };
         assert_eq!(
-            complaint(&failed, true, (1, 3)),
+            complaint(&failed.iter().collect::<Vec<_>>(), &limits, true, (1, 3)),
             "Required quality gates failed. Fix the cause, then finish again. This was round 1 of 3.\nThey ran on a copy of \
              the checkout with your planned edits.\n\nbuild (`make build`): exit code 2\nsrc/a.c:3:1: error: no\nmake: *** [a.o] \
              Error 1\n\ntest (`make test`): exit code 2\n(the same errors as build)\n\nlint (`make lint`): exit code \
              2\nsrc/b.c:9:1: error: other\n"
         );
-        let again = complaint(&failed[2..], false, (2, 3));
+        let again = complaint(&[&failed[2]], &limits, false, (2, 3));
         assert!(again.contains("round 2 of 3.\nNothing has changed since they last ran"), "{again}");
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::command::failure_lines;
-use crate::event::{GateRecord, NamedTests};
+use crate::event::NamedTests;
+use crate::gates::GateOutcome;
+use crate::tool::OutputLimits;
 
 /// Most tests of a list that the agent is told of.
 const MAX_TESTS: usize = 20;
@@ -14,15 +16,15 @@ pub(super) struct ToldOnce<'a>(Vec<(&'a str, BTreeSet<&'a str>)>);
 
 impl<'a> ToldOnce<'a> {
     /// Returns what is shown of a gate's output, or which gate before it had the same errors.
-    pub(super) fn of(&mut self, gate: &'a GateRecord, shown: impl FnOnce(&str) -> String) -> String {
+    pub(super) fn of(&mut self, gate: &'a GateOutcome, limits: &OutputLimits) -> String {
         let errors: BTreeSet<&str> = failure_lines(&gate.output).map(str::trim).collect();
         let twin = self.0.iter().find(|(_, others)| !errors.is_empty() && errors.is_subset(others));
         let output = match twin {
             Some((name, _)) => format!("(the same errors as {name})"),
             None if gate.output.is_empty() => "(it printed nothing)".to_owned(),
-            None => shown(&gate.output),
+            None => limits.shown_of(&gate.output, gate.cut_from),
         };
-        self.0.push((&gate.name, errors));
+        self.0.push((&gate.record.name, errors));
         output
     }
 }
@@ -33,11 +35,13 @@ pub(super) fn named(list: &NamedTests) -> String {
 }
 
 /// Returns what gates said. Errors that another gate has told already are not told twice.
-pub(super) fn outputs(failed: &[GateRecord]) -> String {
+pub(super) fn outputs(failed: &[&GateOutcome], limits: &OutputLimits) -> String {
     let mut text = String::new();
     let mut once = ToldOnce::default();
+    let limits = limits.shared_by(failed.len());
     for gate in failed {
-        let output = once.of(gate, str::to_owned);
+        let output = once.of(gate, &limits);
+        let gate = &gate.record;
         text += &format!("\n{} (`{}`): {}\n{output}\n", gate.name, gate.command, gate.ending);
         if let Some(tests) = gate.tests.as_ref().filter(|tests| !tests.newly_failing.is_empty()) {
             let newly = named(&tests.newly_failing);

@@ -41,6 +41,7 @@ mod tools;
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sanitize::Masker;
 use tokio::sync::OnceCell;
 use tokio::task::JoinHandle;
@@ -61,7 +62,7 @@ use crate::publish::RunResult;
 use crate::recipe::MatchTable;
 use crate::report::Collector;
 use crate::request::{ApplyRequest, InputError, JobRequest};
-use crate::tool::BackgroundCommands;
+use crate::tool::{BackgroundCommands, OutputLimits};
 
 use baseline::Baseline;
 pub(crate) use chosen_model::model;
@@ -89,6 +90,10 @@ struct Run<'a> {
     records_commands: bool,
     /// What the agent is told while it works.
     news: Arc<News>,
+    /// How much of outputs the agent is shown.
+    limits: OutputLimits,
+    /// The gates when they last ran.
+    last_gates: Mutex<Vec<GateOutcome>>,
     /// Commands that run in the background.
     background: Arc<BackgroundCommands>,
     /// The checkout as it is changed, where this is no dry run.
@@ -175,9 +180,25 @@ impl Run<'_> {
         }
         self.engine.ledger.note_gates(records);
     }
+
+    /// Tells of the last run of all gates.
+    fn tell_outcomes(&self, outcomes: &[GateOutcome]) {
+        self.tell_gates(&records(outcomes));
+        outcomes.clone_into(&mut self.last_gates.lock());
+    }
+
+    /// Returns the required gates that failed when they last ran, and other checks that are told as gates.
+    fn failed_gates(&self) -> Vec<GateOutcome> {
+        let told = self.collector.look(|collected| collected.gates.clone());
+        let last = self.last_gates.lock();
+        let outcome = |record: GateRecord| {
+            let known = last.iter().find(|gate| gate.record.name == record.name).cloned();
+            known.unwrap_or_else(|| GateOutcome::of_record(record))
+        };
+        told.into_iter().filter(|gate| gate.required && !gate.passed).map(outcome).collect()
+    }
 }
 
-/// Returns the records of gates of which nothing is known but that they have run.
-fn records(outcomes: Vec<GateOutcome>) -> Vec<GateRecord> {
-    outcomes.into_iter().map(|outcome| outcome.record).collect()
+fn records(outcomes: &[GateOutcome]) -> Vec<GateRecord> {
+    outcomes.iter().map(|outcome| outcome.record.clone()).collect()
 }

@@ -121,7 +121,7 @@ impl<'a> Run<'a> {
         };
         let background = Arc::<BackgroundCommands>::default();
         let tool_setup = ToolSetup {
-            limits,
+            limits: limits.clone(),
             background: Arc::clone(&background),
             request,
             servers: extras.as_ref().map_or(&[], |extras| extras.servers),
@@ -226,6 +226,8 @@ impl<'a> Run<'a> {
             source,
             records_commands,
             news,
+            limits,
+            last_gates: Mutex::default(),
             background,
             tracked,
             planned,

@@ -2,10 +2,11 @@
 
 use super::acceptance::Acceptance;
 use super::driver::AgentRun;
-use super::records;
+use super::gate_outputs::outputs;
 use crate::agent::{Session, SessionOutcome, StepOffset};
 use crate::engine::truncate_middle;
-use crate::event::{Event, GateRecord, Line, NoticeLevel, StopReason};
+use crate::event::{Event, Line, NoticeLevel, StopReason};
+use crate::gates::GateOutcome;
 use crate::sessions::Resumed;
 
 /// Most tokens of the changes that a round is shown.
@@ -41,16 +42,15 @@ impl<'a> AgentRun<'a> {
         loop {
             let mut ended = session(self.since()).run(&told, &mut acceptance(round)).await;
             let failed = match ended.reason {
-                StopReason::GatesFailed => self.failed_gates(),
+                StopReason::GatesFailed => self.run.failed_gates(),
                 // That was the end of a round and not of the work.
                 StopReason::MaxSteps | StopReason::ContextFull | StopReason::Loop
                     if ended.error.is_none() =>
                 {
                     match self.gates(round).await {
                         Ok(outcomes) => {
-                            let records = records(outcomes);
-                            self.run.tell_gates(&records);
-                            records.into_iter().filter(|gate| gate.required && !gate.passed).collect()
+                            self.run.tell_outcomes(&outcomes);
+                            self.run.failed_gates()
                         }
                         Err(()) => return ended,
                     }
@@ -61,7 +61,7 @@ impl<'a> AgentRun<'a> {
                 ended.reason = StopReason::LlmDone;
                 return ended;
             }
-            let names: Vec<&str> = failed.iter().map(|gate| gate.name.as_str()).collect();
+            let names: Vec<&str> = failed.iter().map(|gate| gate.record.name.as_str()).collect();
             let names = names.join(", ");
             if round >= most {
                 let notice = format!("all {most} rounds are used up; still failing: {names}");
@@ -97,20 +97,19 @@ impl<'a> AgentRun<'a> {
         }
     }
 
-    fn failed_gates(&self) -> Vec<GateRecord> {
-        let gates = self.run.collector.look(|collected| collected.gates.clone());
-        gates.into_iter().filter(|gate| gate.required && !gate.passed).collect()
-    }
-
-    fn next(&self, task: &str, (round, most): (u32, u32), failed: &[GateRecord], notes: &[String]) -> String {
+    fn next(
+        &self,
+        task: &str,
+        (round, most): (u32, u32),
+        failed: &[GateOutcome],
+        notes: &[String],
+    ) -> String {
         let mut text = format!(
             "{task}\n\n[ROUND {round} of at most {most}] Others have worked on this before you, and you see \
              the checkout as they left it. The work is done when these checks pass:\n"
         );
-        for gate in failed {
-            let told = format!("\n{} (`{}`): {}\n{}\n", gate.name, gate.command, gate.ending, gate.output);
-            text += &self.run.engine.masker.mask_known(&told);
-        }
+        let failed: Vec<&GateOutcome> = failed.iter().collect();
+        text += &self.run.engine.masker.mask_known(&outputs(&failed, &self.run.limits));
         text += &format!("\nChanges so far:\n{}", self.run.diff(MAX_CHANGES));
         text += "\nTheir notes, which may be wrong:\n";
         for note in &notes[notes.len().saturating_sub(ROUNDS_TOLD)..] {

@@ -11,6 +11,8 @@ use crate::command::{Ended, Finished, KeptOutputs, PipeStatus, Space, excerpt, p
 const MARGIN: usize = 800;
 /// Fewest bytes of output that are shown.
 const LEAST: usize = 200;
+/// Most outputs that the space of one is divided by.
+const MOST_SHARED: usize = 4;
 /// Bytes per token, about.
 const BYTES_PER_TOKEN: usize = 4;
 
@@ -36,8 +38,14 @@ impl OutputLimits {
         self.shown_of(output, None)
     }
 
+    /// Returns the limits of one of several outputs that are shown together.
+    pub(crate) fn shared_by(&self, count: usize) -> Self {
+        let count = count.clamp(1, MOST_SHARED);
+        Self { lines: self.lines / count, tokens: self.tokens / count, kept: self.kept.clone() }
+    }
+
     /// Returns what is shown of an output, of which lines between its ends are missing if it had so many (`lines`).
-    fn shown_of(&self, output: &str, lines: Option<usize>) -> String {
+    pub(crate) fn shown_of(&self, output: &str, lines: Option<usize>) -> String {
         let shown = excerpt(output, self.space());
         let Some(found) = shown.cut_from else { return shown.text };
         let Some(kept) = &self.kept else { return shown.text };

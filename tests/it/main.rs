@@ -30,6 +30,7 @@ mod everyday;
 mod faults;
 mod file_texts;
 mod gates_against_base;
+mod gates_mended;
 mod git_ignore;
 mod git_limits;
 mod github;
