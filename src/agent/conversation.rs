@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use super::shortening::Replacement;
 use crate::engine::CHARS_PER_TOKEN;
 use crate::event::Usage;
 use crate::model::{Completion, Message, ToolSchema};
@@ -114,6 +115,18 @@ impl Conversation {
         if let Some(last) = self.messages.iter().rposition(is_answer) {
             self.messages.drain(1..=last);
             self.token_count = None;
+        }
+    }
+
+    /// Replaces the content of results, and takes what that saves off the provider's count.
+    pub(super) fn replace_results(&mut self, replaced: Vec<Replacement>) {
+        for (index, new) in replaced {
+            let Some(Message::Tool { content, .. }) = self.messages.get_mut(index) else { continue };
+            let saved = content.len().saturating_sub(new.len()) / CHARS_PER_TOKEN;
+            *content = new;
+            if let Some((tokens, _)) = self.token_count.as_mut().filter(|(_, from)| index < *from) {
+                *tokens = tokens.saturating_sub(saved);
+            }
         }
     }
 

@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use workspace::WorkspacePath;
 
-use super::compaction;
 use super::conversation::Conversation;
 use super::session::Session;
 use crate::base::time_limit::{Grace, TimeLimit};
@@ -36,7 +35,8 @@ pub struct Limits {
 }
 
 impl Session<'_> {
-    /// Returns the limit that has been reached, if any.
+    /// Returns the limit that has been reached, if any, apart from that of the context: a long conversation is made shorter
+    /// first.
     pub(super) fn limit(&self, conversation: &Conversation) -> Option<StopReason> {
         if self.is_late() {
             return Some(StopReason::Timeout);
@@ -50,14 +50,7 @@ impl Session<'_> {
         if self.budget.is_used_up() {
             return Some(StopReason::BudgetExceeded);
         }
-        let is_full = self.tokens(conversation) >= self.limits.context_tokens
-            && compaction::split_point(
-                &conversation.messages,
-                self.limits.compaction.0,
-                self.limits.compaction.1,
-            )
-            .is_none();
-        is_full.then_some(StopReason::ContextFull)
+        None
     }
 
     /// Returns whether the run's time is up.

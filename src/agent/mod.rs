@@ -12,6 +12,7 @@ mod model_request;
 mod news;
 mod repo_map;
 mod session;
+mod shortening;
 mod subagent;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -8,6 +8,8 @@ use serde_json::json;
 use super::compaction;
 use super::conversation::Conversation;
 use super::session::Session;
+use super::shortening;
+use crate::engine::CHARS_PER_TOKEN;
 use crate::event::{Activity, Event, LostReply, NoticeLevel, Reply, millis};
 use crate::hooks::HookEvent;
 use crate::model::{Allowance, Completion, Message, ModelError, Request, Settlement, retry};
@@ -145,11 +147,38 @@ impl Session<'_> {
         if self.is_late() { Failure::TimeUp } else { Failure::Cancelled }
     }
 
-    /// Replaces the older part of the conversation with a summary. Returns `false` if there is nothing to
-    /// replace.
-    pub(super) async fn compact(&self, conversation: &mut Conversation, after: usize) -> bool {
-        let Some(cut) = compaction::split_point(&conversation.messages, after, self.limits.compaction.1)
-        else {
+    /// Makes the conversation shorter than `most` tokens, if that is possible without losing what the agent has just asked for:
+    /// results of earlier turns are dropped, then those of the last turn share what there is, and what is left to do is left
+    /// to a summary of all turns but the last ones. Returns whether anything was done.
+    pub(super) async fn make_room(&self, conversation: &mut Conversation, most: usize) -> bool {
+        let before = self.tokens(conversation);
+        let excess = |conversation: &Conversation, most: usize| {
+            self.tokens(conversation).saturating_sub(most).saturating_mul(CHARS_PER_TOKEN)
+        };
+        // More than is needed, so that it is not needed again with the next turn.
+        let bytes = excess(conversation, most / 3 * 2);
+        conversation.replace_results(shortening::of_earlier_turns(&conversation.messages, bytes));
+        let bytes = excess(conversation, most);
+        conversation.replace_results(shortening::of_last_turn(&conversation.messages, bytes));
+        let after = self.tokens(conversation);
+        if after < before {
+            let message = format!(
+                "the conversation was shortened from about {before} to {after} tokens: results of tools were cut"
+            );
+            self.engine.events.notice(NoticeLevel::Info, message);
+        }
+        let is_summarized = after > most && self.compact(conversation, (1, 1)).await;
+        is_summarized || after < before
+    }
+
+    /// Replaces the older part of a conversation of more than `after` answers with a summary, except for the last `keep`.
+    /// Returns `false` if there is nothing to replace.
+    pub(super) async fn compact(
+        &self,
+        conversation: &mut Conversation,
+        (after, keep): (usize, usize),
+    ) -> bool {
+        let Some(cut) = compaction::split_point(&conversation.messages, after, keep) else {
             return false;
         };
         let before = self.tokens(conversation);

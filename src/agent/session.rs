@@ -161,7 +161,11 @@ impl Session<'_> {
                     if conversation.compacted_at != conversation.step =>
                 {
                     conversation.step -= 1;
-                    if self.compact(&mut conversation, 1).await {
+                    let half = self.tokens(&conversation) / 2;
+                    if self.compact(&mut conversation, (1, self.limits.compaction.1)).await
+                        || self.make_room(&mut conversation, half).await
+                    {
+                        conversation.compacted_at = conversation.step + 1;
                         continue;
                     }
                     return failed(ModelError::TooLong("there is nothing left to summarize".to_owned()));
@@ -258,8 +262,13 @@ impl Session<'_> {
     /// Prepares a request: compacts a conversation that has grown long, then runs the hooks. Returns the
     /// reason if a hook stops the run.
     async fn before_call(&self, conversation: &mut Conversation) -> Option<String> {
-        if self.tokens(conversation) > self.limits.context_tokens / 4 * 3 {
-            self.compact(conversation, self.limits.compaction.0).await;
+        let most = self.limits.context_tokens / 4 * 3;
+        if self.tokens(conversation) > most {
+            self.compact(conversation, self.limits.compaction).await;
+        }
+        // A few turns can fill it as well. As long as they do not, a summary will keep more.
+        if self.tokens(conversation) >= self.limits.context_tokens {
+            self.make_room(conversation, most).await;
         }
         conversation.notes.extend(self.news.take());
         let warning = self.steps_left(conversation);

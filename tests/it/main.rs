@@ -2,6 +2,7 @@
 #![allow(missing_docs, unreachable_pub, clippy::missing_panics_doc, clippy::expect_used, clippy::unwrap_used)]
 
 mod action;
+mod agent_turns;
 mod apply;
 mod attacks;
 mod batch;

@@ -63,12 +63,12 @@ fn model_limits_end_run_as_partial() {
     assert_eq!(run.report()["stop_reason"], "timeout");
     assert!(started.elapsed() < Duration::from_mins(1), "{:?}", started.elapsed());
 
+    // What the agent is told first cannot be made shorter.
     let sandbox = Sandbox::new(&[
         ("big.txt", &"a line of words\n".repeat(2_000)),
-        (".architect.yml", "context:\n  max_context_tokens: 3000\n  max_tool_result_tokens: 5000\n"),
+        (".architect.yml", "context:\n  max_context_tokens: 3000\n  refresh_files: [big.txt]\n"),
     ]);
-    let read = Answer::Calls(vec![("read_file", json!({"path": "big.txt"}))]);
-    let server = ModelServer::start(vec![read, Answer::Text("full")]);
+    let server = ModelServer::start(vec![Answer::Text("full")]);
     let run = sandbox.run(&with(&server, &[]), &[]).expect_code(2);
     assert_eq!((run.stdout.as_str(), run.report()["stop_reason"].as_str()), ("full\n", Some("context_full")));
 }

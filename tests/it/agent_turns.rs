@@ -1,0 +1,42 @@
+//! Turns of an agent that would be lost: a full context, calls as text, polls, servers that see old files, answers that go on.
+#![cfg(target_os = "linux")]
+
+use serde_json::{Value, json};
+
+use crate::support::model::{Answer, ModelServer};
+use crate::support::{Run, Sandbox};
+
+fn run(sandbox: &Sandbox, server: &ModelServer, more: &[&str]) -> Run {
+    let mut args = vec!["--model", "openai::gpt-5", "--base-url", &server.url, "--task", "Do it"];
+    args.extend(more);
+    sandbox.run(&args, &[])
+}
+
+fn edit(old: &str, new: &str) -> (&'static str, Value) {
+    ("edit_file", json!({"path": "a.txt", "old_str": old, "new_str": new}))
+}
+
+fn last_text(body: &Value) -> String {
+    let messages = body["messages"].as_array().expect("messages");
+    messages.last().expect("a message")["content"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn few_long_turns_do_not_end_the_run() {
+    let config = "evaluation: off\ncontext: { max_context_tokens: 16000, max_tool_result_tokens: 1000 }\n";
+    let text: String = (0..400).map(|n| format!("a line of the file with the number {n}\n")).collect();
+    for (per_turn, turns) in [(1, 12), (3, 6), (8, 2)] {
+        let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", &text)]);
+        let read = |n: usize| ("read_file", json!({"path": "a.txt", "start_line": n + 1}));
+        let turn = |turn: usize| Answer::Calls((0..per_turn).map(|n| read(turn * per_turn + n)).collect());
+        let answers = (0..turns).map(turn).chain([Answer::Text("All done.")]).collect();
+        let server = ModelServer::summing(answers, "SUMMARY");
+        let run = run(&sandbox, &server, &["--mode", "dry-run"]).expect_code(0);
+        assert_eq!(run.stdout, "All done.\n", "{per_turn} a turn");
+        let bodies = server.bodies();
+        let largest = bodies.iter().map(|body| body["messages"].to_string().len() / 4).max();
+        assert!(largest.is_some_and(|largest| largest < 17_000), "{per_turn} a turn: {largest:?}");
+        let last = last_text(bodies.last().expect("a request"));
+        assert!(last.contains("continue with start_line="), "{per_turn} a turn: {last}");
+    }
+}
