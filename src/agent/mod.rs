@@ -14,6 +14,7 @@ mod repo_map;
 mod session;
 mod shortening;
 mod subagent;
+mod unmade_call;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -16,10 +16,12 @@ use super::limits::Limits;
 use super::loop_detector::{LoopDetector, Repetition};
 use super::model_request::Failure;
 use super::news::News;
+use super::unmade_call::Unmade;
 use crate::engine::Engine;
 use crate::event::StopReason;
 use crate::hooks::{HookEvent, Subject, Verdict};
 use crate::model::{Budget, ChatModel, Message, ModelError, ToolSchema};
+use crate::tool::{Access, known_in_some_run};
 
 const EMPTY_REPLY: &str = "Your last reply was empty. Continue the task, or say what you have done.";
 const NO_BUDGET: &str = "(no summary: a further answer could cost more than what is left of the budget)";
@@ -132,6 +134,7 @@ impl Session<'_> {
         conversation.messages.extend(self.history.messages.iter().cloned());
         let mut detector = LoopDetector::default();
         let mut was_empty = false;
+        let mut was_unmade = false;
         if let Some(answer) = &self.history.unjudged
             && let Some(ended) = self.judge(&mut conversation, check, answer.clone(), false).await
         {
@@ -198,6 +201,13 @@ impl Session<'_> {
                     conversation.messages.push(Message::User(EMPTY_REPLY.to_owned()));
                     continue;
                 }
+                if let Some(unmade) = self.unmade(&text).filter(|_| !was_unmade) {
+                    was_unmade = true;
+                    let tools: Vec<&str> = conversation.tools.iter().map(|tool| tool.name.as_str()).collect();
+                    let told = unmade.told(&tools.join(", "));
+                    conversation.messages.push(Message::User(told));
+                    continue;
+                }
                 if let Some(ended) = self.judge(&mut conversation, check, text, is_cut).await {
                     return ended;
                 }
@@ -213,6 +223,23 @@ impl Session<'_> {
             }
             conversation.refresh(self.files_in_view());
         }
+    }
+
+    /// Returns the call or the patch that a reply without calls has in its text. A patch counts only where the agent may
+    /// change files and has not yet: it may as well show what it did.
+    fn unmade(&self, text: &str) -> Option<Unmade> {
+        if !self.model.has_further_answer(&self.agent.name) {
+            return None;
+        }
+        let is_tool = |name: &str| self.engine.registry.has(name) || known_in_some_run(name).is_ok();
+        let is_wanted = |found: &Unmade| match found {
+            Unmade::Call => true,
+            Unmade::Patch => {
+                self.agent.access == Access::Full
+                    && !self.engine.context.workspace.has_changes().unwrap_or_default()
+            }
+        };
+        Unmade::find(text, is_tool).filter(is_wanted)
     }
 
     /// Has a final answer checked. Returns the end of the session, unless the answer is sent back.

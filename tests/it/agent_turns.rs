@@ -40,3 +40,27 @@ fn few_long_turns_do_not_end_the_run() {
         assert!(last.contains("continue with start_line="), "{per_turn} a turn: {last}");
     }
 }
+
+#[test]
+fn call_or_patch_as_text_is_sent_back_once() {
+    let call = "<tool_call>\n{\"name\": \"read_file\", \"arguments\": {\"path\": \"a.txt\"}}\n</tool_call>";
+    let patch = "```\n*** Begin Patch\n*** Update File: a.txt\n@@\n-one\n+two\n*** End Patch\n```";
+    let config = "evaluation: off\n";
+    for (text, hint) in [(call, "read_file"), (patch, "apply_patch takes a patch like this one")] {
+        let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);
+        let answers = vec![Answer::Text(text), Answer::Calls(vec![edit("one", "two")]), Answer::Text("done")];
+        let server = ModelServer::start(answers);
+        run(&sandbox, &server, &["--mode", "yolo"]).expect_code(0);
+        let told = last_text(&server.bodies()[1]);
+        assert!(told.contains("text is not run: nothing has happened") && told.contains(hint), "{told}");
+        assert_eq!(sandbox.read("a.txt"), "two\n");
+        let server = ModelServer::start(vec![Answer::Text(text)]);
+        run(&sandbox, &server, &["--mode", "yolo"]).expect_code(0);
+        assert_eq!(server.bodies().len(), 2, "once");
+        assert_eq!(sandbox.read("a.txt"), "two\n", "it is not run");
+    }
+    let sandbox = Sandbox::new(&[(".architect.yml", config), ("a.txt", "one\n")]);
+    let server = ModelServer::start(vec![Answer::Text(patch)]);
+    run(&sandbox, &server, &["--agent", "plan", "--mode", "dry-run"]).expect_code(0);
+    assert_eq!(server.bodies().len(), 1, "an agent that changes nothing may propose a patch");
+}
