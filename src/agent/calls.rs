@@ -36,7 +36,7 @@ impl Session<'_> {
         let tried = &calls[..calls.len().min(most)];
         let parallel = self.limits.parallel_tools
             && tried.len() > 1
-            && tried.iter().all(|call| self.engine.is_read_only(call));
+            && tried.iter().all(|call| self.engine.may_be_parallel(call));
         let mut results = Vec::with_capacity(calls.len());
         let made = async {
             for some in tried.chunks(if parallel { MAX_AT_ONCE } else { 1 }) {
@@ -61,7 +61,7 @@ impl Session<'_> {
         for (index, (call, result)) in calls.into_iter().zip(results).enumerate() {
             let mut content = result.text();
             // Whoever says what was decided long ago is not caught in a loop: a recipe does the same for many files.
-            let is_judged = is_model && index < most;
+            let is_judged = is_model && index < most && !result.is_waiting;
             let seen = if is_judged { detector.observe(&call, &content) } else { Repetition::None };
             if seen == Repetition::Warn {
                 content = format!("{content}\n{SAME_CALL}");

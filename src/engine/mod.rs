@@ -30,7 +30,9 @@ use crate::event::{Activity, Block, CallRecord, Class, Effects, Event, Events, O
 use crate::guardrails::{self, Guardrails};
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, summarize_call};
-use crate::tool::{Access, Call, Context, Registry, Tool, ToolResult, Understood, invalid_arguments};
+use crate::tool::{
+    Access, BackgroundCommands, Call, Context, Registry, Tool, ToolResult, Understood, invalid_arguments,
+};
 
 use confirm::{ConfirmPolicy, Confirmation};
 pub(crate) use ledger::Ledger;
@@ -68,6 +70,8 @@ pub struct Engine {
     pub attached: Arc<[AttachedFolder]>,
     /// What has to survive a compaction.
     pub ledger: Arc<Ledger>,
+    /// Commands that run in the background.
+    pub background: Arc<BackgroundCommands>,
     /// Number of calls so far that may have changed something.
     pub mutations: AtomicU64,
     /// Cancelled when the first call that may change something begins.
@@ -200,6 +204,9 @@ impl Engine {
             self.execute(caller, cleared).await
         };
         self.track_untested_edits(&done.effects, &done.result);
+        if !done.result.changes.is_empty() {
+            notes.extend(self.background.note_changes());
+        }
         append(&mut done.result, &notes);
         Ok(done)
     }
@@ -220,17 +227,22 @@ impl Engine {
         }
     }
 
-    /// Returns `true` if a call changes nothing, so that it can run in parallel with others.
-    pub fn is_read_only(&self, call: &ToolCall) -> bool {
-        self.effects(call).is_some_and(|effects| effects.is_read_only())
+    /// Returns `true` if a call changes nothing that others of its turn depend on, so that it can run in parallel with them.
+    pub fn may_be_parallel(&self, call: &ToolCall) -> bool {
+        self.prepared(call).is_some_and(|call| {
+            !call.keeps_order() && call.effects(&self.context).is_ok_and(|effects| effects.is_read_only())
+        })
     }
 
     /// Returns the effects of a call, or `None` if its tool or its arguments are invalid.
     pub fn effects(&self, call: &ToolCall) -> Option<Effects> {
+        self.prepared(call)?.effects(&self.context).ok()
+    }
+
+    fn prepared(&self, call: &ToolCall) -> Option<Box<dyn Call>> {
         let Understood { tool, call, .. } =
             self.registry.understand(call, self.context.workspace.root()).ok()?;
-        let call = tool.prepare(&call.arguments).ok()?;
-        call.effects(&self.context).ok()
+        tool.prepare(&call.arguments).ok()
     }
 
     /// Refuses a tool that the agent does not have.

@@ -204,6 +204,7 @@ impl<'a> Run<'a> {
             context,
             attached: folders,
             ledger: Arc::clone(&ledger),
+            background: Arc::clone(&background),
             mutations: AtomicU64::new(0),
             first_mutation: CancellationToken::new(),
             tracker: Mutex::default(),

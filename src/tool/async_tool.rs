@@ -25,6 +25,11 @@ pub trait AsyncTool: Send + Sync + 'static {
     /// Returns what a call would touch.
     fn effects(&self, args: &Self::Args) -> Effects;
 
+    /// Returns whether calls have to wait for those before them in their turn although they change no file.
+    fn keeps_order(&self) -> bool {
+        false
+    }
+
     /// Executes the call.
     fn run(self: Arc<Self>, args: Self::Args) -> BoxFuture<'static, ToolResult>;
 }
@@ -68,6 +73,10 @@ struct AsyncCall<T: AsyncTool> {
 impl<T: AsyncTool> Call for AsyncCall<T> {
     fn effects(&self, _: &Context) -> Result<Effects, ToolError> {
         Ok(self.tool.effects(&self.args))
+    }
+
+    fn keeps_order(&self) -> bool {
+        self.tool.keeps_order()
     }
 
     fn run(self: Box<Self>, _: Context) -> BoxFuture<'static, ToolResult> {

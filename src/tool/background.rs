@@ -35,6 +35,15 @@ struct Running {
     ended: Option<(String, String)>,
     /// Bytes of the output that have been shown.
     shown: usize,
+    /// Whether files have changed since it was started, which it does not see.
+    is_outdated: bool,
+}
+
+impl Running {
+    /// Returns whether it has not ended, as far as is known.
+    fn runs(&self) -> bool {
+        self.ended.is_none() && self.task.as_ref().is_none_or(|task| !task.is_finished())
+    }
 }
 
 /// Error for the number of a command that was never started.
@@ -88,11 +97,29 @@ impl BackgroundCommands {
         let text = output.text();
         let shown = text.len();
         let text = plain(&text);
-        all.insert(id, Running { task: Some(task), output, cancel, ended: None, shown });
+        all.insert(id, Running { task: Some(task), output, cancel, ended: None, shown, is_outdated: false });
         let said = if text.is_empty() { String::new() } else { format!("\n{}", limits.shown(&text)) };
         ToolResult::done(format!(
-            "background command {id} is running; its changes to files are not kept. Read its output or stop it with background_command.{said}"
+            "background command {id} is running; it sees files as they are now, and its changes to them are not kept. Read its output or stop it with background_command.{said}"
         ))
+    }
+
+    /// Notes that files have changed. Returns what the model is told of commands that run and do not see it, once of each.
+    pub fn note_changes(&self) -> Option<String> {
+        let mut all = self.lock();
+        let outdated = all.iter_mut().filter(|(_, running)| running.runs() && !running.is_outdated);
+        let outdated: Vec<String> = outdated
+            .map(|(id, running)| {
+                running.is_outdated = true;
+                id.to_string()
+            })
+            .collect();
+        (!outdated.is_empty()).then(|| {
+            format!(
+                "[running in the background and not seeing this change: {}; stop and start it again before you test with it]",
+                outdated.join(", ")
+            )
+        })
     }
 
     /// Ends all commands, and waits for them.
@@ -154,15 +181,22 @@ impl BackgroundCommands {
     }
 
     /// Returns the state of a command, and what it has printed since it was last asked for.
-    fn news(&self, id: u32, limits: &OutputLimits) -> String {
+    fn news(&self, id: u32, limits: &OutputLimits) -> ToolResult {
         let mut all = self.lock();
-        let Some(running) = all.get_mut(&id) else { return String::new() };
+        let Some(running) = all.get_mut(&id) else { return ToolResult::done("") };
+        let is_waiting = running.ended.is_none();
         let (how, text) = running.ended.clone().unwrap_or_else(|| ("runs".to_owned(), running.output.text()));
         let new = text.get(running.shown..).unwrap_or(&text).to_owned();
         running.shown = text.len();
         let new = limits.shown(&plain(&new));
         let new = if new.is_empty() { "no new output".to_owned() } else { new };
-        format!("background command {id} {how}\n{new}")
+        let outdated = if is_waiting && running.is_outdated {
+            "\n[files have changed since it started, and it does not see that; stop and start it again]"
+        } else {
+            ""
+        };
+        let output = format!("background command {id} {how}\n{new}{outdated}");
+        ToolResult { is_waiting, ..ToolResult::done(output) }
     }
 }
 
@@ -215,11 +249,16 @@ impl AsyncTool for BackgroundCommand {
         Effects::default()
     }
 
+    /// Returns `true`: the call before it may start what it is to read.
+    fn keeps_order(&self) -> bool {
+        true
+    }
+
     fn run(self: Arc<Self>, args: Args) -> BoxFuture<'static, ToolResult> {
         async move {
             let wait = args.wait.map_or(Duration::ZERO, Bounded::seconds);
             match self.commands.settle(args.id, wait, args.action == Action::Stop).await {
-                Ok(()) => ToolResult::done(self.commands.news(args.id, &self.limits)),
+                Ok(()) => self.commands.news(args.id, &self.limits),
                 Err(error) => ToolResult::failed(error.to_string()),
             }
         }

@@ -93,6 +93,8 @@ pub struct ToolResult {
     pub lost: Option<String>,
     /// Whether a dry run has only recorded the call, without doing any of it.
     pub is_recorded: bool,
+    /// Whether the call looked at something that still goes on: the same call again is no repetition.
+    pub is_waiting: bool,
     /// Whether the tool has kept the output within its limit, so that nothing else has to shorten it.
     pub bounded: bool,
 }
@@ -110,6 +112,7 @@ impl ToolResult {
             refused,
             lost: None,
             is_recorded: false,
+            is_waiting: false,
             bounded: false,
         }
     }
@@ -302,6 +305,10 @@ pub trait Tool: Send + Sync {
 pub trait Call: Send + Sync {
     /// Returns what the call would touch.
     fn effects(&self, cx: &Context) -> Result<Effects, ToolError>;
+    /// Returns whether the call has to wait for those before it in its turn although it changes no file.
+    fn keeps_order(&self) -> bool {
+        false
+    }
     /// Executes the call.
     fn run(self: Box<Self>, cx: Context) -> BoxFuture<'static, ToolResult>;
 }

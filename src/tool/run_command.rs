@@ -338,6 +338,10 @@ impl Call for CommandCall {
         ))
     }
 
+    fn keeps_order(&self) -> bool {
+        self.args.background
+    }
+
     fn run(self: Box<Self>, cx: Context) -> BoxFuture<'static, ToolResult> {
         async move {
             let cwd = match self.cwd(&cx) {

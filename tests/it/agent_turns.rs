@@ -64,3 +64,26 @@ fn call_or_patch_as_text_is_sent_back_once() {
     run(&sandbox, &server, &["--agent", "plan", "--mode", "dry-run"]).expect_code(0);
     assert_eq!(server.bodies().len(), 1, "an agent that changes nothing may propose a patch");
 }
+
+#[test]
+fn background_commands_are_polled_and_told_to_be_outdated() {
+    let sandbox = Sandbox::new(&[(".architect.yml", "evaluation: off\n"), ("a.txt", "one\n")]);
+    let start = ("run_command", json!({"command": "echo ready; sleep 300", "background": true}));
+    let poll = || ("background_command", json!({"id": 1}));
+    let mut calls = vec![vec![start, poll()]];
+    calls.extend((0..6).map(|_| vec![poll()]));
+    calls.extend([vec![edit("one", "two")], vec![edit("two", "three")], vec![poll()]]);
+    for mode in ["yolo", "dry-run"] {
+        sandbox.write("a.txt", "one\n");
+        let answers = calls.iter().cloned().map(Answer::Calls).chain([Answer::Text("done")]).collect();
+        let server = ModelServer::start(answers);
+        let run = run(&sandbox, &server, &["--mode", mode]).expect_code(0);
+        assert_eq!(run.report()["stop_reason"], "llm_done", "{mode}: polls are no loop");
+        let results = run.results();
+        assert_eq!(results[1], "background command 1 runs\nno new output", "{mode}: it waits for its start");
+        let outdated = "not seeing this change: 1; stop and start it again";
+        assert!(results[8].contains(outdated), "{mode}: {}", results[8]);
+        assert!(!results[9].contains(outdated), "{mode}: once: {}", results[9]);
+        assert!(results[10].contains("files have changed since it started"), "{mode}: {}", results[10]);
+    }
+}
