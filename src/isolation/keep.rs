@@ -237,7 +237,7 @@ fn left_behind(
         if is_auto_loaded {
             left.auto_loaded.push(path.clone());
         }
-        if by.author == Author::Agent || is_auto_loaded || is_tool {
+        if by.author != Author::Trusted || is_auto_loaded || is_tool {
             left.files.push(path.clone());
         }
     }

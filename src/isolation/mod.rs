@@ -166,13 +166,15 @@ impl Isolation {
         self.run_as(Author::Trusted, shell.as_ref().unwrap_or(&self.shell), work).await
     }
 
-    /// Runs a command line of the agent's by another shell. It sees in Git's own folder what the agent left there.
+    /// Runs a command line of an agent's by another shell. It sees in Git's own folder what the agent left there. What it
+    /// writes there stays for the next one if its changes to files are kept as well.
     pub async fn run_by(
         &self,
         shell: &Shell,
         work: IsolatedCommand<'_>,
     ) -> Result<IsolatedRun, IsolationError> {
-        self.run_as(Author::Agent, shell, work).await
+        let author = if work.keep == Keep::Changes { Author::Agent } else { Author::Assistant };
+        self.run_as(author, shell, work).await
     }
 
     /// Unless it only looks, nobody else is in the state meanwhile.
@@ -213,7 +215,7 @@ impl Isolation {
             drop(state);
             return Ok(IsolatedRun::unchanged(work.run_on(shell, &root, View::Reader(&reader)).await));
         }
-        if author == Author::Agent {
+        if author != Author::Trusted {
             self.has_agent_run.store(true, Ordering::Relaxed);
         }
         let by = CommandOrigin { author, is_influenced: self.is_influenced() };

@@ -87,3 +87,37 @@ fn background_commands_are_polled_and_told_to_be_outdated() {
         assert!(results[10].contains("files have changed since it started"), "{mode}: {}", results[10]);
     }
 }
+
+/// What a sub-agent does in Git's own folder is not met by the agent, and what the agent has done there is met by it.
+#[test]
+fn records_of_a_subagent_end_with_its_command() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
+    let command =
+        |id: &str, line: &str| json!([{"id": id, "name": "run_command", "arguments": {"command": line}}]);
+    let look = "git branch; git tag; git config user.name; git status --short";
+    let spoil =
+        format!("{look}; git checkout -q -b evil; git tag evil; git config user.name evil; git rm -q a.txt");
+    let dispatch =
+        json!([{"id": "d", "name": "dispatch_subagent", "arguments": {"task": "Try", "agent_type": "test"}}]);
+    let lines = [
+        json!({"type": "reply", "agent": "build", "step": 1, "calls": command("a", "git checkout -q -b mine")}),
+        json!({"type": "reply", "agent": "build", "step": 2, "calls": dispatch}),
+        json!({"type": "reply", "agent": "test-1", "step": 1, "calls": command("b", &spoil)}),
+        json!({"type": "reply", "agent": "test-1", "step": 2, "calls": command("c", look)}),
+        json!({"type": "reply", "agent": "test-1", "step": 3, "text": "tried"}),
+        json!({"type": "reply", "agent": "build", "step": 3, "calls": command("e", look)}),
+        json!({"type": "reply", "agent": "build", "step": 4, "text": "done"}),
+    ];
+    let path = sandbox.path().join("script.jsonl");
+    std::fs::write(&path, lines.map(|line| format!("{line}\n")).concat()).expect("a script");
+    let model = format!("replay::{}", path.display());
+    for mode in ["yolo", "dry-run"] {
+        let run = sandbox.run(&["--model", &model, "--mode", mode], &[]).expect_code(0);
+        let results = run.results();
+        for at in [2, results.len() - 1] {
+            assert!(results[at].contains("* mine") && !results[at].contains("evil"), "{mode}: {results:#?}");
+            assert!(!results[at].contains("a.txt"), "{mode}: {results:#?}");
+        }
+        assert!(results[1].contains("* mine"), "{mode}: it meets what the agent did: {results:#?}");
+    }
+}

@@ -1,11 +1,16 @@
 //! Git's own folder, one for the agent and one for those whom its user trusts. The agent's lasts as long as the run, so
-//! that `git stash pop` finds what `git stash` left; hooks and gates get one that is as the checkout's each time.
+//! that `git stash pop` finds what `git stash` left. Who works for the agent meets it and leaves nothing in it. Hooks and gates
+//! get one that is as the checkout's each time.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+#[cfg(unix)]
+use cap_std::ambient_authority;
+#[cfg(unix)]
+use cap_std::fs::Dir;
 use workspace::removal::remove_tree;
 use workspace::{FileStamp, Inventory};
 
@@ -20,6 +25,8 @@ const GIT: &str = ".git";
 pub enum Author {
     /// The agent.
     Agent,
+    /// An agent that works for another one, and changes nothing.
+    Assistant,
     /// The configuration: a hook, or a gate.
     Trusted,
 }
@@ -47,6 +54,16 @@ impl Isolated {
         let (place, kept) = (self.disk.path().join(GIT), self.kept().join(GIT));
         match (&self.kind, author) {
             (Kind::Mounted(_), Author::Agent) => relocate(&kept, &place),
+            (Kind::Mounted(_), Author::Assistant) => {
+                self.copy_kept()?;
+                relocate(&self.borrowed().join(GIT), &place)
+            }
+            (Kind::Copied, Author::Assistant) => {
+                let sites = self.sites();
+                sites.iter().try_for_each(|site| relocate(&site.place, &site.kept))?;
+                self.copy_kept()?;
+                sites.iter().try_for_each(|site| relocate(&self.borrowed_from(site), &site.place))
+            }
             // Nothing lies above the checkout's.
             (Kind::Mounted(_), Author::Trusted) | (Kind::Copied, Author::Agent) => Ok(()),
             (Kind::Copied, Author::Trusted) => {
@@ -60,7 +77,11 @@ impl Isolated {
         let (place, kept) = (self.disk.path().join(GIT), self.kept().join(GIT));
         match (&self.kind, author) {
             (Kind::Mounted(_), Author::Agent) => relocate(&place, &kept),
-            (Kind::Mounted(_), Author::Trusted) => remove_tree(&place),
+            (Kind::Mounted(_), Author::Assistant | Author::Trusted) => remove_tree(&place),
+            (Kind::Copied, Author::Assistant) => self.sites().iter().try_for_each(|site| {
+                remove_tree(&site.place)?;
+                relocate(&site.kept, &site.place)
+            }),
             (Kind::Copied, Author::Agent) => Ok(()),
             (Kind::Copied, Author::Trusted) => {
                 self.sites().iter().try_for_each(|site| self.leave_trusted(site))
@@ -115,6 +136,23 @@ impl Isolated {
         relocate(kept, place)
     }
 
+    /// Returns where a copy of the agent's lies before it is put in its place.
+    fn borrowed(&self) -> PathBuf {
+        self.scratch.path().join("borrowed")
+    }
+
+    fn borrowed_from(&self, site: &GitFolderCopy) -> PathBuf {
+        self.borrowed().join(site.kept.file_name().unwrap_or_default())
+    }
+
+    /// Copies the agent's, with what marks it as a part of an overlay.
+    fn copy_kept(&self) -> io::Result<()> {
+        let borrowed = self.borrowed();
+        remove_tree(&borrowed)?;
+        fs::create_dir(&borrowed)?;
+        copy_folder(&self.kept(), &borrowed)
+    }
+
     /// Where the agent's lies while somebody else runs.
     pub(super) fn kept(&self) -> PathBuf {
         self.scratch.path().join("kept")
@@ -154,6 +192,17 @@ fn stamps(folder: &Path) -> Option<Copy> {
     let is_folder = fs::symlink_metadata(folder).is_ok_and(|metadata| metadata.is_dir());
     let inventory = is_folder.then(|| Inventory::take(folder).ok()).flatten();
     inventory.and_then(Inventory::into_stamps).map(|stamps| Copy { stamps })
+}
+
+#[cfg(unix)]
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    let open = |path| Dir::open_ambient_dir(path, ambient_authority());
+    super::renewal::copy(&open(from)?, &open(to)?)
+}
+
+#[cfg(not(unix))]
+fn copy_folder(from: &Path, to: &Path) -> io::Result<()> {
+    workspace::copy::copy(from, to, &|_| false).map(drop).map_err(|(_, error)| error)
 }
 
 /// Moves what is there, whatever it is.

@@ -252,12 +252,12 @@ impl Isolated {
     pub fn reader(&self, author: Author) -> Option<Reader> {
         let Kind::Mounted(overlay) = &self.kind else { return None };
         let top = match author {
-            Author::Agent => self.kept(),
+            Author::Agent | Author::Assistant => self.kept(),
             // What the agent does to Git's own folders meanwhile must not be seen.
             Author::Trusted => self.scratch.path().join("guard"),
         };
         let repositories = match author {
-            Author::Agent => Vec::new(),
+            Author::Agent | Author::Assistant => Vec::new(),
             Author::Trusted => self.masks.guard(&self.root, &top).ok()?,
         };
         let lowers = std::iter::once(&overlay.upper).chain(&overlay.lowers).cloned().collect();

@@ -65,7 +65,7 @@ impl Isolated {
 }
 
 /// Copies an upper folder, with its marks.
-fn copy(from: &Dir, to: &Dir) -> io::Result<()> {
+pub(super) fn copy(from: &Dir, to: &Dir) -> io::Result<()> {
     let start = CopiedFolder { from: from.try_clone()?, to: to.try_clone()? };
     let copier = Copier { closed: Mutex::default() };
     descend_in(from.try_clone()?, start, &copier)
