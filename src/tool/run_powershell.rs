@@ -51,9 +51,10 @@ impl Tool for RunPowershell {
     }
 
     fn description(&self) -> &'static str {
-        "Run a PowerShell script in the workspace, under the same rules as run_command. Prefer edit_file, or .Replace() on \
-         the text, to rewriting a large file. For code with many quotes, write a helper script with a literal \
-         here-string (@'...'@) by Set-Content, run it, and remove it, instead of passing it inline."
+        "Run a PowerShell script in the workspace that looks, builds or tests, such as `Get-ChildItem src -Recurse`, \
+         `(Get-Content a.txt -Raw).Replace('a', 'b')`, `Invoke-Pester` or `dotnet test`. Cmdlets that write or remove files, .NET \
+         calls and other scripts are refused: change files with edit_file, replace_text and write_file, and instead of a long \
+         script with many quotes, write a program with write_file and run it by run_command."
     }
 
     fn sensitive(&self) -> bool {
@@ -72,5 +73,23 @@ impl Tool for RunPowershell {
         let args =
             CommandArgs { command: script, cwd: root(), timeout, env: BTreeMap::new(), background: false };
         Ok(Box::new(CommandCall { tool: Arc::clone(&self.0), args }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::Policy;
+    use crate::event::Class;
+
+    #[test]
+    fn what_the_description_names_is_allowed() {
+        let tool = RunPowershell(Arc::new(RunCommand::for_listing()));
+        let policy = Policy::default().for_powershell();
+        let examples: Vec<&str> = tool.description().split('`').skip(1).step_by(2).collect();
+        assert_eq!(examples.len(), 4, "{examples:?}");
+        for script in examples {
+            assert_ne!(policy.judge(script, ".").verdict.class, Class::Dangerous, "{script}");
+        }
     }
 }
