@@ -24,6 +24,8 @@ pub(super) struct Conversation {
     pub(super) is_warned: bool,
     /// Whether the next answer belongs to the same turn as the last one.
     pub(super) continues: bool,
+    /// Final answer that stands although the agent is asked something more.
+    pub(super) standing_answer: Option<String>,
     /// IDs of all calls so far.
     ids: HashSet<String>,
     /// Input tokens that the provider counted for the last request, and the number of messages the count
@@ -47,6 +49,7 @@ impl Conversation {
             notes: Vec::new(),
             is_warned: false,
             continues: false,
+            standing_answer: None,
             ids: HashSet::new(),
             token_count: None,
             shown: files,
@@ -167,6 +170,15 @@ impl Conversation {
         self.shown = files;
     }
 
+    /// Returns the final answer with what was said when there was one already. One that says the same again replaces it.
+    pub(super) fn with_standing_answer(&mut self, text: String) -> String {
+        match self.standing_answer.take() {
+            Some(standing) if text.trim().is_empty() => standing,
+            Some(standing) if !text.contains(standing.trim()) => format!("{}\n\n{text}", standing.trim_end()),
+            _ => text,
+        }
+    }
+
     /// Appends the model's answer.
     pub(super) fn add_answer(&mut self, completion: Completion) {
         let Completion { text, calls, opaque, .. } = completion;
@@ -238,6 +250,20 @@ mod tests {
         assert_eq!(updates(&conversation), Vec::<String>::new());
         conversation.refresh(files("three\n"));
         assert_eq!(updates(&conversation).len(), 1);
+    }
+
+    #[test]
+    fn answer_that_stands_is_added_to() {
+        for (standing, text, expected) in [
+            (None, "Done.", "Done."),
+            (Some("Done.\n"), "1. yes", "Done.\n\n1. yes"),
+            (Some("Done."), "Checked. Done.", "Checked. Done."),
+            (Some("Done."), " ", "Done."),
+        ] {
+            let mut conversation = Conversation::new("task", Vec::new(), Vec::new());
+            conversation.standing_answer = standing.map(str::to_owned);
+            assert_eq!(conversation.with_standing_answer(text.to_owned()), expected);
+        }
     }
 
     #[test]

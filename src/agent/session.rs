@@ -44,6 +44,8 @@ pub enum AnswerVerdict {
     Accept,
     /// The session continues with this message to the agent.
     SendBack(String),
+    /// The session continues with this message to the agent, and the answer stands: what is said next is added to it.
+    Confirm(String),
     /// The session ends for this reason.
     GiveUp(StopReason),
 }
@@ -262,6 +264,7 @@ impl Session<'_> {
         }
         match verdict {
             AnswerVerdict::Accept => {
+                let text = conversation.with_standing_answer(text);
                 if self.is_main {
                     let details = || json!({"message": text});
                     self.hook(HookEvent::AgentComplete, conversation.step, details).await;
@@ -273,7 +276,12 @@ impl Session<'_> {
                 conversation.messages.push(Message::User(complaint));
                 None
             }
-            AnswerVerdict::GiveUp(reason) => Some(ended(reason, text)),
+            AnswerVerdict::Confirm(question) => {
+                conversation.standing_answer = Some(text);
+                conversation.messages.push(Message::User(question));
+                None
+            }
+            AnswerVerdict::GiveUp(reason) => Some(ended(reason, conversation.with_standing_answer(text))),
         }
     }
 

@@ -63,6 +63,12 @@ impl Ledger {
         text.trim_end().to_owned()
     }
 
+    /// Returns the entries of the list that are not done, one a line.
+    pub fn open_items(&self) -> String {
+        let is_open = |item: &&TodoItem| item.status != TodoStatus::Done;
+        todo_lines(&self.facts().todo.iter().filter(is_open).cloned().collect::<Vec<_>>())
+    }
+
     fn facts(&self) -> MutexGuard<'_, Facts> {
         self.0.lock()
     }

@@ -32,8 +32,12 @@ const UNCHANGED: &str = "Nothing has changed, but this task is expected to chang
                          in another way. If there really is nothing to change, say why, and finish again.";
 
 const CHECKLIST: &str = "Before you end, check your work against the task, point by point: for each, is it done, and which \
-                         command or test did you see pass that shows it? If something is missing or unseen, do it now. If \
-                         nothing is, give your final answer again.";
+                         command or test did you see pass that shows it? If something is missing or unseen, do it now.";
+
+const STANDS: &str =
+    " Your answer stands, and what you reply now is added to it: say only what it does not say yet.";
+
+const AGAIN: &str = " Then give your final answer again, in its form.";
 
 /// Looks at final answers for a run.
 #[expect(clippy::struct_excessive_bools, reason = "complaints that are made once, independent of each other")]
@@ -263,7 +267,15 @@ impl<'a> Acceptance<'a> {
         if wanted == config::Evaluation::Checklist && !self.is_checked {
             self.is_checked = true;
             let remark = remark.map(|remark| format!("\n\n{remark}")).unwrap_or_default();
-            return AnswerVerdict::SendBack(format!("{CHECKLIST}{remark}"));
+            let open = match run.engine.ledger.open_items() {
+                items if items.is_empty() => items,
+                items => format!("\n\nStill open on your list:\n{items}"),
+            };
+            // An answer that has a form would lose it.
+            if self.structured.is_some() || self.pull_review.is_some() {
+                return AnswerVerdict::SendBack(format!("{CHECKLIST}{AGAIN}{open}{remark}"));
+            }
+            return AnswerVerdict::Confirm(format!("{CHECKLIST}{STANDS}{open}{remark}"));
         }
         // Without the list, it is asked only for what it could not know.
         match remark.filter(|_| !self.agent_run.base.is_told()) {

@@ -88,6 +88,24 @@ fn background_commands_are_polled_and_told_to_be_outdated() {
     }
 }
 
+#[test]
+fn answer_to_the_checklist_is_added_to_the_final_answer() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
+    let todo = (
+        "todo",
+        json!({"items": [{"task": "first", "status": "done"}, {"task": "second", "status": "open"}]}),
+    );
+    let server = ModelServer::start(vec![
+        Answer::Calls(vec![edit("one", "two"), todo]),
+        Answer::Text("a.txt says two now, because three is too many."),
+        Answer::Text("1. yes"),
+    ]);
+    let run = run(&sandbox, &server, &["--mode", "yolo"]).expect_code(0);
+    assert_eq!(run.stdout, "a.txt says two now, because three is too many.\n\n1. yes\n");
+    let asked = last_text(&server.bodies()[2]);
+    assert!(asked.ends_with("\n\nStill open on your list:\n[ ] second"), "{asked}");
+}
+
 /// What a sub-agent does in Git's own folder is not met by the agent, and what the agent has done there is met by it.
 #[test]
 fn records_of_a_subagent_end_with_its_command() {

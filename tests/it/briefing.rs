@@ -117,7 +117,7 @@ fn checklist_is_asked_once_and_only_after_changes() {
         let server = ModelServer::start(answers);
         let run = run(&sandbox, &server, &[]).expect_code(0);
         assert_eq!(server.bodies().len(), requests, "{config:?}");
-        assert_eq!(run.stdout, if asked { "checked\n" } else { "done\n" }, "{config:?}");
+        assert_eq!(run.stdout, if asked { "done\n\nchecked\n" } else { "done\n" }, "{config:?}");
     }
 }
 
