@@ -215,6 +215,7 @@ mod tests {
             // It is unknown how it is said, but all of it was said before.
             ("check", Some((1, "no license\n")), (1, "no license\n"), FailedBefore),
             ("check", Some((1, "at 12:00:01\nno license\n")), (1, "at 12:00:09\nno license\n"), FailedBefore),
+            ("! grep", Some((1, "a.py:1:# XXX\n")), (1, "a.py:7:# XXX\n"), FailedBefore),
             ("check", Some((1, "no license\n")), (2, "no license\n"), NewlyFailing),
             ("check", Some((1, "no license\n")), (1, "no license\nno notice\n"), Failed),
             // Tests count, not only the exit code.
