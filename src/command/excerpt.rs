@@ -5,18 +5,23 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 use super::failure_lines::{Certainty, certainty};
-use super::line_forms::{LineForms, form};
+use super::failure_signs::sign;
+use super::line_forms::{LineForms, form, shape};
 
 /// Longest line that is shown whole, in bytes.
 const MAX_LINE: usize = 500;
+/// Size of the number before a line of the middle, in bytes.
+const NUMBER: usize = 7;
 /// Number of lines before a failure, after the first failure, and after each further one that are shown with it.
 const BEFORE: usize = 2;
 const AFTER_FIRST: usize = 14;
 const AFTER: usize = 3;
-/// Most lines unlike all others that are shown for that alone.
+/// Most places with lines unlike all others that are shown for that alone.
 const MAX_UNUSUAL: usize = 24;
 /// Most failures that differ in numbers alone, before all others are shown.
 const MAX_OF_FORM: usize = 5;
+/// Most failures of one shape, before all others are shown.
+const MAX_OF_SHAPE: usize = 20;
 
 /// Space for an excerpt.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +39,12 @@ impl Space {
 
     /// Takes the space of one line, if it is there.
     fn take(&mut self, line: &str) -> bool {
-        let bytes = line.len().min(MAX_LINE) + 1;
+        self.take_with(line, 0)
+    }
+
+    /// Takes the space of one line with so many bytes before it, if it is there.
+    fn take_with(&mut self, line: &str, before: usize) -> bool {
+        let bytes = before + line.len().min(MAX_LINE) + 1;
         if self.lines == 0 || self.bytes < bytes {
             return false;
         }
@@ -101,6 +111,8 @@ enum Rank {
     Failure,
     /// A mention of an error.
     Mention,
+    /// A word or phrase that programs use for failures, whichever they are.
+    Sign,
     /// A line unlike all others.
     Unusual,
     /// A failure or a mention of a form that there have been many of.
@@ -115,26 +127,57 @@ struct Kept<'a> {
     has_failure: bool,
 }
 
-/// Returns the lines in a range that say most, with some around them: the first failure with most of them.
-fn telling<'a>(lines: &[&'a str], range: Range<usize>, space: &mut Space) -> Kept<'a> {
+/// Returns the lines of a range that say something, with how much.
+fn ranks(lines: &[&str], range: Range<usize>) -> Vec<(Rank, usize)> {
     let forms = LineForms::of(lines);
-    let mut times: HashMap<u64, usize> = HashMap::new();
-    let mut rank = |line: &str| {
-        let Some(certainty) = certainty(line) else { return forms.is_rare(line).then_some(Rank::Unusual) };
-        let times = times.entry(form(line)).or_default();
+    let mut times: HashMap<(u64, usize), usize> = HashMap::new();
+    let mut count = |form: u64, kind: usize| {
+        let times = times.entry((form, kind)).or_default();
         *times += 1;
-        Some(match certainty {
-            _ if *times > MAX_OF_FORM => Rank::Repeated,
-            Certainty::Certain => Rank::Failure,
-            Certainty::Likely => Rank::Mention,
-        })
+        *times
+    };
+    let mut rank = |line: &str| match certainty(line) {
+        Some(certainty) => {
+            let is_repeated =
+                count(form(line), usize::MAX) > MAX_OF_FORM || count(shape(line), usize::MAX) > MAX_OF_SHAPE;
+            Some(match certainty {
+                _ if is_repeated => Rank::Repeated,
+                Certainty::Certain => Rank::Failure,
+                Certainty::Likely => Rank::Mention,
+            })
+        }
+        // In lines of a shape that the output is full of, a word says little unless it is one for failures alone.
+        None => {
+            let sign = sign(line, forms.of_shape(line) <= MAX_OF_FORM)?;
+            Some(if count(shape(line), sign) > MAX_OF_FORM { Rank::Repeated } else { Rank::Sign })
+        }
     };
     let mut found: Vec<(Rank, usize)> = range.clone().filter_map(|at| Some((rank(lines[at])?, at))).collect();
-    // Where many lines are unlike the others, that says nothing.
-    let is_unusual = |(rank, _): &(Rank, usize)| *rank == Rank::Unusual;
-    if found.iter().filter(|line| is_unusual(line)).count() > MAX_UNUSUAL {
-        found.retain(|line| !is_unusual(line));
+    // Where many lines are unlike the others, that says nothing, unless they are so in shape as well.
+    let by_form = range.clone().filter(|at| forms.is_rare(lines[*at]));
+    let by_shape = range.filter(|at| forms.has_rare_shape(lines[*at]));
+    let unusual = few_places(by_form).or_else(|| few_places(by_shape)).unwrap_or_default();
+    let ranked: HashSet<usize> = found.iter().map(|(_, at)| *at).collect();
+    found.extend(unusual.into_iter().filter(|at| !ranked.contains(at)).map(|at| (Rank::Unusual, at)));
+    found
+}
+
+/// Returns lines unless they are at too many places.
+fn few_places(lines: impl Iterator<Item = usize>) -> Option<Vec<usize>> {
+    let (mut found, mut places) = (Vec::new(), 0);
+    for at in lines {
+        places += usize::from(found.last().is_none_or(|last: &usize| *last + AFTER < at));
+        if places > MAX_UNUSUAL || found.len() > MAX_UNUSUAL * AFTER {
+            return None;
+        }
+        found.push(at);
     }
+    Some(found)
+}
+
+/// Returns the lines in a range that say most, with some around them: the first failure with most of them.
+fn telling<'a>(lines: &[&'a str], range: Range<usize>, space: &mut Space) -> Kept<'a> {
+    let mut found = ranks(lines, range.clone());
     found.sort_unstable();
     let mut kept = Kept::default();
     let mut seen = HashSet::new();
@@ -145,6 +188,7 @@ fn telling<'a>(lines: &[&'a str], range: Range<usize>, space: &mut Space) -> Kep
         }
         let (before, after) = match rank {
             Rank::Unusual => (0, 0),
+            Rank::Sign if kept.has_failure => (0, AFTER),
             _ if kept.has_failure => (BEFORE, AFTER),
             _ => (BEFORE, AFTER_FIRST),
         };
@@ -154,7 +198,7 @@ fn telling<'a>(lines: &[&'a str], range: Range<usize>, space: &mut Space) -> Kep
         let order = (at..block.end).chain((block.start..at).rev());
         for index in order {
             if !kept.lines.contains_key(&index) {
-                if !space.take(lines[index]) {
+                if !space.take_with(lines[index], NUMBER) {
                     return kept;
                 }
                 kept.lines.insert(index, lines[index]);
@@ -225,9 +269,10 @@ mod tests {
         let text = std::fs::read_to_string(path).expect("the cases");
         let cases: Vec<ToolOutput> = serde_yaml::from_str(&text).expect("a table");
         assert!(cases.len() >= 60);
-        let space = Space { lines: 200, bytes: 19_200 };
-        let repeated = |line: &str| -> String {
-            (1..=2_000).map(|n| line.replace("{n}", &n.to_string()) + "\n").collect()
+        let space = Space { lines: 2_000, bytes: 19_200 };
+        let mut words = Words(7);
+        let mut repeated = |line: &str| -> String {
+            (1..=2_000).map(|n| words.put_into(&line.replace("{n}", &n.to_string())) + "\n").collect()
         };
         let mut lost = Vec::new();
         for ToolOutput { tool, before, failure, after, end, first } in cases {
@@ -242,11 +287,35 @@ mod tests {
         assert_eq!(lost, Vec::<String>::new());
     }
 
+    /// Source of words that hardly repeat, as names of modules and files do.
+    struct Words(u64);
+
+    impl Words {
+        fn word(&mut self) -> String {
+            let mut letters = String::new();
+            for _ in 0..3 {
+                self.0 =
+                    self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let pick =
+                    |from: &[u8], at: u64| char::from(from[usize::try_from(at).unwrap_or(0) % from.len()]);
+                letters.push(pick(b"bcdfghjklmnprstvwz", self.0 >> 33));
+                letters.push(pick(b"aeiou", self.0 >> 45));
+            }
+            letters
+        }
+
+        fn put_into(&mut self, line: &str) -> String {
+            let mut parts = line.split("{w}");
+            let first = parts.next().unwrap_or_default().to_owned();
+            parts.fold(first, |text, part| text + &self.word() + part)
+        }
+    }
+
     /// What `tests/scripts/record-outputs.py` has recorded of real tools.
     #[test]
     fn first_failure_in_recorded_outputs_is_shown() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/recorded-outputs");
-        let space = Space { lines: 200, bytes: 19_200 };
+        let space = Space { lines: 2_000, bytes: 19_200 };
         let (mut count, mut lost) = (0, Vec::new());
         for entry in std::fs::read_dir(folder).expect("the recorded outputs") {
             let path = entry.expect("an entry").path();

@@ -160,6 +160,11 @@ pub(super) fn certainty(line: &str) -> Option<Certainty> {
     (forms.likely.is_match(line) && !forms.harmless.is_match(line)).then_some(Certainty::Likely)
 }
 
+/// Returns whether a line that mentions failures says that there was none.
+pub(super) fn is_harmless(line: &str) -> bool {
+    FORMS.harmless.is_match(line)
+}
+
 /// Returns whether a line of an output reports a failure.
 pub(crate) fn is_failure(line: &str) -> bool {
     certainty(line).is_some()

@@ -8,6 +8,7 @@ mod descendants;
 mod ending;
 mod excerpt;
 mod failure_lines;
+mod failure_signs;
 #[cfg(target_os = "linux")]
 mod held_roots;
 mod kept_output;
