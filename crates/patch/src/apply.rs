@@ -65,18 +65,28 @@ pub enum ApplyError {
 /// regardless of line ends, then regardless of trailing blanks and a uniform indentation, and at last without the outermost
 /// lines of context, where that leaves one place for each hunk.
 pub fn apply(content: &str, patch: &Patch) -> Result<String, ApplyError> {
-    let applied =
-        exactly(content, &patch.hunks, Agreement::Exact).or_else(|_| without_cr(content, &patch.hunks))?;
+    // What is added to a file with CRLF endings gets them too, wherever the patch has none.
+    let applied = if has_crlf_alone(content) && !patch.hunks.iter().any(Hunk::has_cr) {
+        without_cr(content, &patch.hunks)?
+    } else {
+        exactly(content, &patch.hunks, Agreement::Exact).or_else(|_| without_cr(content, &patch.hunks))?
+    };
     if patch.effect.deletes() && !applied.is_empty() {
         return Err(ApplyError::Leftover);
     }
     Ok(applied)
 }
 
+/// Returns whether a text has lines, and each of them ends in CRLF.
+pub fn has_crlf_alone(content: &str) -> bool {
+    content.contains('\n')
+        && content.match_indices('\n').all(|(at, _)| at > 0 && content.as_bytes().get(at - 1) == Some(&b'\r'))
+}
+
 /// Applies hunks regardless of line endings: a file with CRLF endings is patched as if it had LF endings, and
 /// gets its own back.
 fn without_cr(content: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
-    let crlf = content.contains("\r\n") && !content.replace("\r\n", "").contains('\n');
+    let crlf = has_crlf_alone(content);
     let plain = if crlf { content.replace("\r\n", "\n") } else { content.to_owned() };
     let hunks: Vec<Hunk> = hunks.iter().map(Hunk::without_cr).collect();
     let applied = exactly(&plain, &hunks, Agreement::Exact)

@@ -60,6 +60,11 @@ pub struct Hunk {
 }
 
 impl Hunk {
+    /// Returns whether a line of it ends in CR.
+    pub(super) fn has_cr(&self) -> bool {
+        self.lines.iter().any(|line| line.text().ends_with('\r'))
+    }
+
     /// Returns the hunk with the CR of CRLF endings removed.
     pub(super) fn without_cr(&self) -> Self {
         let plain = |text: &String| text.trim_end_matches('\r').to_owned();

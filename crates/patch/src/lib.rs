@@ -32,6 +32,6 @@ mod parse;
 mod place;
 pub mod search_replace;
 
-pub use apply::{ApplyError, apply};
+pub use apply::{ApplyError, apply, has_crlf_alone};
 pub use hunk::{Hunk, HunkPosition, Line, Side};
 pub use parse::{Effect, ParseError, Patch, Section, sections};
