@@ -235,7 +235,7 @@ fn containment() -> Vec<Check> {
         sensitive: &SensitiveFiles::default(),
         held: None,
         temp: &temp,
-        readable: &[],
+        attached: &[],
         shared: &[],
     };
     let Ok(shell) = shell(&config, &own, &[], ground, &events) else { return Vec::new() };

@@ -170,8 +170,9 @@ pub struct Workspace {
     pub allow_delete: bool,
     /// Lifts the protection of `.github/workflows` and nothing else.
     pub allow_workflow_edits: bool,
-    /// Folders outside of the checkout, relative to it or absolute, that tools and commands may read. Tools
-    /// name them by their absolute paths, or by `@` and the folder's name.
+    /// Folders outside of the checkout, relative to it or absolute, that tools and commands may read, but for
+    /// sensitive files; commands do not see these, nor `.git` folders in them. Tools name the folders by their absolute paths, or by `@`
+    /// and the folder's name.
     pub extra_dirs: Vec<String>,
 }
 
@@ -194,8 +195,8 @@ pub struct Commands {
     pub enabled: bool,
     /// Time limit in seconds of the agent's commands that do not set their own.
     pub default_timeout: Bounded<1, 600>,
-    /// Lines of a command's output that the agent is shown: the first and the last ones, and those between them
-    /// that look like failures.
+    /// Most lines of a command's output that the agent is shown, where `context.max_tool_result_tokens` does not cut it before: the
+    /// first and the last ones, and those between them that look like failures.
     pub max_output_lines: Bounded<10, 5000>,
     /// Regular expressions for commands that are never run, besides the built-in ones.
     pub blocked_patterns: Vec<String>,
@@ -249,7 +250,7 @@ impl Default for Commands {
         Self {
             enabled: true,
             default_timeout: Bounded::fixed::<120>(),
-            max_output_lines: Bounded::fixed::<200>(),
+            max_output_lines: Bounded::fixed::<2000>(),
             blocked_patterns: Vec::new(),
             safe_commands: Vec::new(),
             dev_commands: Vec::new(),

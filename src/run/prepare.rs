@@ -88,13 +88,13 @@ impl<'a> Run<'a> {
         let guardrails = Arc::new(guardrails);
         let temp = temp(request);
         let Attached { outputs, folders } = attached(request, &masker, &events)?;
-        let readable: Vec<PathBuf> = folders.iter().map(|folder| folder.path().to_owned()).collect();
+        let attached_folders: Vec<PathBuf> = folders.iter().map(|folder| folder.path().to_owned()).collect();
         let shell_context = shell_setup::ShellContext {
             workspace: &request.workspace,
             sensitive: &guardrails.sensitive(),
             held: request.repository.as_ref(),
             temp: &temp,
-            readable: &readable,
+            attached: &attached_folders,
             shared: &request.shared_folders,
         };
         let shell = shell(config, variables, keys, shell_context, &events)?;

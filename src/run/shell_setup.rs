@@ -51,8 +51,8 @@ pub(crate) struct ShellContext<'a> {
     pub(crate) held: Option<&'a Repository>,
     /// Where throw-away folders go.
     pub(crate) temp: &'a Path,
-    /// Further folders that may be read.
-    pub(crate) readable: &'a [PathBuf],
+    /// Further folders that the tools and commands may read.
+    pub(crate) attached: &'a [PathBuf],
     /// Folders that the checkout shares with another one.
     pub(crate) shared: &'a [SharedFolder],
 }
@@ -88,7 +88,7 @@ pub(crate) fn shell(
     config: &Config,
     variables: &Variables,
     keys: &[String],
-    ShellContext { workspace, sensitive, held, temp, readable, shared }: ShellContext<'_>,
+    ShellContext { workspace, sensitive, held, temp, attached, shared }: ShellContext<'_>,
     events: &Events,
 ) -> Result<Shell, InputError> {
     let commands = &config.commands;
@@ -156,16 +156,11 @@ pub(crate) fn shell(
             mask_repository(folder, to, secrets)
         }
     });
-    let readable: Vec<String> = commands
-        .readable_paths
-        .iter()
-        .cloned()
-        .chain(readable.iter().map(|folder| folder.display().to_string()))
-        .collect();
     let sandbox = Sandbox::new(Settings {
         variables: &environment,
         own: variables,
-        readable: &readable,
+        readable: &commands.readable_paths,
+        attached,
         writable: &commands.writable_paths,
         shared,
         workspace,

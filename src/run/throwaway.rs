@@ -50,7 +50,7 @@ impl Throwaway {
             sensitive: &sensitive,
             held: repository,
             temp: &temp,
-            readable: &[],
+            attached: &[],
             shared: &[],
         };
         let shell = shell(config, variables, keys, shell_context, &Events::new(Vec::new()))?;

@@ -136,6 +136,27 @@ fn extra_folders_are_read_and_not_written() {
         assert!(results[4].starts_with("Error"), "{mode}: {}", results[4]);
         assert_eq!(std::fs::read_to_string(&file).unwrap(), "from the library\n", "{mode}");
     }
+    std::fs::create_dir_all(sandbox.path().join("shared/deep/.git")).unwrap();
+    for name in [".env", "deep/key.pem", "deep/.git/config"] {
+        std::fs::write(sandbox.path().join("shared").join(name), "hunter2\n").unwrap();
+    }
+    let folder = file.parent().unwrap().display();
+    for mode in ["yolo", "dry-run"] {
+        let turns = [vec![
+            ("read_file", json!({"path": "@shared/.env"})),
+            command(&format!("cat {folder}/.env")),
+            command(&format!("bash -c 'cat {folder}/.e* {folder}/deep/*.pem'")),
+            command(&format!("cat {folder}/deep/.git/config")),
+            command(&format!("grep -r hunter {folder}")),
+            command(&format!("cat {folder}/lib.txt")),
+        ]];
+        let results = run(&sandbox, mode, &turns).results();
+        assert!(results[0].starts_with("Error"), "{mode}: {}", results[0]);
+        for result in &results[..5] {
+            assert!(!result.contains("hunter2"), "{mode}: {result}");
+        }
+        assert!(results[5].contains("from the library"), "{mode}: {}", results[5]);
+    }
     for (given, problem) in
         [("/proc", "contains neither the checkout"), ("..", "contains neither"), ("../none", "No such file")]
     {

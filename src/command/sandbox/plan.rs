@@ -12,7 +12,7 @@ use workspace::{Scratch, SensitiveFiles};
 use super::home::Home;
 use super::modes::Modes;
 use super::places::Places;
-use super::repository::{GitMasking, Repository};
+use super::repository::{GitMasking, Repository, hidden_in_attached};
 use super::shared_folders::{Shared, SharedFolder};
 use super::shared_memory::SharedMemory;
 use super::stores::Stores;
@@ -33,6 +33,8 @@ pub struct Settings<'a> {
     pub own: &'a BTreeMap<String, String>,
     /// Additional places to read.
     pub readable: &'a [String],
+    /// Folders that the tools read as well, and in which children do not see sensitive files either.
+    pub attached: &'a [PathBuf],
     /// Additional places to write to.
     pub writable: &'a [String],
     /// Folders that the checkout shares with another one.
@@ -174,11 +176,17 @@ impl Sandbox {
         let mut known = variables.clone();
         // Children do not get this variable; it is known in order to hide its folder.
         known.extend(own.get("RUNNER_TEMP").map(|path| ("RUNNER_TEMP".to_owned(), path.clone())));
-        let readable: Vec<PathBuf> = settings.readable.iter().map(place).collect();
+        let readable: Vec<PathBuf> =
+            settings.readable.iter().map(place).chain(settings.attached.iter().cloned()).collect();
         let mut places = Places::find(&known, &readable, workspace);
         let repository = Repository::around(workspace, home.as_deref());
         let writable: Vec<PathBuf> = settings.writable.iter().map(place).collect();
         places.hidden.extend(repository.hidden(workspace, settings.sensitive, &writable));
+        for folder in settings.attached {
+            places.hidden.extend(hidden_in_attached(folder, workspace, settings.sensitive, &writable));
+        }
+        places.hidden.sort_unstable();
+        places.hidden.dedup();
         let root = repository.root.as_deref();
         let seen = |folder: &SharedFolder| Shared::new(folder, workspace, root, settings.sensitive);
         let shared = settings.shared.iter().map(seen).collect();

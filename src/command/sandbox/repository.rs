@@ -1,5 +1,6 @@
 //! Repository around a workspace: what children see of it besides the workspace itself.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -102,28 +103,7 @@ impl Repository {
     ) -> Vec<PathBuf> {
         let Some(root) = &self.root else { return Vec::new() };
         let own = root.join(".git");
-        let (beside, within) = (workspace.to_owned(), own.clone());
-        let walk = ignore::WalkBuilder::new(root)
-            .standard_filters(false)
-            .filter_entry(move |entry| entry.path() != beside && !entry.path().starts_with(&within))
-            .build();
-        let is_hidden = |entry: &ignore::DirEntry| {
-            // A link holds nothing itself.
-            if entry.path_is_symlink() {
-                return false;
-            }
-            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
-            if is_folder {
-                return entry.file_name() == ".git";
-            }
-            if entry.file_type().is_some_and(is_socket) {
-                return !opened.iter().any(|place| entry.path().starts_with(place));
-            }
-            let relative = entry.path().strip_prefix(root).ok().and_then(Path::to_str);
-            let path = relative.filter(|_| !sensitive.is_empty()).map(WorkspacePath::parse);
-            path.is_some_and(|path| path.is_ok_and(|path| sensitive.hides_beside(&path)))
-        };
-        walk.flatten().filter(is_hidden).map(ignore::DirEntry::into_path).collect()
+        hidden_below(root, &[workspace, &own], opened, |path| sensitive.hides_beside(path))
     }
 
     /// The folder that lies above one of Git's own; `None` where that one cannot be shown.
@@ -152,6 +132,50 @@ impl Repository {
         };
         if self.folders.is_empty() { None } else { self.layers.get_or_init(make).as_ref() }
     }
+}
+
+/// Lists the same in a folder of `workspace.extra_dirs`, where the tools refuse what is sensitive whether or not Git tracks it.
+pub(super) fn hidden_in_attached(
+    folder: &Path,
+    workspace: &Path,
+    sensitive: &SensitiveFiles,
+    opened: &[PathBuf],
+) -> Vec<PathBuf> {
+    let name = folder.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    hidden_below(folder, &[workspace], opened, |path| {
+        let named = WorkspacePath::parse(&format!("@{name}/{path}"));
+        sensitive.find_beside(path).is_some() || named.is_ok_and(|path| sensitive.find(&path).is_some())
+    })
+}
+
+/// Lists what is hidden in a folder, without looking into some folders.
+fn hidden_below(
+    root: &Path,
+    left_out: &[&Path],
+    opened: &[PathBuf],
+    is_sensitive: impl Fn(&WorkspacePath) -> bool,
+) -> Vec<PathBuf> {
+    let left_out: Vec<PathBuf> = left_out.iter().map(|path| (*path).to_owned()).collect();
+    let walk = ignore::WalkBuilder::new(root)
+        .standard_filters(false)
+        .filter_entry(move |entry| !left_out.iter().any(|path| entry.path().starts_with(path)))
+        .build();
+    let is_hidden = |entry: &ignore::DirEntry| {
+        // A link holds nothing itself.
+        if entry.path_is_symlink() || entry.depth() == 0 {
+            return false;
+        }
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        if is_folder {
+            return entry.file_name() == ".git";
+        }
+        if entry.file_type().is_some_and(is_socket) {
+            return !opened.iter().any(|place| entry.path().starts_with(place));
+        }
+        let relative = entry.path().strip_prefix(root).ok().and_then(Path::to_str).map(WorkspacePath::parse);
+        relative.is_some_and(|path| path.is_ok_and(|path| is_sensitive(&path)))
+    };
+    walk.flatten().filter(is_hidden).map(ignore::DirEntry::into_path).collect()
 }
 
 /// Returns the folder that a `.git` file names.

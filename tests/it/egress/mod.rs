@@ -113,6 +113,7 @@ impl Scene {
             variables: &variables,
             own: &variables,
             readable: &[],
+            attached: &[],
             writable: &[],
             shared: &[],
             workspace: folder.path(),
