@@ -22,6 +22,11 @@ struct Facts {
 }
 
 impl Ledger {
+    /// Returns the agent's list of its own work.
+    pub fn todo(&self) -> Vec<TodoItem> {
+        self.facts().todo.clone()
+    }
+
     /// Replaces the agent's list of its own work.
     pub fn note_todo(&self, items: Vec<TodoItem>) {
         self.facts().todo = items;

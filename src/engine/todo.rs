@@ -35,6 +35,10 @@ impl TodoTool {
 pub(crate) struct Args {
     /// The whole list, in order
     items: Vec<TodoItem>,
+    /// Whether the items are changes of the list: those with the same text are replaced, and others added.
+    #[serde(default)]
+    #[schemars(skip)]
+    merge: bool,
 }
 
 impl AsyncTool for TodoTool {
@@ -49,7 +53,7 @@ impl AsyncTool for TodoTool {
         }
     }
 
-    fn check(&self, Args { items }: &mut Args) -> Result<(), ArgumentsError> {
+    fn check(&self, Args { items, .. }: &mut Args) -> Result<(), ArgumentsError> {
         if items.len() > MAX_ITEMS {
             let limit = format!("at most {MAX_ITEMS} items; combine those that belong together");
             return Err(ArgumentsError::TooLong { field: "items", limit });
@@ -68,13 +72,46 @@ impl AsyncTool for TodoTool {
         Effects::default()
     }
 
-    fn run(self: Arc<Self>, Args { items }: Args) -> BoxFuture<'static, ToolResult> {
+    fn run(self: Arc<Self>, Args { items, merge }: Args) -> BoxFuture<'static, ToolResult> {
         async move {
+            let items = if merge { merged(self.ledger.todo(), items) } else { items };
             let text = if items.is_empty() { "the list is empty".to_owned() } else { todo_lines(&items) };
+            if items.len() > MAX_ITEMS {
+                return ToolResult::failed(format!(
+                    "at most {MAX_ITEMS} items; combine those that belong together"
+                ));
+            }
             self.events.emit(Event::Todo(TodoList { agent: self.agent.clone(), items: items.clone() }));
             self.ledger.note_todo(items);
             ToolResult::done(text)
         }
         .boxed()
+    }
+}
+
+/// Returns a list with changes: entries of the same text are replaced, and others added.
+fn merged(mut list: Vec<TodoItem>, changes: Vec<TodoItem>) -> Vec<TodoItem> {
+    for change in changes {
+        match list.iter_mut().find(|item| item.task == change.task) {
+            Some(item) => *item = change,
+            None => list.push(change),
+        }
+    }
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::TodoStatus::{Done, Open};
+
+    #[test]
+    fn changes_of_a_list_keep_what_they_do_not_name() {
+        let item = |task: &str, status| TodoItem { task: task.to_owned(), status };
+        let list = vec![item("a", Open), item("b", Open)];
+        assert_eq!(
+            merged(list, vec![item("a", Done), item("c", Open)]),
+            [item("a", Done), item("b", Open), item("c", Open)]
+        );
     }
 }

@@ -96,7 +96,11 @@ pub(super) const ARGUMENTS: &[(&str, &[&str], &str)] = &[
     ("replace_text", &["use_regex", "is_regex", "is_regexp"], "regex"),
     ("replace_text", &["include", "glob", "include_pattern", "file_glob", "files", "filter"], "file_pattern"),
     ("replace_text", &["expected_count", "expected_replacements", "count"], "expect_count"),
-    ("move_file", &["source", "source_path", "src", "old_path", "old_name", "path", "file_path"], "from"),
+    (
+        "move_file",
+        &["source", "source_path", "src", "old_path", "old_name", "path", "file_path", "file"],
+        "from",
+    ),
     (
         "move_file",
         &["destination", "destination_path", "dest", "dst", "new_path", "new_name", "target"],
@@ -109,7 +113,24 @@ pub(super) const ARGUMENTS: &[(&str, &[&str], &str)] = &[
     ),
     ("find_files", &["query", "glob", "glob_pattern", "file_pattern", "name", "search_term"], "pattern"),
     ("search_files", &["glob", "glob_pattern"], "pattern"),
-    ("grep", &["query", "regex", "search_term", "search", "regexp", "search_pattern", "q"], "pattern"),
+    (
+        "grep",
+        &[
+            "query",
+            "regex",
+            "search_term",
+            "search",
+            "regexp",
+            "search_pattern",
+            "q",
+            "symbol",
+            "symbol_name",
+            "name_path",
+            "identifier",
+            "name",
+        ],
+        "pattern",
+    ),
     (
         "grep",
         &["include", "glob", "include_pattern", "includes", "file_glob", "files", "glob_filter"],
@@ -200,8 +221,6 @@ pub(super) const REMARKS: &[&str] = &[
     "step",
     "toolexplanation",
     "should_read_entire_file",
-    "dry_run",
-    "overwrite",
     "create_directories",
     "create_dirs",
 ];

@@ -86,6 +86,14 @@ pub(super) fn coerced(value: Value, schema: &Value) -> Value {
             _ => value,
         },
         Value::Number(_) | Value::Bool(_) if is("string") => json!(value.to_string()),
+        Value::Object(object) if is("string") => match object.iter().collect::<Vec<_>>().as_slice() {
+            [(name, Value::String(text))]
+                if matches!(name.as_str(), "value" | "text" | "string" | "path" | "content" | "#text") =>
+            {
+                json!(text)
+            }
+            _ => value,
+        },
         // A list of one is meant as the one, and a list of globs as all of them.
         Value::Array(items) if is("string") => {
             let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();

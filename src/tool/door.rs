@@ -4,15 +4,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
-use workspace::inside;
+use serde_json::Value;
 
-use super::argument_names::{ARGUMENTS, REMARKS};
-use super::coercion::{coerced, in_seconds};
+use super::abilities::{self, Ability};
+use super::fitting::{finished, snake_case};
 use super::names::{Arguments, Meaning, folded, meaning};
+use super::restraint::Restraints;
+use super::wrapped::object;
 use super::{Registry, Tool};
 use crate::base::did_you_mean::nearest;
-use crate::base::text::{counted, shortened};
+use crate::base::text::shortened;
 use crate::event::ToolCall;
 
 /// Call as it was understood.
@@ -78,18 +79,29 @@ impl Understood {
 #[error("{0}")]
 pub struct NotUnderstood(pub(super) String);
 
-/// Arguments that are paths, or begin with one.
-const PATHS: [&str; 6] = ["path", "cwd", "from", "to", "file_pattern", "pattern"];
-
 impl Registry {
     /// Returns what a call means. `root` is the path of the checkout.
     pub fn understand(&self, call: &ToolCall, root: &Path) -> Result<Understood, NotUnderstood> {
+        let named = ToolCall { name: self.plain_name(&call.name).to_owned(), ..call.clone() };
+        let call = &named;
         let own = self.get(&call.name);
         if let Some(tool) = own.filter(|tool| tool.takes_arguments_as_given()) {
             return Ok(Understood { tool: Arc::clone(tool), call: call.clone(), ignored: Vec::new() });
         }
         let renamed = |(name, value): (String, Value)| (snake_case(&name), value);
-        let arguments: Arguments = object(&call.arguments)?.into_iter().map(renamed).collect();
+        let mut arguments: Arguments = object(&call.arguments)?.into_iter().map(renamed).collect();
+        for (name, value) in std::mem::take(&mut arguments) {
+            match value {
+                // One change or command, as an object of its own.
+                Value::Object(inner) if matches!(name.as_str(), "operation" | "action") => {
+                    arguments.extend(inner.into_iter().map(renamed));
+                }
+                value => {
+                    arguments.insert(name, value);
+                }
+            }
+        }
+        let restraints = Restraints::take(&mut arguments);
         let as_own = own.map(|tool| self.translated(call, arguments.clone(), tool, root));
         let understood = match (as_own, meaning(&call.name)) {
             (Some(Ok(understood)), other) => {
@@ -107,7 +119,9 @@ impl Registry {
             (Some(Err(reason)), _) => Err(reason),
             (None, other) => self.foreign(call, arguments, other, root),
         };
-        understood.map(Understood::without_unknown)
+        let mut understood = understood?;
+        restraints.obeyed(&*understood.tool, &mut understood.call.arguments)?;
+        Ok(understood.without_unknown())
     }
 
     /// Understands a call by a name that is not one of ours.
@@ -134,8 +148,10 @@ impl Registry {
             }
             None => {
                 let wanted = folded(&call.name);
-                let own = self.all().map(|tool| tool.name()).find(|name| folded(name) == wanted);
-                own.ok_or_else(|| NotUnderstood(self.unknown(&call.name)))?.to_owned()
+                match self.all().map(|tool| tool.name()).find(|name| folded(name) == wanted) {
+                    Some(own) => own.to_owned(),
+                    None => return self.guessed(call, arguments, root),
+                }
             }
         };
         let Some(tool) = self.get(&name) else {
@@ -168,47 +184,78 @@ impl Registry {
         finished(call, arguments, tool, root)
     }
 
-    fn unknown(&self, name: &str) -> String {
-        let name = &shortened(name, 100);
-        if let Some(near) = self.closest(name) {
-            return format!("Tool not found: {name}; did you mean {near}?");
+    /// Returns the name of a tool without what models leave around it: `<|channel|>commentary`, `:0`, elements.
+    fn plain_name<'a>(&self, name: &'a str) -> &'a str {
+        let is_known = |name: &str| {
+            let wanted = folded(name);
+            !wanted.is_empty()
+                && (meaning(name).is_some() || self.all().any(|tool| folded(tool.name()) == wanted))
+        };
+        if is_known(name) {
+            return name;
         }
-        let all: Vec<&str> = self.list().map(|tool| tool.name()).collect();
-        format!("Tool not found: {name}; the tools are {}", all.join(", "))
+        let parts = name.split(['<', '>', '|', '"', '`', '=', ' ', '\n']);
+        let without_number = |part: &'a str| match part.rsplit_once([':', '#']) {
+            Some((before, number)) if number.bytes().all(|byte| byte.is_ascii_digit()) => before,
+            _ => part,
+        };
+        parts.map(without_number).find(|part| is_known(part)).unwrap_or(name)
+    }
+
+    /// Understands a call by a name that is in no table: as what the words in it are about, if that changes nothing. Otherwise the error
+    /// has the call to make.
+    fn guessed(
+        &self,
+        call: &ToolCall,
+        arguments: Arguments,
+        root: &Path,
+    ) -> Result<Understood, NotUnderstood> {
+        let name = &shortened(&call.name, 100);
+        let unknown = |way: &str| NotUnderstood(format!("Tool not found: {name}; {way}"));
+        let program = abilities::program(&call.name, &arguments).filter(|_| self.has("run_command"));
+        if let Some((line, is_plain)) = program {
+            if is_plain {
+                return self.foreign(call, abilities::as_command(&line), meaning("run_command"), root);
+            }
+            return Err(unknown(&format!("a program is run by a command: run_command(command={line:?})")));
+        }
+        let tool = match abilities::nearest(&call.name).filter(|_| !call.name.starts_with("mcp")) {
+            Some(Ability::Tool(tool)) => self.get(tool),
+            Some(Ability::Advice(advice)) => {
+                let web = ["web_search", "fetch_url"].map(|tool| self.get(tool));
+                let is_search = abilities::is_search(&call.name);
+                let tool = web.into_iter().flatten().find(|tool| (tool.name() == "web_search") == is_search);
+                match tool.filter(|_| abilities::is_of_web(advice)) {
+                    Some(tool) => Some(tool),
+                    None => return Err(unknown(advice)),
+                }
+            }
+            None => self.closest(name).and_then(|near| self.get(near)),
+        };
+        let Some(tool) = tool else {
+            let all: Vec<&str> = self.list().map(|tool| tool.name()).collect();
+            return Err(unknown(&format!("the tools are {}", all.join(", "))));
+        };
+        let near = ToolCall { name: tool.name().to_owned(), ..call.clone() };
+        let as_near = self.foreign(&near, arguments, meaning(tool.name()), root);
+        match as_near.map(Understood::without_unknown) {
+            Err(reason) => Err(unknown(&reason.to_string())),
+            Ok(near) if Arc::clone(&near.tool).prepare(&near.call.arguments).is_err() => {
+                Err(unknown(&format!("did you mean {}?", usage(&*near.tool))))
+            }
+            Ok(near) if near.tool.sensitive() => {
+                Err(unknown(&format!("did you mean {}?", written_out(&near.call))))
+            }
+            Ok(near) => Ok(near),
+        }
     }
 }
 
-/// Gives arguments their own names and types.
-fn finished(
-    call: &ToolCall,
-    arguments: Arguments,
-    tool: &Arc<dyn Tool>,
-    root: &Path,
-) -> Result<Understood, NotUnderstood> {
-    let name = tool.name().to_owned();
-    let arguments = fitted(&name, arguments, &tool.parameters(), root);
-    for name in ["path", "cwd", "from", "to"] {
-        let given = arguments.get(name).and_then(Value::as_str);
-        if let Some((given, meant)) = given.and_then(|given| Some((given, of_another_root(given, root)?))) {
-            return Err(NotUnderstood(format!(
-                "ACCESS DENIED: {given} is outside of the workspace; did you mean {name}={meant:?}?"
-            )));
-        }
-    }
-    let arguments = Value::Object(arguments);
-    let call = ToolCall { name, arguments, ..call.clone() };
-    Ok(Understood { tool: Arc::clone(tool), call, ignored: Vec::new() })
-}
-
-/// Returns the relative path that is meant by an absolute one at which there is nothing, as if the checkout were elsewhere.
-fn of_another_root(given: &str, root: &Path) -> Option<String> {
-    let path = Path::new(given);
-    if !path.is_absolute() || path.starts_with(root) || path.exists() || given.contains("..") {
-        return None;
-    }
-    let parts: Vec<&str> = given.split('/').filter(|part| !part.is_empty()).collect();
-    let ends = (1..parts.len()).map(|from| parts[from..].join("/"));
-    ends.into_iter().find(|end| root.join(end).symlink_metadata().is_ok())
+/// Returns a call as it could be made.
+fn written_out(call: &ToolCall) -> String {
+    let arguments = call.arguments.as_object().into_iter().flatten();
+    let arguments = arguments.map(|(name, value)| format!("{name}={}", shortened(&value.to_string(), 100)));
+    format!("{}({})", call.name, arguments.collect::<Vec<_>>().join(", "))
 }
 
 /// Returns a message for the model about arguments that a tool does not take. What is wrong with a value needs no list
@@ -220,7 +267,7 @@ pub(crate) fn invalid_arguments(tool: &dyn Tool, error: &str) -> String {
 }
 
 /// Returns the right way to call a tool: `read_file(path=…, [start_line=…], [end_line=…])`.
-fn usage(tool: &dyn Tool) -> String {
+pub(super) fn usage(tool: &dyn Tool) -> String {
     let schema = tool.parameters();
     let required = |name: &str| {
         schema["required"].as_array().is_some_and(|required| required.iter().any(|one| one == name))
@@ -230,139 +277,4 @@ fn usage(tool: &dyn Tool) -> String {
     let must = must.iter().map(|name| format!("{name}=…"));
     let may = may.iter().map(|name| format!("[{name}=…]"));
     format!("{}({})", tool.name(), must.chain(may).collect::<Vec<_>>().join(", "))
-}
-
-/// Returns the arguments as an object: given as one, as JSON text of one, or as the one text that a tool takes.
-fn object(arguments: &Value) -> Result<Arguments, NotUnderstood> {
-    Ok(match arguments {
-        Value::Object(object) => object.clone(),
-        Value::String(text) => match serde_json::from_slice(text.as_bytes()) {
-            Ok(Value::Object(object)) => object,
-            Err(error) if text.trim_start().starts_with('{') => return nearly_object(text, &error),
-            _ if text.trim().is_empty() => Map::new(),
-            _ => Map::from_iter([("input".to_owned(), json!(text))]),
-        },
-        _ => Map::new(),
-    })
-}
-
-/// Returns the arguments in a text that is an object but for commas and quotes. The error says what is wrong with it.
-fn nearly_object(text: &str, error: &serde_json::Error) -> Result<Arguments, NotUnderstood> {
-    let objects: Vec<Value> =
-        serde_json::Deserializer::from_str(text).into_iter().map_while(Result::ok).collect();
-    if objects.len() > 1 {
-        return Err(NotUnderstood(format!(
-            "Invalid arguments: {} objects in one call; make one call for each, all in one turn",
-            objects.len()
-        )));
-    }
-    // An object in YAML's flow style may have a comma at its end, and single quotes, in which other escapes apply.
-    if objects.is_empty()
-        && !text.contains(['\\', '\n'])
-        && let Ok(Value::Object(object)) = crate::base::yaml::from_str(text)
-    {
-        return Ok(object);
-    }
-    if error.is_eof() {
-        return Err(NotUnderstood(format!(
-            "Invalid arguments: not valid JSON: the call was cut off after {} of arguments, and nothing of it was done; make it \
-             again, smaller: a long file in parts (write_file, then write_file with mode=\"append\"), many edits in several calls",
-            counted(text.chars().count(), "character", "s")
-        )));
-    }
-    Err(NotUnderstood(format!("Invalid arguments: not valid JSON: {error}")))
-}
-
-/// Returns the arguments with our names, in the types of the schema, and without what is empty and optional.
-fn fitted(tool: &str, given: Arguments, schema: &Value, root: &Path) -> Arguments {
-    let empty = Map::new();
-    let properties = schema["properties"].as_object().unwrap_or(&empty);
-    let required: Vec<&str> =
-        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-    let mut arguments = given;
-    for (of, foreign, own) in ARGUMENTS {
-        if (*of != "*" && *of != tool) || arguments.contains_key(*own) || !properties.contains_key(*own) {
-            continue;
-        }
-        let taken =
-            foreign.iter().find(|name| arguments.contains_key(**name) && !properties.contains_key(**name));
-        if let Some(value) = taken.and_then(|name| arguments.shift_remove(*name)) {
-            arguments.insert((*own).to_owned(), value);
-        }
-    }
-    // One text that a tool takes may come under any name.
-    if let ([own], Some(value)) = (required.as_slice(), arguments.get("input").cloned())
-        && !arguments.contains_key(*own)
-    {
-        arguments.shift_remove("input");
-        arguments.insert((*own).to_owned(), value);
-    }
-    arguments.retain(|name, value| {
-        let is_known = properties.contains_key(name);
-        let is_empty = value.is_null() || value.as_str().is_some_and(str::is_empty);
-        let is_needed = required.contains(&name.as_str()) || name == "new_str";
-        (is_known || !REMARKS.contains(&name.as_str())) && (is_needed || !is_empty)
-    });
-    for (name, value) in &mut arguments {
-        if let Some(property) = properties.get(name) {
-            *value = coerced(std::mem::take(value), property);
-        } else if let Some(flag) = value.as_str().and_then(|text| text.parse::<bool>().ok()) {
-            *value = json!(flag);
-        }
-        if PATHS.contains(&name.as_str())
-            && let Some(relative) = relative(value, root)
-        {
-            *value = relative;
-        }
-    }
-    if matches!(tool, "run_command" | "run_powershell") {
-        in_seconds(&mut arguments);
-    }
-    arguments
-}
-
-/// Returns a path inside of the checkout relative to it, or `None` if there is nothing to change.
-fn relative(value: &Value, root: &Path) -> Option<Value> {
-    let text = value.as_str()?;
-    let text = text.strip_prefix("file://").unwrap_or(text);
-    inside(text, root.to_str()?).map(|relative| json!(relative))
-}
-
-/// Returns a name such as `filePath` or `file-path` as `file_path`.
-fn snake_case(name: &str) -> String {
-    if name.starts_with('-') {
-        return name.to_owned();
-    }
-    let mut text = String::with_capacity(name.len() + 4);
-    let mut before = '_';
-    for c in name.chars() {
-        if c.is_uppercase() && !matches!(before, '_' | '-') && !before.is_uppercase() {
-            text.push('_');
-        }
-        if c == '-' {
-            text.push('_');
-        } else {
-            text.extend(c.to_lowercase());
-        }
-        before = c;
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_of_arguments_become_ours() {
-        for (name, expected) in [
-            ("filePath", "file_path"),
-            ("TargetFile", "target_file"),
-            ("file-path", "file_path"),
-            ("URL", "url"),
-            ("old_str", "old_str"),
-        ] {
-            assert_eq!(snake_case(name), expected);
-        }
-    }
 }

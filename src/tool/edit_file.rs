@@ -4,9 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::FileError;
 
+use super::line_edit::{LineRange, replace_lines, replace_near};
 use super::outcome::store;
+use super::placeholder;
 use super::read_file::resolve;
-use super::replace_block::{Edited, replace};
+use super::replace_block::{Edited, NotReplaced, replace};
 use super::text_file::{encoded, text_of};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::text::counted;
@@ -28,6 +30,14 @@ pub(super) struct Args {
     /// Replace every occurrence
     #[serde(default)]
     replace_all: bool,
+    /// The first of the lines to replace if there is no old text, else the line near which it is.
+    #[serde(default)]
+    #[schemars(skip)]
+    start_line: Option<usize>,
+    /// The last of these lines.
+    #[serde(default)]
+    #[schemars(skip)]
+    end_line: Option<usize>,
     /// Several edits, in order: all are made, or none.
     #[serde(default)]
     #[schemars(skip)]
@@ -54,6 +64,24 @@ impl Args {
             )));
         };
         Ok(Edit { old_str: old_str.clone(), new_str, replace_all: *replace_all })
+    }
+}
+
+impl Args {
+    /// Returns the lines that the call names, where the old text is given, or is to be so many lines.
+    fn lines(&self) -> Option<LineRange> {
+        let first = self.start_line?;
+        let length = self.old_str.trim_end_matches('\n').matches('\n').count();
+        Some(LineRange { first, last: self.end_line.unwrap_or(first + length) })
+    }
+
+    /// Makes an edit of the call.
+    fn apply(&self, edit: &Edit, content: &str) -> Result<Edited, NotReplaced> {
+        match self.lines() {
+            Some(lines) if edit.old_str.is_empty() => replace_lines(content, lines, &edit.new_str),
+            Some(lines) if !edit.replace_all => replace_near(content, &edit.old_str, &edit.new_str, lines),
+            _ => replace(content, &edit.old_str, &edit.new_str, edit.replace_all),
+        }
     }
 }
 
@@ -84,11 +112,23 @@ impl FileTool for EditFile {
         };
         let stale = cx.seen.is_stale(&path, &before);
         let edits = if args.edits.is_empty() { vec![args.single()?] } else { args.edits.clone() };
+        if args.start_line.is_some() && edits.iter().any(|edit| edit.old_str.is_empty()) {
+            // Numbers alone say nothing about what is there.
+            if stale || !cx.seen.contains(&path) {
+                return Err(ToolError::Refused(format!(
+                    "lines are replaced by their numbers only in a file that was read as it is now: read_file(path=\"{path}\"); or give the \
+                     text to replace: edit_file(path=\"{path}\", old_str=…, new_str=…)"
+                )));
+            }
+        }
         let text = text_of(&path, &before)?;
         let (mut content, encoding) = (text.text.into_owned(), text.encoding);
         let (mut notes, mut times) = (Vec::new(), 0);
         for (index, edit) in edits.iter().enumerate() {
-            let edited = replace(&content, &edit.old_str, &edit.new_str, edit.replace_all);
+            if let Some(line) = placeholder::found(&edit.new_str, &content) {
+                return Err(ToolError::Refused(placeholder::refusal("new_str", line, path.as_str())));
+            }
+            let edited = args.apply(edit, &content);
             let edited: Edited = edited.map_err(|error| {
                 let mut reason = error.to_string();
                 if edits.len() > 1 {

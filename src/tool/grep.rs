@@ -80,6 +80,18 @@ impl FileTool for Grep {
             Err(error) if is_plain => return Err(error),
             Err(error) => (None, Some(error)),
         };
+        // In the basic syntax of `grep`, the signs of an alternative and a group have a backslash.
+        let extended = extended(&args.pattern).filter(|_| !args.literal);
+        if let Some(pattern) = extended {
+            let query = Query::new(&pattern, Syntax::Regex, args.case_sensitive, args.max_results);
+            let found = query
+                .and_then(|query| query.with_context(args.context_lines).showing(args.show).search(&scope));
+            if let Ok(found) = found
+                && !found.is_empty()
+            {
+                return Ok(ToolResult::done(format!("[searched for {pattern}]\n{}", found.render())));
+            }
+        }
         // Code is often searched for as it stands, with parentheses and dots in it.
         let literal = args.search(Syntax::Literal, &scope)?;
         match (literal.is_empty(), error, found) {
@@ -95,6 +107,47 @@ impl FileTool for Grep {
                 "{error}; taken literally (literal=true), it has no match either"
             ))),
             (true, None, found) => Ok(ToolResult::done(found.unwrap_or(literal).render())),
+        }
+    }
+}
+
+/// Returns a pattern of basic syntax in the extended one, if it has signs of the former.
+fn extended(pattern: &str) -> Option<String> {
+    let signs = ['|', '(', ')', '{', '}', '+', '?'];
+    let (mut text, mut has_signs) = (String::with_capacity(pattern.len()), false);
+    let mut rest = pattern.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\\' => match rest.next() {
+                Some(sign) if signs.contains(&sign) => {
+                    has_signs = true;
+                    text.push(sign);
+                }
+                other => {
+                    text.push('\\');
+                    text.extend(other);
+                }
+            },
+            sign if signs.contains(&sign) => text.extend(['\\', sign]),
+            other => text.push(other),
+        }
+    }
+    has_signs.then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::extended;
+
+    #[test]
+    fn basic_patterns_become_extended_ones() {
+        for (pattern, expected) in [
+            ("def\\|class", Some("def|class")),
+            ("f(x)\\|\\(a\\)", Some("f\\(x\\)|(a)")),
+            ("def|class", None),
+            ("\\d+", None),
+        ] {
+            assert_eq!(extended(pattern).as_deref(), expected, "{pattern}");
         }
     }
 }

@@ -3,6 +3,7 @@
 //! A tool is one file: an argument type, its effects, and the work. Everything around a call (guardrails,
 //! hooks, confirmation, dry run, reports) reads [`Effects`], never a tool's name.
 
+mod abilities;
 mod apply_patch;
 mod argument_names;
 pub(crate) mod arguments;
@@ -15,23 +16,31 @@ mod delete_file;
 mod door;
 mod edit_file;
 mod find_files;
+mod fitting;
+mod foreign_tools;
 mod get_file_summary;
 mod git_records;
 mod grep;
+mod lenient_json;
+mod line_edit;
 mod line_view;
 mod list_directory;
 mod list_files;
 mod listing;
 mod match_line;
 mod matcher;
+mod misquoted;
 mod missing;
 mod move_file;
 mod names;
 mod outcome;
+mod path_forms;
+mod placeholder;
 mod read_file;
 mod registry;
 mod replace_block;
 mod replace_text;
+mod restraint;
 mod run_command;
 mod run_powershell;
 pub(crate) mod schema;
@@ -44,7 +53,9 @@ mod text_file;
 mod todo_list;
 mod translate;
 mod translate_command;
+mod translate_edit;
 mod translate_search;
+mod wrapped;
 mod write_file;
 
 use std::collections::HashMap;

@@ -6,6 +6,7 @@ use patch::block::{nearest, numbered, places};
 use sanitize::invisible::unmarked;
 use workspace::MAX_FILE;
 
+use super::misquoted;
 use super::text_file::without_carriage_returns;
 use crate::base::text::grouped;
 
@@ -25,7 +26,7 @@ pub(super) struct Edited {
 pub(super) struct NotReplaced(String);
 
 impl NotReplaced {
-    fn because(reason: impl Into<String>) -> Self {
+    pub(super) fn because(reason: impl Into<String>) -> Self {
         Self(reason.into())
     }
 }
@@ -34,7 +35,8 @@ impl NotReplaced {
 pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
     if old.is_empty() {
         return Err(NotReplaced::because(
-            "old_str is empty; to create or replace a whole file use write_file",
+            "old_str is empty; give the text to replace: edit_file(path=…, old_str=…, new_str=…), or replace the whole file: write_file(path=…, \
+             content=…)",
         ));
     }
     if old == new {
@@ -64,7 +66,17 @@ fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
         edited.note = Some("the line numbers in old_str were left out".to_owned());
         return Ok(edited);
     }
-    by_lines(content, old, new, all)
+    let by_lines = by_lines(content, old, new, all);
+    if by_lines.is_ok() {
+        return by_lines;
+    }
+    // As a last resort, what is around the text or escapes in it, if the rest occurs.
+    let unescaped =
+        misquoted::forms(old).find(|(_, meant)| !meant.is_empty() && content.contains(meant.as_str()));
+    let Some((form, meant)) = unescaped else { return by_lines };
+    let mut edited = exactly(content, &meant, &form.apply_to(new), all)?;
+    edited.note = Some(form.described().to_owned());
+    Ok(edited)
 }
 
 fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
@@ -123,7 +135,7 @@ fn line_of(content: &str, at: usize) -> usize {
 /// Returns a block without the numbers that `read_file` puts before its lines, or `None` if a line has none.
 fn without_numbers(block: &str) -> Option<String> {
     let line = |line: &str| {
-        let (number, rest) = line.split_once('\t')?;
+        let (number, rest) = line.split_once(['\t', '→']).or_else(|| line.split_once(": "))?;
         let is_number = !number.trim().is_empty() && number.trim().bytes().all(|byte| byte.is_ascii_digit());
         is_number.then(|| rest.to_owned())
     };

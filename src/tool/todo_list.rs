@@ -4,12 +4,17 @@ use serde_json::{Value, json};
 
 use super::door::NotUnderstood;
 use super::names::Arguments;
-use super::translate::{Changed, parsed, take, text};
+use super::translate::{Changed, is_true, parsed, take, text};
 
 /// Gives the entries of a list their own names: what is to be done, and how far it is.
 pub(super) fn todo_list(arguments: &mut Arguments) -> Changed {
-    let names = ["items", "todos", "plan", "todo_list", "tasks", "steps", "input"];
-    let Some(Value::Array(entries)) = take(arguments, &names).map(parsed) else {
+    let names = ["items", "todos", "plan", "todo_list", "tasks", "steps", "progress", "input"];
+    let is_merged = take(arguments, &["merge"]).as_ref().is_some_and(is_true);
+    let given = take(arguments, &names).map(parsed).map(|given| match given {
+        Value::String(text) => checklist(&text).unwrap_or(Value::String(text)),
+        other => other,
+    });
+    let Some(Value::Array(entries)) = given else {
         return Err(NotUnderstood(
             "give the whole list: todo(items=[{\"task\": \"…\", \"status\": \"open\"}])".to_owned(),
         ));
@@ -22,7 +27,40 @@ pub(super) fn todo_list(arguments: &mut Arguments) -> Changed {
         ));
     };
     *arguments = Arguments::from_iter([("items".to_owned(), Value::Array(own))]);
+    if is_merged {
+        arguments.insert("merge".to_owned(), json!(true));
+    }
     Ok(None)
+}
+
+/// One entry, which is added to the list.
+pub(super) fn one_todo(arguments: &mut Arguments) -> Changed {
+    let names = ["task", "subject", "content", "title", "text", "description"];
+    let task = names.iter().find_map(|name| arguments.get(*name).and_then(text).map(str::to_owned));
+    let status = arguments.get("status").cloned().unwrap_or_default();
+    let item = task.map(|task| json!({"task": task, "status": status}));
+    *arguments = Arguments::from_iter([
+        ("items".to_owned(), Value::Array(item.into_iter().collect())),
+        ("merge".to_owned(), json!(true)),
+    ]);
+    todo_list(arguments)
+}
+
+/// Returns the entries of a list in Markdown, or with a mark before each line.
+fn checklist(text: &str) -> Option<Value> {
+    let line = |line: &str| {
+        let line = line.trim().trim_start_matches(['-', '*']).trim_start();
+        let (mark, task) = line.strip_prefix('[')?.split_once(']')?;
+        let status = match mark.trim() {
+            "" => "open",
+            "x" | "X" | "✓" => "done",
+            "-" | "~" | ">" | "/" => "doing",
+            _ => return None,
+        };
+        Some(json!({"task": task.trim(), "status": status}))
+    };
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.map(line).collect::<Option<Vec<_>>>().filter(|items| !items.is_empty()).map(Value::Array)
 }
 
 /// Returns an entry in our form, or `None` if it does not say what is to be done.
@@ -33,14 +71,21 @@ fn entry(entry: Value) -> Option<Value> {
         _ => return None,
     };
     let task = take(&mut entry, &["task", "content", "step", "title", "description", "text"])?;
+    let is_done = ["done", "completed", "complete", "checked", "is_done"]
+        .iter()
+        .any(|name| take(&mut entry, &[name]).as_ref().is_some_and(is_true));
     let status = take(&mut entry, &["status", "state"]).unwrap_or_default();
     let status = status.as_str().unwrap_or_default().to_lowercase().replace(['-', ' '], "_");
-    let status = match status.as_str() {
-        "doing" | "in_progress" | "active" | "started" => "doing",
-        "done" | "completed" | "complete" | "finished" | "cancelled" => "done",
-        _ => "open",
+    let task = text(&task)?.to_owned();
+    let (task, status) = match status.as_str() {
+        // What was given up is not open any more, and was not done either.
+        "cancelled" | "canceled" | "skipped" | "dropped" => (format!("{task} (cancelled)"), "done"),
+        "doing" | "in_progress" | "active" | "started" if !is_done => (task, "doing"),
+        "done" | "completed" | "complete" | "finished" => (task, "done"),
+        _ if is_done => (task, "done"),
+        _ => (task, "open"),
     };
-    text(&task).map(|task| json!({"task": task, "status": status}))
+    Some(json!({"task": task, "status": status}))
 }
 
 #[cfg(test)]
@@ -68,6 +113,36 @@ mod tests {
             json!({"todos": "[{\"content\": \"Fix\", \"status\": \"in_progress\"}, \"Test\"]"}),
         ] {
             assert_eq!(understood(arguments.clone()), own, "{arguments}");
+        }
+    }
+
+    #[test]
+    fn entries_are_done_cancelled_and_added_as_they_are_said_to_be() {
+        for (arguments, expected) in [
+            (
+                json!({"items": [{"task": "a", "done": true}]}),
+                json!({"items": [{"task": "a", "status": "done"}]}),
+            ),
+            (
+                json!({"items": [{"task": "a", "completed": true, "status": "pending"}]}),
+                json!({"items": [{"task": "a", "status": "done"}]}),
+            ),
+            (
+                json!({"todos": [{"content": "a", "status": "cancelled"}]}),
+                json!({"items": [{"task": "a (cancelled)", "status": "done"}]}),
+            ),
+            (
+                json!({"merge": true, "todos": [{"content": "a", "status": "completed"}]}),
+                json!({"items": [{"task": "a", "status": "done"}], "merge": true}),
+            ),
+            (json!({"merge": false, "todos": ["a"]}), json!({"items": [{"task": "a", "status": "open"}]})),
+            (
+                json!({"todos": "[x] a\n[-] b\n- [ ] c"}),
+                json!({"items": [
+                {"task": "a", "status": "done"}, {"task": "b", "status": "doing"}, {"task": "c", "status": "open"}]}),
+            ),
+        ] {
+            assert_eq!(understood(arguments.clone()), Ok(expected), "{arguments}");
         }
     }
 

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::door::NotUnderstood;
 use super::names::Arguments;
+use super::path_forms::{LinesBehind, lines_behind};
 
 /// Result of a change: the tool, if it is another than the table says.
 pub(super) type Changed = Result<Option<&'static str>, NotUnderstood>;
@@ -39,25 +40,19 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
         arguments.remove("file");
         arguments.insert("files".to_owned(), Value::Array(files));
     }
-    if let Some(Value::Array(pair)) = take(arguments, &["view_range", "read_range", "line_range", "range"]) {
-        let mut ends = pair.iter().map(number);
-        set_line(arguments, "start_line", ends.next().flatten());
-        set_line(arguments, "end_line", ends.next().flatten());
+    if let Some(range) = take(arguments, &["view_range", "read_range", "line_range", "range", "lines"]) {
+        let (start, end) = ends(&range);
+        set_line(arguments, "start_line", start);
+        set_line(arguments, "end_line", end);
     }
-    if let Some(range) = take(arguments, &["lines"]) {
-        let range = range.as_str().unwrap_or_default();
-        let (start, end) = range.split_once(['-', ':', ',']).unwrap_or((range, range));
-        set_line(arguments, "start_line", start.trim().parse().ok());
-        set_line(arguments, "end_line", end.trim().parse().ok());
-    }
-    // As compilers write places: `src/main.rs:12`.
-    if let Some((path, line)) =
-        arguments.get("path").and_then(Value::as_str).and_then(|at| at.rsplit_once(':'))
-        && let Ok(line) = line.parse()
-    {
-        let path = json!(path);
-        arguments.insert("path".to_owned(), path);
-        set_line(arguments, "start_line", Some(line));
+    for name in ["path", "file_path", "file", "filename", "input"] {
+        let given = arguments.get(name).and_then(text).unwrap_or_default();
+        if let Some(LinesBehind { path, start, end }) = lines_behind(given) {
+            let path = json!(path);
+            arguments.insert(name.to_owned(), path);
+            set_line(arguments, "start_line", Some(start));
+            set_line(arguments, "end_line", end);
+        }
     }
     // `-1` is the last line.
     if arguments.get("end_line").and_then(number).is_some_and(|end| end < 0) {
@@ -70,8 +65,9 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
         ));
     }
     let offset = take(arguments, &["offset"]).as_ref().and_then(number);
-    let limit =
-        take(arguments, &["limit", "num_lines", "line_count", "head", "max_lines"]).as_ref().and_then(number);
+    let limit = take(arguments, &["limit", "num_lines", "line_count", "head", "max_lines", "n", "count"])
+        .as_ref()
+        .and_then(number);
     if offset.is_some() || limit.is_some() {
         let given = ["start_line", "start", "from_line", "line_number"];
         let given = given.iter().find_map(|name| arguments.get(*name).and_then(number));
@@ -90,14 +86,41 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
     Ok(None)
 }
 
+/// Returns the ends of a range that is given as a pair, as `2-4`, or by names.
+fn ends(range: &Value) -> (Option<i64>, Option<i64>) {
+    let of = |names: [&str; 3]| names.iter().find_map(|name| range.get(*name).and_then(number));
+    match range {
+        Value::Array(pair) => (pair.first().and_then(number), pair.get(1).and_then(number)),
+        Value::Object(_) => (of(["start", "start_line", "from"]), of(["end", "end_line", "to"])),
+        Value::String(range) => {
+            let (start, end) = range.split_once(['-', ':', ',']).unwrap_or((range, range));
+            (start.trim().parse().ok(), end.trim().parse().ok())
+        }
+        _ => (None, None),
+    }
+}
+
 /// Text of a file, which may be given as JSON, with the modes that files are opened in.
 pub(super) fn written(arguments: &mut Arguments) {
     if let Some(mode) = arguments.get_mut("mode") {
         match mode.as_str() {
-            Some("w" | "wt" | "write" | "create" | "rewrite") => *mode = json!("overwrite"),
+            Some("w" | "wt" | "write" | "rewrite" | "replace") => *mode = json!("overwrite"),
             Some("a" | "at") => *mode = json!("append"),
+            Some("x" | "xt" | "create_new" | "new" | "exclusive") => *mode = json!("create"),
             _ => {}
         }
+    }
+    if let Some(lines) = take(arguments, &["lines", "new_str", "new_string"]) {
+        arguments.entry("content").or_insert(lines);
+    }
+    let of_json = ["path", "file_path"].iter().filter_map(|name| arguments.get(*name).and_then(text));
+    let is_json = of_json.into_iter().any(|path| path.ends_with("json"));
+    if let Some(Value::Array(lines)) = arguments.get("content")
+        && !is_json
+        && lines.iter().all(Value::is_string)
+    {
+        let lines: String = lines.iter().filter_map(Value::as_str).map(|line| format!("{line}\n")).collect();
+        arguments.insert("content".to_owned(), json!(lines));
     }
     if let Some(content @ (Value::Object(_) | Value::Array(_))) = arguments.get_mut("content")
         && let Ok(text) = serde_json::to_string_pretty(content)
@@ -151,78 +174,6 @@ pub(super) fn bulk_read(arguments: &mut Arguments) -> Changed {
     }
 }
 
-/// Edits in a list, whose parts have names of their own, and their number.
-pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
-    if let Some(count) = take(arguments, &["expected_replacements"]).as_ref().and_then(number)
-        && count > 1
-    {
-        arguments.insert("replace_all".to_owned(), json!(true));
-    }
-    for name in ["start_line", "end_line", "target_lint_error_ids", "code_edit"] {
-        if let Some(value) = arguments.remove(name)
-            && name == "code_edit"
-        {
-            let content = value.as_str().unwrap_or_default().lines().next().unwrap_or_default().to_owned();
-            return Err(NotUnderstood(format!(
-                "write the change itself: edit_file(path=…, old_str=…, new_str={content:?})"
-            )));
-        }
-    }
-    let has_old = ["old_str", "old_string", "old_text", "search", "old", "find"]
-        .iter()
-        .any(|name| arguments.contains_key(*name));
-    if !has_old && ["diff", "patch"].iter().any(|name| arguments.contains_key(*name)) {
-        return search_blocks(arguments);
-    }
-    if !has_old
-        && !arguments.contains_key("edits")
-        && ["content", "contents", "file_text"].iter().any(|name| arguments.contains_key(*name))
-    {
-        return Err(NotUnderstood(
-            "a whole file is written with write_file(path=…, content=…), a part of it with edit_file(path=…, old_str=…, new_str=…)".to_owned(),
-        ));
-    }
-    let Some(edits) = take(arguments, &["edits", "replacements", "changes"]) else { return Ok(None) };
-    let Value::Array(edits) = parsed(edits) else {
-        return Err(NotUnderstood(
-            "edits has to be a list: edit_file(path=…, old_str=…, new_str=…)".to_owned(),
-        ));
-    };
-    let mut own = Vec::new();
-    for edit in edits {
-        let Value::Object(mut edit) = parsed(edit) else {
-            return Err(NotUnderstood(
-                "an edit is an object: edit_file(path=…, old_str=…, new_str=…)".to_owned(),
-            ));
-        };
-        let old =
-            take(&mut edit, &["old_str", "old_string", "oldString", "oldText", "old_text", "search", "find"]);
-        let new = take(&mut edit, &["new_str", "new_string", "newString", "newText", "new_text", "replace"]);
-        let all = take(&mut edit, &["replace_all", "replaceAll"]).as_ref().is_some_and(is_true);
-        if let Some(path) = take(&mut edit, &["path", "filePath", "file_path"]) {
-            match arguments.get("path").or(arguments.get("file_path")) {
-                None => {
-                    arguments.insert("path".to_owned(), path);
-                }
-                Some(other) if *other != path => {
-                    return Err(NotUnderstood(format!(
-                        "make one call for each file: edit_file(path={path}, old_str=…, new_str=…)"
-                    )));
-                }
-                Some(_) => {}
-            }
-        }
-        let (Some(old), Some(new)) = (old, new) else {
-            return Err(NotUnderstood(
-                "an edit needs old_str and new_str: edit_file(path=…, old_str=…, new_str=…)".to_owned(),
-            ));
-        };
-        own.push(json!({"old_str": old, "new_str": new, "replace_all": all}));
-    }
-    arguments.insert("edits".to_owned(), Value::Array(own));
-    Ok(None)
-}
-
 /// Returns a value that was given as JSON text.
 pub(super) fn parsed(value: Value) -> Value {
     match &value {
@@ -231,115 +182,15 @@ pub(super) fn parsed(value: Value) -> Value {
     }
 }
 
-/// SEARCH and REPLACE blocks in place of a patch.
-pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
-    patch_as_command(arguments);
-    let names = ["diff", "patch", "input", "patch_text", "content"];
-    let Some(name) = names.into_iter().find(|name| {
-        arguments.get(*name).and_then(Value::as_str).is_some_and(patch::search_replace::is_meant)
-    }) else {
-        let is_edit =
-            ["old_str", "old_string", "edits", "search"].iter().any(|name| arguments.contains_key(*name));
-        return if is_edit {
-            many_edits(arguments).map(|_| Some("edit_file"))
-        } else {
-            Ok(Some("apply_patch"))
-        };
+/// A new name, which is one in the folder of the file.
+pub(super) fn renamed(arguments: &mut Arguments) {
+    let name = take(arguments, &["new_name", "new_filename", "new_file_name", "new_basename"]);
+    let Some(name) = name.as_ref().and_then(text) else { return };
+    let from = ["path", "from", "file_path", "old_path", "old_name", "source", "src", "file", "source_path"];
+    let from = from.iter().find_map(|from| arguments.get(*from).and_then(text)).unwrap_or_default();
+    let to = match from.trim_end_matches('/').rsplit_once('/') {
+        Some((folder, _)) if !name.contains('/') => format!("{folder}/{name}"),
+        _ => name.to_owned(),
     };
-    let diff = arguments.remove(name).unwrap_or_default();
-    let edits = patch::search_replace::parse(diff.as_str().unwrap_or_default());
-    let Some(edits) = edits.filter(|edits| !edits.is_empty()) else {
-        return Err(NotUnderstood("a block is `<<<<<<< SEARCH`, the old lines, `=======`, the new ones, `>>>>>>> REPLACE`; or call edit_file(path=…, old_str=…, new_str=…)".to_owned()));
-    };
-    let edits = edits.into_iter().map(|(old, new)| json!({"old_str": old, "new_str": new}));
-    arguments.insert("edits".to_owned(), Value::Array(edits.collect()));
-    Ok(Some("edit_file"))
-}
-
-/// A patch that is given as the command line of a program: `["apply_patch", "*** Begin Patch …"]`.
-fn patch_as_command(arguments: &mut Arguments) {
-    if arguments.contains_key("patch") {
-        return;
-    }
-    let Some(command) = take(arguments, &["command", "cmd", "args", "arguments"]).map(parsed) else { return };
-    let patch = match &command {
-        Value::Array(words) => words.last().and_then(text),
-        other => text(other),
-    };
-    if let Some(patch) = patch {
-        arguments.insert("patch".to_owned(), json!(patch));
-    }
-}
-
-/// One tool for several kinds of work, distinguished by `command`.
-pub(super) fn editor(arguments: &mut Arguments) -> Changed {
-    let command = take(arguments, &["command", "cmd", "action"]);
-    let command = command.as_ref().and_then(text).unwrap_or_default().to_owned();
-    let keep = |arguments: &mut Arguments, names: &[&str]| {
-        arguments.retain(|name, value| names.contains(&name.as_str()) && !value.is_null());
-    };
-    match command.as_str() {
-        "view" | "read" | "open" => {
-            keep(arguments, &["path", "file_path", "view_range"]);
-            line_range(arguments)?;
-            Ok(Some("read_file"))
-        }
-        "create" | "write" => {
-            keep(arguments, &["path", "file_path", "file_text", "content"]);
-            Ok(Some("write_file"))
-        }
-        "str_replace" | "replace" => {
-            // Their tool deletes the text without it.
-            if !arguments.contains_key("new_string") {
-                arguments.entry("new_str").or_insert(json!(""));
-            }
-            keep(
-                arguments,
-                &["path", "file_path", "old_str", "new_str", "replace_all", "old_string", "new_string"],
-            );
-            Ok(Some("edit_file"))
-        }
-        "insert" => insertion(arguments),
-        "edit_file" | "diff" => search_blocks(arguments),
-        "undo_edit" => {
-            Err(NotUnderstood("undo it by another edit: edit_file(path=…, old_str=…, new_str=…)".to_owned()))
-        }
-        "" if arguments.contains_key("old_str") => many_edits(arguments),
-        other => Err(NotUnderstood(format!(
-            "unknown command {other:?}; call read_file(path=…), write_file(path=…, content=…) or edit_file(path=…, old_str=…, new_str=…)"
-        ))),
-    }
-}
-
-/// Text inserted before a line, or at the end for line 0.
-pub(super) fn insertion_before(arguments: &mut Arguments) -> Changed {
-    match take(arguments, &["line", "line_number"]).as_ref().and_then(number) {
-        Some(0) => {
-            appended(arguments);
-            Ok(Some("write_file"))
-        }
-        line => {
-            arguments.extend(line.map(|line| ("insert_line".to_owned(), json!(line - 1))));
-            insertion(arguments)
-        }
-    }
-}
-
-/// Text inserted after a line, which is a patch without context.
-pub(super) fn insertion(arguments: &mut Arguments) -> Changed {
-    let line =
-        take(arguments, &["insert_line", "line", "line_number", "after_line"]).as_ref().and_then(number);
-    let inserted = take(arguments, &["insert_text", "new_str", "content", "text"]);
-    let path = take(arguments, &["path", "file_path"]);
-    let (Some(line), Some(inserted), Some(path)) = (line.filter(|line| *line >= 0), inserted, path) else {
-        return Err(NotUnderstood("say where: edit_file(path=…, old_str=\"the line before\", new_str=\"the line before\\nthe new lines\")".to_owned()));
-    };
-    let inserted = inserted.as_str().unwrap_or_default();
-    let lines: Vec<&str> = inserted.strip_suffix('\n').unwrap_or(inserted).split('\n').collect();
-    let mut patch = format!("@@ -{line},0 +{},{} @@\n", line + 1, lines.len());
-    patch.extend(lines.iter().map(|line| format!("+{line}\n")));
-    *arguments = Arguments::new();
-    arguments.insert("path".to_owned(), path);
-    arguments.insert("patch".to_owned(), json!(patch));
-    Ok(Some("apply_patch"))
+    arguments.entry("to").or_insert(json!(to));
 }

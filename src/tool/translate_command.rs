@@ -18,6 +18,9 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
         let line = json!(lines.join(" && "));
         arguments.insert("commands".to_owned(), line);
     }
+    if arguments.get("type").and_then(text) == Some("exec") {
+        arguments.remove("type");
+    }
     for remark in ["shell", "tty"] {
         arguments.remove(remark);
     }
@@ -27,7 +30,19 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
     if let Some(env) = arguments.get_mut("env") {
         *env = variables(env);
     }
-    let command = take(arguments, &["command", "cmd", "command_line", "script", "commands"]);
+    let command =
+        take(arguments, &["command", "cmd", "command_line", "script", "commands", "input", "program"]);
+    let words = take(arguments, &["args", "arguments", "argv"]);
+    let command = match (command, words) {
+        (Some(Value::String(program)), Some(words)) => {
+            super::abilities::with_words(&program, &words).map(Value::String)
+        }
+        (command, words) => command.or(words),
+    };
+    let command = command.map(|command| match text(&command) {
+        Some(line) => json!(shown_line(line)),
+        None => command,
+    });
     let line = match command.map(parsed_list) {
         Some(Value::Array(words)) => {
             let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
@@ -63,6 +78,12 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
         arguments.entry("background").or_insert(json!(true));
     }
     Ok(None)
+}
+
+/// Returns a command line without the fence around it, or the prompt before it.
+fn shown_line(line: &str) -> &str {
+    let line = super::lenient_json::without_fence(line.trim());
+    line.strip_prefix("$ ").unwrap_or(line)
 }
 
 /// Returns a list that was given as JSON text.

@@ -54,8 +54,16 @@ fn listed(value: &Value) -> String {
     }
 }
 
+/// Names of a pattern that is searched for.
+const PATTERNS: [&str; 8] =
+    ["pattern", "query", "regex", "search_term", "search", "regexp", "search_pattern", "patterns"];
+
 /// Search with options as ripgrep has them.
-pub(super) fn pattern_search(arguments: &mut Arguments) {
+pub(super) fn pattern_search(arguments: &mut Arguments) -> Changed {
+    if let Some(line) = command_of(arguments) {
+        *arguments = Arguments::from_iter([("command".to_owned(), json!(line))]);
+        return Ok(Some("run_command"));
+    }
     let flag = |arguments: &mut Arguments, names: &[&str]| take(arguments, names).as_ref().map(is_true);
     if flag(arguments, &["-i", "ignore_case", "case_insensitive", "i"]) == Some(true) {
         arguments.insert("case_sensitive".to_owned(), json!(false));
@@ -79,13 +87,58 @@ pub(super) fn pattern_search(arguments: &mut Arguments) {
     if flag(arguments, &["names_only", "files_only", "files_with_matches", "-l"]) == Some(true) {
         arguments.insert("show".to_owned(), json!("files"));
     }
-    let excluded = take(arguments, &["exclude_pattern", "exclude", "excludes"]);
-    let kind = take(arguments, &["type", "file_type", "language", "file_types"]);
+    if let Some(flags) = take(arguments, &["flags", "options"]).as_ref().and_then(text)
+        && flags.contains('i')
+    {
+        arguments.insert("case_sensitive".to_owned(), json!(false));
+    }
+    let is_word =
+        flag(arguments, &["-w", "word", "whole_word", "whole_words", "match_whole_word", "word_regexp"]);
+    pattern_forms(arguments, is_word == Some(true))?;
+    if flag(arguments, &["-v", "invert", "invert_match", "inverted", "negate", "exclude_matches"])
+        == Some(true)
+    {
+        let pattern = arguments.get("pattern").and_then(text).unwrap_or("PATTERN");
+        return Err(NotUnderstood(format!(
+            "it shows the lines that match; those that do not: run_command(command={:?})",
+            format!("grep -vn -e {} FILE", shlex::try_quote(pattern).unwrap_or_default())
+        )));
+    }
+    let names = [
+        "exclude_pattern",
+        "exclude",
+        "excludes",
+        "exclude_patterns",
+        "exclude_dir",
+        "exclude_dirs",
+        "exclude_globs",
+        "exclude_glob",
+        "ignore",
+        "ignore_patterns",
+    ];
+    let excluded: Vec<Value> = names.iter().filter_map(|name| take(arguments, &[name])).collect();
+    let extensions = take(arguments, &["extensions", "extension", "ext", "file_extensions"]);
+    let kind = take(arguments, &["type", "file_type", "language", "file_types", "lang"]);
     let kind = kind.map(|kind| kind.get(0).cloned().unwrap_or(kind));
-    let included = take(arguments, &["file_pattern", "include", "glob", "include_pattern", "includes"]);
+    let names =
+        ["file_pattern", "include", "glob", "include_pattern", "includes", "globs", "include_patterns"];
+    let included = take(arguments, &names);
     let mut globs: Vec<String> = included.iter().map(listed).filter(|globs| !globs.is_empty()).collect();
     globs.extend(kind.as_ref().and_then(text).map(file_type));
-    globs.extend(excluded.iter().map(listed).filter(|glob| !glob.is_empty()).map(|glob| format!("!{glob}")));
+    let extensions = extensions.as_ref().map(listed).unwrap_or_default();
+    let extensions = extensions.split(',').map(|one| one.trim().trim_start_matches(['*', '.']));
+    globs.extend(extensions.filter(|one| !one.is_empty()).map(|one| format!("*.{one}")));
+    let excluded = excluded.iter().map(listed).collect::<Vec<_>>().join(",");
+    globs
+        .extend(excluded.split(',').filter(|glob| !glob.trim().is_empty()).map(|glob| left_out(glob.trim())));
+    // A glob in place of a folder.
+    if let Some(path) = arguments.get("path").and_then(text)
+        && path.contains(['*', '{'])
+        && globs.iter().all(|glob| glob.starts_with('!'))
+    {
+        globs.insert(0, path.trim_start_matches("./").to_owned());
+        arguments.remove("path");
+    }
     // Several places are patterns of paths: each as a file, and as a folder.
     if let Some(Value::Array(paths)) = arguments.get("paths").or(arguments.get("path"))
         && paths.len() > 1
@@ -103,8 +156,111 @@ pub(super) fn pattern_search(arguments: &mut Arguments) {
     if !globs.is_empty() {
         arguments.insert("file_pattern".to_owned(), json!(globs.join(",")));
     }
-    for remark in ["-n", "multiline", "offset", "sort", "include_ignored_files", "max_count_per_file"] {
+    let is_multiline = flag(arguments, &["multiline", "multi_line", "-U"]) == Some(true);
+    if let Some(pattern) = arguments.get("pattern").and_then(text)
+        && is_multiline
+        && let Some((first, _)) = pattern.split_once("\\n").or_else(|| pattern.split_once('\n'))
+    {
+        return Err(NotUnderstood(format!(
+            "a pattern is searched for within a line; see what is around its first one: grep(pattern={first:?}, context_lines=5)"
+        )));
+    }
+    for remark in ["-n", "offset", "sort", "include_ignored_files", "max_count_per_file"] {
         arguments.remove(remark);
+    }
+    Ok(None)
+}
+
+/// Returns the command line that a search is given as.
+fn command_of(arguments: &Arguments) -> Option<String> {
+    if PATTERNS.iter().any(|name| arguments.contains_key(*name)) {
+        return None;
+    }
+    let line = arguments.get("command").and_then(text).filter(|line| line.contains(' '));
+    let words = arguments.get("args").and_then(|words| super::abilities::with_words("rg", words));
+    line.map(str::to_owned).or(words)
+}
+
+/// Gives a pattern our name and form: several are alternatives, and slashes around one are no part of it.
+fn pattern_forms(arguments: &mut Arguments, is_word: bool) -> Result<(), NotUnderstood> {
+    let Some(pattern) = take(arguments, &PATTERNS) else { return Ok(()) };
+    let is_literal = arguments.get("literal").is_some_and(is_true);
+    let mut pattern = match pattern {
+        Value::Array(several) => {
+            let several: Vec<&str> = several.iter().filter_map(text).collect();
+            let quoted = |one: &&str| if is_literal { regex::escape(one) } else { format!("(?:{one})") };
+            match several.as_slice() {
+                [one] => (*one).to_owned(),
+                several => {
+                    arguments.remove("literal");
+                    several.iter().map(quoted).collect::<Vec<_>>().join("|")
+                }
+            }
+        }
+        Value::String(one) => one,
+        other => {
+            arguments.insert("pattern".to_owned(), other);
+            return Ok(());
+        }
+    };
+    let between_slashes = || {
+        let (inner, flags) = pattern.strip_prefix('/')?.rsplit_once('/')?;
+        let is_flags = !flags.is_empty() && flags.chars().all(|c| matches!(c, 'i' | 'g' | 'm' | 'u'));
+        (is_flags && !inner.contains('/')).then(|| (inner.to_owned(), flags.contains('i')))
+    };
+    if let Some((inner, ignores_case)) = between_slashes() {
+        pattern = inner;
+        if ignores_case {
+            arguments.insert("case_sensitive".to_owned(), json!(false));
+        }
+    }
+    if is_word {
+        let inner = if is_literal { regex::escape(&pattern) } else { pattern };
+        pattern = format!(r"\b(?:{inner})\b");
+        arguments.remove("literal");
+    }
+    arguments.insert("pattern".to_owned(), json!(pattern));
+    Ok(())
+}
+
+/// Returns the globs that leave out what a glob matches, or all that is below a folder of that name.
+fn left_out(glob: &str) -> String {
+    let glob = glob.trim_start_matches('!').trim_end_matches('/');
+    if glob.contains(['*', '?', '[', '{']) {
+        return format!("!{glob}");
+    }
+    format!("!{glob},!{glob}/**,!**/{glob}/**")
+}
+
+/// Replacements with options as other agents have them.
+pub(super) fn text_replacement(arguments: &mut Arguments) {
+    let names = ["whole_word", "whole_words", "word", "match_whole_word"];
+    let is_word = take(arguments, &names).as_ref().is_some_and(is_true);
+    let given = [
+        "pattern",
+        "search",
+        "find",
+        "old_str",
+        "old_string",
+        "old_name",
+        "symbol",
+        "symbol_name",
+        "name_path",
+        "query",
+        "regexp",
+    ];
+    if let Some(pattern) = take(arguments, &given) {
+        let is_regex = ["regex", "is_regex", "use_regex", "is_regexp"]
+            .iter()
+            .any(|name| arguments.get(*name).is_some_and(is_true));
+        let word = pattern.as_str().filter(|_| is_word).map(|pattern| {
+            let inner = if is_regex { pattern.to_owned() } else { regex::escape(pattern) };
+            format!(r"\b(?:{inner})\b")
+        });
+        if word.is_some() {
+            arguments.insert("regex".to_owned(), json!(true));
+        }
+        arguments.insert("pattern".to_owned(), word.map_or(pattern, Value::String));
     }
 }
 

@@ -143,7 +143,7 @@ fn model_mistakes_are_returned_to_model() {
         let cut = "Error: Invalid arguments: not valid JSON: the call was cut off after 16 characters of arguments, and nothing";
         assert!(results[0].starts_with(cut), "{way:?}: {}", results[0]);
         assert!(!run.stderr.contains("trying again"), "{way:?}: {}", run.stderr);
-        assert_eq!(results[1], "Error: Tool not found: read_fil; did you mean read_file?");
+        assert_eq!(results[1], "1\tone\n");
         assert!(results[2].contains("5 does not exist"), "{}", results[2]);
         assert_eq!(results[3], "1\tone\n[ignored, because read_file has no such argument: colour]\n");
         assert_eq!(run.stdout, "done\n", "{way:?}: an empty reply is asked about once");

@@ -1,0 +1,180 @@
+//! Fitting of arguments: their own names, types and forms, whatever other agents' models write.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use workspace::inside;
+
+use super::argument_names::{ARGUMENTS, REMARKS};
+use super::coercion::{coerced, in_seconds};
+use super::door::{NotUnderstood, Understood};
+use super::names::Arguments;
+use super::wrapped::keyword_arguments;
+use super::{Tool, path_forms};
+use crate::event::ToolCall;
+
+/// Arguments that are paths, or begin with one.
+const PATHS: [&str; 6] = ["path", "cwd", "from", "to", "file_pattern", "pattern"];
+
+/// Gives arguments their own names and types.
+pub(super) fn finished(
+    call: &ToolCall,
+    arguments: Arguments,
+    tool: &Arc<dyn Tool>,
+    root: &Path,
+) -> Result<Understood, NotUnderstood> {
+    let name = tool.name().to_owned();
+    let arguments = fitted(&name, arguments, &tool.parameters(), root);
+    if let Some(Value::Array(several)) = arguments.get("path") {
+        let calls = several.iter().take(5).map(|path| format!("{name}(path={path}, …)"));
+        return Err(NotUnderstood(format!(
+            "make one call for each, all in one turn: {}",
+            calls.collect::<Vec<_>>().join(", ")
+        )));
+    }
+    for name in ["path", "cwd", "from", "to"] {
+        let given = arguments.get(name).and_then(Value::as_str);
+        if let Some((given, meant)) = given.and_then(|given| Some((given, of_another_root(given, root)?))) {
+            return Err(NotUnderstood(format!(
+                "ACCESS DENIED: {given} is outside of the workspace; did you mean {name}={meant:?}?"
+            )));
+        }
+    }
+    let arguments = Value::Object(arguments);
+    let call = ToolCall { name, arguments, ..call.clone() };
+    Ok(Understood { tool: Arc::clone(tool), call, ignored: Vec::new() })
+}
+
+/// Returns the relative path that is meant by an absolute one at which there is nothing, as if the checkout were elsewhere.
+fn of_another_root(given: &str, root: &Path) -> Option<String> {
+    let path = Path::new(given);
+    if !path.is_absolute() || path.starts_with(root) || path.exists() || given.contains("..") {
+        return None;
+    }
+    let parts: Vec<&str> = given.split('/').filter(|part| !part.is_empty()).collect();
+    let ends = (1..parts.len()).map(|from| parts[from..].join("/"));
+    ends.into_iter().find(|end| root.join(end).symlink_metadata().is_ok())
+}
+
+/// Returns the arguments with our names, in the types of the schema, and without what is empty and optional.
+fn fitted(tool: &str, given: Arguments, schema: &Value, root: &Path) -> Arguments {
+    let empty = Map::new();
+    let properties = schema["properties"].as_object().unwrap_or(&empty);
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let mut arguments = given;
+    if let [(_, Value::String(text))] = arguments.iter().collect::<Vec<_>>().as_slice()
+        && arguments.contains_key("input")
+        && let Some(keywords) = keyword_arguments(text, &|name| properties.contains_key(name))
+    {
+        arguments = keywords;
+    }
+    for (of, foreign, own) in ARGUMENTS {
+        if (*of != "*" && *of != tool) || arguments.contains_key(*own) || !properties.contains_key(*own) {
+            continue;
+        }
+        let taken =
+            foreign.iter().find(|name| arguments.contains_key(**name) && !properties.contains_key(**name));
+        if let Some(value) = taken.and_then(|name| arguments.shift_remove(*name)) {
+            arguments.insert((*own).to_owned(), value);
+        }
+    }
+    // One text that a tool takes may come under any name.
+    if let ([own], Some(value)) = (required.as_slice(), arguments.get("input").cloned())
+        && !arguments.contains_key(*own)
+    {
+        arguments.shift_remove("input");
+        arguments.insert((*own).to_owned(), value);
+    }
+    arguments.retain(|name, value| {
+        let is_known = properties.contains_key(name);
+        let is_empty = value.is_null() || value.as_str().is_some_and(str::is_empty);
+        let is_needed = required.contains(&name.as_str()) || name == "new_str";
+        (is_known || !REMARKS.contains(&name.as_str())) && (is_needed || !is_empty)
+    });
+    for (name, value) in &mut arguments {
+        if let Value::Array(items) = value
+            && let Some(joint) = joint(name)
+        {
+            let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
+            if !texts.is_empty() && texts.len() == items.len() {
+                *value = json!(texts.join(joint));
+            }
+        }
+        if let Some(property) = properties.get(name) {
+            *value = coerced(std::mem::take(value), property);
+        } else if let Some(flag) = value.as_str().and_then(|text| text.parse::<bool>().ok()) {
+            *value = json!(flag);
+        }
+        if PATHS.contains(&name.as_str())
+            && let Some(relative) = relative(value, root)
+        {
+            *value = relative;
+        }
+        if matches!(name.as_str(), "path" | "cwd" | "from")
+            && let Some(meant) = value.as_str().and_then(|given| path_forms::meant(given, root))
+        {
+            *value = json!(meant);
+        }
+    }
+    if matches!(tool, "run_command" | "run_powershell") {
+        in_seconds(&mut arguments);
+    }
+    arguments
+}
+
+/// Returns what stands between the parts of an argument that is given as a list: lines of a text, or globs.
+fn joint(name: &str) -> Option<&'static str> {
+    match name {
+        "content" | "old_str" | "new_str" | "patch" | "replacement" => Some("\n"),
+        "file_pattern" => Some(","),
+        _ => None,
+    }
+}
+
+/// Returns a path inside of the checkout relative to it, or `None` if there is nothing to change.
+fn relative(value: &Value, root: &Path) -> Option<Value> {
+    let text = value.as_str()?;
+    let text = text.strip_prefix("file://").unwrap_or(text);
+    inside(text, root.to_str()?).map(|relative| json!(relative))
+}
+
+/// Returns a name such as `filePath` or `file-path` as `file_path`.
+pub(super) fn snake_case(name: &str) -> String {
+    if name.starts_with('-') {
+        return name.to_owned();
+    }
+    let mut text = String::with_capacity(name.len() + 4);
+    let mut before = '_';
+    for c in name.chars() {
+        if c.is_uppercase() && !matches!(before, '_' | '-') && !before.is_uppercase() {
+            text.push('_');
+        }
+        if c == '-' {
+            text.push('_');
+        } else {
+            text.extend(c.to_lowercase());
+        }
+        before = c;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_arguments_become_ours() {
+        for (name, expected) in [
+            ("filePath", "file_path"),
+            ("TargetFile", "target_file"),
+            ("file-path", "file_path"),
+            ("URL", "url"),
+            ("old_str", "old_str"),
+        ] {
+            assert_eq!(snake_case(name), expected);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! Arguments as models write them where JSON is meant: within a fence, with comments, raw line ends in strings, single quotes, names
+//! without quotes, Python's constants, commas and braces too many. Whatever can be read in one way is rewritten as JSON.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+use serde_json::Value;
+
+use super::names::Arguments;
+
+/// Returns the object that a text is meant as; `None` if it is cut off, or can be read in more than one way.
+pub(super) fn object(text: &str) -> Option<Arguments> {
+    let text = without_fence(text.trim());
+    let mut writer = Writer { rest: text.chars().peekable(), json: String::with_capacity(text.len() + 8) };
+    writer.value()?;
+    let rest: String = writer.rest.collect();
+    let is_done = rest.chars().all(|c| c.is_whitespace() || matches!(c, '}' | ']' | ')' | '`' | ';' | ','));
+    match serde_json::from_slice(writer.json.as_bytes()) {
+        Ok(Value::Object(object)) if is_done => Some(object),
+        _ => None,
+    }
+}
+
+/// Returns the text within a fence of backticks around the whole.
+pub(super) fn without_fence(text: &str) -> &str {
+    let inner = || {
+        let (_, inner) = text.strip_prefix("```")?.split_once('\n')?;
+        Some(inner.trim_end().strip_suffix("```")?.trim())
+    };
+    inner().unwrap_or(text)
+}
+
+/// Rewrites a text as JSON, value by value.
+struct Writer<'a> {
+    rest: Peekable<Chars<'a>>,
+    json: String,
+}
+
+impl Writer<'_> {
+    /// Skips blanks and comments.
+    fn skip(&mut self) -> Option<()> {
+        loop {
+            match self.rest.peek() {
+                Some(c) if c.is_whitespace() => {
+                    self.rest.next();
+                }
+                Some('/') => {
+                    self.rest.next();
+                    match self.rest.next()? {
+                        '/' => while self.rest.next_if(|c| *c != '\n').is_some() {},
+                        '*' => {
+                            let mut before = ' ';
+                            loop {
+                                let c = self.rest.next()?;
+                                if (before, c) == ('*', '/') {
+                                    break;
+                                }
+                                before = c;
+                            }
+                        }
+                        _ => return None,
+                    }
+                }
+                Some('#') => while self.rest.next_if(|c| *c != '\n').is_some() {},
+                _ => return Some(()),
+            }
+        }
+    }
+
+    fn value(&mut self) -> Option<()> {
+        self.skip()?;
+        match *self.rest.peek()? {
+            '{' => self.list('}', true),
+            '[' => self.list(']', false),
+            quote @ ('"' | '\'') => self.string(quote),
+            _ => {
+                let word = self.word();
+                let constant = match word.as_str() {
+                    "True" | "true" => "true",
+                    "False" | "false" => "false",
+                    "None" | "null" | "undefined" | "nil" => "null",
+                    number if number.parse::<f64>().is_ok() => number,
+                    _ => return None,
+                };
+                self.json.push_str(constant);
+                Some(())
+            }
+        }
+    }
+
+    /// Rewrites an object or an array, without a comma at its end.
+    fn list(&mut self, end: char, has_names: bool) -> Option<()> {
+        self.json.extend(self.rest.next());
+        let mut is_first = true;
+        loop {
+            self.skip()?;
+            if self.rest.next_if_eq(&end).is_some() {
+                self.json.push(end);
+                return Some(());
+            }
+            if !is_first {
+                self.json.push(',');
+            }
+            is_first = false;
+            if has_names {
+                self.name()?;
+                self.skip()?;
+                self.rest.next_if_eq(&':')?;
+                self.json.push(':');
+            }
+            self.value()?;
+            self.skip()?;
+            if self.rest.next_if_eq(&',').is_none() && self.rest.peek() != Some(&end) {
+                return None;
+            }
+        }
+    }
+
+    fn name(&mut self) -> Option<()> {
+        match *self.rest.peek()? {
+            quote @ ('"' | '\'') => self.string(quote),
+            _ => {
+                let word = self.word();
+                self.json.push('"');
+                self.json.push_str(&word);
+                self.json.push('"');
+                (!word.is_empty()).then_some(())
+            }
+        }
+    }
+
+    fn word(&mut self) -> String {
+        let mut word = String::new();
+        while let Some(c) = self.rest.next_if(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+')) {
+            word.push(c);
+        }
+        word
+    }
+
+    /// Rewrites a string. A backslash that begins no escape, as in `\d`, stands for itself.
+    fn string(&mut self, quote: char) -> Option<()> {
+        self.rest.next();
+        self.json.push('"');
+        loop {
+            match self.rest.next()? {
+                c if c == quote => break,
+                '\\' => match self.rest.next()? {
+                    c @ ('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' | 'u') => self.json.extend(['\\', c]),
+                    '\'' => self.json.push('\''),
+                    c => {
+                        self.json.push_str("\\\\");
+                        self.plain(c);
+                    }
+                },
+                c => self.plain(c),
+            }
+        }
+        self.json.push('"');
+        Some(())
+    }
+
+    fn plain(&mut self, c: char) {
+        match c {
+            '"' => self.json.push_str("\\\""),
+            '\n' => self.json.push_str("\\n"),
+            '\r' => self.json.push_str("\\r"),
+            '\t' => self.json.push_str("\\t"),
+            c if c < ' ' => self.json.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => self.json.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_can_be_read_in_one_way_is_taken() {
+        for (text, expected) in [
+            ("{\"a\": \"one\ntwo\"}", json!({"a": "one\ntwo"})),
+            (r#"{"a": "\d+\.x"}"#, json!({"a": "\\d+\\.x"})),
+            (r#"{"a": 1}}"#, json!({"a": 1})),
+            ("```json\n{\"a\": 1}\n```", json!({"a": 1})),
+            ("{\"a\": 1, /* why */ \"b\": [1, 2,], // so\n}", json!({"a": 1, "b": [1, 2]})),
+            ("{'a': None, 'b': True, 'c': 'it\\'s \"x\"'}", json!({"a": null, "b": true, "c": "it's \"x\""})),
+            ("{a: 1, b_c: 'x'}", json!({"a": 1, "b_c": "x"})),
+        ] {
+            assert_eq!(object(text).map(Value::Object), Some(expected), "{text}");
+        }
+        for text in
+            ["{\"a\": \"cut", "{\"a\": 1} {\"b\": 2}", "{\"a\": \"x\"y\"}", "{a}", "a: 1", "[1]", "{\"a\" 1}"]
+        {
+            assert_eq!(object(text), None, "{text}");
+        }
+    }
+}

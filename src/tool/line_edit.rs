@@ -1,0 +1,91 @@
+//! Edits by line numbers, as some models write them: whole lines that are replaced, and numbers that tell which of several equal blocks
+//! is meant.
+
+use patch::has_crlf_alone;
+
+use super::replace_block::{Edited, NotReplaced, replace};
+
+/// Lines of a file, from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LineRange {
+    pub(super) first: usize,
+    pub(super) last: usize,
+}
+
+impl LineRange {
+    /// Returns the bytes of the lines, or `None` if the text does not have them.
+    fn bytes(self, content: &str) -> Option<std::ops::Range<usize>> {
+        let mut starts: Vec<usize> = vec![0];
+        starts.extend(content.match_indices('\n').map(|(at, _)| at + 1));
+        if content.ends_with('\n') {
+            starts.pop();
+        }
+        let start = *starts.get(self.first.checked_sub(1)?)?;
+        let end = starts.get(self.last).copied().unwrap_or(content.len());
+        (self.first <= self.last && self.last <= starts.len()).then_some(start..end)
+    }
+}
+
+/// Replaces whole lines. Without a new text, they are removed.
+pub(super) fn replace_lines(content: &str, lines: LineRange, new: &str) -> Result<Edited, NotReplaced> {
+    let LineRange { first, last } = lines;
+    let Some(bytes) = lines.bytes(content) else {
+        return Err(NotReplaced::because(format!("the file has no lines {first}–{last}")));
+    };
+    let mut new = new.to_owned();
+    if has_crlf_alone(content) && !new.contains('\r') {
+        new = new.replace('\n', "\r\n");
+    }
+    let ends_line = content[bytes.clone()].ends_with('\n');
+    if !new.is_empty() && !new.ends_with('\n') && ends_line {
+        new += if has_crlf_alone(content) { "\r\n" } else { "\n" };
+    }
+    let content = [&content[..bytes.start], &new, &content[bytes.end..]].concat();
+    Ok(Edited { content, times: 1, note: None })
+}
+
+/// Replaces a block that occurs once, or once in the lines that the call names.
+pub(super) fn replace_near(
+    content: &str,
+    old: &str,
+    new: &str,
+    lines: LineRange,
+) -> Result<Edited, NotReplaced> {
+    let whole = replace(content, old, new, false);
+    let (Err(error), Some(bytes)) = (&whole, lines.bytes(content)) else { return whole };
+    let Ok(edited) = replace(&content[bytes.clone()], old, new, false) else { return Err(error.clone()) };
+    let content = [&content[..bytes.start], &edited.content, &content[bytes.end..]].concat();
+    Ok(Edited { content, ..edited })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_replaced_and_removed() {
+        let lines = |first, last| LineRange { first, last };
+        for (content, range, new, expected) in [
+            ("a\nb\nc\n", lines(2, 2), "x", Some("a\nx\nc\n")),
+            ("a\nb\nc\n", lines(1, 2), "x\ny\n", Some("x\ny\nc\n")),
+            ("a\nb\nc", lines(3, 3), "x", Some("a\nb\nx")),
+            ("a\nb\nc\n", lines(2, 3), "", Some("a\n")),
+            ("a\r\nb\r\n", lines(1, 1), "x\ny", Some("x\r\ny\r\nb\r\n")),
+            ("a\n", lines(2, 2), "x", None),
+            ("a\nb\n", lines(2, 1), "x", None),
+            ("a\nb\n", lines(0, 1), "x", None),
+        ] {
+            let edited = replace_lines(content, range, new).ok().map(|edited| edited.content);
+            assert_eq!(edited.as_deref(), expected, "{content:?} {range:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_tell_which_of_equal_blocks_is_meant() {
+        let lines = LineRange { first: 3, last: 3 };
+        let edited = replace_near("x = 1\ny\nx = 1\n", "x = 1", "x = 2", lines).expect("an edit");
+        assert_eq!(edited.content, "x = 1\ny\nx = 2\n");
+        let once = replace_near("x = 1\ny\n", "x = 1", "x = 2", LineRange { first: 2, last: 2 });
+        assert_eq!(once.map(|edited| edited.content), Ok("x = 2\ny\n".to_owned()));
+    }
+}

@@ -1,0 +1,117 @@
+//! Forms in which models write paths besides the plain one: in quotes, with the prefixes of a diff or a variable before them, and
+//! with lines behind them.
+
+use std::path::Path;
+
+/// Beginnings that stand for the folder of the checkout.
+const HERE: [&str; 7] = [
+    "$PWD/",
+    "${PWD}/",
+    "$(pwd)/",
+    "$GITHUB_WORKSPACE/",
+    "${GITHUB_WORKSPACE}/",
+    "$WORKSPACE/",
+    "${WORKSPACE}/",
+];
+
+/// Returns the path that is meant by a text at which there is nothing, if there is something at it.
+pub(super) fn meant(given: &str, root: &Path) -> Option<String> {
+    let is_there = |path: &str| !path.is_empty() && root.join(path).symlink_metadata().is_ok();
+    if is_there(given) {
+        return None;
+    }
+    let plain = unquoted(given);
+    let plain = HERE.iter().find_map(|here| plain.strip_prefix(here)).unwrap_or(plain);
+    let plain = if plain.contains('/') { plain.to_owned() } else { plain.replace('\\', "/") };
+    let of_diff = plain.strip_prefix("a/").or(plain.strip_prefix("b/"));
+    let before_lines = lines_behind(&plain).map(|lines| lines.path);
+    let forms = [Some(plain.as_str()), of_diff, before_lines];
+    let found = forms.into_iter().flatten().find(|path| !path.starts_with('/') && is_there(path));
+    found.map(str::to_owned)
+}
+
+/// Returns a text without quotes, blanks, or an element around it.
+fn unquoted(text: &str) -> &str {
+    let text = text.trim();
+    let element = || {
+        let (_, inner) = text.strip_prefix('<')?.split_once('>')?;
+        inner.rsplit_once("</").map(|(inner, _)| inner.trim())
+    };
+    let text = element().unwrap_or(text);
+    let quoted = ['`', '"', '\''].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
+    quoted.unwrap_or(text)
+}
+
+/// A path with lines behind it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct LinesBehind<'a> {
+    /// The path alone.
+    pub(super) path: &'a str,
+    /// The first line.
+    pub(super) start: i64,
+    /// The last line, if there is a range.
+    pub(super) end: Option<i64>,
+}
+
+/// Returns the lines that are written behind a path, as compilers (`a.py:12`, `a.py:12:5`), links (`a.py#L2-L4`) and people (`a.py:2-4`)
+/// do.
+pub(super) fn lines_behind(text: &str) -> Option<LinesBehind<'_>> {
+    let number = |text: &str| text.trim_start_matches(['L', 'l']).parse().ok().filter(|line| *line > 0);
+    let range = |path, lines: &str| match lines.split_once(['-', '–']) {
+        Some((start, end)) => Some(LinesBehind { path, start: number(start)?, end: Some(number(end)?) }),
+        None => Some(LinesBehind { path, start: number(lines)?, end: None }),
+    };
+    let (path, lines) = text.rsplit_once([':', '#'])?;
+    // The last number of two is a column.
+    let with_column = || {
+        let (path, line) = path.rsplit_once(':')?;
+        number(lines).and(range(path, line))
+    };
+    with_column().or_else(|| range(path, lines)).filter(|found| !found.path.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_behind_paths_are_found() {
+        for (text, expected) in [
+            ("a.py:12", Some(("a.py", 12, None))),
+            ("a.py:12:5", Some(("a.py", 12, None))),
+            ("a.py:2-4", Some(("a.py", 2, Some(4)))),
+            ("a.py#L2-L4", Some(("a.py", 2, Some(4)))),
+            ("a.py#L7", Some(("a.py", 7, None))),
+            ("a.py", None),
+            ("a.py#intro", None),
+            (":3", None),
+        ] {
+            let found = lines_behind(text).map(|found| (found.path, found.start, found.end));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_around_a_path_is_left_out_where_something_is_at_the_rest() {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(folder.path().join("src")).expect("a folder");
+        for file in ["src/app.py", "src/`odd`"] {
+            std::fs::write(folder.path().join(file), "").expect("a file");
+        }
+        for (text, expected) in [
+            ("`src/app.py`", Some("src/app.py")),
+            (" src/app.py ", Some("src/app.py")),
+            ("<path>src/app.py</path>", Some("src/app.py")),
+            ("a/src/app.py", Some("src/app.py")),
+            ("src\\app.py", Some("src/app.py")),
+            ("$PWD/src/app.py", Some("src/app.py")),
+            ("src/app.py:3", Some("src/app.py")),
+            ("src/app.py", None),
+            ("src/`odd`", None),
+            ("`src/none.py`", None),
+            ("/src/app.py", None),
+        ] {
+            assert_eq!(meant(text, folder.path()).as_deref(), expected, "{text}");
+        }
+    }
+}

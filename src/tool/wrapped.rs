@@ -1,0 +1,197 @@
+//! Wrappings of arguments: objects in objects, lists and texts, as some models and servers hand them over.
+
+use serde_json::{Map, Value, json};
+
+use super::door::NotUnderstood;
+use super::lenient_json;
+use super::names::Arguments;
+use crate::base::text::counted;
+
+/// Names under which all arguments of a call are handed over together.
+const WRAPPERS: [&str; 9] = [
+    "arguments",
+    "parameters",
+    "params",
+    "input",
+    "args",
+    "kwargs",
+    "tool_input",
+    "tool_parameters",
+    "toolInput",
+];
+/// Names of what may stand beside them, and is no argument.
+const BESIDE: [&str; 6] = ["name", "tool", "tool_name", "toolName", "id", "type"];
+
+/// Returns the arguments as an object: given as one, as JSON text of one, in elements, or as the one text that a tool takes.
+pub(super) fn object(arguments: &Value) -> Result<Arguments, NotUnderstood> {
+    match arguments {
+        Value::Object(object) => Ok(unwrapped(object.clone())),
+        Value::String(text) => of_text(text).map(unwrapped),
+        Value::Array(items) => match items.as_slice() {
+            [] => Ok(Map::new()),
+            [one @ (Value::Object(_) | Value::String(_))] => object(one),
+            several if several.iter().all(Value::is_object) => Err(too_many(several.len())),
+            _ => Ok(Map::from_iter([("input".to_owned(), arguments.clone())])),
+        },
+        _ => Ok(Map::new()),
+    }
+}
+
+/// Returns the object that another one does nothing but hold.
+fn unwrapped(object: Arguments) -> Arguments {
+    let mut inner = object.iter().filter(|(name, _)| !BESIDE.contains(&name.as_str()));
+    let (Some((name, value)), None) = (inner.next(), inner.next()) else { return object };
+    if !WRAPPERS.contains(&name.as_str()) {
+        return object;
+    }
+    match value {
+        Value::Object(inner) => unwrapped(inner.clone()),
+        Value::String(text) if text.trim_start().starts_with('{') => match lenient_json::object(text) {
+            Some(inner) => unwrapped(inner),
+            None => object,
+        },
+        _ => object,
+    }
+}
+
+fn of_text(text: &str) -> Result<Arguments, NotUnderstood> {
+    let plain = lenient_json::without_fence(text.trim());
+    match serde_json::from_slice(plain.as_bytes()) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(list @ Value::Array(_)) if plain.starts_with("[{") => object(&list),
+        Err(error) if plain.starts_with('{') => nearly_object(plain, &error),
+        _ if plain.is_empty() => Ok(Map::new()),
+        _ => Ok(elements(plain).unwrap_or_else(|| Map::from_iter([("input".to_owned(), json!(plain))]))),
+    }
+}
+
+fn too_many(objects: usize) -> NotUnderstood {
+    NotUnderstood(format!(
+        "Invalid arguments: {objects} objects in one call; make one call for each, all in one turn"
+    ))
+}
+
+/// Returns the arguments in a text that is meant as an object. The error says what is wrong with it.
+fn nearly_object(text: &str, error: &serde_json::Error) -> Result<Arguments, NotUnderstood> {
+    let objects: Vec<Value> =
+        serde_json::Deserializer::from_str(text).into_iter().map_while(Result::ok).collect();
+    if objects.len() > 1 {
+        return Err(too_many(objects.len()));
+    }
+    if let Some(object) = lenient_json::object(text) {
+        return Ok(object);
+    }
+    if error.is_eof() {
+        return Err(NotUnderstood(format!(
+            "Invalid arguments: not valid JSON: the call was cut off after {} of arguments, and nothing of it was done; make it \
+             again, smaller: a long file in parts (write_file, then write_file with mode=\"append\"), many edits in several calls",
+            counted(text.chars().count(), "character", "s")
+        )));
+    }
+    Err(NotUnderstood(format!(
+        "Invalid arguments: not valid JSON: {error}; within a string, write \\n for a line end, \\\" for a quote and \\\\ for a backslash"
+    )))
+}
+
+/// Returns the arguments in a text of elements alone: `<path>a.py</path>`, or `<parameter name="path">a.py</parameter>`.
+fn elements(text: &str) -> Option<Arguments> {
+    let mut arguments = Map::new();
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let (tag, after) = rest.strip_prefix('<')?.split_once('>')?;
+        let (element, attributes) = tag.split_once(char::is_whitespace).unwrap_or((tag, ""));
+        let is_name = |name: &str| {
+            !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
+        };
+        let (value, after) = after.split_once(&format!("</{element}>"))?;
+        let name = match attributes.trim().strip_prefix("name=") {
+            Some(name) => name.trim_matches(['"', '\'']),
+            None => element,
+        };
+        if !is_name(element) || !is_name(name) {
+            return None;
+        }
+        let value = value.strip_prefix('\n').unwrap_or(value);
+        arguments.insert(name.to_owned(), json!(value.strip_suffix('\n').unwrap_or(value)));
+        rest = after.trim_start();
+    }
+    // An element around all others says nothing.
+    if let [(_, Value::String(inner))] = arguments.iter().collect::<Vec<_>>().as_slice()
+        && let Some(inner) = elements(inner)
+    {
+        return Some(inner);
+    }
+    Some(arguments)
+}
+
+/// Returns arguments that are written as those of a function, `path="a.py", start_line=2`, or a line each, `path: a.py`; `None` if any
+/// of their names is not `known`.
+pub(super) fn keyword_arguments(text: &str, known: &dyn Fn(&str) -> bool) -> Option<Arguments> {
+    let text = text.trim();
+    let call = || {
+        let (name, inner) = text.strip_suffix(')')?.split_once('(')?;
+        name.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.')).then_some(inner)
+    };
+    let mut rest = call().unwrap_or(text).trim();
+    let mut arguments = Map::new();
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_')?;
+        let (name, after) = rest.split_at(end);
+        let after = after.trim_start();
+        let value = after.strip_prefix(['=', ':'])?.trim_start();
+        if !known(name) {
+            return None;
+        }
+        let (value, after) = match value.strip_prefix(['"', '\'']) {
+            Some(inner) if inner.contains(value.chars().next()?) => {
+                inner.split_once(value.chars().next()?)?
+            }
+            _ => value.split_once([',', '\n']).unwrap_or((value, "")),
+        };
+        arguments.insert(name.to_owned(), json!(value.trim()));
+        rest = after.trim_start_matches([',', ' ', '\n', '\t']);
+    }
+    (!arguments.is_empty()).then_some(arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_taken_out_of_what_is_around_them() {
+        let expected = json!({"path": "a.py"});
+        for given in [
+            json!({"input": {"path": "a.py"}}),
+            json!({"parameters": {"arguments": {"path": "a.py"}}}),
+            json!({"name": "read_file", "arguments": "{\"path\": \"a.py\"}"}),
+            json!([{"path": "a.py"}]),
+            json!("[{\"path\": \"a.py\"}]"),
+            json!("```json\n{\"path\": \"a.py\"}\n```"),
+            json!("<path>a.py</path>"),
+            json!("<arguments>\n<path>\na.py\n</path>\n</arguments>"),
+            json!("<parameter name=\"path\">a.py</parameter>"),
+        ] {
+            assert_eq!(object(&given).map(Value::Object), Ok(expected.clone()), "{given}");
+        }
+        for given in [json!("ls -a"), json!("a < b > c"), json!({"input": "ls", "cwd": "x"})] {
+            let found = object(&given).expect("arguments");
+            assert!(found.contains_key("input"), "{given}: {found:?}");
+        }
+        assert!(object(&json!([{"path": "a"}, {"path": "b"}])).is_err());
+    }
+
+    #[test]
+    fn keyword_arguments_have_known_names() {
+        let known = |name: &str| matches!(name, "path" | "start_line");
+        for (text, expected) in [
+            ("path=\"a.py\", start_line=2", Some(json!({"path": "a.py", "start_line": "2"}))),
+            ("path: a.py", Some(json!({"path": "a.py"}))),
+            ("read_file(path='a, b.py')", Some(json!({"path": "a, b.py"}))),
+            ("FOO=1 make", None),
+            ("a.py", None),
+        ] {
+            assert_eq!(keyword_arguments(text, &known).map(Value::Object), expected, "{text}");
+        }
+    }
+}
