@@ -195,11 +195,11 @@ pub(super) fn is_search(name: &str) -> bool {
 }
 
 /// Programs that models call like tools.
-const PROGRAMS: [&str; 50] = [
+const PROGRAMS: [&str; 49] = [
     "awk", "bun", "bundle", "cargo", "chmod", "cmake", "composer", "cp", "date", "deno", "df", "diff",
     "docker", "dotnet", "du", "echo", "env", "file", "git", "go", "gradle", "jq", "make", "mvn", "nl",
     "node", "npm", "npx", "php", "pip", "pnpm", "poetry", "printf", "pytest", "rake", "rmdir", "ruby",
-    "ruff", "sed", "sort", "stat", "tail", "touch", "tox", "tsc", "uniq", "uv", "wc", "which", "yarn",
+    "ruff", "sort", "stat", "tail", "touch", "tox", "tsc", "uniq", "uv", "wc", "which", "yarn",
 ];
 
 /// Returns the command line of a call of a program as if it were a tool, and whether the call leaves no doubt about it.

@@ -219,6 +219,12 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("killbash", Changed("background_command", stopped)),
     ("taskstop", Changed("background_command", stopped)),
     ("killterminal", Changed("background_command", stopped)),
+    (
+        "sed",
+        Advice(
+            "replace text with replace_text(pattern=…, replacement=…), or run it: run_command(command=\"sed …\")",
+        ),
+    ),
     ("powershell", Tool("run_powershell")),
     ("pwsh", Tool("run_powershell")),
     ("python", Advice("run a script of the project: run_command(command=\"python path/to/script.py\")")),
