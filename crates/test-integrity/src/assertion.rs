@@ -1,6 +1,8 @@
 //! One assertion of a test: what it is about, and how much it demands.
 
 use crate::bounds::Bound;
+use crate::tokens::inner;
+pub(crate) use crate::tokens::{outer_call, split};
 use crate::vacuous::{formatted, is_exhaustive, is_found_always, is_natural};
 use crate::vocabulary;
 
@@ -47,6 +49,8 @@ pub(crate) struct Assertion {
     pub(crate) is_handling: bool,
     /// Whether what it compares was sorted, or made a set of, before.
     pub(crate) is_unordered: bool,
+    /// Whether what is expected comes from what is tested.
+    pub(crate) is_recomputed: bool,
 }
 
 /// What an assertion is about that expects a failure.
@@ -76,7 +80,7 @@ impl Assertion {
             let same = !one.is_empty() && one == other && is_equality && !plain.starts_with("not");
             let both_literal = vocabulary::is_literal(one) && one == other;
             // What a mock was called with are no two sides.
-            let is_of_mock = plain.contains("called");
+            let is_of_mock = ["called", "awaited", "anycall"].iter().any(|part| plain.contains(part));
             if strength >= Strength::Partial && !one.is_empty() && !other.is_empty() && !is_of_mock {
                 sides = Some((one.to_owned(), other.to_owned()));
             }
@@ -87,12 +91,25 @@ impl Assertion {
             let is_expected = is_list || vocabulary::is_literal(one);
             let subject = if is_expected && !other.is_empty() { other } else { one };
             let subject = mock.as_deref().unwrap_or(subject);
-            let is_of_part = ["contain", "match", "regex", "include", "start", "ends"]
-                .iter()
-                .any(|part| plain.contains(part));
+            let is_of_part =
+                ["contain", "match", "regex", "include", "start", "ends", "like", "partial", "has"]
+                    .iter()
+                    .any(|part| plain.contains(part));
             let is_vacuous =
                 is_of_part && arguments.iter().skip(1).any(|given| vocabulary::is_vacuous(given));
-            let nothing = same || both_literal || is_vacuous;
+            // Whatever there is has no parts, or more.
+            let is_any = other.starts_with('/') && vocabulary::is_vacuous(other);
+            let is_bare = is_of_part && arguments.len() > 1 && matches!(other, "{ }" | "[ ]");
+            let nothing = same || both_literal || is_vacuous || is_bare || is_any;
+            // How many there are is a part of what there is; that there are none is all of it.
+            let is_count = matches!(plain.as_str(), "tohavelength" | "lengthof" | "tohavecount");
+            let is_partial =
+                is_count && other.starts_with(|first: char| first.is_ascii_digit()) && other != "0";
+            let strength = if is_partial { Strength::Partial } else { strength };
+            // The name of a property without its value.
+            let is_name =
+                ["property", "attribute"].iter().any(|end| plain.ends_with(end)) && arguments.len() == 2;
+            let strength = if is_name { strength.min(Strength::Present) } else { strength };
             (subject.to_owned(), if nothing { Strength::Nothing } else { strength })
         };
         let tolerance = vocabulary::tolerance(name, words);
@@ -145,12 +162,18 @@ impl Assertion {
             is_swallowed: false,
             is_handling: false,
             is_unordered: false,
+            is_recomputed: false,
         }
     }
 
     /// Returns whether it is one call of a chain that demands something of a response or a program: it has no subject of its own.
     pub(crate) fn is_link(&self) -> bool {
         self.subject.starts_with(". ")
+    }
+
+    /// Returns how much it demands of a value that is always true.
+    pub(crate) fn truth(&self) -> Strength {
+        if self.strength == Strength::Present { Strength::Nothing } else { self.strength }
     }
 
     /// Returns whether it expects a failure.
@@ -198,7 +221,12 @@ fn condition(text: &str) -> (String, Strength) {
     if let Some(value) = formatted(whole) {
         return value;
     }
-    let is_function = whole.starts_with("lambda ") || whole.starts_with("( ) =>");
+    // A list is true as soon as anything is in it.
+    let is_list = whole.starts_with("[ ")
+        && whole.ends_with(" ]")
+        && split(&whole[2..], &[" ] "]).len() == 1
+        && whole.contains(" for ");
+    let is_function = is_list || whole.starts_with("lambda ") || whole.starts_with("( ) =>");
     let is_vacuous =
         whole.starts_with("\"\" in ") || whole.ends_with("( \"\" )") || whole.ends_with("( '' )");
     if is_function || is_vacuous || is_of_nothing(whole) {
@@ -212,7 +240,7 @@ fn condition(text: &str) -> (String, Strength) {
         return (whole.to_owned(), Strength::Present);
     }
     let text = split(whole, &[" if "])[0];
-    let bare = text.strip_prefix("( ").and_then(|text| text.strip_suffix(" )")).unwrap_or(text);
+    let bare = inner(text).unwrap_or(text);
     let parts = split(bare, &[" || ", " or "]);
     if parts.len() > 1 {
         let nothing = parts.iter().any(|part| vocabulary::is_truth(part)) || is_exhaustive(&parts);
@@ -283,27 +311,6 @@ fn pattern(text: &str) -> Option<(&str, Strength)> {
     (says && !leaves_out).then_some((subject, Strength::Exact))
 }
 
-/// Returns the name and the arguments of a call, if a text is nothing but that call.
-pub(crate) fn outer_call(text: &str) -> Option<(&str, &str)> {
-    let inner = text.strip_suffix(" )")?;
-    let mut depth = 0_usize;
-    let open = inner.rmatch_indices([')', '(']).find_map(|(at, sign)| match sign {
-        ")" => {
-            depth += 1;
-            None
-        }
-        _ if depth == 0 => Some(at),
-        _ => {
-            depth -= 1;
-            None
-        }
-    })?;
-    let callee = inner[..open].trim_end();
-    let is_name = !callee.is_empty() && !callee.contains([' ', '"', '\''])
-        || callee.ends_with(|last: char| last.is_alphanumeric());
-    (is_name && !callee.starts_with(['!', '-'])).then(|| (callee, inner[open + 1..].trim()))
-}
-
 /// Returns whether a condition is one on all items of a collection in which nothing is.
 fn is_of_nothing(text: &str) -> bool {
     let inner = text.strip_prefix("all (").and_then(|rest| rest.strip_suffix(" )"));
@@ -328,34 +335,6 @@ fn sides_of(text: &str) -> Option<(String, String)> {
 fn assigned(text: &str) -> &str {
     let bare = text.strip_prefix("( ").and_then(|text| text.strip_suffix(" )")).unwrap_or(text);
     bare.split_once(" := ").map_or(text, |(_, value)| value)
-}
-
-/// Splits a text of tokens at signs that are in no brackets and no strings.
-pub(crate) fn split<'a>(text: &'a str, signs: &[&str]) -> Vec<&'a str> {
-    let mut parts = Vec::new();
-    let (mut depth, mut quote, mut start, mut at) = (0_usize, None, 0, 0);
-    while let Some(letter) = text[at..].chars().next() {
-        let mut next = at + letter.len_utf8();
-        match (quote, letter) {
-            (Some(_), '\\') => next += text[next..].chars().next().map_or(0, char::len_utf8),
-            (Some(open), _) if open == letter => quote = None,
-            (None, '"' | '\'' | '`') => quote = Some(letter),
-            (None, '(' | '[' | '{') => depth += 1,
-            (None, ')' | ']' | '}') => depth = depth.saturating_sub(1),
-            (None, _) if depth == 0 => {
-                if let Some(sign) = signs.iter().find(|sign| text[at..].starts_with(**sign)) {
-                    parts.push(text[start..at].trim());
-                    // The blank behind a sign may be the one before the next.
-                    next = at + sign.len() - 1;
-                    start = next;
-                }
-            }
-            _ => {}
-        }
-        at = next;
-    }
-    parts.push(text[start..].trim());
-    parts
 }
 
 #[cfg(test)]
@@ -384,11 +363,5 @@ mod tests {
         assert_eq!(of("matches ! ( e , Kind :: Short { had : 1 } )").1, Strength::Exact);
         assert_eq!(of("matches ! ( e , Kind :: Short { .. } )").1, Strength::Present);
         assert_eq!(of("matches ! ( e , Some ( _ ) )").1, Strength::Present);
-    }
-
-    #[test]
-    fn split_ignores_what_is_in_strings() {
-        assert_eq!(split("a == \" == \"", &[" == "]), ["a", "\" == \""]);
-        assert_eq!(split("\"\\\" == \"", &[" == "]), ["\"\\\" == \""]);
     }
 }

@@ -106,6 +106,33 @@ pub(crate) fn seconds(words: &[&str]) -> Option<f64> {
     times.reduce(f64::max)
 }
 
+/// Returns whether only the whole part of a number is looked at.
+pub(crate) fn is_whole(words: &[&str]) -> bool {
+    let by_call = words
+        .windows(2)
+        .any(|two| matches!(two, ["int" | "round" | "trunc" | "floor" | "ceil" | "parseInt", "("]));
+    by_call || words.contains(&"//")
+}
+
+/// Returns the size of what `round(value, digits)` drops.
+pub(crate) fn rounded(words: &[&str]) -> Option<f64> {
+    let start = words.iter().position(|word| *word == "round")?;
+    let mut depth = 0_usize;
+    let mut digits: Option<String> = None;
+    for word in words.get(start + 1..)? {
+        match *word {
+            "(" | "[" | "{" => depth += 1,
+            ")" | "]" | "}" => depth = depth.saturating_sub(1),
+            "," if depth == 1 => digits = Some(String::new()),
+            other => digits.iter_mut().for_each(|digits| digits.push_str(other)),
+        }
+        if depth == 0 {
+            break;
+        }
+    }
+    Some(10_f64.powf(-digits?.parse::<f64>().ok()?))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

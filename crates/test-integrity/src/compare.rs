@@ -9,7 +9,8 @@ use crate::extract::{Test, tests as read};
 use crate::files::{Role, stem};
 use crate::finding::{Finding, Kind};
 use crate::loops::only_of_items;
-use crate::matching::{Heirs, Tables, is_piece, pairs};
+use crate::matching::{Heirs, Tables, pairs};
+use crate::narrower::is_lesser;
 use crate::reasons::{Dropped, Successors, noted};
 use crate::recomputed::recomputed;
 use crate::renamed::is_renamed;
@@ -19,9 +20,10 @@ use crate::state::{State, moved_assertions};
 use crate::unchanged::without_same;
 use crate::vacuous::is_of_traits;
 use crate::weaker::{
-    fewer_demand, is_keyword, is_mere_error_check, is_part, looks_away, most_alike, short, weaker,
+    counts_for_nothing, fewer_demand, is_keyword, is_mere_error_check, is_part, looks_away, most_alike,
+    nearest, short, weaker,
 };
-use crate::{flips, outcomes, skips, support};
+use crate::{flips, outcomes, skips, support, waiting};
 use std::collections::BTreeSet;
 
 /// Most pairs of changed assertions of one test that are compared.
@@ -74,6 +76,9 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         if found.is_empty() {
             found = outcomes::of_pair(one, other);
         }
+        if found.is_empty() {
+            found.extend(waiting::of_pair((&before, one), (&after, other)));
+        }
         findings.extend(found.into_iter().map(|finding| {
             noted(finding, |kind| {
                 let asserted = || before.assertions(&one.body, None);
@@ -116,8 +121,10 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
             && !support::starts_nothing(test, changes, unchanged)
             && !tables.take_in(test, &asserted)
             && !skips::runs_lost_suite(test, changes)
+            && !(test.is_hook() && context.is_kept(test, &asserted))
         {
-            let message = format!("the test `{}` is gone", test.name);
+            let what = if test.is_hook() { "what asserts for many tests," } else { "the test" };
+            let message = format!("{what} `{}` is gone", test.name);
             let finding = Finding::new(&test.path, test.line, Kind::VanishedTest, message);
             let by_code = || context.dropped.reason(test, &test.body.words);
             let reason = successors.take_place_of(test, &asserted).or_else(by_code);
@@ -136,9 +143,9 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
 }
 
 /// What the comparison of one pair of tests asks of the whole change.
-struct Context<'a> {
-    before: &'a State,
-    after: &'a State,
+pub(crate) struct Context<'a> {
+    pub(crate) before: &'a State,
+    pub(crate) after: &'a State,
     /// Names of files that the change adds, without their extensions.
     added: Vec<&'a str>,
     /// What the program no longer has.
@@ -146,9 +153,9 @@ struct Context<'a> {
     /// What the program chiefly lost.
     dropped: Dropped<'a>,
     /// Assertions that some test makes, if the one that made them no longer does.
-    moved: BTreeSet<String>,
+    pub(crate) moved: BTreeSet<String>,
     /// Tests that were not there before, under whatever name.
-    new: Vec<&'a Test>,
+    pub(crate) new: Vec<&'a Test>,
 }
 
 /// What is left of a pair of tests once the assertions that belong together are compared.
@@ -264,8 +271,8 @@ impl Context<'_> {
         for assertion in left {
             let same =
                 |other: &Assertion| !assertion.subject.is_empty() && other.subject == assertion.subject;
-            let by_subject =
-                new.iter().position(same).or_else(|| new.iter().position(|other| is_part(&assertion, other)));
+            let by_subject = nearest(&assertion, &new, same)
+                .or_else(|| new.iter().position(|other| is_part(&assertion, other)));
             let at = by_subject.or_else(|| most_alike(&assertion, &new));
             let Some(at) = at else {
                 dropped.push(assertion);
@@ -350,6 +357,7 @@ impl Context<'_> {
                 && !self.removed.concerns_assertion(before, assertion)
                 && !self.moved.contains(&assertion.text)
                 && !expected.iter().any(|failure| failure.tells(assertion))
+                && !counts_for_nothing(assertion, then, after)
         });
         if dropped.len() <= removed {
             return findings;
@@ -376,6 +384,13 @@ impl Context<'_> {
                 short(&other.text)
             );
             found(other.line, Kind::WeakerAssertion, message);
+        } else if let ([gone], [other]) = (dropped.as_slice(), new.as_slice())
+            && is_lesser(gone, other)
+            && fewer_demand(gone.strength, then, now)
+        {
+            let (gone, now) = (short(&gone.text), short(&other.text));
+            let message = format!("in `{name}`: `{gone}` became `{now}`, which accepts more");
+            found(other.line, Kind::WeakerAssertion, message);
         } else if let Some(gone) = dropped.iter().find(|gone| fewer_demand(gone.strength, then, now))
             && new.iter().any(|other| after.body.assertions.iter().all(|own| own.line != other.line))
         {
@@ -384,22 +399,5 @@ impl Context<'_> {
             found(new[0].line, Kind::WeakerAssertion, message);
         }
         findings
-    }
-
-    /// Returns whether all of some assertions are made elsewhere now.
-    fn is_moved(&self, assertions: &[Assertion]) -> bool {
-        assertions.iter().all(|assertion| self.moved.contains(&assertion.text))
-    }
-
-    /// Returns whether a new test of the file makes all of some assertions: a test became two.
-    fn is_split_off(&self, assertions: &[Assertion], before: &Test) -> bool {
-        let makes_all = |test: &&Test| {
-            let theirs = self.after.assertions(&test.body, None);
-            assertions.iter().all(|assertion| theirs.iter().any(|other| other.text == assertion.text))
-        };
-        // One alone is made by many tests, word by word; then the rest of the test has to come from here as well.
-        let is_piece = |test: &&Test| assertions.len() > 1 || is_piece(test, before);
-        let mut here = self.new.iter().filter(|test| test.path == before.path && test.runs());
-        here.any(|test| is_piece(test) && makes_all(test))
     }
 }

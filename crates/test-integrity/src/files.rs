@@ -194,6 +194,8 @@ fn is_test(path: &str) -> bool {
         ) || folder.ends_with("_tests")
             || folder.ends_with("Tests")
             || folder.ends_with(".Test")
+            || matches!(folder, "step_defs" | "step_definitions")
+            || folder == "steps" && folders.contains("features/")
     });
     let lower = stem.to_ascii_lowercase();
     let by_name = lower.starts_with("test_")

@@ -19,6 +19,7 @@ pub(crate) fn imports(at: At<'_>) -> Vec<Import<'_>> {
             Some(module) => ecmascript(at, module, &mut found),
             None => at.children().into_iter().for_each(|module| python(module, &[], &mut found)),
         },
+        "variable_declarator" => required(at, &mut found),
         "import_from_statement" => {
             let module = at.field("module_name");
             let words: Vec<&str> = module.iter().flat_map(|module| identifiers(module.text())).collect();
@@ -65,6 +66,23 @@ fn ecmascript<'a>(at: At<'a>, module: At<'a>, found: &mut Vec<Import<'a>>) {
             _ => {}
         }
     }
+}
+
+/// Reads `const { a } = require("b")`.
+fn required<'a>(declarator: At<'a>, found: &mut Vec<Import<'a>>) {
+    let value = declarator.field("value").filter(|value| value.text().starts_with("require("));
+    let (Some(module), Some(pattern)) =
+        (value.and_then(|value| value.field("arguments")), declarator.field("name"))
+    else {
+        return;
+    };
+    let names = pattern.descendants().into_iter();
+    let is_name = |at: &At<'_>| matches!(at.kind(), "identifier" | "shorthand_property_identifier_pattern");
+    found.extend(
+        names
+            .filter(is_name)
+            .map(|name| import(name.text(), identifiers(module.text()).chain([name.text()]))),
+    );
 }
 
 fn python<'a>(at: At<'a>, module: &[&'a str], found: &mut Vec<Import<'a>>) {

@@ -25,7 +25,9 @@ mod cases;
 mod changed;
 mod compare;
 mod definitions;
+mod doctests;
 mod doubles;
+mod elsewhere;
 mod exemptions;
 mod extract;
 mod files;
@@ -36,9 +38,11 @@ mod hunks;
 mod imports;
 mod lenient;
 mod loops;
+mod lossy;
 mod marks;
 mod matching;
 mod mutation;
+mod narrower;
 mod needs;
 mod outcomes;
 mod reasons;
@@ -57,11 +61,13 @@ mod statements;
 mod support;
 mod syntax;
 mod test_items;
+mod tokens;
 mod tool_files;
 mod unbuilt;
 mod unchanged;
 mod vacuous;
 mod vocabulary;
+mod waiting;
 mod weaker;
 mod whole;
 
@@ -101,6 +107,7 @@ pub fn matters(change: &Change<'_>) -> bool {
             signs::is_steering(change.path)
                 || texts().any(|text| extract::may_hold_tests(change.path, text))
                 || change.after.is_some_and(|text| exemptions::has_mark(text) || unbuilt::has_mark(text))
+                || change.before.is_some_and(|text| doctests::may_hold(change.path, text))
         }
         Role::Test | Role::Snapshot | Role::Settings(_) => true,
     }
@@ -125,6 +132,7 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
     let mut findings = compare::tests(&changes, &unchanged);
     findings.extend(exemptions::compare(&changes));
     findings.extend(signs::compare(&changes));
+    findings.extend(doctests::compare(&changes));
     findings.extend(silenced::compare(&changes));
     findings.extend(unbuilt::compare(&changes));
     findings.extend(scripted::compare(&changes));
@@ -135,7 +143,7 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
     findings.extend(of_statements.filter(|finding| !told.contains(&(finding.path.clone(), finding.line))));
     for change in &changes {
         match Role::of(change.path) {
-            Role::Snapshot => findings.extend(snapshots::compare(change)),
+            Role::Snapshot => findings.extend(snapshots::compare(change, &changes)),
             Role::Settings(format) => {
                 let change = moved(change, &changes);
                 let settled = settings::Settled::of(&change, format, &changes);

@@ -54,6 +54,7 @@ impl<'a> Said<'a> {
         let by_assertion = |(other, words): &(&Assertion, BTreeSet<&str>)| {
             other.strength >= assertion.strength
                 && other.text != assertion.text
+                && (!is_of_calls(assertion) || is_of_calls(other))
                 && !leaves_out(assertion, other)
                 && is_as_tight(other, assertion)
                 && known.is_subset(words)
@@ -96,7 +97,10 @@ impl<'a> Said<'a> {
         assertion.content().any(is_of_calls)
             && self.fresh.iter().any(|other| {
                 let theirs: BTreeSet<&str> = other.content().collect();
-                let is_once = theirs.iter().any(|word| crate::vocabulary::plain(word).contains("oncewith"));
+                let is_named =
+                    |part: &str| theirs.iter().any(|word| crate::vocabulary::plain(word).contains(part));
+                let is_counted = || self.fresh.iter().any(|count| count.text.contains("CalledTimes ( 1 )"));
+                let is_once = is_named("oncewith") || is_named("calledwith") && is_counted();
                 is_once && !own.is_empty() && own.iter().all(|word| theirs.contains(word))
             })
     }
@@ -209,9 +213,26 @@ pub(crate) fn says_all(test: &Test, assertions: &[Assertion], asserted: &[Assert
     })
 }
 
+/// Returns whether an assertion has all literals of another one, and most of its words.
+pub(crate) fn says_the_same(other: &Assertion, assertion: &Assertion) -> bool {
+    let theirs: BTreeSet<&str> = other.content().collect();
+    let own: Vec<&str> = assertion.content().filter(|word| !is_keyword(word)).collect();
+    let is_literal = |word: &&&str| !word.starts_with(|first: char| first.is_alphabetic() || first == '_');
+    other.text == assertion.text
+        || other.strength >= assertion.strength
+            && own.iter().filter(is_literal).all(|word| theirs.contains(word))
+            && own.iter().filter(|word| theirs.contains(**word)).count() * 2 >= own.len()
+}
+
 /// Returns what stands between the quotes of a text, or the slashes of a pattern.
 fn bare(literal: &str) -> &str {
     literal.trim_matches(['"', '\'', '`', '/'])
+}
+
+/// Returns whether an assertion is one on the calls of a mock, and on nothing of what they were given.
+fn is_of_calls(assertion: &Assertion) -> bool {
+    let name = crate::vocabulary::plain(&assertion.name);
+    (name.contains("called") || name.contains("awaited")) && !name.contains("with")
 }
 
 /// Returns whether an assertion accepts no greater difference than another one.

@@ -22,11 +22,13 @@ const TABLE: &[(Language, &str, Kind, &str)] = &[
     (Language::Python, r"^collect_ignore(_glob)?\b.*test", Kind::SkippedTest, "tests are not collected"),
     (Language::Python, r"^collect_ignore(_glob)?\b", Kind::LooserRule, "files are not collected"),
     (Language::Python, r"\bitems\.clear\(\)|\bitems\[:\]\s*=\s*\[\]", Kind::SkippedTest, "no test runs"),
-    (Language::Python, r"\bitems\[:\]\s*=|\bpytest_deselected\(|\badd_marker\(.*\b(skip|xfail)", Kind::LooserRule, "some tests do not run"),
+    (Language::Python, r"\bitems\[:\]\s*=|\bpytest_deselected\(|\b(add_marker|applymarker)\(.*\b(skip|xfail)", Kind::LooserRule, "some tests do not run"),
     (Language::Python, r"^(async )?def pytest_(ignore_collect|pyfunc_call|runtest_(call|protocol|makereport|setup)|load_initial_conftests)\b", Kind::LooserRule, "a hook decides how tests run"),
     (Language::Python, r#"\.outcome\s*=\s*["']passed|\bforce_result\(|\bexitstatus\s*=\s*0|\bAssertionError\s*="#, Kind::WeakerCheck, "a failure no longer counts"),
     (Language::Python, r#"\bconfig\.option\.\w+\s*=|\bargs\.(append|extend)\(.*["']--"#, Kind::LooserRule, "options of the runner are changed"),
     (Language::Python, r"\bsys\.modules\[[^\]]*\]\s*=\s*\S*Mock\b", Kind::MockedSubject, "a module is replaced by a mock"),
+    (Language::Python, r"\bassert_all\w*\s*=\s*False\b", Kind::WeakerCheck, "what is expected need not happen"),
+    (Language::EcmaScript, r#"\bonUnhandledRequest:\s*["'](bypass|warn)"#, Kind::WeakerCheck, "what nobody expects may happen"),
     (Language::Python, r"\breruns\s*=|^@(pytest\.mark\.)?flaky\b", Kind::LooserRule, "what fails is run again"),
     (Language::Python, r"^@pytest\.mark\.timeout\(\s*(0|\d{4,})\b", Kind::LooserRule, "a time limit is off"),
     (Language::Python, r"^failureException\s*=|\bself\.assert\w+\s*=[^=]|\bsetattr\([^,]+,\s*.assert", Kind::WeakerAssertion, "assertions are replaced"),
@@ -169,6 +171,7 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
             }
         }
         findings.extend(efforts(change));
+        findings.extend(no_longer_strict(change));
     }
     findings
 }
@@ -193,6 +196,17 @@ fn efforts(change: &Change<'_>) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Returns the line by which a file asks for Node's assertions in their legacy mode, which it did not before.
+fn no_longer_strict(change: &Change<'_>) -> Option<Finding> {
+    const LEGACY: &[&str] = &["('assert')", "(\"assert\")", "('node:assert')", "(\"node:assert\")"];
+    let is_strict = |text: &str| text.contains("assert/strict") || text.contains(".strict");
+    let (before, after) = (change.before?, change.after?);
+    let is_asked = |line: &str| line.contains("require(") && LEGACY.iter().any(|name| line.contains(name));
+    let at = after.lines().position(is_asked).filter(|_| is_strict(before) && !is_strict(after))?;
+    let message = "assertions no longer compare strictly".to_owned();
+    Some(Finding::new(change.path, at + 1, Kind::WeakerAssertion, message))
 }
 
 /// Returns whether the lines of a file may be for the runner.

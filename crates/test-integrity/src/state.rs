@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::assertion::{Assertion, Strength};
 use crate::extract::{Body, Mark, Names, Skip, Test, TestFile, worse};
+use crate::said::says_all;
 use crate::weaker::is_mere_failure;
 
 /// Most assertions of one test, with those of its helpers.
@@ -25,6 +26,8 @@ pub(crate) struct State {
     pub(crate) everywhere: Vec<(String, Skip)>,
     /// Names of functions that are not tests.
     pub(crate) functions: BTreeSet<String>,
+    /// Names of functions that are to be awaited.
+    coroutines: BTreeSet<String>,
     mocks: Vec<(String, Mark)>,
     /// Names of each file.
     pub(crate) names: BTreeMap<String, Names>,
@@ -33,9 +36,11 @@ pub(crate) struct State {
 impl State {
     pub(crate) fn add(&mut self, path: &str, file: TestFile) {
         self.tests.extend(file.tests);
+        self.tests.extend(file.hooks);
         self.helpers.extend(file.helpers);
         self.hollow.extend(file.hollow);
         self.functions.extend(file.functions);
+        self.coroutines.extend(file.coroutines);
         self.everywhere.extend(file.everywhere.into_iter().map(|skip| (path.to_owned(), skip)));
         self.skipping.extend(file.skipping.into_iter().map(|(name, skip)| (name, (path.to_owned(), skip))));
         self.names.insert(path.to_owned(), file.names);
@@ -93,6 +98,21 @@ impl State {
         }
         all.truncate(MAX_ASSERTIONS);
         all
+    }
+
+    /// Returns whether a function asserts something without being a test.
+    pub(crate) fn is_helper(&self, name: &str) -> bool {
+        self.helpers.contains_key(name)
+    }
+
+    /// Returns whether a function asserts something only if it is awaited.
+    pub(crate) fn is_coroutine(&self, name: &str) -> bool {
+        self.coroutines.contains(name)
+    }
+
+    /// Returns whether a test that runs, or a function that one calls, asserts what some assertions demand.
+    pub(crate) fn has_helper_for(&self, hook: &Test, asserted: &[Assertion]) -> bool {
+        self.running().into_iter().any(|helper| says_all(hook, &helper.assertions, asserted))
     }
 
     /// Returns the bodies that are run: those of the tests that nothing skips, and of the helpers that these call.

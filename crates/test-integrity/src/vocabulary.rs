@@ -14,6 +14,7 @@ const EXACT: &[&str] = &[
     "bewithin",
     "containsexactlyinorder",
     "containsentry",
+    "containsonly",
 ];
 /// Parts of names that demand hardly more than that there is something.
 const PRESENT: &[&str] = &[
@@ -63,6 +64,7 @@ const BOUNDED: &[&str] = &[
     "length",
     "count",
     "called",
+    "awaited",
     "start",
     "ends",
     "between",
@@ -81,6 +83,7 @@ const BOUNDED: &[&str] = &[
     "members",
     "oneof",
     "satisf",
+    "keys",
     "not",
 ];
 /// Names of assertions on one value, which demand what the value says.
@@ -112,11 +115,15 @@ pub(crate) fn strength(name: &str) -> Strength {
     let name = plain(name);
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
     if let Some(opposite) = name.strip_prefix("not").filter(|rest| rest.starts_with("to")) {
-        let is_presence =
-            ["null", "undefined", "nil", "none", "empty", "throw"].iter().any(|word| opposite.contains(word));
+        let is_presence = ["null", "undefined", "nil", "none", "empty", "throw", "nan"]
+            .iter()
+            .any(|word| opposite.contains(word));
         return if is_presence { Strength::Present } else { Strength::Bounded };
     }
-    if has(EXACT) || name == "containsexactly" || name.contains("called") && name.contains("with") {
+    if has(EXACT)
+        || name == "containsexactly"
+        || (name.contains("called") || name.contains("awaited")) && name.contains("with")
+    {
         Strength::Exact
     } else if has(PRESENT) || is_of_a_value(&name) || matches!(name.as_str(), "error" | "noerror") {
         Strength::Present
@@ -134,7 +141,9 @@ pub(crate) fn accepts_anything(words: &[&str]) -> bool {
     words.windows(3).any(|three| {
         matches!(
             three,
-            ["expect", ".", "any" | "anything"] | ["mock", ".", "ANY"] | ["ArgumentMatchers", ".", "any"]
+            ["expect" | "jasmine" | "match", ".", "any" | "anything"]
+                | ["mock", ".", "ANY"]
+                | ["ArgumentMatchers", ".", "any"]
         )
     }) || words.iter().any(|word| {
         // `>> anything >>` stands for any number of lines in JUnit.
@@ -242,7 +251,7 @@ pub(crate) fn tolerance(name: &str, words: &[&str]) -> Option<f64> {
         let multiples = words.windows(4).filter(|four| matches!(four[0], "<" | "<=") && four[2] == "*");
         named.extend(multiples.filter_map(|four| Some(number(four[1])? * number(four[3])?)));
     }
-    named.extend(rounded(words));
+    named.extend(crate::bounds::rounded(words));
     // Nothing is further away than these.
     let is_endless = words.iter().any(|word| {
         matches!(
@@ -285,33 +294,6 @@ pub(crate) fn tolerance(name: &str, words: &[&str]) -> Option<f64> {
     let is_near =
         |word: &&str| matches!(*word, "approx" | "Approx" | "isclose" | "allclose" | "assert_allclose");
     words.iter().any(is_near).then_some(USUAL)
-}
-
-/// Returns whether only the whole part of a number is looked at.
-pub(crate) fn is_whole(words: &[&str]) -> bool {
-    let by_call = words
-        .windows(2)
-        .any(|two| matches!(two, ["int" | "round" | "trunc" | "floor" | "ceil" | "parseInt", "("]));
-    by_call || words.contains(&"//")
-}
-
-/// Returns the size of what `round(value, digits)` drops.
-fn rounded(words: &[&str]) -> Option<f64> {
-    let start = words.iter().position(|word| *word == "round")?;
-    let mut depth = 0_usize;
-    let mut digits: Option<String> = None;
-    for word in words.get(start + 1..)? {
-        match *word {
-            "(" | "[" | "{" => depth += 1,
-            ")" | "]" | "}" => depth = depth.saturating_sub(1),
-            "," if depth == 1 => digits = Some(String::new()),
-            other => digits.iter_mut().for_each(|digits| digits.push_str(other)),
-        }
-        if depth == 0 {
-            break;
-        }
-    }
-    Some(10_f64.powf(-digits?.parse::<f64>().ok()?))
 }
 
 /// Returns whether a text is that of a literal, which says what is expected rather than what is tested.
@@ -358,6 +340,8 @@ pub(crate) fn is_of_a_part(subject: &str) -> bool {
         " . is_none ( )",
         " . isPresent ( )",
         " . has_value ( )",
+        " . status_code",
+        " . statusCode",
     ];
     PARTS.iter().any(|part| subject.starts_with(part)) || ENDS.iter().any(|end| subject.ends_with(end))
 }

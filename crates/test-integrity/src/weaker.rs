@@ -4,11 +4,23 @@ use std::collections::BTreeSet;
 
 use crate::assertion::{Assertion, Strength};
 use crate::finding::Kind;
+pub(crate) use crate::lossy::leaves_out;
+use crate::narrower::narrower;
 
 /// Returns the assertion that has most words in common with one, if they have enough.
 pub(crate) fn most_alike(assertion: &Assertion, others: &[Assertion]) -> Option<usize> {
     let own: BTreeSet<&str> = assertion.content().filter(|word| !is_keyword(word)).collect();
-    let scored = others.iter().enumerate().map(|(at, other)| {
+    // One that has all the literals says the same in other words.
+    let literal =
+        |word: &&&str| word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\''));
+    let literals: Vec<&str> = own.iter().filter(literal).copied().collect();
+    let has_all = |other: &Assertion| {
+        let theirs: BTreeSet<&str> = other.content().collect();
+        !literals.is_empty() && literals.iter().all(|word| theirs.contains(word))
+    };
+    let is_chosen = others.iter().any(|other| has_all(other));
+    let scored = others.iter().enumerate().filter(|(_, other)| !is_chosen || has_all(other));
+    let scored = scored.map(|(at, other)| {
         let theirs: BTreeSet<&str> = other.content().filter(|word| !is_keyword(word)).collect();
         let common = own.intersection(&theirs).count();
         (common * 2, own.len() + theirs.len(), at)
@@ -20,6 +32,18 @@ pub(crate) fn most_alike(assertion: &Assertion, others: &[Assertion]) -> Option<
     } else {
         others.iter().position(|other| other.strength == Strength::Nothing)
     }
+}
+
+/// Returns the one of some assertions that are about the same as one which has most words in common with it.
+pub(crate) fn nearest(
+    assertion: &Assertion,
+    others: &[Assertion],
+    is_same: impl Fn(&Assertion) -> bool,
+) -> Option<usize> {
+    let own: BTreeSet<&str> = assertion.content().collect();
+    let same = others.iter().enumerate().rev().filter(|(_, other)| is_same(other));
+    let common = |other: &Assertion| other.content().filter(|word| own.contains(word)).count();
+    same.max_by_key(|(_, other)| common(other)).map(|(at, _)| at)
 }
 
 pub(crate) fn is_keyword(word: &str) -> bool {
@@ -67,12 +91,15 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
     let words: Vec<&str> = after.text.split(' ').collect();
     if before.tolerance.is_some_and(|old| old < 0.5)
         && after.tolerance.is_none()
-        && crate::vocabulary::is_whole(&words)
+        && crate::bounds::is_whole(&words)
     {
         return Some((Kind::WiderTolerance, format!("{}, which compares only the integer part", change())));
     }
     if after.strength < before.strength && !demands_the_same(before, after) && !is_reversed(before, after) {
         return Some((Kind::WeakerAssertion, format!("{}, which is weaker", change())));
+    }
+    if let Some(how) = narrower(before, after) {
+        return Some((Kind::WeakerAssertion, format!("{}, {how}", change())));
     }
     if let Some(pattern) = fits_more(before, after) {
         return Some((Kind::WeakerAssertion, format!("{}: `{pattern}` fits more", change())));
@@ -91,15 +118,6 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
             || drops_order(&before.text, &after.text)
             || is_of_part(before, after));
     is_cut.then(|| (Kind::WeakerAssertion, format!("{}, which is weaker", change())))
-}
-
-/// Returns whether the condition of a failure has one more part that has to hold, or a snapshot is one of a part only.
-fn fails_less(before: &Assertion, after: &Assertion) -> bool {
-    let rest = after.subject.strip_prefix(&before.subject).filter(|_| !before.subject.is_empty());
-    let of_snapshot = crate::vocabulary::plain(&after.name).contains("snapshot") && before.name == after.name;
-    let is_narrower = after.text.strip_prefix(&before.text).is_some_and(|rest| rest.starts_with(" && "))
-        || after.text.strip_suffix(&before.text).is_some_and(|rest| rest.ends_with(" && "));
-    is_narrower || of_snapshot && rest.is_some_and(|rest| rest.starts_with(" . "))
 }
 
 /// Returns whether a value is compared without the order that it was compared with before.
@@ -179,101 +197,6 @@ fn is_reversed(before: &Assertion, after: &Assertion) -> bool {
     !before.subject.is_empty() && before.subject == after.subject && is_pair((&plain(before), &plain(after)))
 }
 
-/// Returns whether an assertion looks away from something that it looked at before: a field, an order, white space.
-pub(crate) fn leaves_out(before: &Assertion, after: &Assertion) -> bool {
-    if fails_less(before, after) {
-        return true;
-    }
-    const LOSSY: &[&str] = &[
-        "sorted",
-        "set",
-        "frozenset",
-        "Counter",
-        "lower",
-        "upper",
-        "casefold",
-        "strip",
-        "split",
-        "toLowerCase",
-        "toUpperCase",
-        "trim",
-        "sort",
-        "toSorted",
-        "Set",
-        "HashSet",
-        "BTreeSet",
-        "TreeSet",
-        "to_lowercase",
-        "to_uppercase",
-        "ToLower",
-        "ToUpper",
-        "TrimSpace",
-        "Fields",
-        "Sort",
-    ];
-    let names = |text: &str| -> BTreeSet<String> {
-        let words: Vec<&str> = text.split(' ').collect();
-        let called = words.windows(2).filter(|two| matches!(two[1], "(" | "="));
-        called.map(|two| two[0].to_lowercase()).collect()
-    };
-    let is_exempting =
-        |name: &String| name.contains("ignor") || name.starts_with("exclude") || name == "any_order";
-    if names(&after.text).difference(&names(&before.text)).any(is_exempting)
-        && !["ignor", "any_order"].iter().any(|word| before.text.to_lowercase().contains(word))
-    {
-        return true;
-    }
-    // Only where it is lost on both sides: what is sorted on one may be so on the other.
-    let loses = |text: &str| {
-        text.split(' ').collect::<Vec<_>>().windows(2).any(|two| two[1] == "(" && LOSSY.contains(&two[0]))
-    };
-    let sides = after.sides.as_ref();
-    if sides.is_some_and(|(one, other)| loses(one) && loses(other)) && !loses(&before.text) {
-        return true;
-    }
-    // On one side alone, if the other one is the literal that it was.
-    let is_literal = |side: &String| {
-        crate::extract::is_pure(side) || side.starts_with("List . of (") || side.starts_with("vec ! [")
-    };
-    let of_literal = |(one, other): &(String, String)| is_literal(one) != is_literal(other);
-    let changes_order =
-        sides.is_some_and(|(one, other)| ORDER.iter().any(|name| calls(one, name) || calls(other, name)));
-    let had_order = ORDER.iter().any(|name| calls(&before.text, name));
-    before.sides.as_ref().is_some_and(of_literal)
-        && (changes_order && !had_order
-            || sides.is_some_and(|(one, other)| loses(one) != loses(other)) && !loses(&before.text))
-        && same_literals(before, after)
-}
-
-/// Returns whether a text calls a function, or makes a value of a type.
-fn calls(text: &str, name: &str) -> bool {
-    text.split(' ').collect::<Vec<_>>().windows(2).any(|two| two[0] == name && matches!(two[1], "(" | "<"))
-}
-
-/// Calls that give up an order, or make one.
-const ORDER: &[&str] = &[
-    "sorted",
-    "sort",
-    "toSorted",
-    "set",
-    "frozenset",
-    "Set",
-    "HashSet",
-    "TreeSet",
-    "BTreeSet",
-    "Counter",
-    "unordered",
-];
-
-/// Returns whether two assertions have the same literals, in whatever order.
-fn same_literals(before: &Assertion, after: &Assertion) -> bool {
-    let literals = |assertion: &Assertion| -> BTreeSet<String> {
-        crate::said::literals(&assertion.text).map(str::to_owned).collect()
-    };
-    let (old, new) = (literals(before), literals(after));
-    !old.is_empty() && old == new
-}
-
 /// Returns whether a part of a value is compared with a part of what the whole was compared with: `f ( ) == [ 1 , 2 ]` became
 /// `f ( ) [ 0 ] == 1`.
 fn is_of_part(before: &Assertion, after: &Assertion) -> bool {
@@ -303,6 +226,10 @@ fn drops_order(before: &str, after: &str) -> bool {
     after.starts_with("verify (") && object.is_some_and(|object| !object.contains(' ') && object != "Mockito")
 }
 
+/// Parts of assertions that accept all numbers on one side of a limit.
+const LIMITS: &[&str] =
+    &["Less", "Greater", "less", "greater", "ast (", "most (", "bove", "elow", " < ", " > ", " <= ", " >= "];
+
 /// Returns whether an assertion says in other words what another one said.
 pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
     const OF_TRUTH: &[&str] = &["isTrue", "isFalse", "assertTrue", "assertFalse"];
@@ -329,7 +256,10 @@ pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
     let of_truth = has(after, OF_TRUTH) && has(before, &["true", "false"]) && is_said(&["true", "false"]);
     // `0` is the tolerance that a comparison of numbers may be given.
     let equal = ["0", "toBe", "toEqual", "toStrictEqual", "equal", "isEqualTo"];
-    let of_length = has(before, OF_LENGTH) && has(after, OF_LENGTH) && is_said(&[OF_LENGTH, &equal].concat());
+    let of_length = has(before, OF_LENGTH)
+        && has(after, OF_LENGTH)
+        && !LIMITS.iter().any(|limit| after.text.contains(limit) && !before.text.contains(limit))
+        && is_said(&[OF_LENGTH, &equal].concat());
     let of_members = has(before, OF_MEMBERS) && has(after, OF_TRUTH) && is_said(OF_MEMBERS);
     let of_start = has(before, &["substring", "slice"])
         && has(after, &["startsWith", "endsWith"])
@@ -337,7 +267,16 @@ pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
         && theirs.iter().filter(|word| before.content().any(|own| own == **word)).count() > 1;
     // `fail()` stands where an exception should have been thrown before.
     let of_failure = is_mere_failure(before) && after.is_failure();
-    of_truth || of_length || of_members || of_start || of_failure
+    // `a == ""` and `not a`.
+    let is_empty = before.sides.as_ref().is_some_and(|(one, other)| {
+        [one, other]
+            .iter()
+            .any(|side| matches!(side.as_str(), "\"\"" | "''" | "[ ]" | "{ }" | "( )" | "None"))
+    });
+    let of_nothing = is_empty
+        && after.text.starts_with("assert not ")
+        && before.subject.rsplit(' ').next() == after.text.rsplit(' ').next();
+    before.text != after.text && (of_nothing || of_truth || of_length || of_members || of_start || of_failure)
 }
 
 /// Returns whether an assertion is the line that is never to be reached.
@@ -387,6 +326,30 @@ pub(crate) fn is_part(whole: &Assertion, part: &Assertion) -> bool {
 pub(crate) fn fewer_demand(strength: Strength, before: &[Assertion], after: &[Assertion]) -> bool {
     let count = |all: &[Assertion]| all.iter().filter(|other| other.strength >= strength).count();
     count(after) < count(before)
+}
+
+/// Returns whether nothing is lost with an assertion: it counts the assertions of a library that the test no longer uses, or looks
+/// at the length of a value that is compared as a whole.
+pub(crate) fn counts_for_nothing(gone: &Assertion, then: &[Assertion], after: &crate::extract::Test) -> bool {
+    let is_count = ["t . plan (", "assert . expect ("].iter().any(|start| gone.text.starts_with(start));
+    let object = gone.text.split(' ').next().unwrap_or_default();
+    let is_of_whole = |other: &Assertion| {
+        let whole = other.subject.as_str();
+        let is_length =
+            gone.subject == format!("{whole} . length") || gone.subject == format!("len ( {whole} )");
+        let (one, two) = other.sides.as_ref().map_or(("", ""), |(one, two)| (one.as_str(), two.as_str()));
+        let is_pure = crate::extract::is_pure;
+        // What is made of a list that is known is known as well.
+        let is_list = [one, two].iter().any(|side| side.starts_with('[')) && !whole.contains(' ');
+        let is_made_of =
+            is_list && gone.text != other.text && crate::narrower::root(&gone.subject) == Some(whole);
+        (is_length || is_made_of) && is_pure(one) != is_pure(two) && other.strength == Strength::Exact
+    };
+    // nock's word that all was asked for.
+    let is_told = gone.text.ends_with(" . done ( )") && !after.body.words.iter().any(|word| word == "nock");
+    is_told
+        || is_count && !after.body.words.windows(2).any(|two| two[0] == object && two[1] == ".")
+        || then.iter().any(is_of_whole)
 }
 
 /// Shortens a text for a message.

@@ -1,7 +1,7 @@
 //! Assertions on a whole value, or on all calls of a mock, that say what several assertions on parts of it said.
 
 use crate::assertion::{Assertion, Strength};
-use crate::vocabulary::is_literal;
+use crate::vocabulary::{is_literal, is_of_a_part};
 use crate::weaker::looks_away;
 
 /// Returns whether one of the new assertions says what an assertion said of a part; `all` are those that the test makes now.
@@ -15,6 +15,9 @@ pub(crate) fn holds(part: &Assertion, fresh: &[&Assertion], all: &[Assertion]) -
         || is_caught(part, fresh)
         || is_taken_apart(part, fresh)
         || is_list_taken_apart(part, fresh)
+        || fresh
+            .iter()
+            .any(|other| other.is_failure() && has_member(part, &other.text) || is_last_call(part, other))
         || says_of_failure(part, fresh)
         || is_said_by_failure(part, fresh)
         || exact.clone().any(|other| has_call(part, other) || is_implied(part, other))
@@ -28,6 +31,7 @@ pub(crate) fn holds(part: &Assertion, fresh: &[&Assertion], all: &[Assertion]) -
                 || is_of_constructed(part, other)
                 || has_length(part, other)
                 || is_expected_of_chain(part, other)
+                || is_of_same(part, other)
         })
 }
 
@@ -117,6 +121,51 @@ fn is_same_value(part: &Assertion, other: &Assertion, all: &[Assertion]) -> bool
     subject == theirs && subject.ends_with(')') && is_name(expected) && is_unnamed()
 }
 
+/// Returns whether all of a list or an object is compared, of which a part was: `log . records [ 0 ] . level == "INFO"` and
+/// `log . tuples == [ ( "a" , logging . INFO ) ]`.
+fn is_of_same(part: &Assertion, other: &Assertion) -> bool {
+    let Some((one, two)) = other.sides.as_ref() else { return false };
+    let expected = if other.subject == *one { two } else { one };
+    let root = |text: &str| {
+        let word = text.split(' ').find(|word| is_name(word) && !matches!(*word, "len" | "list" | "self"));
+        word.map(str::to_owned)
+    };
+    if !expected.starts_with(['[', '{'])
+        || root(&part.subject).is_none()
+        || root(&part.subject) != root(&other.subject)
+    {
+        return false;
+    }
+    if is_of_a_part(&part.subject) {
+        return true;
+    }
+    let rest = part.text.replacen(&part.subject, "", 1);
+    let given = || {
+        rest.rsplit_once(" ( ")
+            .map(|(_, given)| given.trim_end_matches([' ', ')']))
+            .filter(|_| !part.name.is_empty())
+    };
+    let own = sides(part).map(|(_, expected)| expected).or_else(given).unwrap_or_default();
+    let words: Vec<&str> = expected.split(' ').collect();
+    let bare = |word: &str| word.trim_matches(['"', '\'']).to_lowercase();
+    let is_there = |word: &str| words.iter().any(|other| bare(other) == bare(word));
+    let mut literals = own.split(' ').filter(|word| word.chars().any(char::is_alphanumeric)).peekable();
+    !own.is_empty()
+        && (literals.peek().is_some() && literals.all(is_there)
+            || own == "[ ]" && expected.contains("[ [ ] ]"))
+}
+
+/// Returns whether what a mock was called with, which a test took from it before, is asserted of the mock itself.
+fn is_last_call(part: &Assertion, other: &Assertion) -> bool {
+    const TAKEN: &[&str] = &["args", "kwargs", "call", "call_args"];
+    let is_taken = part.subject.split(' ').next().is_some_and(|root| TAKEN.contains(&root));
+    let mut literals = crate::said::literals(&part.text).peekable();
+    is_taken
+        && crate::vocabulary::plain(&other.name).ends_with("with")
+        && literals.peek().is_some()
+        && literals.all(|literal| other.text.split(' ').any(|word| word.trim_matches(['"', '\'']) == literal))
+}
+
 /// Returns both sides of an equality: what is tested, and the value that is expected.
 fn sides(part: &Assertion) -> Option<(&str, &str)> {
     let (one, other) = part.sides.as_ref()?;
@@ -152,7 +201,10 @@ fn is_implied(part: &Assertion, other: &Assertion) -> bool {
     ];
     let variant =
         VARIANTS.iter().find_map(|(end, taken)| Some(format!("{}{taken}", part.subject.strip_suffix(end)?)));
-    let same = part.strength < Strength::Exact && part.subject.contains(' ') && part.subject == other.subject;
+    let same = !part.is_link()
+        && part.strength < Strength::Exact
+        && part.subject.contains(' ')
+        && part.subject == other.subject;
     same && !part.is_failure() && part.tolerance.is_none() && part.text != other.text
         || variant.is_some_and(|taken| other.text.contains(&taken))
 }
@@ -299,8 +351,9 @@ fn is_missed(part: &Assertion, all: &[Assertion]) -> bool {
 fn is_counted(part: &Assertion, fresh: &[&Assertion], all: &[Assertion]) -> bool {
     let is_count =
         part.text.starts_with("expect . assertions (") || part.text.starts_with("expect . hasAssertions (");
-    let is_plain =
-        |other: &Assertion| !other.is_conditional && !other.is_handling && other.strength == Strength::Exact;
+    let is_plain = |other: &Assertion| {
+        !other.is_conditional && !other.is_handling && other.strength >= Strength::Bounded
+    };
     is_count && fresh.iter().any(|other| is_plain(other)) && all.iter().all(is_plain)
 }
 

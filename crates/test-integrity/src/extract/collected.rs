@@ -76,6 +76,13 @@ pub(super) fn is_set_up(name: &str) -> bool {
     )
 }
 
+/// Returns the skip of a class whose kind is chosen by a condition.
+pub(super) fn chosen(class: At<'_>) -> Option<Skip> {
+    let bases = class.field("superclasses")?;
+    let is_chosen = bases.descendants().into_iter().any(|at| at.kind() == "conditional_expression");
+    is_chosen.then(|| Skip { line: class.line(), is_conditional: true, text: bases.text().to_owned() })
+}
+
 /// Returns the skip of a class that says that it holds no tests.
 pub(super) fn unset(class: At<'_>) -> Option<Skip> {
     let body = class.field("body")?;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::collected::Class;
 use super::python::Python;
-use super::{Mark, Reader, Skip, rows};
+use super::{Mark, Reader, Skip, arguments, rows};
+use crate::assertion::Assertion;
 use crate::syntax::At;
 
 /// What the decorators of a function or class say.
@@ -19,6 +20,8 @@ pub(super) struct Decorators {
     /// Names of all decorators.
     pub(super) names: Vec<String>,
     pub(super) mocks: Vec<Mark>,
+    /// Failures that the whole function has to end with.
+    pub(super) failures: Vec<Assertion>,
 }
 
 impl Decorators {
@@ -38,8 +41,11 @@ impl Decorators {
                 let is_conditional = matches!(last, "skipif" | "skipIf" | "skipUnless" | "skip_if")
                     && !is_always(text)
                     || last == "xfail" && text.contains("xfail(") && has_condition(decorator);
+                all.words.extend(decorator.words().into_iter().map(str::to_owned));
                 all.skip = Some(Skip { line: decorator.line(), is_conditional, text: format!("@{text}") });
-            } else if last == "given" || last == "settings" {
+            } else if last == "raises" && text.contains('(') {
+                all.failures.extend(failure(decorator));
+            } else if matches!(last, "given" | "settings" | "example" | "override_settings") {
                 all.words.extend(decorator.words().into_iter().map(str::to_owned));
             } else if matches!(last, "parametrize" | "expand" | "data" | "ddt") {
                 // The names come first, and may be a tuple as well.
@@ -60,6 +66,11 @@ impl Decorators {
                     all.words.extend(list.words().into_iter().map(str::to_owned));
                 }
             }
+            let is_none = all.cases == Some(0);
+            if is_none || last == "usefixtures" && text.contains("skip") {
+                let text = format!("@{text}");
+                all.skip = all.skip.or(Some(Skip { line: decorator.line(), is_conditional: !is_none, text }));
+            }
             for below in decorator.descendants() {
                 if let Some(text) = Python.mock(below) {
                     all.mocks.push(Mark { line: below.line(), text });
@@ -68,6 +79,13 @@ impl Decorators {
         }
         all
     }
+}
+
+/// Returns the failure that a decorator expects: `@raises(KeyError)`.
+fn failure(decorator: At<'_>) -> Option<Assertion> {
+    let call = decorator.descendants().into_iter().find(|below| below.kind() == "call")?;
+    let kind = arguments(call).into_iter().next().unwrap_or_default();
+    Some(Assertion::of_failure(&kind, false, decorator.line(), &call.words()))
 }
 
 /// Returns the number of different cases of a list that run.

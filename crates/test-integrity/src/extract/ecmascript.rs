@@ -1,5 +1,8 @@
 //! Tests of JavaScript and TypeScript: Jest, Vitest, Mocha, node:test, tape, AVA and what is alike.
 
+use super::around;
+use super::checks;
+use super::forgets::{forgets, is_log};
 use super::loose::loosen;
 use super::made::{callback, made, parts};
 use super::reach;
@@ -46,7 +49,10 @@ const METHODS: &[&str] = &[
     "snapshot",
     "include",
     "has",
+    "hasstrict",
     "comparearray",
+    "throwsasync",
+    "matchsnapshot",
 ];
 
 /// Longest file in which the uses of a name are counted, in bytes.
@@ -56,26 +62,31 @@ pub(super) struct EcmaScript;
 
 impl Reader for EcmaScript {
     fn assertion(&self, at: At<'_>) -> Option<Assertion> {
+        if let Some(names) = checks::properties(at) {
+            let is_of_value = names.contains(&"should");
+            return if is_of_value { checks::of_script(at, &names) } else { Some(expectation(at, &names)) };
+        }
         let parts = parts(at);
         let (first, rest) = parts.split_first()?;
         let last = rest.last().copied().unwrap_or("");
-        if *first == "expect"
+        if matches!(*first, "expect" | "expectAsync" | "should")
             && !rest.is_empty()
-            && at.node.parent().is_none_or(|parent| parent.kind() != "member_expression")
+            && !matches!(last, "then" | "catch" | "finally")
+            && checks::ends(at)
         {
             return Some(expectation(at, rest));
         }
         if matches!(*first, "expectTypeOf" | "assertType" | "expectType") {
             return of_types(at, first, rest);
         }
-        let is_assert = *first == "assert"
+        let is_assert = *first == "assert" && !matches!(last, "async" | "timeout")
             || *first == "sinon" && rest.first() == Some(&"assert")
             || (ASSERTING.contains(first) && METHODS.contains(&vocabulary::plain(last).as_str()));
         if !is_assert {
-            return None;
+            return checks::of_script(at, &parts);
         }
         let name = if last.is_empty() { first } else { last };
-        if matches!(vocabulary::plain(name).as_str(), "throws" | "rejects") {
+        if matches!(vocabulary::plain(name).as_str(), "throws" | "rejects" | "throwsasync") {
             let given = arguments(at);
             let kind = given.get(1).cloned().unwrap_or_default();
             let says = (kind.starts_with('/') || kind.starts_with('{')) && !vocabulary::is_vacuous(&kind);
@@ -94,9 +105,19 @@ impl Reader for EcmaScript {
         let parts = parts(at);
         let is_plain = parts.as_slice() == ["skip"]
             && at.field("arguments").is_some_and(|given| given.children().is_empty());
+        // Playwright's, within a test: a call that makes none.
+        let is_of_runner =
+            matches!(parts.as_slice(), ["test" | "it", "skip" | "fixme" | "fail"]) && made(at).is_none();
         (is_plain
+            || is_of_runner
             || matches!(parts.as_slice(), ["t" | "this" | "ctx" | "context", "skip" | "todo"] | ["pending"]))
         .then(|| at.text().to_owned())
+    }
+
+    fn is_condition_of_skip(&self, at: At<'_>) -> bool {
+        let given = at.field("arguments").map(At::children).unwrap_or_default();
+        given.first().is_some_and(|first| !matches!(first.kind(), "string" | "template_string" | "true"))
+            && parts(at).first().is_some_and(|first| matches!(*first, "test" | "it"))
     }
 
     fn is_condition(&self, at: At<'_>) -> bool {
@@ -183,43 +204,6 @@ fn of_types(at: At<'_>, first: &str, matchers: &[&str]) -> Option<Assertion> {
     Some(assertion)
 }
 
-/// Returns whether a call is `promise.catch(…)` with a function that does nothing.
-fn forgets(call: At<'_>) -> bool {
-    let function = call.field("function");
-    let name = function.and_then(|function| function.field("property"));
-    let given = call.field("arguments").map(At::children).unwrap_or_default();
-    // Of several promises, only what these come to counts, whatever the others do.
-    if matches!(function.map_or("", At::text), "Promise.allSettled" | "Promise.race" | "Promise.any") {
-        return true;
-    }
-    // The second function of `then` gets what failed before.
-    let is_then = name.is_some_and(|name| name.text() == "then") && given.len() == 2;
-    if let Some(second) = given.get(1).filter(|_| is_then) {
-        let acts = second
-            .descendants()
-            .iter()
-            .any(|below| matches!(below.kind(), "throw_statement" | "call_expression"));
-        let is_function = matches!(second.kind(), "arrow_function" | "function_expression");
-        let is_nothing = given.first().is_some_and(|first| matches!(first.text(), "null" | "undefined"));
-        return is_function && !acts && is_nothing;
-    }
-    let is_catch = name.is_some_and(|name| name.text() == "catch");
-    // A function by its name, which only writes, or does nothing.
-    let by_name = given.first().is_some_and(|first| {
-        first.text().starts_with("console.")
-            || matches!(first.text(), "noop" | "_.noop" | "Function.prototype" | "() => {}")
-    });
-    if is_catch && by_name {
-        return true;
-    }
-    let handler = name.filter(|_| is_catch).and_then(|_| callback(call));
-    handler.is_some_and(|handler| {
-        !handler.descendants().iter().any(|below| {
-            below.kind() == "throw_statement" || below.kind() == "call_expression" && !is_log(*below)
-        })
-    })
-}
-
 /// Returns what skips each test of a file: `beforeEach((t) => t.skip())`.
 fn skip_of_all(at: At<'_>) -> Option<Skip> {
     let name = *parts(at).last()?;
@@ -227,31 +211,35 @@ fn skip_of_all(at: At<'_>) -> Option<Skip> {
     EcmaScript.body(hook).skip.filter(|skip| !skip.text.starts_with("return"))
 }
 
-/// Returns whether a call only writes to the console.
-fn is_log(call: At<'_>) -> bool {
-    call.field("function").is_some_and(|name| name.text().starts_with("console."))
+/// Returns what skips all tests of a file for uvu, which runs them only when it is told to.
+fn never_run(root: At<'_>) -> Option<Skip> {
+    let is_of_uvu = ["'uvu'", "\"uvu\""].iter().any(|name| root.source.contains(name));
+    let text = "no call of `run`".to_owned();
+    (is_of_uvu && !root.source.contains(".run(")).then_some(Skip { line: 1, is_conditional: false, text })
 }
 
 /// Reads `expect(subject).not.toBe(value)`; `matchers` are the names behind `expect`.
 fn expectation(at: At<'_>, matchers: &[&str]) -> Assertion {
-    let root = at.descendants().into_iter().find(|below| {
-        below.kind() == "call_expression"
-            && below.field("function").is_some_and(|name| name.text() == "expect")
-    });
+    let root = at
+        .descendants()
+        .into_iter()
+        .find(|below| below.kind() == "call_expression" && checks::begins(*below));
     let subject = root.and_then(|root| arguments(root).into_iter().next()).unwrap_or_default();
     let expected = arguments(at);
     let last = matchers.last().copied().unwrap_or("");
     let is_negative = matchers.contains(&"not");
     let words = at.words();
     let is_by_hand = subject.contains("=> { throw ") || subject.contains(") { throw ");
-    let is_failure = last.starts_with("toThrow") || last == "throw" || last == "throws";
+    let is_failure = last.starts_with("toThrow")
+        || last.starts_with("toBeRejected")
+        || matches!(last, "throw" | "throws" | "rejected" | "rejectedWith");
     if is_failure && !is_negative {
         let kind = expected.first().cloned().unwrap_or_default();
         // What is called by a name of its own is a text rather than a class.
         let is_text = kind.starts_with(char::is_lowercase) && kind.chars().all(char::is_alphanumeric);
         let says =
             vocabulary::is_literal(&kind) || is_text || kind.starts_with('/') || kind.starts_with("new ");
-        let says = says && !vocabulary::is_vacuous(&kind);
+        let says = says && !vocabulary::is_vacuous(&kind) || expected.len() > 1;
         let kind = if vocabulary::is_vacuous(&kind) { String::new() } else { kind };
         let mut failure = Assertion::of_failure(
             if says { "" } else { &kind },
@@ -327,6 +315,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             let skip = worse(made.skip, outer.skip);
             let focus = outer.focus || made.focus;
             let mut body = made.body.map(|body| EcmaScript.body(body)).unwrap_or_default();
+            body.words.extend(made.words);
             body.skip = worse(skip.clone(), body.skip.take());
             if let Some(inner) = made.body {
                 let inner_outer = Outer { names: names.clone(), skip, focus };
@@ -351,15 +340,25 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             continue;
         }
         if let Some((name, function)) = helper(at) {
+            let head = at.source.get(at.node.start_byte()..function.node.start_byte()).unwrap_or_default();
+            if head.split(['(', ' ']).any(|word| word == "async") {
+                file.coroutines.insert(name.to_owned());
+            }
             file.add_function(name, EcmaScript.body(function));
         }
         all = worse(all, skip_of_all(at));
+        file.hooks.extend(around::matchers(path, at));
+        if let Some(function) = (at.kind() == "call_expression").then(|| callback(at)).flatten() {
+            let body = EcmaScript.body(function);
+            file.hooks.extend(around::of_script(path, &outer.names, &parts(at), at, body));
+        }
         if let Some(text) = EcmaScript.mock(at) {
             file.mocks.push(Mark { line: at.line(), text });
         }
         let inside = outer.inside(at);
         waiting.extend(children(at).into_iter().rev().map(|child| (child, inside.clone())));
     }
+    all = worse(all, never_run(root));
     for test in &mut file.tests {
         test.body.skip = worse(test.body.skip.take(), all.clone());
     }

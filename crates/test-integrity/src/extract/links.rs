@@ -78,13 +78,40 @@ pub(super) fn chain(at: At<'_>) -> Vec<Link<'_>> {
     links
 }
 
+/// Matchers of TestCafe.
+const OF_TESTCAFE: &[&str] = &[
+    "eql",
+    "notEql",
+    "ok",
+    "notOk",
+    "contains",
+    "notContains",
+    "typeOf",
+    "gt",
+    "gte",
+    "lt",
+    "lte",
+    "within",
+    "match",
+    "notMatch",
+];
+
 /// Returns the names of supertest and Cypress: `request(app).get("/").expect(200, "ok")`, `cy.get("p").should("have.text", "ok")`.
 pub(super) fn of_scripts(links: &[Link<'_>]) -> Vec<Assertion> {
     let mut found = Vec::new();
-    for link in links {
+    for (place, link) in links.iter().enumerate() {
         let is_function = |at: &At<'_>| matches!(at.kind(), "arrow_function" | "function_expression");
         let given = link.arguments();
         match link.name {
+            // TestCafe says behind it what is expected: `t.expect(a).eql(b)`.
+            "expect" if links.get(place + 1).is_some_and(|next| OF_TESTCAFE.contains(&next.name)) => {
+                let next = &links[place + 1];
+                let mut assertion = next.assertion(&next.given());
+                assertion.subject = link.given().into_iter().next().unwrap_or_default();
+                assertion.text = format!("expect ( {} ) . {}", assertion.subject, assertion.text);
+                assertion.strength = vocabulary::strength(next.name);
+                found.push(assertion);
+            }
             "expect" if !given.iter().any(is_function) => {
                 // The last one of several may be the function that is told of the end.
                 let told = given.len() > 1 && given.last().is_some_and(|last| last.kind() == "identifier");
@@ -98,7 +125,7 @@ pub(super) fn of_scripts(links: &[Link<'_>]) -> Vec<Assertion> {
                     found.push(link.assertion(&said));
                 }
             }
-            "should" if given.first().is_some_and(|first| vocabulary::is_literal(first.text())) => {
+            "should" | "and" if given.first().is_some_and(|first| vocabulary::is_literal(first.text())) => {
                 let said = link.given();
                 let name = said[0].trim_matches(['"', '\'', '`']).to_owned();
                 let mut assertion = link.assertion(&said);

@@ -46,14 +46,33 @@ pub(super) fn parts(call: At<'_>) -> Vec<&str> {
 
 /// Returns the function that a call gets as its last argument, or last but one.
 pub(super) fn callback(call: At<'_>) -> Option<At<'_>> {
-    let given = call.field("arguments")?.children();
-    given.into_iter().rev().take(2).find(|argument| {
+    let is_function = |at: &At<'_>| {
         matches!(
-            argument.kind(),
-            "arrow_function" | "function_expression" | "function" | "generator_function"
+            at.kind(),
+            "arrow_function"
+                | "function_expression"
+                | "function"
+                | "generator_function"
+                | "method_definition"
         )
-    })
+    };
+    let given = call.field("arguments")?.children();
+    let own = given.iter().rev().take(2).copied().find(is_function);
+    // Deno's options hold the function.
+    let of_options = || {
+        let options = given.first().filter(|first| first.kind() == "object")?;
+        let mut members = options.children().into_iter();
+        members.find_map(|member| {
+            let name = member.field("key").or_else(|| member.field("name"))?.text();
+            let value = member.field("value").unwrap_or(member);
+            (name == "fn" && is_function(&value)).then_some(value)
+        })
+    };
+    own.or_else(of_options)
 }
+
+/// Longest table of cases whose tokens are read, in bytes.
+const MAX_TABLE: usize = 100_000;
 
 /// Test, or group of tests, that a call makes.
 pub(super) struct Made<'a> {
@@ -63,14 +82,20 @@ pub(super) struct Made<'a> {
     pub(super) skip: Option<Skip>,
     pub(super) focus: bool,
     pub(super) cases: Option<usize>,
+    /// Tokens of the cases.
+    pub(super) words: Vec<String>,
 }
 
 /// Returns what a call makes, if it makes a test or a group.
 pub(super) fn made(call: At<'_>) -> Option<Made<'_>> {
     let parts = parts(call);
     let (first, modifiers) = parts.split_first()?;
-    let first = if *first == "Deno" && modifiers.first() == Some(&"test") { &"test" } else { first };
-    let is_group = GROUPS.contains(first) || modifiers.contains(&"describe");
+    // `Deno.test`, `QUnit.test`, and the tests that tap and node:test make within others.
+    let is_of_object = matches!(*first, "Deno" | "QUnit" | "tap" | "t")
+        && modifiers.first().is_some_and(|name| matches!(*name, "test" | "skip" | "todo" | "only"));
+    let first = if is_of_object && !(*first == "t" && modifiers != ["test"]) { &"test" } else { first };
+    let is_module = *first == "QUnit" && modifiers.first() == Some(&"module");
+    let is_group = GROUPS.contains(first) || modifiers.contains(&"describe") || is_module;
     if !is_group && !TESTS.contains(first) {
         return None;
     }
@@ -80,6 +105,10 @@ pub(super) fn made(call: At<'_>) -> Option<Made<'_>> {
         "todo",
         "each",
         "failing",
+        "fails",
+        "fail",
+        "fixme",
+        "module",
         "concurrent",
         "serial",
         "test",
@@ -95,10 +124,12 @@ pub(super) fn made(call: At<'_>) -> Option<Made<'_>> {
         return None;
     }
     let given = call.field("arguments")?.children();
-    let label = label(*given.first()?)?;
+    let label = named(&given)?;
     let body = callback(call);
     let is_todo = modifiers.contains(&"todo");
-    if body.is_none() && !is_todo && !modifiers.contains(&"skip") && !first.starts_with('x') {
+    let is_named = matches!(given.first()?.kind(), "string" | "template_string");
+    let may_be_bare = is_todo || is_named && (modifiers.contains(&"skip") || first.starts_with('x'));
+    if body.is_none() && !may_be_bare {
         return None;
     }
     let option = given
@@ -109,7 +140,9 @@ pub(super) fn made(call: At<'_>) -> Option<Made<'_>> {
     let by_option =
         given.iter().filter(|argument| argument.kind() == "object").any(|options| leaves_out(*options));
     let by_name = first.starts_with('x')
-        || modifiers.iter().any(|modifier| matches!(*modifier, "skip" | "todo" | "failing"));
+        || modifiers
+            .iter()
+            .any(|modifier| matches!(*modifier, "skip" | "todo" | "failing" | "fails" | "fail" | "fixme"));
     let is_conditional = modifiers.iter().any(|modifier| matches!(*modifier, "skipIf" | "runIf" | "if"));
     let skipped = by_option || by_name || is_conditional || is_todo;
     let name = call.field("function").map_or("", At::text).split('(').next().unwrap_or_default();
@@ -126,7 +159,18 @@ pub(super) fn made(call: At<'_>) -> Option<Made<'_>> {
     } else {
         skip
     };
-    Some(Made { is_group, name: label, body, skip, focus, cases })
+    let table = modifiers.contains(&"each").then(|| call.field("function")?.field("arguments")).flatten();
+    let words = table.filter(|table| table.text().len() <= MAX_TABLE);
+    let words = words.map(At::words).unwrap_or_default().into_iter().map(str::to_owned).collect();
+    Some(Made { is_group, name: label, body, skip, focus, cases, words })
+}
+
+/// Returns the name of a test: its first argument, or that of its options.
+fn named(given: &[At<'_>]) -> Option<String> {
+    let first = given.first()?;
+    let pairs = if first.kind() == "object" { first.children() } else { Vec::new() };
+    let name = pairs.into_iter().find(|pair| pair.field("key").is_some_and(|key| key.text() == "name"));
+    label(name.and_then(|pair| pair.field("value")).unwrap_or(*first))
 }
 
 /// Returns whether the options of a test skip it, whatever else holds.
@@ -135,7 +179,7 @@ fn leaves_out(options: At<'_>) -> bool {
         let key = pair.field("key").map_or("", |key| key.text().trim_matches(['"', '\'']));
         let value = pair.field("value").map(At::normal).unwrap_or_default();
         let is_empty = matches!(value.as_str(), "0" | "false" | "null" | "undefined" | "''" | "\"\"");
-        matches!(key, "skip" | "todo" | "fails") && !is_empty && vocabulary::is_literal(&value)
+        matches!(key, "skip" | "todo" | "fails" | "ignore") && !is_empty && vocabulary::is_literal(&value)
     })
 }
 

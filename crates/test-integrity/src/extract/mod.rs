@@ -1,7 +1,9 @@
 //! Reads the tests of a file: their names, assertions, cases and whatever keeps them from running.
 
 mod annotations;
+mod around;
 mod blocks;
+mod checks;
 mod collected;
 mod constants;
 mod copies;
@@ -12,8 +14,10 @@ mod ends;
 mod expected;
 mod failing;
 mod fold;
+mod forgets;
 mod ginkgo;
 mod go;
+mod golden;
 mod holds;
 mod hooks;
 mod java;
@@ -23,6 +27,7 @@ mod label;
 mod learned;
 mod lines;
 mod links;
+mod listeners;
 mod loose;
 mod macros;
 mod made;
@@ -36,8 +41,10 @@ mod rebound;
 mod rows;
 mod rust;
 mod statements;
+mod tainted;
 mod unfold;
 mod values;
+mod waits;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,6 +63,7 @@ use outcomes::Outcomes;
 pub(crate) use rows::Looped;
 pub(crate) use statements::statements;
 pub(crate) use values::{is_empty, is_pure};
+pub(crate) use waits::{Wait, Waits};
 
 /// Why a test does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +103,10 @@ pub(crate) struct Body {
     pub(crate) defined: BTreeMap<String, usize>,
     /// What it does with the outcome of what it calls.
     pub(crate) outcomes: Outcomes,
+    /// Paths of files that it writes what it computed to, and reads.
+    pub(crate) overwritten: BTreeSet<String>,
+    /// What it waits for, and what it leaves running.
+    pub(crate) waits: Waits,
 }
 
 impl Body {
@@ -148,6 +160,10 @@ pub(crate) struct TestFile {
     pub(crate) functions: BTreeSet<String>,
     /// Functions that skip whatever test calls or asks for them.
     pub(crate) skipping: BTreeMap<String, Skip>,
+    /// Names of functions that are to be awaited.
+    pub(crate) coroutines: BTreeSet<String>,
+    /// What asserts something before or after each test, or for it, as if it were a test.
+    pub(crate) hooks: Vec<Test>,
     /// What skips the tests of other files.
     pub(crate) everywhere: Vec<Skip>,
     /// What the file as a whole replaces by mocks.
@@ -256,6 +272,8 @@ trait Reader {
             rows: rows::of_loops(root),
             loops: rows::open_loops(root),
             outcomes: Outcomes::of(root),
+            overwritten: golden::overwritten(root),
+            waits: Waits::of(root, |at| self.assertion(at).is_some()),
             ..Body::default()
         };
         let all_words = body.words.clone();
@@ -300,6 +318,7 @@ trait Reader {
                     inside.condition && !self.is_its_condition(at) || inside.passed_over;
                 assertion.is_swallowed = inside.swallowed;
                 assertion.is_handling = inside.handled;
+                assertion.is_recomputed = tainted::is_recomputed(at);
                 body.asserting.extend(assertion.callee().map(str::to_owned));
                 // The same once more, with nothing in between, says nothing more.
                 let repeats = body.assertions.last().is_some_and(|last| {
@@ -338,7 +357,7 @@ trait Reader {
                     ..link
                 });
             }
-            let condition = inside.condition || self.is_condition(at);
+            let condition = inside.condition || self.is_condition(at) || listeners::may_stay_silent(at, root);
             let swallows = self.swallows(at) || reach::returns_at_last(at);
             let guarded = inside.guarded || matches!(at.kind(), "with_statement" | "try_statement");
             let nested = inside.nested || is_nested;

@@ -1,6 +1,8 @@
 //! Tests of Python: pytest and unittest.
 
-use super::collected::{Class, hidden, is_set_up, unset};
+use super::around;
+use super::checks;
+use super::collected::{Class, chosen, hidden, is_set_up, unset};
 use super::decorators::Decorators;
 use super::{Mark, Reader, Skip, Test, TestFile, arguments, failing, rebound, worse};
 use crate::assertion::{Assertion, Strength};
@@ -28,13 +30,20 @@ impl Reader for Python {
                 let last = name.rsplit('.').next().unwrap_or(name);
                 let is_failure = matches!(
                     last,
-                    "raises" | "assertRaises" | "assertRaisesRegex" | "assertRaisesRegexp" | "warns"
+                    "raises"
+                        | "assertRaises"
+                        | "assertRaisesRegex"
+                        | "assertRaisesRegexp"
+                        | "assertRaisesMessage"
+                        | "warns"
                 );
                 if is_failure {
                     let given = arguments(at);
                     let kind = given.first().cloned().unwrap_or_default();
                     let pattern = match last {
-                        "assertRaisesRegex" | "assertRaisesRegexp" => given.get(1).map(String::as_str),
+                        "assertRaisesRegex" | "assertRaisesRegexp" | "assertRaisesMessage" => {
+                            given.get(1).map(String::as_str)
+                        }
                         _ => given.iter().find_map(|argument| argument.strip_prefix("match =")),
                     };
                     let says = pattern.is_some_and(|pattern| !vocabulary::is_vacuous(pattern));
@@ -47,6 +56,10 @@ impl Reader for Python {
                 let is_assertion =
                     (last.starts_with("assert") || name == "pytest.fail" || name == "self.fail")
                         && last != "assert_type";
+                if let Some(check) = checks::of_python(at).filter(|_| !is_assertion || last == "assert_that")
+                {
+                    return Some(check);
+                }
                 is_assertion.then(|| Assertion::of_call(name, &arguments(at), at.line(), &at.words()))
             }
             _ => None,
@@ -73,6 +86,8 @@ impl Reader for Python {
 
     fn is_condition(&self, at: At<'_>) -> bool {
         matches!(at.kind(), "if_statement" | "conditional_expression" | "match_statement")
+            || at.kind() == "while_statement"
+                && at.field("condition").is_some_and(|condition| condition.text() != "True")
     }
 
     fn swallows(&self, at: At<'_>) -> bool {
@@ -224,7 +239,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             "class_definition" => {
                 let name = at.field("name").map_or("", At::text);
                 let own = Decorators::of(at);
-                let skip = own.skip.or_else(|| unset(at)).or(outer.skip);
+                let skip = own.skip.or_else(|| unset(at)).or_else(|| chosen(at)).or(outer.skip);
                 let names = [names, vec![name]].concat();
                 let inner = Decorators {
                     skip,
@@ -233,6 +248,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                     words: Vec::new(),
                     names: Vec::new(),
                     mocks: [outer.mocks, own.mocks].concat(),
+                    failures: Vec::new(),
                 };
                 if let Some(body) = at.field("body") {
                     waiting.extend(
@@ -255,6 +271,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                     let skip = own.skip.or_else(|| outer.skip.clone());
                     body.skip = worse(skip, body.skip.take());
                     body.words.extend(own.words);
+                    body.assertions.extend(own.failures);
                     let is_calmed = own.names.iter().any(|name| calming.contains(&name.as_str()));
                     body.assertions.iter_mut().for_each(|assertion| assertion.is_swallowed |= is_calmed);
                     body.mocks.extend(outer.mocks.iter().cloned().chain(own.mocks));
@@ -294,6 +311,16 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                     }
                     all = worse(all, skip);
                 }
+                if at.text().starts_with("async ") {
+                    file.coroutines.insert(name.to_owned());
+                }
+                file.hooks.extend(around::of_python(
+                    path,
+                    name,
+                    at,
+                    above.split("def ").next().unwrap_or_default(),
+                    &body,
+                ));
                 file.add_function(name, body);
             }
             "assignment" if names.is_empty() || in_class => {

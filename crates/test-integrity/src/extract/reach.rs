@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use tree_sitter::Node;
 
 use super::fold;
-use super::values::{self, Values};
+use super::values::Values;
 use crate::syntax::At;
 
 /// Conditions that never hold.
@@ -64,7 +64,7 @@ const MAX_CONDITION: usize = 400;
 pub(super) fn dead<'a>(parent: At<'a>, values: &Values<'_>) -> Option<Node<'a>> {
     let child = |name: &str| parent.node.child_by_field_name(name);
     let is_loop = parent.kind() == "for_statement" && parent.field("body").is_some();
-    if is_loop && head_of(parent).is_some_and(|head| values::never_begins(&head)) {
+    if is_loop && head_of(parent).is_some_and(|head| never_begins(&head)) {
         return child("body");
     }
     // The body of `do … while (false)` runs once.
@@ -306,9 +306,10 @@ impl Tokens {
                     && !self.have(&["join", "recv", "wait", "sleep", "park", "send"]);
                 let of_script = !waits
                     // `await`, `new Promise(…)`, and timers that the test turns itself.
-                    && !self.have(&["await", "new", "runAllTimers", "advanceTimersByTime", "tick", "done"])
+                    && !self.1.contains(" new Promise ")
+                    && !self.have(&["await", "runAllTimers", "advanceTimersByTime", "tick", "done"])
                     && (TIMERS.iter().any(|timer| name.starts_with(timer))
-                        || name.rsplit('.').next() == Some("then")
+                        || name.rsplit('.').next() == Some("then") && !name.starts_with("cy.")
                         || name.starts_with("(async "));
                 // Whatever else the test waits for, it does not wait for these.
                 let of_promise = name.starts_with("expect(")
@@ -316,6 +317,7 @@ impl Tokens {
                     || matches!(name, "assert.rejects" | "assert.doesNotReject")
                     || name.starts_with("(async ")
                     || name.rsplit_once('.').is_some_and(|(_, method)| method == "then")
+                        && !name.starts_with("cy.")
                         && !self.have(&[
                             "Promise",
                             "runAllTimers",
@@ -325,7 +327,7 @@ impl Tokens {
                             "waitFor",
                         ])
                         && at.text().contains("expect(")
-                    || name.ends_with(".forEach")
+                    || [".forEach", ".map", ".flatMap", ".filter"].iter().any(|end| name.ends_with(end))
                         && at.field("arguments").is_some_and(|given| given.text().starts_with("(async "));
                 of_rust || of_script || of_promise || of_go
             }
@@ -357,4 +359,26 @@ pub(super) fn returns_at_last(at: At<'_>) -> bool {
             && part.descendants().iter().any(|below| below.kind() == "return_statement")
     };
     at.kind() == "try_statement" && at.children().iter().any(returns)
+}
+
+/// Returns whether the head of a counted loop, such as `( let i = 0 ; i < 0 ; i ++ )`, never lets it begin.
+fn never_begins(head: &str) -> bool {
+    let mut parts = head.split(" ; ");
+    let (Some(first), Some(condition)) = (parts.next(), parts.next()) else { return false };
+    let number = |text: &str| text.trim().parse::<i64>().ok();
+    let start = first.rsplit("= ").next().and_then(number);
+    let end = condition.rsplit_once(" < ").and_then(|(_, end)| number(end));
+    start.zip(end).is_some_and(|(start, end)| end <= start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counted_loops_that_never_begin_are_known() {
+        assert!(never_begins("( let i = 0 ; i < 0 ; i ++ )"));
+        assert!(never_begins("int i = 3 ; i < 2 ; i ++"));
+        assert!(!never_begins("( let i = 0 ; i < 3 ; i ++ )"));
+    }
 }

@@ -117,9 +117,11 @@ pub(super) fn len(at: At<'_>) -> Option<usize> {
         }
         "list_comprehension" | "generator_expression" => {
             let parts = at.children();
-            let source = parts.iter().find(|part| part.kind() == "for_in_clause")?.field("right")?;
+            let loops = parts.iter().filter(|part| part.kind() == "for_in_clause");
+            let sources: Option<Vec<usize>> = loops.map(|part| len(part.field("right")?)).collect();
             let is_filtered = parts.iter().any(|part| part.kind() == "if_clause");
-            Some(len(source)?.saturating_sub(usize::from(is_filtered)))
+            let product = sources.filter(|sources| !sources.is_empty())?.into_iter().product::<usize>();
+            Some(product.saturating_sub(usize::from(is_filtered)))
         }
         "identifier" => {
             let value = at.given?.value(at)?;
