@@ -252,7 +252,14 @@ mod tests {
             ("a", "z", "b", Err("old_str not found, and nothing like it")),
             ("bar\nfoo\n", "foo \n", "F\n", Ok("bar\nF\n")),
             ("bar\nfoo\n", "foo \n", "", Ok("bar\n")),
-            ("a", "", "b", Err("old_str is empty; to create or replace a whole file use write_file")),
+            (
+                "a",
+                "",
+                "b",
+                Err(
+                    "old_str is empty; give the text to replace: edit_file(path=…, old_str=…, new_str=…), or replace the whole file: write_file(path=…, content=…)",
+                ),
+            ),
             ("a", "a", "a", Err("old_str and new_str are the same; nothing to change")),
             (
                 "def f(x):\n    return x + 1\n",

@@ -113,9 +113,7 @@ fn answers(way: &str) -> Vec<Answer> {
             vec![Answer::Calls(vec![edit("one", "two")]), Answer::Text("so far")]
         }
         "time_is_up" => vec![Answer::Silence(Duration::from_secs(3))],
-        "context_is_full" => {
-            vec![Answer::Calls(vec![("read_file", json!({"path": "big.txt"}))]), Answer::Text("full")]
-        }
+        "context_is_full" => vec![Answer::Text("full")],
         "repeats_itself" => vec![Answer::Calls(vec![("list_files", json!({}))])],
         "provider_fails" => vec![Answer::Status(400, Vec::new(), "no")],
         "stream_is_cut" => vec![Answer::Cut],
@@ -137,9 +135,7 @@ pub(crate) fn end(way: &str, expected: &str, mode: &str) -> (Sandbox, Run) {
             "evaluation: off\nreview: { enabled: true, fail_on: error, max_fix_passes: 0 }\n".to_owned()
         }
         "budget_is_used_up" => "costs: { budget_usd: 0.0001, prices_file: prices.yml }\n".to_owned(),
-        "context_is_full" => {
-            "context: { max_context_tokens: 3000, max_tool_result_tokens: 5000 }\n".to_owned()
-        }
+        "context_is_full" => "context: { max_context_tokens: 3000, refresh_files: [big.txt] }\n".to_owned(),
         "test_proves_nothing" => PROVE.to_owned(),
         "test_proves_nothing_and_that_is_refused" => format!("{PROVE}  unproven: fail\n"),
         "tests_are_skipped_and_that_is_refused" => "tests: { integrity: refuse }\n".to_owned(),
