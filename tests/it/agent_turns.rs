@@ -1,4 +1,5 @@
-//! Turns of an agent that would be lost: a full context, calls as text, polls, servers that see old files, answers that go on.
+//! Turns of an agent that could be wasted: a full context, calls written as text, polls of commands in the background, servers
+//! that see old files, and answers to the checklist.
 #![cfg(target_os = "linux")]
 
 use serde_json::{Value, json};
@@ -106,7 +107,7 @@ fn answer_to_the_checklist_is_added_to_the_final_answer() {
     assert!(asked.ends_with("\n\nStill open on your list:\n[ ] second"), "{asked}");
 }
 
-/// What a sub-agent does in Git's own folder is not met by the agent, and what the agent has done there is met by it.
+/// The agent does not see what a sub-agent does in Git's own folder; the sub-agent sees what the agent has done there.
 #[test]
 fn records_of_a_subagent_end_with_its_command() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);

@@ -10,7 +10,7 @@ fn edit(path: &str, old: &str, new: &str) -> Answer {
     Answer::Calls(vec![("edit_file", json!({"path": path, "old_str": old, "new_str": new}))])
 }
 
-/// Runs a model that answers so, and then says that it is done.
+/// Runs a model that gives these answers, and then says that it is done.
 fn run(sandbox: &Sandbox, mode: &str, mut answers: Vec<Answer>) -> (Run, Vec<Value>) {
     answers.extend((0..4).map(|_| Answer::Text("done")));
     let server = ModelServer::start(answers);

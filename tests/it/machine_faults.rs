@@ -159,7 +159,7 @@ fn commands_for_which_there_are_too_few_processes_fail_and_nothing_hangs() {
         let _ = fs::remove_dir_all(&out);
         let output = with_processes(&sandbox, most, &program, &args);
         let told = String::from_utf8_lossy(&output.stderr);
-        // Of 124, `timeout` is the cause; of 101, a panic.
+        // A hang ends with 124, by `timeout`, and a panic with 101.
         let code = output.status.code();
         assert!(!told.contains("internal error"), "{most}: {told}");
         assert!(matches!(code, Some(0..=3)), "{most}: {code:?} {told}");

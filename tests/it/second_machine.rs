@@ -136,7 +136,7 @@ fn killed(origin: &Sandbox, work: Work, length: Duration, random: &mut fastrand:
         let there = Sandbox::clone_of(origin);
         let sealed = here.out().join("session.sealed");
         child = if sealed.exists() {
-            // Whatever somebody calls it.
+            // It may have any name.
             let taken = there.path().join("taken along");
             fs::copy(sealed, &taken).unwrap();
             resume(&there, &taken)

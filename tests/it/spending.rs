@@ -150,7 +150,7 @@ fn answer_that_is_lost_costs_what_arrived() {
     assert!(usd.len() == 2 && usd.iter().all(|usd| (0.024..0.2).contains(usd)), "{found:?}");
     let before = usd.iter().sum::<f64>();
     assert!((report["cost_usd"].as_f64().unwrap() - before).abs() < 1e-9, "{report}");
-    // It stays so, however often the run is resumed.
+    // When the run is resumed, what was lost still counts, and only the new answer is added.
     let out = ended.out.to_str().expect("a path");
     let resumed =
         sandbox.command(&["sessions", "resume", out]).env("OPENAI_API_KEY", "key").output().expect("it runs");

@@ -1,5 +1,5 @@
-//! Gates whose programs the head of a pull request changes: they run, because they are there to test it, and the report says whose
-//! they are.
+//! Gates whose programs the head of a pull request changes: they run, because they are there to test it, and a warning names
+//! them.
 
 use crate::support::scene::scene;
 

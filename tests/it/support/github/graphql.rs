@@ -36,7 +36,7 @@ pub(super) fn answer(world: &mut World, request: &Request) -> ResponseTemplate {
     super::answer(200, &json!({ "data": data }))
 }
 
-/// What a query or mutation is called, with a space before it: ` UpdateRefs`. Nothing for other requests.
+/// Returns the name of a query or mutation, with a space before it: ` UpdateRefs`; of other requests, an empty text.
 pub(super) fn name_of(request: &Request) -> String {
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let mut words = body["query"].as_str().unwrap_or_default().split_whitespace().skip(1);

@@ -61,7 +61,7 @@ pub struct World {
     pub hidden_checks: usize,
     /// The state of commits that have statuses.
     pub status: Option<String>,
-    /// Whether it is a server of a time before the mutation `updateRefs`.
+    /// Whether it is a server from before the mutation `updateRefs`.
     pub lacks_update_refs: bool,
     /// Requests by which a token would have written what it may not.
     pub refused_writes: Vec<String>,

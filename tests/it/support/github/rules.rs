@@ -56,7 +56,7 @@ impl World {
         Some(answer(422, &json!({"message": message, "status": "422"})))
     }
 
-    /// What it says of that.
+    /// Returns the message of such a refusal.
     pub(super) fn refusal(&self, reference: &str, commit: &str) -> Option<String> {
         let branch = reference.strip_prefix("refs/heads/")?;
         let of_branch = self.rules.iter().filter(|(name, _)| name == branch);
