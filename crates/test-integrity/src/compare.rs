@@ -1,7 +1,7 @@
 //! Compares the tests before a change with those after it.
 
 use crate::Change;
-use crate::assertion::{Assertion, Strength};
+use crate::assertion::Assertion;
 use crate::cases::fewer_cases;
 use crate::definitions::Removed;
 use crate::doubles::{mocked, replaced};
@@ -9,8 +9,8 @@ use crate::extract::{Test, tests as read};
 use crate::files::{Role, stem};
 use crate::finding::{Finding, Kind};
 use crate::loops::only_of_items;
+use crate::lost::Rest;
 use crate::matching::{Heirs, Tables, pairs};
-use crate::narrower::is_lesser;
 use crate::reasons::{Dropped, Successors, noted};
 use crate::recomputed::recomputed;
 use crate::renamed::is_renamed;
@@ -18,11 +18,7 @@ use crate::said::Said;
 use crate::shadow::{foreign, shadow};
 use crate::state::{State, moved_assertions};
 use crate::unchanged::without_same;
-use crate::vacuous::is_of_traits;
-use crate::weaker::{
-    counts_for_nothing, fewer_demand, is_keyword, is_mere_error_check, is_part, looks_away, most_alike,
-    nearest, short, weaker,
-};
+use crate::weaker::{fewer_demand, is_part, looks_away, most_alike, nearest, short, weaker};
 use crate::{flips, outcomes, skips, support, waiting};
 use std::collections::BTreeSet;
 
@@ -49,6 +45,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
     }
     before.settle();
     after.settle();
+    support::leave_idle_hooks(&mut before, &mut after);
     let removed = Removed::by(changes);
     let matching = pairs(&before.tests, &after.tests);
     let context = Context {
@@ -79,6 +76,9 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         if found.is_empty() {
             found.extend(waiting::of_pair((&before, one), (&after, other)));
         }
+        if other.is_hook() {
+            found = found.into_iter().map(|finding| support::about_hook(finding, &other.name)).collect();
+        }
         findings.extend(found.into_iter().map(|finding| {
             noted(finding, |kind| {
                 let asserted = || before.assertions(&one.body, None);
@@ -90,8 +90,12 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
     }
     let callers = || matching.pairs.iter().map(|(one, _)| &before.tests[*one]);
     for (one, other) in support::pairs(&helped, &helps) {
-        // What a test loses with its helper is told of the test.
-        if !callers().any(|test| test.body.calls.contains(&one.name)) {
+        // What a test loses with its helper is told of the test, and what a hook loses of the hook.
+        let is_told = |test: &Test| {
+            test.body.calls.contains(&one.name)
+                || test.is_hook() && test.path == one.path && test.simple_name() == one.name
+        };
+        if !callers().any(is_told) {
             let mut found = Vec::new();
             context.pair_assertions(one, other, &mut found);
             findings.extend(found.into_iter().map(|finding| support::about_helper(finding, &one.name)));
@@ -149,26 +153,13 @@ pub(crate) struct Context<'a> {
     /// Names of files that the change adds, without their extensions.
     added: Vec<&'a str>,
     /// What the program no longer has.
-    removed: &'a Removed<'a>,
+    pub(crate) removed: &'a Removed<'a>,
     /// What the program chiefly lost.
     dropped: Dropped<'a>,
     /// Assertions that some test makes, if the one that made them no longer does.
     pub(crate) moved: BTreeSet<String>,
     /// Tests that were not there before, under whatever name.
     pub(crate) new: Vec<&'a Test>,
-}
-
-/// What is left of a pair of tests once the assertions that belong together are compared.
-struct Rest<'a> {
-    before: &'a Test,
-    after: &'a Test,
-    /// All assertions before the change.
-    then: &'a [Assertion],
-    said: &'a Said<'a>,
-    /// Those that became no other.
-    dropped: Vec<Assertion>,
-    /// Those that no other became.
-    new: Vec<Assertion>,
 }
 
 impl Context<'_> {
@@ -242,7 +233,8 @@ impl Context<'_> {
         let runs = after.body.skip.as_ref().is_none_or(|skip| skip.is_conditional);
         if had > 0 && has == 0 {
             let is_about_removed = old.iter().any(|gone| self.removed.concerns_assertion(before, gone));
-            if runs && !is_about_removed && !self.is_moved(&old) {
+            let is_kept = self.is_moved(&old) || before.is_hook() && self.is_kept(before, &old);
+            if runs && !is_about_removed && !is_kept {
                 found(
                     after.line,
                     Kind::EmptyTest,
@@ -312,92 +304,5 @@ impl Context<'_> {
         }
         let rest = Rest { before, after, then: &then, said: &said, dropped, new };
         findings.extend(self.judge(rest));
-    }
-
-    /// Returns what it means that some assertions of a test are no longer made.
-    fn judge(&self, rest: Rest<'_>) -> Vec<Finding> {
-        let Rest { before, after, then, said, mut dropped, new } = rest;
-        let name = &after.name;
-        let mut findings = Vec::new();
-        let mut found = |line: usize, kind: Kind, message: String| {
-            findings.push(Finding::new(&after.path, line, kind, message));
-        };
-        for other in new.iter().filter(|other| other.strength == Strength::Nothing) {
-            if !dropped.is_empty() {
-                found(
-                    other.line,
-                    Kind::AlwaysTrue,
-                    format!("in `{name}`: `{}` is always true", short(&other.text)),
-                );
-            }
-        }
-        let is_unmissed = new.iter().all(|other| other.is_conditional) && !new.is_empty();
-        if let Some(failure) = dropped.iter().find(|dropped| dropped.is_failure()).filter(|_| is_unmissed) {
-            let text = short(&failure.text);
-            let message =
-                format!("in `{name}`: `{text}` is gone, and nothing notices if the failure is missing");
-            found(after.line, Kind::WeakerAssertion, message);
-            return findings;
-        }
-        let is_certain =
-            dropped.iter().any(|dropped| !dropped.is_conditional && dropped.strength > Strength::Nothing);
-        if is_unmissed && is_certain {
-            let message = format!("an assertion of `{name}` is now made only under a condition");
-            found(new[0].line, Kind::ConditionalTest, message);
-        }
-        // What the test did with something that is gone, it no longer asserts.
-        let kept: BTreeSet<&String> = after.body.words.iter().collect();
-        let without = before.body.words.iter().filter(|word| !kept.contains(word)).map(String::as_str);
-        let removed = self.removed.count(before, without);
-        let expected = said.new_failures(then);
-        dropped.retain(|assertion| {
-            assertion.strength > Strength::Nothing
-                && !is_mere_error_check(assertion)
-                && !said.covers(assertion)
-                && !self.removed.concerns_assertion(before, assertion)
-                && !self.moved.contains(&assertion.text)
-                && !expected.iter().any(|failure| failure.tells(assertion))
-                && !counts_for_nothing(assertion, then, after)
-        });
-        if dropped.len() <= removed {
-            return findings;
-        }
-        let (now, had, has) = (said.all(), then.len(), said.all().len());
-        if has < had && !self.is_split_off(&dropped, before) {
-            let first = &dropped[0];
-            let message = format!(
-                "the test `{name}` makes {has} instead of {had} assertions; gone is `{}`",
-                short(&first.text)
-            );
-            found(after.line, Kind::FewerAssertions, message);
-        } else if let ([gone], [other]) = (dropped.as_slice(), new.as_slice())
-            && (other.strength <= Strength::Present || is_of_traits(&other.text) && !is_of_traits(&gone.text))
-            && gone.strength > Strength::Bounded
-            // What is empty or missing is often said in this way.
-            && (!other.text.contains("Null") || other.text.contains("NotNull"))
-            && ![" not ", " ! ", "None"].iter().any(|word| other.text.contains(word))
-            && gone.content().any(|word| !is_keyword(word) && other.content().any(|theirs| theirs == word))
-        {
-            let message = format!(
-                "in `{name}`: `{}` became `{}`, which checks hardly anything",
-                short(&gone.text),
-                short(&other.text)
-            );
-            found(other.line, Kind::WeakerAssertion, message);
-        } else if let ([gone], [other]) = (dropped.as_slice(), new.as_slice())
-            && is_lesser(gone, other)
-            && fewer_demand(gone.strength, then, now)
-        {
-            let (gone, now) = (short(&gone.text), short(&other.text));
-            let message = format!("in `{name}`: `{gone}` became `{now}`, which accepts more");
-            found(other.line, Kind::WeakerAssertion, message);
-        } else if let Some(gone) = dropped.iter().find(|gone| fewer_demand(gone.strength, then, now))
-            && new.iter().any(|other| after.body.assertions.iter().all(|own| own.line != other.line))
-        {
-            // It went to a helper, which asks for less.
-            let message = format!("in `{name}`: `{}` is gone, and nothing checks as much", short(&gone.text));
-            found(new[0].line, Kind::WeakerAssertion, message);
-        }
-        findings
     }
 }

@@ -5,6 +5,7 @@ use crate::Change;
 use crate::files::Role;
 use crate::finding::{Finding, Kind};
 use crate::hunks::{Difference, Rewritten, counted, tokens};
+use crate::told::Told;
 use crate::vocabulary::plain;
 use crate::weaker::short;
 
@@ -108,8 +109,8 @@ const ACTIONS: &[&[&str]] = &[
     ],
 ];
 
-/// Returns the statements of the files of tests that decide less than before. Lines that something else was `told` of are left out.
-pub(crate) fn compare(changes: &[Change<'_>], told: &[Finding]) -> Vec<Finding> {
+/// Returns the statements of the files of tests that decide less than before. What something else was `told` of is left out.
+pub(crate) fn compare(changes: &[Change<'_>], told: &Told<'_>) -> Vec<Finding> {
     let of_tests = || changes.iter().filter(|change| Role::of(change.path) == Role::Test);
     let now = counted(of_tests().filter_map(|change| change.after));
     let was = counted(of_tests().filter_map(|change| change.before));
@@ -123,11 +124,7 @@ pub(crate) fn compare(changes: &[Change<'_>], told: &[Finding]) -> Vec<Finding> 
         // A test that looks at the exit code itself needs nobody to look at it.
         let asks_itself = after.matches("returncode").count() > before.matches("returncode").count();
         let mut found = |line: usize, gone: Option<&str>, kind: Kind, message: String| {
-            let is_told = told.iter().any(|other| {
-                other.path == change.path
-                    && (other.line == line || gone.is_some_and(|name| other.message.contains(name)))
-            });
-            if !is_told {
+            if !told.covers(change.path, line) && !gone.is_some_and(|name| told.names(change.path, name)) {
                 findings.push(Finding::new(change.path, line, kind, message));
             }
         };
@@ -196,7 +193,7 @@ fn left_out(rewritten: &Rewritten<'_>) -> Option<String> {
 fn decides_less(rewritten: &Rewritten<'_>, defines: &dyn Fn(&str) -> bool) -> Option<&'static str> {
     let Rewritten { head, old, new, tail, .. } = rewritten;
     let link = if head.last() == Some(&".") { Some(old.as_slice()) } else { old.strip_prefix(&["."]) };
-    if new.is_empty() && link.is_some_and(|link| is_demand(link, head)) {
+    if new.is_empty() && link.is_some_and(|link| is_demand(link, head) && !is_usual(link, head)) {
         return Some("a demand is dropped");
     }
     if counts_less(rewritten) {
@@ -227,6 +224,11 @@ fn is_demand(words: &[&str], head: &[&str]) -> bool {
     let name = plain(name);
     // Waiting for an answer is no demand of what a test is about.
     DEMANDS.contains(&name.as_str()) && !head.contains(&"retry") || name == "expect" && of_number()
+}
+
+/// Returns whether words demand what a mock demands anyway: gomock expects one call.
+fn is_usual(words: &[&str], head: &[&str]) -> bool {
+    head.contains(&"EXPECT") && words.starts_with(&["Times", "(", "1"])
 }
 
 /// Returns whether calls were counted and may now be any number.

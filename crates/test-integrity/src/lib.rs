@@ -39,8 +39,10 @@ mod imports;
 mod lenient;
 mod loops;
 mod lossy;
+mod lost;
 mod marks;
 mod matching;
+mod messages;
 mod mutation;
 mod narrower;
 mod needs;
@@ -62,6 +64,7 @@ mod support;
 mod syntax;
 mod test_items;
 mod tokens;
+mod told;
 mod tool_files;
 mod unbuilt;
 mod unchanged;
@@ -77,6 +80,7 @@ pub use mutation::{Mutation, MutationKind, mutations};
 pub use test_items::with_tests_of;
 
 use files::Role;
+use told::Told;
 
 /// Longest text that is judged, in bytes. Longer ones are data rather than tests.
 pub const MAX_BYTES: usize = 2 * 1024 * 1024;
@@ -133,14 +137,13 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
     findings.extend(exemptions::compare(&changes));
     findings.extend(signs::compare(&changes));
     findings.extend(doctests::compare(&changes));
-    findings.extend(silenced::compare(&changes));
     findings.extend(unbuilt::compare(&changes));
     findings.extend(scripted::compare(&changes));
-    findings.extend(lenient::compare(&changes, &findings));
-    let told: Vec<(String, usize)> =
-        findings.iter().map(|finding| (finding.path.clone(), finding.line)).collect();
-    let of_statements = statements::compare(&changes).into_iter();
-    findings.extend(of_statements.filter(|finding| !told.contains(&(finding.path.clone(), finding.line))));
+    // What several look at is told once.
+    for compare in [silenced::compare, lenient::compare, statements::compare] {
+        let more = compare(&changes, &Told::new(&findings, &changes));
+        findings.extend(more);
+    }
     for change in &changes {
         match Role::of(change.path) {
             Role::Snapshot => findings.extend(snapshots::compare(change, &changes)),

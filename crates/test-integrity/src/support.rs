@@ -1,12 +1,13 @@
 //! Helpers of tests: functions, macros and hooks that check something and are no tests. One that checks less than before makes every
 //! test weaker that calls it, whether the change touches that test or not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Change;
 use crate::extract::{Test, TestFile};
 use crate::files::{Language, file_name};
 use crate::finding::Finding;
+use crate::state::State;
 
 /// Folders of what helps tests, in whatever language.
 const FOLDERS: &[&str] = &[
@@ -24,8 +25,7 @@ const FOLDERS: &[&str] = &[
     "stepdefs",
 ];
 
-/// Names for what the hooks of a file do together, and the targets of a build tool.
-pub(crate) const HOOKS_OF_FILE: &str = "(hooks)";
+/// Name for the targets of a build tool.
 pub(crate) const TARGETS: &str = "(targets)";
 
 /// Returns whether a file helps tests by its path: set-up of runners, steps of features, and packages of helpers.
@@ -94,15 +94,35 @@ pub(crate) fn pairs<'a>(before: &'a [Test], after: &'a [Test]) -> Vec<(&'a Test,
     before.iter().filter(|one| !one.body.assertions.is_empty()).filter_map(heir).collect()
 }
 
+/// Takes out the hooks that assert nothing, but for those that asserted something before the change.
+pub(crate) fn leave_idle_hooks(before: &mut State, after: &mut State) {
+    let is_idle = |test: &Test| test.is_hook() && test.body.assertions.is_empty();
+    before.tests.retain(|test| !is_idle(test));
+    let asserted: BTreeSet<(&str, &str)> = before
+        .tests
+        .iter()
+        .filter(|test| test.is_hook())
+        .map(|test| (test.path.as_str(), test.name.as_str()))
+        .collect();
+    after.tests.retain(|test| !is_idle(test) || asserted.contains(&(test.path.as_str(), test.name.as_str())));
+}
+
+/// Returns what was found of a hook, in words that are about one.
+pub(crate) fn about_hook(finding: Finding, name: &str) -> Finding {
+    about(finding, name, &format!("`{name}`, which runs for many tests,"))
+}
+
 /// Returns what was found of a helper, in words that are about one.
-pub(crate) fn about_helper(mut finding: Finding, name: &str) -> Finding {
-    let of_test = format!("the test `{name}`");
+pub(crate) fn about_helper(finding: Finding, name: &str) -> Finding {
     let helper = match name {
-        HOOKS_OF_FILE => "what runs around the tests".to_owned(),
         TARGETS => "what the build tool runs".to_owned(),
         _ => format!("`{name}`, which tests call,"),
     };
-    finding.message = finding.message.replace(&of_test, &helper);
+    about(finding, name, &helper)
+}
+
+fn about(mut finding: Finding, name: &str, words: &str) -> Finding {
+    finding.message = finding.message.replace(&format!("the test `{name}`"), words);
     finding
 }
 

@@ -1,6 +1,7 @@
 //! Assertions on a whole value, or on all calls of a mock, that say what several assertions on parts of it said.
 
 use crate::assertion::{Assertion, Strength};
+use crate::messages::{is_caught, is_said_by_failure, says_of_failure};
 use crate::vocabulary::{is_literal, is_of_a_part};
 use crate::weaker::looks_away;
 
@@ -292,47 +293,6 @@ fn is_list_taken_apart(part: &Assertion, fresh: &[&Assertion]) -> bool {
         && values.into_iter().all(has)
 }
 
-/// Returns whether the text of a failure is asserted by itself: `raises ( KeyError , match = "x" )` and
-/// `caught . value . args == ( "x" , )`.
-fn says_of_failure(part: &Assertion, fresh: &[&Assertion]) -> bool {
-    const OF_FAILURES: &[&str] = &["value", "exception", "message", "getMessage", "hasMessage", "args"];
-    let is_told = |literal: &str| {
-        fresh.iter().any(|other| {
-            other.strength >= Strength::Present
-                && !other.is_failure()
-                && other.text.contains(literal)
-                && other.text.split(' ').any(|word| OF_FAILURES.contains(&word))
-        })
-    };
-    // What is given to what fails is still given to it.
-    let is_given = |literal: &str| {
-        let written = format!("\"{literal}\" ,");
-        fresh.iter().any(|other| other.is_failure() && other.text.contains(&written))
-    };
-    part.is_failure()
-        && fresh.iter().any(|other| other.is_failure())
-        && crate::said::literals(&part.text).any(is_told)
-        && crate::said::literals(&part.text).all(|literal| is_told(literal) || is_given(literal))
-}
-
-/// Returns whether the text of a failure, asserted by itself before, is now said where the failure is expected:
-/// `assertEquals ( "x" , error . getMessage ( ) )` and `assertThatThrownBy ( … ) . hasMessage ( "x" )`.
-fn is_said_by_failure(part: &Assertion, fresh: &[&Assertion]) -> bool {
-    const MESSAGES: &[&str] =
-        &["message", "Message", "getMessage", "hasMessage", "hasMessageThat", "unwrap_err", "to_string"];
-    let mut literals = crate::said::literals(&part.text).peekable();
-    let is_message = part.text.split(' ').any(|word| MESSAGES.contains(&word));
-    let says = |other: &&Assertion, literal: &str| {
-        let is_chain =
-            ["ThrownBy", "thatThrownBy", "catchThrowable"].iter().any(|name| other.text.contains(name));
-        (other.is_failure() || is_chain) && other.text.contains(&format!("essage ( \"{literal}\""))
-    };
-    !part.is_failure()
-        && is_message
-        && literals.peek().is_some()
-        && literals.all(|literal| fresh.iter().any(|other| says(other, literal)))
-}
-
 /// Returns whether an assertion is the arm for all other values, which an equality makes needless.
 fn misses_other(part: &Assertion, whole: &str) -> bool {
     let is_end = part.text.starts_with("panic !") || part.text.starts_with("unreachable !");
@@ -355,33 +315,6 @@ fn is_counted(part: &Assertion, fresh: &[&Assertion], all: &[Assertion]) -> bool
         !other.is_conditional && !other.is_handling && other.strength >= Strength::Bounded
     };
     is_count && fresh.iter().any(|other| is_plain(other)) && all.iter().all(is_plain)
-}
-
-/// Returns whether messages or warnings are asked for by a fixture where the test caught them itself.
-fn is_caught(part: &Assertion, fresh: &[&Assertion]) -> bool {
-    let of_log = [" . output", " . records"].iter().any(|end| part.subject.ends_with(end));
-    // pytest's fixture for what was printed, as a whole.
-    let printed = |other: &&&Assertion| {
-        other.text.contains("readouterr ( ) == ")
-            && crate::said::literals(&part.text).all(|text| other.text.contains(text))
-            && (part.text != "assert not err" || other.text.contains("\"\""))
-    };
-    if matches!(part.text.trim_start_matches("assert ").split(' ').next_back(), Some("err"))
-        || part.text.starts_with("assert out ")
-        || part.text.starts_with("assert err ")
-    {
-        return fresh.iter().any(|other| printed(&other));
-    }
-    let fixture = match part.name.rsplit('.').next() {
-        Some("assertLogs") => "caplog",
-        _ if of_log => "caplog",
-        Some("assertWarns" | "assertWarnsRegex") => "recwarn",
-        _ => return false,
-    };
-    let asks = |other: &&&Assertion| {
-        other.strength == Strength::Exact && other.text.split(' ').any(|word| word == fixture)
-    };
-    fresh.iter().any(|other| asks(&other))
 }
 
 fn is_name(text: &str) -> bool {

@@ -4,6 +4,7 @@
 use super::{Body, Test, arguments};
 use crate::assertion::Assertion;
 use crate::files::{Language, file_name};
+use crate::support::is_support;
 use crate::syntax::At;
 
 /// Functions of Python that run around tests without being asked for.
@@ -30,10 +31,26 @@ const AROUND: &[&str] = &[
 /// Decorators of functions that run for scenarios or for states.
 const STEPS: &[&str] = &["given", "when", "then", "step", "rule", "invariant"];
 /// Functions of JavaScript that run another one around tests.
-const OF_SCRIPTS: &[&str] =
-    &["beforeEach", "afterEach", "beforeAll", "afterAll", "before", "after", "setup", "teardown"];
+const OF_SCRIPTS: &[&str] = &[
+    "before",
+    "beforeEach",
+    "beforeAll",
+    "after",
+    "afterEach",
+    "afterAll",
+    "suiteSetup",
+    "suiteTeardown",
+    "setup",
+    "teardown",
+    "Before",
+    "BeforeAll",
+    "After",
+    "AfterAll",
+];
+/// Function of JavaScript that a step of a scenario is given to, with the words of the step.
+const STEP_OF_SCRIPTS: &str = "Then";
 
-/// Makes a hook of a function of Python, if it is one and asserts something. `above` is what decorates it.
+/// Makes a hook of a function of Python, if it is one. `above` is what decorates it.
 pub(super) fn of_python(path: &str, name: &str, at: At<'_>, above: &str, body: &Body) -> Option<Test> {
     let is_step = above.lines().any(|line| {
         let decorator = line.trim().trim_start_matches('@').split('(').next().unwrap_or_default();
@@ -50,9 +67,7 @@ pub(super) fn of_python(path: &str, name: &str, at: At<'_>, above: &str, body: &
     let registered =
         registered.map(|call| Assertion::of_call("addCleanup", &arguments(call), call.line(), &call.words()));
     body.assertions.extend(registered);
-    let asserts = !body.assertions.is_empty();
-    // A step of a scenario asserts; a strategy named `given` is no step.
-    (is_hook && asserts && !name.starts_with("test")).then(|| hook(path, name, at.line(), body))
+    (is_hook && !name.starts_with("test")).then(|| hook(path, name, at.line(), body))
 }
 
 /// Makes a hook of a call of JavaScript: `afterEach(() => { … })`. `body` reads its function.
@@ -64,14 +79,29 @@ pub(super) fn of_script(
     body: Body,
 ) -> Option<Test> {
     let last = *parts.last()?;
-    let is_hook = parts.len() <= 2 && OF_SCRIPTS.contains(&last);
-    let mut body = body;
-    if body.assertions.is_empty() && body.words.iter().any(|word| word == "throw") {
-        body.assertions.push(Assertion::of_call("fail", &[], at.line(), &["fail", "(", ")"]));
+    let is_step = parts.len() == 1 && last == STEP_OF_SCRIPTS;
+    if parts.len() > 2 || !is_step && !OF_SCRIPTS.contains(&last) {
+        return None;
     }
-    let name = [names.join(" > "), last.to_owned()].join(" > ");
-    (is_hook && !body.assertions.is_empty())
-        .then(|| hook(path, name.trim_start_matches(" > "), at.line(), body))
+    let mut body = body;
+    let mut failures =
+        at.descendants().into_iter().filter(|below| below.kind() == "throw_statement").map(thrown);
+    if is_support(path) {
+        body.assertions.extend(failures);
+    } else if body.assertions.is_empty() {
+        // Beside assertions, what is thrown may be what a double does.
+        body.assertions.extend(failures.next());
+    }
+    let words = arguments(at).into_iter().next().filter(|_| is_step).unwrap_or_default();
+    let own = if is_step { format!("{last}({words})") } else { last.to_owned() };
+    let name = [names.join(" > "), own].join(" > ");
+    Some(hook(path, name.trim_start_matches(" > "), at.line(), body))
+}
+
+/// Returns a failure as an assertion: what is thrown, but not its text.
+fn thrown(at: At<'_>) -> Assertion {
+    let kind: Vec<&str> = at.words().into_iter().take_while(|word| *word != "(").collect();
+    Assertion::of_call("fail", &[], at.line(), &kind)
 }
 
 /// Returns the matchers that a call of `expect.extend` makes, each with the condition under which it passes.
@@ -115,7 +145,10 @@ impl Test {
         let name = self.simple_name();
         match Language::of(&self.path) {
             Some(Language::Python) => !name.starts_with("test") && file_name(&self.path) != name,
-            Some(Language::EcmaScript) => OF_SCRIPTS.contains(&name) || name.starts_with("expect."),
+            Some(Language::EcmaScript) => {
+                let is_step = || name.strip_prefix(STEP_OF_SCRIPTS).is_some_and(|rest| rest.starts_with('('));
+                OF_SCRIPTS.contains(&name) || name.starts_with("expect.") || is_step()
+            }
             _ => false,
         }
     }

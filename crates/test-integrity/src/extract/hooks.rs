@@ -1,73 +1,20 @@
-//! What checks something outside of tests and of functions that assert by their names: hooks around tests, macros, and code of
-//! support files that fails by an exception, an exit code or an error that it returns.
+//! What checks something outside of tests and of functions that assert by their names: macros, and code of support files that fails by an exception, an exit code or an error that it returns.
 
-use super::ecmascript::EcmaScript;
-use super::{Body, Reader, TestFile, macros};
+use super::{Body, TestFile, macros};
 use crate::assertion::Assertion;
 use crate::files::Language;
-use crate::support::{HOOKS_OF_FILE, TARGETS, is_support};
+use crate::support::TARGETS;
 use crate::syntax::At;
 
-/// Functions that are given what is to run around tests.
-const HOOKS: &[&str] = &[
-    "before",
-    "beforeEach",
-    "beforeAll",
-    "after",
-    "afterEach",
-    "afterAll",
-    "suiteSetup",
-    "suiteTeardown",
-    "setup",
-    "teardown",
-    "Before",
-    "BeforeAll",
-    "After",
-    "AfterAll",
-    "Then",
-];
-
 /// Adds what checks something outside of tests to what was read of a file.
-pub(super) fn read(path: &str, root: At<'_>, language: Language, file: &mut TestFile) {
+pub(super) fn read(root: At<'_>, language: Language, file: &mut TestFile) {
     match language {
-        Language::EcmaScript => hooks(path, root, file),
         Language::Rust => macros::read(root, file),
         Language::Go => ends(root, file),
         Language::Java => failures(root, file),
-        Language::Python => {}
+        // Their hooks are read as tests are.
+        Language::Python | Language::EcmaScript => {}
     }
-}
-
-/// Adds the hooks of a JavaScript file, as one function.
-fn hooks(path: &str, root: At<'_>, file: &mut TestFile) {
-    let mut all = Body::default();
-    let is_support = is_support(path);
-    for call in root.descendants().into_iter().filter(|at| at.kind() == "call_expression") {
-        let is_hook = call.field("function").is_some_and(|name| HOOKS.contains(&name.text()));
-        let given = is_hook.then(|| call.field("arguments")).flatten().map(At::children).unwrap_or_default();
-        for function in given.into_iter().filter(|given| super::is_function(given.kind())) {
-            let body = EcmaScript.body(function);
-            all.assertions.extend(body.assertions);
-            all.calls.extend(body.calls);
-            all.words.extend(body.words);
-            // Outside of support files, what is thrown is what a double does.
-            if is_support {
-                let inside = function.descendants().into_iter();
-                all.assertions.extend(inside.filter(|at| at.kind() == "throw_statement").map(thrown));
-            }
-        }
-    }
-    if is_support || !all.words.is_empty() {
-        let bodies = if all.assertions.is_empty() { &mut file.plain } else { &mut file.helpers };
-        bodies.insert(HOOKS_OF_FILE.to_owned(), all);
-    }
-}
-
-/// Returns a failure as an assertion: what is thrown, but not its text.
-fn thrown(at: At<'_>) -> Assertion {
-    let words = at.words();
-    let kind: Vec<&str> = words.into_iter().take_while(|word| *word != "(").collect();
-    Assertion::of_call("fail", &[], at.line(), &kind)
 }
 
 /// Adds what makes Go's programs end with a failure, apart from tests: the exit code of `TestMain`, and what a build tool runs.

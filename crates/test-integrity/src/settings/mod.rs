@@ -7,6 +7,7 @@ mod elsewhere;
 mod flatten;
 mod general;
 mod goals;
+mod keys;
 mod lists;
 mod matrix;
 mod narrow;
@@ -32,130 +33,11 @@ use crate::finding::{Finding, Kind};
 pub(crate) use elsewhere::Settled;
 use flatten::{Entry, flatten};
 pub(crate) use general::of_helpers;
+use keys::{EXEMPTIONS, MAXIMA, MILD, MINIMA, STRICT};
 pub(crate) use lists::is_list;
 use reading::severity;
 pub(crate) use reading::words as words_of;
 
-/// Keys of numbers that have to be reached.
-const MINIMA: &[&str] = &[
-    "fail_under",
-    "fail-under",
-    "cov-fail-under",
-    "branches",
-    "functions",
-    "lines",
-    "statements",
-    "threshold",
-    "target",
-    "minimum",
-    "min_coverage",
-    "mincoverage",
-    "minimumcoverage",
-    "min-coverage",
-    "break",
-    "mutationscore",
-    "mutationthreshold",
-    "coveragethreshold",
-    "coverage-threshold",
-    "global",
-    "msi",
-    "min-msi",
-    "min-confidence",
-];
-/// Keys of numbers that must not be passed.
-const MAXIMA: &[&str] = &[
-    "max-warnings",
-    "max_warnings",
-    "maxwarnings",
-    "max-complexity",
-    "complexity",
-    "cognitive-complexity-threshold",
-    "too-many-arguments-threshold",
-    "too-many-lines-threshold",
-    "max-statements",
-    "max-branches",
-    "maxallowedviolations",
-    "type-complexity-threshold",
-];
-/// Keys of lists of what is not checked.
-const EXEMPTIONS: &[&str] = &[
-    "ignore",
-    "extend-ignore",
-    "extend_ignore",
-    "per-file-ignores",
-    "per_file_ignores",
-    "extend-per-file-ignores",
-    "disable",
-    "disabled",
-    "omit",
-    "exclude",
-    "extend-exclude",
-    "exclude_lines",
-    "exclude_also",
-    "testpathignorepatterns",
-    "coveragepathignorepatterns",
-    "modulepathignorepatterns",
-    "skips",
-    "skip",
-    "deselect",
-    "norecursedirs",
-    "ignorepatterns",
-    "suppressions",
-    "collect_ignore",
-    "ignored",
-    "exclude-rules",
-    "exclude-dirs",
-    "skip-dirs",
-    "skip-files",
-    "disable_error_code",
-    "unfixable",
-    "excluded",
-    "ignores",
-];
-/// Parts of keys that make a check stricter when they are on.
-const STRICT: &[&str] = &[
-    "strict",
-    "noimplicit",
-    "nounused",
-    "check-coverage",
-    "check_coverage",
-    "fail_ci_if_error",
-    "warn_",
-    "disallow_",
-    "nofallthrough",
-    "nounchecked",
-    "exactoptional",
-    "forceconsistent",
-    "fail-on",
-    "failonerror",
-    "failonviolation",
-    "haltonfailure",
-    "require_ci_to_pass",
-    "error-on-warnings",
-    "alwaysstrict",
-    "check_untyped_defs",
-    "typecheckingmode",
-    "werror",
-];
-/// Keys that make a check milder when they are on.
-const MILD: &[&str] = &[
-    "ignore_errors",
-    "skiplibcheck",
-    "continue-on-error",
-    "allow_failure",
-    "passwithnotests",
-    "ignore_failure",
-    "testfailureignore",
-    "ignorefailures",
-    "skiptests",
-    "exit-zero",
-    "informational",
-    "continueonerror",
-    "allow-failures",
-    "issues-exit-code",
-    "skip",
-    "nocheck",
-];
 /// Size of a file of settings, in bytes, up to which it is looked at.
 const MAX_TEXT: usize = 1 << 20;
 /// Number of settings, and of checks, of a file that are compared.
