@@ -154,7 +154,9 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         doubt: Vec::new(),
     };
     let output = if passed { String::new() } else { output.trim().to_owned() };
-    GateOutcome { record, failures: Failures::of(&lines), output, cut_from, results, is_certain: true }
+    // What was interrupted says nothing of the state that it ran on.
+    let is_certain = ended != Ended::Cancelled;
+    GateOutcome { record, failures: Failures::of(&lines), output, cut_from, results, is_certain }
 }
 
 /// Returns the documents of JUnit's XML in an output, among other text.

@@ -32,8 +32,8 @@ pub struct IsolatedRun {
 pub struct LostChanges {
     /// The reason.
     pub reason: String,
-    /// The files, as far as they are known.
-    pub(super) files: Vec<WorkspacePath>,
+    /// The files that are missing now; `None` if they are not known.
+    pub(super) files: Option<Vec<WorkspacePath>>,
 }
 
 impl IsolatedRun {
@@ -49,6 +49,7 @@ impl IsolatedRun {
     }
 
     pub(super) fn lost(finished: Finished, reason: impl Into<String>, files: Vec<WorkspacePath>) -> Self {
+        let files = (!files.is_empty()).then_some(files);
         let lost = LostChanges { reason: reason.into(), files };
         Self { lost: Some(lost), ..Self::unchanged(finished) }
     }

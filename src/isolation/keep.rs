@@ -98,7 +98,9 @@ impl Keeper {
             ran.changes = Vec::new();
             match reason {
                 NotKept::Refused(reasons) => ran.refused = reasons,
-                NotKept::Lost(reason) => ran.lost = Some(LostChanges { reason, files: found.files() }),
+                NotKept::Lost(reason) => {
+                    ran.lost = Some(LostChanges { reason, files: Some(lost(&found, below)) })
+                }
             }
         }
         let forgotten = if leaves_nothing { isolated.forget(before) } else { Ok(()) };
@@ -150,6 +152,13 @@ impl Keeper {
         }
         Ok(())
     }
+}
+
+/// Returns the files whose changes are lost. New ones that no plan could hold are none: the agent is told, and what a build has
+/// left in the checkout is nobody's work.
+fn lost(found: &FoundChanges, below: &BaseState) -> Vec<WorkspacePath> {
+    let is_new = |path: &WorkspacePath| found.large.contains(path) && below.size(path) == 0;
+    found.files().into_iter().filter(|path| !is_new(path)).collect()
 }
 
 /// Returns the reason why changes with a file are not kept that no plan could hold. The rule is the same where changes are made at once.

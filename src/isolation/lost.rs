@@ -12,8 +12,8 @@ impl Isolation {
     /// Records and reports that the changes of a command, or of the hook `owner`, were lost.
     pub(super) fn note_lost(&self, ran: &IsolatedRun, keep: Keep, owner: Option<&str>) {
         let Some(lost) = ran.lost.as_ref().filter(|_| keep == Keep::Changes) else { return };
-        let unknown = lost.files.is_empty().then(WorkspacePath::root);
-        self.lost.lock().extend(lost.files.iter().cloned().chain(unknown));
+        let files = lost.files.clone().unwrap_or_else(|| vec![WorkspacePath::root()]);
+        self.lost.lock().extend(files);
         let whose = owner.map_or_else(|| "a command".to_owned(), |owner| format!("the {owner}"));
         let message = format!("what {whose} changed could not be kept: {}", lost.reason);
         self.events.notice(NoticeLevel::Warning, message);

@@ -41,6 +41,7 @@ mod registry;
 mod replace_block;
 mod replace_text;
 mod restraint;
+mod result;
 mod run_command;
 mod run_powershell;
 pub(crate) mod schema;
@@ -69,7 +70,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use workspace::{FileChange, FileError, FileState, ResolvedPath, SensitiveFiles, Workspace};
+use workspace::{FileError, FileState, ResolvedPath, SensitiveFiles, Workspace};
 
 use crate::base::time_limit::Grace;
 pub use crate::event::{CommandEffect, Effects, Remote};
@@ -82,66 +83,9 @@ pub(crate) use door::invalid_arguments;
 pub use door::{NotUnderstood, Understood};
 pub(crate) use names::{command_dialect, known_by_name, known_in_some_run};
 pub use registry::{DuplicateTool, Registry};
+pub use result::ToolResult;
 pub use run_command::{CommandTarget, RunCommand};
 pub use run_powershell::{RunPowershell, pwsh};
-
-/// What a call came to; a failure is data for the model, never an abort.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolResult {
-    /// Whether the tool did what was asked.
-    pub success: bool,
-    /// Text for the model on success.
-    pub output: String,
-    /// Text for the model on failure.
-    pub error: Option<String>,
-    /// Files that the call changed.
-    pub changes: Vec<FileChange>,
-    /// Exit code of the command, if it ran to its end.
-    pub exit_code: Option<i32>,
-    /// Reasons why none of the changes of a command, or of another program, were kept.
-    pub refused: Vec<String>,
-    /// Reason why the changes of a command could not be kept although they were allowed.
-    pub lost: Option<String>,
-    /// Whether a dry run has only recorded the call, without doing any of it.
-    pub is_recorded: bool,
-    /// Whether the call looked at something that still goes on: the same call again is no repetition.
-    pub is_waiting: bool,
-    /// Whether the tool has kept the output within its limit, so that nothing else has to shorten it.
-    pub bounded: bool,
-}
-
-impl ToolResult {
-    /// Creates a successful result with `output`.
-    pub fn done(output: impl Into<String>) -> Self {
-        let (error, changes, exit_code, refused) = (None, Vec::new(), None, Vec::new());
-        Self {
-            success: true,
-            output: output.into(),
-            error,
-            changes,
-            exit_code,
-            refused,
-            lost: None,
-            is_recorded: false,
-            is_waiting: false,
-            bounded: false,
-        }
-    }
-
-    /// Creates a failed result with its reason.
-    pub fn failed(error: impl Into<String>) -> Self {
-        Self { success: false, error: Some(error.into()), ..Self::done("") }
-    }
-
-    /// Returns the text that the model reads.
-    pub fn text(&self) -> String {
-        match &self.error {
-            Some(error) if self.output.is_empty() => format!("Error: {error}"),
-            Some(error) => format!("Error: {error}\n{}", self.output),
-            None => self.output.clone(),
-        }
-    }
-}
 
 /// Reason why a tool could not do what was asked.
 #[derive(Debug, thiserror::Error)]

@@ -180,7 +180,7 @@ pub(crate) fn end(way: &str, expected: &str, mode: &str) -> (Sandbox, Run) {
             script(&[vec![("read_file", json!({"path": "a.txt"}))], vec![edit("absent", "two")]], "Done.")
         }
         "command_changes_too_much" => {
-            let line = ("run_command", json!({"command": "truncate -s 11M large.bin"}));
+            let line = ("run_command", json!({"command": "truncate -s 11M large.bin && echo more > b.txt"}));
             script(&[vec![edit("one", "two")], vec![line]], "Done.")
         }
         "only_edit_is_refused" => script(&[vec![edit("one", "two")]], "Done."),

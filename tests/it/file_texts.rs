@@ -67,10 +67,10 @@ async fn files_keep_their_encoding() {
             (
                 "write_file",
                 json!({"path": "a.txt", "content": "\u{e0}\n", "mode": "append"}),
-                "caf\u{e9}\r\n\u{fc}ne\r\n\u{e0}\n",
+                "caf\u{e9}\r\n\u{fc}ne\r\n\u{e0}\r\n",
             ),
-            ("write_file", json!({"path": "a.txt", "content": "\u{e9}\n"}), "\u{e9}\n"),
-            ("apply_patch", json!({"path": "a.txt", "patch": "@@ @@\n-\u{e9}\n+\u{e8}\n"}), "\u{e8}\n"),
+            ("write_file", json!({"path": "a.txt", "content": "\u{e9}\n"}), "\u{e9}\r\n"),
+            ("apply_patch", json!({"path": "a.txt", "patch": "@@ @@\n-\u{e9}\n+\u{e8}\n"}), "\u{e8}\r\n"),
         ];
         for (tool, args, expected) in calls {
             let result = call(&registry, &cx, tool, &args).await;

@@ -26,7 +26,7 @@ impl BaseState {
     }
 
     /// Returns the size of a file in bytes; 0 if there is none.
-    pub(super) fn size(&self, path: &WorkspacePath) -> u64 {
+    pub fn size(&self, path: &WorkspacePath) -> u64 {
         match self {
             Self::Planned(planned) => planned.size(path),
             Self::Real(tracked) => size_on(tracked.disk(), path),
