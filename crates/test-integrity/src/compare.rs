@@ -26,6 +26,7 @@ use std::collections::BTreeSet;
 const MAX_PAIRED: usize = 100_000;
 
 /// Returns what happened to the tests of the changed files.
+#[expect(clippy::too_many_lines, reason = "each step needs what the ones before it found")]
 pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Finding> {
     let (mut before, mut after) = (State::default(), State::default());
     let (mut helped, mut helps) = (Vec::new(), Vec::new());

@@ -37,8 +37,7 @@ impl Context<'_> {
         let asserted = |test: &&Test| self.after.assertions(&test.body, None);
         // One alone is made by many tests, word by word; then the rest of the test has to come from here as well.
         let pieces: Vec<Assertion> =
-            here.clone().filter(|test| is_piece(test, before)).flat_map(|test| asserted(test)).collect();
-        makes_all(&pieces)
-            || assertions.len() > 1 && here.map(|test| asserted(test)).any(|theirs| makes_all(&theirs))
+            here.clone().filter(|test| is_piece(test, before)).flat_map(&asserted).collect();
+        makes_all(&pieces) || assertions.len() > 1 && here.map(asserted).any(|theirs| makes_all(&theirs))
     }
 }

@@ -298,9 +298,7 @@ fn is_statement(head: &[&str]) -> bool {
         matches!(*word, "." | "::" | "await")
             || word.starts_with(|first: char| first.is_alphabetic() || first == '_')
     };
-    matches!(head.last(), Some(&("." | "::")))
-        && head.iter().all(|word| is_part(&word))
-        && !head.contains(&"return")
+    matches!(head.last(), Some(&("." | "::"))) && head.iter().all(is_part) && !head.contains(&"return")
 }
 
 /// Returns how a call of this name ends if something is wrong: 3 if it fails, 1 if it tells, 0 if it says nothing of it.

@@ -29,7 +29,7 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
             old.iter().filter(|(_, line)| is_check(line) && is_lost(line)).collect();
         let come = new.iter().filter(|(_, line)| is_check(line) && was.get(line) < now.get(line)).count();
         let mut found = |line: usize, kind: Kind, message: String| {
-            findings.push(Finding::new(change.path, line, kind, message))
+            findings.push(Finding::new(change.path, line, kind, message));
         };
         for (_, line) in &lost {
             let Some(command) = line.strip_prefix("! ") else { continue };

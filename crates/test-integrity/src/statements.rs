@@ -36,6 +36,8 @@ const LIMITS: &[&str] = &[
     "limit", "take", "take_while", "takeWhile", "skip", "skip_while", "dropWhile", "filter", "step_by", "first", "head", "slice", "sample",
     "reject", "select", "drop", "Take", "Where", "Skip", "retain",
 ];
+/// Names of sizes and kinds of values, which say little of them.
+const SIZES: &[&str] = &["len", "length", "size", "count", "Len", "keys", "typeof"];
 /// Parts of names of numbers that say how much is tried.
 const EFFORTS: &[&str] = &[
     "count",
@@ -50,6 +52,8 @@ const EFFORTS: &[&str] = &[
     "trials",
     "samples",
 ];
+/// Members of annotations that choose among cases.
+const KEYS: &[&str] = &["names", "mode", "include", "exclude", "excludes", "failureThreshold"];
 
 /// Returns which statements of the files of tests demand less than before. What something else was `told` of is left out.
 pub(crate) fn compare(changes: &[Change<'_>], told: &Told<'_>) -> Vec<Finding> {
@@ -242,7 +246,6 @@ fn weaker(was: &[String], now: &[String]) -> Option<(Kind, &'static str)> {
     if was.iter().any(writes) && old.is_empty() && new.first().is_some_and(|first| first == "||") {
         return Some((Kind::WeakerAssertion, "writes what is expected in more cases"));
     }
-    const SIZES: &[&str] = &["len", "length", "size", "count", "Len", "keys", "typeof"];
     // A member or an argument of this name is no size that is asked for.
     let sizes = |tokens: &[String]| {
         tokens.windows(2).filter(|two| SIZES.contains(&two[0].as_str()) && two[1] == "(").count()
@@ -267,7 +270,6 @@ fn weaker(was: &[String], now: &[String]) -> Option<(Kind, &'static str)> {
     {
         return Some((Kind::WeakerAssertion, "compares less strictly"));
     }
-    const KEYS: &[&str] = &["names", "mode", "include", "exclude", "excludes", "failureThreshold"];
     let is_annotation = was.first().is_some_and(|first| first == "@");
     if is_annotation && calls(new, KEYS) > calls(old, KEYS) {
         return Some((Kind::FewerCases, "leaves some of them out"));

@@ -18,7 +18,7 @@ pub(crate) fn most_alike(assertion: &Assertion, others: &[Assertion]) -> Option<
         let theirs: BTreeSet<&str> = other.content().collect();
         !literals.is_empty() && literals.iter().all(|word| theirs.contains(word))
     };
-    let is_chosen = others.iter().any(|other| has_all(other));
+    let is_chosen = others.iter().any(&has_all);
     let scored = others.iter().enumerate().filter(|(_, other)| !is_chosen || has_all(other));
     let scored = scored.map(|(at, other)| {
         let theirs: BTreeSet<&str> = other.content().filter(|word| !is_keyword(word)).collect();

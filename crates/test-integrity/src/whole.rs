@@ -283,7 +283,7 @@ fn is_list_taken_apart(part: &Assertion, fresh: &[&Assertion]) -> bool {
                 && other.strength >= Strength::Bounded
                 && other.text.split(' ').any(|theirs| theirs.trim_matches(['"', '\'']) == bare)
         };
-        fresh.iter().any(|other| says(other))
+        fresh.iter().any(says)
     };
     let values: Vec<&str> = expected.split(' ').filter(is_literal).collect();
     one.starts_with("[ ")

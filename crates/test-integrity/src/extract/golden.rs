@@ -23,9 +23,10 @@ pub(super) fn overwritten(root: At<'_>) -> BTreeSet<String> {
                 written.extend(first());
             }
             "read_text" | "read_bytes" => read.extend(object()),
-            "readFileSync" | "readFile" | "readTextFile" | "readTextFileSync" => read.extend(first()),
             "open" if writes() => written.extend(first()),
-            "open" => read.extend(first()),
+            "readFileSync" | "readFile" | "readTextFile" | "readTextFileSync" | "open" => {
+                read.extend(first());
+            }
             _ => {}
         }
     }

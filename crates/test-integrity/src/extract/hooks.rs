@@ -89,7 +89,7 @@ fn failures(root: At<'_>, file: &mut TestFile) {
             .into_iter()
             .filter(|at| is_failure(*at) || calls_one_of(*at, &failing, name));
         let assertions = fails.map(|at| {
-            let around = std::iter::successors(at.node.parent(), |node| node.parent());
+            let around = std::iter::successors(at.node.parent(), tree_sitter::Node::parent);
             let condition = around
                 .take_while(|node| node.id() != method.node.id())
                 .find(|node| node.kind() == "if_statement");

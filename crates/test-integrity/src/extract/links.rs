@@ -78,7 +78,7 @@ pub(super) fn chain(at: At<'_>) -> Vec<Link<'_>> {
     links
 }
 
-/// Matchers of TestCafe.
+/// Matchers of `TestCafe`.
 const OF_TESTCAFE: &[&str] = &[
     "eql",
     "notEql",

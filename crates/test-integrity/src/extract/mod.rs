@@ -128,6 +128,7 @@ trait Reader {
     }
 
     /// Reads a body.
+    #[expect(clippy::too_many_lines, reason = "one walk through all nodes")]
     fn body(&self, root: At<'_>) -> Body {
         let mut body = Body {
             words: root.words().into_iter().map(str::to_owned).collect(),

@@ -228,6 +228,7 @@ fn skip_of_file(call: At<'_>, text: String) -> Skip {
 }
 
 /// Reads the tests of a Python file.
+#[expect(clippy::too_many_lines, reason = "one walk through all nodes")]
 pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let calming = calming(root);
     let mut file = TestFile::default();

@@ -10,7 +10,7 @@ use super::reading::{Reading, reading};
 /// Reads settings of code by lines: `minBound(80)`, `minimum_coverage 90`, `ignoreFailures = ci`, `threshold: 90`.
 pub(super) fn flatten(text: &str) -> Vec<Entry> {
     static SET: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r#"^\s*(?:[\w.]+\.)?([A-Za-z_][\w-]*)\s*(?:[:?+]?=|:|\.set)\s*(\S.*?)\s*[;,]?$|\b([A-Za-z_]\w*)(?:\s+|\s*[(:=]\s*)(-?\d+(?:\.\d+)?%?|(?i:true|false))\b"#)
+        Regex::new(r"^\s*(?:[\w.]+\.)?([A-Za-z_][\w-]*)\s*(?:[:?+]?=|:|\.set)\s*(\S.*?)\s*[;,]?$|\b([A-Za-z_]\w*)(?:\s+|\s*[(:=]\s*)(-?\d+(?:\.\d+)?%?|(?i:true|false))\b")
             .ok()
     });
     let Some(pattern) = SET.as_ref() else { return Vec::new() };

@@ -199,6 +199,7 @@ fn is_description(line: &str, format: Format) -> bool {
 }
 
 /// Returns which checks are gone, or no longer count.
+#[expect(clippy::too_many_lines, reason = "each step needs what the ones before it found")]
 pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> Vec<Finding> {
     if format == Format::Sections && !matches!(extension(path), "ini" | "toml" | "cfg") {
         return Vec::new();

@@ -107,6 +107,7 @@ const CHOSEN: &[&str] = &[
 ];
 
 /// Returns what a key says; `None` if it says nothing about checks. `key` has the names of what it is in before its own.
+#[expect(clippy::too_many_lines, reason = "one table of words")]
 pub(super) fn reading(key: &str) -> Option<Reading> {
     let (above, own) = key.rsplit_once('.').unwrap_or(("", key));
     let (own, above) = (words(own), words(above));
@@ -161,7 +162,7 @@ pub(super) fn reading(key: &str) -> Option<Reading> {
         ],
     ) && own.len() <= 2
         && has(&above, &["threshold", "thresholds", "coverage", "minimum", "min", "kover", "jacoco"])
-        && !has(&own, &["file"]).then(|| has(&above, &["exclude"])).unwrap_or(false)
+        && !(has(&own, &["file"]) && has(&above, &["exclude"]))
     {
         return Some(Reading::Minimum);
     }
