@@ -3,7 +3,6 @@
 use serde_json::{Value, json};
 
 use super::names::Arguments;
-use super::translate::text;
 
 /// What comes nearest to a tool of an unknown name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +15,9 @@ pub(super) enum Ability {
 
 use Ability::{Advice, Tool};
 
-const NOBODY: &str = "nobody answers during a run; decide, and say in your answer what you decided";
+/// Answer to a question.
+pub(super) const NOBODY: &str =
+    "nobody can answer during a run; decide, and say in your answer what you decided";
 const END: &str = "to end, answer without calling a tool";
 const DELIVERED: &str = "what you change is committed and delivered after the run; there is nothing to call";
 const WEB: &str =
@@ -227,13 +228,24 @@ pub(super) fn program(name: &str, arguments: &Arguments) -> Option<(String, bool
     Some((line, is_list_alone))
 }
 
-/// Returns a command line with more words: a list of them, or as they stand. `None` if one cannot be quoted.
+/// Returns the words of a list, which may be numbers; `None` if one is neither.
+pub(super) fn words_of(list: &[Value]) -> Option<Vec<String>> {
+    let word = |word: &Value| match word {
+        Value::String(word) => Some(word.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    list.iter().map(word).collect()
+}
+
+/// Returns a command line with more words: a list of them, or as they stand. `None` if one is no word, or cannot be quoted.
 pub(super) fn with_words(line: &str, words: &Value) -> Option<String> {
     let more = match words {
-        Value::Array(words) => shlex::try_join(words.iter().filter_map(text)).ok()?,
+        Value::Array(words) => shlex::try_join(words_of(words)?.iter().map(String::as_str)).ok()?,
         Value::String(words) => words.trim().to_owned(),
         Value::Number(number) => number.to_string(),
-        _ => String::new(),
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Object(_) => return None,
     };
     Some(if more.is_empty() { line.to_owned() } else { format!("{line} {more}") })
 }
@@ -285,5 +297,15 @@ mod tests {
             Some(("cp 'a b' c".to_owned(), false))
         );
         assert_eq!(program("view", &Arguments::new()), None);
+        assert_eq!(program("git", &of(json!({"args": ["log"], "force": true}))), None);
+        for (words, expected) in [
+            (json!(["-n", 3, ""]), Some("x -n 3 ''")),
+            (json!([]), Some("x")),
+            (json!(["-n", true]), None),
+            (json!({"n": 3}), None),
+            (json!(true), None),
+        ] {
+            assert_eq!(with_words("x", &words).as_deref(), expected, "{words}");
+        }
     }
 }

@@ -295,7 +295,7 @@ impl Step {
         } else {
             cx.workspace.write(&self.path, &after.content)?;
         }
-        cx.seen.note(&self.path, after);
+        cx.seen.note_written(&self.path, after);
         Ok(())
     }
 }

@@ -39,7 +39,9 @@ impl Understood {
             return self;
         };
         let says_nothing = |value: &Value| match value {
-            Value::Null | Value::Bool(false) => true,
+            Value::Null => true,
+            // What is not to be done is said to a tool that does something.
+            Value::Bool(false) => !self.tool.sensitive(),
             Value::String(text) => text.is_empty(),
             Value::Array(items) => items.is_empty(),
             Value::Object(members) => members.is_empty(),

@@ -113,8 +113,8 @@ impl FileTool for EditFile {
         let stale = cx.seen.is_stale(&path, &before);
         let edits = if args.edits.is_empty() { vec![args.single()?] } else { args.edits.clone() };
         if args.start_line.is_some() && edits.iter().any(|edit| edit.old_str.is_empty()) {
-            // Numbers alone say nothing about what is there.
-            if stale || !cx.seen.contains(&path) {
+            // Numbers alone say nothing about what is there, and any edit may have moved the lines.
+            if !cx.seen.knows_lines(&path, &before) {
                 return Err(ToolError::Refused(format!(
                     "lines are replaced by their numbers only in a file that was read as it is now: read_file(path=\"{path}\"); or give the \
                      text to replace: edit_file(path=\"{path}\", old_str=…, new_str=…)"

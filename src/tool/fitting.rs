@@ -25,7 +25,7 @@ pub(super) fn finished(
     root: &Path,
 ) -> Result<Understood, NotUnderstood> {
     let name = tool.name().to_owned();
-    let arguments = fitted(&name, arguments, &tool.parameters(), root);
+    let arguments = fitted(&**tool, arguments, root);
     if let Some(Value::Array(several)) = arguments.get("path") {
         let calls = several.iter().take(5).map(|path| format!("{name}(path={path}, …)"));
         return Err(NotUnderstood(format!(
@@ -58,7 +58,8 @@ fn of_another_root(given: &str, root: &Path) -> Option<String> {
 }
 
 /// Returns the arguments with our names, in the types of the schema, and without what is empty and optional.
-fn fitted(tool: &str, given: Arguments, schema: &Value, root: &Path) -> Arguments {
+fn fitted(tool: &dyn Tool, given: Arguments, root: &Path) -> Arguments {
+    let (schema, only_looks, tool) = (tool.parameters(), !tool.sensitive(), tool.name());
     let empty = Map::new();
     let properties = schema["properties"].as_object().unwrap_or(&empty);
     let required: Vec<&str> =
@@ -99,7 +100,10 @@ fn fitted(tool: &str, given: Arguments, schema: &Value, root: &Path) -> Argument
         {
             let texts: Vec<&str> = items.iter().filter_map(Value::as_str).collect();
             if !texts.is_empty() && texts.len() == items.len() {
-                *value = json!(texts.join(joint));
+                // Lines may have their ends already.
+                let has_ends = joint == "\n" && texts.len() > 1;
+                let has_ends = has_ends && texts[..texts.len() - 1].iter().all(|text| text.ends_with('\n'));
+                *value = json!(if has_ends { texts.concat() } else { texts.join(joint) });
             }
         }
         if let Some(property) = properties.get(name) {
@@ -113,7 +117,7 @@ fn fitted(tool: &str, given: Arguments, schema: &Value, root: &Path) -> Argument
             *value = relative;
         }
         if matches!(name.as_str(), "path" | "cwd" | "from")
-            && let Some(meant) = value.as_str().and_then(|given| path_forms::meant(given, root))
+            && let Some(meant) = value.as_str().and_then(|given| path_forms::meant(given, root, only_looks))
         {
             *value = json!(meant);
         }

@@ -1,14 +1,16 @@
 //! Table of other agents' tools: their names, and what each is here.
 
+use super::abilities::NOBODY;
 use super::names::Meaning::{self, Advice, Changed, Fitted, Tool};
 use super::todo_list::{one_todo, todo_list};
 use super::translate::{appended, bulk_read, line_range, renamed, written};
 use super::translate_command::{background, of_server, shell, stopped, together};
 use super::translate_edit::{
-    editor, insertion, insertion_before, line_edit, lines_removed, many_edits, prepended, search_blocks,
+    editor, insertion, insertion_at, insertion_before, line_edit, lines_removed, many_edits, prepended,
+    search_blocks,
 };
 use super::translate_search::{
-    directory_search, noise, pattern_search, question, subagent, text_replacement, tree,
+    directory_search, noise, pattern_search, question, subagent, symbol_rename, text_replacement, tree,
 };
 
 /// Tools by the names that other agents give them, in lower case and without separators.
@@ -81,7 +83,7 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("removelines", Changed("edit_file", lines_removed)),
     ("prependtofile", Changed("apply_patch", prepended)),
     ("prependfile", Changed("apply_patch", prepended)),
-    ("insertatline", Changed("apply_patch", insertion_before)),
+    ("insertatline", Changed("apply_patch", insertion_at)),
     ("insertcontent", Changed("apply_patch", insertion_before)),
     ("insertline", Changed("apply_patch", insertion)),
     ("insertlines", Changed("apply_patch", insertion)),
@@ -96,7 +98,7 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("replaceall", Fitted("replace_text", text_replacement)),
     ("findandreplace", Fitted("replace_text", text_replacement)),
     ("replacetext", Fitted("replace_text", text_replacement)),
-    ("renamesymbol", Fitted("replace_text", text_replacement)),
+    ("renamesymbol", Fitted("replace_text", symbol_rename)),
     ("insertedit", Advice("write the change itself: edit_file(path=…, old_str=…, new_str=…)")),
     ("inserteditintofile", Advice("write the change itself: edit_file(path=…, old_str=…, new_str=…)")),
     ("reapply", Advice("write the change itself: edit_file(path=…, old_str=…, new_str=…)")),
@@ -293,8 +295,8 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("finalanswer", Advice("to end, answer without calling a tool")),
     ("attemptcompletion", Advice("to end, answer without calling a tool")),
     ("exitplanmode", Advice("to end, answer without calling a tool")),
-    ("askfollowupquestion", Advice("nobody can answer; decide, and say in your answer what you decided")),
-    ("askuserquestion", Advice("nobody can answer; decide, and say in your answer what you decided")),
+    ("askfollowupquestion", Advice(NOBODY)),
+    ("askuserquestion", Advice(NOBODY)),
     ("think", Advice("think without a tool, and call the next one")),
     ("sequentialthinking", Advice("think without a tool, and call the next one")),
     ("viewimage", Advice("images cannot be viewed; what is text can be read: read_file(path=…)")),

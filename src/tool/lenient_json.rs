@@ -11,7 +11,8 @@ use super::names::Arguments;
 /// Returns the object that a text is meant as; `None` if it is cut off, or can be read in more than one way.
 pub(super) fn object(text: &str) -> Option<Arguments> {
     let text = without_fence(text.trim());
-    let mut writer = Writer { rest: text.chars().peekable(), json: String::with_capacity(text.len() + 8) };
+    let json = String::with_capacity(text.len() + 8);
+    let mut writer = Writer { rest: text.chars().peekable(), json, depth: 0 };
     writer.value()?;
     let rest: String = writer.rest.collect();
     let is_done = rest.chars().all(|c| c.is_whitespace() || matches!(c, '}' | ']' | ')' | '`' | ';' | ','));
@@ -30,10 +31,15 @@ pub(super) fn without_fence(text: &str) -> &str {
     inner().unwrap_or(text)
 }
 
+/// Maximum depth of values within each other, as a JSON parser has it.
+pub(super) const MAX_DEPTH: usize = 128;
+
 /// Rewrites a text as JSON, value by value.
 struct Writer<'a> {
     rest: Peekable<Chars<'a>>,
     json: String,
+    /// Number of values around the next one.
+    depth: usize,
 }
 
 impl Writer<'_> {
@@ -68,6 +74,16 @@ impl Writer<'_> {
     }
 
     fn value(&mut self) -> Option<()> {
+        if self.depth >= MAX_DEPTH {
+            return None;
+        }
+        self.depth += 1;
+        self.value_within()?;
+        self.depth -= 1;
+        Some(())
+    }
+
+    fn value_within(&mut self) -> Option<()> {
         self.skip()?;
         match *self.rest.peek()? {
             '{' => self.list('}', true),
@@ -137,17 +153,24 @@ impl Writer<'_> {
         word
     }
 
-    /// Rewrites a string. A backslash that begins no escape, as in `\d`, stands for itself.
+    /// Rewrites a string. A backslash that begins no escape, as in `\d`, stands for itself; then that of `\n` beside it may as well, as
+    /// in `C:\new\data`, so that there are two ways to read the string.
     fn string(&mut self, quote: char) -> Option<()> {
         self.rest.next();
         self.json.push('"');
+        let (mut has_letter_escape, mut has_plain_backslash) = (false, false);
         loop {
             match self.rest.next()? {
                 c if c == quote => break,
                 '\\' => match self.rest.next()? {
-                    c @ ('"' | '\\' | '/' | 'b' | 'f' | 'n' | 'r' | 't' | 'u') => self.json.extend(['\\', c]),
+                    c @ ('b' | 'f' | 'n' | 'r' | 't') => {
+                        has_letter_escape = true;
+                        self.json.extend(['\\', c]);
+                    }
+                    c @ ('"' | '\\' | '/' | 'u') => self.json.extend(['\\', c]),
                     '\'' => self.json.push('\''),
                     c => {
+                        has_plain_backslash = true;
                         self.json.push_str("\\\\");
                         self.plain(c);
                     }
@@ -156,7 +179,7 @@ impl Writer<'_> {
             }
         }
         self.json.push('"');
-        Some(())
+        (!(has_letter_escape && has_plain_backslash)).then_some(())
     }
 
     fn plain(&mut self, c: char) {
@@ -189,10 +212,20 @@ mod tests {
         ] {
             assert_eq!(object(text).map(Value::Object), Some(expected), "{text}");
         }
-        for text in
-            ["{\"a\": \"cut", "{\"a\": 1} {\"b\": 2}", "{\"a\": \"x\"y\"}", "{a}", "a: 1", "[1]", "{\"a\" 1}"]
-        {
+        for text in [
+            "{\"a\": \"cut",
+            "{\"a\": 1} {\"b\": 2}",
+            "{\"a\": \"x\"y\"}",
+            "{a}",
+            "a: 1",
+            "[1]",
+            "{\"a\" 1}",
+            r#"{"a": "C:\new\data"}"#,
+            r#"{"a": "\bone\d"}"#,
+        ] {
             assert_eq!(object(text), None, "{text}");
         }
+        let deep = format!("{{'a': {}", "[".repeat(200_000));
+        assert_eq!(object(&deep), None);
     }
 }

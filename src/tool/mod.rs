@@ -176,15 +176,36 @@ impl Context {
     }
 }
 
-/// Hashes of the files' contents as the model last read or wrote them.
+/// Files as the model last read or wrote them.
 #[derive(Default)]
-pub struct SeenContents(Mutex<HashMap<ResolvedPath, String>>);
+pub struct SeenContents(Mutex<HashMap<ResolvedPath, SeenContent>>);
+
+/// Content of a file that the model knows.
+#[derive(Clone)]
+struct SeenContent {
+    hash: String,
+    /// Whether it was read: only then are the numbers of its lines known.
+    is_read: bool,
+}
 
 impl SeenContents {
-    /// Records the content that was read or written.
+    /// Records the content that was read.
     pub fn note(&self, path: &ResolvedPath, state: &FileState) {
+        self.0.lock().insert(path.clone(), SeenContent { hash: state.sha256(), is_read: true });
+    }
+
+    /// Records the content that was written.
+    fn note_written(&self, path: &ResolvedPath, state: &FileState) {
+        let hash = state.sha256();
         let mut seen = self.0.lock();
-        seen.insert(path.clone(), state.sha256());
+        let is_read = seen.get(path).is_some_and(|known| known.is_read && known.hash == hash);
+        seen.insert(path.clone(), SeenContent { hash, is_read });
+    }
+
+    /// Returns `true` if the file was read as it is now, so that the numbers of its lines are known.
+    fn knows_lines(&self, path: &ResolvedPath, state: &FileState) -> bool {
+        let hash = state.sha256();
+        self.0.lock().get(path).is_some_and(|known| known.is_read && known.hash == hash)
     }
 
     /// Returns `true` if the file was read or written before.
@@ -195,7 +216,7 @@ impl SeenContents {
     /// Returns `true` if the file was read before and has changed since.
     fn is_stale(&self, path: &ResolvedPath, state: &FileState) -> bool {
         let seen = self.0.lock();
-        seen.get(path).is_some_and(|hash| *hash != state.sha256())
+        seen.get(path).is_some_and(|known| known.hash != state.sha256())
     }
 }
 

@@ -67,7 +67,7 @@ fn carry_out(one: &Move, changes: &mut Vec<FileChange>, cx: &Context) -> Result<
     let state = cx.workspace.read(&one.from)?;
     cx.workspace.place(&one.to, &state)?;
     changes.extend(FileChange::new((*one.to).clone(), None, Some(state.clone())));
-    cx.seen.note(&one.to, &state);
+    cx.seen.note_written(&one.to, &state);
     cx.workspace.remove(&one.from)?;
     changes.extend(FileChange::new((*one.from).clone(), Some(state), None));
     Ok(())

@@ -40,7 +40,7 @@ pub(super) fn write(
     cx.workspace.write(path, &content)?;
     let mode = before.as_ref().map_or(Mode::Regular, |state| state.mode);
     let after = FileState { content: content.into(), mode };
-    cx.seen.note(path, &after);
+    cx.seen.note_written(path, &after);
     Ok(FileChange::new((**path).clone(), before, Some(after)))
 }
 

@@ -1,5 +1,6 @@
 //! Forms in which models write paths besides the plain one: in quotes, with the prefixes of a diff or a variable before them, and
-//! with lines behind them.
+//! with lines behind them. What is taken off must not make another file of one that is to be written: a call that changes something
+//! keeps whatever may be part of a name.
 
 use std::path::Path;
 
@@ -14,8 +15,9 @@ const HERE: [&str; 7] = [
     "${WORKSPACE}/",
 ];
 
-/// Returns the path that is meant by a text at which there is nothing, if there is something at it.
-pub(super) fn meant(given: &str, root: &Path) -> Option<String> {
+/// Returns the path that is meant by a text at which there is nothing, if there is something at it. Lines behind a path are left out
+/// for a call that only looks.
+pub(super) fn meant(given: &str, root: &Path, only_looks: bool) -> Option<String> {
     let is_there = |path: &str| !path.is_empty() && root.join(path).symlink_metadata().is_ok();
     if is_there(given) {
         return None;
@@ -23,11 +25,15 @@ pub(super) fn meant(given: &str, root: &Path) -> Option<String> {
     let plain = unquoted(given);
     let plain = HERE.iter().find_map(|here| plain.strip_prefix(here)).unwrap_or(plain);
     let plain = if plain.contains('/') { plain.to_owned() } else { plain.replace('\\', "/") };
-    let of_diff = plain.strip_prefix("a/").or(plain.strip_prefix("b/"));
-    let before_lines = lines_behind(&plain).map(|lines| lines.path);
-    let forms = [Some(plain.as_str()), of_diff, before_lines];
+    let before_lines = lines_behind(&plain).map(|lines| lines.path).filter(|_| only_looks);
+    let forms = [Some(plain.as_str()), before_lines];
     let found = forms.into_iter().flatten().find(|path| !path.starts_with('/') && is_there(path));
     found.map(str::to_owned)
+}
+
+/// Returns a path without the prefix that a diff puts before it, `a/` or `b/`. Whether it is one, only the workspace can tell.
+pub(super) fn without_diff_prefix(path: &str) -> Option<&str> {
+    path.strip_prefix("a/").or(path.strip_prefix("b/")).filter(|rest| !rest.is_empty())
 }
 
 /// Returns a text without quotes, blanks, or an element around it.
@@ -102,7 +108,7 @@ mod tests {
             ("`src/app.py`", Some("src/app.py")),
             (" src/app.py ", Some("src/app.py")),
             ("<path>src/app.py</path>", Some("src/app.py")),
-            ("a/src/app.py", Some("src/app.py")),
+            ("a/src/app.py", None),
             ("src\\app.py", Some("src/app.py")),
             ("$PWD/src/app.py", Some("src/app.py")),
             ("src/app.py:3", Some("src/app.py")),
@@ -111,7 +117,12 @@ mod tests {
             ("`src/none.py`", None),
             ("/src/app.py", None),
         ] {
-            assert_eq!(meant(text, folder.path()).as_deref(), expected, "{text}");
+            assert_eq!(meant(text, folder.path(), true).as_deref(), expected, "{text}");
+        }
+        for (text, expected) in
+            [("`src/app.py`", Some("src/app.py")), ("src/app.py:3", None), ("b/src/app.py", None)]
+        {
+            assert_eq!(meant(text, folder.path(), false).as_deref(), expected, "{text}");
         }
     }
 }

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use workspace::{FileError, Kind, LastLink, MAX_FILE, ResolvedPath};
 
 use super::line_view::{LineView, Range};
+use super::path_forms::without_diff_prefix;
 use super::text_file::{remark, text_of};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::encoding::TextReader;
@@ -41,11 +42,11 @@ impl FileTool for ReadFile {
     }
 
     fn effects(&self, args: &Args, cx: &Context) -> Result<Effects, ToolError> {
-        Ok(Effects::read(&resolve(&args.path, cx)?))
+        Ok(Effects::read(&existing(&args.path, cx)?))
     }
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
-        let path = resolve(&args.path, cx)?;
+        let path = existing(&args.path, cx)?;
         let range = Range {
             start: args.start_line.unwrap_or(1),
             end: args.end_line,
@@ -69,6 +70,17 @@ impl FileTool for ReadFile {
         shown.extend(remark(&state).map(|remark| format!("[{remark}]\n")));
         Ok(ToolResult::done(shown))
     }
+}
+
+/// Resolves a path; one at which there is nothing may have the prefix of a diff before it.
+fn existing(path: &str, cx: &Context) -> Result<ResolvedPath, ToolError> {
+    let given = resolve(path, cx)?;
+    let is_there = |path: &ResolvedPath| matches!(cx.workspace.stat(path), Ok(Some(_)));
+    if is_there(&given) {
+        return Ok(given);
+    }
+    let meant = without_diff_prefix(path).and_then(|path| resolve(path, cx).ok());
+    Ok(meant.filter(is_there).unwrap_or(given))
 }
 
 /// Parses a path and resolves it, with links followed.

@@ -280,7 +280,7 @@ fn template(replacement: &str, groups: &[String]) -> String {
             "$" => numbered.map(|count| (&after[..count], count)).or_else(|| between("{", '}')),
             _ => numbered.map(|count| (&after[..count], count)).or_else(|| between("g<", '>')),
         };
-        let escaped = [("n", "\n"), ("r", "\r"), ("t", "\t"), ("\\", "\\")]
+        let escaped = [("n", "\n"), ("r", "\r"), ("t", "\t"), ("\\", "\\"), ("$", "$$")]
             .into_iter()
             .find(|(letter, _)| after.starts_with(letter));
         rest = match (group, escaped) {
@@ -315,6 +315,7 @@ mod tests {
             ("${1}b", "${1}b"),
             ("$10", "${1}0"),
             ("$3", "$$3"),
+            ("\\$1\\\\1", "$$1\\1"),
             ("\\g<name>!", "${name}!"),
             ("${name}", "${name}"),
             ("${other}", "$${other}"),

@@ -22,7 +22,9 @@ const TRIES_BY_NAME: [&str; 9] = [
     "no_write",
 ];
 /// Words in the name of an argument that, if it is false, does not carry the call out.
-const ACTS: [&str; 5] = ["apply", "execute", "perform", "persist", "write"];
+const ACTS: [&str; 8] = ["apply", "execute", "perform", "persist", "write", "save", "commit", "inplace"];
+/// Whole names of such arguments.
+const ACTS_BY_NAME: [&str; 1] = ["in_place"];
 /// Words in the name of an argument that, if it is false, keeps a file that is there.
 const REPLACES: [&str; 2] = ["overwrite", "clobber"];
 /// Whole names of arguments that, if they are true, keep a file that is there.
@@ -53,7 +55,8 @@ impl Restraints {
         arguments.retain(|name, value| {
             let plain = name.trim_start_matches('-').replace('-', "_").to_lowercase();
             let has = |words: &[&str]| plain.split('_').any(|word| words.contains(&word));
-            let (tries, acts) = (has(&TRIES) || TRIES_BY_NAME.contains(&plain.as_str()), has(&ACTS));
+            let tries = has(&TRIES) || TRIES_BY_NAME.contains(&plain.as_str());
+            let acts = has(&ACTS) || ACTS_BY_NAME.contains(&plain.as_str());
             // `no_overwrite` is the opposite of `overwrite`.
             let keeps = KEEPS.contains(&plain.as_str());
             let replaces = has(&REPLACES) && !keeps;
@@ -138,6 +141,10 @@ mod tests {
             (json!({"preview_only": true}), true, false),
             (json!({"apply": false}), true, false),
             (json!({"execute_now": "false"}), true, false),
+            (json!({"save": false}), true, false),
+            (json!({"in_place": false}), true, false),
+            (json!({"inplace": 0}), true, false),
+            (json!({"auto_commit": "no"}), true, false),
             (json!({"dry_run": false, "overwrite": true, "no_clobber": false}), false, false),
             (json!({"overwrite": false}), false, true),
             (json!({"overwrite_existing": 0}), false, true),

@@ -33,7 +33,7 @@ pub(super) fn todo_list(arguments: &mut Arguments) -> Changed {
     Ok(None)
 }
 
-/// One entry, which is added to the list.
+/// Returns the tool that adds one entry to the list.
 pub(super) fn one_todo(arguments: &mut Arguments) -> Changed {
     let names = ["task", "subject", "content", "title", "text", "description"];
     let task = names.iter().find_map(|name| arguments.get(*name).and_then(text).map(str::to_owned));

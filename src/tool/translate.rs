@@ -100,7 +100,34 @@ fn ends(range: &Value) -> (Option<i64>, Option<i64>) {
     }
 }
 
-/// Text of a file, which may be given as JSON, with the modes that files are opened in.
+/// Names of the content of a file.
+const CONTENT: [&str; 9] = [
+    "content",
+    "contents",
+    "text",
+    "file_text",
+    "code_content",
+    "data",
+    "file_content",
+    "body",
+    "new_content",
+];
+
+/// Returns a text given as a list of its lines, with or without their ends.
+fn joined_lines(lines: &[Value]) -> Option<String> {
+    let ended = |line: &Value| {
+        let line = line.as_str()?;
+        Some(if line.ends_with('\n') { line.to_owned() } else { format!("{line}\n") })
+    };
+    lines.iter().map(ended).collect()
+}
+
+/// Returns whether a text is a JSON object or array.
+fn is_document(text: &str) -> bool {
+    matches!(serde_json::from_slice(text.as_bytes()), Ok(Value::Object(_) | Value::Array(_)))
+}
+
+/// Takes the text of a file, which may be given as JSON, with the modes that files are opened in.
 pub(super) fn written(arguments: &mut Arguments) {
     if let Some(mode) = arguments.get_mut("mode") {
         match mode.as_str() {
@@ -110,16 +137,29 @@ pub(super) fn written(arguments: &mut Arguments) {
             _ => {}
         }
     }
-    if let Some(lines) = take(arguments, &["lines", "new_str", "new_string"]) {
-        arguments.entry("content").or_insert(lines);
+    let has_content =
+        CONTENT.iter().any(|name| arguments.get(*name).is_some_and(|content| !content.is_null()));
+    // Beside a content, they say that it is a part of the file; and lines that are no text are numbers of some.
+    if !has_content {
+        let is_text = |lines: &Value| match lines {
+            Value::Array(lines) => lines.iter().all(Value::is_string),
+            other => other.as_str().is_some_and(|lines| lines.contains('\n')),
+        };
+        let names: &[&str] =
+            if arguments.get("lines").is_some_and(is_text) { &["lines"] } else { &["new_str", "new_string"] };
+        if let Some(content) = take(arguments, names) {
+            arguments.insert("content".to_owned(), content);
+        }
     }
-    let of_json = ["path", "file_path"].iter().filter_map(|name| arguments.get(*name).and_then(text));
-    let is_json = of_json.into_iter().any(|path| path.ends_with("json"));
+    let of_json = ["path", "file_path", "filename", "file", "target_file"];
+    let is_json = of_json
+        .iter()
+        .filter_map(|name| arguments.get(*name).and_then(text))
+        .any(|path| path.ends_with("json"));
     if let Some(Value::Array(lines)) = arguments.get("content")
-        && !is_json
-        && lines.iter().all(Value::is_string)
+        && let Some(lines) = joined_lines(lines)
+        && (!is_json || is_document(&lines))
     {
-        let lines: String = lines.iter().filter_map(Value::as_str).map(|line| format!("{line}\n")).collect();
         arguments.insert("content".to_owned(), json!(lines));
     }
     if let Some(content @ (Value::Object(_) | Value::Array(_))) = arguments.get_mut("content")
@@ -129,7 +169,7 @@ pub(super) fn written(arguments: &mut Arguments) {
     }
 }
 
-/// Text that goes to the end of a file.
+/// Makes text go to the end of a file.
 pub(super) fn appended(arguments: &mut Arguments) {
     arguments.insert("mode".to_owned(), json!("append"));
 }
@@ -182,7 +222,7 @@ pub(super) fn parsed(value: Value) -> Value {
     }
 }
 
-/// A new name, which is one in the folder of the file.
+/// Takes a new name as one in the folder of the file.
 pub(super) fn renamed(arguments: &mut Arguments) {
     let name = take(arguments, &["new_name", "new_filename", "new_file_name", "new_basename"]);
     let Some(name) = name.as_ref().and_then(text) else { return };

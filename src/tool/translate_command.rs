@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::abilities::{with_words, words_of};
 use super::door::NotUnderstood;
 use super::names::Arguments;
 use super::shell_patch::{ShellPatch, below_folder, joined};
@@ -11,11 +12,16 @@ use super::translate::{Changed, is_true, number, parsed, take, text};
 const NO_INPUT: &str = "commands get no input; give what it reads with the command: run_command(command=\"printf 'y\\n' | …\"), and read \
                         what a background command printed with background_command(id=…)";
 
-/// Commands as lists, with times in milliseconds; and patches, which some models hand to the shell.
+/// Answer to a command whose words are not all texts or numbers.
+const NO_WORDS: &str =
+    "the words of a command are texts; give it as one line: run_command(command=\"git log -n 3\")";
+
+/// Takes commands as lists, with times in milliseconds; and patches, which some models hand to the shell.
 pub(super) fn shell(arguments: &mut Arguments) -> Changed {
+    let no_words = || NotUnderstood(NO_WORDS.to_owned());
     if let Some(Value::Array(lines)) = arguments.get("commands") {
-        let lines: Vec<&str> = lines.iter().filter_map(Value::as_str).collect();
-        let line = json!(lines.join(" && "));
+        let lines: Option<Vec<&str>> = lines.iter().map(Value::as_str).collect();
+        let line = json!(lines.ok_or_else(no_words)?.join(" && "));
         arguments.insert("commands".to_owned(), line);
     }
     if arguments.get("type").and_then(text) == Some("exec") {
@@ -32,11 +38,16 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
     }
     let command =
         take(arguments, &["command", "cmd", "command_line", "script", "commands", "input", "program"]);
-    let words = take(arguments, &["args", "arguments", "argv"]);
-    let command = match (command, words) {
+    let words = take(arguments, &["args", "arguments", "argv"]).map(parsed_list);
+    let command = match (command.map(parsed_list), words) {
         (Some(Value::String(program)), Some(words)) => {
-            super::abilities::with_words(&program, &words).map(Value::String)
+            Some(Value::String(with_words(&program, &words).ok_or_else(no_words)?))
         }
+        (Some(Value::Array(mut program)), Some(Value::Array(words))) => {
+            program.extend(words);
+            Some(Value::Array(program))
+        }
+        (Some(_), Some(_)) => return Err(no_words()),
         (command, words) => command.or(words),
     };
     let command = command.map(|command| match text(&command) {
@@ -45,7 +56,8 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
     });
     let line = match command.map(parsed_list) {
         Some(Value::Array(words)) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            let words = words_of(&words).ok_or_else(no_words)?;
+            let words: Vec<&str> = words.iter().map(String::as_str).collect();
             match words.as_slice() {
                 ["bash" | "sh" | "zsh" | "/bin/bash" | "/bin/sh", flag, line]
                     if flag.starts_with('-') && flag.ends_with('c') =>

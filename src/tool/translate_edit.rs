@@ -6,7 +6,7 @@ use super::door::NotUnderstood;
 use super::names::Arguments;
 use super::translate::{Changed, appended, is_true, line_range, number, parsed, take, text};
 
-/// Edits in a list, whose parts have names of their own, and their number.
+/// Returns the tool for edits in a list, whose parts have names of their own, and gives them ours.
 pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
     if let Some(count) = take(arguments, &["expected_replacements"]).as_ref().and_then(number)
         && count > 1
@@ -104,7 +104,7 @@ fn lines_of(arguments: &mut Arguments) {
     }
 }
 
-/// New text in place of whole lines.
+/// Returns the tool that puts new text in place of whole lines.
 pub(super) fn line_edit(arguments: &mut Arguments) -> Changed {
     lines_of(arguments);
     if let Some(line) = take(arguments, &["line", "line_number"]).as_ref().and_then(number) {
@@ -134,19 +134,19 @@ pub(super) fn line_edit(arguments: &mut Arguments) -> Changed {
     }
 }
 
-/// Whole lines that are removed.
+/// Returns the tool that removes whole lines.
 pub(super) fn lines_removed(arguments: &mut Arguments) -> Changed {
     arguments.insert("new_str".to_owned(), json!(""));
     line_edit(arguments)
 }
 
-/// Text that goes before the first line of a file.
+/// Returns the tool that puts text before the first line of a file.
 pub(super) fn prepended(arguments: &mut Arguments) -> Changed {
     arguments.insert("insert_line".to_owned(), json!(0));
     insertion(arguments)
 }
 
-/// SEARCH and REPLACE blocks in place of a patch, or one change to a file as an object.
+/// Returns the tool for SEARCH and REPLACE blocks in place of a patch, or for one change to a file as an object.
 pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
     patch_as_command(arguments);
     match arguments.get("type").and_then(text) {
@@ -155,10 +155,14 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
             return Ok(Some("delete_file"));
         }
         Some("create_file") => {
-            let content = take(arguments, &["diff", "patch", "content"]).unwrap_or_default();
-            let lines = text(&content).unwrap_or_default().lines();
-            let lines = lines.map(|line| format!("{}\n", line.strip_prefix('+').unwrap_or(line)));
-            arguments.insert("content".to_owned(), json!(lines.collect::<String>()));
+            if let Some(diff) = take(arguments, &["diff", "patch"]) {
+                let lines: Vec<&str> = text(&diff).unwrap_or_default().lines().collect();
+                // A sign before some lines alone is part of them.
+                let added: Option<Vec<&str>> = lines.iter().map(|line| line.strip_prefix('+')).collect();
+                let lines = added.unwrap_or(lines).into_iter().map(|line| format!("{line}\n"));
+                arguments.insert("content".to_owned(), json!(lines.collect::<String>()));
+            }
+            arguments.insert("mode".to_owned(), json!("create"));
             arguments.remove("type");
             return Ok(Some("write_file"));
         }
@@ -199,7 +203,7 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
     Ok(Some("edit_file"))
 }
 
-/// A patch that is given as the command line of a program: `["apply_patch", "*** Begin Patch …"]`.
+/// Takes a patch that is given as the command line of a program: `["apply_patch", "*** Begin Patch …"]`.
 fn patch_as_command(arguments: &mut Arguments) {
     if arguments.contains_key("patch") {
         return;
@@ -214,7 +218,7 @@ fn patch_as_command(arguments: &mut Arguments) {
     }
 }
 
-/// One tool for several kinds of work, distinguished by `command`.
+/// Returns the tool for one of several kinds of work, distinguished by `command`.
 pub(super) fn editor(arguments: &mut Arguments) -> Changed {
     let command = take(arguments, &["command", "cmd", "action"]);
     let command = command.as_ref().and_then(text).unwrap_or_default().to_owned();
@@ -254,21 +258,26 @@ pub(super) fn editor(arguments: &mut Arguments) -> Changed {
     }
 }
 
-/// Text inserted before a line, or at the end for line 0.
+/// Returns the tool that inserts text before a line, or at the end for line 0.
 pub(super) fn insertion_before(arguments: &mut Arguments) -> Changed {
-    match take(arguments, &["line", "line_number"]).as_ref().and_then(number) {
-        Some(0) => {
-            appended(arguments);
-            Ok(Some("write_file"))
-        }
-        line => {
-            arguments.extend(line.map(|line| ("insert_line".to_owned(), json!(line - 1))));
-            insertion(arguments)
-        }
+    let names = ["line", "line_number"];
+    if names.iter().find_map(|name| arguments.get(*name).and_then(number)) == Some(0) {
+        arguments.retain(|name, _| !names.contains(&name.as_str()));
+        appended(arguments);
+        return Ok(Some("write_file"));
     }
+    insertion_at(arguments)
 }
 
-/// Text inserted after a line, which is a patch without context.
+/// Returns the tool that inserts text before a line; line 0 is the start as well.
+pub(super) fn insertion_at(arguments: &mut Arguments) -> Changed {
+    let line = take(arguments, &["line", "line_number"]).as_ref().and_then(number);
+    let before = |line: i64| if line > 0 { line - 1 } else { line };
+    arguments.extend(line.map(|line| ("insert_line".to_owned(), json!(before(line)))));
+    insertion(arguments)
+}
+
+/// Returns the tool that inserts text after a line, by a patch without context.
 pub(super) fn insertion(arguments: &mut Arguments) -> Changed {
     let line = take(arguments, &["insert_line", "line", "line_number", "after_line", "insert_after"])
         .as_ref()

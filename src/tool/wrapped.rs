@@ -95,6 +95,23 @@ fn nearly_object(text: &str, error: &serde_json::Error) -> Result<Arguments, Not
 
 /// Returns the arguments in a text of elements alone: `<path>a.py</path>`, or `<parameter name="path">a.py</parameter>`.
 fn elements(text: &str) -> Option<Arguments> {
+    let mut arguments = outer_elements(text)?;
+    for _ in 0..lenient_json::MAX_DEPTH {
+        // An element around all others says nothing.
+        let inner = match arguments.iter().collect::<Vec<_>>().as_slice() {
+            [(_, Value::String(inner))] => outer_elements(inner),
+            _ => None,
+        };
+        match inner {
+            Some(inner) => arguments = inner,
+            None => return Some(arguments),
+        }
+    }
+    None
+}
+
+/// Returns the elements of a text by name, with what is in each as it stands.
+fn outer_elements(text: &str) -> Option<Arguments> {
     let mut arguments = Map::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
@@ -114,12 +131,6 @@ fn elements(text: &str) -> Option<Arguments> {
         let value = value.strip_prefix('\n').unwrap_or(value);
         arguments.insert(name.to_owned(), json!(value.strip_suffix('\n').unwrap_or(value)));
         rest = after.trim_start();
-    }
-    // An element around all others says nothing.
-    if let [(_, Value::String(inner))] = arguments.iter().collect::<Vec<_>>().as_slice()
-        && let Some(inner) = elements(inner)
-    {
-        return Some(inner);
     }
     Some(arguments)
 }
@@ -179,6 +190,13 @@ mod tests {
             assert!(found.contains_key("input"), "{given}: {found:?}");
         }
         assert!(object(&json!([{"path": "a"}, {"path": "b"}])).is_err());
+        let deep = |levels: usize| {
+            let (open, close): (Vec<String>, Vec<String>) =
+                (0..levels).map(|level| (format!("<e{level}>"), format!("</e{level}>"))).unzip();
+            open.concat() + "x" + &close.into_iter().rev().collect::<String>()
+        };
+        assert!(elements(&deep(100)).is_some());
+        assert_eq!(elements(&deep(200)), None);
     }
 
     #[test]
