@@ -17,10 +17,11 @@ use super::table::{Ecosystem, How, fits};
 use super::values::xml;
 
 patterns! {
-    // A scheme alone is enough for some programs: `https:evil.example`.
+    // A scheme alone is enough for some programs: `https:evil.example`. One that is put together, as in `${p}://evil.example`, is none
+    // that anybody knows. What stands before the last `@` is no host, whatever its signs.
     URL = r#"(?xi) (?: ^ | [^a-z0-9+.-] )
-        (?<url> (?: [a-z][a-z0-9+.-]* :// | (?: [a-z0-9]+ \+ )* (?: https? | ssh | git | s?ftp | svn | hg | oci | s3 | gcs | gs | wss? ) : | (?: github | gitlab | bitbucket | gist ) : )
-        [^\s"'`<>=()\[\],;:] [^\s"'`<>()\[\],;|]* )"#;
+        (?<url> (?: [a-z0-9+.-]* :// \[? | (?: [a-z0-9]+ \+ )* (?: https? | ssh | git | s?ftp | svn | hg | oci | s3 | gcs | gs | wss? ) : | (?: github | gitlab | bitbucket | gist ) : )
+        (?: [^\s"/?\x23]* @ )? [^\s"'`<>=()\[\],;:] [^\s"'`<>()\[\],;|]* )"#;
     NETWORK = r#"(?:^|[\s"'`(\[=+])(?<url>[A-Za-z0-9_-]+@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)+:[^\s"'`<>()\[\],;]+)"#;
     // What programs in code write for a repository of a code host, and Terraform for a host without a scheme.
     HOSTED = r#"\b(?<host>github|gitlab|bitbucket|gist)["']?\s*(?::|=>|=|\(|\s)\s*["']?(?<path>[\w.-]+/[\w.-]+)"#;
@@ -29,6 +30,19 @@ patterns! {
     FOR_PEOPLE = r"\b(?:pom|licenses?|scm|developers?|organization|issueManagement)\b(?:\.\w+)?\s*\{";
     FETCHES = r"\b(?:repositories|maven|ivy|apply|dependencies|plugins)\b";
 }
+
+/// Tables whose keys the formats of manifests fix, so that one for people is none that the author chose, such as the name of a group
+/// of dependencies.
+const FIXED: &[&[&str]] = &[
+    &[],
+    &["package"],
+    &["project"],
+    &["tool", "pdm"],
+    &["tool", "pixi"],
+    &["tool", "poetry"],
+    &["workspace"],
+    &["workspace", "package"],
+];
 
 /// Keys of what is for people, in small letters and without signs between words.
 const PEOPLE: &[&str] = &[
@@ -77,6 +91,17 @@ const PEOPLE: &[&str] = &[
 
 /// The same in charts of Helm, where other files name sources of packages so.
 const PEOPLE_OF_CHARTS: &[&str] = &["home", "icon", "sources"];
+
+/// Properties of .NET for people. Others have any names.
+const OF_NET: &[&str] = &[
+    "authors",
+    "description",
+    "packageiconurl",
+    "packagelicenseurl",
+    "packageprojecturl",
+    "packagereleasenotes",
+    "repositoryurl",
+];
 
 /// Programs that say of themselves, and not only of packages, where something is. Of these, what lists packages counts.
 const ABOUT_THEMSELVES: &[&str] = &[
@@ -153,7 +178,9 @@ fn places(ecosystem: &Ecosystem, path: &str, text: &str) -> Vec<String> {
     // What is on the machine itself is fetched from nowhere, and a path below the checkout is no address.
     let is_own = |place: &String| {
         let rest = place.split_once("://").map_or("", |(_, rest)| rest);
-        let host = rest.split(['/', ':']).next().unwrap_or_default();
+        // What programs could read as the end of a user name is not looked at further.
+        let host = if rest.contains(['@', '\\']) { "" } else { rest };
+        let host = host.split(['/', ':', '?', '#']).next().unwrap_or_default();
         place.starts_with("file:") && (rest.starts_with("./") || rest.starts_with("../"))
             || place.starts_with("http") && matches!(host, "localhost" | "127.0.0.1")
     };
@@ -207,14 +234,32 @@ fn folded(key: &str) -> String {
     key.to_lowercase().replace(['-', '_', ' '], "")
 }
 
+/// Returns whether an element of XML is for people: only where the format fixes its name, and unless a value is put together with it.
+fn is_element_for_people(element: &str, all: &str) -> bool {
+    let element = element.to_lowercase();
+    let names: Vec<&str> = element.split('/').collect();
+    // The place of a package is called a repository there.
+    let is_known = |name: &str| name != "repository" && PEOPLE.contains(&name);
+    match names.as_slice() {
+        // Properties of .NET, which any other may name.
+        ["project", .., "propertygroup", name] => {
+            OF_NET.contains(name) && !all.contains(&format!("$({name}"))
+        }
+        ["ivy-module", "info", name, ..] => is_known(name),
+        ["project" | "package", name, ..] => {
+            let is_used = ["", "project.", "pom."].iter().any(|of| all.contains(&format!("${{{of}{name}")));
+            (is_known(name) || element == "project/url") && !is_used
+        }
+        _ => false,
+    }
+}
+
 /// Adds what elements of XML name: in attributes, and in texts.
 fn elements(rows: &Value, found: &mut Vec<String>) {
+    let all = rows.to_string().to_lowercase().replace(' ', "");
     for row in rows.as_array().into_iter().flatten().filter_map(Value::as_object) {
         let element = row.get("element").and_then(Value::as_str).unwrap_or_default();
-        let mut names = element.split('/').skip(1);
-        // The place of a package is called a repository there.
-        let is_for_people = |name: &str| name != "repository" && PEOPLE.contains(&&*folded(name));
-        if element == "project/url" || names.any(is_for_people) {
+        if is_element_for_people(element, &all) {
             continue;
         }
         // Namespaces and the places of their schemas are names.
@@ -252,9 +297,13 @@ impl Walk<'_> {
 
     fn is_for_people(&self, key: &str, above: &[&str]) -> bool {
         let key = folded(key);
+        // Groups of packages have any names there.
+        if self.name == "pipfile" {
+            return above.is_empty() && key == "scripts";
+        }
         let is_known =
             PEOPLE.contains(&&*key) || self.name == "chart.yaml" && PEOPLE_OF_CHARTS.contains(&&*key);
-        is_known && !above.iter().any(|above| is_list(above))
+        is_known && FIXED.contains(&above)
     }
 
     fn text(&mut self, text: &str, keys: &[&str]) {
@@ -292,11 +341,6 @@ impl Walk<'_> {
             self.found.push(format!("https://conda.anaconda.org/{name}/-"));
         }
     }
-}
-
-/// Returns whether a key lists packages.
-fn is_list(key: &str) -> bool {
-    is_of_npm(key) || matches!(key, "packages" | "dev-packages" | "patch" | "imports")
 }
 
 /// Returns whether a key lists packages of npm with how each is asked for.
