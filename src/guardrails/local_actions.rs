@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 use workspace::ProgramFiles;
 
 use super::git_configured::add;
@@ -22,7 +22,7 @@ const MAX_BYTES: u64 = 1_000_000;
 static NAMED: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
     Regex::new(
-        r#"\b(?<key>uses|main|pre|post|image|pre-entrypoint|entrypoint|post-entrypoint)["']?\s*:\s*["']?(?<path>[^"'\s,}\#]+)"#,
+        r#"\b(?<key>uses|main|pre|post|image|pre-entrypoint|entrypoint|post-entrypoint)["']?\s*:\s*(?:"(?<double>[^"\n]+)"|'(?<single>[^'\n]+)'|["']?(?<path>[^"'\s,}\#]+))"#,
     )
     .expect("a valid pattern")
 });
@@ -53,7 +53,7 @@ pub(crate) fn local_actions(repository: Option<&Repository>, workspace: &Path) -
                 runs.iter().for_each(|file| add(&normalize(&folder.join(file)), workspace, &mut files));
                 add(&description, workspace, &mut files);
             }
-        } else {
+        } else if !is_below_workflows(&folder, &root) {
             add(&folder, workspace, &mut files);
         }
         waiting.extend(DESCRIPTIONS.iter().flat_map(|name| named(&folder.join(name), &["uses"])));
@@ -68,7 +68,17 @@ fn named(file: &Path, keys: &[&str]) -> Vec<String> {
     }
     let text = fs::read_to_string(file).unwrap_or_default();
     let found = NAMED.captures_iter(&text).filter(|found| keys.contains(&&found["key"]));
-    found.map(|found| found["path"].trim_end_matches('/').to_owned()).collect()
+    let path = |found: &Captures<'_>| {
+        let part = ["double", "single", "path"].iter().find_map(|name| found.name(name))?;
+        Some(part.as_str().trim_end_matches('/').to_owned())
+    };
+    found.filter_map(|found| path(&found)).collect()
+}
+
+/// Returns whether a path is a workflow, such as one that others call, or lies below them: `workspace.allow_workflow_edits` is about these.
+fn is_below_workflows(path: &Path, root: &Path) -> bool {
+    let below = path.strip_prefix(root).unwrap_or(path).to_string_lossy().to_lowercase();
+    Path::new(&below).starts_with(".github/workflows")
 }
 
 #[cfg(test)]
@@ -90,7 +100,7 @@ mod tests {
         fs::create_dir_all(root.join(".git/objects")).expect("a folder");
         write(
             ".github/workflows/ci.yml",
-            "jobs:\n  a:\n    steps:\n      - uses: ./tools/act\n      - uses: actions/checkout@v4\n      - {uses: \"./flow/\"}\n      - uses: ./\n      - uses: ./../out\n",
+            "jobs:\n  a:\n    steps:\n      - uses: ./tools/act\n      - uses: actions/checkout@v4\n      - {uses: \"./flow/\"}\n      - uses: ./\n      - uses: ./../out\n      - uses: \"./tools/my act\" # ./x\n  b:\n    uses: ./.github/workflows/reusable.yml\n",
         );
         write(
             "tools/act/action.yml",
@@ -103,14 +113,23 @@ mod tests {
             "tools/act/run.sh",
             "TOOLS/act/x",
             "flow/x",
+            "tools/my act/x",
             "inner/deep/action.yaml",
             "action.yml",
             "action.yaml",
             "dist/index.js",
             "dist/post.js",
         ];
-        let outside =
-            ["tools/other.sh", "inner/x", "dist/other.js", "src/main.rs", "actions/checkout/x", "out/x"];
+        let outside = [
+            "tools/other.sh",
+            "inner/x",
+            "dist/other.js",
+            "src/main.rs",
+            "actions/checkout/x",
+            "out/x",
+            ".github/workflows/reusable.yml",
+            "tools/my",
+        ];
         let files = local_actions(repository.as_ref(), &root);
         for (paths, expected) in [(&inside[..], true), (&outside[..], false)] {
             for path in paths {
