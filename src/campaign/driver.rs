@@ -342,7 +342,7 @@ impl Session<'_> {
                 if !close_pull(&api, *number, OwnBranch { name: &name, base, key: &key }).await? {
                     let told = format!(
                         "#{number} is closed, but its branch {name} stays, because it contains commits that this campaign \
-                         did not make; merge or delete it"
+                         did not make, or because GitHub could not compare it before it is deleted; merge or delete it"
                     );
                     return Ok(Some(told));
                 }

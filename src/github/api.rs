@@ -61,7 +61,6 @@ pub(super) enum Method {
     Mutation,
     Patch,
     Put,
-    Delete,
 }
 
 /// The operation that a request is for, in words that an error can use.
@@ -326,7 +325,6 @@ impl Api {
             Method::Post | Method::PostAgain | Method::Mutation => client._post(address, body).await,
             Method::Patch => client._patch(address, body).await,
             Method::Put => client._put(address, body).await,
-            Method::Delete => client._delete(address, body).await,
         };
         let response = sent.map_err(|error| Broken::new(&error))?;
         let (status, headers) = (response.status(), response.headers().clone());

@@ -40,7 +40,8 @@ pub struct OwnBranch<'a> {
     pub key: &'a str,
 }
 
-/// Closes a pull request and deletes its branch. Returns `false` if the branch stays, because it has commits of others.
+/// Closes a pull request and deletes its branch. Returns `false` if the branch stays, because it has commits of others, or
+/// because GitHub does not compare before it deletes.
 pub async fn close_pull(api: &Api, number: u64, branch: OwnBranch<'_>) -> Result<bool, ApiError> {
     let tip = Commit::tip(api, branch.name).await?;
     let foreign = match &tip {

@@ -58,8 +58,11 @@ pub async fn by_push(
         Ok(Ok(commit)) => commit,
         Ok(Err(error)) => {
             // If it was refused because somebody has pushed in the meantime, the branch says so.
-            delivery.branch_state(api).await?;
-            return Err(failed(error));
+            return match delivery.branch_state(api).await {
+                Err(moved) if !matches!(moved, DeliverError::Api(_)) => Err(moved),
+                // Nothing is known of the branch, or it is not the reason.
+                _ => Err(failed(error)),
+            };
         }
         Err(error) => return Err(DeliverError::Api(ApiError::Unusable(error.to_string()))),
     };

@@ -2,13 +2,14 @@
 //! has pushed in the meantime stays.
 //!
 //! GitHub compares in the mutation `updateRefs`. A server that does not have it, or does not allow it to the token, compares only
-//! where a branch is moved forwards. There, the new commit gets the old tip as a further parent.
+//! where a branch is moved forwards. There, the new commit gets the old tip as a further parent, and no branch is deleted.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::api::{Api, Method, Purpose};
-use super::commit::{Commit, create_commit, in_path, point};
+use super::api::{Api, Purpose};
+use super::commit::{Commit, create_commit, point};
 use super::error::ApiError;
+use crate::base::verbose_log::detail;
 
 const SWAP: Purpose = Purpose { doing: "move the branch", permission: "contents: write" };
 
@@ -49,17 +50,17 @@ pub(super) async fn replace_tip(
     }
 }
 
-/// Deletes `branch` if it is still at `old`. Returns `false` if it stays, because somebody has pushed to it.
+/// Deletes `branch` if it is still at `old`. Returns `false` if it stays, because somebody has pushed to it, or because
+/// GitHub compares nothing here.
 pub(super) async fn delete(api: &Api, branch: &str, old: &str) -> Result<bool, ApiError> {
     match swap(api, branch, old, NONE).await {
         Ok(Swapped::Done) => Ok(true),
         Ok(Swapped::NotHere) => {
-            let path = format!("/git/refs/heads/{}", in_path(branch));
-            match api.send::<Value>(Method::Delete, &path, None, SWAP).await {
-                // Somebody has deleted it already.
-                Err(error) if error.is_missing() || error.status() == Some(422) => Ok(true),
-                answer => answer.map(|_| true),
-            }
+            // A commit that is pushed between a look and the deletion would be lost.
+            detail!(
+                "GitHub does not compare the branch {branch} with {old} before it deletes it, so it stays"
+            );
+            Ok(false)
         }
         Err(error) if error.status() == Some(422) && !error.is_about_rule() => Ok(false),
         Err(error) => Err(error),
