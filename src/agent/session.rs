@@ -134,17 +134,27 @@ impl Session<'_> {
         let mut conversation = self.start(&task);
         conversation.step = self.offset.step;
         conversation.messages.extend(self.history.messages.iter().cloned());
+        let mut outcome = self.turns(&mut conversation, check).await;
+        // Whatever ends the session, an answer that stands is not lost. What went wrong with the model is told alone.
+        if outcome.error.is_none() {
+            outcome.message = conversation.with_standing_answer(outcome.message);
+        }
+        outcome
+    }
+
+    /// Takes turns until the session ends.
+    async fn turns(&self, conversation: &mut Conversation, check: &mut dyn AnswerCheck) -> SessionOutcome {
         let mut detector = LoopDetector::default();
         let mut was_empty = false;
         let mut was_unmade = false;
         if let Some(answer) = &self.history.unjudged
-            && let Some(ended) = self.judge(&mut conversation, check, answer.clone(), false).await
+            && let Some(ended) = self.judge(conversation, check, answer.clone(), false).await
         {
             return ended;
         }
         loop {
-            if let Some(reason) = self.limit(&conversation) {
-                return self.close(&mut conversation, reason).await;
+            if let Some(reason) = self.limit(conversation) {
+                return self.close(conversation, reason).await;
             }
             if !conversation.continues {
                 conversation.step += 1;
@@ -152,13 +162,13 @@ impl Session<'_> {
                     self.budget.count_step();
                 }
             }
-            if let Some(reason) = self.before_call(&mut conversation).await {
+            if let Some(reason) = self.before_call(conversation).await {
                 return ended(StopReason::HookBlocked, reason);
             }
-            if self.tokens(&conversation) >= self.limits.context_tokens {
-                return self.close(&mut conversation, StopReason::ContextFull).await;
+            if self.tokens(conversation) >= self.limits.context_tokens {
+                return self.close(conversation, StopReason::ContextFull).await;
             }
-            let completion = match self.ask(&mut conversation, true).await {
+            let completion = match self.ask(conversation, true).await {
                 Ok(completion) => completion,
                 // The provider counts more tokens than we do. Once per turn, the conversation is compacted
                 // and the request repeated.
@@ -166,9 +176,9 @@ impl Session<'_> {
                     if conversation.compacted_at != conversation.step =>
                 {
                     conversation.step -= 1;
-                    let half = self.tokens(&conversation) / 2;
-                    if self.compact(&mut conversation, (1, self.limits.compaction.1)).await
-                        || self.make_room(&mut conversation, half).await
+                    let half = self.tokens(conversation) / 2;
+                    if self.compact(conversation, (1, self.limits.compaction.1)).await
+                        || self.make_room(conversation, half).await
                     {
                         conversation.compacted_at = conversation.step + 1;
                         continue;
@@ -203,22 +213,24 @@ impl Session<'_> {
                     conversation.messages.push(Message::User(EMPTY_REPLY.to_owned()));
                     continue;
                 }
-                if let Some(unmade) = self.unmade(&text).filter(|_| !was_unmade) {
+                // Where no turn is left for the call, the text is the answer.
+                let may_go_on = !was_unmade && self.limit(conversation).is_none();
+                if let Some(unmade) = self.unmade(&text).filter(|_| may_go_on) {
                     was_unmade = true;
                     let tools: Vec<&str> = conversation.tools.iter().map(|tool| tool.name.as_str()).collect();
                     let told = unmade.told(&tools.join(", "));
                     conversation.messages.push(Message::User(told));
                     continue;
                 }
-                if let Some(ended) = self.judge(&mut conversation, check, text, is_cut).await {
+                if let Some(ended) = self.judge(conversation, check, text, is_cut).await {
                     return ended;
                 }
                 continue;
             }
             was_empty = false;
-            if self.run_calls(&mut conversation, calls, &mut detector).await == Repetition::Stop {
+            if self.run_calls(conversation, calls, &mut detector).await == Repetition::Stop {
                 let reason = if self.is_late() { StopReason::Timeout } else { StopReason::Loop };
-                return self.close(&mut conversation, reason).await;
+                return self.close(conversation, reason).await;
             }
             if !self.model.reads_history() {
                 conversation.keep_latest();
@@ -273,6 +285,7 @@ impl Session<'_> {
                 Some(ended(reason, text))
             }
             AnswerVerdict::SendBack(complaint) => {
+                conversation.standing_answer = None;
                 conversation.messages.push(Message::User(complaint));
                 None
             }
@@ -281,7 +294,7 @@ impl Session<'_> {
                 conversation.messages.push(Message::User(question));
                 None
             }
-            AnswerVerdict::GiveUp(reason) => Some(ended(reason, conversation.with_standing_answer(text))),
+            AnswerVerdict::GiveUp(reason) => Some(ended(reason, text)),
         }
     }
 
