@@ -5,6 +5,7 @@
 //! keywords close issues, images call home, HTML hides, direction marks deceive, and lines that start with
 //! `::` are commands to the runner.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use pulldown_cmark::{
@@ -68,7 +69,7 @@ static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
     Regex::new(
         r"(?ix) https?://[^\s<>]+ /(?:issues|pull|discussions|commit)/ [^\s<>]*
-        | (?:[\w.-]+/[\w.-]+)? \# \d+ | \b GH-\d+ | [\w.+-]* @ [a-z0-9] (?:[\w/.-]*\w)? | [^\s\$]* \$ \S*",
+        | (?:[\w.-]+/[\w.-]+)? \# \d+ | \b GH-\d+ | [\w.+-]* @ [a-z0-9] (?:[\w/.-]*\w)? | \$ \S*",
     )
     .expect("the pattern is valid")
 });
@@ -80,8 +81,22 @@ fn may_be_active(text: &str) -> bool {
 }
 
 /// Finds the active words of a text.
-fn active_words(text: &str) -> impl Iterator<Item = regex::Match<'_>> {
-    may_be_active(text).then(|| ACTIVE.find_iter(text)).into_iter().flatten()
+fn active_words(text: &str) -> Vec<Range<usize>> {
+    let mut words = Vec::new();
+    if !may_be_active(text) {
+        return words;
+    }
+    let mut rest = 0;
+    for found in ACTIVE.find_iter(text) {
+        let mut start = found.start();
+        // The whole word that a dollar is in. The pattern would look for one from every letter on.
+        if found.as_str().starts_with('$') {
+            start = rest + text[rest..start].trim_end_matches(|sign: char| !sign.is_whitespace()).len();
+        }
+        rest = found.end();
+        words.push(start..rest);
+    }
+    words
 }
 
 /// The deepest nesting of Markdown that is rendered.
@@ -208,12 +223,12 @@ fn without_active_words<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<Even
 
 fn push_text(events: &mut Vec<Event<'_>>, text: &str) {
     let mut rest = 0;
-    for found in active_words(text) {
-        if found.start() > rest {
-            events.push(Event::Text(CowStr::from(text[rest..found.start()].to_owned())));
+    for word in active_words(text) {
+        if word.start > rest {
+            events.push(Event::Text(CowStr::from(text[rest..word.start].to_owned())));
         }
-        push_code(events, found.as_str());
-        rest = found.end();
+        rest = word.end;
+        push_code(events, &text[word]);
     }
     if rest < text.len() {
         events.push(Event::Text(CowStr::from(text[rest..].to_owned())));
@@ -250,21 +265,23 @@ fn apart(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
 /// nor to scripts.
 fn is_harmless_link(url: &str) -> bool {
     let web = url.starts_with("https://") || url.starts_with("http://");
-    web && active_words(url).next().is_none()
+    web && active_words(url).is_empty()
 }
 
 /// Formats a text as one line for titles and commit messages, in which nothing notifies anybody or closes
 /// an issue.
 pub fn plain(text: &str) -> String {
     let line = visible(text).replace(['\n', '\t'], " ");
-    if !may_be_active(&line) {
-        return line;
+    let mut plain = String::with_capacity(line.len());
+    let mut rest = 0;
+    for word in active_words(&line) {
+        plain += &line[rest..word.start];
+        rest = word.end;
+        let word = line[word].replace('@', "@ ").replace('#', "# ");
+        plain += &word.replace("://", ": //").replace("GH-", "GH ");
     }
-    ACTIVE
-        .replace_all(&line, |found: &regex::Captures<'_>| {
-            found[0].replace('@', "@ ").replace('#', "# ").replace("://", ": //").replace("GH-", "GH ")
-        })
-        .into_owned()
+    plain += &line[rest..];
+    plain
 }
 
 /// Escapes a message for a workflow command, just as the runner's own toolkit does.
@@ -340,6 +357,7 @@ mod tests {
             ("safe\u{202e}txt", "safe⟨U+202E⟩txt"),
             ("costs $5 or US$6, in $HOME", "costs `$5` or `US$6,` in `$HOME`"),
             ("$$\n\\href{https://x}{y}\n$$", "`$$`\n\\href{https://x}{y}\n`$$`"),
+            ("a#1b$c", "a`#1` `b$c`"),
             ("$`x`$ &#36;y$", "`$` `x` `$` `$y$`"),
             ("* [x] reviewed\n* [ ] open", "* ☑ reviewed\n* ☐ open"),
             ("# Head\n\n* one\n* two", "##### Head\n\n* one\n* two"),
