@@ -212,9 +212,16 @@ mod tests {
             ("false", Some((1, "")), (1, ""), Failed),
             ("exit 7", Some((7, "took 3 s\n")), (7, "took 14 s\n"), Failed),
             ("exit 7", Some((7, "")), (8, ""), NewlyFailing),
-            // It is unknown how it is said, but all of it was said before.
-            ("check", Some((1, "no license\n")), (1, "no license\n"), FailedBefore),
-            ("check", Some((1, "at 12:00:01\nno license\n")), (1, "at 12:00:09\nno license\n"), FailedBefore),
+            // General words may be about another failure.
+            ("check", Some((1, "no license\n")), (1, "no license\n"), Failed),
+            // It is unknown how it is said, but all of it was said before of something that is named.
+            ("check", Some((1, "none in src/a.rs\n")), (1, "none in src/a.rs\n"), FailedBefore),
+            (
+                "check",
+                Some((1, "at 12:00:01\nno license of 'a'\n")),
+                (1, "at 12:00:09\nno license of 'a'\n"),
+                FailedBefore,
+            ),
             ("! grep", Some((1, "a.py:1:# XXX\n")), (1, "a.py:7:# XXX\n"), FailedBefore),
             ("check", Some((1, "no license\n")), (2, "no license\n"), NewlyFailing),
             ("check", Some((1, "no license\n")), (1, "no license\nno notice\n"), Failed),

@@ -129,7 +129,7 @@ fn environment_allow_list_names_withheld_variables_in_failing_gate() {
         ("WORKERS", "4"),
     ];
     let variables: Vec<(&str, &str)> = hidden.iter().chain(&seen).copied().collect();
-    let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &variables).expect_code(0);
+    let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &variables).expect_code(1);
     let report = run.report();
     let output = report["gates"][0]["output"].as_str().unwrap().to_owned();
     for text in [&output, &run.results()[0]] {
