@@ -12,7 +12,7 @@ use workspace::{Scratch, SensitiveFiles};
 use super::home::Home;
 use super::modes::Modes;
 use super::places::Places;
-use super::repository::{GitMasking, Repository, hidden_in_attached};
+use super::repository::{GitMasking, Repository};
 use super::shared_folders::{Shared, SharedFolder};
 use super::shared_memory::SharedMemory;
 use super::stores::Stores;
@@ -183,7 +183,12 @@ impl Sandbox {
         let writable: Vec<PathBuf> = settings.writable.iter().map(place).collect();
         places.hidden.extend(repository.hidden(workspace, settings.sensitive, &writable));
         for folder in settings.attached {
-            places.hidden.extend(hidden_in_attached(folder, workspace, settings.sensitive, &writable));
+            places.hidden.extend(repository.hidden_in_attached(
+                folder,
+                workspace,
+                settings.sensitive,
+                &writable,
+            ));
         }
         places.hidden.sort_unstable();
         places.hidden.dedup();

@@ -103,7 +103,25 @@ impl Repository {
     ) -> Vec<PathBuf> {
         let Some(root) = &self.root else { return Vec::new() };
         let own = root.join(".git");
-        hidden_below(root, &[workspace, &own], opened, |path| sensitive.hides_beside(path))
+        let is_sensitive = |path: &WorkspacePath| sensitive.hides_beside(path);
+        hidden_below(root, &[workspace, &own], opened, Unnamed::Shown, is_sensitive)
+    }
+
+    /// Lists the same in a folder of `workspace.extra_dirs`, where the tools refuse what is sensitive whether or not Git tracks it, and
+    /// what they cannot name. What the workspace's own repository needs is seen as elsewhere.
+    pub(super) fn hidden_in_attached(
+        &self,
+        folder: &Path,
+        workspace: &Path,
+        sensitive: &SensitiveFiles,
+        opened: &[PathBuf],
+    ) -> Vec<PathBuf> {
+        let name = folder.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let left_out: Vec<&Path> = self.folders.iter().map(PathBuf::as_path).chain([workspace]).collect();
+        hidden_below(folder, &left_out, opened, Unnamed::Hidden, |path| {
+            let named = WorkspacePath::parse(&format!("@{name}/{path}"));
+            sensitive.find_beside(path).is_some() || named.is_ok_and(|path| sensitive.find(&path).is_some())
+        })
     }
 
     /// The folder that lies above one of Git's own; `None` where that one cannot be shown.
@@ -134,18 +152,11 @@ impl Repository {
     }
 }
 
-/// Lists the same in a folder of `workspace.extra_dirs`, where the tools refuse what is sensitive whether or not Git tracks it.
-pub(super) fn hidden_in_attached(
-    folder: &Path,
-    workspace: &Path,
-    sensitive: &SensitiveFiles,
-    opened: &[PathBuf],
-) -> Vec<PathBuf> {
-    let name = folder.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    hidden_below(folder, &[workspace], opened, |path| {
-        let named = WorkspacePath::parse(&format!("@{name}/{path}"));
-        sensitive.find_beside(path).is_some() || named.is_ok_and(|path| sensitive.find(&path).is_some())
-    })
+/// Whether files are seen whose names are not UTF-8, so that no pattern says what they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Unnamed {
+    Shown,
+    Hidden,
 }
 
 /// Lists what is hidden in a folder, without looking into some folders.
@@ -153,6 +164,7 @@ fn hidden_below(
     root: &Path,
     left_out: &[&Path],
     opened: &[PathBuf],
+    unnamed: Unnamed,
     is_sensitive: impl Fn(&WorkspacePath) -> bool,
 ) -> Vec<PathBuf> {
     let left_out: Vec<PathBuf> = left_out.iter().map(|path| (*path).to_owned()).collect();
@@ -172,8 +184,10 @@ fn hidden_below(
         if entry.file_type().is_some_and(is_socket) {
             return !opened.iter().any(|place| entry.path().starts_with(place));
         }
-        let relative = entry.path().strip_prefix(root).ok().and_then(Path::to_str).map(WorkspacePath::parse);
-        relative.is_some_and(|path| path.is_ok_and(|path| is_sensitive(&path)))
+        match entry.path().strip_prefix(root).ok().and_then(Path::to_str) {
+            Some(path) => WorkspacePath::parse(path).is_ok_and(|path| is_sensitive(&path)),
+            None => unnamed == Unnamed::Hidden,
+        }
     };
     walk.flatten().filter(is_hidden).map(ignore::DirEntry::into_path).collect()
 }
