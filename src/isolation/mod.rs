@@ -13,7 +13,7 @@ mod state;
 mod tool_folders;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -31,6 +31,7 @@ use doubt::Built;
 pub use isolated_run::{IsolatedRun, LostChanges};
 pub use keep::LeftBehind;
 use keep::{CommandOrigin, Keeper};
+use lost::AtLoss;
 pub use state::{
     Author, BaseState, Before, CarryError, FoundChanges, Isolated, IsolationError, IsolationSource, Secrets,
     mask_repository,
@@ -53,7 +54,7 @@ pub struct Isolation {
     /// Links that commands, hooks and gates have left where Git ignores them.
     links: parking_lot::Mutex<BTreeSet<WorkspacePath>>,
     /// Files that commands and hooks changed, and whose changes were lost.
-    lost: parking_lot::Mutex<BTreeSet<WorkspacePath>>,
+    lost: parking_lot::Mutex<BTreeMap<WorkspacePath, AtLoss>>,
     /// Whether a command of the agent's may have changed something.
     has_agent_run: AtomicBool,
     /// The modes of the checkout, where commands see the machine's own file system.

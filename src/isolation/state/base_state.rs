@@ -18,7 +18,7 @@ pub enum BaseState {
 }
 
 impl BaseState {
-    pub(super) fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
+    pub(in crate::isolation) fn state(&self, path: &WorkspacePath) -> Result<Option<FileState>, FileError> {
         match self {
             Self::Planned(planned) => planned.state(path),
             Self::Real(tracked) => tracked.disk().state_of(path),
