@@ -170,7 +170,7 @@ pub struct Workspace {
     pub allow_delete: bool,
     /// Lifts the protection of `.github/workflows` and nothing else.
     pub allow_workflow_edits: bool,
-    /// Folders outside of the checkout, relative to it or absolute, that tools and commands may read, but for
+    /// Folders outside of the checkout, relative to it or absolute, that tools and commands may read, except
     /// sensitive files; commands do not see these, nor `.git` folders in them. Tools name the folders by their absolute paths, or by `@`
     /// and the folder's name.
     pub extra_dirs: Vec<String>,
@@ -195,8 +195,8 @@ pub struct Commands {
     pub enabled: bool,
     /// Time limit in seconds of the agent's commands that do not set their own.
     pub default_timeout: Bounded<1, 600>,
-    /// Most lines of a command's output that the agent is shown, where `context.max_tool_result_tokens` does not cut it before: the
-    /// first and the last ones, and those between them that look like failures.
+    /// Maximum number of lines of a command's output that the agent is shown, where `context.max_tool_result_tokens` does not cut it
+    /// before: the first and the last ones, and those between them that look like failures.
     pub max_output_lines: Bounded<10, 5000>,
     /// Regular expressions for commands that are never run, besides the built-in ones.
     pub blocked_patterns: Vec<String>,

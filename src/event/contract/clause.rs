@@ -228,7 +228,7 @@ impl StopReason {
             ),
             Self::ChangesLost => partial(
                 "changes of a command could not be kept",
-                "read the warning for the reason; what the task asks for may be missing",
+                "let commands change fewer or smaller files, or write build output where Git ignores it",
             ),
             Self::EmptyAnswer => failed(
                 "the model's final answer is empty",
