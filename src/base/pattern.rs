@@ -35,11 +35,10 @@ pub(crate) fn line_matcher(
     pattern: &str,
     builder: &RegexMatcherBuilder,
 ) -> Result<RegexMatcher, grep_regex::Error> {
-    builder
-        .clone()
-        .crlf(true)
-        .build(pattern)
-        .or_else(|_| builder.clone().line_terminator(Some(b'\n')).build(pattern))
+    let mut builder = builder.clone();
+    builder.multi_line(true);
+    let as_is = builder.clone().line_terminator(Some(b'\n')).build(pattern);
+    builder.crlf(true).build(pattern).or(as_is)
 }
 
 /// Error for a pattern that neither engine understands.

@@ -59,19 +59,6 @@ static ESCAPES: LazyLock<Regex> = LazyLock::new(|| {
 static PLACE: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"[\w-]\.[A-Za-z]\w*(?::#|\(#\))|^(?:FAILED|ERROR) \S+::").unwrap());
 
-/// What a line names once it is folded: a place, a path, or something in quotes. Without any, the same words may be about another
-/// failure.
-#[expect(clippy::unwrap_used, reason = "a constant")]
-static NAMED: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
-        r#"(?x) (?: ^ | [\s("'`\[] )
-            (?: \.{0,2} / [\w.@-]{2,} | [\w.@-]+ (?: / [\w.@-]+ )* / [\w.@-]* \w \. [A-Za-z]\w*
-                | [\w.@-]* [A-Za-z] [\w@-]+ \. [A-Za-z]\w* (?: $ | [\s:,;)"'`\]] ) )
-        | (?: ^ | [\s(\[:,] ) (?: "[^\s"][^"]*" | '[^\s'][^']*' | `[^\s`][^`]*` )"#,
-    )
-    .unwrap()
-});
-
 /// Most different lines of an output that are read. Of one that has more, nothing but the whole can be the same as before.
 const MAX_LINES: usize = 20_000;
 
@@ -88,8 +75,6 @@ pub(crate) struct Failures {
     has_places: bool,
     /// Fingerprint of all lines in their order.
     whole: u64,
-    /// Whether a line names what it is about.
-    is_telling: bool,
     /// Whether there are lines that were not read, because there are too many different ones.
     is_cut: bool,
 }
@@ -109,14 +94,13 @@ impl Failures {
             }
             let read = known.entry(line).or_insert_with(|| Read::of(line));
             read.folded.hash(&mut whole);
-            failures.is_telling |= read.names_something;
             failures.add(read);
         }
         failures.whole = whole.finish();
         failures
     }
 
-    fn add(&mut self, Read { line, counts, is_failure, .. }: &Read) {
+    fn add(&mut self, Read { folded: _, line, counts, is_failure }: &Read) {
         self.has_places &= !is_failure || !counts.is_empty() || PLACE.is_match(line);
         if !counts.is_empty() {
             let known = self.counts.entry(line.clone()).or_insert_with(|| vec![0; counts.len()]);
@@ -132,11 +116,6 @@ impl Failures {
     /// Returns whether no line reports a failure, and all were read.
     pub(super) fn is_empty(&self) -> bool {
         self.lines.is_empty() && !self.is_cut
-    }
-
-    /// Returns whether the whole output was there before, line by line, and names what it is about.
-    pub(super) fn are_the_same_as(&self, others: &Self) -> bool {
-        self.is_telling && self.whole == others.whole
     }
 
     /// Returns whether others report every one of these failures, as often, and count as many.
@@ -171,17 +150,13 @@ struct Read {
     line: String,
     counts: Vec<u64>,
     is_failure: bool,
-    names_something: bool,
 }
 
 impl Read {
     fn of(line: &str) -> Self {
         let folded = folded(line);
         let (counted, counts) = counted(&folded);
-        // Temporary files have names that say nothing.
-        let told = folded.replace("/var/tmp/#", "").replace("/tmp/#", "");
-        let names_something = PLACE.is_match(&told) || NAMED.is_match(&told);
-        Self { line: counted, counts, is_failure: is_failure(line), names_something, folded }
+        Self { line: counted, counts, is_failure: is_failure(line), folded }
     }
 }
 
