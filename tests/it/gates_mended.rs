@@ -67,18 +67,6 @@ fn tests_that_are_restored_are_not_lost() {
 }
 
 #[test]
-fn gate_that_says_the_same_as_before_costs_no_round() {
-    let config = gates("echo README.md has no license; exit 1");
-    for mode in ["yolo", "dry-run"] {
-        let sandbox = Sandbox::new(&[(".architect.yml", &config), ("a.txt", "one\n")]);
-        let (run, bodies) = run(&sandbox, mode, vec![edit("a.txt", "one", "two")]);
-        let report = run.expect_code(0).report();
-        assert_eq!(report["gates"][0]["verdict"], "failed-before", "{mode}");
-        assert_eq!(bodies.len(), 3, "{mode}: the edit, the answer, and the check of it");
-    }
-}
-
-#[test]
 fn first_failure_of_a_long_gate_is_told_with_a_file_that_has_all() {
     let script = "if grep -q two a.txt; then\n  seq -f 'tests/t.py::test_%.0f PASSED' 3000\n  echo 'E   assert 1 == FIRST'\n  \
                   seq -f 'tests/t.py::test_%.0f PASSED' 3001 6000\n  exit 1\nfi\n";

@@ -19,6 +19,7 @@
 //! assert_eq!(untrusted::markdown("Thanks @octocat!").trim_end(), "Thanks `@octocat`!");
 //! ```
 
+mod active;
 mod assigned;
 pub mod csv;
 mod cut;

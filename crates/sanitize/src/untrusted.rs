@@ -5,15 +5,11 @@
 //! keywords close issues, images call home, HTML hides, direction marks deceive, and lines that start with
 //! `::` are commands to the runner.
 
-use std::ops::Range;
-use std::sync::LazyLock;
-
+use crate::active::active_words;
+use crate::invisible::shown;
 use pulldown_cmark::{
     CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream,
 };
-use regex::Regex;
-
-use crate::invisible::shown;
 
 /// Returns whether a character controls a terminal instead of being shown.
 fn is_control(c: char) -> bool {
@@ -61,42 +57,6 @@ fn longest_run(text: &str, wanted: char) -> usize {
         longest = longest.max(run);
     }
     longest
-}
-
-/// Words that GitHub acts on: mentions, references to issues (which closing keywords need), links to issues, and
-/// dollars, between which it sets formulas that may have links.
-static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
-    #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
-    Regex::new(
-        r"(?ix) https?://[^\s<>]+ /(?:issues|pull|discussions|commit)/ [^\s<>]*
-        | (?:[\w.-]+/[\w.-]+)? \# \d+ | \b GH-\d+ | [\w.+-]* @ [a-z0-9] (?:[\w/.-]*\w)? | \$ \S*",
-    )
-    .expect("the pattern is valid")
-});
-
-/// Returns whether a text can have an active word: the pattern takes long to compile, and most texts have none.
-fn may_be_active(text: &str) -> bool {
-    let names_issue = || text.as_bytes().windows(3).any(|three| three.eq_ignore_ascii_case(b"gh-"));
-    text.contains(['#', '@', '$']) || text.contains("://") || names_issue()
-}
-
-/// Finds the active words of a text.
-fn active_words(text: &str) -> Vec<Range<usize>> {
-    let mut words = Vec::new();
-    if !may_be_active(text) {
-        return words;
-    }
-    let mut rest = 0;
-    for found in ACTIVE.find_iter(text) {
-        let mut start = found.start();
-        // The whole word that a dollar is in. The pattern would look for one from every letter on.
-        if found.as_str().starts_with('$') {
-            start = rest + text[rest..start].trim_end_matches(|sign: char| !sign.is_whitespace()).len();
-        }
-        rest = found.end();
-        words.push(start..rest);
-    }
-    words
 }
 
 /// The deepest nesting of Markdown that is rendered.
@@ -323,7 +283,7 @@ mod tests {
                 Event::Start(Tag::CodeBlock(_)) => code_block = true,
                 Event::End(TagEnd::CodeBlock) => code_block = false,
                 Event::Text(text) if !code_block => {
-                    active.extend(ACTIVE.find_iter(&text).map(|found| found.as_str().to_owned()));
+                    active.extend(active_words(&text).into_iter().map(|range| text[range].to_owned()));
                 }
                 Event::Html(html) | Event::InlineHtml(html) => active.push(html.into_string()),
                 Event::TaskListMarker(_) => active.push("a box".to_owned()),

@@ -274,7 +274,7 @@ impl Workspace for OverlayWorkspace {
     }
 
     fn place(&self, path: &ResolvedPath, state: &FileState) -> Result<(), FileError> {
-        self.put(path, Some(state.clone()))
+        self.put(path, Some(state))
     }
 
     fn remove(&self, path: &ResolvedPath) -> Result<(), FileError> {
@@ -365,7 +365,7 @@ impl Workspace for OverlayWorkspace {
     }
 
     fn revert(&self, change: &FileChange) -> Result<(), FileError> {
-        self.put(&change.path, change.before.clone())
+        self.put(&change.path, change.before.as_ref())
     }
 }
 

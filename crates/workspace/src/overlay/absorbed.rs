@@ -51,8 +51,8 @@ impl OverlayWorkspace {
     }
 
     /// Plans the whole state of a file, including its mode; `None` removes it.
-    pub(super) fn put(&self, path: &WorkspacePath, state: Option<FileState>) -> Result<(), FileError> {
-        let prepared = self.prepare(path, state.as_ref())?;
+    pub(super) fn put(&self, path: &WorkspacePath, state: Option<&FileState>) -> Result<(), FileError> {
+        let prepared = self.prepare(path, state)?;
         let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
         self.touches.note(path);
         planned.add(prepared);
