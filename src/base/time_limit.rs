@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(late.write(b"a").map_err(|error| error.kind()), Err(io::ErrorKind::TimedOut));
         let stopped = TimeLimit::default();
         let mut timely = WriteUntil::new(&mut written, &stopped, Grace::Changes);
-        timely.write_all(&[1; 100_000]).expect("there is time");
+        timely.write_all(&vec![1; 100_000]).expect("there is time");
         timely.write_all(b"b").expect("there is time");
         assert_eq!(written.len(), 100_001);
     }

@@ -112,14 +112,13 @@ impl Delivery<'_> {
             None
         } else {
             let (parent, message) = (&ground.parent, &self.full_message());
-            Some(match &ground.own {
-                Some(own) => replace_tip(api, &branch, own, NewTip { parent, tree: &tree, message }).await?,
-                None => {
-                    let sha = parent.upon(api, &tree, message).await?;
-                    let exists = matches!(self.target, Target::Existing { .. });
-                    point(api, &branch, &sha, exists).await?;
-                    sha
-                }
+            Some(if let Some(own) = &ground.own {
+                replace_tip(api, &branch, own, NewTip { parent, tree: &tree, message }).await?
+            } else {
+                let sha = parent.upon(api, &tree, message).await?;
+                let exists = matches!(self.target, Target::Existing { .. });
+                point(api, &branch, &sha, exists).await?;
+                sha
             })
         };
         let pull = self.pull_of(api, &branch, &ground.pull, true).await?;

@@ -50,7 +50,9 @@ pub(crate) fn local_actions(repository: Option<&Repository>, workspace: &Path) -
                     &description,
                     &["main", "pre", "post", "image", "pre-entrypoint", "entrypoint", "post-entrypoint"],
                 );
-                runs.iter().for_each(|file| add(&normalize(&folder.join(file)), workspace, &mut files));
+                for file in &runs {
+                    add(&normalize(&folder.join(file)), workspace, &mut files);
+                }
                 add(&description, workspace, &mut files);
             }
         } else if !is_below_workflows(&folder, &root) {

@@ -99,7 +99,7 @@ impl Keeper {
             match reason {
                 NotKept::Refused(reasons) => ran.refused = reasons,
                 NotKept::Lost(reason) => {
-                    ran.lost = Some(LostChanges { reason, files: Some(lost(&found, below)) })
+                    ran.lost = Some(LostChanges { reason, files: Some(lost(&found, below)) });
                 }
             }
         }

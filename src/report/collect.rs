@@ -54,7 +54,7 @@ impl Observer for Collector {
     fn observe(&self, line: &Line) {
         let mut collected = self.0.lock();
         match &line.event {
-            Event::Session(_) | Event::Todo(_) | Event::End(_) => {}
+            Event::Session(_) | Event::Todo(_) | Event::End(_) | Event::LostReply(_) => {}
             Event::Reply(reply) => {
                 for call in &reply.calls {
                     if let Some(pattern) = call.arguments["pattern"].as_str() {
@@ -105,7 +105,6 @@ impl Observer for Collector {
                     duration_ms: call.duration_ms,
                 });
             }
-            Event::LostReply(_) => {}
             Event::Guardrail(block) => collected.guardrails.push(block.clone()),
             Event::Hook(hook) => collected.hooks.push(hook.clone()),
             Event::Gate(gate) => {

@@ -65,7 +65,9 @@ impl GateCheck {
         if told.as_ref() != Some(&records(&outcomes)) {
             self.runs += 1;
             let run = self.round + self.runs - 1;
-            outcomes.iter_mut().for_each(|outcome| outcome.record.round = run);
+            for outcome in &mut outcomes {
+                outcome.record.round = run;
+            }
             agent_run.run.tell_outcomes(&outcomes);
         }
         let records = records(&outcomes);

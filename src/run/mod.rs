@@ -120,7 +120,7 @@ pub(crate) async fn apply(
     let Prepared { run, .. } = setup.prepare(&request.job, None, (&clock, &signal), &masker).await?;
     setup.announce(&request.job);
     setup.warn(&request.job);
-    let outcome = run.apply(request).await;
+    let outcome = Box::pin(run.apply(request)).await;
     Box::pin(setup.finish(run, outcome, &request.job, &masker, &signal)).await
 }
 

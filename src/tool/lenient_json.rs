@@ -133,15 +133,14 @@ impl Writer<'_> {
     }
 
     fn name(&mut self) -> Option<()> {
-        match *self.rest.peek()? {
-            quote @ ('"' | '\'') => self.string(quote),
-            _ => {
-                let word = self.word();
-                self.json.push('"');
-                self.json.push_str(&word);
-                self.json.push('"');
-                (!word.is_empty()).then_some(())
-            }
+        if let quote @ ('"' | '\'') = *self.rest.peek()? {
+            self.string(quote)
+        } else {
+            let word = self.word();
+            self.json.push('"');
+            self.json.push_str(&word);
+            self.json.push('"');
+            (!word.is_empty()).then_some(())
         }
     }
 

@@ -173,7 +173,9 @@ fn places(ecosystem: &Ecosystem, path: &str, text: &str) -> Vec<String> {
             }
             Some(how) => listed_lines(path, text, how).unwrap_or_else(|| vec![text.to_owned()]),
         };
-        code.iter().for_each(|text| add_code(text, &mut found));
+        for text in &code {
+            add_code(text, &mut found);
+        }
     }
     // What is on the machine itself is fetched from nowhere, and a path below the checkout is no address.
     let is_own = |place: &String| {

@@ -42,9 +42,10 @@ impl Isolated {
         }
         match below {
             BaseState::Planned(planned) => {
-                match planned.absorb_until(&found.changes, &is_over).map_err(CarryError::Plan)? {
-                    true => Ok(Vec::new()),
-                    false => Err(JournalError::TimeUp.into()),
+                if planned.absorb_until(&found.changes, &is_over).map_err(CarryError::Plan)? {
+                    Ok(Vec::new())
+                } else {
+                    Err(JournalError::TimeUp.into())
                 }
             }
             BaseState::Real(tracked) => {
