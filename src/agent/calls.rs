@@ -6,7 +6,7 @@ use super::session::Session;
 use crate::engine::Caller;
 use crate::event::ToolCall;
 use crate::model::Message;
-use crate::tool::ToolResult;
+use crate::tool::{Progress, ToolResult};
 
 const SAME_CALL: &str =
     "[You have made exactly this call several times with the same result. Do something else, or finish.]";
@@ -61,7 +61,7 @@ impl Session<'_> {
         for (index, (call, result)) in calls.into_iter().zip(results).enumerate() {
             let mut content = result.text();
             // Whoever says what was decided long ago is not caught in a loop: a recipe does the same for many files.
-            let is_judged = is_model && index < most && !result.is_waiting;
+            let is_judged = is_model && index < most && result.progress != Progress::Pending;
             let seen = if is_judged { detector.observe(&call, &content) } else { Repetition::None };
             if seen == Repetition::Warn {
                 content = format!("{content}\n{SAME_CALL}");

@@ -136,21 +136,19 @@ fn ranks(lines: &[&str], range: Range<usize>) -> Vec<(Rank, usize)> {
         *times += 1;
         *times
     };
-    let mut rank = |line: &str| match certainty(line) {
-        Some(certainty) => {
-            let is_repeated =
-                count(form(line), usize::MAX) > MAX_OF_FORM || count(shape(line), usize::MAX) > MAX_OF_SHAPE;
-            Some(match certainty {
-                _ if is_repeated => Rank::Repeated,
-                Certainty::Certain => Rank::Failure,
-                Certainty::Likely => Rank::Mention,
-            })
-        }
-        // In lines of a shape that the output is full of, a word says little unless it is one for failures alone.
-        None => {
+    let mut rank = |line: &str| {
+        let Some(certainty) = certainty(line) else {
+            // In lines of a shape that the output is full of, a word says little unless it is one for failures alone.
             let sign = sign(line, forms.of_shape(line) <= MAX_OF_FORM)?;
-            Some(if count(shape(line), sign) > MAX_OF_FORM { Rank::Repeated } else { Rank::Sign })
-        }
+            return Some(if count(shape(line), sign) > MAX_OF_FORM { Rank::Repeated } else { Rank::Sign });
+        };
+        let is_repeated =
+            count(form(line), usize::MAX) > MAX_OF_FORM || count(shape(line), usize::MAX) > MAX_OF_SHAPE;
+        Some(match certainty {
+            _ if is_repeated => Rank::Repeated,
+            Certainty::Certain => Rank::Failure,
+            Certainty::Likely => Rank::Mention,
+        })
     };
     let mut found: Vec<(Rank, usize)> = range.clone().filter_map(|at| Some((rank(lines[at])?, at))).collect();
     // Where many lines are unlike the others, that says nothing, unless they are so in shape as well.

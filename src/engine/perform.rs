@@ -7,7 +7,7 @@ use super::{CallOutcome, Caller, Cleared, Engine, Refusal, append};
 use crate::event::{Class, Effects, Outcome, PlannedAction};
 use crate::hooks::{HookEvent, Subject, ToolSubject};
 use crate::plan::summarize_call;
-use crate::tool::{Access, ToolResult};
+use crate::tool::{Access, Progress, ToolResult};
 
 impl Engine {
     /// Runs the call on the planned state and records it as a planned action. A call that fails is not
@@ -16,7 +16,7 @@ impl Engine {
         let Cleared { tool, call, input, effects, .. } = cleared;
         let mut result = call.run(self.context.by(caller.access)).await;
         self.enforce(caller, tool.name(), &effects, &mut result);
-        let has_run = effects.command.is_some() && !result.is_recorded;
+        let has_run = effects.command.is_some() && result.progress != Progress::Recorded;
         if has_run && result.changes.is_empty() {
             // Nothing of it remains, so there is nothing to plan.
             self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
@@ -45,7 +45,7 @@ impl Engine {
             diffs = Some(made);
             // Hooks run on the planned state as they would on the real one, but not for calls that were only
             // recorded.
-            if effects.remote.is_none() && !result.is_recorded {
+            if effects.remote.is_none() && result.progress != Progress::Recorded {
                 self.post_hooks(caller, tool.name(), &input, &effects, &mut result).await;
             }
         }

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::command_output::OutputLimits;
-use super::{ArgumentsError, AsyncTool, Effects, ToolInfo, ToolResult};
+use super::{ArgumentsError, AsyncTool, Effects, Progress, ToolInfo, ToolResult};
 use crate::command::{Ended, Finished, LiveOutput, plain};
 use crate::config::Bounded;
 use crate::isolation::IsolationError;
@@ -184,19 +184,20 @@ impl BackgroundCommands {
     fn news(&self, id: u32, limits: &OutputLimits) -> ToolResult {
         let mut all = self.lock();
         let Some(running) = all.get_mut(&id) else { return ToolResult::done("") };
-        let is_waiting = running.ended.is_none();
+        let is_running = running.ended.is_none();
         let (how, text) = running.ended.clone().unwrap_or_else(|| ("runs".to_owned(), running.output.text()));
         let new = text.get(running.shown..).unwrap_or(&text).to_owned();
         running.shown = text.len();
         let new = limits.shown(&plain(&new));
         let new = if new.is_empty() { "no new output".to_owned() } else { new };
-        let outdated = if is_waiting && running.is_outdated {
+        let outdated = if is_running && running.is_outdated {
             "\n[files have changed since it started, and it does not see that; stop and start it again]"
         } else {
             ""
         };
         let output = format!("background command {id} {how}\n{new}{outdated}");
-        ToolResult { is_waiting, ..ToolResult::done(output) }
+        let progress = if is_running { Progress::Pending } else { Progress::Ended };
+        ToolResult { progress, ..ToolResult::done(output) }
     }
 }
 

@@ -83,7 +83,7 @@ pub(crate) use door::invalid_arguments;
 pub use door::{NotUnderstood, Understood};
 pub(crate) use names::{command_dialect, known_by_name, known_in_some_run};
 pub use registry::{DuplicateTool, Registry};
-pub use result::ToolResult;
+pub use result::{Progress, ToolResult};
 pub use run_command::{CommandTarget, RunCommand};
 pub use run_powershell::{RunPowershell, pwsh};
 

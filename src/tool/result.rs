@@ -2,6 +2,17 @@
 
 use workspace::FileChange;
 
+/// How far the work of a call has come when its result is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// All of it is over.
+    Ended,
+    /// A dry run has only recorded the call, without doing any of it.
+    Recorded,
+    /// What the call looked at still goes on: the same call again is no repetition.
+    Pending,
+}
+
 /// What a call came to; a failure is data for the model, never an abort.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolResult {
@@ -19,10 +30,8 @@ pub struct ToolResult {
     pub refused: Vec<String>,
     /// Reason why the changes of a command could not be kept although they were allowed.
     pub lost: Option<String>,
-    /// Whether a dry run has only recorded the call, without doing any of it.
-    pub is_recorded: bool,
-    /// Whether the call looked at something that still goes on: the same call again is no repetition.
-    pub is_waiting: bool,
+    /// How far the work of the call has come.
+    pub progress: Progress,
     /// Whether the tool has kept the output within its limit, so that nothing else has to shorten it.
     pub bounded: bool,
 }
@@ -39,8 +48,7 @@ impl ToolResult {
             exit_code,
             refused,
             lost: None,
-            is_recorded: false,
-            is_waiting: false,
+            progress: Progress::Ended,
             bounded: false,
         }
     }

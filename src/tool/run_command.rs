@@ -18,7 +18,9 @@ use super::background::BackgroundCommands;
 use super::command_effects::command_effects;
 use super::command_output::OutputLimits;
 use super::git_records;
-use super::{Access, ArgumentsError, Call, Context, Effects, Tool, ToolError, ToolResult, arguments, schema};
+use super::{
+    Access, ArgumentsError, Call, Context, Effects, Progress, Tool, ToolError, ToolResult, arguments, schema,
+};
 use crate::command::sandbox::Rights;
 use crate::command::{Ended, LiveOutput, PipeStatus, Policy, Retention, Shell};
 use crate::config::Bounded;
@@ -288,7 +290,7 @@ impl ToolResult {
         let message = format!(
             "This dry run records {commands} without running them{reason}, so there is no output; continue."
         );
-        Self { is_recorded: true, ..Self::done(message) }
+        Self { progress: Progress::Recorded, ..Self::done(message) }
     }
 
     fn add(&mut self, line: &str) {

@@ -94,7 +94,7 @@ pub(super) fn pattern_search(arguments: &mut Arguments) -> Changed {
     }
     let is_word =
         flag(arguments, &["-w", "word", "whole_word", "whole_words", "match_whole_word", "word_regexp"]);
-    pattern_forms(arguments, is_word == Some(true))?;
+    pattern_forms(arguments, is_word == Some(true));
     if flag(arguments, &["-v", "invert", "invert_match", "inverted", "negate", "exclude_matches"])
         == Some(true)
     {
@@ -182,8 +182,8 @@ fn command_of(arguments: &Arguments) -> Option<String> {
 }
 
 /// Gives a pattern our name and form: several are alternatives, and slashes around one are no part of it.
-fn pattern_forms(arguments: &mut Arguments, is_word: bool) -> Result<(), NotUnderstood> {
-    let Some(pattern) = take(arguments, &PATTERNS) else { return Ok(()) };
+fn pattern_forms(arguments: &mut Arguments, is_word: bool) {
+    let Some(pattern) = take(arguments, &PATTERNS) else { return };
     let is_literal = arguments.get("literal").is_some_and(is_true);
     let mut pattern = match pattern {
         Value::Array(several) => {
@@ -200,7 +200,7 @@ fn pattern_forms(arguments: &mut Arguments, is_word: bool) -> Result<(), NotUnde
         Value::String(one) => one,
         other => {
             arguments.insert("pattern".to_owned(), other);
-            return Ok(());
+            return;
         }
     };
     let between_slashes = || {
@@ -220,7 +220,6 @@ fn pattern_forms(arguments: &mut Arguments, is_word: bool) -> Result<(), NotUnde
         arguments.remove("literal");
     }
     arguments.insert("pattern".to_owned(), json!(pattern));
-    Ok(())
 }
 
 /// Returns the globs that leave out what a glob matches, or all that is below a folder of that name.
