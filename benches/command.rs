@@ -70,6 +70,7 @@ fn start(c: &mut Criterion) {
         readable: &[],
         writable: &[],
         shared: &[],
+        attached: &[],
         workspace: Path::new("/tmp"),
         sensitive: &SensitiveFiles::default(),
         masking: &GitMasking::default(),

@@ -5,7 +5,7 @@ use std::fs;
 use super::{CONFIG, Second, WORKFLOW, artifact, planned, write};
 use crate::support::Run;
 use crate::support::github::{BOT, READ_TOKEN, WRITE_TOKEN};
-use crate::support::scene::{HEAD, scene};
+use crate::support::scene::{HEAD, Scene, scene};
 use serde_json::{Value, json};
 
 /// Gives a plan the digest of its content, as whoever forges one would.
@@ -130,6 +130,12 @@ async fn second_job_refuses_every_other_plan() {
     .await;
 }
 
+/// Returns the address of the server that the scene's runs belong to.
+fn server_url(scene: &Scene) -> String {
+    let mut variables = scene.variables("pull_request").into_iter();
+    variables.find(|(name, _)| name == "GITHUB_SERVER_URL").unwrap().1
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn apply_requires_what_the_configuration_demands_of_the_pull_request() {
     const FILES: &[(&str, &str)] = &[
@@ -194,10 +200,7 @@ async fn apply_requires_what_the_configuration_demands_of_the_pull_request() {
             let run = (name.to_owned(), status.to_owned(), conclusion.map(str::to_owned), url.to_owned());
             scene.github.world().check_runs.push(run);
         };
-        let variables = scene.variables("pull_request");
-        let server =
-            variables.iter().find(|(name, _)| name == "GITHUB_SERVER_URL").map(|(_, url)| url.clone());
-        let url = format!("{}/octo/demo/actions/runs/4711/job/1", server.unwrap());
+        let url = format!("{}/octo/demo/actions/runs/4711/job/1", server_url(&scene));
         check("write", "in_progress", None, &url);
         refused("no check has run on its latest commit");
         // One that was skipped, or has no opinion, has looked at nothing.
