@@ -76,7 +76,9 @@ impl TimeSlots {
             .enumerate()
             .flat_map(|(process, count)| (0..*count).map(move |number| (place(number, *count), process)))
             .collect();
-        slots.sort_by(|(one, process), (other, another)| one.total_cmp(other).then(process.cmp(another)));
+        slots.sort_unstable_by(|(one, process), (other, another)| {
+            one.total_cmp(other).then(process.cmp(another))
+        });
         let own = slots.iter().enumerate().filter(|(_, (_, process))| *process == share.own);
         let own = own.map(|(number, _)| number).collect();
         let mut slots = Self {

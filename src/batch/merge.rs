@@ -125,7 +125,7 @@ pub fn merge(roots: &[PathBuf], manifest: Option<&Manifest>) -> Result<Merged, M
 /// Reports, without those of single tasks beside a batch's.
 pub(super) fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
-    entries.sort_by_key(std::fs::DirEntry::file_name);
+    entries.sort_unstable_by_key(std::fs::DirEntry::file_name);
     let is_file = |name: &str| folder.join(name).symlink_metadata().is_ok_and(|found| found.is_file());
     if let Some(name) = [BATCH, RUN].into_iter().find(|name| is_file(name)) {
         found.push(folder.join(name));

@@ -61,7 +61,7 @@ impl Shard {
 /// that has least.
 pub fn shards(tasks: &[Task], of: u32) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..tasks.len()).collect();
-    order.sort_by_key(|index| (Reverse(tasks[*index].size), *index));
+    order.sort_unstable_by_key(|index| (Reverse(tasks[*index].size), *index));
     let mut parts = vec![Vec::new(); of as usize];
     let mut least: BinaryHeap<Reverse<(u64, usize)>> =
         (0..parts.len()).map(|part| Reverse((0, part))).collect();

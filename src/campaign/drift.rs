@@ -59,7 +59,7 @@ impl CampaignRequest {
                 _ => {}
             }
         }
-        fallen.sort_by(|one, other| one.id.cmp(&other.id));
+        fallen.sort_unstable_by(|one, other| one.id.cmp(&other.id));
         session.fallen_back = fallen;
         self.act_on(session, &CampaignCommand::Run, signal, mends).await
     }

@@ -47,8 +47,7 @@ impl<S: InputSet> Args for InputFlags<S> {
 
 impl<S: InputSet> FromArgMatches for InputFlags<S> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let given = inputs::<S>().filter_map(|input| Some((input.name.to_owned(), given(matches, input)?)));
-        Ok(Self { given: given.collect(), set: PhantomData })
+        Ok(Self { given: all_given(matches, &inputs::<S>().collect::<Vec<_>>()), set: PhantomData })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
@@ -90,6 +89,11 @@ fn arg(input: &'static Input) -> Arg {
         // What is wrong with a number below 0 is said as for any other.
         .allow_negative_numbers(true)
         .action(if input.name == REPEATED { ArgAction::Append } else { ArgAction::Set })
+}
+
+/// Returns the values of the inputs that are given, by their names.
+fn all_given(matches: &ArgMatches, inputs: &[&Input]) -> BTreeMap<String, String> {
+    inputs.iter().filter_map(|input| Some((input.name.to_owned(), given(matches, input)?))).collect()
 }
 
 fn given(matches: &ArgMatches, input: &Input) -> Option<String> {

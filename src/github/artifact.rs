@@ -149,7 +149,7 @@ async fn ours(api: &Api, run: Option<u64>) -> Result<Vec<Artifact>, ApiError> {
         (pages >= MAX_PAGES || own >= MAX_ARTIFACTS_OF_ALL).then_some(())
     };
     api.pages(&path, READ, end).await?;
-    found.sort_by_key(|artifact| (artifact.is_of_fork(), std::cmp::Reverse(artifact.id)));
+    found.sort_unstable_by_key(|artifact| (artifact.is_of_fork(), std::cmp::Reverse(artifact.id)));
     Ok(found)
 }
 

@@ -75,7 +75,7 @@ fn write_exact_numbers(value: &Value, count: &mut usize, to: &mut impl Write) ->
         Value::Array(items) => items.iter().try_for_each(|item| write_exact_numbers(item, count, to)),
         Value::Object(entries) => {
             let mut sorted: Vec<_> = entries.iter().collect();
-            sorted.sort_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
+            sorted.sort_unstable_by(|(one, _), (other, _)| one.encode_utf16().cmp(other.encode_utf16()));
             sorted.into_iter().try_for_each(|(_, value)| write_exact_numbers(value, count, to))
         }
         _ => Ok(()),

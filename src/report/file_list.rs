@@ -48,7 +48,7 @@ pub(super) fn files(report: &RunReport, base_url: Option<&str>) -> Vec<Section> 
     } else {
         sections.extend(by_folder(files, elsewhere));
         let mut largest: Vec<&FileSummary> = files.iter().collect();
-        largest.sort_by_key(|file| (usize::MAX - file.lines.added - file.lines.removed, &file.path));
+        largest.sort_unstable_by_key(|file| (usize::MAX - file.lines.added - file.lines.removed, &file.path));
         largest.truncate(LARGEST);
         sections.push(Section::fixed(format!("\nThe {LARGEST} largest changes:\n\n")));
         sections.extend(largest.iter().map(|file| Section::new(2, diff(file, false, &link(file)), "")));
@@ -98,7 +98,7 @@ fn by_folder(files: &[FileSummary], elsewhere: &str) -> Vec<Section> {
         *lines += file.lines;
     }
     let mut folders: Vec<_> = folders.into_iter().collect();
-    folders.sort_by_key(|(name, (inside, _))| (usize::MAX - inside.len(), *name));
+    folders.sort_unstable_by_key(|(name, (inside, _))| (usize::MAX - inside.len(), *name));
     let rest = folders.split_off(folders.len().min(MAX_FOLDERS));
     let each = |(name, (inside, lines)): &(&str, (Vec<&FileSummary>, LineCounts))| {
         let count = plural(inside.len(), "file", "files");

@@ -147,7 +147,7 @@ pub fn nearest(lines: &[&str], wanted: &[&str]) -> Option<(usize, usize)> {
         .map(|(at, line)| (words(line).iter().filter(|word| telling_words.contains(word)).count(), at))
         .filter(|(common, _)| *common > 0)
         .collect();
-    candidates.sort_by_key(|(common, at)| (std::cmp::Reverse(*common), *at));
+    candidates.sort_unstable_by_key(|(common, at)| (std::cmp::Reverse(*common), *at));
     let length = wanted.len().min(MAX_SHOWN);
     let first = key.saturating_sub(if wanted.len() > MAX_SHOWN { MAX_SHOWN / 2 } else { key });
     let like = |at: usize| {

@@ -67,7 +67,7 @@ impl Spellings {
                 let secrets = || CutSecrets::new(self.patterns.iter().map(String::as_bytes));
                 self.cut.get_or_init(secrets).search(text, &mut |span| spans.push(span));
             }
-            spans.sort_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
+            spans.sort_unstable_by_key(|span| (span.start, std::cmp::Reverse(span.end)));
         }
         spans
     }

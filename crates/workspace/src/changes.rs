@@ -278,7 +278,7 @@ pub struct ChangeSet(Vec<FileChange>);
 impl ChangeSet {
     /// Creates a set by sorting the changes. Each path may occur only once.
     pub fn new(mut changes: Vec<FileChange>) -> Self {
-        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        changes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         Self(changes)
     }
 
