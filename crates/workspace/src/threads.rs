@@ -3,15 +3,18 @@
 use std::sync::{Mutex, mpsc};
 use std::thread;
 
-/// Returns whether so many threads can be started at the moment. Without them, a parallel walk of `ignore` panics while those of its
-/// threads that did start wait for the others.
+/// Threads that other work of the program may start between the question and the use.
+const SPARE: usize = 8;
+
+/// Returns whether so many threads can be started at the moment, and a few more. Without them, a parallel walk of `ignore` panics
+/// while those of its threads that did start wait for the others.
 pub(crate) fn are_available(count: usize) -> bool {
     let (keep, wait) = mpsc::channel::<()>();
     let wait = Mutex::new(wait);
     thread::scope(|scope| {
         let idle = || drop(wait.lock().map(|wait| wait.recv()));
         let start = |_| thread::Builder::new().stack_size(64 * 1024).spawn_scoped(scope, idle).is_ok();
-        let all = (0..count).all(start);
+        let all = (0..count + SPARE).all(start);
         drop(keep);
         all
     })

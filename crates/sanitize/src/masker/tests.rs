@@ -254,9 +254,13 @@ fn hostile_text_is_masked_in_linear_time() {
     for piece in pieces {
         let time = |size: usize| {
             let text = piece.repeat(size / piece.len());
-            let began = std::time::Instant::now();
-            masker.mask(&text);
-            began.elapsed()
+            let once = || {
+                let began = std::time::Instant::now();
+                masker.mask(&text);
+                began.elapsed()
+            };
+            // Other programs may take the processor, but hardly each time.
+            (0..3).map(|_| once()).min().unwrap()
         };
         let (once, more) = (time(40_000), time(160_000));
         // Four times as much; the square would be sixteen times.
