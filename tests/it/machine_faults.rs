@@ -98,12 +98,14 @@ fn run_whose_files_may_not_grow_says_so() {
     }
 }
 
-/// The program, allowed so many processes and threads; the limit holds for no user that the kernel knows as root.
-fn with_processes(sandbox: &Sandbox, most: u32, program: &Path, args: &[&str]) -> Output {
+/// The program, allowed so many processes and threads; the limit holds for no user that the kernel knows as root. It counts all
+/// processes of a user, so each test has one of its own.
+fn with_processes(sandbox: &Sandbox, user: u32, most: u32, program: &Path, args: &[&str]) -> Output {
+    let user = user.to_string();
     let wrapper: &[&str] = if rustix::process::getuid().is_root() {
         // Another user, for whom the limit holds, who may reach what lies in folders of root's.
         const REACH: &str = "+dac_override,+dac_read_search";
-        &["setpriv", "--reuid", "12345", "--clear-groups", "--inh-caps", REACH, "--ambient-caps", REACH]
+        &["setpriv", "--reuid", &user, "--clear-groups", "--inh-caps", REACH, "--ambient-caps", REACH]
     } else {
         &["unshare", "--user", "--map-root-user"]
     };
@@ -128,7 +130,7 @@ fn run_that_may_start_too_few_processes_says_so() {
     let args = [&args[..], &["--quiet", "--out", out.to_str().unwrap()]].concat();
     let mut codes = Vec::new();
     for most in [2, 5, 9, 12, 60] {
-        let output = with_processes(&sandbox, most, &program, &args);
+        let output = with_processes(&sandbox, 12_345, most, &program, &args);
         let told = String::from_utf8_lossy(&output.stderr);
         let code = output.status.code();
         assert!(
@@ -157,7 +159,7 @@ fn commands_for_which_there_are_too_few_processes_fail_and_nothing_hangs() {
     let args = [&args[..], &["--timeout", "40", "--out", out.to_str().unwrap()]].concat();
     for most in (10..42).step_by(3).chain([60, 100]) {
         let _ = fs::remove_dir_all(&out);
-        let output = with_processes(&sandbox, most, &program, &args);
+        let output = with_processes(&sandbox, 12_346, most, &program, &args);
         let told = String::from_utf8_lossy(&output.stderr);
         // A hang ends with 124, by `timeout`, and a panic with 101.
         let code = output.status.code();
