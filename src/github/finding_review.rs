@@ -3,7 +3,7 @@
 //! its line. So no finding is posted twice, even if somebody has answered or resolved it, and one whose line is no longer in a
 //! changed file is resolved; if the line comes back, so does the finding. One with another line or other words is a new one.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use sanitize::untrusted::{code, markdown};
 use serde::Deserialize;
@@ -155,7 +155,7 @@ impl FindingReview<'_> {
         findings: &[&Finding],
         left_out: &[&Finding],
     ) -> Result<(), ApiError> {
-        let patches: BTreeMap<&str, &str> =
+        let patches: HashMap<&str, &str> =
             files.iter().filter_map(|file| Some((file.filename.as_str(), file.patch.as_deref()?))).collect();
         let (mut comments, mut rest): (Vec<Value>, Vec<&Finding>) = (Vec::new(), Vec::new());
         for finding in findings {

@@ -1,7 +1,7 @@
 //! Suggestions on a pull request: posts new ones as one review, never posts one twice, and resolves those
 //! that are no longer planned.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -135,7 +135,7 @@ impl Review<'_> {
     /// Returns the suggestions that lie within the pull request's diff.
     async fn fitting(&self, api: &Api, changes: &ChangeSet) -> Result<Vec<Suggestion>, ApiError> {
         let files: Vec<File> = api.list(&format!("/pulls/{}/files", self.number), REVIEW).await?;
-        let files: BTreeMap<&str, &File> = files.iter().map(|file| (file.filename.as_str(), file)).collect();
+        let files: HashMap<&str, &File> = files.iter().map(|file| (file.filename.as_str(), file)).collect();
         let of = |change: &FileChange| {
             let path = format!("{}{}", self.prefix, change.path);
             let file = files.get(path.as_str())?;
