@@ -27,16 +27,19 @@ static PLACEHOLDER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 pub(super) fn found<'a>(new: &'a str, old: &str) -> Option<&'a str> {
     let is_placeholder = |line: &&str| PLACEHOLDER.as_ref().is_some_and(|form| form.is_match(line));
     let line = new.lines().find(is_placeholder);
-    let is_edit = || {
-        let first = new.trim_start().lines().next().unwrap_or_default();
-        let is_patch = first.starts_with("*** Begin Patch")
-            || first.starts_with("diff --git ")
-            || first.starts_with("--- ") && new.contains("\n+++ ") && new.contains("\n@@");
-        let is_block = (first.starts_with("<<<<<<<") || first.starts_with("-------"))
-            && search_replace::parse(new).is_some_and(|blocks| !blocks.is_empty());
-        (is_patch || is_block).then_some(first)
-    };
-    line.or_else(is_edit).map(str::trim).filter(|line| !old.contains(line))
+    let found = line.map(str::trim).filter(|line| !old.contains(line));
+    found.or_else(|| edit(new).filter(|_| edit(old).is_none()))
+}
+
+/// Returns the first line of a text that is an edit: a patch, or blocks to search for and replace.
+fn edit(text: &str) -> Option<&str> {
+    let first = text.trim_start().lines().next()?.trim();
+    let is_patch = first.starts_with("*** Begin Patch")
+        || first.starts_with("diff --git ")
+        || first.starts_with("--- ") && text.contains("\n+++ ") && text.contains("\n@@");
+    let is_block = search_replace::is_meant(first)
+        && search_replace::parse(text).is_none_or(|blocks| !blocks.is_empty());
+    (is_patch || is_block).then_some(first)
 }
 
 /// Returns why a text with a placeholder is not written.
@@ -81,6 +84,7 @@ mod tests {
             assert_eq!(found(line, ""), None, "{line}");
         }
         assert!(found("*** Begin Patch\n*** End Patch\n", "x = 1\n").is_some());
+        assert_eq!(found("diff --git a/new b/new\n", "diff --git a/old b/old\n"), None);
         assert!(found("<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "a\n").is_some());
     }
 }
