@@ -64,9 +64,9 @@ pub struct Excerpt {
 
 /// Returns as much of an output as fits into `space`.
 pub fn excerpt(text: &str, space: Space) -> Excerpt {
-    let lines: Vec<&str> = text.trim_end().lines().collect();
-    let mut whole = space;
-    if lines.iter().all(|line| line.len() <= MAX_LINE && whole.take(line)) {
+    let text = text.trim_end();
+    let lines: Vec<&str> = text.lines().collect();
+    if text.len() < space.bytes && lines.len() <= space.lines {
         return Excerpt { text: lines.join("\n"), cut_from: None };
     }
     let (mut head_space, mut middle_space, mut tail_space) = (space.part(1), space.part(3), space.part(4));
@@ -226,6 +226,8 @@ mod tests {
     fn short_outputs_are_shown_whole() {
         let excerpt = excerpt("one\ntwo\n\n", SPACE);
         assert_eq!(excerpt, Excerpt { text: "one\ntwo".to_owned(), cut_from: None });
+        let long = "x".repeat(SPACE.bytes - 1);
+        assert_eq!(super::excerpt(&long, SPACE), Excerpt { text: long.clone(), cut_from: None });
     }
 
     #[test]
