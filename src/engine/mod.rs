@@ -378,7 +378,14 @@ fn prepare(tool: &Arc<dyn Tool>, input: &Value) -> Result<Box<dyn Call>, Refusal
 }
 
 fn guardrail_refusal(reason: &guardrails::Refusal, effects: &Effects) -> Refusal {
-    Refusal::Guardrail(reason.to_string(), Target::of(effects))
+    // One file of many must not cost the others a turn of guessing.
+    let is_of_many = effects.writes.len() > 2 && effects.command.is_none();
+    let others = if is_of_many {
+        "; nothing was changed: leave it out of the call (in replace_text, add `!` and its path to file_pattern)"
+    } else {
+        ""
+    };
+    Refusal::Guardrail(format!("{reason}{others}"), Target::of(effects))
 }
 
 fn append(result: &mut ToolResult, notes: &[String]) {

@@ -306,3 +306,15 @@ fn guardrail_patterns_hold_for_every_spelling_of_a_name() {
         assert!(!sandbox.repo().join("Deploy").exists() && !sandbox.repo().join(".GitHub").exists());
     });
 }
+
+#[test]
+fn refused_call_about_many_files_says_how_the_others_are_changed() {
+    let files = [(".github/workflows/ci.yml", "on: push # old\n"), ("a.txt", "old\n"), ("b.txt", "old\n")];
+    let replace =
+        |more: &str| ("replace_text", json!({"pattern": "old", "replacement": "new", "file_pattern": more}));
+    both("{}\n", &files, &[replace("*"), replace("*,!.github/workflows/ci.yml")], |run, _, _| {
+        let results = run.results();
+        assert!(results[0].contains("add `!` and its path to file_pattern"), "{}", results[0]);
+        assert!(results[1].contains("Replaced 2 places in 2 files"), "{}", results[1]);
+    });
+}
