@@ -47,6 +47,7 @@ impl Briefing<'_> {
         let mut text = "[THIS RUN]\n".to_owned();
         let lines = [
             ("Mode", Some(self.mode().to_owned())),
+            ("Deleting", self.deleting().map(str::to_owned)),
             ("Commands", self.commands()),
             ("Gates", self.gates()),
             ("Tests", self.tests()),
@@ -75,6 +76,12 @@ impl Briefing<'_> {
                 "a person at the terminal confirms your calls, and may decline them"
             }
         }
+    }
+
+    /// Returns what a patch must not do: every patch that does it is a turn lost.
+    fn deleting(&self) -> Option<&'static str> {
+        let is_off = self.agent.access == Access::Full && !self.job.config().workspace.allow_delete;
+        is_off.then_some("no tool deletes files, not even apply_patch (`workspace.allow_delete` is off)")
     }
 
     fn commands(&self) -> Option<String> {
