@@ -18,6 +18,9 @@ use Ability::{Advice, Tool};
 /// Answer to a question.
 pub(super) const NOBODY: &str =
     "nobody can answer during a run; decide, and say in your answer what you decided";
+/// Answer to code that is no command line.
+pub(super) const SCRIPT: &str =
+    "run a script of the project: run_command(command=\"python path/to/script.py\")";
 const END: &str = "to end, answer without calling a tool";
 const DELIVERED: &str = "what you change is committed and delivered after the run; there is nothing to call";
 const WEB: &str =
@@ -108,22 +111,8 @@ const WORDS: &[(&[&str], Ability)] = &[
         ],
         Advice("run the project's own command: run_command(command=\"…\")"),
     ),
-    (
-        &[
-            "run",
-            "exec",
-            "execute",
-            "shell",
-            "bash",
-            "script",
-            "interpreter",
-            "eval",
-            "repl",
-            "python",
-            "command",
-        ],
-        Tool("run_command"),
-    ),
+    (&["python", "ipython", "interpreter", "repl"], Advice(SCRIPT)),
+    (&["run", "exec", "execute", "shell", "bash", "script", "eval", "command"], Tool("run_command")),
     (
         &["lines", "line", "edit", "update", "modify", "change", "insert", "rewrite", "fix", "body"],
         Tool("edit_file"),
@@ -273,6 +262,8 @@ mod tests {
             ("TaskUpdate", Tool("todo")),
             ("runSubagent", Tool("dispatch_subagent")),
             ("request_user_input", Advice(NOBODY)),
+            ("run_python", Advice(SCRIPT)),
+            ("code_interpreter", Advice(SCRIPT)),
             ("create_pull_request", Advice(DELIVERED)),
             ("browser_navigate", Advice(WEB)),
         ] {

@@ -2,12 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use patch::{Effect, Section, Side, apply, sections};
+use patch::{Effect, Hunk, HunkPosition, Section, Side, apply, sections};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileChange, FileError, FileState, Kind, LastLink, Mode, ResolvedPath, WorkspacePath};
 
 use super::outcome::{check_size, describe, table, undone};
+use super::path_forms::parsed;
 use super::text_file::{encoded, text_of};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::encoding::Decoded;
@@ -122,7 +123,7 @@ impl Args {
     fn parts(&self, cx: &Context) -> Result<Vec<Part>, ToolError> {
         let refused = |error: &dyn std::fmt::Display| ToolError::Refused(error.to_string());
         let resolved = |path: &str, last: LastLink| -> Result<ResolvedPath, ToolError> {
-            Ok(cx.workspace.resolve(&cx.workspace.parse(path)?, last)?)
+            Ok(cx.workspace.resolve(&parsed(path, &*cx.workspace)?, last)?)
         };
         let exists = |path: &str| {
             let kind =
@@ -135,7 +136,7 @@ impl Args {
         let part = |section: Section| {
             cx.check_end()?;
             let (file, to) = if let (Some(path), true) = (&self.path, is_one) {
-                section.check(&cx.workspace.parse(path)?).map_err(|error| refused(&error))?;
+                section.check(&parsed(path, &*cx.workspace)?).map_err(|error| refused(&error))?;
                 (path.clone(), section.moved_to().map(str::to_owned))
             } else {
                 let named = section.paths(&exists).map_err(|error| refused(&error))?;
@@ -159,6 +160,12 @@ impl Args {
 
 fn is_link(path: &ResolvedPath, cx: &Context) -> bool {
     cx.workspace.stat(path).is_ok_and(|stat| stat.is_some_and(|stat| stat.kind == Kind::Link))
+}
+
+/// Returns whether nothing but a number says where a hunk belongs. Before the first line, there is one place only.
+fn is_at_number_alone(hunk: &Hunk) -> bool {
+    let is_numbered = matches!(hunk.place, HunkPosition::Numbered { old_start: 1.., .. });
+    is_numbered && hunk.side(Side::Old).is_empty()
 }
 
 /// Returns a remark on hunks that have more lines than their headers say: all of these lines count.
@@ -222,6 +229,12 @@ impl Part {
         };
         let patched =
             apply(&text.text, patch).map_err(|error| ToolError::Refused(format!("{path}: {error}")))?;
+        // Whoever writes a recipe knows the files.
+        if let Some(state) = before.as_ref().filter(|_| cx.explains_edits)
+            && patch.hunks.iter().any(is_at_number_alone)
+        {
+            cx.seen.check_lines(path, state)?;
+        }
         let mode = before.as_ref().map_or(Mode::Regular, |state| state.mode);
         let content = match &before {
             Some(state) if patch.hunks.is_empty() => state.content.clone(),

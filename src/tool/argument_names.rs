@@ -81,8 +81,13 @@ pub(super) const ARGUMENTS: &[(&str, &[&str], &str)] = &[
         "new_str",
     ),
     ("edit_file", &["allow_multiple", "all", "replace_all_occurrences", "global"], "replace_all"),
-    ("edit_file", &["replacements", "changes"], "edits"),
-    ("apply_patch", &["input", "diff", "patch_text", "patch_content", "content", "unified_diff"], "patch"),
+    ("edit_file", &["replacements", "changes", "replacement_chunks"], "edits"),
+    ("edit_file", &["expected_replacements", "expected_count", "expected_occurrences"], "expect_count"),
+    (
+        "apply_patch",
+        &["input", "diff", "patch_text", "patch_content", "content", "text", "unified_diff"],
+        "patch",
+    ),
     (
         "replace_text",
         &["search", "old_string", "old_str", "old_name", "find", "query", "old", "search_string"],
@@ -176,6 +181,12 @@ pub(super) const ARGUMENTS: &[(&str, &[&str], &str)] = &[
     ("fetch_url", &["uri", "link", "address", "query"], "url"),
     ("web_search", &["q", "search_term", "search_query"], "query"),
 ];
+
+/// Returns the names of an argument of a tool, ours first.
+pub(super) fn names_of(tool: &str, own: &'static str) -> Vec<&'static str> {
+    let rows = ARGUMENTS.iter().filter(|(of, _, name)| *of == tool && *name == own);
+    std::iter::once(own).chain(rows.flat_map(|(_, foreign, _)| foreign.iter().copied())).collect()
+}
 
 /// Arguments that say something about a call and change nothing in what it does.
 pub(super) const REMARKS: &[&str] = &[

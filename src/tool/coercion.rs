@@ -53,8 +53,10 @@ pub(super) fn coerced(value: Value, schema: &Value) -> Value {
         Value::String(text) if !is("string") => {
             let text = text.trim();
             if is("integer") || is("number") {
-                let number = text.replace([',', '_'], "");
-                return number.parse::<i64>().map_or(value, |number| json!(number));
+                // Marks between digits are those of thousands: `1,5` may be a range, or one and a half.
+                let is_grouped = text.split([',', '_']).skip(1).all(|digits| digits.len() == 3);
+                let number = text.replace([',', '_'], "").parse::<i64>().ok().filter(|_| is_grouped);
+                return number.map_or(value, |number| json!(number));
             }
             if is("boolean") {
                 return match text.to_lowercase().as_str() {
@@ -133,6 +135,7 @@ mod tests {
         for (value, schema, expected) in [
             (json!("12"), &integer, json!(12)),
             (json!("1,200"), &integer, json!(1200)),
+            (json!("1,5"), &integer, json!("1,5")),
             (json!(3.0), &integer, json!(3)),
             (json!("many"), &integer, json!("many")),
             (json!("True"), &json!({"type": "boolean"}), json!(true)),

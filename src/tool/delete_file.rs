@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileChange, FileError, FileState, Kind, LastLink, ResolvedPath};
 
+use super::path_forms::parsed;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 
 /// Refusal if deletion is not allowed.
-pub(super) const DISABLED: &str =
-    "deletion is disabled; it requires `workspace.allow_delete: true` in the configuration";
+pub(super) const DISABLED: &str = "deletion is disabled; it requires `workspace.allow_delete: true` in the configuration: leave it out, and name the file in your answer";
 
 /// Tool that removes a file or a link.
 pub(super) struct DeleteFile;
@@ -48,7 +48,7 @@ impl FileTool for DeleteFile {
 
 /// Resolves a path without following its last link, so that links themselves can be deleted.
 fn resolve(path: &str, cx: &Context) -> Result<ResolvedPath, ToolError> {
-    let path = cx.workspace.resolve(&cx.workspace.parse(path)?, LastLink::Keep)?;
+    let path = cx.workspace.resolve(&parsed(path, &*cx.workspace)?, LastLink::Keep)?;
     if path.is_root() {
         return Err(FileError::IsDirectory((*path).clone()).into());
     }

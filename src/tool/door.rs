@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::abilities::{self, Ability};
-use super::fitting::{finished, snake_case};
+use super::fitting::{finished, plain_names};
 use super::names::{Arguments, Meaning, folded, meaning};
 use super::restraint::Restraints;
 use super::wrapped::object;
@@ -15,6 +15,9 @@ use super::{Registry, Tool};
 use crate::base::did_you_mean::nearest;
 use crate::base::text::shortened;
 use crate::event::ToolCall;
+
+/// Most arguments that are left out of a call.
+const MAX_IGNORED: usize = 32;
 
 /// Call as it was understood.
 pub struct Understood {
@@ -48,19 +51,20 @@ impl Understood {
             Value::Number(_) | Value::Bool(true) => false,
         };
         let is_misspelt = |name: &str| nearest(name, known.keys().map(String::as_str)).is_some();
-        let (mut kept, mut ignored) = (given.clone(), Vec::new());
-        kept.retain(|name, value| {
-            let is_kept = known.contains_key(name)
-                || !says_nothing(value) && (self.tool.sensitive() || is_misspelt(name));
-            if !is_kept {
-                ignored.push(name.clone());
-            }
-            is_kept
-        });
-        let kept = Value::Object(kept);
-        if Arc::clone(&self.tool).prepare(&kept).is_ok() {
-            (self.call.arguments, self.ignored) = (kept, ignored);
+        let is_kept =
+            |name: &str, value: &Value| !says_nothing(value) && (self.tool.sensitive() || is_misspelt(name));
+        let (mut kept, mut ignored) = (self.call.arguments.clone(), Vec::new());
+        while let Err(error) = Arc::clone(&self.tool).prepare(&kept) {
+            let error = error.to_string();
+            let is_unknown = |name: &str| error.contains(&format!("unknown field `{name}`"));
+            let unknown = given.iter().find(|(name, _)| is_unknown(name));
+            let unknown =
+                unknown.filter(|(name, value)| ignored.len() < MAX_IGNORED && !is_kept(name, value));
+            let (Some((name, _)), Some(arguments)) = (unknown, kept.as_object_mut()) else { return self };
+            arguments.shift_remove(name);
+            ignored.push(name.clone());
         }
+        (self.call.arguments, self.ignored) = (kept, ignored);
         self
     }
 
@@ -90,13 +94,12 @@ impl Registry {
         if let Some(tool) = own.filter(|tool| tool.takes_arguments_as_given()) {
             return Ok(Understood { tool: Arc::clone(tool), call: call.clone(), ignored: Vec::new() });
         }
-        let renamed = |(name, value): (String, Value)| (snake_case(&name), value);
-        let mut arguments: Arguments = object(&call.arguments)?.into_iter().map(renamed).collect();
-        for (name, value) in std::mem::take(&mut arguments) {
+        let mut arguments = Arguments::new();
+        for (name, value) in plain_names(object(&call.arguments)?) {
             match value {
                 // One change or command, as an object of its own.
                 Value::Object(inner) if matches!(name.as_str(), "operation" | "action") => {
-                    arguments.extend(inner.into_iter().map(renamed));
+                    arguments.extend(plain_names(inner));
                 }
                 value => {
                     arguments.insert(name, value);

@@ -38,6 +38,10 @@ pub(super) struct Args {
     #[serde(default)]
     #[schemars(skip)]
     end_line: Option<usize>,
+    /// Refuse if there are more or fewer places.
+    #[serde(default)]
+    #[schemars(skip)]
+    expect_count: Option<usize>,
     /// Several edits, in order: all are made, or none.
     #[serde(default)]
     #[schemars(skip)]
@@ -70,17 +74,20 @@ impl Args {
 impl Args {
     /// Returns the lines that the call names, where the old text is given, or is to be so many lines.
     fn lines(&self) -> Option<LineRange> {
-        let first = self.start_line?;
+        let first = self.start_line.or(self.end_line.map(|_| 1))?;
         let length = self.old_str.trim_end_matches('\n').matches('\n').count();
-        Some(LineRange { first, last: self.end_line.unwrap_or(first + length) })
+        let last = if self.replace_all { LineRange::END } else { first.saturating_add(length) };
+        Some(LineRange { first, last: self.end_line.unwrap_or(last) })
     }
 
     /// Makes an edit of the call.
     fn apply(&self, edit: &Edit, content: &str) -> Result<Edited, NotReplaced> {
         match self.lines() {
-            Some(lines) if edit.old_str.is_empty() => replace_lines(content, lines, &edit.new_str),
-            Some(lines) if !edit.replace_all => replace_near(content, &edit.old_str, &edit.new_str, lines),
-            _ => replace(content, &edit.old_str, &edit.new_str, edit.replace_all),
+            Some(lines) if edit.old_str.is_empty() && self.start_line.is_some() => {
+                replace_lines(content, lines, &edit.new_str)
+            }
+            Some(lines) => replace_near(content, &edit.old_str, &edit.new_str, lines, edit.replace_all),
+            None => replace(content, &edit.old_str, &edit.new_str, edit.replace_all),
         }
     }
 }
@@ -105,21 +112,25 @@ impl FileTool for EditFile {
         let path = resolve(&args.path, cx)?;
         let before = match cx.workspace.read(&path) {
             // An edit of nothing, as other agents create files.
-            Err(FileError::Missing(_)) if args.edits.is_empty() && args.old_str.is_empty() => {
+            Err(FileError::Missing(_))
+                if args.edits.is_empty() && args.old_str.is_empty() && args.lines().is_none() =>
+            {
                 return store(&path, None, args.single()?.new_str.into_bytes(), cx);
             }
             before => before?,
         };
+        if !args.edits.is_empty()
+            && (!args.old_str.is_empty() || args.new_str.is_some() || args.lines().is_some())
+        {
+            return Err(ToolError::Refused(
+                "the call has edits, and an edit of its own beside them; nothing was changed: make two calls"
+                    .to_owned(),
+            ));
+        }
         let stale = cx.seen.is_stale(&path, &before);
         let edits = if args.edits.is_empty() { vec![args.single()?] } else { args.edits.clone() };
         if args.start_line.is_some() && edits.iter().any(|edit| edit.old_str.is_empty()) {
-            // Numbers alone say nothing about what is there, and any edit may have moved the lines.
-            if !cx.seen.knows_lines(&path, &before) {
-                return Err(ToolError::Refused(format!(
-                    "lines are replaced by their numbers only in a file that was read as it is now: read_file(path=\"{path}\"); or give the \
-                     text to replace: edit_file(path=\"{path}\", old_str=…, new_str=…)"
-                )));
-            }
+            cx.seen.check_lines(&path, &before)?;
         }
         let text = text_of(&path, &before)?;
         let (mut content, encoding) = (text.text.into_owned(), text.encoding);
@@ -142,6 +153,12 @@ impl FileTool for EditFile {
             content = edited.content;
             times += edited.times;
             notes.extend(edited.note);
+        }
+        if let Some(expected) = args.expect_count.filter(|expected| *expected != times) {
+            return Err(ToolError::Refused(format!(
+                "found {}, not {expected}; nothing was changed",
+                counted(times, "occurrence", "s")
+            )));
         }
         let mut result = store(&path, Some(before), encoded(&path, content, encoding)?, cx)?;
         if args.replace_all && !result.changes.is_empty() {

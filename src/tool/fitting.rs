@@ -14,8 +14,17 @@ use super::wrapped::keyword_arguments;
 use super::{Tool, path_forms};
 use crate::event::ToolCall;
 
-/// Arguments that are paths, or begin with one.
-const PATHS: [&str; 6] = ["path", "cwd", "from", "to", "file_pattern", "pattern"];
+/// Most parts of a relative path that is suggested.
+const MAX_PARTS: usize = 32;
+
+/// Returns whether an argument of a tool is a path, or begins with one. What other tools call a pattern is text.
+fn is_path(tool: &str, argument: &str) -> bool {
+    match argument {
+        "path" | "cwd" | "from" | "to" | "file_pattern" => true,
+        "pattern" => matches!(tool, "list_files" | "find_files" | "search_files"),
+        _ => false,
+    }
+}
 
 /// Gives arguments their own names and types.
 pub(super) fn finished(
@@ -53,7 +62,9 @@ fn of_another_root(given: &str, root: &Path) -> Option<String> {
         return None;
     }
     let parts: Vec<&str> = given.split('/').filter(|part| !part.is_empty()).collect();
-    let ends = (1..parts.len()).map(|from| parts[from..].join("/"));
+    // A path of many more parts is none of a checkout.
+    let ends =
+        (parts.len().saturating_sub(MAX_PARTS).max(1)..parts.len()).map(|from| parts[from..].join("/"));
     ends.into_iter().find(|end| root.join(end).symlink_metadata().is_ok())
 }
 
@@ -90,9 +101,11 @@ fn fitted(tool: &dyn Tool, given: Arguments, root: &Path) -> Arguments {
     }
     arguments.retain(|name, value| {
         let is_known = properties.contains_key(name);
-        let is_empty = value.is_null() || value.as_str().is_some_and(str::is_empty);
+        let is_empty = value.as_str().is_some_and(str::is_empty);
         let is_needed = required.contains(&name.as_str()) || name == "new_str";
-        (is_known || !REMARKS.contains(&name.as_str())) && (is_needed || !is_empty)
+        // Files are written in UTF-8, or in the encoding that they have.
+        let is_obeyed = name != "encoding" || is_utf8(value);
+        (is_known || !is_obeyed || !REMARKS.contains(&name.as_str())) && (is_needed || !is_empty)
     });
     for (name, value) in &mut arguments {
         if let Value::Array(items) = value
@@ -111,21 +124,28 @@ fn fitted(tool: &dyn Tool, given: Arguments, root: &Path) -> Arguments {
         } else if let Some(flag) = value.as_str().and_then(|text| text.parse::<bool>().ok()) {
             *value = json!(flag);
         }
-        if PATHS.contains(&name.as_str())
+        if is_path(tool, name)
             && let Some(relative) = relative(value, root)
         {
             *value = relative;
         }
-        if matches!(name.as_str(), "path" | "cwd" | "from")
-            && let Some(meant) = value.as_str().and_then(|given| path_forms::meant(given, root, only_looks))
+        // Lines behind a path may be part of the name of a file that is to be changed.
+        if name == "path"
+            && only_looks
+            && let Some(lines) = value.as_str().and_then(path_forms::lines_behind)
         {
-            *value = json!(meant);
+            *value = json!(lines.path);
         }
     }
     if matches!(tool, "run_command" | "run_powershell") {
         in_seconds(&mut arguments);
     }
     arguments
+}
+
+fn is_utf8(encoding: &Value) -> bool {
+    let name = encoding.as_str().unwrap_or_default().to_lowercase().replace(['-', '_'], "");
+    matches!(name.as_str(), "" | "utf8" | "text" | "ascii")
 }
 
 /// Returns what stands between the parts of an argument that is given as a list: lines of a text, or globs.
@@ -142,6 +162,12 @@ fn relative(value: &Value, root: &Path) -> Option<Value> {
     let text = value.as_str()?;
     let text = text.strip_prefix("file://").unwrap_or(text);
     inside(text, root.to_str()?).map(|relative| json!(relative))
+}
+
+/// Returns the arguments that say something, with names such as `filePath` as `file_path`.
+pub(super) fn plain_names(given: Arguments) -> Arguments {
+    let named = given.into_iter().filter(|(_, value)| !value.is_null());
+    named.map(|(name, value)| (snake_case(&name), value)).collect()
 }
 
 /// Returns a name such as `filePath` or `file-path` as `file_path`.

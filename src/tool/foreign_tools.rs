@@ -1,6 +1,6 @@
 //! Table of other agents' tools: their names, and what each is here.
 
-use super::abilities::NOBODY;
+use super::abilities::{NOBODY, SCRIPT};
 use super::names::Meaning::{self, Advice, Changed, Fitted, Tool};
 use super::todo_list::{one_todo, todo_list};
 use super::translate::{appended, bulk_read, line_range, renamed, written};
@@ -9,8 +9,9 @@ use super::translate_edit::{
     editor, insertion, insertion_at, insertion_before, line_edit, lines_removed, many_edits, prepended,
     search_blocks,
 };
+use super::translate_replace::{symbol_rename, text_replacement};
 use super::translate_search::{
-    directory_search, noise, pattern_search, question, subagent, symbol_rename, text_replacement, tree,
+    directory_search, grep_search, noise, pattern_search, question, subagent, tree,
 };
 
 /// Tools by the names that other agents give them, in lower case and without separators.
@@ -145,8 +146,8 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("findpath", Fitted("list_files", directory_search)),
     ("filesearch", Fitted("list_files", directory_search)),
     ("globfilesearch", Fitted("list_files", directory_search)),
-    ("grep", Changed("grep", pattern_search)),
-    ("greptool", Changed("grep", pattern_search)),
+    ("grep", Changed("grep", grep_search)),
+    ("greptool", Changed("grep", grep_search)),
     ("grepsearch", Changed("grep", pattern_search)),
     ("grepfiles", Changed("grep", pattern_search)),
     ("rg", Changed("grep", pattern_search)),
@@ -229,17 +230,11 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ),
     ("powershell", Tool("run_powershell")),
     ("pwsh", Tool("run_powershell")),
-    ("python", Advice("run a script of the project: run_command(command=\"python path/to/script.py\")")),
-    (
-        "pythoninterpreter",
-        Advice("run a script of the project: run_command(command=\"python path/to/script.py\")"),
-    ),
-    ("executecode", Advice("run a script of the project: run_command(command=\"python path/to/script.py\")")),
-    (
-        "executeipythoncell",
-        Advice("run a script of the project: run_command(command=\"python path/to/script.py\")"),
-    ),
-    ("ipython", Advice("run a script of the project: run_command(command=\"python path/to/script.py\")")),
+    ("python", Advice(SCRIPT)),
+    ("pythoninterpreter", Advice(SCRIPT)),
+    ("executecode", Advice(SCRIPT)),
+    ("executeipythoncell", Advice(SCRIPT)),
+    ("ipython", Advice(SCRIPT)),
     ("readlints", Advice("run the project's own linter: run_command(command=\"…\")")),
     ("lspdiagnostics", Advice("run the project's own compiler or linter: run_command(command=\"…\")")),
     ("getdiagnostics", Advice("run the project's own compiler or linter: run_command(command=\"…\")")),

@@ -40,6 +40,10 @@ pub(super) struct Args {
     #[serde(default = "super::scope::yes")]
     #[schemars(skip)]
     recursive: bool,
+    /// Globs that the files have to match as well.
+    #[serde(default = "super::scope::any")]
+    #[schemars(skip)]
+    file_type: String,
 }
 
 fn max_results() -> usize {
@@ -71,7 +75,7 @@ impl FileTool for Grep {
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let depth = if args.recursive { None } else { Some(1) };
-        let scope = Scope::new(cx, &args.path, Some(&args.file_pattern), depth)?;
+        let scope = Scope::new(cx, &args.path, Some(&args.file_pattern), depth)?.of_types(&args.file_type)?;
         let syntax = if args.literal { Syntax::Literal } else { Syntax::Regex };
         let is_plain = args.literal || regex::escape(&args.pattern) == args.pattern;
         let (found, error) = match args.search(syntax, &scope) {

@@ -13,6 +13,9 @@ pub(super) struct LineRange {
 }
 
 impl LineRange {
+    /// The last line of any file.
+    pub(super) const END: usize = usize::MAX;
+
     /// Returns the bytes of the lines, or `None` if the text does not have them.
     fn bytes(self, content: &str) -> Option<std::ops::Range<usize>> {
         let mut starts: Vec<usize> = vec![0];
@@ -21,8 +24,9 @@ impl LineRange {
             starts.pop();
         }
         let start = *starts.get(self.first.checked_sub(1)?)?;
-        let end = starts.get(self.last).copied().unwrap_or(content.len());
-        (self.first <= self.last && self.last <= starts.len()).then_some(start..end)
+        let last = if self.last == Self::END { starts.len() } else { self.last };
+        let end = starts.get(last).copied().unwrap_or(content.len());
+        (self.first <= last && last <= starts.len()).then_some(start..end)
     }
 }
 
@@ -44,16 +48,24 @@ pub(super) fn replace_lines(content: &str, lines: LineRange, new: &str) -> Resul
     Ok(Edited { content, times: 1, note: None })
 }
 
-/// Replaces a block that occurs once, or once in the lines that the call names.
+/// Replaces a block that occurs once, or once in the lines that the call names; or `all` that are in these lines.
 pub(super) fn replace_near(
     content: &str,
     old: &str,
     new: &str,
     lines: LineRange,
+    all: bool,
 ) -> Result<Edited, NotReplaced> {
-    let whole = replace(content, old, new, false);
+    let whole = if all {
+        Err(NotReplaced::because(format!("the file has no lines {}–{}", lines.first, lines.last)))
+    } else {
+        replace(content, old, new, false)
+    };
     let (Err(error), Some(bytes)) = (&whole, lines.bytes(content)) else { return whole };
-    let Ok(edited) = replace(&content[bytes.clone()], old, new, false) else { return Err(error.clone()) };
+    let edited = match replace(&content[bytes.clone()], old, new, all) {
+        Err(_) if !all => return Err(error.clone()),
+        edited => edited?,
+    };
     let content = [&content[..bytes.start], &edited.content, &content[bytes.end..]].concat();
     Ok(Edited { content, ..edited })
 }
@@ -83,9 +95,17 @@ mod tests {
     #[test]
     fn numbers_tell_which_of_equal_blocks_is_meant() {
         let lines = LineRange { first: 3, last: 3 };
-        let edited = replace_near("x = 1\ny\nx = 1\n", "x = 1", "x = 2", lines).expect("an edit");
+        let edited = replace_near("x = 1\ny\nx = 1\n", "x = 1", "x = 2", lines, false).expect("an edit");
         assert_eq!(edited.content, "x = 1\ny\nx = 2\n");
-        let once = replace_near("x = 1\ny\n", "x = 1", "x = 2", LineRange { first: 2, last: 2 });
+        let once = replace_near("x = 1\ny\n", "x = 1", "x = 2", LineRange { first: 2, last: 2 }, false);
         assert_eq!(once.map(|edited| edited.content), Ok("x = 2\ny\n".to_owned()));
+        for (lines, expected) in [
+            (LineRange { first: 2, last: 3 }, Some("x\ny\ny\nx\n")),
+            (LineRange { first: 2, last: LineRange::END }, Some("x\ny\ny\ny\n")),
+            (LineRange { first: 3, last: 9 }, None),
+        ] {
+            let edited = replace_near("x\nx\nx\nx\n", "x", "y", lines, true).ok();
+            assert_eq!(edited.map(|edited| edited.content).as_deref(), expected, "{lines:?}");
+        }
     }
 }

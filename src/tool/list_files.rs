@@ -23,6 +23,10 @@ pub(super) struct Args {
     /// Include subfolders; without it, only a pattern does
     #[serde(default)]
     recursive: Option<bool>,
+    /// Globs that the files have to match as well.
+    #[serde(default = "super::scope::any")]
+    #[schemars(skip)]
+    file_type: String,
 }
 
 impl FileTool for ListFiles {
@@ -44,7 +48,8 @@ impl FileTool for ListFiles {
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let pattern = args.pattern.as_deref();
         let is_deep = args.recursive.unwrap_or(pattern.is_some());
-        let scope = Scope::new(cx, &args.path, pattern, if is_deep { None } else { Some(1) })?;
+        let scope = Scope::new(cx, &args.path, pattern, if is_deep { None } else { Some(1) })?
+            .of_types(&args.file_type)?;
         Ok(ToolResult::done(listing(&scope.entries()?, &scope.start)))
     }
 }

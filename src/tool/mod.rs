@@ -55,6 +55,7 @@ mod todo_list;
 mod translate;
 mod translate_command;
 mod translate_edit;
+mod translate_replace;
 mod translate_search;
 mod wrapped;
 mod write_file;
@@ -202,10 +203,17 @@ impl SeenContents {
         seen.insert(path.clone(), SeenContent { hash, is_read });
     }
 
-    /// Returns `true` if the file was read as it is now, so that the numbers of its lines are known.
-    fn knows_lines(&self, path: &ResolvedPath, state: &FileState) -> bool {
+    /// Fails unless the file was read as it is now: numbers of lines alone say nothing about what is there, and any edit may have
+    /// moved it.
+    fn check_lines(&self, path: &ResolvedPath, state: &FileState) -> Result<(), ToolError> {
         let hash = state.sha256();
-        self.0.lock().get(path).is_some_and(|known| known.is_read && known.hash == hash)
+        if self.0.lock().get(path).is_some_and(|known| known.is_read && known.hash == hash) {
+            return Ok(());
+        }
+        Err(ToolError::Refused(format!(
+            "lines are known by their numbers only in a file that was read as it is now: read_file(path=\"{path}\"); or give the text \
+             that is there: edit_file(path=\"{path}\", old_str=…, new_str=…)"
+        )))
     }
 
     /// Returns `true` if the file was read or written before.

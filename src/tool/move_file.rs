@@ -5,6 +5,7 @@ use serde::Deserialize;
 use workspace::{FileChange, FileError, Kind, LastLink, ResolvedPath, WorkspacePath};
 
 use super::outcome::undone;
+use super::path_forms::parsed;
 use super::read_file::resolve;
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::text::counted;
@@ -76,7 +77,7 @@ fn carry_out(one: &Move, changes: &mut Vec<FileChange>, cx: &Context) -> Result<
 /// Returns the files that a call moves; a folder is all of its files.
 fn moves(args: &Args, cx: &Context) -> Result<Vec<Move>, ToolError> {
     let workspace = &cx.workspace;
-    let from = workspace.resolve(&workspace.parse(&args.from)?, LastLink::Keep)?;
+    let from = workspace.resolve(&parsed(&args.from, &**workspace)?, LastLink::Keep)?;
     let mut to = resolve(&args.to, cx)?;
     let refused = |reason: String| Err(ToolError::Refused(reason));
     // A folder as the target means a place in it, as for `mv`.

@@ -2,7 +2,9 @@
 //! with lines behind them. What is taken off must not make another file of one that is to be written: a call that changes something
 //! keeps whatever may be part of a name.
 
-use std::path::Path;
+use std::borrow::Cow;
+
+use workspace::{FileError, LastLink, Workspace, WorkspacePath};
 
 /// Beginnings that stand for the folder of the checkout.
 const HERE: [&str; 7] = [
@@ -15,20 +17,25 @@ const HERE: [&str; 7] = [
     "${WORKSPACE}/",
 ];
 
-/// Returns the path that is meant by a text at which there is nothing, if there is something at it. Lines behind a path are left out
-/// for a call that only looks.
-pub(super) fn meant(given: &str, root: &Path, only_looks: bool) -> Option<String> {
-    let is_there = |path: &str| !path.is_empty() && root.join(path).symlink_metadata().is_ok();
-    if is_there(given) {
-        return None;
+/// Parses a path. If there is nothing at it, as the call sees the files, what is around it is left out.
+pub(super) fn parsed(given: &str, workspace: &dyn Workspace) -> Result<WorkspacePath, FileError> {
+    let as_given = workspace.parse(given);
+    let plain = plain(given);
+    let is_there = |path: &WorkspacePath| {
+        let resolved = workspace.resolve(path, LastLink::Keep);
+        resolved.is_ok_and(|path| matches!(workspace.stat(&path), Ok(Some(_))))
+    };
+    if plain.is_empty() || plain == given || as_given.as_ref().is_ok_and(is_there) {
+        return Ok(as_given?);
     }
+    Ok(workspace.parse(&plain)?)
+}
+
+/// Returns a path without what is around it.
+fn plain(given: &str) -> Cow<'_, str> {
     let plain = unquoted(given);
     let plain = HERE.iter().find_map(|here| plain.strip_prefix(here)).unwrap_or(plain);
-    let plain = if plain.contains('/') { plain.to_owned() } else { plain.replace('\\', "/") };
-    let before_lines = lines_behind(&plain).map(|lines| lines.path).filter(|_| only_looks);
-    let forms = [Some(plain.as_str()), before_lines];
-    let found = forms.into_iter().flatten().find(|path| !path.starts_with('/') && is_there(path));
-    found.map(str::to_owned)
+    if plain.contains('/') { plain.into() } else { plain.replace('\\', "/").into() }
 }
 
 /// Returns a path without the prefix that a diff puts before it, `a/` or `b/`. Whether it is one, only the workspace can tell.
@@ -78,6 +85,8 @@ pub(super) fn lines_behind(text: &str) -> Option<LinesBehind<'_>> {
 
 #[cfg(test)]
 mod tests {
+    use workspace::{DiskWorkspace, OverlayWorkspace};
+
     use super::*;
 
     #[test]
@@ -98,31 +107,31 @@ mod tests {
     }
 
     #[test]
-    fn what_is_around_a_path_is_left_out_where_something_is_at_the_rest() {
+    fn what_is_around_a_path_is_left_out_unless_it_is_part_of_a_name() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::create_dir(folder.path().join("src")).expect("a folder");
-        for file in ["src/app.py", "src/`odd`"] {
-            std::fs::write(folder.path().join(file), "").expect("a file");
-        }
+        std::fs::write(folder.path().join("src/`odd`"), "").expect("a file");
+        let disk = DiskWorkspace::open(folder.path()).expect("a folder");
+        let overlay = OverlayWorkspace::new(std::sync::Arc::new(disk));
+        // What is planned alone counts like what is on the disk.
+        let planned = overlay.parse("src/'planned'").expect("a path");
+        let planned = overlay.resolve(&planned, LastLink::Keep).expect("a place");
+        overlay.write(&planned, b"").expect("a file");
         for (text, expected) in [
-            ("`src/app.py`", Some("src/app.py")),
-            (" src/app.py ", Some("src/app.py")),
-            ("<path>src/app.py</path>", Some("src/app.py")),
-            ("a/src/app.py", None),
-            ("src\\app.py", Some("src/app.py")),
-            ("$PWD/src/app.py", Some("src/app.py")),
-            ("src/app.py:3", Some("src/app.py")),
-            ("src/app.py", None),
-            ("src/`odd`", None),
-            ("`src/none.py`", None),
-            ("/src/app.py", None),
+            ("`src/app.py`", "src/app.py"),
+            (" src/app.py ", "src/app.py"),
+            ("<path>src/app.py</path>", "src/app.py"),
+            ("a/src/app.py", "a/src/app.py"),
+            ("src\\app.py", "src/app.py"),
+            ("$PWD/src/app.py", "src/app.py"),
+            ("src/app.py:3", "src/app.py:3"),
+            ("src/`odd`", "src/`odd`"),
+            ("src/'planned'", "src/'planned'"),
         ] {
-            assert_eq!(meant(text, folder.path(), true).as_deref(), expected, "{text}");
+            let found = parsed(text, &overlay).map(|path| path.to_string()).ok();
+            assert_eq!(found.as_deref(), Some(expected), "{text}");
         }
-        for (text, expected) in
-            [("`src/app.py`", Some("src/app.py")), ("src/app.py:3", None), ("b/src/app.py", None)]
-        {
-            assert_eq!(meant(text, folder.path(), false).as_deref(), expected, "{text}");
-        }
+        assert!(parsed("`/etc/passwd`", &overlay).is_err());
+        assert!(parsed("$PWD/../x", &overlay).is_err());
     }
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use workspace::{FileError, Kind, LastLink, MAX_FILE, ResolvedPath};
 
 use super::line_view::{LineView, Range};
-use super::path_forms::without_diff_prefix;
+use super::path_forms::{parsed, without_diff_prefix};
 use super::text_file::{remark, text_of};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::encoding::TextReader;
@@ -85,5 +85,5 @@ fn existing(path: &str, cx: &Context) -> Result<ResolvedPath, ToolError> {
 
 /// Parses a path and resolves it, with links followed.
 pub(super) fn resolve(path: &str, cx: &Context) -> Result<ResolvedPath, ToolError> {
-    Ok(cx.workspace.resolve(&cx.workspace.parse(path)?, LastLink::Follow)?)
+    Ok(cx.workspace.resolve(&parsed(path, &*cx.workspace)?, LastLink::Follow)?)
 }

@@ -23,8 +23,9 @@ const TRIES_BY_NAME: [&str; 9] = [
 ];
 /// Words in the name of an argument that, if it is false, does not carry the call out.
 const ACTS: [&str; 8] = ["apply", "execute", "perform", "persist", "write", "save", "commit", "inplace"];
-/// Whole names of such arguments.
-const ACTS_BY_NAME: [&str; 1] = ["in_place"];
+/// Whole names of arguments that, if they are false, keep a call from something that ours does.
+const ACTS_BY_NAME: [&str; 6] =
+    ["in_place", "create_directories", "create_dirs", "create_parents", "make_dirs", "parents"];
 /// Words in the name of an argument that, if it is false, keeps a file that is there.
 const REPLACES: [&str; 2] = ["overwrite", "clobber"];
 /// Whole names of arguments that, if they are true, keep a file that is there.
@@ -109,7 +110,7 @@ impl Restraints {
     }
 }
 
-fn is_yes(value: &Value) -> bool {
+pub(super) fn is_yes(value: &Value) -> bool {
     match value {
         Value::Bool(flag) => *flag,
         Value::Number(number) => number.as_f64() != Some(0.0),
@@ -143,6 +144,7 @@ mod tests {
             (json!({"execute_now": "false"}), true, false),
             (json!({"save": false}), true, false),
             (json!({"in_place": false}), true, false),
+            (json!({"create_directories": false}), true, false),
             (json!({"inplace": 0}), true, false),
             (json!({"auto_commit": "no"}), true, false),
             (json!({"dry_run": false, "overwrite": true, "no_clobber": false}), false, false),

@@ -18,6 +18,7 @@ use super::background::BackgroundCommands;
 use super::command_effects::command_effects;
 use super::command_output::OutputLimits;
 use super::git_records;
+use super::path_forms::parsed;
 use super::{
     Access, ArgumentsError, Call, Context, Effects, Progress, Tool, ToolError, ToolResult, arguments, schema,
 };
@@ -153,7 +154,7 @@ pub(super) struct CommandCall {
 
 impl CommandCall {
     fn cwd(&self, cx: &Context) -> Result<WorkspacePath, ToolError> {
-        let path = cx.workspace.resolve(&WorkspacePath::parse(&self.args.cwd)?, LastLink::Follow)?;
+        let path = cx.workspace.resolve(&parsed(&self.args.cwd, &*cx.workspace)?, LastLink::Follow)?;
         let path_of = || WorkspacePath::clone(&path);
         match cx.workspace.stat(&path)?.map(|stat| stat.kind) {
             Some(Kind::Directory) => Ok(path_of()),

@@ -22,6 +22,8 @@ pub(super) struct Scope<'a> {
     pub(super) cx: &'a Context,
     pub(super) start: ResolvedPath,
     filter: FileFilter,
+    /// What files have to match besides.
+    types: FileFilter,
     pattern: String,
     depth: Option<usize>,
 }
@@ -45,14 +47,20 @@ impl<'a> Scope<'a> {
         depth: Option<usize>,
     ) -> Result<Self, ToolError> {
         let pattern = pattern.unwrap_or("*").to_owned();
-        Ok(Self { cx, start: resolve(path, cx)?, filter: FileFilter::parse(&pattern)?, pattern, depth })
+        let (start, filter) = (resolve(path, cx)?, FileFilter::parse(&pattern)?);
+        Ok(Self { cx, start, filter, types: FileFilter::default(), pattern, depth })
+    }
+
+    /// Returns the scope with only the files that match these globs as well.
+    pub(super) fn of_types(self, globs: &str) -> Result<Self, ToolError> {
+        Ok(Self { types: FileFilter::parse(globs)?, ..self })
     }
 
     /// Returns whether an entry passes the filter. A path glob may be relative to the root or to the folder that is
     /// searched.
     fn fits(&self, path: &WorkspacePath) -> bool {
         let below = path.relative_to(&self.start).unwrap_or(path.as_str());
-        self.filter.matches(below) || self.filter.matches(path.as_str())
+        (self.filter.matches(below) || self.filter.matches(path.as_str())) && self.types.matches(below)
     }
 
     /// Returns the matching files, folders and links.
@@ -88,16 +96,23 @@ impl<'a> Scope<'a> {
     }
 }
 
-/// Globs of the files that are meant. Several are separated by commas, and those after a `!` are excluded.
+/// Globs of the files that are meant. Several are separated by commas, and those after a `!` are excluded. A path that begins with
+/// `./` is a place: a file, or a folder with all that is below it.
+#[derive(Default)]
 struct FileFilter {
     wanted: Vec<Glob>,
+    places: Vec<String>,
     unwanted: Vec<Glob>,
 }
 
 impl FileFilter {
     fn parse(pattern: &str) -> Result<Self, ToolError> {
-        let (mut wanted, mut unwanted) = (Vec::new(), Vec::new());
+        let (mut wanted, mut places, mut unwanted) = (Vec::new(), Vec::new(), Vec::new());
         for part in parts(pattern) {
+            if let Some(place) = part.strip_prefix("./").filter(|place| !place.contains(['*', '?', '{'])) {
+                places.push(place.trim_end_matches('/').to_owned());
+                continue;
+            }
             let (list, part) = match part.strip_prefix('!') {
                 Some(part) => (&mut unwanted, part),
                 None => (&mut wanted, part),
@@ -106,12 +121,18 @@ impl FileFilter {
                 list.push(Glob::parse(part).map_err(|error| ToolError::Refused(error.to_string()))?);
             }
         }
-        Ok(Self { wanted, unwanted })
+        Ok(Self { wanted, places, unwanted })
     }
 
     fn matches(&self, path: &str) -> bool {
         let fits = |glob: &Glob| glob.matches(path);
-        (self.wanted.is_empty() || self.wanted.iter().any(fits)) && !self.unwanted.iter().any(fits)
+        let is_at = |place: &String| {
+            let below = path.strip_prefix(place.as_str());
+            place.is_empty() || below.is_some_and(|below| below.is_empty() || below.starts_with('/'))
+        };
+        let is_any = self.wanted.is_empty() && self.places.is_empty();
+        (is_any || self.wanted.iter().any(fits) || self.places.iter().any(is_at))
+            && !self.unwanted.iter().any(fits)
     }
 }
 
@@ -146,6 +167,12 @@ mod tests {
             ("!vendor/**", "src/a.py", true),
             ("src/**/*.rs", "src/a/b.rs", true),
             ("**/*", "anything", true),
+            ("./a.md", "a.md", true),
+            ("./a.md", "b/a.md", false),
+            ("./a,./b/[id].ts", "a/b.py", true),
+            ("./a,./b/[id].ts", "b/[id].ts", true),
+            ("./a,./b/[id].ts", "b/i.ts", false),
+            ("./*.py", "a.py", true),
         ] {
             let filter = FileFilter::parse(pattern).expect("a filter");
             assert_eq!(filter.matches(path), expected, "{pattern} {path}");

@@ -4,7 +4,7 @@
 const PROGRAMS: [&str; 2] = ["apply_patch", "applypatch"];
 
 /// Lines of a patch that name a file.
-const NAMING: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+const NAMING: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
 
 /// Patch in a command line that does nothing but apply it.
 #[derive(Debug, PartialEq, Eq)]
@@ -57,7 +57,9 @@ pub(super) fn below_folder(patch: &str, folder: &str) -> String {
     let moved = |line: &str| {
         let named = NAMING.iter().find_map(|naming| Some((naming, line.strip_prefix(naming)?)));
         match named {
-            Some((naming, path)) if !path.starts_with('/') => format!("{naming}{folder}/{path}"),
+            Some((naming, path)) if !path.trim_start().starts_with('/') => {
+                format!("{naming} {folder}/{}", path.trim_start())
+            }
             _ => line.to_owned(),
         }
     };
@@ -94,6 +96,7 @@ mod tests {
         let below = |folder: &str| below_folder(PATCH, folder).lines().nth(1).map(str::to_owned);
         assert_eq!(below("").as_deref(), Some("*** Add File: a"));
         assert_eq!(below("./sub/").as_deref(), Some("*** Add File: sub/a"));
+        assert_eq!(below_folder("*** Delete File:a", "sub"), "*** Delete File: sub/a");
         assert_eq!(below("/w/sub").as_deref(), Some("*** Add File: /w/sub/a"));
         assert_eq!(
             (joined("", "a"), joined("b", "a"), joined("b", "/a")),

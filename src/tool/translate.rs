@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::argument_names::names_of;
 use super::door::NotUnderstood;
 use super::names::Arguments;
 use super::path_forms::{LinesBehind, lines_behind};
+pub(super) use super::restraint::is_yes as is_true;
 
 /// Result of a change: the tool, if it is another than the table says.
 pub(super) type Changed = Result<Option<&'static str>, NotUnderstood>;
@@ -14,20 +16,25 @@ pub(super) fn take(arguments: &mut Arguments, names: &[&str]) -> Option<Value> {
     names.iter().filter_map(|name| arguments.remove(*name)).find(|value| !value.is_null())
 }
 
-/// Returns a number, which may be written as text.
+/// Takes the first of several arguments, if it is a number. What is none stays, for the tool to complain of.
+pub(super) fn take_number(arguments: &mut Arguments, names: &[&str]) -> Option<i64> {
+    let name = names.iter().find(|name| arguments.contains_key(**name))?;
+    let number = number(arguments.get(*name)?)?;
+    arguments.remove(*name);
+    Some(number)
+}
+
+/// Returns a whole number, which may be written as text.
 pub(super) fn number(value: &Value) -> Option<i64> {
+    let whole = |real: &f64| real.fract() == 0.0;
     value
         .as_i64()
-        .or_else(|| format!("{:.0}", value.as_f64()?).parse().ok())
+        .or_else(|| format!("{:.0}", value.as_f64().filter(whole)?).parse().ok())
         .or_else(|| value.as_str()?.trim().parse().ok())
 }
 
 pub(super) fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
-}
-
-pub(super) fn is_true(value: &Value) -> bool {
-    value.as_bool().unwrap_or_else(|| value.as_str() == Some("true"))
 }
 
 /// Lines by offset and number, or as a pair.
@@ -41,9 +48,17 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
         arguments.insert("files".to_owned(), Value::Array(files));
     }
     if let Some(range) = take(arguments, &["view_range", "read_range", "line_range", "range", "lines"]) {
-        let (start, end) = ends(&range);
-        set_line(arguments, "start_line", start);
-        set_line(arguments, "end_line", end);
+        if range.is_number() {
+            arguments.entry("limit").or_insert(range);
+        } else {
+            let (start, end) = ends(&range);
+            set_line(arguments, "start_line", start);
+            set_line(arguments, "end_line", end);
+        }
+    }
+    for own in ["start_line", "end_line"] {
+        let from_zero = take_number(arguments, &[&format!("{own}_number_base_zero")]);
+        set_line(arguments, own, from_zero.map(|line| line + 1));
     }
     for name in ["path", "file_path", "file", "filename", "input"] {
         let given = arguments.get(name).and_then(text).unwrap_or_default();
@@ -64,10 +79,9 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
                 .to_owned(),
         ));
     }
-    let offset = take(arguments, &["offset"]).as_ref().and_then(number);
-    let limit = take(arguments, &["limit", "num_lines", "line_count", "head", "max_lines", "n", "count"])
-        .as_ref()
-        .and_then(number);
+    let offset = take_number(arguments, &["offset"]);
+    let limit =
+        take_number(arguments, &["limit", "num_lines", "line_count", "head", "max_lines", "n", "count"]);
     if offset.is_some() || limit.is_some() {
         let given = ["start_line", "start", "from_line", "line_number"];
         let given = given.iter().find_map(|name| arguments.get(*name).and_then(number));
@@ -80,7 +94,7 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
         arguments.insert("paths".to_owned(), Value::Array(paths));
         return bulk_read(arguments);
     }
-    for remark in ["mode", "start_line_number_base_zero", "type", "indentation"] {
+    for remark in ["mode", "type", "indentation"] {
         arguments.remove(remark);
     }
     Ok(None)
@@ -100,21 +114,8 @@ fn ends(range: &Value) -> (Option<i64>, Option<i64>) {
     }
 }
 
-/// Names of the content of a file.
-const CONTENT: [&str; 9] = [
-    "content",
-    "contents",
-    "text",
-    "file_text",
-    "code_content",
-    "data",
-    "file_content",
-    "body",
-    "new_content",
-];
-
 /// Returns a text given as a list of its lines, with or without their ends.
-fn joined_lines(lines: &[Value]) -> Option<String> {
+pub(super) fn joined_lines(lines: &[Value]) -> Option<String> {
     let ended = |line: &Value| {
         let line = line.as_str()?;
         Some(if line.ends_with('\n') { line.to_owned() } else { format!("{line}\n") })
@@ -137,40 +138,37 @@ pub(super) fn written(arguments: &mut Arguments) {
             _ => {}
         }
     }
-    let has_content =
-        CONTENT.iter().any(|name| arguments.get(*name).is_some_and(|content| !content.is_null()));
+    let mut content = take(arguments, &names_of("write_file", "content"));
     // Beside a content, they say that it is a part of the file; and lines that are no text are numbers of some.
-    if !has_content {
+    if content.is_none() {
         let is_text = |lines: &Value| match lines {
             Value::Array(lines) => lines.iter().all(Value::is_string),
             other => other.as_str().is_some_and(|lines| lines.contains('\n')),
         };
         let names: &[&str] =
             if arguments.get("lines").is_some_and(is_text) { &["lines"] } else { &["new_str", "new_string"] };
-        if let Some(content) = take(arguments, names) {
-            arguments.insert("content".to_owned(), content);
-        }
+        content = take(arguments, names);
     }
-    let of_json = ["path", "file_path", "filename", "file", "target_file"];
-    let is_json = of_json
+    let Some(content) = content else { return };
+    let paths = names_of("*", "path");
+    let is_json = paths
         .iter()
         .filter_map(|name| arguments.get(*name).and_then(text))
-        .any(|path| path.ends_with("json"));
-    if let Some(Value::Array(lines)) = arguments.get("content")
-        && let Some(lines) = joined_lines(lines)
-        && (!is_json || is_document(&lines))
-    {
-        arguments.insert("content".to_owned(), json!(lines));
-    }
-    if let Some(content @ (Value::Object(_) | Value::Array(_))) = arguments.get_mut("content")
-        && let Ok(text) = serde_json::to_string_pretty(content)
-    {
-        *content = json!(text + "\n");
-    }
+        .any(|path| path.ends_with("json") || path.ends_with(".ipynb"));
+    let lines = content.as_array().and_then(|lines| joined_lines(lines));
+    let content = match (lines.filter(|lines| !is_json || is_document(lines)), &content) {
+        (Some(lines), _) => json!(lines),
+        (None, Value::Object(_) | Value::Array(_)) if is_json => {
+            serde_json::to_string_pretty(&content).map_or(content, |text| json!(text + "\n"))
+        }
+        (None, _) => content,
+    };
+    arguments.insert("content".to_owned(), content);
 }
 
 /// Makes text go to the end of a file.
 pub(super) fn appended(arguments: &mut Arguments) {
+    written(arguments);
     arguments.insert("mode".to_owned(), json!("append"));
 }
 

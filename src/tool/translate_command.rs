@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::abilities::{with_words, words_of};
+use super::argument_names::names_of;
 use super::door::NotUnderstood;
 use super::names::Arguments;
 use super::shell_patch::{ShellPatch, below_folder, joined};
-use super::translate::{Changed, is_true, number, parsed, take, text};
+use super::translate::{Changed, is_true, parsed, take, take_number, text};
 
 /// Answer to input for a command that runs.
 const NO_INPUT: &str = "commands get no input; give what it reads with the command: run_command(command=\"printf 'y\\n' | …\"), and read \
@@ -20,15 +21,20 @@ const NO_WORDS: &str =
 pub(super) fn shell(arguments: &mut Arguments) -> Changed {
     let no_words = || NotUnderstood(NO_WORDS.to_owned());
     if let Some(Value::Array(lines)) = arguments.get("commands") {
-        let lines: Option<Vec<&str>> = lines.iter().map(Value::as_str).collect();
+        // What follows a comment or a here-document would be part of it.
+        let is_plain = |line: &&str| !line.contains(['#', '\n']);
+        let lines: Option<Vec<&str>> =
+            lines.iter().map(|line| line.as_str().map(str::trim).filter(is_plain)).collect();
         let line = json!(lines.ok_or_else(no_words)?.join(" && "));
         arguments.insert("commands".to_owned(), line);
     }
     if arguments.get("type").and_then(text) == Some("exec") {
         arguments.remove("type");
     }
-    for remark in ["shell", "tty"] {
-        arguments.remove(remark);
+    arguments.remove("tty");
+    let is_posix = |shell: &str| matches!(shell.rsplit('/').next(), Some("bash" | "sh" | "zsh" | "dash"));
+    if arguments.get("shell").is_some_and(|shell| shell.as_str().is_none_or(is_posix)) {
+        arguments.remove("shell");
     }
     if take(arguments, &["is_input"]).is_some_and(|is_input| is_true(&is_input)) {
         return Err(NotUnderstood(NO_INPUT.to_owned()));
@@ -59,9 +65,7 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
             let words = words_of(&words).ok_or_else(no_words)?;
             let words: Vec<&str> = words.iter().map(String::as_str).collect();
             match words.as_slice() {
-                ["bash" | "sh" | "zsh" | "/bin/bash" | "/bin/sh", flag, line]
-                    if flag.starts_with('-') && flag.ends_with('c') =>
-                {
+                ["bash" | "sh" | "zsh" | "/bin/bash" | "/bin/sh", flag, line] if is_command_flag(flag) => {
                     Some((*line).to_owned())
                 }
                 words => shlex::try_join(words.iter().copied()).ok(),
@@ -72,7 +76,7 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
     };
     if let Some(line) = line {
         if let Some(ShellPatch { folder, patch }) = ShellPatch::find(&line) {
-            let cwd = take(arguments, &["cwd", "workdir", "working_directory", "dir_path"]);
+            let cwd = take(arguments, &names_of("run_command", "cwd"));
             let cwd = cwd.as_ref().and_then(text).unwrap_or_default();
             let patch = below_folder(&patch, &joined(cwd, &folder));
             *arguments = Arguments::from_iter([("patch".to_owned(), json!(patch))]);
@@ -81,15 +85,19 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
         arguments.insert("command".to_owned(), json!(line));
     }
     // A time of their own tools is in milliseconds.
-    if let Some(ms) =
-        take(arguments, &["timeout_ms", "timeout_millis", "timeoutMs"]).as_ref().and_then(number)
-    {
+    if let Some(ms) = take_number(arguments, &["timeout_ms", "timeout_millis"]).filter(|ms| *ms > 0) {
         arguments.insert("timeout".to_owned(), json!((ms / 1_000).clamp(1, 600)));
     }
     if take(arguments, &["blocking"]).is_some_and(|blocking| !is_true(&blocking)) {
         arguments.entry("background").or_insert(json!(true));
     }
     Ok(None)
+}
+
+/// Returns whether an option of a shell says that a command line follows, and nothing about how it is run: `-nc` runs none of it.
+fn is_command_flag(flag: &str) -> bool {
+    let letters = flag.strip_prefix('-').unwrap_or_default();
+    letters.contains('c') && letters.chars().all(|letter| matches!(letter, 'c' | 'i' | 'l'))
 }
 
 /// Returns a command line without the fence around it, or the prompt before it.
@@ -154,8 +162,8 @@ pub(super) fn background(arguments: &mut Arguments) -> Changed {
         return Err(NotUnderstood(NO_INPUT.to_owned()));
     }
     // Whoever waits for output says so in several ways; all of them are bounded here.
-    let ms = take(arguments, &["yield_time_ms", "wait_ms", "timeout_ms"]).as_ref().and_then(number);
-    let wait = take(arguments, &["wait", "wait_seconds", "timeout"]).as_ref().and_then(number);
+    let ms = take_number(arguments, &["yield_time_ms", "wait_ms", "timeout_ms"]);
+    let wait = take_number(arguments, &["wait", "wait_seconds", "timeout"]);
     // Nobody waits so many seconds: they are milliseconds as well.
     let wait = wait.map(|wait| if wait > 600 { wait / 1_000 } else { wait });
     if let Some(seconds) = wait.or(ms.map(|ms| ms / 1_000)) {

@@ -2,93 +2,113 @@
 
 use serde_json::{Value, json};
 
+use super::argument_names::{REMARKS, names_of};
 use super::door::NotUnderstood;
+use super::fitting::plain_names;
 use super::names::Arguments;
-use super::translate::{Changed, appended, is_true, line_range, number, parsed, take, text};
+use super::translate::{
+    Changed, appended, is_true, joined_lines, line_range, number, parsed, take, take_number, text,
+};
+use super::translate_command::shell;
 
 /// Returns the tool for edits in a list, whose parts have names of their own, and gives them ours.
 pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
-    if let Some(count) = take(arguments, &["expected_replacements"]).as_ref().and_then(number)
-        && count > 1
-    {
-        arguments.insert("replace_all".to_owned(), json!(true));
-    }
-    lines_of(arguments);
-    for name in ["target_lint_error_ids", "code_edit"] {
-        if let Some(value) = arguments.remove(name)
-            && name == "code_edit"
-        {
-            let content = value.as_str().unwrap_or_default().lines().next().unwrap_or_default().to_owned();
-            return Err(NotUnderstood(format!(
-                "write the change itself: edit_file(path=…, old_str=…, new_str={content:?})"
-            )));
+    if let Some(count) = take_number(arguments, &names_of("edit_file", "expect_count")) {
+        arguments.insert("expect_count".to_owned(), json!(count));
+        if count > 1 {
+            arguments.insert("replace_all".to_owned(), json!(true));
         }
     }
-    let has_old = ["old_str", "old_string", "old_text", "search", "old", "find"]
-        .iter()
-        .any(|name| arguments.contains_key(*name));
+    lines_of(arguments);
+    arguments.remove("target_lint_error_ids");
+    if let Some(code) = arguments.get("code_edit") {
+        let content = code.as_str().unwrap_or_default().lines().next().unwrap_or_default();
+        return Err(NotUnderstood(format!(
+            "write the change itself: edit_file(path=…, old_str=…, new_str={content:?})"
+        )));
+    }
+    let has = |names: &[&str]| names.iter().any(|name| arguments.contains_key(*name));
+    let (has_old, has_list) = (has(&names_of("edit_file", "old_str")), has(&names_of("edit_file", "edits")));
     let has_blocks =
         |name: &str| arguments.get(name).and_then(Value::as_str).is_some_and(patch::search_replace::is_meant);
     if !has_old && ["content", "input"].into_iter().any(has_blocks) {
         return search_blocks(arguments);
     }
-    if !has_old && arguments.contains_key("start_line") {
-        return line_edit(arguments);
+    if !has_old && !has_list {
+        if has(&["start_line"]) {
+            return line_edit(arguments);
+        }
+        if has(&["diff", "patch"]) {
+            return search_blocks(arguments);
+        }
+        if has(&["content", "contents", "file_text"]) {
+            return Err(NotUnderstood(
+                "a whole file is written with write_file(path=…, content=…), a part of it with edit_file(path=…, old_str=…, new_str=…)".to_owned(),
+            ));
+        }
     }
-    if !has_old && ["diff", "patch"].iter().any(|name| arguments.contains_key(*name)) {
-        return search_blocks(arguments);
-    }
-    if !has_old
-        && !arguments.contains_key("edits")
-        && ["content", "contents", "file_text"].iter().any(|name| arguments.contains_key(*name))
-    {
-        return Err(NotUnderstood(
-            "a whole file is written with write_file(path=…, content=…), a part of it with edit_file(path=…, old_str=…, new_str=…)".to_owned(),
-        ));
-    }
-    let Some(edits) = take(arguments, &["edits", "replacements", "changes"]) else { return Ok(None) };
+    let Some(edits) = take(arguments, &names_of("edit_file", "edits")) else { return Ok(None) };
     let edits = match parsed(edits) {
         Value::Array(edits) => edits,
         one @ Value::Object(_) => vec![one],
-        _ => {
-            return Err(NotUnderstood(
-                "edits has to be a list: edit_file(path=…, old_str=…, new_str=…)".to_owned(),
-            ));
-        }
+        _ => return Err(NotUnderstood(format!("edits has to be a list: {EDIT}"))),
     };
-    let mut own = Vec::new();
-    for edit in edits {
-        let Value::Object(mut edit) = parsed(edit) else {
-            return Err(NotUnderstood(
-                "an edit is an object: edit_file(path=…, old_str=…, new_str=…)".to_owned(),
-            ));
-        };
-        let old =
-            take(&mut edit, &["old_str", "old_string", "oldString", "oldText", "old_text", "search", "find"]);
-        let new = take(&mut edit, &["new_str", "new_string", "newString", "newText", "new_text", "replace"]);
-        let all = take(&mut edit, &["replace_all", "replaceAll"]).as_ref().is_some_and(is_true);
-        if let Some(path) = take(&mut edit, &["path", "filePath", "file_path"]) {
-            match arguments.get("path").or(arguments.get("file_path")) {
-                None => {
-                    arguments.insert("path".to_owned(), path);
-                }
-                Some(other) if *other != path => {
-                    return Err(NotUnderstood(format!(
-                        "make one call for each file: edit_file(path={path}, old_str=…, new_str=…)"
-                    )));
-                }
-                Some(_) => {}
-            }
+    let edits: Option<Vec<Arguments>> = edits
+        .into_iter()
+        .map(|edit| match parsed(edit) {
+            Value::Object(edit) => Some(plain_names(edit)),
+            _ => None,
+        })
+        .collect();
+    match edits.ok_or_else(|| NotUnderstood(format!("an edit is an object: {EDIT}")))? {
+        mut one if one.len() == 1 => single(arguments, one.swap_remove(0)),
+        several => {
+            let own: Result<Vec<Value>, _> = several.into_iter().map(|edit| part(arguments, edit)).collect();
+            arguments.insert("edits".to_owned(), Value::Array(own?));
+            Ok(None)
         }
-        let (Some(old), Some(new)) = (old, new) else {
-            return Err(NotUnderstood(
-                "an edit needs old_str and new_str: edit_file(path=…, old_str=…, new_str=…)".to_owned(),
-            ));
-        };
-        own.push(json!({"old_str": old, "new_str": new, "replace_all": all}));
     }
-    arguments.insert("edits".to_owned(), Value::Array(own));
-    Ok(None)
+}
+
+/// The right call for an edit.
+const EDIT: &str = "edit_file(path=…, old_str=…, new_str=…)";
+
+/// Makes an edit that stands alone in a list the edit of the call.
+fn single(arguments: &mut Arguments, edit: Arguments) -> Changed {
+    for (name, value) in edit {
+        if arguments.get(&name).is_some_and(|other| *other != value) {
+            return Err(NotUnderstood(format!("the call and its edit differ in `{name}`: {EDIT}")));
+        }
+        arguments.insert(name, value);
+    }
+    many_edits(arguments)
+}
+
+/// Returns one of several edits in our form. What it says beyond that cannot be obeyed.
+fn part(arguments: &mut Arguments, mut edit: Arguments) -> Result<Value, NotUnderstood> {
+    let mut taken = |own: &'static str| take(&mut edit, &names_of("edit_file", own));
+    let (old, new, all) = (taken("old_str"), taken("new_str"), taken("replace_all"));
+    if let Some(path) = take(&mut edit, &["path", "file_path"]) {
+        let known = arguments.get("path").or(arguments.get("file_path"));
+        if known.is_some_and(|known| *known != path) {
+            return Err(NotUnderstood(format!(
+                "make one call for each file: edit_file(path={path}, old_str=…, new_str=…)"
+            )));
+        }
+        if known.is_none() {
+            arguments.insert("path".to_owned(), path);
+        }
+    }
+    let (Some(old), Some(new)) = (old, new) else {
+        return Err(NotUnderstood(format!("an edit needs old_str and new_str: {EDIT}")));
+    };
+    if let Some(name) = edit.keys().find(|name| !REMARKS.contains(&name.as_str())) {
+        return Err(NotUnderstood(format!(
+            "one of several edits has no `{name}`, and nothing was done; make it a call of its own: {EDIT}"
+        )));
+    }
+    let all = all.or_else(|| arguments.get("replace_all").cloned()).is_some_and(|all| is_true(&all));
+    Ok(json!({"old_str": old, "new_str": new, "replace_all": all}))
 }
 
 /// Gives the lines of an edit our names.
@@ -98,7 +118,7 @@ fn lines_of(arguments: &mut Arguments) {
         ("end_line", ["end_line", "end", "line_end", "to_line", "endline"]),
     ];
     for (own, foreign) in names {
-        if let Some(line) = take(arguments, &foreign).as_ref().and_then(number) {
+        if let Some(line) = take_number(arguments, &foreign) {
             arguments.insert(own.to_owned(), json!(line));
         }
     }
@@ -107,8 +127,10 @@ fn lines_of(arguments: &mut Arguments) {
 /// Returns the tool that puts new text in place of whole lines.
 pub(super) fn line_edit(arguments: &mut Arguments) -> Changed {
     lines_of(arguments);
-    if let Some(line) = take(arguments, &["line", "line_number"]).as_ref().and_then(number) {
-        arguments.entry("start_line").or_insert(json!(line));
+    if !arguments.contains_key("start_line")
+        && let Some(line) = take_number(arguments, &["line", "line_number"])
+    {
+        arguments.insert("start_line".to_owned(), json!(line));
     }
     let names = [
         "new_str",
@@ -148,19 +170,24 @@ pub(super) fn prepended(arguments: &mut Arguments) -> Changed {
 
 /// Returns the tool for SEARCH and REPLACE blocks in place of a patch, or for one change to a file as an object.
 pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
-    patch_as_command(arguments);
+    patch_as_command(arguments)?;
     match arguments.get("type").and_then(text) {
         Some("delete_file") => {
             arguments.retain(|name, _| name == "path");
             return Ok(Some("delete_file"));
         }
         Some("create_file") => {
-            if let Some(diff) = take(arguments, &["diff", "patch"]) {
-                let lines: Vec<&str> = text(&diff).unwrap_or_default().lines().collect();
+            let added = |diff: &str| {
+                let lines: Vec<&str> = diff.lines().collect();
                 // A sign before some lines alone is part of them.
                 let added: Option<Vec<&str>> = lines.iter().map(|line| line.strip_prefix('+')).collect();
-                let lines = added.unwrap_or(lines).into_iter().map(|line| format!("{line}\n"));
-                arguments.insert("content".to_owned(), json!(lines.collect::<String>()));
+                added.unwrap_or(lines).into_iter().map(|line| format!("{line}\n")).collect::<String>()
+            };
+            for name in ["diff", "patch"] {
+                if let Some(content) = arguments.get(name).and_then(Value::as_str).map(added) {
+                    arguments.remove(name);
+                    arguments.insert("content".to_owned(), json!(content));
+                }
             }
             arguments.insert("mode".to_owned(), json!("create"));
             arguments.remove("type");
@@ -171,10 +198,15 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
         }
         _ => {}
     }
-    if let Some(Value::Array(patches)) = take(arguments, &["patches", "diffs"]) {
-        let patches: Vec<&str> =
-            patches.iter().filter_map(text).map(|patch| patch.trim_end_matches('\n')).collect();
-        arguments.insert("patch".to_owned(), json!(patches.join("\n") + "\n"));
+    for name in ["patches", "diffs"] {
+        let Some(Value::Array(patches)) = arguments.get(name) else { continue };
+        let patches: Option<Vec<&str>> =
+            patches.iter().map(|patch| patch.as_str().map(|patch| patch.trim_end_matches('\n'))).collect();
+        if let (Some(patches), false) = (patches, arguments.contains_key("patch")) {
+            let patch = json!(patches.join("\n") + "\n");
+            arguments.remove(name);
+            arguments.insert("patch".to_owned(), patch);
+        }
     }
     let names = ["diff", "patch", "input", "patch_text", "content"];
     let Some(name) = names.into_iter().find(|name| {
@@ -195,44 +227,76 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
     };
     let edits = edits.into_iter().map(|(old, new)| json!({"old_str": old, "new_str": new}));
     arguments.insert("edits".to_owned(), Value::Array(edits.collect()));
-    // What stands before the first block may be the path.
-    let before = diff.as_str().unwrap_or_default().lines().next().unwrap_or_default().trim();
-    if name == "input" && !before.is_empty() && !before.starts_with('<') {
-        arguments.entry("path").or_insert(json!(before));
+    // The file may be named above its blocks.
+    let named = patch::search_replace::named_files(diff.as_str().unwrap_or_default());
+    let given = names_of("*", "path");
+    let given = given.iter().find_map(|name| arguments.get(*name).and_then(text));
+    let is_other = |file: &&&str| given.is_some_and(|given| !given.ends_with(**file));
+    if named.len() > 1 || named.iter().any(|file| is_other(&file)) {
+        return Err(NotUnderstood(format!(
+            "the blocks are for {}; make one call for each file: {EDIT}",
+            named.join(", ")
+        )));
+    }
+    if let ([file], None) = (named.as_slice(), given) {
+        arguments.insert("path".to_owned(), json!(file));
     }
     Ok(Some("edit_file"))
 }
 
 /// Takes a patch that is given as the command line of a program: `["apply_patch", "*** Begin Patch …"]`.
-fn patch_as_command(arguments: &mut Arguments) {
+fn patch_as_command(arguments: &mut Arguments) -> Result<(), NotUnderstood> {
     if arguments.contains_key("patch") {
-        return;
+        return Ok(());
     }
-    let Some(command) = take(arguments, &["command", "cmd", "args", "arguments"]).map(parsed) else { return };
-    let patch = match &command {
-        Value::Array(words) => words.last().and_then(text),
-        other => text(other),
-    };
-    if let Some(patch) = patch {
-        arguments.insert("patch".to_owned(), json!(patch));
+    let Some(command) = take(arguments, &["command", "cmd", "args", "arguments"]) else { return Ok(()) };
+    let is_patch = |text: &str| ["*** ", "--- ", "diff ", "@@"].iter().any(|start| text.starts_with(start));
+    if text(&command).is_some_and(|text| is_patch(text.trim_start())) {
+        arguments.insert("patch".to_owned(), command);
+        return Ok(());
     }
+    let mut as_command = Arguments::from_iter([("command".to_owned(), command)]);
+    for name in names_of("run_command", "cwd") {
+        as_command.extend(arguments.remove(name).map(|folder| (name.to_owned(), folder)));
+    }
+    if shell(&mut as_command)?.is_none() {
+        return Err(NotUnderstood(
+            "it applies a patch: apply_patch(patch=\"*** Begin Patch …\"); a command is run by run_command(command=…)"
+                .to_owned(),
+        ));
+    }
+    arguments.extend(as_command);
+    Ok(())
 }
+
+/// Parameters of an editor, of which each of its commands has some.
+const OF_EDITOR: [&str; 8] = [
+    "file_text",
+    "insert_line",
+    "insert_text",
+    "new_str",
+    "new_string",
+    "old_str",
+    "old_string",
+    "view_range",
+];
 
 /// Returns the tool for one of several kinds of work, distinguished by `command`.
 pub(super) fn editor(arguments: &mut Arguments) -> Changed {
     let command = take(arguments, &["command", "cmd", "action"]);
     let command = command.as_ref().and_then(text).unwrap_or_default().to_owned();
-    let keep = |arguments: &mut Arguments, names: &[&str]| {
-        arguments.retain(|name, value| names.contains(&name.as_str()) && !value.is_null());
+    // Some models give all of them, whatever the command.
+    let keep = |arguments: &mut Arguments, own: &[&str]| {
+        arguments.retain(|name, _| own.contains(&name.as_str()) || !OF_EDITOR.contains(&name.as_str()));
     };
     match command.as_str() {
         "view" | "read" | "open" => {
-            keep(arguments, &["path", "file_path", "view_range"]);
+            keep(arguments, &["view_range"]);
             line_range(arguments)?;
             Ok(Some("read_file"))
         }
         "create" | "write" => {
-            keep(arguments, &["path", "file_path", "file_text", "content"]);
+            keep(arguments, &["file_text"]);
             Ok(Some("write_file"))
         }
         "str_replace" | "replace" => {
@@ -240,13 +304,13 @@ pub(super) fn editor(arguments: &mut Arguments) -> Changed {
             if !arguments.contains_key("new_string") {
                 arguments.entry("new_str").or_insert(json!(""));
             }
-            keep(
-                arguments,
-                &["path", "file_path", "old_str", "new_str", "replace_all", "old_string", "new_string"],
-            );
-            Ok(Some("edit_file"))
+            keep(arguments, &["old_str", "new_str", "old_string", "new_string"]);
+            many_edits(arguments).map(|_| Some("edit_file"))
         }
-        "insert" => insertion(arguments),
+        "insert" => {
+            keep(arguments, &["insert_line", "insert_text", "new_str"]);
+            insertion(arguments)
+        }
         "edit_file" | "diff" => search_blocks(arguments),
         "undo_edit" => {
             Err(NotUnderstood("undo it by another edit: edit_file(path=…, old_str=…, new_str=…)".to_owned()))
@@ -271,28 +335,27 @@ pub(super) fn insertion_before(arguments: &mut Arguments) -> Changed {
 
 /// Returns the tool that inserts text before a line; line 0 is the start as well.
 pub(super) fn insertion_at(arguments: &mut Arguments) -> Changed {
-    let line = take(arguments, &["line", "line_number"]).as_ref().and_then(number);
     let before = |line: i64| if line > 0 { line - 1 } else { line };
+    let line = take_number(arguments, &["line", "line_number"]);
     arguments.extend(line.map(|line| ("insert_line".to_owned(), json!(before(line)))));
     insertion(arguments)
 }
 
 /// Returns the tool that inserts text after a line, by a patch without context.
 pub(super) fn insertion(arguments: &mut Arguments) -> Changed {
-    let line = take(arguments, &["insert_line", "line", "line_number", "after_line", "insert_after"])
-        .as_ref()
-        .and_then(number);
-    let inserted = take(arguments, &["insert_text", "new_str", "content", "text"]);
-    let path = take(arguments, &["path", "file_path"]);
-    let (Some(line), Some(inserted), Some(path)) = (line.filter(|line| *line >= 0), inserted, path) else {
+    let line = take_number(arguments, &["insert_line", "after_line", "insert_after"]);
+    let inserted = match take(arguments, &["insert_text", "new_str", "content", "text"]) {
+        Some(Value::String(inserted)) => Some(inserted),
+        Some(Value::Array(lines)) => joined_lines(&lines),
+        _ => None,
+    };
+    // A line alone may be the one before the text, or the one behind it.
+    let (Some(line), Some(inserted)) = (line.filter(|line| *line >= 0), inserted) else {
         return Err(NotUnderstood("say where: edit_file(path=…, old_str=\"the line before\", new_str=\"the line before\\nthe new lines\")".to_owned()));
     };
-    let inserted = inserted.as_str().unwrap_or_default();
-    let lines: Vec<&str> = inserted.strip_suffix('\n').unwrap_or(inserted).split('\n').collect();
-    let mut patch = format!("@@ -{line},0 +{},{} @@\n", line + 1, lines.len());
+    let lines: Vec<&str> = inserted.strip_suffix('\n').unwrap_or(&inserted).split('\n').collect();
+    let mut patch = format!("@@ -{line},0 +{},{} @@\n", line.saturating_add(1), lines.len());
     patch.extend(lines.iter().map(|line| format!("+{line}\n")));
-    *arguments = Arguments::new();
-    arguments.insert("path".to_owned(), path);
     arguments.insert("patch".to_owned(), json!(patch));
     Ok(Some("apply_patch"))
 }

@@ -2,16 +2,25 @@
 
 use serde_json::{Value, json};
 
+use super::argument_names::REMARKS;
 use super::door::NotUnderstood;
 use super::names::Arguments;
-use super::translate::{Changed, is_true, number, take, text};
+use super::translate::{Changed, is_true, number, take, take_number, text};
 
 /// Folders and files by name; a search term is part of a name.
 pub(super) fn directory_search(arguments: &mut Arguments) {
-    let depth = take(arguments, &["depth", "max_depth"]).as_ref().and_then(number);
+    let depth = take_number(arguments, &["depth", "max_depth"]);
     let ignored = take(arguments, &["ignore", "exclude_patterns", "exclude"]);
-    for remark in ["case_sensitive", "limit", "offset", "type", "show_hidden", "max_results", "extensions"] {
+    for remark in ["limit", "offset", "show_hidden", "max_results"] {
         arguments.remove(remark);
+    }
+    // Names are compared so anyway.
+    if arguments.get("case_sensitive").is_some_and(is_true) {
+        arguments.remove("case_sensitive");
+    }
+    let types = extensions(arguments);
+    if !types.is_empty() {
+        arguments.insert("file_type".to_owned(), json!(types.join(",")));
     }
     let term = take(arguments, &["query", "file_name", "name", "search_term"]);
     if let Some(term) = term.as_ref().and_then(text) {
@@ -29,7 +38,7 @@ pub(super) fn directory_search(arguments: &mut Arguments) {
     }
     let ignored = ignored.as_ref().map(listed).unwrap_or_default();
     if !ignored.is_empty() {
-        let excluded = ignored.split(',').map(|glob| format!("!{glob}")).collect::<Vec<_>>().join(",");
+        let excluded = ignored.split(',').map(left_out).collect::<Vec<_>>().join(",");
         let pattern = if let Some(pattern) = arguments.get("pattern").and_then(text) {
             format!("{pattern},{excluded}")
         } else {
@@ -47,7 +56,7 @@ pub(super) fn tree(arguments: &mut Arguments) {
 }
 
 /// Returns globs that are given as a list or as one, with commas between them.
-fn listed(value: &Value) -> String {
+pub(super) fn listed(value: &Value) -> String {
     match value {
         Value::Array(globs) => globs.iter().filter_map(text).collect::<Vec<_>>().join(","),
         other => text(other).unwrap_or_default().to_owned(),
@@ -58,17 +67,23 @@ fn listed(value: &Value) -> String {
 const PATTERNS: [&str; 8] =
     ["pattern", "query", "regex", "search_term", "search", "regexp", "search_pattern", "patterns"];
 
+/// Search with options as `grep` has them.
+pub(super) fn grep_search(arguments: &mut Arguments) -> Changed {
+    if is_command(arguments) { as_command("grep", arguments) } else { searched(arguments) }
+}
+
 /// Search with options as ripgrep has them.
 pub(super) fn pattern_search(arguments: &mut Arguments) -> Changed {
-    if let Some(line) = command_of(arguments) {
-        *arguments = Arguments::from_iter([("command".to_owned(), json!(line))]);
-        return Ok(Some("run_command"));
-    }
+    if is_command(arguments) { as_command("rg", arguments) } else { searched(arguments) }
+}
+
+fn searched(arguments: &mut Arguments) -> Changed {
+    letters(arguments);
     let flag = |arguments: &mut Arguments, names: &[&str]| take(arguments, names).as_ref().map(is_true);
     if flag(arguments, &["-i", "ignore_case", "case_insensitive", "i"]) == Some(true) {
         arguments.insert("case_sensitive".to_owned(), json!(false));
     }
-    if flag(arguments, &["is_regexp", "is_regex", "regexp_enabled"]) == Some(false) {
+    if is_regex(arguments) == Some(false) || flag(arguments, &["-F"]) == Some(true) {
         arguments.insert("literal".to_owned(), json!(true));
     }
     let context = ["-C", "-A", "-B", "before_context", "after_context", "context_before", "context_after"];
@@ -84,13 +99,10 @@ pub(super) fn pattern_search(arguments: &mut Arguments) -> Changed {
         };
         arguments.insert("show".to_owned(), json!(show));
     }
-    if flag(arguments, &["names_only", "files_only", "files_with_matches", "-l"]) == Some(true) {
-        arguments.insert("show".to_owned(), json!("files"));
-    }
-    if let Some(flags) = take(arguments, &["flags", "options"]).as_ref().and_then(text)
-        && flags.contains('i')
-    {
-        arguments.insert("case_sensitive".to_owned(), json!(false));
+    for name in ["names_only", "files_only", "files_with_matches", "-l", "-c"] {
+        if flag(arguments, &[name]) == Some(true) {
+            arguments.insert("show".to_owned(), json!("files"));
+        }
     }
     let is_word =
         flag(arguments, &["-w", "word", "whole_word", "whole_words", "match_whole_word", "word_regexp"]);
@@ -117,17 +129,17 @@ pub(super) fn pattern_search(arguments: &mut Arguments) -> Changed {
         "ignore_patterns",
     ];
     let excluded: Vec<Value> = names.iter().filter_map(|name| take(arguments, &[name])).collect();
-    let extensions = take(arguments, &["extensions", "extension", "ext", "file_extensions"]);
-    let kind = take(arguments, &["type", "file_type", "language", "file_types", "lang"]);
-    let kind = kind.map(|kind| kind.get(0).cloned().unwrap_or(kind));
+    let kinds = take(arguments, &["type", "file_type", "language", "file_types", "lang"]);
+    let kinds = kinds.as_ref().map(listed).unwrap_or_default();
+    let mut types: Vec<String> = kinds.split(',').filter(|kind| !kind.is_empty()).map(file_type).collect();
+    types.extend(extensions(arguments));
+    if !types.is_empty() {
+        arguments.insert("file_type".to_owned(), json!(types.join(",")));
+    }
     let names =
         ["file_pattern", "include", "glob", "include_pattern", "includes", "globs", "include_patterns"];
     let included = take(arguments, &names);
     let mut globs: Vec<String> = included.iter().map(listed).filter(|globs| !globs.is_empty()).collect();
-    globs.extend(kind.as_ref().and_then(text).map(file_type));
-    let extensions = extensions.as_ref().map(listed).unwrap_or_default();
-    let extensions = extensions.split(',').map(|one| one.trim().trim_start_matches(['*', '.']));
-    globs.extend(extensions.filter(|one| !one.is_empty()).map(|one| format!("*.{one}")));
     let excluded = excluded.iter().map(listed).collect::<Vec<_>>().join(",");
     globs
         .extend(excluded.split(',').filter(|glob| !glob.trim().is_empty()).map(|glob| left_out(glob.trim())));
@@ -139,19 +151,13 @@ pub(super) fn pattern_search(arguments: &mut Arguments) -> Changed {
         globs.insert(0, path.trim_start_matches("./").to_owned());
         arguments.remove("path");
     }
-    // Several places are patterns of paths: each as a file, and as a folder.
     if let Some(Value::Array(paths)) = arguments.get("paths").or(arguments.get("path"))
         && paths.len() > 1
+        && globs.is_empty()
     {
-        let below = |path: &str| {
-            let path = path.trim_start_matches("./").trim_end_matches('/');
-            format!("{path},{path}/**")
-        };
-        if globs.is_empty() {
-            globs.extend(paths.iter().filter_map(text).map(below));
-            arguments.remove("paths");
-            arguments.remove("path");
-        }
+        globs.extend(paths.iter().filter_map(text).map(place));
+        arguments.remove("paths");
+        arguments.remove("path");
     }
     if !globs.is_empty() {
         arguments.insert("file_pattern".to_owned(), json!(globs.join(",")));
@@ -165,20 +171,69 @@ pub(super) fn pattern_search(arguments: &mut Arguments) -> Changed {
             "a pattern is searched for within a line; see what is around its first one: grep(pattern={first:?}, context_lines=5)"
         )));
     }
-    for remark in ["-n", "offset", "sort", "include_ignored_files", "max_count_per_file"] {
-        arguments.remove(remark);
-    }
+    arguments.retain(|name, value| match name.as_str() {
+        "-n" | "sort" => false,
+        "offset" => number(value) != Some(0),
+        "include_ignored_files" => is_true(value),
+        _ => true,
+    });
     Ok(None)
 }
 
-/// Returns the command line that a search is given as.
-fn command_of(arguments: &Arguments) -> Option<String> {
-    if PATTERNS.iter().any(|name| arguments.contains_key(*name)) {
-        return None;
+/// Returns whether a search is given as a command line, and nothing else.
+fn is_command(arguments: &Arguments) -> bool {
+    let is_line = |name: &str| matches!(name, "command" | "args") || REMARKS.contains(&name);
+    let line = arguments.get("command").and_then(text);
+    arguments.keys().all(|name| is_line(name))
+        && (arguments.contains_key("args") || line.is_some_and(|line| line.contains(' ')))
+}
+
+/// Makes a search a command, of a program unless the command line names one.
+fn as_command(program: &str, arguments: &mut Arguments) -> Changed {
+    let given = arguments.get("command").and_then(text).unwrap_or(program);
+    let words = arguments.get("args").cloned().unwrap_or_default();
+    let Some(line) = super::abilities::with_words(given, &words) else { return searched(arguments) };
+    *arguments = super::abilities::as_command(&line);
+    Ok(Some("run_command"))
+}
+
+/// Takes flags that are given as letters, `-wi` or `gi`, as arguments of their own. Some ask for what is done anyway.
+fn letters(arguments: &mut Arguments) {
+    let Some(flags) = take(arguments, &["flags", "options"]) else { return };
+    let letters = text(&flags).map(|flags| flags.trim_start_matches('-'));
+    let Some(letters) = letters.filter(|flags| flags.chars().all(|c| c.is_ascii_alphabetic())) else {
+        arguments.insert("flags".to_owned(), flags);
+        return;
+    };
+    for letter in letters.chars().filter(|letter| !"EHPRgmnrsu".contains(*letter)) {
+        arguments.entry(format!("-{letter}")).or_insert(json!(true));
     }
-    let line = arguments.get("command").and_then(text).filter(|line| line.contains(' '));
-    let words = arguments.get("args").and_then(|words| super::abilities::with_words("rg", words));
-    line.map(str::to_owned).or(words)
+}
+
+/// Takes whether a pattern is a regular expression, where the call says so.
+pub(super) fn is_regex(arguments: &mut Arguments) -> Option<bool> {
+    let mut found = None;
+    for name in ["regex", "is_regex", "use_regex", "is_regexp", "regexp", "regexp_enabled"] {
+        let is_flag = |value: &Value| value.is_boolean() || matches!(value.as_str(), Some("true" | "false"));
+        if arguments.get(name).is_some_and(is_flag) {
+            found = Some(found.unwrap_or(false) | arguments.remove(name).as_ref().is_some_and(is_true));
+        }
+    }
+    found
+}
+
+/// Takes the endings of files that are searched, and returns a glob for each.
+fn extensions(arguments: &mut Arguments) -> Vec<String> {
+    let given = take(arguments, &["extensions", "extension", "ext", "file_extensions"]);
+    let given = given.as_ref().map(listed).unwrap_or_default();
+    let plain = given.split(',').map(|one| one.trim().trim_start_matches(['*', '.']));
+    plain.filter(|one| !one.is_empty()).map(|one| format!("*.{one}")).collect()
+}
+
+/// Returns the glob for a file or a folder at a path, and none of that name elsewhere.
+pub(super) fn place(path: &str) -> String {
+    let path = path.trim_start_matches("./").trim_end_matches('/');
+    format!("./{path}")
 }
 
 /// Gives a pattern our name and form: several are alternatives, and slashes around one are no part of it.
@@ -229,77 +284,6 @@ fn left_out(glob: &str) -> String {
         return format!("!{glob}");
     }
     format!("!{glob},!{glob}/**,!**/{glob}/**")
-}
-
-/// Gives a rename of a symbol our arguments: its name is a whole word.
-pub(super) fn symbol_rename(arguments: &mut Arguments) {
-    arguments.insert("whole_word".to_owned(), json!(true));
-    text_replacement(arguments);
-}
-
-/// Names of what is put in place of a pattern.
-const REPLACEMENTS: [&str; 8] =
-    ["replacement", "replace", "new_string", "new_str", "new_name", "replace_with", "new", "with"];
-
-/// Returns a replacement as one of a regular expression that means the same text.
-fn as_template(replacement: &Value) -> Value {
-    match replacement {
-        Value::String(text) => json!(text.replace('\\', r"\\").replace('$', r"\$")),
-        Value::Array(lines) => lines.iter().map(as_template).collect(),
-        other => other.clone(),
-    }
-}
-
-/// Returns a regular expression for a text as a whole word. At a sign, no word begins or ends.
-fn as_word(text: &str) -> String {
-    let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
-    let edge = |c| if is_letter(c) { r"\b" } else { "" };
-    let (start, end) = (edge(text.chars().next()), edge(text.chars().next_back()));
-    format!("{start}(?:{}){end}", regex::escape(text))
-}
-
-/// Gives a replacement with options as other agents have them our arguments.
-pub(super) fn text_replacement(arguments: &mut Arguments) {
-    let names = ["whole_word", "whole_words", "word", "match_whole_word"];
-    let is_word = take(arguments, &names).as_ref().is_some_and(is_true);
-    let given = [
-        "pattern",
-        "search",
-        "find",
-        "old_str",
-        "old_string",
-        "old_name",
-        "symbol",
-        "symbol_name",
-        "name_path",
-        "query",
-        "regexp",
-    ];
-    if let Some(pattern) = take(arguments, &given) {
-        let mut is_regex = false;
-        for name in ["regex", "is_regex", "use_regex", "is_regexp"] {
-            let is_flag =
-                |value: &Value| value.is_boolean() || matches!(value.as_str(), Some("true" | "false"));
-            if arguments.get(name).is_some_and(is_flag) {
-                is_regex |= arguments.remove(name).as_ref().is_some_and(is_true);
-            }
-        }
-        let word = pattern
-            .as_str()
-            .filter(|_| is_word)
-            .map(|pattern| if is_regex { format!(r"\b(?:{pattern})\b") } else { as_word(pattern) });
-        if word.is_some() && !is_regex {
-            for name in REPLACEMENTS {
-                if let Some(replacement) = arguments.get_mut(name) {
-                    *replacement = as_template(replacement);
-                }
-            }
-        }
-        if word.is_some() || is_regex {
-            arguments.insert("regex".to_owned(), json!(true));
-        }
-        arguments.insert("pattern".to_owned(), word.map_or(pattern, Value::String));
-    }
 }
 
 /// Returns the glob of a file type, as ripgrep names them.
@@ -365,17 +349,7 @@ pub(super) fn noise(arguments: &mut Arguments) {
         let address = address.map(|word| word.trim_end_matches(['.', ',', ')', '"', '\'']));
         arguments.extend(address.map(|address| ("url".to_owned(), json!(address))));
     }
-    for name in [
-        "format",
-        "max_length",
-        "start_index",
-        "raw",
-        "allowed_domains",
-        "blocked_domains",
-        "num_results",
-        "timeout",
-        "max_results",
-    ] {
+    for name in ["format", "max_length", "start_index", "raw", "num_results", "timeout", "max_results"] {
         arguments.remove(name);
     }
 }

@@ -184,6 +184,9 @@ async fn foreign_call(registry: &Registry, cx: &Context, step: &Value, root: &st
     let name = step["call"].as_str().expect("a name");
     let args = step["args"].to_string().replace("@root@", root);
     let args: Value = serde_json::from_slice(args.as_bytes()).expect("arguments");
+    if let Some(path) = step["read"].as_str() {
+        call(registry, cx, "read_file", &json!({"path": path})).await;
+    }
     let understood = registry.understand(&tool_call(name, &args), cx.workspace.root());
     if let Some(says) = step["says"].as_str() {
         let error = match understood {
@@ -198,7 +201,9 @@ async fn foreign_call(registry: &Registry, cx: &Context, step: &Value, root: &st
         return Err(format!("it is {tool}"));
     }
     for (name, value) in step["with"].as_object().into_iter().flatten() {
-        if arguments[name] != *value {
+        let value = value.to_string().replace("@root@", root);
+        let value: Value = serde_json::from_slice(value.as_bytes()).expect("a value");
+        if arguments[name] != value {
             return Err(format!("{name} is not {value} in {arguments}"));
         }
     }
