@@ -42,7 +42,7 @@ impl Form {
             Self::Fenced => "the fence around old_str was left out",
             Self::CharacterData => "the CDATA marks around old_str were left out",
             Self::Escaped => {
-                "escapes such as \\n in old_str and new_str were taken as the characters that they stand for"
+                "escapes such as \\n in old_str, and in new_str if it is one line, were taken as the characters that they stand for"
             }
             Self::Entities => {
                 "entities such as &lt; in old_str and new_str were taken as the characters that they stand for"

@@ -61,7 +61,16 @@ fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
         return exactly(content, &meant, &unmarked(new), all);
     }
     if let Some(meant) = without_numbers(old).filter(|meant| content.contains(meant.as_str())) {
-        let new = without_numbers(new).unwrap_or_else(|| new.to_owned());
+        let new = match without_numbers(new) {
+            Some(plain) => plain,
+            // Numbers before some of the lines would become part of the file.
+            None if new.lines().any(|line| without_numbers(line).is_some()) => {
+                return Err(NotReplaced::because(
+                    "the lines of old_str begin with their numbers, and only some of new_str do; give both without numbers",
+                ));
+            }
+            None => new.to_owned(),
+        };
         let mut edited = exactly(content, &meant, &new, all)?;
         edited.note = Some("the line numbers in old_str were left out".to_owned());
         return Ok(edited);
@@ -74,7 +83,10 @@ fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
     let unescaped =
         misquoted::forms(old).find(|(_, meant)| !meant.is_empty() && content.contains(meant.as_str()));
     let Some((form, meant)) = unescaped else { return by_lines };
-    let mut edited = exactly(content, &meant, &form.apply_to(new), all)?;
+    // Where line ends are line ends, what looks like one is part of a string.
+    let has_line_ends = form == misquoted::Form::Escaped && new.contains('\n');
+    let new = if has_line_ends { new.to_owned() } else { form.apply_to(new) };
+    let mut edited = exactly(content, &meant, &new, all)?;
     edited.note = Some(form.described().to_owned());
     Ok(edited)
 }

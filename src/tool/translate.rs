@@ -154,7 +154,7 @@ pub(super) fn written(arguments: &mut Arguments) {
     let is_json = paths
         .iter()
         .filter_map(|name| arguments.get(*name).and_then(text))
-        .any(|path| path.ends_with("json") || path.ends_with(".ipynb"));
+        .any(|path| ["json", "ipynb"].iter().any(|ending| path.ends_with(ending)));
     let lines = content.as_array().and_then(|lines| joined_lines(lines));
     let content = match (lines.filter(|lines| !is_json || is_document(lines)), &content) {
         (Some(lines), _) => json!(lines),

@@ -129,7 +129,10 @@ fn outer_elements(text: &str) -> Option<Arguments> {
             return None;
         }
         let value = value.strip_prefix('\n').unwrap_or(value);
-        arguments.insert(name.to_owned(), json!(value.strip_suffix('\n').unwrap_or(value)));
+        let value = json!(value.strip_suffix('\n').unwrap_or(value));
+        if arguments.insert(name.to_owned(), value).is_some() {
+            return None;
+        }
         rest = after.trim_start();
     }
     Some(arguments)
@@ -197,6 +200,7 @@ mod tests {
         };
         assert!(elements(&deep(100)).is_some());
         assert_eq!(elements(&deep(200)), None);
+        assert_eq!(elements("<path>a</path><path>b</path>"), None);
     }
 
     #[test]
