@@ -80,7 +80,7 @@ pub use mutation::{Mutation, MutationKind, mutations};
 pub use test_items::with_tests_of;
 
 use files::Role;
-use told::Told;
+use told::{Starts, Told};
 
 /// Longest text that is judged, in bytes. Longer ones are data rather than tests.
 pub const MAX_BYTES: usize = 2 * 1024 * 1024;
@@ -140,8 +140,9 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
     findings.extend(unbuilt::compare(&changes));
     findings.extend(scripted::compare(&changes));
     // What several look at is told once.
+    let starts = Starts::new(&changes);
     for compare in [silenced::compare, lenient::compare, statements::compare] {
-        let more = compare(&changes, &Told::new(&findings, &changes));
+        let more = compare(&changes, &Told { findings: &findings, starts: &starts });
         findings.extend(more);
     }
     for change in &changes {

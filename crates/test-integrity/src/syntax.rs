@@ -71,35 +71,43 @@ impl<'a> At<'a> {
     /// Returns this node and all below it, in the order of the text.
     pub(crate) fn descendants(self) -> Vec<Self> {
         let mut found = Vec::new();
-        let mut waiting = vec![self];
-        while let Some(at) = waiting.pop() {
-            found.push(at);
-            waiting.extend(at.children().into_iter().rev());
-        }
+        self.walk(|at| {
+            let is_one = at.node == self.node || at.node.is_named() && !at.is_comment();
+            if is_one {
+                found.push(at);
+            }
+            is_one
+        });
         found
     }
 
     /// Returns the tokens of the node without comments. A string is one token.
     pub(crate) fn words(self) -> Vec<&'a str> {
         let mut words = Vec::new();
-        let mut waiting = vec![self.node];
-        while let Some(node) = waiting.pop() {
-            let at = self.with(node);
+        self.walk(|at| {
+            let is_token = at.node.child_count() == 0 || is_string(at.kind());
             if at.is_comment() {
-                continue;
+                return false;
             }
-            if node.child_count() == 0 || is_string(at.kind()) {
-                let text = at.text().trim();
-                if !text.is_empty() {
-                    words.push(text);
-                }
-                continue;
-            }
-            let mut cursor = node.walk();
-            let children: Vec<Node<'a>> = node.children(&mut cursor).collect();
-            waiting.extend(children.into_iter().rev());
-        }
+            words.extend(Some(at.text().trim()).filter(|text| is_token && !text.is_empty()));
+            !is_token
+        });
         words
+    }
+
+    /// Goes through this node and those below it, in the order of the text, and into those of which `enters` is true.
+    fn walk(self, mut enters: impl FnMut(Self) -> bool) {
+        let mut cursor = self.node.walk();
+        loop {
+            if enters(self.with(cursor.node())) && cursor.goto_first_child() {
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return;
+                }
+            }
+        }
     }
 
     /// Returns the tokens joined by blanks: the same text for whatever layout.

@@ -8,7 +8,7 @@ use crate::syntax::{At, parse};
 pub(super) fn flatten(path: &str, text: &str) -> Option<Vec<Entry>> {
     let name = crate::files::file_name(path);
     let is_code = Language::of(path) == Some(Language::EcmaScript);
-    let tree = parse(text, Language::EcmaScript).filter(|_| is_code && name.contains("eslint"))?;
+    let tree = (is_code && name.contains("eslint")).then(|| parse(text, Language::EcmaScript))??;
     let mut entries = Vec::new();
     for at in At::root(&tree, text).descendants() {
         let Some((name, value)) = pair(at) else { continue };
