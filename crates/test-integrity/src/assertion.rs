@@ -3,7 +3,7 @@
 use crate::bounds::Bound;
 use crate::tokens::inner;
 pub(crate) use crate::tokens::{outer_call, split};
-use crate::vacuous::{formatted, is_exhaustive, is_found_always, is_natural};
+use crate::vacuous::{formatted, is_attribute_of_mock, is_exhaustive, is_found_always, is_natural};
 use crate::vocabulary;
 
 /// How much an assertion demands.
@@ -109,7 +109,11 @@ impl Assertion {
             // The name of a property without its value.
             let is_name =
                 ["property", "attribute"].iter().any(|end| plain.ends_with(end)) && arguments.len() == 2;
-            let strength = if is_name { strength.min(Strength::Present) } else { strength };
+            let strength = match is_name {
+                true if plain.starts_with("not") => Strength::Exact,
+                true => strength.min(Strength::Present),
+                false => strength,
+            };
             (subject.to_owned(), if nothing { Strength::Nothing } else { strength })
         };
         let tolerance = vocabulary::tolerance(name, words);
@@ -256,7 +260,7 @@ fn condition(text: &str) -> (String, Strength) {
     if let Some(subject) = PRESENCE.iter().find_map(|end| bare.strip_suffix(end)) {
         return (subject.to_owned(), Strength::Present);
     }
-    if is_natural(bare) || is_found_always(bare) {
+    if is_natural(bare) || is_found_always(bare) || is_attribute_of_mock(bare) {
         return (bare.to_owned(), Strength::Nothing);
     }
     // Go's way to ask which error it is.

@@ -1,6 +1,7 @@
 //! Cases of tests: how many there are, in lists, loops, or calls of a helper.
 
 use crate::extract::Test;
+use crate::reworded::items;
 use crate::state::{State, given_to_helper};
 
 /// Returns how many cases a test had and has, if it has fewer.
@@ -10,10 +11,16 @@ pub(crate) fn fewer_cases(
 ) -> Option<(usize, usize)> {
     let fewer = match (before.cases, after.cases) {
         (Some(old), Some(new)) => Some((old, new)),
-        // Cases may have become the rows of a loop.
+        // Cases may have become the rows of a loop, or the items of one list that is compared.
         (Some(old), None) if old > 1 => {
             let rows = after.body.rows.iter().sum::<usize>();
-            Some((old, rows.max(given_to_helper(before_state, after_state, after)).max(1)))
+            let compared = after.body.assertions.iter().filter_map(|assertion| {
+                let (one, other) = assertion.sides.as_ref()?;
+                items(one).max(items(other))
+            });
+            let listed = compared.max().unwrap_or(1);
+            let given = given_to_helper(before_state, after_state, after);
+            Some((old, rows.max(given).max(listed).max(1)))
         }
         _ => None,
     };

@@ -230,7 +230,7 @@ impl Context<'_> {
         let (then, now) = (old.clone(), new.clone());
         let rows = |test: &Test| test.cases.unwrap_or(1).max(1) + test.body.rows.iter().sum::<usize>();
         let has_more_cases = rows(after) > rows(before);
-        let said = Said::new(&now, &then, has_more_cases.then_some(after));
+        let said = Said::new(after, &now, &then, has_more_cases);
         let runs = after.body.skip.as_ref().is_none_or(|skip| skip.is_conditional);
         if had > 0 && has == 0 {
             let is_about_removed = old.iter().any(|gone| self.removed.concerns_assertion(before, gone));

@@ -50,6 +50,7 @@ mod outcomes;
 mod reasons;
 mod recomputed;
 mod renamed;
+mod reworded;
 mod said;
 mod scripted;
 mod settings;

@@ -6,7 +6,7 @@ use crate::assertion::{Assertion, Strength};
 use crate::compare::Context;
 use crate::extract::Test;
 use crate::finding::{Finding, Kind};
-use crate::narrower::is_lesser;
+use crate::narrower::{is_lesser, root};
 use crate::said::Said;
 use crate::vacuous::is_of_traits;
 use crate::weaker::{counts_for_nothing, fewer_demand, is_keyword, is_mere_error_check, short};
@@ -70,6 +70,8 @@ impl Context<'_> {
                 && !expected.iter().any(|failure| failure.tells(assertion))
                 && !counts_for_nothing(assertion, then, after)
         });
+        let gone = set_up_gone(&mut dropped, before, after);
+        dropped.drain(..gone);
         if dropped.len() <= removed {
             return findings;
         }
@@ -95,9 +97,11 @@ impl Context<'_> {
                 short(&other.text)
             );
             found(other.line, Kind::WeakerAssertion, message);
-        } else if let ([gone], [other]) = (dropped.as_slice(), new.as_slice())
-            && is_lesser(gone, other)
-            && fewer_demand(gone.strength, then, now)
+        } else if let Some((gone, other)) = dropped
+            .iter()
+            .flat_map(|gone| new.iter().map(move |other| (gone, other)))
+            .filter(|(gone, other)| new.len() == 1 || root(&gone.subject) == root(&other.subject))
+            .find(|(gone, other)| is_lesser(gone, other) && fewer_demand(gone.strength, then, now))
         {
             let (gone, now) = (short(&gone.text), short(&other.text));
             let message = format!("in `{name}`: `{gone}` became `{now}`, which accepts more");
@@ -111,4 +115,23 @@ impl Context<'_> {
         }
         findings
     }
+}
+
+/// Puts first the demands that there is no error of calls that the test no longer makes, and returns how many there are.
+fn set_up_gone(dropped: &mut [Assertion], before: &Test, after: &Test) -> usize {
+    let is_bound = |two: &&[String], name: &str| two[0] == name && matches!(two[1].as_str(), ":=" | "=");
+    let ignored = |test: &Test| test.body.words.iter().filter(|word| *word == "_").count();
+    let fewer = |name: &str| {
+        let count = |test: &Test| test.body.words.windows(2).filter(|two| is_bound(two, name)).count();
+        count(before).saturating_sub(count(after))
+    };
+    let is_mere = |assertion: &Assertion| {
+        assertion.strength == Strength::Present
+            && assertion.subject.ends_with("err")
+            && !assertion.subject.contains(' ')
+    };
+    dropped.sort_by_key(|assertion| !is_mere(assertion));
+    let mere = dropped.iter().take_while(|assertion| is_mere(assertion));
+    let gone = dropped.first().map_or(0, |first| fewer(&first.subject));
+    if ignored(after) > ignored(before) { 0 } else { mere.count().min(gone) }
 }

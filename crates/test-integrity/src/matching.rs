@@ -34,10 +34,11 @@ type Key = fn(&Test) -> (String, String);
 pub(crate) fn pairs(before: &[Test], after: &[Test]) -> Matching {
     let mut found =
         Matching { pairs: Vec::new(), gone: (0..before.len()).collect(), new: (0..after.len()).collect() };
-    let keys: [Key; 3] = [
+    let keys: [Key; 4] = [
         |test| (test.path.clone(), test.name.clone()),
         |test| (test.path.clone(), test.simple_name().to_owned()),
         |test| (String::new(), test.simple_name().to_owned()),
+        |test| (test.path.clone(), spelled_alike(test.simple_name())),
     ];
     for key in keys {
         let mut by_key: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
@@ -81,6 +82,12 @@ pub(crate) fn pairs(before: &[Test], after: &[Test]) -> Matching {
     found.gone.extend(gone);
     found.new.extend(new);
     found
+}
+
+/// Returns what a name has in common with those of other runners: `TestRefusesZero`, `test_refuses_zero` and `refuses zero`.
+fn spelled_alike(name: &str) -> String {
+    let plain: String = name.to_lowercase().chars().filter(|letter| letter.is_alphanumeric()).collect();
+    plain.strip_prefix("test").filter(|rest| !rest.is_empty()).unwrap_or(&plain).to_owned()
 }
 
 /// Returns the tokens of chosen tests.

@@ -35,7 +35,9 @@ pub(crate) fn is_said_by_failure(part: &Assertion, fresh: &[&Assertion]) -> bool
     let says = |other: &&Assertion, literal: &str| {
         let is_chain =
             ["ThrownBy", "thatThrownBy", "catchThrowable"].iter().any(|name| other.text.contains(name));
-        (other.is_failure() || is_chain) && other.text.contains(&format!("essage ( \"{literal}\""))
+        let is_thrown =
+            || other.is_failure() && crate::said::literals(&other.text).any(|said| said == literal);
+        is_chain && other.text.contains(&format!("essage ( \"{literal}\"")) || is_thrown()
     };
     !part.is_failure()
         && is_message

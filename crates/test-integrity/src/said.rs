@@ -17,15 +17,24 @@ pub(crate) struct Said<'a> {
     all: &'a [Assertion],
     /// Those that were not there before.
     fresh: Vec<&'a Assertion>,
-    /// Tokens of the whole test, if it has more cases than before: an assertion may have become one of them.
-    cases: Option<BTreeSet<&'a str>>,
+    /// Tokens of the whole test.
+    words: BTreeSet<&'a str>,
+    /// Whether it has more cases than before: an assertion may have become one of them.
+    has_more_cases: bool,
 }
 
 impl<'a> Said<'a> {
-    /// Takes the assertions after the change, and those before.
-    pub(crate) fn new(assertions: &'a [Assertion], before: &[Assertion], of_cases: Option<&'a Test>) -> Self {
+    /// Takes a test after the change, with its assertions, and those before.
+    pub(crate) fn new(
+        test: &'a Test,
+        assertions: &'a [Assertion],
+        before: &[Assertion],
+        has_more_cases: bool,
+    ) -> Self {
         let known: BTreeSet<&str> = before.iter().map(|old| old.text.as_str()).collect();
-        let is_fresh = |assertion: &&Assertion| !known.contains(assertion.text.as_str());
+        let is_fresh = |assertion: &&Assertion| {
+            assertion.strength > Strength::Nothing && !known.contains(assertion.text.as_str())
+        };
         Self {
             all: assertions,
             fresh: assertions.iter().filter(is_fresh).collect(),
@@ -33,7 +42,8 @@ impl<'a> Said<'a> {
                 .iter()
                 .map(|assertion| (assertion, assertion.content().collect()))
                 .collect(),
-            cases: of_cases.map(words_of),
+            words: test.body.words.iter().map(String::as_str).collect(),
+            has_more_cases,
         }
     }
 
@@ -47,10 +57,14 @@ impl<'a> Said<'a> {
         let known: BTreeSet<&str> =
             without_places(&assertion.text).filter(|word| !is_keyword(word)).collect();
         // What all cases have in common may stand somewhere else.
-        let by_case = self.cases.as_ref().is_some_and(|words| {
+        let has_words = || {
             let mut subjects = names(&assertion.text).peekable();
-            known.is_subset(words) || subjects.peek().is_some() && subjects.all(|name| words.contains(name))
-        }) && self.assertions.iter().any(|(other, _)| other.strength >= assertion.strength);
+            known.is_subset(&self.words)
+                || subjects.peek().is_some() && subjects.all(|name| self.words.contains(name))
+        };
+        let by_case = self.has_more_cases
+            && has_words()
+            && self.assertions.iter().any(|(other, _)| other.strength >= assertion.strength);
         let by_assertion = |(other, words): &(&Assertion, BTreeSet<&str>)| {
             other.strength >= assertion.strength
                 && other.text != assertion.text
@@ -64,7 +78,7 @@ impl<'a> Said<'a> {
                 || self.assertions.iter().any(by_assertion)
                 || self.fresh.iter().any(|other| demands_the_same(assertion, other))
                 || self.is_part_of_whole(assertion)
-                || whole::holds(assertion, &self.fresh, self.all)
+                || whole::holds(assertion, &self.fresh, self.all, &self.words)
                 || self.is_in_snapshot(assertion)
                 || self.is_of_one_call(assertion)
                 || self.is_made_always(assertion))
@@ -189,7 +203,9 @@ pub(crate) fn says_all(test: &Test, assertions: &[Assertion], asserted: &[Assert
     let mut free: Vec<&Assertion> = assertions.iter().collect();
     let mut demands = asserted.iter().filter(|assertion| assertion.strength > Strength::Nothing);
     demands.all(|assertion| {
-        let own: Vec<&str> = assertion.content().filter(|word| !is_keyword(word)).collect();
+        // Methods of a Go suite name it in each of their statements.
+        let is_own = |word: &&str| !is_keyword(word) && *word != "s";
+        let own: Vec<&str> = assertion.content().filter(is_own).collect();
         let fits = |other: &&Assertion| {
             let theirs: BTreeSet<&str> = other.content().collect();
             // A pattern that is plain text says what the text says.
@@ -238,10 +254,6 @@ fn is_of_calls(assertion: &Assertion) -> bool {
 /// Returns whether an assertion accepts no greater difference than another one.
 fn is_as_tight(assertion: &Assertion, other: &Assertion) -> bool {
     assertion.tolerance.is_none_or(|tolerance| other.tolerance.is_some_and(|other| tolerance <= other))
-}
-
-fn words_of(test: &Test) -> BTreeSet<&str> {
-    test.body.words.iter().map(String::as_str).collect()
 }
 
 /// Returns the names of a text that are not keywords of assertions.

@@ -94,6 +94,28 @@ pub(crate) fn is_found_always(text: &str) -> bool {
             || split(given, &[" , "]).iter().any(|given| crate::vocabulary::is_vacuous(given)))
 }
 
+/// Returns whether a condition is a method of Python's mocks without its `assert_`: a mock makes up what it does not have, and all
+/// that it makes up is true.
+pub(crate) fn is_attribute_of_mock(text: &str) -> bool {
+    const METHODS: &[&str] = &[
+        "called_once",
+        "called_with",
+        "called_once_with",
+        "not_called",
+        "has_calls",
+        "any_call",
+        "awaited",
+        "awaited_once",
+        "awaited_with",
+        "awaited_once_with",
+        "any_await",
+        "has_awaits",
+        "not_awaited",
+    ];
+    let callee = outer_call(text).map_or(text, |(callee, _)| callee);
+    callee.rsplit_once(" . ").is_some_and(|(_, name)| METHODS.contains(&name))
+}
+
 /// Returns whether an assertion looks at what all or some parts of a value have in common, or at what is left of both sides once
 /// they are rounded.
 pub(crate) fn is_of_traits(text: &str) -> bool {

@@ -115,6 +115,10 @@ pub(crate) fn strength(name: &str) -> Strength {
     let name = plain(name);
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
     if let Some(opposite) = name.strip_prefix("not").filter(|rest| rest.starts_with("to")) {
+        // What is not there is one value.
+        if ["inthedocument", "bedefined", "exist", "attached"].iter().any(|word| opposite.contains(word)) {
+            return Strength::Exact;
+        }
         let is_presence = ["null", "undefined", "nil", "none", "empty", "throw", "nan"]
             .iter()
             .any(|word| opposite.contains(word));
@@ -238,7 +242,10 @@ pub(crate) fn tolerance(name: &str, words: &[&str]) -> Option<f64> {
     for three in words.windows(3) {
         let [word, sign, value] = three else { continue };
         let Some(value) = number(value).filter(|_| matches!(*sign, "=" | ":")) else { continue };
-        if ARGUMENTS.contains(word) {
+        if *word == "maxDiffPixelRatio" {
+            // As many as in a picture of a million.
+            named.push(value * 1e6);
+        } else if ARGUMENTS.contains(word) {
             named.push(value);
         } else if DIGIT_ARGUMENTS.contains(word) {
             named.push(10_f64.powf(-value));

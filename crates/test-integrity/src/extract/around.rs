@@ -47,6 +47,8 @@ const OF_SCRIPTS: &[&str] = &[
     "After",
     "AfterAll",
 ];
+/// Methods of testify's suites that run after tests, where mocks are asked what was called.
+pub(super) const OF_SUITES: &[&str] = &["TearDownTest", "TearDownSubTest", "TearDownSuite", "AfterTest"];
 /// Function of JavaScript that a step of a scenario is given to, with the words of the step.
 const STEP_OF_SCRIPTS: &str = "Then";
 
@@ -135,7 +137,7 @@ fn passes(matcher: At<'_>) -> Option<At<'_>> {
     named.or_else(pair).and_then(|at| at.field("value"))
 }
 
-fn hook(path: &str, name: &str, line: usize, body: Body) -> Test {
+pub(super) fn hook(path: &str, name: &str, line: usize, body: Body) -> Test {
     Test { path: path.to_owned(), name: name.to_owned(), line, body, focus: None, cases: None, hidden: None }
 }
 
@@ -145,6 +147,7 @@ impl Test {
         let name = self.simple_name();
         match Language::of(&self.path) {
             Some(Language::Python) => !name.starts_with("test") && file_name(&self.path) != name,
+            Some(Language::Go) => OF_SUITES.contains(&name),
             Some(Language::EcmaScript) => {
                 let is_step = || name.strip_prefix(STEP_OF_SCRIPTS).is_some_and(|rest| rest.starts_with('('));
                 OF_SCRIPTS.contains(&name) || name.starts_with("expect.") || is_step()

@@ -138,7 +138,7 @@ pub(super) fn of_script(at: At<'_>, parts: &[&str]) -> Option<Assertion> {
     let has_function = given.iter().any(|argument| is_function(argument.kind()));
     if waits_for(last) && !given.is_empty() {
         let asserts = has_function && at.text().contains("expect(");
-        let strength = if last.contains("Removed") { Strength::Bounded } else { Strength::Present };
+        let strength = if last.contains("Removed") { Strength::Exact } else { Strength::Present };
         return (!asserts).then(|| present(at, last, strength));
     }
     let is_found = ["getBy", "getAllBy", "findBy", "findAllBy"].iter().any(|start| last.starts_with(start));

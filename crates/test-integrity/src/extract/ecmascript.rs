@@ -243,7 +243,7 @@ fn expectation(at: At<'_>, matchers: &[&str]) -> Assertion {
         let kind = if vocabulary::is_vacuous(&kind) { String::new() } else { kind };
         let mut failure = Assertion::of_failure(
             if says { "" } else { &kind },
-            says && !kind.starts_with("new Error"),
+            says && !kind.starts_with("new Error ( )"),
             at.line(),
             &words,
         );

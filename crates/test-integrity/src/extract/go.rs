@@ -1,7 +1,7 @@
 //! Tests of Go: its own package, and testify.
 
 use super::fold;
-use super::{Reader, Skip, Test, TestFile, arguments, ginkgo, learned, links, worse};
+use super::{Reader, Skip, Test, TestFile, arguments, around, ginkgo, learned, links, worse};
 use crate::assertion::{Assertion, Strength};
 use crate::bounds::Bound;
 use crate::files::file_name;
@@ -33,11 +33,11 @@ impl Reader for Go {
         }
         if !matches!(
             object,
-            "assert" | "require" | "is" | "should" | "check" | "qt" | "s" | "suite" | "a" | "r" | "goleak"
+            "assert" | "require" | "is" | "should" | "check" | "s" | "suite" | "a" | "r" | "goleak"
         ) {
             return by_name();
         }
-        if matches!(object, "is" | "qt") && method == "New" {
+        if learned::is_of_runner(method) {
             return None;
         }
         let starts_upper = method.starts_with(char::is_uppercase);
@@ -272,7 +272,9 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
         let is_name =
             |start: &str| name.strip_prefix(start).is_some_and(|rest| !rest.starts_with(char::is_lowercase));
         let is_test = (is_name("Test") && (of_testing || of_suite)) || (is_name("Fuzz") && of_testing);
-        if is_test && name != "TestMain" {
+        if of_suite && around::OF_SUITES.contains(&name) {
+            file.hooks.push(around::hook(path, name, at.line(), body));
+        } else if is_test && name != "TestMain" {
             let cases = rows(block);
             file.tests.push(Test {
                 path: path.to_owned(),

@@ -46,16 +46,13 @@ impl Reader for Java {
         let (_, last) = *chain.last()?;
         let words = at.words();
         // BDD's name of `assertThat`; that of Mockito has `should` behind it.
-        let is_bdd = first == "then"
-            && root.field("object").is_none()
-            && chain.len() > 1
-            && !chain.iter().any(|(_, name)| name.starts_with("should"));
-        if first == "then"
-            && root.field("object").is_none()
-            && chain.iter().any(|(_, name)| name.starts_with("should"))
-        {
+        let is_then = first == "then"
+            && root.field("object").is_none_or(|object| object.text().ends_with("BDDMockito"));
+        let is_of_mock = chain.iter().any(|(_, name)| name.starts_with("should"));
+        if is_then && is_of_mock {
             return Some(interaction(&chain, at, &words));
         }
+        let is_bdd = is_then && chain.len() > 1;
         if is_bdd
             || matches!(
                 first,

@@ -116,8 +116,9 @@ pub(super) fn of_matcher(
     let mut assertion = Assertion::of_call("equal", &[value.to_owned(), "(matcher)".to_owned()], line, words);
     let expected = matcher.split_once("( ").and_then(|(_, rest)| rest.strip_suffix(" )")).unwrap_or_default();
     // That there is no error is hardly more than that the call was made.
-    let is_no_error = value.to_lowercase().ends_with("err")
-        && ["nil", "occurred", "succeed"].iter().any(|word| matcher.to_lowercase().contains(word));
+    let is_no_error = matcher.starts_with("Succeed (")
+        || value.to_lowercase().ends_with("err")
+            && ["nil", "occurred"].iter().any(|word| matcher.to_lowercase().contains(word));
     assertion.strength = match demand(matcher, is_negative) {
         _ if expected == value && !value.is_empty() => Strength::Nothing,
         _ if is_no_error => Strength::Present,
@@ -131,8 +132,12 @@ pub(super) fn of_matcher(
 /// Returns what a chain of Go's demands: of Gomega's matchers, or of an object that a library made of the test.
 pub(super) fn of_go(at: At<'_>, links: &[Link<'_>]) -> Option<Assertion> {
     const ROOTS: &[&str] = &["Expect", "Ω", "Eventually", "Consistently", "ExpectWithOffset"];
-    // What holds a function runs assertions of its own.
-    let runs = |link: &Link<'_>| link.given().iter().any(|given| given.starts_with("func ("));
+    // What holds a function with assertions of its own runs these.
+    let asserts = |given: &String| {
+        given.starts_with("func (")
+            && ["t . ", "assert", "require", "Expect", "Assert"].iter().any(|word| given.contains(word))
+    };
+    let runs = |link: &Link<'_>| link.given().iter().any(asserts);
     let awaits = links.iter().any(|link| matches!(link.called(), "Eventually" | "Consistently"));
     if !is_statement(at) || links.iter().any(runs) && !awaits {
         return None;
@@ -179,7 +184,9 @@ pub(super) fn of_go(at: At<'_>, links: &[Link<'_>]) -> Option<Assertion> {
     }
     let above = links.len().checked_sub(2).and_then(|place| links[place].given().into_iter().next());
     let all: Vec<String> = rest.into_iter().chain(above).collect();
-    Some(Assertion::of_call(last.name, &all, at.line(), &words))
+    // What is in a file of its own is compared as a whole, whatever the call is named.
+    let is_of_file = matches!(object, "golden" | "goldie" | "cupaloy" | "snaps");
+    Some(Assertion::of_call(if is_of_file { "equal" } else { last.name }, &all, at.line(), &words))
 }
 
 /// Returns whether a name has a word of checks in it.
@@ -194,11 +201,11 @@ fn says_check(name: &str) -> bool {
 }
 
 /// Returns whether a method is one of the runner's own, which demands nothing.
-fn is_of_runner(name: &str) -> bool {
+pub(super) fn is_of_runner(name: &str) -> bool {
     #[rustfmt::skip]
     const NAMES: &[&str] = &[
         "Run", "Helper", "Parallel", "Cleanup", "Log", "Logf", "Skip", "Skipf", "SkipNow", "Setenv", "Finish", "EXPECT", "New", "Patch", "Defer",
-        "TempDir", "Close", "Stop", "Start", "Done", "Add",
+        "TempDir", "Close", "Stop", "Start", "Done", "Add", "T",
     ];
     NAMES.contains(&name)
 }

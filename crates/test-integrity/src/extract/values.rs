@@ -132,7 +132,10 @@ impl<'a> Values<'a> {
             let last = binding.name.rsplit(' ').next().unwrap_or(&binding.name);
             let count = |of: &str, counts: &BTreeMap<&str, usize>| counts.get(of).copied().unwrap_or(0);
             let bound = self.bindings.iter().map(|other| {
-                let tokens = other.name.split(' ').chain(other.value.split(' '));
+                // A call may change what it is given, and so may a function that is called later.
+                let copied = plain(&other.value);
+                let value = if copied.contains('(') { "" } else { other.value.as_str() };
+                let tokens = other.name.split(' ').chain(value.split(' '));
                 tokens.filter(|token| *token == last).count()
             });
             let known = bound.sum::<usize>() + asserted.get(last).copied().unwrap_or(0);

@@ -25,7 +25,7 @@ pub(super) struct Check {
 static TOOL: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?x)\b(?:
-            (?P<two> cargo\s+(?:test|nextest|clippy|fmt|deny|audit|hack|llvm-cov|tarpaulin|check|machete|udeps|semver-checks|vet|geiger|careful|miri|mutants) | (?:rich)?go\s+(?:test|vet) | gotestsum
+            (?P<two> cargo\s+(?:(?:\+\S+|-\S+|hack)\s+)*(?:test|nextest|clippy|fmt|deny|audit|hack|llvm-cov|tarpaulin|check|machete|udeps|semver-checks|vet|geiger|careful|miri|mutants) | (?:rich)?go\s+(?:test|vet) | gotestsum
               | (?:npm|yarn|pnpm|bun)\s+(?:run\s+)?(?:test|lint|typecheck|type-check|check|coverage|ci\b|verify|validate)[\w:-]* | npm\s+t\b
               | deno\s+(?:test|lint|check) | dotnet\s+(?:test|format) | (?:flutter|dart)\s+(?:test|analyze) | bazel(?:isk)?\s+test | terraform\s+(?:fmt|validate|test) | buf\s+(?:lint|breaking)
               | (?:trivy|snyk|helm|meson|dagger)\s+(?:fs|image|config|repo|test|lint) | go\s+tool\s+cover | swift\s+test | zig\s+build\s+test | mix\s+(?:test|credo|dialyzer|format|ci|check)
@@ -68,6 +68,8 @@ const STRICT: &[&str] = &[
     "--check",
     "--all-targets",
     "--all-features",
+    "--feature-powerset",
+    "--each-feature",
     "--workspace",
     "--cov-fail-under",
     "--fail-under",
@@ -155,6 +157,8 @@ fn name(words: &str) -> String {
         "mvn" | "mvnw" => return "mvn".to_owned(),
         "gradle" | "gradlew" => return "gradle".to_owned(),
         "make" | "just" => words.retain(|word| !word.starts_with('-')),
+        // A toolchain, and what runs a command for several sets of features.
+        "cargo" if words.len() > 2 => drop(words.drain(1..words.len() - 1)),
         // `npm test` is short for `npm run test`.
         "npm" | "yarn" | "pnpm" if matches!(words.get(1..), Some(["run", "test"])) => drop(words.remove(1)),
         _ => {}
@@ -277,8 +281,13 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
             findings.push(Finding::new(path, other.line, Kind::WeakerCheck, message));
             continue;
         }
+        let has = |text: &str, option: &str| {
+            let is_covered = option == "--all-features"
+                && ["--feature-powerset", "--each-feature"].iter().any(|all| text.contains(all));
+            text.contains(option) || is_covered
+        };
         let lost = STRICT.iter().find(|option| {
-            check.text.contains(**option) && now.iter().all(|other| !other.text.contains(**option))
+            check.text.contains(**option) && now.iter().all(|other| !has(&other.text, option))
         });
         if let (Some(option), Some(other)) = (lost, now.first()) {
             told.push(&check.tool);

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::commands::{Check, checks};
 use super::flatten::{Entry, flatten};
-use super::{exempts, is_on, last, matrix};
+use super::{exempts, is_on, last, matrix, script};
 use crate::Change;
 use crate::files::{Format, Role};
 
@@ -42,10 +42,11 @@ impl Settled {
             .collect();
         let (old, new) = (before.unwrap_or_default(), after.unwrap_or_default());
         let rewriting = Rewriting::of(&old, &new, format);
-        // What stands in sections moves line by line.
+        // What stands in sections moves line by line, and what is gone as a whole may stand in a file of another format.
         let in_sections = format == Format::Sections;
+        let is_movable = in_sections || change.after.is_none();
         let is_moved_away = |line: &str, entries: &[&Entry]| {
-            in_sections && is_said(entries, |atom| others.iter().any(|other| other.gained.contains(atom)))
+            is_movable && is_said(entries, |atom| others.iter().any(|other| other.gained.contains(atom)))
                 || rewriting.covers(entries)
                 || rewriting.runs_elsewhere(line, &others)
         };
@@ -98,7 +99,10 @@ struct Other {
 impl Other {
     fn of(change: &Change<'_>) -> Option<Self> {
         let Role::Settings(format) = Role::of(change.path) else { return None };
-        let read = |text: Option<&str>| atoms(flatten(text.unwrap_or_default(), format).iter());
+        let read = |text: Option<&str>| {
+            let text = text.unwrap_or_default();
+            atoms(script::flatten(change.path, text).unwrap_or_else(|| flatten(text, format)).iter())
+        };
         let (old, new) = (read(change.before), read(change.after));
         let (before, after) = (runs(change.before, format), runs(change.after, format));
         let is_new = |check: &&Check| before.iter().all(|other| other.tool != check.tool);
@@ -129,7 +133,13 @@ fn atoms<'a>(entries: impl Iterator<Item = &'a Entry>) -> BTreeSet<Atom> {
     entries
         .flat_map(|entry| {
             let words = entry.value.split(is_sign).filter(|word| !word.is_empty());
-            words.map(|word| (last(&entry.key), word.to_lowercase())).collect::<Vec<_>>()
+            let words = words.map(|word| match word {
+                // ESLint's numbers for how bad a breach is.
+                "2" => "error".to_owned(),
+                "1" => "warn".to_owned(),
+                _ => word.to_lowercase(),
+            });
+            words.map(|word| (last(&entry.key), word)).collect::<Vec<_>>()
         })
         .collect()
 }

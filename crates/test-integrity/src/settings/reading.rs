@@ -121,6 +121,11 @@ pub(super) fn reading(key: &str) -> Option<Reading> {
     if own.iter().chain(&above).any(is_other) && !has(&above, &["tasks", "task"]) || of_start {
         return None;
     }
+    // What is printed of tests, and how, says nothing about what they check.
+    let is_shown = own.first().is_some_and(|first| matches!(first.as_str(), "show" | "print" | "display"));
+    if is_shown || own.ends_with(&["format".to_owned()]) {
+        return None;
+    }
     let is_neutral = has(&own, NEUTRAL);
     let of_failure = has(&own, FAILURES);
     // What is asked for again over a network.
@@ -207,6 +212,10 @@ pub(super) fn reading(key: &str) -> Option<Reading> {
     }
     if of_failure && has(&own, LET_PASS) || has(&own, &["informational"]) {
         return Some(Reading::Mild);
+    }
+    // Of what is shipped: `size-limit`, `bundlesize`.
+    if own == ["limit"] && has(&above, &["size"]) || own == ["max", "size"] && has(&above, &["bundlesize"]) {
+        return Some(Reading::Maximum);
     }
     if own == ["fail", "on"]
         || own == ["failon"]

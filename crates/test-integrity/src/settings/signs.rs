@@ -1,6 +1,6 @@
 //! Lines of settings that leave tests out or let them fail, by their looks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -69,11 +69,31 @@ pub(super) fn compare(path: &str, before: &str, after: &str) -> Vec<Finding> {
             *count -= 1;
         } else if line == "default: none" && known.contains_key("disable-all: true") {
             // The same in another version of golangci-lint.
+        } else if line.contains("testMatch") && is_of_new_project(before, after, at) {
+            // What it selects runs beside all that ran before.
         } else if let Some((_, _, kind, meaning)) = signs.iter().find(|(_, sign, ..)| sign.is_match(line)) {
             findings.push(Finding::new(path, at + 1, *kind, format!("{meaning}: `{}`", short(line))));
         }
     }
     findings
+}
+
+/// Returns whether a line stands in an object whose name is new, beside all objects that had a name before: a further project of
+/// Playwright, Jest or Vitest.
+fn is_of_new_project(before: &str, after: &str, at: usize) -> bool {
+    static NAME: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r#"\bname["']?:\s*["'`]([^"'`]+)"#).ok());
+    let Some(pattern) = NAME.as_ref() else { return false };
+    let names = |text: &str| -> BTreeSet<String> {
+        pattern.captures_iter(text).map(|found| found[1].to_owned()).collect()
+    };
+    let lines: Vec<&str> = after.lines().collect();
+    let opens = |line: &&str| line.trim_start().starts_with('{');
+    let start = lines[..=at].iter().rposition(opens).unwrap_or(at);
+    let end = lines[at + 1..].iter().position(|line| opens(line) || line.trim_start().starts_with('}'));
+    let own = names(&lines[start..=end.map_or(at, |end| at + end)].join("\n"));
+    let known = names(before);
+    !own.is_empty() && own.is_disjoint(&known) && known.is_subset(&names(after))
 }
 
 /// Returns the thresholds of a configuration that is code, which are lower or gone.
