@@ -1,12 +1,12 @@
 //! Comments and attributes that exempt a line from a check.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
 
 use crate::Change;
-use crate::files::Role;
+use crate::files::{Role, extension};
 use crate::finding::{Finding, Kind};
 
 /// Marks of tools that people know, in any language.
@@ -33,10 +33,9 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
             *known.entry(mark).or_default() += 1;
         }
     }
-    let mut findings = Vec::new();
+    let mut findings = no_longer_denied(changes);
     for change in changes.iter().filter(|change| is_code(change.path)) {
-        let old_lines: std::collections::BTreeSet<&str> =
-            change.before.unwrap_or_default().lines().map(str::trim).collect();
+        let old_lines: BTreeSet<&str> = change.before.unwrap_or_default().lines().map(str::trim).collect();
         let mut new = Vec::new();
         for (line, mark) in marks(change.after.unwrap_or_default()) {
             let text = change.after.and_then(|text| text.lines().nth(line - 1)).unwrap_or_default().trim();
@@ -56,6 +55,39 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
                     None => finding,
                 });
             }
+        }
+    }
+    findings
+}
+
+/// Returns the lints that a crate of Rust denied in its code, and denies no more, whether there or in its manifest.
+fn no_longer_denied(changes: &[Change<'_>]) -> Vec<Finding> {
+    static DENIED: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"#!\[[^\]]*?\b(?:deny|forbid)\s*\(([^)]*)\)").ok());
+    let Some(pattern) = DENIED.as_ref() else { return Vec::new() };
+    let is_rust = |path: &str| extension(path) == "rs";
+    let lints = |text: &str| -> BTreeSet<String> {
+        let lists = pattern.captures_iter(text).map(|found| found[1].to_owned()).collect::<Vec<_>>();
+        let names = lists.iter().flat_map(|list| list.split(',')).map(|name| name.trim().to_owned());
+        names.filter(|name| !name.is_empty() && !name.contains('=')).collect()
+    };
+    let now: BTreeSet<String> = changes
+        .iter()
+        .filter(|change| is_rust(change.path))
+        .flat_map(|change| lints(change.after.unwrap_or_default()))
+        .collect();
+    let is_in_manifest = |lint: &str| {
+        let name = lint.rsplit(':').next().unwrap_or(lint);
+        let mut manifests = changes.iter().filter(|change| change.path.ends_with("Cargo.toml"));
+        manifests.any(|change| change.after.is_some_and(|text| text.contains(name)))
+    };
+    let mut findings = Vec::new();
+    for change in changes.iter().filter(|change| is_rust(change.path)) {
+        let (Some(before), Some(after)) = (change.before, change.after) else { continue };
+        for lint in lints(before).iter().filter(|lint| !now.contains(*lint) && !is_in_manifest(lint)) {
+            let line = after.lines().position(|line| line.contains(lint.as_str())).map_or(1, |at| at + 1);
+            let message = format!("the lint `{lint}` is no longer denied");
+            findings.push(Finding::new(change.path, line, Kind::LooserRule, message));
         }
     }
     findings

@@ -112,6 +112,7 @@ pub fn matters(change: &Change<'_>) -> bool {
             signs::is_steering(change.path)
                 || texts().any(|text| extract::may_hold_tests(change.path, text))
                 || change.after.is_some_and(|text| exemptions::has_mark(text) || unbuilt::has_mark(text))
+                || change.after.is_some_and(|text| signs::is_aware(change.path, text))
                 || change.before.is_some_and(|text| doctests::may_hold(change.path, text))
         }
         Role::Test | Role::Snapshot | Role::Settings(_) => true,

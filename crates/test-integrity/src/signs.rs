@@ -1,6 +1,6 @@
 //! Lines that steer a runner or an assertion library from within the files of tests, by their looks.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -49,6 +49,16 @@ const TABLE: &[(Language, &str, Kind, &str)] = &[
     (Language::Java, r"^@RetryingTest\b|\bretryAnalyzer\s*=", Kind::LooserRule, "what fails is run again"),
 ];
 
+/// Lines of code, apart from tests, by which it does something else when it is tested.
+#[rustfmt::skip]
+const OF_PRODUCTS: &[(Language, &str)] = &[
+    (Language::Python, r#"\bPYTEST_(CURRENT_TEST|VERSION)\b|["'](pytest|unittest)["'] (not )?in sys\.modules"#),
+    (Language::EcmaScript, r#"\bNODE_ENV\b["'\]]*\s*={2,3}\s*["']test["']|["']test["']\s*={2,3}\s*[\w.]*\bNODE_ENV\b|\b(JEST|VITEST)_(WORKER|POOL)_ID\b|\benv\.VITEST\b"#),
+    (Language::Rust, r"\bcfg!\((not\()?test\b"),
+    (Language::Go, r#"\btesting\.Testing\(\)|\bflag\.Lookup\("test\.|\bos\.Args\[0\], "\.test"#),
+    (Language::Java, r#"\bforName\("org\.(junit|testng)\.|\bgetProperty\("surefire\."#),
+];
+
 /// Lines that check something by themselves. If one is gone, and none of its kind has come, less is checked.
 #[rustfmt::skip]
 const KEPT: &[(Language, &str, &str)] = &[
@@ -72,6 +82,13 @@ static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
         Some(Sign { language: *language, pattern: Regex::new(pattern).ok()?, kind: *kind, meaning })
     };
     TABLE.iter().filter_map(sign).collect()
+});
+
+static PRODUCTS: LazyLock<Vec<(Language, Regex)>> = LazyLock::new(|| {
+    OF_PRODUCTS
+        .iter()
+        .filter_map(|(language, pattern)| Some((*language, Regex::new(pattern).ok()?)))
+        .collect()
 });
 
 static NUMBERS: LazyLock<Vec<Regex>> =
@@ -173,6 +190,45 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
         findings.extend(efforts(change));
         findings.extend(no_longer_strict(change));
     }
+    findings.extend(aware(changes));
+    findings
+}
+
+/// Returns whether code does something else when it is tested.
+pub(crate) fn is_aware(path: &str, text: &str) -> bool {
+    // Most files have none of these words, and patterns take long to compile.
+    ["test", "EST"].iter().any(|word| text.contains(word))
+        && PRODUCTS
+            .iter()
+            .any(|(language, pattern)| Language::of(path) == Some(*language) && pattern.is_match(text))
+}
+
+/// Returns the new lines by which code does something else when it is tested, so that tests do not see what users do.
+fn aware(changes: &[Change<'_>]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for change in
+        changes.iter().filter(|change| Role::of(change.path) == Role::Source && !is_steering(change.path))
+    {
+        let known: BTreeSet<&str> = changes
+            .iter()
+            .flat_map(|other| other.before.unwrap_or_default().lines())
+            .map(str::trim)
+            .collect();
+        let Some(after) = change.after.filter(|after| is_aware(change.path, after)) else { continue };
+        let is_new = |line: &str| {
+            // What is written to a log is no part of what is tested.
+            !known.contains(line)
+                && !is_comment(line)
+                && is_aware(change.path, line)
+                && !["log", "Log", "silent"].iter().any(|word| line.contains(word))
+        };
+        let new = after.lines().map(str::trim).enumerate().filter(|(_, line)| is_new(line));
+        findings.extend(new.map(|(at, line)| {
+            let message =
+                format!("the code does something else when it is tested: `{}`", crate::weaker::short(line));
+            Finding::new(change.path, at + 1, Kind::MockedSubject, message)
+        }));
+    }
     findings
 }
 
@@ -226,5 +282,6 @@ mod tests {
     #[test]
     fn patterns_compile() {
         assert_eq!((SIGNS.len(), NUMBERS.len(), CHECKS.len()), (TABLE.len(), EFFORTS.len(), KEPT.len()));
+        assert_eq!(PRODUCTS.len(), OF_PRODUCTS.len());
     }
 }
