@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::assertion::{Assertion, Strength, split};
+use crate::assertion::{Assertion, Strength, outer_call, split};
 use crate::narrower::root;
 use crate::settings::words_of;
 use crate::vocabulary::{is_literal, plain};
@@ -31,6 +31,7 @@ pub(crate) fn is_reworded(part: &Assertion, fresh: &[&Assertion], now: &BTreeSet
     let exact = || certain().filter(|other| other.strength == Strength::Exact);
     part.is_link() && certain().any(|other| has_words(part, other))
         || exact().any(|other| is_in_value(part, other, now) || is_of_other_name(part, other, now))
+        || is_unwrapped(part, now)
         || is_of_lost_mock(part, now) && exact().any(|other| is_of_many(other))
 }
 
@@ -45,36 +46,71 @@ pub(crate) fn items(text: &str) -> Option<usize> {
 /// Returns whether a value is compared as a whole that has all that was expected of a part: `code == 0` and
 /// `run ( ) == { code : 0 , lines : [ "ok" ] }`, or as many items as were counted.
 fn is_in_value(part: &Assertion, whole: &Assertion, now: &BTreeSet<&str>) -> bool {
-    let Some(expected) = expected(whole).filter(|expected| expected.contains(['[', '{'])) else {
+    let Some(expected) = value(whole) else { return false };
+    // What a name stands for is said somewhere in the test.
+    let known: BTreeSet<&str> = if is_name(&expected) {
+        now.iter().copied().map(bare).collect()
+    } else if has_parts(&expected) {
+        expected.split(' ').map(bare).collect()
+    } else {
         return false;
     };
-    let known: BTreeSet<&str> = expected.split(' ').map(bare).collect();
     let resolved = whole.resolved.as_ref().map_or("", |(one, _)| one.as_str());
     let is_named = |name: &str| whole.text.split(' ').chain(resolved.split(' ')).any(|word| word == name);
     let is_same = root(&part.subject).is_some_and(|name| is_named(name) || !now.contains(name));
-    let said = self::expected(part).unwrap_or(&part.text);
-    let count = || said.parse::<usize>().ok().filter(|_| part.strength == Strength::Partial);
     if !is_same || part.is_failure() || part.tolerance.is_some() || part.bound.is_some() {
         return false;
     }
-    if let Some(count) = count() {
-        return items(expected) == Some(count);
+    let said = self::expected(part).unwrap_or(&part.text);
+    if let Some(count) = said.parse::<usize>().ok().filter(|_| part.strength == Strength::Partial) {
+        return items(&expected).map_or(is_name(&expected), |items| items == count);
     }
-    let is_said = |word: &&str| {
-        word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\'' | '`'))
-    };
+    let is_quoted = |word: &&str| word.starts_with(['"', '\'', '`']);
+    let is_said = |word: &&str| is_quoted(word) || word.starts_with(|first: char| first.is_ascii_digit());
     let is_content = |word: &&str| word.contains(char::is_alphanumeric) && !WRAPPERS.contains(word);
-    let is_absence =
-        part.strength < Strength::Partial && [" ! ", " not "].iter().any(|sign| part.text.contains(sign));
     let own: Vec<&str> = match part.sides {
         Some(_) => {
-            said.split(' ').filter(is_content).chain(part.subject.split(' ').filter(is_said)).collect()
+            said.split(' ').filter(is_content).chain(part.subject.split(' ').filter(is_quoted)).collect()
         }
         None => said.split(' ').filter(is_said).collect(),
     };
-    has_key(part, said, expected)
-        && !own.is_empty()
-        && own.iter().all(|word| known.contains(bare(word)) != is_absence)
+    if own.is_empty() {
+        // That a member is there, or is not, is said by its value.
+        let words: Vec<&str> = part.subject.split(' ').collect();
+        let mut members = words
+            .windows(3)
+            .filter(|three| three[0] == "." && three[2] != "(")
+            .map(|three| three[1])
+            .peekable();
+        return members.peek().is_some() && members.all(|name| known.contains(name));
+    }
+    let is_absence =
+        part.strength < Strength::Partial && [" ! ", " not "].iter().any(|sign| part.text.contains(sign));
+    has_key(part, said, &expected) && own.iter().all(|word| known.contains(bare(word)) != is_absence)
+}
+
+/// Returns the value that an equality compares with; a list, whatever call says it, as one in brackets.
+fn value(whole: &Assertion) -> Option<String> {
+    let list = |text: &str| outer_call(text).map(|(_, given)| format!("[ {given} ]"));
+    if ["containsexactly", "containsonly"].iter().any(|name| plain(&whole.name).starts_with(name)) {
+        return list(&whole.text);
+    }
+    let expected = expected(whole)?;
+    let is_list =
+        outer_call(expected).is_some_and(|(callee, _)| callee.ends_with(" of") || callee.ends_with("asList"));
+    if is_list { list(expected) } else { Some(expected.to_owned()) }
+}
+
+/// Returns whether a value is made of several: a list, a map, or what a constructor is given.
+fn has_parts(value: &str) -> bool {
+    let constructor = value.split_once(" (").map(|(callee, _)| callee.rsplit(' ').next().unwrap_or(callee));
+    value.contains(['[', '{'])
+        || constructor.is_some_and(|name| name.starts_with(char::is_uppercase) && !WRAPPERS.contains(&name))
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(char::is_alphabetic)
+        && text.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
 }
 
 /// Returns whether a member of the name of a part has the value that was expected of it, if the whole has members by name.
@@ -93,17 +129,16 @@ fn has_key(part: &Assertion, said: &str, expected: &str) -> bool {
 /// Returns the side of an equality that is not what it is about.
 fn expected(assertion: &Assertion) -> Option<&str> {
     let (one, other) = assertion.sides.as_ref()?;
-    Some(if assertion.subject == *one { other } else { one })
+    let is_list = |side: &str| side.contains(['[', '{']);
+    let is_unknown = assertion.subject != *one && assertion.subject != *other;
+    let is_first = assertion.subject == *other || is_unknown && (is_list(one) || !is_list(other));
+    Some(if is_first { one } else { other })
 }
 
 /// Returns whether the same value is compared with something else than what a name stood for that the test no longer has.
 fn is_of_other_name(part: &Assertion, other: &Assertion, now: &BTreeSet<&str>) -> bool {
     let Some((one, two)) = part.sides.as_ref() else { return false };
-    let is_lost = |side: &str| {
-        side.starts_with(char::is_alphabetic)
-            && side.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
-            && !now.contains(side)
-    };
+    let is_lost = |side: &str| is_name(side) && !now.contains(side);
     let is_compared = |side: &str| {
         !side.is_empty() && !is_literal(side) && format!(" {} ", other.text).contains(&format!(" {side} "))
     };
@@ -122,19 +157,26 @@ fn has_words(part: &Assertion, other: &Assertion) -> bool {
     is_as_strong && own.len() > 1 && own.iter().all(|word| theirs.contains(word))
 }
 
+/// Returns whether a failure was asked for that the test now takes out of the result, which fails if there is none.
+fn is_unwrapped(part: &Assertion, now: &BTreeSet<&str>) -> bool {
+    let result = part.subject.strip_suffix(" . is_err ( )");
+    result.and_then(root).is_some_and(|name| !now.contains(name))
+        && ["unwrap_err", "expect_err"].iter().any(|taken| now.contains(taken))
+}
+
 /// Returns whether an assertion is one on a mock that the test no longer has.
 fn is_of_lost_mock(part: &Assertion, now: &BTreeSet<&str>) -> bool {
-    let name = plain(&part.name);
-    let is_name =
+    const OF_CALLS: &[&str] =
+        &["called", "Called", "awaited", "call_", "mock_calls", "Expectations", "NumberOfCalls", "verify ("];
+    let is_mock =
         |word: &&str| word.starts_with(char::is_alphabetic) && !is_keyword(word) && *word != "verify";
-    ["called", "awaited", "expectations"].iter().any(|word| name.contains(word))
-        && part.text.split(' ').find(is_name).is_some_and(|mock| !now.contains(mock))
+    OF_CALLS.iter().any(|word| part.text.contains(word))
+        && part.text.split(' ').find(is_mock).is_some_and(|mock| !now.contains(mock))
 }
 
 /// Returns whether a list or the like is compared, such as that of what was given to a fake.
 fn is_of_many(assertion: &Assertion) -> bool {
-    let sides = assertion.resolved.as_ref().or(assertion.sides.as_ref());
-    sides.is_some_and(|(one, other)| one.contains(['[', '{']) || other.contains(['[', '{']))
+    value(assertion).is_some_and(|value| value.contains(['[', '{']))
 }
 
 /// Returns a literal without its quotes.

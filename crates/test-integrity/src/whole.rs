@@ -33,8 +33,6 @@ pub(crate) fn holds(part: &Assertion, fresh: &[&Assertion], all: &[Assertion], n
                 || has_captured(part, &other.text)
                 || has_all(part, &other.text)
                 || misses_other(part, &other.text)
-                || is_same_value(part, other, all)
-                || is_of_constructed(part, other)
                 || has_length(part, other)
                 || is_expected_of_chain(part, other)
                 || is_of_same(part, other)
@@ -48,19 +46,6 @@ fn has_length(part: &Assertion, other: &Assertion) -> bool {
     let of_length = LENGTHS.iter().any(|end| part.subject.strip_suffix(end) == Some(other.subject.as_str()));
     let is_list = ["[", "of (", "xactly", "elements_are"].iter().any(|list| other.text.contains(list));
     of_length && is_list && !other.subject.is_empty()
-}
-
-/// Returns whether the value that a part was asserted of is compared as a whole with one that has all that was expected of the part:
-/// `then ( entry . time ( ) ) . isEqualTo ( 42 )` and `then ( entry ) . isEqualTo ( new Entry ( "a" , 42 ) )`.
-fn is_of_constructed(part: &Assertion, other: &Assertion) -> bool {
-    let is_literal =
-        |word: &&str| word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\''));
-    let rest = part.subject.strip_prefix(&other.subject).filter(|_| is_name(&other.subject));
-    let mut literals = part.text.split(' ').filter(is_literal).peekable();
-    rest.is_some_and(|rest| rest.starts_with(" . "))
-        && other.text.contains(" new ")
-        && literals.peek().is_some()
-        && literals.all(|literal| other.text.split(' ').any(|word| word == literal))
 }
 
 /// Returns whether what one call of a chain expected is expected of the collected values: `. expectNext ( "a" )` and
@@ -118,13 +103,6 @@ fn has_captured(part: &Assertion, whole: &str) -> bool {
         && whole.starts_with("verify (")
         && whole.contains(" new ")
         && expected.is_some_and(|expected| whole.contains(&expected))
-}
-
-/// Returns whether the same value is still compared, with one of two names that stood for what is expected of it.
-fn is_same_value(part: &Assertion, other: &Assertion, all: &[Assertion]) -> bool {
-    let (Some((subject, expected)), Some((theirs, _))) = (&part.sides, &other.sides) else { return false };
-    let is_unnamed = || all.iter().all(|one| one.text.split(' ').all(|word| word != expected));
-    subject == theirs && subject.ends_with(')') && is_name(expected) && is_unnamed()
 }
 
 /// Returns whether all of a list or an object is compared, of which a part was: `log . records [ 0 ] . level == "INFO"` and

@@ -174,6 +174,14 @@ fn failure(at: At<'_>) -> Assertion {
         said = [initializer.words(), vec![";"], said].concat();
     }
     let mut assertion = Assertion::of_condition(&opposite, at.line(), &said);
+    let compared = initializer.and_then(|at| {
+        at.descendants()
+            .into_iter()
+            .find(|at| at.text().starts_with("cmp.Diff(") && at.kind() == "call_expression")
+    });
+    if let Some([one, other, ..]) = compared.map(arguments).as_deref() {
+        assertion.sides = Some((one.clone(), other.clone()));
+    }
     assertion.bound = assertion.bound.filter(|_| !text.starts_with("! ")).map(Bound::opposite);
     let call = condition.descendants().into_iter().find(|below| below.kind() == "call_expression");
     let given = call.map(arguments).unwrap_or_default();

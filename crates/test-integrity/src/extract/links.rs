@@ -119,7 +119,9 @@ pub(super) fn of_scripts(links: &[Link<'_>]) -> Vec<Assertion> {
                 let mut said: Vec<String> =
                     given.into_iter().take(count).map(At::normal).filter(|text| text != "done").collect();
                 if said.first().is_some_and(|first| first.parse::<u16>().is_ok()) {
-                    found.push(link.assertion(&[said.remove(0)]));
+                    // The status of a response is a part of it.
+                    let status = link.assertion(&[said.remove(0)]);
+                    found.push(Assertion { strength: Strength::Partial, ..status });
                 }
                 if !said.is_empty() {
                     found.push(link.assertion(&said));

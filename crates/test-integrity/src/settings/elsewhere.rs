@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::commands::{Check, checks};
 use super::flatten::{Entry, flatten};
-use super::{exempts, is_on, last, matrix, script};
+use super::{exempts, is_on, is_rule, last, matrix, script};
 use crate::Change;
 use crate::files::{Format, Role};
 
@@ -15,6 +15,9 @@ type Atom = (String, String);
 
 /// Largest file of settings whose lines are looked for elsewhere, in bytes.
 const MAX_TEXT: usize = 1 << 18;
+
+/// Largest file of JSON of which each line is looked for, in bytes.
+const MAX_JSON: usize = 1 << 15;
 
 /// Both texts of a file of settings, without what only moved.
 pub(crate) struct Settled {
@@ -44,7 +47,7 @@ impl Settled {
         let rewriting = Rewriting::of(&old, &new, format);
         // What stands in sections moves line by line, and what is gone as a whole may stand in a file of another format.
         let in_sections = format == Format::Sections;
-        let is_movable = in_sections || change.after.is_none();
+        let is_movable = in_sections || change.after.is_none() || format == Format::Json;
         let is_moved_away = |line: &str, entries: &[&Entry]| {
             is_movable && is_said(entries, |atom| others.iter().any(|other| other.gained.contains(atom)))
                 || rewriting.covers(entries)
@@ -68,7 +71,8 @@ fn without(
     is_moved: &dyn Fn(&str, &[&Entry]) -> bool,
 ) -> String {
     let kept: BTreeSet<&str> = counterpart.lines().map(str::trim).collect();
-    let is_read = format != Format::Json || counterpart.is_empty();
+    // With long keys, and many of them, all that is read would fill the memory.
+    let is_read = format != Format::Json || text.len() <= MAX_JSON;
     let mut entries = if is_read { flatten(text, format) } else { Vec::new() };
     entries.sort_by_key(|entry| entry.line);
     let mut lines = text.lines().enumerate().map(|(at, line)| {
@@ -132,7 +136,13 @@ fn atoms<'a>(entries: impl Iterator<Item = &'a Entry>) -> BTreeSet<Atom> {
     let is_sign = |letter: char| letter.is_whitespace() || matches!(letter, ',' | '[' | ']' | '"' | '\'');
     entries
         .flat_map(|entry| {
-            let words = entry.value.split(is_sign).filter(|word| !word.is_empty());
+            // Of a rule with options, it is the severity that is compared.
+            let count = match is_rule(&entry.key) {
+                true if entry.value.starts_with('{') => 0,
+                true => 1,
+                false => usize::MAX,
+            };
+            let words = entry.value.split(is_sign).filter(|word| !word.is_empty()).take(count);
             let words = words.map(|word| match word {
                 // ESLint's numbers for how bad a breach is.
                 "2" => "error".to_owned(),
