@@ -294,6 +294,9 @@ fn bare(value: &str) -> String {
 fn number(value: &str) -> Option<f64> {
     let count = value.split_once("count").map(|(_, rest)| rest.trim_start_matches([' ', '=', ':']));
     let text = count.unwrap_or(value).trim_start_matches(['"', '\'', '(', '>', '=', ' ']);
+    if let Ok(whole) = text.trim_end_matches(['"', '\'', '%', ',', ')', ' ']).parse() {
+        return Some(whole);
+    }
     let end = text
         .find(|letter: char| !(letter.is_ascii_digit() || matches!(letter, '.' | '-' | '_')))
         .unwrap_or(text.len());

@@ -228,9 +228,9 @@ pub(super) fn reading(key: &str) -> Option<Reading> {
         return Some(Reading::Severity);
     }
     if has(&own, LEFT_OUT) {
-        // What a command is told to leave out of its work on other things.
-        return (!has(&own, &["dependency", "install", "git", "cache", "download", "publish"]))
-            .then_some(Reading::Mild);
+        // What a command is told to leave out of its work on other things, or of its table of what is covered.
+        let others = ["dependency", "install", "git", "cache", "download", "publish", "empty", "covered"];
+        return (!has(&own, &others)).then_some(Reading::Mild);
     }
     if (of_failure || has(&own, STRICT)) && !is_neutral {
         return Some(Reading::Strict);
