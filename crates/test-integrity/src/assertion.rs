@@ -1,7 +1,7 @@
 //! One assertion of a test: what it is about, and how much it demands.
 
 use crate::bounds::Bound;
-use crate::tokens::inner;
+use crate::tokens::{inner, is_object};
 pub(crate) use crate::tokens::{outer_call, split};
 use crate::vacuous::{formatted, is_attribute_of_mock, is_exhaustive, is_found_always, is_natural};
 use crate::vocabulary;
@@ -67,6 +67,10 @@ impl Assertion {
             let (subject, strength) = condition(first);
             sides = sides_of(first).filter(|_| !negative);
             let strength = match strength {
+                // That a call with an empty text is false says no more than that it is with another one.
+                Strength::Nothing if negative && is_of_empty(first) && !looks_for_part(first) => {
+                    Strength::Present
+                }
                 Strength::Nothing if negative => Strength::Exact,
                 Strength::Exact if negative && !first.contains(" != ") => Strength::Bounded,
                 strength => strength,
@@ -88,13 +92,10 @@ impl Assertion {
             let is_list = ["List . of (", "Set . of (", "Map . of (", "Arrays . asList ("]
                 .iter()
                 .any(|start| one.starts_with(start));
-            let is_expected = is_list || vocabulary::is_literal(one);
+            let is_expected = is_list || vocabulary::is_literal(one) || is_equality && is_object(one);
             let subject = if is_expected && !other.is_empty() { other } else { one };
             let subject = mock.as_deref().unwrap_or(subject);
-            let is_of_part =
-                ["contain", "match", "regex", "include", "start", "ends", "like", "partial", "has"]
-                    .iter()
-                    .any(|part| plain.contains(part));
+            let is_of_part = OF_PARTS.iter().any(|part| plain.contains(part));
             let is_vacuous =
                 is_of_part && arguments.iter().skip(1).any(|given| vocabulary::is_vacuous(given));
             // Whatever there is has no parts, or more.
@@ -198,6 +199,10 @@ impl Assertion {
     }
 }
 
+/// Parts of the names of calls that look for a part of a value.
+const OF_PARTS: &[&str] =
+    &["contain", "match", "regex", "include", "start", "ends", "like", "partial", "has"];
+
 /// Returns how much an assertion demands that waits until a function returns that something holds.
 fn awaited(name: &str, arguments: &[String]) -> Option<Strength> {
     const NAMES: &[&str] = &["eventually", "until", "waitfor", "condition", "eventuallywithcontext"];
@@ -219,6 +224,18 @@ const EXACT: &[&str] = &[" === ", " == ", " is "];
 /// Signs of conditions that many values meet, longer ones first.
 const BOUNDED: &[&str] = &[" !== ", " != ", " >= ", " <= ", " > ", " < ", " not in ", " in ", " is not "];
 
+/// Returns whether a condition is a call that is given an empty text alone.
+fn is_of_empty(text: &str) -> bool {
+    text.ends_with("( \"\" )") || text.ends_with("( '' )")
+}
+
+/// Returns whether a condition is a call that looks for a part of a value.
+fn looks_for_part(text: &str) -> bool {
+    let name =
+        outer_call(text).map(|(callee, _)| vocabulary::plain(callee.rsplit(' ').next().unwrap_or(callee)));
+    name.is_some_and(|name| OF_PARTS.iter().any(|part| name.contains(part)))
+}
+
 /// Returns what a condition is about, and how much it demands. `text` are its tokens, joined by blanks.
 fn condition(text: &str) -> (String, Strength) {
     let whole = text.trim();
@@ -231,8 +248,7 @@ fn condition(text: &str) -> (String, Strength) {
         && split(&whole[2..], &[" ] "]).len() == 1
         && whole.contains(" for ");
     let is_function = is_list || whole.starts_with("lambda ") || whole.starts_with("( ) =>");
-    let is_vacuous =
-        whole.starts_with("\"\" in ") || whole.ends_with("( \"\" )") || whole.ends_with("( '' )");
+    let is_vacuous = whole.starts_with("\"\" in ") || is_of_empty(whole);
     if is_function || is_vacuous || is_of_nothing(whole) {
         return (whole.to_owned(), Strength::Nothing);
     }

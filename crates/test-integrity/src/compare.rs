@@ -14,12 +14,12 @@ use crate::matching::{Heirs, Tables, pairs};
 use crate::reasons::{Dropped, Successors, noted};
 use crate::recomputed::recomputed;
 use crate::renamed::is_renamed;
-use crate::said::Said;
+use crate::said::{Said, has_rows_for};
 use crate::shadow::{foreign, shadow};
 use crate::state::{State, moved_assertions};
 use crate::unchanged::without_same;
 use crate::weaker::{fewer_demand, is_part, looks_away, most_alike, nearest, short, weaker};
-use crate::{flips, outcomes, skips, support, waiting};
+use crate::{flips, inherited, outcomes, skips, support, waiting};
 use std::collections::BTreeSet;
 
 /// Most pairs of changed assertions of one test that are compared.
@@ -42,6 +42,14 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
                     state.add(change.path, file);
                 }
             }
+        }
+    }
+    // What runs the tests of a class may be in a file that stays.
+    if after.tests.iter().any(inherited::is_of_base) {
+        for file in unchanged.iter().filter(|file| matches!(Role::of(file.path), Role::Test)) {
+            let classes = read(file.path, file.after.unwrap_or_default()).classes;
+            before.classes.extend(classes.iter().cloned());
+            after.classes.extend(classes);
         }
     }
     before.settle();
@@ -109,14 +117,20 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         }
     }
     let heirs = [Heirs::new(&after), Heirs::new(&around)];
-    // A test may have become a table, and taken in others.
+    // A test may have become a table, and taken in others. If it has no row for what it was, it is gone like those.
+    let merged: Vec<usize> = matching
+        .pairs
+        .iter()
+        .filter(|pair| context.is_merged(**pair, &matching.gone))
+        .map(|(one, _)| *one)
+        .collect();
     let grown = matching.pairs.iter().map(|(one, other)| {
-        let had = before.tests[*one].cases.unwrap_or(1);
+        let had = if merged.contains(one) { 0 } else { before.tests[*one].rows() };
         (&after.tests[*other], had)
     });
     let mut tables = Tables::new(&after, context.new.iter().map(|test| (*test, 0)).chain(grown));
-    let mut successors = Successors::new(&after, context.new.iter().copied());
-    for at in &matching.gone {
+    let mut lost = Vec::new();
+    for at in matching.gone.iter().chain(&merged) {
         let test = &before.tests[*at];
         let mut asserted = before.assertions(&test.body, None);
         asserted.retain(|assertion| !assertion.is_link());
@@ -128,14 +142,18 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
             && !skips::runs_lost_suite(test, changes)
             && !(test.is_hook() && context.is_kept(test, &asserted))
         {
-            let what = if test.is_hook() { "what asserts for many tests," } else { "the test" };
-            let message = format!("{what} `{}` is gone", test.name);
-            let finding = Finding::new(&test.path, test.line, Kind::VanishedTest, message);
-            let by_code = || context.dropped.reason(test, &test.body.words);
-            let reason = successors.take_place_of(test, &asserted).or_else(by_code);
-            findings.push(finding.noted_if(reason));
+            lost.push((test, asserted));
         }
     }
+    let free = context.new.iter().copied().filter(|test| !tables.have_taken(test));
+    let mut successors = Successors::new(&after, free);
+    findings.extend(lost.into_iter().map(|(test, asserted)| {
+        let what = if test.is_hook() { "what asserts for many tests," } else { "the test" };
+        let message = format!("{what} `{}` is gone", test.name);
+        let by_code = || context.dropped.reason(test, &test.body.words);
+        let reason = successors.take_place_of(test, &asserted).or_else(by_code);
+        Finding::new(&test.path, test.line, Kind::VanishedTest, message).noted_if(reason)
+    }));
     for at in &matching.new {
         let test = &after.tests[*at];
         if let Some(line) = test.focus {
@@ -164,6 +182,20 @@ pub(crate) struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// Returns whether a test was merged with others that are gone into a table, which has no row for what it asserted.
+    fn is_merged(&self, (one, other): (usize, usize), gone: &[usize]) -> bool {
+        let (before, after) = (&self.before.tests[one], &self.after.tests[other]);
+        before.rows() == 1
+            && after.rows() > 1
+            && before.simple_name() != after.simple_name()
+            && gone.iter().any(|at| self.before.tests[*at].path == before.path)
+            && !has_rows_for(
+                after,
+                &self.after.assertions(&after.body, None),
+                &self.before.assertions(&before.body, None),
+            )
+    }
+
     fn pair(&self, before: &Test, after: &Test, findings: &mut Vec<Finding>) {
         findings.extend(skips::of_pair(before, after));
         findings.extend(flips::of_pair(before, after));

@@ -165,11 +165,12 @@ impl Program {
             own.map(|(name, words)| (name.clone(), words.clone())).collect::<Vec<_>>()
         };
         let (gone, added) = (bags(self, new), bags(new, self));
-        let added: Vec<Bag> = added.iter().map(|(_, words)| Bag::new(words.iter())).collect();
+        let added: Vec<Bag> =
+            added.iter().map(|(_, words)| Bag::new(words.iter().map(String::as_str))).collect();
         let mut work = MAX_COMPARED;
         let mut names = BTreeSet::new();
         for (name, words) in &gone {
-            let own = Bag::new(words.iter());
+            let own = Bag::new(words.iter().map(String::as_str));
             let mut is_renamed = false;
             for other in &added {
                 let Some(left) = work.checked_sub(own.kinds() + other.kinds() + 1) else {

@@ -35,7 +35,9 @@ mod finding;
 mod flips;
 mod given;
 mod hunks;
+mod implied;
 mod imports;
+mod inherited;
 mod lenient;
 mod loops;
 mod lossy;
@@ -181,7 +183,10 @@ fn is_helper(change: &Change<'_>) -> bool {
 pub fn check_among(changes: &[Change<'_>], others: impl FnOnce() -> Vec<(String, String)>) -> Vec<Finding> {
     let findings = check(changes);
     let is_of_marks = |finding: &Finding| finding.message.ends_with(marks::LEFT_OUT);
-    if !findings.iter().any(|finding| finding.kind == Kind::VanishedTest || is_of_marks(finding)) {
+    let is_of_base = |finding: &Finding| inherited::OF_BASE.iter().any(|why| finding.message.ends_with(why));
+    let is_open =
+        |finding: &Finding| finding.kind == Kind::VanishedTest || is_of_marks(finding) || is_of_base(finding);
+    if !findings.iter().any(is_open) {
         return findings;
     }
     let others = others();

@@ -6,6 +6,7 @@ use crate::assertion::{Assertion, Strength};
 use crate::compare::Context;
 use crate::extract::Test;
 use crate::finding::{Finding, Kind};
+use crate::implied::is_implied;
 use crate::narrower::{is_lesser, root};
 use crate::said::Said;
 use crate::vacuous::is_of_traits;
@@ -69,6 +70,7 @@ impl Context<'_> {
                 && !self.moved.contains(&assertion.text)
                 && !expected.iter().any(|failure| failure.tells(assertion))
                 && !counts_for_nothing(assertion, then, after)
+                && !is_implied(assertion, then)
         });
         let gone = set_up_gone(&mut dropped, before, after);
         dropped.drain(..gone);

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::assertion::Assertion;
 use crate::extract::Test;
-use crate::said::says_all;
+use crate::said::{bare, has_rows_for, is_value, says_all};
 use crate::state::State;
 
 /// Least share of tokens in common of two tests that are the same under another name.
@@ -92,7 +92,7 @@ fn spelled_alike(name: &str) -> String {
 
 /// Returns the tokens of chosen tests.
 fn bags(tests: &[Test], chosen: &[usize]) -> Vec<(usize, Bag)> {
-    chosen.iter().map(|at| (*at, Bag::new(tests[*at].body.words.iter()))).collect()
+    chosen.iter().map(|at| (*at, Bag::new(tests[*at].body.words.iter().map(String::as_str)))).collect()
 }
 
 /// Tests that may stand for others, which may say more than those do.
@@ -142,17 +142,18 @@ struct Table<'a> {
     words: Bag,
     /// Number of cases that no other test has become yet.
     room: usize,
+    has_taken: bool,
 }
 
 impl<'a> Tables<'a> {
     /// Takes those tests that run and have more than one case, each with the number of cases that it had before.
     pub(crate) fn new(state: &'a State, tests: impl Iterator<Item = (&'a Test, usize)>) -> Self {
         let room = |test: &Test, had: usize| {
-            let cases = test.cases.filter(|cases| *cases > 1 && test.runs())?;
-            Some(cases.saturating_sub(had)).filter(|room| *room > 0)
+            let rows = Some(test.rows()).filter(|rows| *rows > 1 && test.runs())?;
+            Some(rows.saturating_sub(had)).filter(|room| *room > 0)
         };
         let table = |(test, had): (&'a Test, usize)| {
-            Some(Table { test, words: Bag::of_content(test), room: room(test, had)? })
+            Some(Table { test, words: Bag::of_table(test), room: room(test, had)?, has_taken: false })
         };
         Self { state, tables: tests.filter_map(table).collect() }
     }
@@ -167,12 +168,20 @@ impl<'a> Tables<'a> {
                 && own.total > 0
                 && share(own.common(&table.words), own.total) >= ALIKE;
             let assertions = if is_alike { state.assertions(&table.test.body, None) } else { Vec::new() };
-            is_alike && assertions.len() >= asserted.len() && says_all(table.test, &assertions, asserted)
+            is_alike && assertions.len() >= asserted.len() && has_rows_for(table.test, &assertions, asserted)
         };
         self.tables.iter_mut().find(fits).is_some_and(|table| {
             table.room -= 1;
+            table.has_taken = true;
             true
         })
+    }
+}
+
+impl Tables<'_> {
+    /// Returns whether other tests became cases of a test, so that it stands for those alone.
+    pub(crate) fn have_taken(&self, test: &Test) -> bool {
+        self.tables.iter().any(|table| table.has_taken && std::ptr::eq(table.test, test))
     }
 }
 
@@ -184,16 +193,25 @@ pub(crate) struct Bag {
 }
 
 impl Bag {
-    pub(crate) fn new<'a>(words: impl Iterator<Item = &'a String>) -> Self {
+    pub(crate) fn new<'a>(words: impl Iterator<Item = &'a str>) -> Self {
         let mut numbers: Vec<u64> = words.map(number).collect();
         numbers.sort_unstable();
         let counts = numbers.chunk_by(|one, other| one == other).map(|same| (same[0], same.len())).collect();
         Self { counts, total: numbers.len() }
     }
 
-    /// Takes the names and literals of a test.
+    /// Takes the names and literals of a test, whatever their quotes are.
     fn of_content(test: &Test) -> Self {
-        Self::new(test.body.words.iter().filter(|word| word.chars().any(char::is_alphanumeric)))
+        Self::of_words(test.body.words.iter())
+    }
+
+    /// Takes the names and literals of a test and of its tables.
+    fn of_table(test: &Test) -> Self {
+        Self::of_words(test.body.words.iter().chain(&test.body.cells))
+    }
+
+    fn of_words<'a>(words: impl Iterator<Item = &'a String>) -> Self {
+        Self::new(words.filter(|word| is_value(word)).map(|word| bare(word)))
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -235,7 +253,7 @@ impl Bag {
 }
 
 /// Returns a number that stands for a token: the same for the same, and another one for any other that occurs.
-fn number(word: &String) -> u64 {
+fn number(word: &str) -> u64 {
     let mut hasher = DefaultHasher::new();
     word.hash(&mut hasher);
     hasher.finish()

@@ -19,10 +19,16 @@ pub(crate) fn says_of_failure(part: &Assertion, fresh: &[&Assertion]) -> bool {
         let written = format!("\"{literal}\" ,");
         fresh.iter().any(|other| other.is_failure() && other.text.contains(&written))
     };
+    // A pattern that begins or ends with anything says what a start or an end of the text says.
+    let plain = |literal: &'_ str| {
+        let text = literal.trim_start_matches('^').trim_end_matches('$');
+        let text = text.trim_start_matches(".*").trim_end_matches(".*");
+        if text.is_empty() { literal.to_owned() } else { text.to_owned() }
+    };
     part.is_failure()
         && fresh.iter().any(|other| other.is_failure())
-        && crate::said::literals(&part.text).any(is_told)
-        && crate::said::literals(&part.text).all(|literal| is_told(literal) || is_given(literal))
+        && crate::said::literals(&part.text).any(|literal| is_told(&plain(literal)))
+        && crate::said::literals(&part.text).all(|literal| is_told(&plain(literal)) || is_given(literal))
 }
 
 /// Returns whether the text of a failure, asserted by itself before, is now said where the failure is expected:

@@ -194,20 +194,32 @@ impl ExpectedFailure<'_> {
 /// Returns whether a test, with these assertions, says all that some other assertions say: as much is demanded, and their
 /// literals are in the assertion or in the test's cases.
 pub(crate) fn says_all(test: &Test, assertions: &[Assertion], asserted: &[Assertion]) -> bool {
-    let has_cases = test.cases.is_some_and(|cases| cases > 1);
-    let of_cases: BTreeSet<&str> = if has_cases {
-        test.body.words.iter().flat_map(|word| word.split(' ')).collect()
-    } else {
-        BTreeSet::new()
-    };
+    let cases = test.cases.is_some_and(|cases| cases > 1).then_some(&[] as &[String]);
+    says_all_of(test, cases, assertions, asserted)
+}
+
+/// Returns whether a test that grew to a table says all that some assertions say, with its assertions and in its rows.
+pub(crate) fn has_rows_for(test: &Test, assertions: &[Assertion], asserted: &[Assertion]) -> bool {
+    says_all_of(test, Some(&test.body.cells), assertions, asserted)
+}
+
+fn says_all_of(
+    test: &Test,
+    cells: Option<&[String]>,
+    assertions: &[Assertion],
+    asserted: &[Assertion],
+) -> bool {
+    let of_cases: BTreeSet<&str> = cells.map_or_else(BTreeSet::new, |cells| {
+        test.body.words.iter().chain(cells).flat_map(|word| word.split(' ')).collect()
+    });
     let mut free: Vec<&Assertion> = assertions.iter().collect();
     let mut demands = asserted.iter().filter(|assertion| assertion.strength > Strength::Nothing);
     demands.all(|assertion| {
         // Methods of a Go suite name it in each of their statements.
         let is_own = |word: &&str| !is_keyword(word) && *word != "s";
-        let own: Vec<&str> = assertion.content().filter(is_own).collect();
+        let own: Vec<&str> = values(assertion).filter(is_own).collect();
         let fits = |other: &&Assertion| {
-            let theirs: BTreeSet<&str> = other.content().collect();
+            let theirs: BTreeSet<&str> = values(other).collect();
             // A pattern that is plain text says what the text says.
             let is_known = |word: &&&str| {
                 theirs.contains(**word)
@@ -222,11 +234,21 @@ pub(crate) fn says_all(test: &Test, assertions: &[Assertion], asserted: &[Assert
         };
         let Some(at) = free.iter().position(fits) else { return false };
         // A table says the same of every case.
-        if !has_cases {
+        if cells.is_none() {
             free.remove(at);
         }
         true
     })
+}
+
+/// Returns the names and literals of an assertion.
+fn values(assertion: &Assertion) -> impl Iterator<Item = &str> {
+    assertion.text.split(' ').filter(|word| is_value(word))
+}
+
+/// Returns whether a token is a name or a literal, which may be the empty text.
+pub(crate) fn is_value(word: &str) -> bool {
+    word.chars().any(char::is_alphanumeric) || matches!(word, "\"\"" | "''" | "``")
 }
 
 /// Returns whether an assertion has all literals of another one, and most of its words.
@@ -241,7 +263,7 @@ pub(crate) fn says_the_same(other: &Assertion, assertion: &Assertion) -> bool {
 }
 
 /// Returns what stands between the quotes of a text, or the slashes of a pattern.
-fn bare(literal: &str) -> &str {
+pub(crate) fn bare(literal: &str) -> &str {
     literal.trim_matches(['"', '\'', '`', '/'])
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn of_pair(before: &Test, after: &Test) -> Vec<Finding> {
     if let (None, Some(why)) = (before.hidden, after.hidden) {
         found(after.line, Kind::SkippedTest, format!("the test `{name}` no longer runs: {why}"));
     }
-    if is_collected(&before.path) && !is_collected(&after.path) {
+    if is_collected(&before.path) && !is_collected(&after.path) && !after.body.is_inherited {
         let message = format!(
             "the test `{name}` is in a file whose path no longer marks it as a test file; runners do not look there"
         );

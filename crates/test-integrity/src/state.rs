@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::assertion::{Assertion, Strength};
 use crate::extract::{Body, Mark, Names, Skip, Test, TestFile, worse};
+use crate::inherited::{self, Class};
 use crate::said::says_all;
 use crate::weaker::is_mere_failure;
 
@@ -29,6 +30,7 @@ pub(crate) struct State {
     /// Names of functions that are to be awaited.
     coroutines: BTreeSet<String>,
     mocks: Vec<(String, Mark)>,
+    pub(crate) classes: Vec<Class>,
     /// Names of each file.
     pub(crate) names: BTreeMap<String, Names>,
 }
@@ -39,6 +41,7 @@ impl State {
         self.tests.extend(file.hooks);
         self.helpers.extend(file.helpers);
         self.hollow.extend(file.hollow);
+        self.classes.extend(file.classes);
         self.functions.extend(file.functions);
         self.coroutines.extend(file.coroutines);
         self.everywhere.extend(file.everywhere.into_iter().map(|skip| (path.to_owned(), skip)));
@@ -49,6 +52,7 @@ impl State {
 
     /// Notes which tests are skipped by a function that they call, or by a fixture that they ask for.
     pub(crate) fn settle(&mut self) {
+        inherited::settle(&mut self.tests, &self.classes);
         if self.skipping.is_empty() {
             return;
         }

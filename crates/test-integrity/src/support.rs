@@ -129,9 +129,15 @@ fn about(mut finding: Finding, name: &str, words: &str) -> Finding {
 /// Returns whether a test that is gone only started the specs of its folder, and there are none any more.
 pub(crate) fn starts_nothing(test: &Test, changes: &[Change<'_>], unchanged: &[Change<'_>]) -> bool {
     let folder = |path: &str| path.rsplit_once('/').map_or(String::new(), |(folder, _)| folder.to_owned());
-    let has_specs = |text: &str| text.contains("Describe(") || text.contains("DescribeTable(");
+    // Ginkgo's call that runs the specs of a folder, and gocheck's that runs its suites.
+    let starts = |call: &str| test.body.words.iter().any(|word| word == call);
+    let specs: &[&str] = match () {
+        () if starts("RunSpecs") => &["Describe(", "DescribeTable("],
+        () if starts("TestingT") => &["= Suite(", ".Suite("],
+        () => return false,
+    };
+    let has_specs = |text: &str| specs.iter().any(|call| text.contains(call));
     let is_here = |file: &&Change<'_>| folder(file.path) == folder(&test.path);
-    test.body.words.iter().any(|word| word == "RunSpecs")
-        && changes.iter().filter(is_here).any(|file| file.before.is_some_and(has_specs))
+    changes.iter().filter(is_here).any(|file| file.before.is_some_and(has_specs))
         && !changes.iter().chain(unchanged).filter(is_here).any(|file| file.after.is_some_and(has_specs))
 }

@@ -64,6 +64,20 @@ pub(crate) fn split<'a>(text: &'a str, signs: &[&str]) -> Vec<&'a str> {
     parts
 }
 
+/// Returns whether a text of tokens writes out an object with its members: `& Config { Size : 3 }`, `new Node ( 1 , 2 )`.
+pub(crate) fn is_object(text: &str) -> bool {
+    let bare = text.trim_start_matches("& ");
+    let is_struct = || bare.ends_with('}') && bare.split_once(" {").is_some_and(|(name, _)| is_type(name));
+    bare.starts_with("new ") || is_struct()
+}
+
+/// Returns whether a text is the name of a type, maybe with its path.
+fn is_type(text: &str) -> bool {
+    let last = text.rsplit([' ', ':', '.']).next().unwrap_or(text);
+    last.starts_with(char::is_uppercase)
+        && text.chars().all(|sign| sign.is_alphanumeric() || matches!(sign, ' ' | ':' | '.' | '_'))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

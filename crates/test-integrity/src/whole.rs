@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::assertion::{Assertion, Strength};
+use crate::implied::is_wrapped;
 use crate::messages::{is_caught, is_said_by_failure, says_of_failure};
 use crate::reworded::is_reworded;
 use crate::vocabulary::{is_literal, is_of_a_part};
@@ -26,7 +27,12 @@ pub(crate) fn holds(part: &Assertion, fresh: &[&Assertion], all: &[Assertion], n
             .any(|other| other.is_failure() && has_member(part, &other.text) || is_last_call(part, other))
         || says_of_failure(part, fresh)
         || is_said_by_failure(part, fresh)
-        || exact.clone().any(|other| has_call(part, other) || is_implied(part, other))
+        || exact.clone().any(|other| {
+            has_call(part, other)
+                || is_implied(part, other)
+                || compares_same(part, other)
+                || is_wrapped(part, other, now)
+        })
         || whole.any(|other| {
             has_member(part, &other.text)
                 || has_field(part, &other.text)
@@ -37,6 +43,21 @@ pub(crate) fn holds(part: &Assertion, fresh: &[&Assertion], all: &[Assertion], n
                 || is_expected_of_chain(part, other)
                 || is_of_same(part, other)
         })
+}
+
+/// Returns whether the same two values are compared, whatever names stand for them.
+fn compares_same(part: &Assertion, other: &Assertion) -> bool {
+    let sides = |assertion: &Assertion| {
+        let (one, two) = assertion.resolved.as_ref().or(assertion.sides.as_ref())?;
+        let mut sides = [one, two].map(|side| side.trim_start_matches("& ").to_owned());
+        sides.sort();
+        Some(sides)
+    };
+    part.text != other.text
+        && part.sides.is_some()
+        && other.tolerance.is_none()
+        && !looks_away(part, other)
+        && sides(part) == sides(other)
 }
 
 /// Returns whether a collection is compared as a whole whose length was asserted.

@@ -1,6 +1,6 @@
 //! What the annotations and modifiers of a Java declaration say about tests.
 
-use super::{Skip, rows, worse};
+use super::{Skip, cells, rows, worse};
 use crate::assertion::Assertion;
 use crate::syntax::At;
 
@@ -13,6 +13,8 @@ pub(super) struct Annotations {
     pub(super) is_test: bool,
     pub(super) skip: Option<Skip>,
     pub(super) cases: Option<usize>,
+    /// Tokens of the cases.
+    pub(super) cells: Vec<String>,
     pub(super) expected: Option<Assertion>,
     /// Whether it runs before the tests.
     pub(super) is_set_up: bool,
@@ -44,13 +46,13 @@ impl Annotations {
                     }
                     if let Some((_, name)) = normal.split_once("dataProvider = ") {
                         let name = name.split('"').nth(1).unwrap_or_default();
-                        all.cases = provided(declaration, name).or(all.cases);
+                        all.add(provided(declaration, name));
                     }
                 }
                 "BeforeEach" | "BeforeAll" | "Before" | "BeforeClass" | "BeforeMethod" => {
                     all.is_set_up = true;
                 }
-                "MethodSource" => all.cases = cases_of(declaration, at).or(all.cases),
+                "MethodSource" => all.add(cases_of(declaration, at)),
                 "Disabled" | "Ignore" => all.skip = worse(all.skip.take(), skip(false)),
                 other
                     if other.starts_with("DisabledOn")
@@ -69,16 +71,24 @@ impl Annotations {
                     let lines = |block: &str| block.lines().filter(|line| !line.trim().is_empty()).count();
                     let rows = block.map(lines).or_else(|| Some(list?.children().len())).unwrap_or(1);
                     all.cases = Some(all.cases.unwrap_or(0) + rows);
+                    all.cells.extend(cells::of_annotation(at));
                 }
                 _ => {}
             }
         }
         all
     }
+
+    /// Takes the cases that a method gives: how many there are, and the method.
+    fn add(&mut self, provided: Option<(Option<usize>, At<'_>)>) {
+        let Some((rows, method)) = provided else { return };
+        self.cases = rows.or(self.cases);
+        self.cells.extend(method.words().into_iter().map(str::to_owned));
+    }
 }
 
-/// Returns the number of cases that the method gives which `@MethodSource` names.
-fn cases_of(test: At<'_>, annotation: At<'_>) -> Option<usize> {
+/// Returns the number of cases that the method gives which `@MethodSource` names, and the method.
+fn cases_of<'a>(test: At<'a>, annotation: At<'a>) -> Option<(Option<usize>, At<'a>)> {
     if test.source.len() > MAX_SOURCE {
         return None;
     }
@@ -88,11 +98,11 @@ fn cases_of(test: At<'_>, annotation: At<'_>) -> Option<usize> {
     let method =
         members.into_iter().find(|member| member.field("name").is_some_and(|own| own.text() == name))?;
     let returned = method.descendants().into_iter().find(|at| at.kind() == "return_statement")?;
-    rows::len(returned.children().into_iter().next()?)
+    Some((returned.children().into_iter().next().and_then(rows::len), method))
 }
 
-/// Returns the number of cases that a provider of `TestNG` gives.
-fn provided(test: At<'_>, name: &str) -> Option<usize> {
+/// Returns the number of cases that a provider of `TestNG` gives, and the provider.
+fn provided<'a>(test: At<'a>, name: &str) -> Option<(Option<usize>, At<'a>)> {
     if test.source.len() > MAX_SOURCE {
         return None;
     }
@@ -103,7 +113,15 @@ fn provided(test: At<'_>, name: &str) -> Option<usize> {
         member.field("name").is_some_and(|own| own.text() == name) || is_named()
     })?;
     let rows = method.descendants().into_iter().find(|at| at.kind() == "array_initializer")?;
-    Some(rows.children().len())
+    Some((Some(rows.children().len()), method))
+}
+
+/// Returns what a class inherits from, parted by commas.
+pub(super) fn bases(class: At<'_>) -> String {
+    let lists = [class.field("superclass"), class.field("interfaces")].into_iter().flatten();
+    let names =
+        lists.map(|list| list.text().trim_start_matches("extends ").trim_start_matches("implements "));
+    names.collect::<Vec<_>>().join(",")
 }
 
 /// Returns a modifier of a declaration, if it has it.

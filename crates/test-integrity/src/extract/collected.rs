@@ -1,6 +1,7 @@
 //! Which functions of a Python file pytest and unittest take for tests, and which they run before tests.
 
 use super::Skip;
+use crate::inherited::OF_BASE;
 use crate::syntax::At;
 
 /// What the class of a test says about it.
@@ -21,11 +22,16 @@ impl Class {
         let hidden = if has_bases {
             None
         } else if !is_named {
-            Some("its name does not mark its class as one of tests")
+            Some(OF_BASE[0])
         } else {
             methods.iter().any(makes).then_some("its class has a constructor, so that pytest leaves it out")
         };
         Self { hidden, awaits_nothing: bases.contains("TestCase") && !bases.contains("Async") }
+    }
+
+    /// Returns whether runners look into it for tests.
+    pub(super) fn is_read(self) -> bool {
+        self.hidden.is_none()
     }
 }
 

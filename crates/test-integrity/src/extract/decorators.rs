@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::collected::Class;
 use super::python::Python;
-use super::{Mark, Reader, Skip, arguments, rows};
+use super::{Mark, Reader, Skip, arguments, cells, rows};
 use crate::assertion::Assertion;
 use crate::syntax::At;
 
@@ -15,6 +15,8 @@ pub(super) struct Decorators {
     pub(super) cases: Option<usize>,
     /// Tokens of the cases.
     pub(super) words: Vec<String>,
+    /// Tokens of the tables of cases that stand elsewhere.
+    pub(super) cells: Vec<String>,
     /// What the class around says.
     pub(super) class: Class,
     /// Names of all decorators.
@@ -60,6 +62,8 @@ impl Decorators {
                 if of_list.is_none() {
                     let number = given.iter().skip(from).find_map(|argument| rows::len(*argument));
                     all.cases = number.map(|number| all.cases.unwrap_or(1) * number).or(all.cases);
+                    let named = given.iter().skip(from).filter_map(|argument| rows::named(*argument));
+                    all.cells.extend(named.flat_map(cells::of_table));
                 }
                 if let Some(list) = of_list {
                     all.cases = Some(all.cases.unwrap_or(1) * running(list));

@@ -316,6 +316,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             let focus = outer.focus || made.focus;
             let mut body = made.body.map(|body| EcmaScript.body(body)).unwrap_or_default();
             body.words.extend(made.words);
+            body.cells.extend(made.cells);
             body.skip = worse(skip.clone(), body.skip.take());
             if let Some(inner) = made.body {
                 let inner_outer = Outer { names: names.clone(), skip, focus };

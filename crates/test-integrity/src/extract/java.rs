@@ -1,10 +1,12 @@
 //! Tests of Java: JUnit, `TestNG` and the assertion libraries next to them.
 
-use super::annotations::{Annotations, modifier, not_nested, not_run};
+use super::annotations::{Annotations, bases, modifier, not_nested, not_run};
 use super::expected::{interaction, is_by_name, of_rule, result, verification};
-use super::{Mark, Reader, Skip, Test, TestFile, arguments, links, worse};
+use super::{Mark, Reader, Skip, Test, TestFile, arguments, links, thrown, worse};
 use crate::assertion::{Assertion, Strength};
 use crate::bounds::Bound;
+use crate::files::is_collected;
+use crate::inherited::{Class, OF_BASE};
 use crate::syntax::At;
 
 /// Longest chain of calls that is read.
@@ -45,6 +47,10 @@ impl Reader for Java {
         let (root, first) = *chain.first()?;
         let (_, last) = *chain.last()?;
         let words = at.words();
+        let is_whole = at.node.parent().is_none_or(|parent| parent.kind() != "method_invocation");
+        if let Some(assertion) = thrown::of_chain(&chain, at, &words).filter(|_| is_whole) {
+            return Some(assertion);
+        }
         // BDD's name of `assertThat`; that of Mockito has `should` behind it.
         let is_then = first == "then"
             && root.field("object").is_none_or(|object| object.text().ends_with("BDDMockito"));
@@ -68,8 +74,13 @@ impl Reader for Java {
             }
             let subject = arguments(root).into_iter().next().unwrap_or_default();
             // Hamcrest says all in one call.
-            let given =
+            let mut given =
                 if chain.len() == 1 { arguments(at) } else { [vec![subject], arguments(at)].concat() };
+            if let [_, matcher] = given.as_mut_slice()
+                && let Some(value) = thrown::of_equality(matcher)
+            {
+                *matcher = value;
+            }
             if first == "verify" {
                 return Some(verification(root, at, &words));
             }
@@ -110,22 +121,7 @@ impl Reader for Java {
             if name == "assertAll" && given.is_empty() {
                 assertion.strength = Strength::Nothing;
             }
-            if name.starts_with("assertTimeout") {
-                let first = at.field("arguments").and_then(|list| list.children().first().copied());
-                let limit = first.and_then(|first| crate::bounds::seconds(&first.words()));
-                assertion.bound = limit.map(Bound::of_time);
-                assertion.subject.clear();
-            }
-            if name == "assertEquals" && given.len() == 3 && assertion.tolerance.is_none() {
-                let is_endless = given[2].contains("MAX_VALUE") || given[2].contains("INFINITY");
-                let delta = given[2].trim_end_matches(['f', 'd', 'F', 'D']).parse::<f64>().ok();
-                let delta = if is_endless { Some(f64::INFINITY) } else { delta };
-                assertion.tolerance = delta;
-                // What is said to please the compiler is hardly more than rounding.
-                if delta.is_some_and(|delta| delta > 0.05) {
-                    assertion.strength = assertion.strength.min(Strength::Bounded);
-                }
-            }
+            limit(&mut assertion, at, &given);
             assertion
         })
     }
@@ -223,6 +219,27 @@ impl Reader for Java {
     }
 }
 
+/// Takes over how much time or difference an assertion of JUnit accepts.
+fn limit(assertion: &mut Assertion, at: At<'_>, given: &[String]) {
+    let name = assertion.name.as_str();
+    if name.starts_with("assertTimeout") {
+        let first = at.field("arguments").and_then(|list| list.children().first().copied());
+        let limit = first.and_then(|first| crate::bounds::seconds(&first.words()));
+        assertion.bound = limit.map(Bound::of_time);
+        assertion.subject.clear();
+    }
+    if name == "assertEquals" && given.len() == 3 && assertion.tolerance.is_none() {
+        let is_endless = given[2].contains("MAX_VALUE") || given[2].contains("INFINITY");
+        let delta = given[2].trim_end_matches(['f', 'd', 'F', 'D']).parse::<f64>().ok();
+        let delta = if is_endless { Some(f64::INFINITY) } else { delta };
+        assertion.tolerance = delta;
+        // What is said to please the compiler is hardly more than rounding.
+        if delta.is_some_and(|delta| delta > 0.05) {
+            assertion.strength = assertion.strength.min(Strength::Bounded);
+        }
+    }
+}
+
 /// Returns whether a call only groups the assertions in it: `assertAll(() -> assertEquals(1, a), () -> assertEquals(2, b))`.
 fn holds_assertions(call: At<'_>, name: &str) -> bool {
     let inside = call.field("arguments").map_or("", At::text);
@@ -246,7 +263,7 @@ fn is_of_object(at: At<'_>) -> bool {
 }
 
 /// Returns the name of Hamcrest's matcher: `equalTo` of `assertThat(x, is(equalTo(1)))`.
-fn matcher(given: &[String]) -> Option<&str> {
+pub(super) fn matcher(given: &[String]) -> Option<&str> {
     let matcher = given.get(1)?;
     let names = [
         "equalTo",
@@ -284,11 +301,9 @@ struct Outer<'a> {
 impl<'a> Outer<'a> {
     /// Returns what surrounds the members of a class.
     fn within(&self, class: At<'a>) -> Self {
-        let is_abstract = modifier(class, "abstract").map(|text| Skip {
-            line: class.line(),
-            is_conditional: true,
-            text: format!("{text} class"),
-        });
+        let is_base = class.kind() == "interface_declaration" || modifier(class, "abstract").is_some();
+        let is_abstract =
+            is_base.then(|| Skip { line: class.line(), is_conditional: true, text: OF_BASE[1].to_owned() });
         let superclass = class.field("superclass").map_or("", At::text);
         Self {
             names: [self.names.clone(), vec![class.field("name").map_or("", At::text)]].concat(),
@@ -329,8 +344,10 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let mut waiting = vec![(root, Outer::default())];
     while let Some((at, outer)) = waiting.pop() {
         match at.kind() {
-            "class_declaration" => {
+            "class_declaration" | "interface_declaration" => {
                 let inner = outer.within(at);
+                let runs = is_collected(path) && inner.skip.is_none() && inner.hidden.is_none();
+                file.classes.push(Class::new(at.field("name").map_or("", At::text), &bases(at), runs));
                 let members = at.field("body").map(At::children).unwrap_or_default();
                 waiting.extend(members.into_iter().rev().map(|child| (child, inner.clone())));
             }
@@ -347,6 +364,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                     let around = worse(worse(annotations.skip, private), outer.skip);
                     body.skip = worse(around, body.skip.take());
                     body.assertions.extend(annotations.expected);
+                    body.cells.extend(annotations.cells);
                     file.tests.push(Test {
                         path: path.to_owned(),
                         name: [outer.names, vec![name]].concat().join(" > "),

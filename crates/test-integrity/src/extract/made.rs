@@ -1,7 +1,7 @@
 //! Calls of JavaScript that make tests and groups of tests.
 
 use super::label::label;
-use super::{Skip, rows};
+use super::{Skip, cells, rows};
 use crate::syntax::At;
 use crate::vocabulary;
 
@@ -71,9 +71,6 @@ pub(super) fn callback(call: At<'_>) -> Option<At<'_>> {
     own.or_else(of_options)
 }
 
-/// Longest table of cases whose tokens are read, in bytes.
-const MAX_TABLE: usize = 100_000;
-
 /// Test, or group of tests, that a call makes.
 pub(super) struct Made<'a> {
     pub(super) is_group: bool,
@@ -84,6 +81,8 @@ pub(super) struct Made<'a> {
     pub(super) cases: Option<usize>,
     /// Tokens of the cases.
     pub(super) words: Vec<String>,
+    /// Tokens of the table of cases, where it stands by its name or in a template.
+    pub(super) cells: Vec<String>,
 }
 
 /// Returns what a call makes, if it makes a test or a group.
@@ -160,9 +159,10 @@ pub(super) fn made(call: At<'_>) -> Option<Made<'_>> {
         skip
     };
     let table = modifiers.contains(&"each").then(|| call.field("function")?.field("arguments")).flatten();
-    let words = table.filter(|table| table.text().len() <= MAX_TABLE);
+    let cells = table.map(cells::of_table).unwrap_or_default();
+    let words = table.filter(|table| table.text().len() <= cells::MAX_TABLE);
     let words = words.map(At::words).unwrap_or_default().into_iter().map(str::to_owned).collect();
-    Some(Made { is_group, name: label, body, skip, focus, cases, words })
+    Some(Made { is_group, name: label, body, skip, focus, cases, words, cells })
 }
 
 /// Returns the name of a test: its first argument, or that of its options.

@@ -3,6 +3,7 @@
 mod annotations;
 mod around;
 mod blocks;
+mod cells;
 mod checks;
 mod collected;
 mod constants;
@@ -43,6 +44,7 @@ mod rust;
 mod statements;
 mod tainted;
 mod test_file;
+mod thrown;
 mod unfold;
 mod values;
 mod waits;
@@ -133,6 +135,7 @@ trait Reader {
         let mut body = Body {
             words: root.words().into_iter().map(str::to_owned).collect(),
             defined: names::of_body(root),
+            cells: rows::of_tables(root),
             rows: rows::of_loops(root),
             loops: rows::open_loops(root),
             outcomes: Outcomes::of(root),

@@ -6,7 +6,8 @@ use super::collected::{Class, chosen, hidden, is_set_up, unset};
 use super::decorators::Decorators;
 use super::{Mark, Reader, Skip, Test, TestFile, arguments, failing, rebound, worse};
 use crate::assertion::{Assertion, Strength};
-use crate::files::file_name;
+use crate::files::{file_name, is_collected};
+use crate::inherited;
 use crate::syntax::At;
 use crate::vocabulary;
 
@@ -242,11 +243,18 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 let own = Decorators::of(at);
                 let skip = own.skip.or_else(|| unset(at)).or_else(|| chosen(at)).or(outer.skip);
                 let names = [names, vec![name]].concat();
+                let class = Class::of(at);
+                if let Some(bases) = at.field("superclasses") {
+                    let is_named = name.starts_with("Test") || bases.text().contains("Test");
+                    let runs = is_collected(path) && is_named && skip.is_none() && class.is_read();
+                    file.classes.push(inherited::Class::new(name, bases.text(), runs));
+                }
                 let inner = Decorators {
                     skip,
                     cases: None,
-                    class: Class::of(at),
+                    class,
                     words: Vec::new(),
+                    cells: Vec::new(),
                     names: Vec::new(),
                     mocks: [outer.mocks, own.mocks].concat(),
                     failures: Vec::new(),
@@ -272,6 +280,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                     let skip = own.skip.or_else(|| outer.skip.clone());
                     body.skip = worse(skip, body.skip.take());
                     body.words.extend(own.words);
+                    body.cells.extend(own.cells);
                     body.assertions.extend(own.failures);
                     let is_calmed = own.names.iter().any(|name| calming.contains(&name.as_str()));
                     body.assertions.iter_mut().for_each(|assertion| assertion.is_swallowed |= is_calmed);

@@ -2,6 +2,7 @@
 
 use std::ops::RangeInclusive;
 
+use super::cells;
 use super::values::is_empty;
 use crate::syntax::At;
 
@@ -14,16 +15,32 @@ const MAX_LOOPS: usize = 50;
 
 /// Returns the number of rows of each loop of a body that goes through a table of the file.
 pub(super) fn of_loops(body: At<'_>) -> Vec<usize> {
-    let loops = body.descendants().into_iter().filter(|at| {
-        matches!(
-            at.kind(),
-            "for_statement" | "for_in_statement" | "enhanced_for_statement" | "for_expression"
-        )
-    });
-    loops
+    loops(body)
         .take(MAX_LOOPS)
         .filter_map(|at| Some(if leaves_at_once(at) { 1 } else { len(items(at)?)? }))
         .collect()
+}
+
+/// Returns the loops of a body that go through something.
+fn loops(body: At<'_>) -> impl Iterator<Item = At<'_>> {
+    const KINDS: &[&str] = &["for_statement", "for_in_statement", "enhanced_for_statement", "for_expression"];
+    body.descendants().into_iter().filter(|at| KINDS.contains(&at.kind()))
+}
+
+/// Returns the tokens of the tables that the loops of a body go through and that stand outside of it.
+pub(super) fn of_tables(body: At<'_>) -> Vec<String> {
+    let own = body.node.byte_range();
+    let outside = loops(body)
+        .filter_map(items)
+        .filter_map(named)
+        .filter(|table| !own.contains(&table.node.start_byte()));
+    outside.take(MAX_LOOPS).flat_map(cells::of_table).collect()
+}
+
+/// Returns the table that a name stands for.
+pub(super) fn named(name: At<'_>) -> Option<At<'_>> {
+    let name = if name.kind() == "reference_expression" { name.field("value")? } else { name };
+    name.given.filter(|_| name.kind() == "identifier")?.value(name).filter(|table| len(*table).is_some())
 }
 
 /// Loop over what may hold nothing.

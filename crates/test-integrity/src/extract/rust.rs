@@ -213,6 +213,8 @@ struct Attributes {
     is_test: bool,
     skip: Option<Skip>,
     cases: usize,
+    /// Tokens of the cases.
+    cells: Vec<String>,
     panics: Option<Assertion>,
 }
 
@@ -238,6 +240,7 @@ impl Attributes {
                 "test_case" | "case" => {
                     all.is_test = true;
                     all.cases += 1;
+                    all.cells.extend(at.words().into_iter().map(str::to_owned));
                 }
                 "ignore" => {
                     all.skip =
@@ -312,6 +315,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 let attributes = Attributes::of(at);
                 let mut body = Rust.body(block);
                 if attributes.is_test {
+                    body.cells.extend(attributes.cells);
                     body.skip = worse(worse(attributes.skip, outer.clone()), body.skip.take());
                     // A test that is to panic passes when an assertion fails.
                     for assertion in &mut body.assertions {

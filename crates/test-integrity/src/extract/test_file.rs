@@ -7,6 +7,7 @@ use super::outcomes::Outcomes;
 use super::rows::Looped;
 use super::waits::Waits;
 use crate::assertion::Assertion;
+use crate::inherited::Class;
 use crate::vocabulary;
 
 /// Why a test does not run.
@@ -39,6 +40,8 @@ pub(crate) struct Body {
     pub(crate) mocks: Vec<Mark>,
     /// Its tokens, for telling how alike two tests are.
     pub(crate) words: Vec<String>,
+    /// Tokens of the tables that it goes through and that stand outside of it.
+    pub(crate) cells: Vec<String>,
     /// Rows of the tables that its loops go through.
     pub(crate) rows: Vec<usize>,
     /// Loops over what may hold nothing.
@@ -49,6 +52,8 @@ pub(crate) struct Body {
     pub(crate) outcomes: Outcomes,
     /// Paths of files that it writes what it computed to, and reads.
     pub(crate) overwritten: BTreeSet<String>,
+    /// Whether it stands in a class that another one inherits which runs.
+    pub(crate) is_inherited: bool,
     /// What it waits for, and what it leaves running.
     pub(crate) waits: Waits,
 }
@@ -84,6 +89,11 @@ impl Test {
         self.body.skip.as_ref().is_none_or(|skip| skip.is_conditional)
     }
 
+    /// Returns how many rows it goes through, of a list of cases or of the tables of its loops.
+    pub(crate) fn rows(&self) -> usize {
+        self.cases.unwrap_or(1).max(self.body.rows.iter().sum()).max(1)
+    }
+
     /// Returns its name without those that it is in.
     pub(crate) fn simple_name(&self) -> &str {
         self.name.rsplit(" > ").next().unwrap_or(&self.name)
@@ -110,6 +120,7 @@ pub(crate) struct TestFile {
     pub(crate) hooks: Vec<Test>,
     /// What skips the tests of other files.
     pub(crate) everywhere: Vec<Skip>,
+    pub(crate) classes: Vec<Class>,
     /// What the file as a whole replaces by mocks.
     pub(crate) mocks: Vec<Mark>,
     pub(crate) names: Names,
