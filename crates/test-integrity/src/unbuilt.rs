@@ -10,6 +10,9 @@ use crate::finding::{Finding, Kind};
 /// Marks of examples that are not run.
 const NOT_RUN: &[&str] = &["ignore", "no_run", "text", "txt", "compile_fail", "plain", "console"];
 
+/// Names of modules that help tests and hold none.
+const HELPERS: &[&str] = &["common", "util", "utils", "support", "helper", "helpers", "fixtures", "testutil"];
+
 /// Returns whether a text may hold a mark that keeps an example from running.
 pub(crate) fn has_mark(text: &str) -> bool {
     text.contains("doctest:")
@@ -21,13 +24,8 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
     let of_rust = || changes.iter().filter(|change| Language::of(change.path) == Some(Language::Rust));
     for change in of_rust() {
         let (Some(before), Some(after)) = (change.before, change.after) else { continue };
-        for (line, name) in test_modules(before) {
-            let is_declared = |text: &str| {
-                text.lines().any(|line| {
-                    let words: Vec<&str> = line.split_whitespace().collect();
-                    words.windows(2).any(|two| two[0] == "mod" && two[1].trim_end_matches([';', '{']) == name)
-                })
-            };
+        for (line, name) in test_modules(change.path, before) {
+            let is_declared = |text: &str| declaration(text, name).is_some();
             let is_gone = || {
                 of_rust().any(|other| {
                     let folder = other.path.strip_suffix(file_name(other.path)).unwrap_or_default();
@@ -46,6 +44,12 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
                 let message = format!("the tests in the module `{name}` no longer run: nothing declares it");
                 findings.push(Finding::new(change.path, line, Kind::SkippedTest, message));
             }
+            let condition = |text: &str| declaration(text, name).flatten();
+            if let Some(condition) = condition(after).filter(|now| condition(before).as_ref() != Some(now)) {
+                let kind = if is_never(&condition) { Kind::SkippedTest } else { Kind::ConditionalTest };
+                let message = format!("the tests in the module `{name}` are built only under `{condition}`");
+                findings.push(Finding::new(change.path, line, kind, message));
+            }
         }
         findings.extend(examples(change.path, before, after));
     }
@@ -59,14 +63,54 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
 }
 
 /// Returns the modules of tests that a file declares and that are files of their own, with their lines.
-fn test_modules(text: &str) -> Vec<(usize, &str)> {
+fn test_modules<'a>(path: &str, text: &'a str) -> Vec<(usize, &'a str)> {
+    // What stands in `tests` itself is a target of its own, and what others name helps them.
+    let folders: Vec<&str> = path.split('/').rev().skip(1).collect();
+    let is_of_tests = folders.contains(&"tests") && folders.first() != Some(&"tests");
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let module = |at: usize| {
-        let name = lines[at].strip_suffix(';')?.strip_prefix("mod ")?;
-        let above = lines[..at].iter().rev().take_while(|line| line.starts_with("#["));
-        above.into_iter().any(|line| line.contains("cfg(test)")).then_some((at + 1, name))
+        let declared = lines[at].strip_suffix(';')?;
+        let name = declared.strip_prefix("mod ").or_else(|| declared.strip_prefix("pub mod "))?;
+        let is_helper = || HELPERS.contains(&name) || text.contains(&format!("{name}::"));
+        let mut above = lines[..at].iter().rev().take_while(|line| line.starts_with("#["));
+        let is_marked = above.any(|line| line.contains("cfg(test)"));
+        (is_marked || is_of_tests && !is_helper()).then_some((at + 1, name))
     };
     (0..lines.len()).filter_map(module).collect()
+}
+
+/// Returns the condition under which a text declares a module, if it does.
+fn declaration(text: &str, name: &str) -> Option<Option<String>> {
+    let mut condition = None;
+    let mut is_comment = false;
+    for line in text.lines().map(str::trim) {
+        is_comment |= line.starts_with("/*");
+        let is_left_out = is_comment || line.starts_with("//");
+        is_comment &= !line.contains("*/");
+        if is_left_out {
+            continue;
+        }
+        if line.contains("#[cfg(") && !line.contains("#[cfg(test)]") {
+            condition = Some(line.split_inclusive(']').next().unwrap_or(line).to_owned());
+        }
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_it = |two: &[&str]| two[0] == "mod" && two[1].trim_end_matches([';', '{']) == name;
+        if words.windows(2).any(is_it) {
+            return Some(condition);
+        }
+        if !line.starts_with("#[") {
+            condition = None;
+        }
+    }
+    None
+}
+
+/// Returns whether a condition never holds where tests are built.
+fn is_never(condition: &str) -> bool {
+    let plain: String = condition.chars().filter(|sign| !sign.is_whitespace()).collect();
+    ["cfg(any())", "cfg(FALSE)", "cfg(false)", "not(test)", "not(all())"]
+        .iter()
+        .any(|never| plain.contains(never))
 }
 
 /// Returns the examples of documentation that were run, and are not.

@@ -8,6 +8,9 @@ use super::{Mark, Reader, Skip, arguments, cells, rows};
 use crate::assertion::Assertion;
 use crate::syntax::At;
 
+/// Marks that keep tests from running.
+const SKIPPING: &[&str] = &["skip", "skipif", "skipIf", "skipUnless", "xfail", "expectedFailure", "skip_if"];
+
 /// What the decorators of a function or class say.
 #[derive(Clone, Default)]
 pub(super) struct Decorators {
@@ -32,14 +35,11 @@ impl Decorators {
         let parent = definition.node.parent().filter(|parent| parent.kind() == "decorated_definition");
         let Some(decorated) = parent.map(|node| definition.with(node)) else { return all };
         for decorator in decorated.children().into_iter().filter(|child| child.kind() == "decorator") {
-            let text = decorator.text().trim_start_matches('@').trim();
+            let text = meant(decorator);
             let name = text.split('(').next().unwrap_or(text).trim();
             let last = name.rsplit('.').next().unwrap_or(name);
             all.names.push(name.to_owned());
-            if matches!(
-                last,
-                "skip" | "skipif" | "skipIf" | "skipUnless" | "xfail" | "expectedFailure" | "skip_if"
-            ) {
+            if SKIPPING.contains(&last) {
                 let is_conditional = matches!(last, "skipif" | "skipIf" | "skipUnless" | "skip_if")
                     && !is_always(text)
                     || last == "xfail" && text.contains("xfail(") && has_condition(decorator);
@@ -107,6 +107,22 @@ fn is_always(text: &str) -> bool {
     let condition =
         text.split_once('(').map_or("", |(_, rest)| rest).split([',', ')']).next().unwrap_or("").trim();
     matches!(condition, "True" | "1" | "not False")
+}
+
+/// Returns the text of a decorator, or of what its name stands for: `broken` of `broken = pytest.mark.skip(reason="later")`.
+fn meant(decorator: At<'_>) -> &str {
+    let text = decorator.text().trim_start_matches('@').trim();
+    let Some(expression) = decorator.children().into_iter().next() else { return text };
+    let name = expression.field("function").unwrap_or(expression);
+    mark(name).map_or(text, At::text)
+}
+
+/// Returns the mark that a name stands for, if it keeps tests from running.
+pub(super) fn mark(name: At<'_>) -> Option<At<'_>> {
+    let value = name.given.filter(|_| name.kind() == "identifier")?.value(name)?;
+    let function = value.field("function").unwrap_or(value).text();
+    let last = function.rsplit('.').next().unwrap_or(function);
+    SKIPPING.contains(&last).then_some(value)
 }
 
 /// Returns whether a decorator has an argument that is a condition rather than a reason.

@@ -271,7 +271,8 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             matches!(below.kind(), "expression_statement" | "assignment_statement")
                 && matches!(below.text(), "recover()" | "_ = recover()")
         };
-        if block.descendants().iter().any(recovers) {
+        let all = block.descendants();
+        if all.iter().any(recovers) || all.iter().any(|below| forgets_panic(*below)) {
             body.assertions.iter_mut().for_each(|assertion| assertion.is_swallowed = true);
         }
         let of_testing = at.field("parameters").is_some_and(|given| given.text().contains("*testing."));
@@ -306,6 +307,23 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
         }
     }
     file
+}
+
+/// Returns whether a deferred function recovers from a panic and makes nothing of it that a test could tell.
+fn forgets_panic(at: At<'_>) -> bool {
+    let text = at.text();
+    let is_told = ["panic(", ".Fatal", ".Error", ".Fail", "assert.", "require.", "Expect(", "Exit("]
+        .iter()
+        .any(|call| text.contains(call));
+    let is_kept = || {
+        let kinds = ["assignment_statement", "inc_statement", "send_statement"];
+        at.descendants().iter().any(|below| kinds.contains(&below.kind()) && !below.text().starts_with("_ ="))
+    };
+    at.kind() == "defer_statement"
+        && text.starts_with("defer func()")
+        && text.contains("recover()")
+        && !is_told
+        && !is_kept()
 }
 
 /// Returns what keeps a file to some systems: a build constraint, or the end of its name.

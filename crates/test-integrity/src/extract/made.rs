@@ -1,23 +1,26 @@
 //! Calls of JavaScript that make tests and groups of tests.
 
 use super::label::label;
-use super::{Skip, cells, rows};
+use super::{Skip, alias, cells, rows, worse};
 use crate::syntax::At;
 use crate::vocabulary;
 
 /// Names of functions that make a test.
-const TESTS: &[&str] = &["test", "it", "specify", "xit", "xtest", "fit", "xspecify", "ftest"];
+pub(super) const TESTS: &[&str] = &["test", "it", "specify", "xit", "xtest", "fit", "xspecify", "ftest"];
 
-const GROUPS: &[&str] = &["describe", "context", "suite", "xdescribe", "fdescribe", "xcontext"];
+pub(super) const GROUPS: &[&str] = &["describe", "context", "suite", "xdescribe", "fdescribe", "xcontext"];
 
 /// Longest chain of names that is read.
 const MAX_PARTS: usize = 40;
 
 /// Returns the parts of a call's name: `["test", "only", "each"]` of `test.only.each`.
 pub(super) fn parts(call: At<'_>) -> Vec<&str> {
-    let Some(mut at) = (call.kind() == "call_expression").then(|| call.field("function")).flatten() else {
-        return Vec::new();
-    };
+    let function = (call.kind() == "call_expression").then(|| call.field("function")).flatten();
+    function.map(chain).unwrap_or_default()
+}
+
+/// Returns the parts of a name.
+pub(super) fn chain(mut at: At<'_>) -> Vec<&str> {
     let mut parts = Vec::new();
     for _ in 0..MAX_PARTS {
         match at.kind() {
@@ -87,7 +90,12 @@ pub(super) struct Made<'a> {
 
 /// Returns what a call makes, if it makes a test or a group.
 pub(super) fn made(call: At<'_>) -> Option<Made<'_>> {
-    let parts = parts(call);
+    let own = parts(call);
+    let alias = alias::of(call);
+    let parts = match &alias {
+        Some(alias) => [alias.parts.as_slice(), own.get(1..).unwrap_or_default()].concat(),
+        None => own,
+    };
     let (first, modifiers) = parts.split_first()?;
     // `Deno.test`, `QUnit.test`, and the tests that tap and node:test make within others.
     let is_of_object = matches!(*first, "Deno" | "QUnit" | "tap" | "t")
@@ -150,6 +158,12 @@ pub(super) fn made(call: At<'_>) -> Option<Made<'_>> {
         is_conditional: is_conditional && !by_name,
         text: if by_option { option.clone() } else { name.to_owned() },
     });
+    let by_alias = alias.and_then(|alias| alias.skips).map(|is_conditional| Skip {
+        line: call.line(),
+        is_conditional,
+        text: name.to_owned(),
+    });
+    let skip = worse(skip, by_alias);
     let focus = first.starts_with('f') || modifiers.contains(&"only") || option.contains("only : true");
     let cases = modifiers.contains(&"each").then(|| each(call)).flatten();
     let is_of_none = is_group && cases == Some(0);

@@ -1,5 +1,6 @@
 //! Reads the tests of a file: their names, assertions, cases and whatever keeps them from running.
 
+mod alias;
 mod annotations;
 mod around;
 mod blocks;

@@ -3,7 +3,7 @@
 use super::around;
 use super::checks;
 use super::collected::{Class, chosen, hidden, is_set_up, unset};
-use super::decorators::Decorators;
+use super::decorators::{self, Decorators};
 use super::{Mark, Reader, Skip, Test, TestFile, arguments, failing, rebound, worse};
 use crate::assertion::{Assertion, Strength};
 use crate::files::{file_name, is_collected};
@@ -201,10 +201,13 @@ fn expects_failed_assertions(clause: At<'_>) -> bool {
 /// Returns what an assignment outside of functions says that keeps all tests of the file from running.
 fn mark_of_all(at: At<'_>) -> Option<Skip> {
     let left = at.field("left").map_or("", At::text);
-    let is_mark =
-        left == "pytestmark" && [".skip", ".xfail", "getattr("].iter().any(|mark| at.text().contains(mark));
+    let named = at.field("right").filter(|_| left == "pytestmark").map(At::descendants).unwrap_or_default();
+    let mark = named.into_iter().find_map(decorators::mark);
+    let is_mark = mark.is_some()
+        || left == "pytestmark"
+            && [".skip", ".xfail", "getattr("].iter().any(|mark| at.text().contains(mark));
     let is_meant = is_mark || left == "__test__" && at.text().ends_with("False");
-    let is_conditional = at.text().contains("skipif");
+    let is_conditional = mark.map_or(at.text(), At::text).contains("skipif");
     is_meant.then(|| Skip { line: at.line(), is_conditional, text: at.text().to_owned() })
 }
 
