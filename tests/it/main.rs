@@ -66,6 +66,7 @@ mod pull_review;
 mod recipe_writer;
 mod recipes;
 mod records;
+mod removed_folders;
 mod reports;
 mod repositories;
 mod rounds;

@@ -39,7 +39,8 @@ impl UpperPath {
             match folder.symlink_metadata(name) {
                 Ok(metadata) if metadata.is_dir() => folder = folder.open_dir_nofollow(name)?,
                 Ok(_) => {
-                    return Ok(Self { folder: None, obstacle: Some((folder, name.to_owned())), is_hidden });
+                    let obstacle = Some((folder, name.to_owned()));
+                    return Ok(Self { folder: None, obstacle, is_hidden: true });
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     return Ok(Self { folder: None, obstacle: None, is_hidden });
@@ -72,10 +73,7 @@ pub(super) fn put(
     let name = path.file_name().unwrap_or_default();
     let found = way.found(name);
     if state == below && !way.is_hidden {
-        // The lower folder has this state, and it is visible: nothing needs to be here, nor above it what says that it is gone.
-        if let Some((folder, obstacle)) = way.obstacle.as_ref().filter(|_| state.is_some()) {
-            return folder.remove_file(obstacle).map_err(io);
-        }
+        // The lower folder has this state, and it is visible: nothing needs to be here.
         return match found {
             Some(metadata) if !metadata.is_dir() => way.remove(name).map_err(io),
             _ => Ok(()),
@@ -83,24 +81,22 @@ pub(super) fn put(
     }
     let Some(state) = state else {
         return match found {
-            // The folder that contained it is gone. In an opaque folder a whiteout would be seen as a file.
-            None if way.obstacle.is_some() || way.is_hidden => Ok(()),
             // A folder took its place, or it is marked already.
             Some(metadata) if metadata.is_dir() || is_whiteout(&metadata) => Ok(()),
             found => {
                 if found.is_some() {
                     way.remove(name).map_err(io)?;
                 }
-                hide(disk, path).map_err(io)
+                // The folder that contained it is gone. In an opaque folder a whiteout would be seen as a file.
+                if way.is_hidden { Ok(()) } else { hide(disk, path).map_err(io) }
             }
         };
     };
     if disk.state_of(path)?.as_ref() == Some(state) {
         return Ok(());
     }
-    // Whatever stands where a folder is needed marks something that is gone.
     if let Some((folder, obstacle)) = &way.obstacle {
-        folder.remove_file(obstacle).map_err(io)?;
+        replace_by_folder(folder, obstacle).map_err(io)?;
     }
     if found.is_some_and(|metadata| is_whiteout(&metadata)) {
         way.remove(name).map_err(io)?;
@@ -110,6 +106,13 @@ pub(super) fn put(
 
 pub(super) fn is_whiteout(metadata: &Metadata) -> bool {
     cap_std::fs::FileTypeExt::is_char_device(&metadata.file_type()) && metadata.rdev() == 0
+}
+
+/// Makes a folder where something marks the lower one as gone, whose content stays gone.
+fn replace_by_folder(above: &Dir, name: &str) -> io::Result<()> {
+    above.remove_file(name)?;
+    above.create_dir(name)?;
+    make_opaque(&above.open_dir_nofollow(name)?)
 }
 
 /// Marks a file of the lower folder as gone.
