@@ -21,6 +21,7 @@ mod foreign_tools;
 mod get_file_summary;
 mod git_records;
 mod grep;
+mod group_references;
 mod lenient_json;
 mod line_edit;
 mod line_view;

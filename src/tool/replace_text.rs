@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileChange, FileState, MAX_FILE, ResolvedPath, WorkspacePath};
 
+use super::group_references::template;
 use super::matcher::Syntax;
 use super::outcome::{headline, syntax_warning, undone, write};
 use super::scope::Scope;
@@ -161,7 +162,7 @@ impl Args {
         let pattern = Pattern::new(&source, options)
             .map_err(|error| refused(format!("invalid pattern: {}", error.brief())))?;
         let template = if self.regex {
-            template(&self.replacement, &pattern.groups())
+            template(&self.replacement, &pattern.groups())?
         } else {
             self.replacement.replace('$', "$$")
         };
@@ -257,74 +258,5 @@ impl Args {
         let (mut files, _) = scope.files()?;
         files.retain(|path| scope.cx.sensitive.find(path).is_none());
         Ok(files)
-    }
-}
-
-/// Returns a replacement as the library reads it: groups of the pattern, which may be written `$1`, `\1`, `$&` or
-/// `\g<name>`, as `${1}`, and every other dollar sign doubled.
-fn template(replacement: &str, groups: &[String]) -> String {
-    let known = |name: &str| groups.iter().any(|group| group == name);
-    let mut text = String::with_capacity(replacement.len());
-    let mut rest = replacement;
-    while let Some(at) = rest.find(['$', '\\']) {
-        let (sign, after) = (&rest[at..=at], &rest[at + 1..]);
-        text += &rest[..at];
-        let digits = after.bytes().take_while(u8::is_ascii_digit).count();
-        let numbered = (1..=digits).rev().find(|count| known(&after[..*count]));
-        let between = |open: &str, close: char| {
-            let (name, _) = after.strip_prefix(open)?.split_once(close)?;
-            known(name).then_some((name, open.len() + name.len() + 1))
-        };
-        let group = match sign {
-            "$" if after.starts_with('&') => Some(("0", 1)),
-            "$" => numbered.map(|count| (&after[..count], count)).or_else(|| between("{", '}')),
-            _ => numbered.map(|count| (&after[..count], count)).or_else(|| between("g<", '>')),
-        };
-        let escaped = [("n", "\n"), ("r", "\r"), ("t", "\t"), ("\\", "\\"), ("$", "$$")]
-            .into_iter()
-            .find(|(letter, _)| after.starts_with(letter));
-        rest = match (group, escaped) {
-            (Some((name, used)), _) => {
-                text += &format!("${{{name}}}");
-                &after[used..]
-            }
-            (None, Some((letter, meant))) if sign == "\\" => {
-                text += meant;
-                &after[letter.len()..]
-            }
-            _ => {
-                text += if sign == "$" { "$$" } else { sign };
-                after
-            }
-        };
-    }
-    text + rest
-}
-
-#[cfg(test)]
-mod tests {
-    use super::template;
-
-    #[test]
-    fn groups_are_written_in_many_ways() {
-        let groups = ["0", "1", "2", "name"].map(str::to_owned);
-        for (replacement, expected) in [
-            ("plain", "plain"),
-            ("$1b", "${1}b"),
-            ("\\1b\\2", "${1}b${2}"),
-            ("${1}b", "${1}b"),
-            ("$10", "${1}0"),
-            ("$3", "$$3"),
-            ("\\$1\\\\1", "$$1\\1"),
-            ("\\g<name>!", "${name}!"),
-            ("${name}", "${name}"),
-            ("${other}", "$${other}"),
-            ("$name!", "$$name!"),
-            ("<$&>", "<${0}>"),
-            ("costs 5$", "costs 5$$"),
-            ("a\\nb\\d", "a\nb\\d"),
-        ] {
-            assert_eq!(template(replacement, &groups), expected, "{replacement}");
-        }
     }
 }
