@@ -7,8 +7,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::abilities::{self, Ability};
-use super::fitting::{finished, plain_names};
+use super::fitting::{finished, plain_names, take_keywords};
 use super::names::{Arguments, Meaning, folded, meaning};
+use super::namespaces::{Parts, parts};
 use super::restraint::Restraints;
 use super::wrapped::object;
 use super::{Registry, Tool};
@@ -137,6 +138,11 @@ impl Registry {
         meaning: Option<Meaning>,
         root: &Path,
     ) -> Result<Understood, NotUnderstood> {
+        if let Some(Meaning::Tool(name) | Meaning::Fitted(name, _) | Meaning::Changed(name, _)) = meaning
+            && let Some(tool) = self.get(name)
+        {
+            take_keywords(&mut arguments, &**tool);
+        }
         let name = match meaning {
             Some(Meaning::Advice(advice)) => {
                 return Err(NotUnderstood(format!("Tool not found: {}; {advice}", call.name)));
@@ -153,8 +159,11 @@ impl Registry {
             }
             None => {
                 let wanted = folded(&call.name);
-                match self.all().map(|tool| tool.name()).find(|name| folded(name) == wanted) {
-                    Some(own) => own.to_owned(),
+                match self.all().find(|tool| folded(tool.name()) == wanted) {
+                    Some(own) => {
+                        take_keywords(&mut arguments, &**own);
+                        own.name().to_owned()
+                    }
                     None => return self.guessed(call, arguments, root),
                 }
             }
@@ -177,6 +186,7 @@ impl Registry {
         root: &Path,
     ) -> Result<Understood, NotUnderstood> {
         let mut tool = tool;
+        take_keywords(&mut arguments, &**tool);
         match meaning(&call.name) {
             Some(Meaning::Fitted(name, change)) if name == tool.name() => change(&mut arguments),
             Some(Meaning::Changed(name, change)) if name == tool.name() => {
@@ -207,6 +217,27 @@ impl Registry {
         parts.map(without_number).find(|part| is_known(part)).unwrap_or(name)
     }
 
+    /// Returns what to do instead of calling a tool of a server that this run does not have: the same on the files and the shell here
+    /// may not be what is meant.
+    fn of_no_server(&self, namespace: &str, tool: &str) -> String {
+        let here = match meaning(tool) {
+            Some(Meaning::Advice(advice)) => return advice.to_owned(),
+            Some(Meaning::Tool(name) | Meaning::Fitted(name, _) | Meaning::Changed(name, _)) => Some(name),
+            None => match abilities::nearest(tool) {
+                Some(Ability::Tool(name)) => Some(name),
+                _ => None,
+            },
+        };
+        let here = match here.and_then(|name| self.get(name)) {
+            Some(tool) => format!("for the files and the shell here there is {}", usage(&**tool)),
+            None => {
+                let all: Vec<&str> = self.list().map(|tool| tool.name()).collect();
+                format!("the tools are {}", all.join(", "))
+            }
+        };
+        format!("this run has no tools of {}; {here}", shortened(namespace, 100))
+    }
+
     /// Understands a call by a name that is in no table: as what the words in it are about, if that changes nothing. Otherwise the error
     /// has the call to make.
     fn guessed(
@@ -217,6 +248,9 @@ impl Registry {
     ) -> Result<Understood, NotUnderstood> {
         let name = &shortened(&call.name, 100);
         let unknown = |way: &str| NotUnderstood(format!("Tool not found: {name}; {way}"));
+        if let Parts { tool, elsewhere: Some(namespace) } = parts(&call.name) {
+            return Err(unknown(&self.of_no_server(namespace, tool)));
+        }
         let program = abilities::program(&call.name, &arguments).filter(|_| self.has("run_command"));
         if let Some((line, is_plain)) = program {
             if is_plain {

@@ -68,6 +68,20 @@ fn of_another_root(given: &str, root: &Path) -> Option<String> {
     ends.into_iter().find(|end| root.join(end).symlink_metadata().is_ok())
 }
 
+/// Takes arguments that are written as those of a function out of a text, if it has all that the tool needs: `timeout=5 make` is
+/// a command.
+pub(super) fn take_keywords(arguments: &mut Arguments, tool: &dyn Tool) {
+    let Some(Value::String(text)) = arguments.get("input").filter(|_| arguments.len() == 1) else { return };
+    let schema = tool.parameters();
+    let keywords = keyword_arguments(text, &|name| schema["properties"].get(name).is_some());
+    let mut required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    if let Some(keywords) = keywords
+        && required.all(|name| keywords.contains_key(name))
+    {
+        *arguments = keywords;
+    }
+}
+
 /// Returns the arguments with our names, in the types of the schema, and without what is empty and optional.
 fn fitted(tool: &dyn Tool, given: Arguments, root: &Path) -> Arguments {
     let (schema, only_looks, tool) = (tool.parameters(), !tool.sensitive(), tool.name());
@@ -76,12 +90,6 @@ fn fitted(tool: &dyn Tool, given: Arguments, root: &Path) -> Arguments {
     let required: Vec<&str> =
         schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let mut arguments = given;
-    if let [(_, Value::String(text))] = arguments.iter().collect::<Vec<_>>().as_slice()
-        && arguments.contains_key("input")
-        && let Some(keywords) = keyword_arguments(text, &|name| properties.contains_key(name))
-    {
-        arguments = keywords;
-    }
     for (of, foreign, own) in ARGUMENTS {
         if (*of != "*" && *of != tool) || arguments.contains_key(*own) || !properties.contains_key(*own) {
             continue;

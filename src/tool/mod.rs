@@ -34,6 +34,7 @@ mod misquoted;
 mod missing;
 mod move_file;
 mod names;
+mod namespaces;
 mod outcome;
 mod path_forms;
 mod placeholder;

@@ -3,6 +3,7 @@
 
 use super::door::NotUnderstood;
 use super::foreign_tools::TOOLS;
+use super::namespaces::{Parts, parts, plain};
 use crate::base::command_template::Dialect;
 use serde_json::{Map, Value};
 
@@ -25,10 +26,10 @@ pub(super) enum Meaning {
 
 use Meaning::{Changed, Fitted, Tool};
 
-/// Returns a name in lower case without separators, and without the name of the server or namespace before it.
+/// Returns a name in lower case without separators, and without a namespace of this machine before it.
 pub(super) fn folded(name: &str) -> String {
-    let name = ["__", ".", ":", "/"].iter().fold(name, |name, mark| name.rsplit(mark).next().unwrap_or(name));
-    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+    let Parts { tool, elsewhere } = parts(name);
+    plain(if elsewhere.is_some() { name } else { tool })
 }
 
 /// Tools that only some runs have, besides those of [`Registry::with_built_in`](super::Registry::with_built_in).
@@ -110,5 +111,9 @@ mod tests {
         }
         assert_eq!(folded("functions.Read_File"), "readfile");
         assert_eq!(folded("developer__shell"), "shell");
+        assert!(meaning("mcp__filesystem__write_file").is_some());
+        for name in ["mcp__ssh__exec", "docker.exec", "s3/write"] {
+            assert!(meaning(name).is_none() && command_dialect(name).is_none(), "{name}");
+        }
     }
 }

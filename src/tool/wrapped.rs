@@ -156,16 +156,47 @@ pub(super) fn keyword_arguments(text: &str, known: &dyn Fn(&str) -> bool) -> Opt
         if !known(name) {
             return None;
         }
-        let (value, after) = match value.strip_prefix(['"', '\'']) {
-            Some(inner) if inner.contains(value.chars().next()?) => {
-                inner.split_once(value.chars().next()?)?
-            }
-            _ => value.split_once([',', '\n']).unwrap_or((value, "")),
-        };
-        arguments.insert(name.to_owned(), json!(value.trim()));
+        let (value, after) = quoted(value).unwrap_or_else(|| {
+            let (value, after) = value.split_once([',', '\n']).unwrap_or((value, ""));
+            (value.trim().to_owned(), after)
+        });
+        arguments.insert(name.to_owned(), json!(value));
         rest = after.trim_start_matches([',', ' ', '\n', '\t']);
     }
     (!arguments.is_empty()).then_some(arguments)
+}
+
+/// Returns the text in the quotes that another begins with, and what is behind them. Where line ends are written as such, what looks
+/// like one is part of the text.
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
+    let inner = &text[1..];
+    let mut is_escaped = false;
+    let end = inner.find(|c: char| {
+        let is_end = c == quote && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        is_end
+    })?;
+    let (value, after) = (&inner[..end], &inner[end + 1..]);
+    if value.contains('\n') {
+        return Some((value.replace(&format!("\\{quote}"), &quote.to_string()), after));
+    }
+    let mut plain = String::with_capacity(value.len());
+    let mut rest = value.chars();
+    while let Some(c) = rest.next() {
+        let meant = match rest.as_str().chars().next().filter(|_| c == '\\') {
+            Some('n') => Some('\n'),
+            Some('t') => Some('\t'),
+            Some('r') => Some('\r'),
+            Some(same @ ('\\' | '"' | '\'')) => Some(same),
+            _ => None,
+        };
+        if meant.is_some() {
+            rest.next();
+        }
+        plain.push(meant.unwrap_or(c));
+    }
+    Some((plain, after))
 }
 
 #[cfg(test)]
@@ -210,6 +241,9 @@ mod tests {
             ("path=\"a.py\", start_line=2", Some(json!({"path": "a.py", "start_line": "2"}))),
             ("path: a.py", Some(json!({"path": "a.py"}))),
             ("read_file(path='a, b.py')", Some(json!({"path": "a, b.py"}))),
+            ("path=\"a\\n\\\"b\\\" \\d\\\\n\"", Some(json!({"path": "a\n\"b\" \\d\\n"}))),
+            ("path='it\\'s\n\\n', start_line=2", Some(json!({"path": "it's\n\\n", "start_line": "2"}))),
+            ("path='a' ; echo", None),
             ("FOO=1 make", None),
             ("a.py", None),
         ] {
