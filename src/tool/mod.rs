@@ -24,6 +24,7 @@ mod grep;
 mod group_references;
 mod lenient_json;
 mod line_edit;
+mod line_ranges;
 mod line_view;
 mod list_directory;
 mod list_files;

@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 use super::argument_names::names_of;
 use super::door::NotUnderstood;
+use super::fitting::plain_names;
+use super::line_ranges::{Ends, ranges};
 use super::names::Arguments;
 use super::path_forms::{LinesBehind, lines_behind};
 pub(super) use super::restraint::is_yes as is_true;
@@ -37,6 +39,12 @@ pub(super) fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
 }
 
+/// Names of a path that is read.
+const PATHS: [&str; 5] = ["path", "file_path", "file", "filename", "input"];
+/// Names of a range of lines, or several.
+const RANGES: [&str; 7] =
+    ["view_range", "read_range", "line_range", "range", "lines", "line_ranges", "ranges"];
+
 /// Lines by offset and number, or as a pair.
 pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
     if let Some(Value::Object(inner)) = arguments.get("args").cloned() {
@@ -47,20 +55,28 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
         arguments.remove("file");
         arguments.insert("files".to_owned(), Value::Array(files));
     }
-    if let Some(range) = take(arguments, &["view_range", "read_range", "line_range", "range", "lines"]) {
-        if range.is_number() {
-            arguments.entry("limit").or_insert(range);
-        } else {
-            let (start, end) = ends(&range);
-            set_line(arguments, "start_line", start);
-            set_line(arguments, "end_line", end);
+    if let Some(range) = take(arguments, &RANGES) {
+        match ranges(&range).as_deref() {
+            _ if range.is_number() => {
+                arguments.entry("limit").or_insert(range);
+            }
+            Some([]) => {}
+            Some([(start, end)]) => {
+                // What is refused below must not be left out.
+                arguments.extend(
+                    start.filter(|start| *start < 0).map(|start| ("start_line".to_owned(), json!(start))),
+                );
+                set_line(arguments, "start_line", *start);
+                set_line(arguments, "end_line", *end);
+            }
+            several => return Err(one_call_each("range", &ranges_of(path_in(arguments), several))),
         }
     }
     for own in ["start_line", "end_line"] {
         let from_zero = take_number(arguments, &[&format!("{own}_number_base_zero")]);
         set_line(arguments, own, from_zero.map(|line| line + 1));
     }
-    for name in ["path", "file_path", "file", "filename", "input"] {
+    for name in PATHS {
         let given = arguments.get(name).and_then(text).unwrap_or_default();
         if let Some(LinesBehind { path, start, end }) = lines_behind(given) {
             let path = json!(path);
@@ -73,7 +89,8 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
     if arguments.get("end_line").and_then(number).is_some_and(|end| end < 0) {
         arguments.remove("end_line");
     }
-    if arguments.get("start_line").and_then(number).is_some_and(|start| start < 0) {
+    let is_below = |name: &str| arguments.get(name).and_then(number).is_some_and(|line| line < 0);
+    if is_below("start_line") || is_below("offset") {
         return Err(NotUnderstood(
             "lines are counted from 1: read_file(path=…, start_line=1); for the last ones, run_command(command=\"tail -n 20 FILE\")"
                 .to_owned(),
@@ -98,20 +115,6 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
         arguments.remove(remark);
     }
     Ok(None)
-}
-
-/// Returns the ends of a range that is given as a pair, as `2-4`, or by names.
-fn ends(range: &Value) -> (Option<i64>, Option<i64>) {
-    let of = |names: [&str; 3]| names.iter().find_map(|name| range.get(*name).and_then(number));
-    match range {
-        Value::Array(pair) => (pair.first().and_then(number), pair.get(1).and_then(number)),
-        Value::Object(_) => (of(["start", "start_line", "from"]), of(["end", "end_line", "to"])),
-        Value::String(range) => {
-            let (start, end) = range.split_once(['-', ':', ',']).unwrap_or((range, range));
-            (start.trim().parse().ok(), end.trim().parse().ok())
-        }
-        _ => (None, None),
-    }
 }
 
 /// Returns a text given as a list of its lines, with or without their ends.
@@ -186,30 +189,59 @@ pub(super) fn bulk_read(arguments: &mut Arguments) -> Changed {
         Some(one) => vec![one],
         None => Vec::new(),
     };
-    let name = |path: &Value| path.as_str().or_else(|| path.get("path")?.as_str()).map(str::to_owned);
-    let paths: Vec<String> = given.iter().filter_map(name).collect();
-    match paths.as_slice() {
-        [path] => {
-            arguments.insert("path".to_owned(), json!(path));
-            if let Some(range) = given.first().and_then(|file| file["line_ranges"].get(0)) {
-                let text = range.as_str().unwrap_or_default();
-                let ends = text
-                    .split_once('-')
-                    .map(|(start, end)| (start.trim().parse().ok(), end.trim().parse().ok()));
-                let (start, end) =
-                    ends.unwrap_or_else(|| (range.get(0).and_then(number), range.get(1).and_then(number)));
-                set_line(arguments, "start_line", start);
-                set_line(arguments, "end_line", end);
-            }
+    match given.as_slice() {
+        [Value::Object(file)] => {
+            arguments.extend(plain_names(file.clone()));
+            line_range(arguments)
+        }
+        [path @ Value::String(_)] => {
+            arguments.insert("path".to_owned(), path.clone());
             Ok(None)
         }
         several => {
-            let calls: Vec<String> =
-                several.iter().take(5).map(|path| format!("read_file(path={path:?})")).collect();
-            let calls = if calls.is_empty() { "read_file(path=…)".to_owned() } else { calls.join(", ") };
-            Err(NotUnderstood(format!("make one call for each file, all in one turn: {calls}")))
+            let calls: Vec<String> = several.iter().flat_map(calls_for).collect();
+            let calls = if calls.is_empty() { ranges_of("…", None) } else { calls };
+            Err(one_call_each("file", &calls))
         }
     }
+}
+
+/// Returns the calls that read what is asked for of one file of several.
+fn calls_for(file: &Value) -> Vec<String> {
+    let of = |names: &[&str]| names.iter().find_map(|name| file.get(*name)).cloned();
+    let path = file.as_str().map(str::to_owned).or_else(|| Some(text(&of(&PATHS)?)?.to_owned()));
+    let asked = of(&RANGES).or_else(|| file.is_object().then(|| file.clone()));
+    let asked = asked.as_ref().and_then(ranges).filter(|asked| !asked.is_empty());
+    let asked = asked.unwrap_or_else(|| vec![(None, None)]);
+    path.map(|path| ranges_of(&path, Some(&asked))).unwrap_or_default()
+}
+
+/// Returns a call for each range of a file.
+fn ranges_of(path: &str, ranges: Option<&[Ends]>) -> Vec<String> {
+    let path = if path == "…" { path.to_owned() } else { format!("{path:?}") };
+    let Some(ranges) = ranges else {
+        return vec![format!("read_file(path={path}, start_line=…, end_line=…)")];
+    };
+    let given = |name: &str, line: Option<i64>| {
+        line.filter(|line| *line > 0).map(|line| format!(", {name}={line}")).unwrap_or_default()
+    };
+    let call = |(start, end): &Ends| {
+        format!("read_file(path={path}{}{})", given("start_line", *start), given("end_line", *end))
+    };
+    ranges.iter().map(call).collect()
+}
+
+/// Refuses a call that is several.
+fn one_call_each(what: &str, calls: &[String]) -> NotUnderstood {
+    const MAX_CALLS: usize = 10;
+    let more = if calls.len() > MAX_CALLS { ", …" } else { "" };
+    let calls = calls.iter().take(MAX_CALLS).cloned().collect::<Vec<_>>().join(", ");
+    NotUnderstood(format!("make one call for each {what}, all in one turn: {calls}{more}"))
+}
+
+/// Returns the path that a call gives.
+fn path_in(arguments: &Arguments) -> &str {
+    PATHS.iter().find_map(|name| arguments.get(*name).and_then(text)).unwrap_or("…")
 }
 
 /// Returns a value that was given as JSON text.
