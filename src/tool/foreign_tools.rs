@@ -11,7 +11,7 @@ use super::translate_edit::{
 };
 use super::translate_replace::{symbol_rename, text_replacement};
 use super::translate_search::{
-    directory_search, grep_search, noise, pattern_search, question, subagent, tree,
+    directory_search, file_search, grep_search, noise, pattern_search, question, subagent, tree,
 };
 
 /// Tools by the names that other agents give them, in lower case and without separators.
@@ -154,7 +154,7 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("ripgrep", Changed("grep", pattern_search)),
     ("search", Changed("grep", pattern_search)),
     ("searchcode", Changed("grep", pattern_search)),
-    ("searchfiles", Changed("grep", pattern_search)),
+    ("searchfiles", Changed("grep", file_search)),
     ("searchdir", Changed("grep", pattern_search)),
     ("searchfile", Changed("grep", pattern_search)),
     ("searchtext", Changed("grep", pattern_search)),

@@ -34,6 +34,7 @@ mod matcher;
 mod misquoted;
 mod missing;
 mod move_file;
+mod multiline;
 mod names;
 mod namespaces;
 mod outcome;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::argument_names::REMARKS;
 use super::door::NotUnderstood;
+use super::multiline::first_line;
 use super::names::Arguments;
 use super::translate::{Changed, is_true, number, take, take_number, text};
 
@@ -75,6 +76,19 @@ pub(super) fn grep_search(arguments: &mut Arguments) -> Changed {
 /// Search with options as ripgrep has them.
 pub(super) fn pattern_search(arguments: &mut Arguments) -> Changed {
     if is_command(arguments) { as_command("rg", arguments) } else { searched(arguments) }
+}
+
+/// Search for names of files, as a server for files has it, or for their text: a pattern with nothing that is about text is a name.
+pub(super) fn file_search(arguments: &mut Arguments) -> Changed {
+    let is_of_names = |name: &String| matches!(name.as_str(), "path" | "pattern" | "exclude_patterns");
+    if !arguments.contains_key("pattern") || !arguments.keys().all(is_of_names) {
+        return pattern_search(arguments);
+    }
+    if let Some(pattern) = arguments.remove("pattern") {
+        arguments.insert("name".to_owned(), pattern);
+    }
+    directory_search(arguments);
+    Ok(Some("list_files"))
 }
 
 fn searched(arguments: &mut Arguments) -> Changed {
@@ -163,9 +177,9 @@ fn searched(arguments: &mut Arguments) -> Changed {
         arguments.insert("file_pattern".to_owned(), json!(globs.join(",")));
     }
     let is_multiline = flag(arguments, &["multiline", "multi_line", "-U"]) == Some(true);
+    let is_literal = arguments.get("literal").is_some_and(is_true);
     if let Some(pattern) = arguments.get("pattern").and_then(text)
-        && is_multiline
-        && let Some((first, _)) = pattern.split_once("\\n").or_else(|| pattern.split_once('\n'))
+        && let Some(first) = first_line(pattern, is_multiline).filter(|_| !is_literal)
     {
         return Err(NotUnderstood(format!(
             "a pattern is searched for within a line; see what is around its first one: grep(pattern={first:?}, context_lines=5)"
