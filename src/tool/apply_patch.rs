@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileChange, FileError, FileState, Kind, LastLink, Mode, ResolvedPath, WorkspacePath};
 
+use super::invisible_codes::restored;
 use super::outcome::{check_size, describe, table, undone};
 use super::path_forms::parsed;
 use super::text_file::{encoded, text_of};
@@ -238,6 +239,9 @@ impl Part {
         let mode = before.as_ref().map_or(Mode::Regular, |state| state.mode);
         let content = match &before {
             Some(state) if patch.hunks.is_empty() => state.content.clone(),
+            _ if cx.explains_edits => {
+                encoded(path, restored(path, &text.text, &patched)?.into_owned(), text.encoding)?.into()
+            }
             _ => encoded(path, patched, text.encoding)?.into(),
         };
         let after = FileState { content, mode };

@@ -22,6 +22,7 @@ mod get_file_summary;
 mod git_records;
 mod grep;
 mod group_references;
+mod invisible_codes;
 mod lenient_json;
 mod line_edit;
 mod line_ranges;

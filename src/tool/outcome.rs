@@ -1,10 +1,14 @@
 //! Results of edits: what changed and where, without repeating what the model has just written.
 
+use std::borrow::Cow;
+
 use outline::first_syntax_error;
 use workspace::{FileChange, FileError, FileState, MAX_FILE, Mode, Operation, ResolvedPath};
 
-use super::text_file::{readable, remark};
+use super::invisible_codes::restored;
+use super::text_file::{encoded, readable, remark};
 use super::{Context, ToolError, ToolResult};
+use crate::base::encoding::{Decoded, decode};
 use crate::base::text::{counted, shortened};
 
 /// Maximum number of places named by their lines.
@@ -34,6 +38,7 @@ pub(super) fn write(
     content: Vec<u8>,
     cx: &Context,
 ) -> Result<Option<FileChange>, ToolError> {
+    let content = with_characters(path, before.as_ref(), content, cx)?;
     check_size(path, content.len())?;
     // Nobody waits for a call that has taken too long, so what it writes later would be in no report.
     cx.check_end()?;
@@ -42,6 +47,26 @@ pub(super) fn write(
     let after = FileState { content: content.into(), mode };
     cx.seen.note_written(path, &after);
     Ok(FileChange::new((**path).clone(), before, Some(after)))
+}
+
+/// Returns new content with invisible characters where a model repeats their codes.
+fn with_characters(
+    path: &ResolvedPath,
+    before: Option<&FileState>,
+    content: Vec<u8>,
+    cx: &Context,
+) -> Result<Vec<u8>, ToolError> {
+    // Whoever writes a recipe was shown no codes.
+    let Some(Decoded { text, encoding }) = decode(&content).ok().filter(|_| cx.explains_edits) else {
+        return Ok(content);
+    };
+    let old = before.and_then(|before| decode(&before.content).ok());
+    let restored = match restored(path, old.as_ref().map_or("", |old| &*old.text), &text)? {
+        Cow::Owned(restored) => Some(restored),
+        Cow::Borrowed(_) => None,
+    };
+    drop(text);
+    restored.map_or(Ok(content), |restored| encoded(path, restored, encoding))
 }
 
 /// Refuses content above the limit for whole files.

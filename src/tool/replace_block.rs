@@ -6,6 +6,7 @@ use patch::block::{nearest, numbered, places};
 use sanitize::invisible::unmarked;
 use workspace::MAX_FILE;
 
+use super::invisible_codes::turned_back;
 use super::misquoted;
 use super::text_file::without_carriage_returns;
 use crate::base::text::grouped;
@@ -58,7 +59,7 @@ fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
     // Files are shown with codes in place of invisible characters, so a block may be quoted with these codes.
     let meant = unmarked(old);
     if meant != old && content.contains(&meant) {
-        return exactly(content, &meant, &unmarked(new), all);
+        return exactly(content, &meant, &turned_back(new, &meant), all);
     }
     if let Some(meant) = without_numbers(old).filter(|meant| content.contains(meant.as_str())) {
         let new = match without_numbers(new) {
