@@ -228,12 +228,11 @@ impl Registry {
                 _ => None,
             },
         };
-        let here = match here.and_then(|name| self.get(name)) {
-            Some(tool) => format!("for the files and the shell here there is {}", usage(&**tool)),
-            None => {
-                let all: Vec<&str> = self.list().map(|tool| tool.name()).collect();
-                format!("the tools are {}", all.join(", "))
-            }
+        let here = if let Some(tool) = here.and_then(|name| self.get(name)) {
+            format!("for the files and the shell here there is {}", usage(&**tool))
+        } else {
+            let all: Vec<&str> = self.list().map(|tool| tool.name()).collect();
+            format!("the tools are {}", all.join(", "))
         };
         format!("this run has no tools of {}; {here}", shortened(namespace, 100))
     }
