@@ -215,7 +215,7 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
         let is_edit =
             ["old_str", "old_string", "edits", "search"].iter().any(|name| arguments.contains_key(*name));
         return if is_edit {
-            many_edits(arguments).map(|_| Some("edit_file"))
+            many_edits(arguments).map(|tool| tool.or(Some("edit_file")))
         } else {
             Ok(Some("apply_patch"))
         };
@@ -305,7 +305,7 @@ pub(super) fn editor(arguments: &mut Arguments) -> Changed {
                 arguments.entry("new_str").or_insert(json!(""));
             }
             keep(arguments, &["old_str", "new_str", "old_string", "new_string"]);
-            many_edits(arguments).map(|_| Some("edit_file"))
+            many_edits(arguments).map(|tool| tool.or(Some("edit_file")))
         }
         "insert" => {
             keep(arguments, &["insert_line", "insert_text", "new_str"]);

@@ -178,8 +178,9 @@ fn is_helper(change: &Change<'_>) -> bool {
     files::Language::of(change.path).is_none() && holds_none(change.before) && holds_none(change.after)
 }
 
-/// Returns what a change does to the meaning of tests, as [`check`] does, but for tests that are gone and stand in another file
-/// already. `others` reads the files of tests that the change does not touch, by path; it is asked only if a test is gone.
+/// Returns what a change does to the meaning of tests, as [`check`] does, but for what other files answer: tests that are gone and
+/// stand there already, marks that are used there, and base classes whose tests run there. `others` reads the files of tests that the
+/// change does not touch, by path; it is asked only if there is such a question.
 pub fn check_among(changes: &[Change<'_>], others: impl FnOnce() -> Vec<(String, String)>) -> Vec<Finding> {
     let findings = check(changes);
     let is_of_marks = |finding: &Finding| finding.message.ends_with(marks::LEFT_OUT);
