@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use crate::Change;
+use crate::extract::rust::test_items::{TestItems, is_above, lines_of_tests};
 use crate::extract::{Test, tests};
 use crate::files::{Language, Role, file_name};
-use crate::imports::{identifiers, imports};
-use crate::needs::outer_words;
+use crate::syntax::free_names::outer_words;
+use crate::syntax::imports::{identifiers, imports};
 use crate::syntax::{At, parse};
-use crate::test_items::{TestItems, is_above, lines_of_tests};
 
 /// Test that a change adds or changes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -115,3 +115,12 @@ impl Finding {
         self
     }
 }
+
+/// Shortens a text for a message.
+pub(crate) fn short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(100) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
+}

@@ -6,6 +6,12 @@
 //! read by their grammars, other languages by a table of patterns. What moved or got another name is recognized by
 //! what it says, in whatever file it is now.
 //!
+//! A change goes through these modules in turn, and each knows those before it only, as `tests/layering.rs` ensures: `finding` is what
+//! comes out; `files` says what a path is to tests; `syntax` reads text; `assertion` says how much one assertion demands; `extract`
+//! reads the tests of a file; `weaker` compares assertions; `matching` finds which test became which; `compare` says what became of
+//! each; `lines` looks at what stands outside of assertions; `settings` and `snapshots` judge the files around tests. `changed` and
+//! `mutation` say what a caller can run to try the tests.
+//!
 //! ```
 //! use test_integrity::{Change, Kind, check};
 //!
@@ -20,70 +26,27 @@
 //! ```
 
 mod assertion;
-mod bounds;
-mod cases;
 mod changed;
 mod compare;
-mod definitions;
-mod doctests;
-mod doubles;
-mod elsewhere;
-mod exemptions;
 mod extract;
 mod files;
 mod finding;
-mod flips;
-mod given;
-mod hunks;
-mod implied;
-mod imports;
-mod inherited;
-mod lenient;
-mod loops;
-mod lossy;
-mod lost;
-mod marks;
+mod lines;
 mod matching;
-mod messages;
 mod mutation;
-mod narrower;
-mod needs;
-mod outcomes;
-mod reasons;
-mod recomputed;
-mod renamed;
-mod reworded;
-mod said;
-mod scripted;
 mod settings;
-mod shadow;
-mod signs;
-mod silenced;
-mod skips;
 mod snapshots;
-mod state;
-mod statements;
-mod support;
 mod syntax;
-mod test_items;
-mod tokens;
-mod told;
-mod tool_files;
-mod unbuilt;
-mod unchanged;
-mod vacuous;
-mod vocabulary;
-mod waiting;
 mod weaker;
-mod whole;
 
 pub use changed::{ChangedTest, changed_tests, is_of_tests, is_settings, new_names};
+pub use extract::rust::test_items::with_tests_of;
 pub use finding::{Finding, Kind, Severity};
 pub use mutation::{Mutation, MutationKind, mutations};
-pub use test_items::with_tests_of;
 
 use files::Role;
-use told::{Starts, Told};
+use lines::reported::{Reported, Starts};
+use lines::{doctests, exemptions, lenient, marks, scripted, signs, silenced, statements, unbuilt};
 
 /// Longest text that is judged, in bytes. Longer ones are data rather than tests.
 pub const MAX_BYTES: usize = 2 * 1024 * 1024;
@@ -143,10 +106,10 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
     findings.extend(doctests::compare(&changes));
     findings.extend(unbuilt::compare(&changes));
     findings.extend(scripted::compare(&changes));
-    // What several look at is told once.
+    // What several look at is reported once.
     let starts = Starts::new(&changes);
     for compare in [silenced::compare, lenient::compare, statements::compare] {
-        let more = compare(&changes, &Told { findings: &findings, starts: &starts });
+        let more = compare(&changes, &Reported { findings: &findings, starts: &starts });
         findings.extend(more);
     }
     for change in &changes {
@@ -184,7 +147,8 @@ fn is_helper(change: &Change<'_>) -> bool {
 pub fn check_among(changes: &[Change<'_>], others: impl FnOnce() -> Vec<(String, String)>) -> Vec<Finding> {
     let findings = check(changes);
     let is_of_marks = |finding: &Finding| finding.message.ends_with(marks::LEFT_OUT);
-    let is_of_base = |finding: &Finding| inherited::OF_BASE.iter().any(|why| finding.message.ends_with(why));
+    let is_of_base =
+        |finding: &Finding| extract::classes::OF_BASE.iter().any(|why| finding.message.ends_with(why));
     let is_open =
         |finding: &Finding| finding.kind == Kind::VanishedTest || is_of_marks(finding) || is_of_base(finding);
     if !findings.iter().any(is_open) {

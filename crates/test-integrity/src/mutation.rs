@@ -8,9 +8,9 @@ use std::ops::Range;
 use serde::Serialize;
 
 use crate::changed::is_of_tests;
+use crate::extract::rust::test_items::lines_of_tests;
 use crate::files::Language;
 use crate::syntax::{At, parse};
-use crate::test_items::lines_of_tests;
 
 /// Calls that only tell something, so that no test can be expected to notice that one is missing.
 const TELLING: &[&str] = &[

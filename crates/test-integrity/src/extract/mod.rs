@@ -1,73 +1,46 @@
-//! Reads the tests of a file: their names, assertions, cases and whatever keeps them from running.
+//! Reads the tests of a file: their names, assertions, cases and whatever keeps them from running. It uses the file's path
+//! ([`crate::files`]), its syntax ([`crate::syntax`]) and single assertions ([`crate::assertion`]), and sees one state of one file.
 
-mod alias;
-mod annotations;
-mod around;
-mod blocks;
 mod cells;
-mod checks;
-mod collected;
-mod constants;
-mod copies;
-mod decorators;
-mod demands;
+pub(crate) mod classes;
 mod ecmascript;
-mod ends;
-mod expected;
-mod failing;
-mod fold;
-mod forgets;
-mod ginkgo;
+mod fixtures;
+mod flow;
 mod go;
-mod golden;
-mod holds;
-mod hooks;
 mod java;
-mod jumps;
 mod kinds;
-mod label;
-mod learned;
-mod lines;
-mod links;
-mod listeners;
-mod loose;
-mod macros;
-mod made;
 mod names;
-mod order;
-mod outcomes;
+mod patterns;
+mod prefilter;
 mod python;
-mod raised;
-mod reach;
-mod rebound;
+mod recognition;
 mod rows;
-mod rust;
+pub(crate) mod rust;
 mod statements;
-mod tainted;
+mod support_code;
 mod test_file;
-mod thrown;
-mod unfold;
 mod values;
-mod waits;
 
 use std::collections::BTreeMap;
 
 use crate::assertion::Assertion;
 use crate::files::{Language, Role};
-use crate::given::Given;
+use crate::syntax::bindings::Given;
 use crate::syntax::{At, parse};
-pub(crate) use ends::worse;
-use ends::{judging, settle};
-pub(crate) use holds::may_hold_tests;
+pub(crate) use flow::early_exit::worse;
+use flow::early_exit::{judging, settle};
+use flow::outcomes::Outcomes;
+pub(crate) use flow::waits::{Wait, Waits};
+use flow::{early_exit, jumps, listeners, outcomes, raised, reach};
 pub(crate) use kinds::is_function;
 use kinds::is_handler;
 pub(crate) use names::Names;
-use outcomes::Outcomes;
+pub(crate) use prefilter::may_hold_tests;
 pub(crate) use rows::Looped;
 pub(crate) use statements::statements;
+pub(crate) use support_code::TARGETS;
 pub(crate) use test_file::{Body, Mark, Skip, Test, TestFile};
-pub(crate) use values::{is_empty, is_pure};
-pub(crate) use waits::{Wait, Waits};
+use values::{constants, golden, order, tainted};
 
 /// What a node of a body is in.
 #[expect(clippy::struct_excessive_bools, reason = "each says one thing about where a node stands")]
@@ -175,7 +148,7 @@ trait Reader {
                 body.calls.push(name.rsplit(['.', ':']).next().unwrap_or(name).to_owned());
             }
             // A promise that is returned is waited for.
-            let is_result = at.kind() == "return_statement" && ends::waits(self, at);
+            let is_result = at.kind() == "return_statement" && early_exit::waits(self, at);
             if self.is_return(at) && !inside.nested && !is_result {
                 returns.push((at.line(), inside.condition, at.text().to_owned()));
             } else if reach::is_exit(at) && !(inside.nested || inside.condition || inside.guarded) {
@@ -261,14 +234,14 @@ fn arguments(call: At<'_>) -> Vec<String> {
 /// patterns.
 pub(crate) fn tests(path: &str, text: &str) -> TestFile {
     let Some(language) = Language::of(path) else {
-        return if Role::of(path) == Role::Test { lines::read(path, text) } else { TestFile::default() };
+        return if Role::of(path) == Role::Test { patterns::read(path, text) } else { TestFile::default() };
     };
     if !may_hold_tests(path, text) {
         return TestFile::default();
     }
-    let unfolded = (language == Language::Rust).then(|| unfold::unfold(text)).flatten();
+    let unfolded = (language == Language::Rust).then(|| rust::unfold::unfold(text)).flatten();
     let text = unfolded.as_deref().unwrap_or(text);
-    let Some(tree) = parse(text, language) else { return lines::read(path, text) };
+    let Some(tree) = parse(text, language) else { return patterns::read(path, text) };
     let given = Given::of(At::root(&tree, text));
     let root = At { given: Some(&given), ..At::root(&tree, text) };
     let mut file = match language {
@@ -278,7 +251,7 @@ pub(crate) fn tests(path: &str, text: &str) -> TestFile {
         Language::Go => go::read(path, root),
         Language::Java => java::read(path, root),
     };
-    hooks::read(root, language, &mut file);
+    support_code::read(root, language, &mut file);
     constants::settle(root, &mut file);
     TestFile { names: Names::of_file(root), ..file }
 }

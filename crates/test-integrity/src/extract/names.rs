@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::imports::imports;
 use crate::syntax::At;
+use crate::syntax::imports::imports;
 
 /// Longest value that is looked at for what it stands for, in bytes.
 const MAX_VALUE: usize = 2_000;

@@ -3,8 +3,7 @@
 use std::ops::RangeInclusive;
 
 use super::cells;
-use super::values::is_empty;
-use crate::syntax::At;
+use crate::syntax::{At, is_empty};
 
 /// Longest text of what a loop goes through that is read, in bytes.
 const MAX_TEXT: usize = 200_000;

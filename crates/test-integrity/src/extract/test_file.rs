@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::classes::Class;
+use super::flow::outcomes::Outcomes;
+use super::flow::waits::Waits;
 use super::names::Names;
-use super::outcomes::Outcomes;
 use super::rows::Looped;
-use super::waits::Waits;
-use crate::assertion::Assertion;
-use crate::inherited::Class;
-use crate::vocabulary;
+use crate::assertion::{Assertion, vocabulary};
 
 /// Why a test does not run.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::code;
 use super::flatten::{Entry, flatten};
-use super::reading::{Reading, badness, reading, words};
-use super::xml;
+use super::reading::{Reading, badness, reading};
+use super::{code, xml};
 use crate::Change;
 use crate::files::Format;
 use crate::finding::{Finding, Kind};
+use crate::syntax::words;
 
 /// What is weaker: the line after the change, the kind, and a sentence.
 pub(super) type Weaker = (usize, Kind, String);

@@ -2,51 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::files::{Format, extension, file_name};
-use crate::finding::{Finding, Kind};
-use crate::weaker::short;
-
 use super::flatten::flatten;
 use super::last;
+use crate::files::{Format, extension, file_name, is_list};
+use crate::finding::{Finding, Kind, short};
 
-/// Words in the names of files that list what is left out.
-const LEAVING_OUT: &[&str] =
-    &["exclude", "exclusion", "suppress", "ignore", "baseline", "allowlist", "whitelist"];
-/// Tools whose files of that kind say nothing about checks.
-const OTHERS: &[&str] = &[
-    "git",
-    "docker",
-    "npm",
-    "prettier",
-    "vscode",
-    "helm",
-    "gcloud",
-    "vercel",
-    "hg",
-    "rg",
-    "fd",
-    "cf",
-    "eb",
-    "sl",
-    "nowdeploy",
-];
 /// Words by which a pipeline goes on after a failure.
 const GOING_ON: &[&str] = &["catchError", "warnError", "returnStatus: true", "propagate: false"];
-
-/// Returns whether a file lists what a check leaves out, by its name.
-pub(crate) fn is_list(path: &str) -> bool {
-    let name = file_name(path).to_ascii_lowercase();
-    let is_data = matches!(
-        extension(&name),
-        "xml" | "yml" | "yaml" | "json" | "toml" | "txt" | "ini" | "conf" | "cfg" | ""
-    ) || name.ends_with("ignore");
-    let of_other = OTHERS.iter().any(|tool| name.trim_start_matches('.').starts_with(tool));
-    let in_tests = path
-        .split('/')
-        .any(|folder| matches!(folder, "test" | "tests" | "testdata" | "fixtures" | "docs" | "src"));
-    is_data && !of_other && !in_tests && LEAVING_OUT.iter().any(|word| name.contains(word))
-        || name == "staticcheck.conf"
-}
 
 /// Returns what a change of a file of settings newly leaves out, or goes on after.
 pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> Vec<Finding> {

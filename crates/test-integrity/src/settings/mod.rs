@@ -1,4 +1,5 @@
-//! Settings of test runners, linters, type checkers and CI: what they demand, before and after.
+//! Settings of test runners, linters, type checkers and CI: what they demand, before and after. It uses [`crate::files`] and
+//! [`crate::syntax`], and knows nothing of tests.
 
 mod cargo;
 mod code;
@@ -34,9 +35,7 @@ pub(crate) use elsewhere::Settled;
 use flatten::{Entry, flatten};
 pub(crate) use general::of_helpers;
 use keys::{EXEMPTIONS, MAXIMA, MILD, MINIMA, STRICT};
-pub(crate) use lists::is_list;
 use reading::severity;
-pub(crate) use reading::words as words_of;
 
 /// Size of a file of settings, in bytes, up to which it is looked at.
 const MAX_TEXT: usize = 1 << 20;

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::commands::Check;
-use super::reading::{Reading, reading, words};
+use super::reading::{Reading, reading};
+use crate::syntax::words;
 
 /// Returns the option of a command whose number is looser in all calls that there are now: its name, the number before and after.
 pub(super) fn looser(before: &str, now: &[&Check]) -> Option<(String, f64, f64)> {

@@ -1,6 +1,8 @@
 //! What a setting says about checks, read from the words of its key: which numbers have to be reached and which must not be
 //! passed, what is left out, what may fail. This is how settings of tools are read that nothing else here knows.
 
+use crate::syntax::words;
+
 /// What a key says about the check that it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
@@ -20,28 +22,6 @@ pub(super) enum Reading {
     Bar,
     /// How bad a breach of a rule is.
     Severity,
-}
-
-/// Returns the words of a name, in small letters: `fail`, `under` for `failUnder`, `fail-under` and `FAIL_UNDER`.
-pub(crate) fn words(name: &str) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut was_lower = false;
-    for letter in name.chars() {
-        if !letter.is_alphanumeric() {
-            was_lower = false;
-            words.push(String::new());
-            continue;
-        }
-        if letter.is_uppercase() && was_lower || words.is_empty() {
-            words.push(String::new());
-        }
-        was_lower = letter.is_lowercase() || letter.is_ascii_digit();
-        if let Some(last) = words.last_mut() {
-            last.extend(letter.to_lowercase());
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
 }
 
 /// Words of what is left out.

@@ -5,8 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::finding::{Finding, Kind};
-use crate::weaker::short;
+use crate::finding::{Finding, Kind, short};
 
 // Paths of the files that a tool reads.
 const YAML: &str = r"\.ya?ml$";

@@ -7,10 +7,10 @@ use regex::Regex;
 
 use super::flatten::flatten;
 use super::narrow;
-use super::reading::words;
 use super::tree::{Node, read};
 use crate::files::{Format, extension};
 use crate::finding::{Finding, Kind};
+use crate::syntax::words;
 
 /// Words of what checks something.
 #[rustfmt::skip]

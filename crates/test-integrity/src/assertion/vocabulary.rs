@@ -1,0 +1,390 @@
+//! Words of test libraries: how much an assertion demands, by its name.
+
+use super::Strength;
+
+/// Names of assertions that demand one value, although a shorter name in them demands less.
+const EXACT: &[&str] = &[
+    "equalerror",
+    "erroris",
+    "isnone",
+    "isnull",
+    "beundefined",
+    "benull",
+    "isnil",
+    "bewithin",
+    "containsexactlyinorder",
+    "containsentry",
+    "containsonly",
+];
+/// Parts of names that demand hardly more than that there is something.
+const PRESENT: &[&str] = &[
+    "truthy",
+    "falsy",
+    "defined",
+    "exist",
+    "notnone",
+    "notnull",
+    "notnil",
+    "isinstance",
+    "instanceof",
+    "notempty",
+    "isok",
+    "beok",
+    "nothrow",
+    "doesnotthrow",
+    "notpanics",
+    "timeout",
+    "visible",
+    "attached",
+    "inthedocument",
+    "implements",
+    "finite",
+];
+/// Parts of names that accept many values.
+const BOUNDED: &[&str] = &[
+    "contain",
+    "include",
+    "match",
+    "greater",
+    "less",
+    "above",
+    "below",
+    "almost",
+    "close",
+    "delta",
+    "epsilon",
+    "within",
+    "raise",
+    "throw",
+    "reject",
+    "panic",
+    "regex",
+    "notequal",
+    "notsame",
+    "length",
+    "count",
+    "called",
+    "awaited",
+    "start",
+    "ends",
+    "between",
+    "approx",
+    "error",
+    "warn",
+    "type",
+    "subset",
+    "superset",
+    "positive",
+    "negative",
+    "eventually",
+    "inanyorder",
+    "elementsmatch",
+    "countequal",
+    "members",
+    "oneof",
+    "satisf",
+    "keys",
+    "not",
+];
+/// Names of assertions on one value, which demand what the value says.
+const OF_A_VALUE: &[&str] =
+    &["assert", "asserttrue", "assertfalse", "true", "false", "ok", "notok", "istrue", "isfalse", "notokay"];
+
+/// Names of exceptions that nearly everything is.
+const BROAD_EXCEPTIONS: &[&str] =
+    &["Exception", "BaseException", "Error", "Throwable", "RuntimeException", "StandardError"];
+
+/// Names in which the last number is the tolerance, and the larger the wider.
+const TOLERANT: &[&str] = &["delta", "epsilon", "approximately", "closeto", "within", "offset"];
+/// Names in which the last number counts digits: the smaller the wider.
+const DIGITS: &[&str] = &["closeto", "almostequal"];
+
+/// Returns a name without its path, case and underscores: `assertequal` of `self.assert_equal`.
+pub(crate) fn plain(name: &str) -> String {
+    let last = name.rsplit(['.', ':']).next().unwrap_or(name);
+    last.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Returns whether an assertion of this name is one on a single value.
+pub(crate) fn is_of_a_value(name: &str) -> bool {
+    OF_A_VALUE.contains(&plain(name).as_str())
+}
+
+/// Returns how much an assertion demands, by its name.
+pub(crate) fn strength(name: &str) -> Strength {
+    let name = plain(name);
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    if let Some(opposite) = name.strip_prefix("not").filter(|rest| rest.starts_with("to")) {
+        // What is not there is one value.
+        if ["inthedocument", "bedefined", "exist", "attached"].iter().any(|word| opposite.contains(word)) {
+            return Strength::Exact;
+        }
+        let is_presence = ["null", "undefined", "nil", "none", "empty", "throw", "nan"]
+            .iter()
+            .any(|word| opposite.contains(word));
+        return if is_presence { Strength::Present } else { Strength::Bounded };
+    }
+    if has(EXACT)
+        || name == "containsexactly"
+        || (name.contains("called") || name.contains("awaited")) && name.contains("with")
+    {
+        Strength::Exact
+    } else if has(PRESENT) || is_of_a_value(&name) || matches!(name.as_str(), "error" | "noerror") {
+        Strength::Present
+    } else if has(BOUNDED)
+        || matches!(name.as_str(), "len" | "in" | "assertin" | "ne" | "assertne" | "toin" | "isin")
+    {
+        Strength::Bounded
+    } else {
+        Strength::Exact
+    }
+}
+
+/// Returns whether an assertion compares with a placeholder that equals everything, or everything of a type.
+pub(super) fn accepts_anything(words: &[&str]) -> bool {
+    words.windows(3).any(|three| {
+        matches!(
+            three,
+            ["expect" | "jasmine" | "match", ".", "any" | "anything"]
+                | ["mock", ".", "ANY"]
+                | ["ArgumentMatchers", ".", "any"]
+        )
+    }) || words.iter().any(|word| {
+        // `>> anything >>` stands for any number of lines in JUnit.
+        matches!(*word, "ANY" | "anyObject" | "notNullValue") || word.starts_with("\">>")
+    })
+}
+
+/// Returns whether an assertion compares with a placeholder that equals whatever has some parts.
+pub(super) fn accepts_parts(words: &[&str]) -> bool {
+    const PARTS: &[&str] =
+        &["objectContaining", "arrayContaining", "stringContaining", "stringMatching", "closeTo"];
+    words.windows(3).any(|three| matches!(three, ["expect" | "jasmine", ".", last] if PARTS.contains(last)))
+}
+
+/// Returns whether a pattern or a part of a text is one that everything has: `".*"`, `/./`, `""`.
+pub(crate) fn is_vacuous(pattern: &str) -> bool {
+    const ALL: &[&str] = &[
+        "",
+        ".",
+        ".*",
+        ".+",
+        ".*?",
+        ".+?",
+        "[\\s\\S]*",
+        "(.*)",
+        "(.+)",
+        "(?s).*",
+        "(?s:.*)",
+        "\\w*",
+        "\\W*",
+        "\\S*",
+    ];
+    let bare = pattern.trim().trim_start_matches(['r', 'b', 'R', 'u']);
+    let inner = bare.strip_prefix('/').map_or_else(
+        || {
+            let quote = bare.chars().next().filter(|quote| matches!(quote, '"' | '\'' | '`'));
+            quote.and_then(|quote| bare.strip_prefix(quote)?.strip_suffix(quote))
+        },
+        |rest| rest.rsplit_once('/').map(|(inner, _)| inner),
+    );
+    inner.is_some_and(|inner| {
+        let bare = inner.trim().trim_start_matches('^').trim_end_matches('$');
+        ALL.contains(&bare)
+            || super::vacuous::is_optional(bare) && !inner.ends_with('$')
+            || !inner.is_empty()
+                && !inner.contains("\\|")
+                && bare.split('|').any(|part| ALL.contains(&part) && bare.contains('|'))
+    })
+}
+
+/// Returns whether an exception's name is one that nearly every exception fits.
+pub(super) fn is_broad_exception(name: &str) -> bool {
+    // One broad kind in a list of several is as good as alone.
+    if let Some(list) = name.strip_prefix("( ") {
+        return list.split([' ', ',', ')']).any(|kind| BROAD_EXCEPTIONS.contains(&kind));
+    }
+    let name = name.strip_suffix(".class").or_else(|| name.strip_suffix(" . class")).unwrap_or(name);
+    BROAD_EXCEPTIONS.contains(&name.rsplit(['.', ' ']).next().unwrap_or(name))
+}
+
+/// Returns the largest difference that an assertion accepts, if it is one that accepts any.
+///
+/// `words` are the tokens of the whole assertion.
+pub(crate) fn tolerance(name: &str, words: &[&str]) -> Option<f64> {
+    /// What libraries accept if nobody says a number.
+    const USUAL: f64 = 1e-6;
+    const ARGUMENTS: &[&str] = &[
+        "abs",
+        "rel",
+        "atol",
+        "rtol",
+        "delta",
+        "tolerance",
+        "tol",
+        "eps",
+        "epsilon",
+        "abs_tol",
+        "rel_tol",
+        "maxDiffPixels",
+        "maxDiffPixelRatio",
+        "failureThreshold",
+    ];
+    const DIGIT_ARGUMENTS: &[&str] = &["places", "decimal", "significant", "precision"];
+
+    let name = plain(name);
+    let number = |word: &str| {
+        let digits: String = word.chars().filter(|letter| *letter != '_').collect();
+        let digits = digits.trim_end_matches(['f', 'd', 'F', 'D', 'L']);
+        digits.parse::<f64>().ok()
+    };
+    let mut named: Vec<f64> = Vec::new();
+    for three in words.windows(3) {
+        let [word, sign, value] = three else { continue };
+        let Some(value) = number(value).filter(|_| matches!(*sign, "=" | ":")) else { continue };
+        if *word == "maxDiffPixelRatio" {
+            // As many as in a picture of a million.
+            named.push(value * 1e6);
+        } else if ARGUMENTS.contains(word) {
+            named.push(value);
+        } else if DIGIT_ARGUMENTS.contains(word) {
+            named.push(10_f64.powf(-value));
+        }
+    }
+    if words.iter().any(|word| matches!(*word, "abs" | "fabs" | "Abs" | "abs_diff")) {
+        let bounds = words.windows(2).filter(|two| matches!(two[0], "<" | "<="));
+        named.extend(bounds.filter_map(|two| number(two[1])));
+        // A multiple of a tolerance is one as well.
+        let multiples = words.windows(4).filter(|four| matches!(four[0], "<" | "<=") && four[2] == "*");
+        named.extend(multiples.filter_map(|four| Some(number(four[1])? * number(four[3])?)));
+    }
+    named.extend(super::bounds::rounded(words));
+    // Nothing is further away than these.
+    let is_endless = words.iter().any(|word| {
+        matches!(
+            *word,
+            "INFINITY"
+                | "MAX_VALUE"
+                | "POSITIVE_INFINITY"
+                | "Infinity"
+                | "MaxFloat64"
+                | "MAX"
+                | "inf"
+                | "\"inf\""
+                | "'inf'"
+        )
+    });
+    let is_bound =
+        words.iter().any(|word| ARGUMENTS.contains(word) || matches!(*word, "abs" | "fabs" | "Abs"));
+    if is_endless && is_bound {
+        return Some(f64::INFINITY);
+    }
+    if let Some(widest) = named.into_iter().reduce(f64::max) {
+        return Some(widest);
+    }
+    let numbers: Vec<f64> = words.iter().filter_map(|word| number(word)).collect();
+    if DIGITS.iter().any(|part| name.contains(part)) && !name.starts_with("close") {
+        // The value that is expected comes first, so that one number alone is no tolerance, unless it is behind something else.
+        let is_second =
+            name.contains("closeto") && matches!(words, [.., ",", last, ")"] if number(last).is_some());
+        let digits = numbers.last().filter(|_| numbers.len() >= 2 || is_second);
+        return Some(digits.map_or(USUAL, |digits| 10_f64.powf(-digits)));
+    }
+    if ["duration", "within"].iter().any(|part| name.contains(part))
+        && let Some(seconds) = super::bounds::seconds(words)
+    {
+        return Some(seconds);
+    }
+    if TOLERANT.iter().any(|part| name.contains(part)) {
+        return Some(numbers.last().copied().unwrap_or(USUAL));
+    }
+    let is_near =
+        |word: &&str| matches!(*word, "approx" | "Approx" | "isclose" | "allclose" | "assert_allclose");
+    words.iter().any(is_near).then_some(USUAL)
+}
+
+/// Returns whether a text is that of a literal, which says what is expected rather than what is tested.
+pub(crate) fn is_literal(text: &str) -> bool {
+    let text = text.trim_start_matches(['-', ' ', '(']);
+    text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\'' | '`' | '[' | '{'))
+        || matches!(text, "true" | "false" | "True" | "False" | "None" | "null" | "nil" | "undefined")
+}
+
+/// Returns whether a text of tokens is about a part of a value only: its length, its type, or its first digits.
+pub(crate) fn is_of_a_part(subject: &str) -> bool {
+    const PARTS: &[&str] = &[
+        "len ( ",
+        "type ( ",
+        "bool ( ",
+        "round ( ",
+        "max ( ",
+        "min ( ",
+        "abs ( ",
+        "any ( ",
+        "all ( ",
+        "callable ( ",
+        "typeof ",
+        "Object . keys ( ",
+        "Boolean ( ",
+        "Math . round ( ",
+        "Math . floor ( ",
+        "Math . sign ( ",
+        "Math . min ( ",
+        "Math . max ( ",
+        "Math . abs ( ",
+    ];
+    const ENDS: &[&str] = &[
+        " . length",
+        " . size ( )",
+        " . len ( )",
+        " . length ( )",
+        " . Len ( )",
+        " . count ( )",
+        " . keys ( )",
+        " . is_ok ( )",
+        " . is_err ( )",
+        " . is_some ( )",
+        " . is_none ( )",
+        " . isPresent ( )",
+        " . has_value ( )",
+        " . status_code",
+        " . statusCode",
+    ];
+    PARTS.iter().any(|part| subject.starts_with(part)) || ENDS.iter().any(|end| subject.ends_with(end))
+}
+
+/// Returns whether a condition is about the language alone: it calls what is built in, and names nothing else.
+pub(crate) fn is_constant(text: &str) -> bool {
+    const BUILT_IN: &[&str] =
+        &["sum", "len", "min", "max", "abs", "round", "sorted", "list", "tuple", "set", "int", "str", "bool"];
+    let is_name = |word: &&str| word.starts_with(|first: char| first.is_alphabetic() || first == '_');
+    let mut words = text.split(' ').filter(is_name).peekable();
+    words.peek().is_some() && words.all(|word| BUILT_IN.contains(&word)) && !text.contains(['"', '\'', '`'])
+}
+
+/// Returns whether a word in front of a bracket is part of a statement rather than the name of a function.
+pub(crate) fn is_statement(word: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "if", "for", "while", "switch", "match", "catch", "return", "function", "func", "fn", "def", "with",
+        "class", "await", "import", "print", "describe", "it", "test", "raise", "throw", "new", "except",
+        "yield", "lambda", "async",
+    ];
+    WORDS.contains(&word)
+}
+
+fn is_string(text: &str) -> bool {
+    let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\'' | '`'));
+    quote.is_some_and(|quote| text.matches(quote).count() == 2 && text.ends_with(quote))
+}
+
+/// Returns whether a text is that of a value that is always true.
+pub(crate) fn is_truth(text: &str) -> bool {
+    let text = text.trim();
+    matches!(text, "true" | "True" | "TRUE" | "! false" | "!false" | "not False")
+        || (is_literal(text)
+            && (!text.contains(' ') || is_string(text))
+            && !matches!(
+                text,
+                "false" | "False" | "None" | "null" | "nil" | "undefined" | "0" | "\"\"" | "''"
+            ))
+}

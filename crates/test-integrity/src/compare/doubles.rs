@@ -1,0 +1,73 @@
+//! Mocks that stand in for what tests are about.
+
+use std::collections::BTreeSet;
+
+use crate::Change;
+use crate::assertion::Assertion;
+use crate::extract::Test;
+use crate::files::{file_name, subject};
+use crate::finding::{Finding, Kind};
+use crate::matching::state::{State, all_mocks};
+
+/// Returns the mocks that stand in for what a test is about.
+pub(super) fn mocked(before: &State, after: &State, changes: &[Change<'_>], new: &[&Test]) -> Vec<Finding> {
+    let is_new = |test: &Test| new.iter().any(|new| std::ptr::eq(*new, test));
+    let mut findings = Vec::new();
+    let known: BTreeSet<String> = all_mocks(before).map(|(_, mark)| mark.text.clone()).collect();
+    for (path, mark) in all_mocks(after).filter(|(_, mark)| !known.contains(&mark.text)) {
+        let existed = changes.iter().any(|change| change.path == path && change.before.is_some());
+        let target = mark.text.trim_end_matches(".js").trim_end_matches(".ts");
+        let subject = subject(path);
+        let last = target.rsplit(['/', '.']).next().unwrap_or(target);
+        let is_module = target.contains('/') && last == subject;
+        let is_function = !target.contains('/')
+            && target.rsplit('.').nth(1) == Some(subject)
+            // Calls within an assertion are part of its words.
+            && after.tests.iter().any(|test| {
+                let mut used = test.body.calls.iter().chain(&test.body.words);
+                test.path == path && used.any(|name| name == last)
+            });
+        // What stands in the module of a test is what the test calls, whoever replaces it.
+        let module = target.rsplit('.').nth(1).filter(|module| module.starts_with("test_"));
+        let is_of_tests = file_name(path) == "conftest.py" && module.is_some();
+        if existed && !subject.is_empty() && (is_module || is_function || is_of_tests) {
+            let subject = module.unwrap_or(subject);
+            let message = format!(
+                "the tests of `{subject}` replace `{}`, which they test, with a mock",
+                mark.text.trim_start_matches("class/")
+            );
+            let finding = Finding::new(path, mark.line, Kind::MockedSubject, message);
+            let is_own = |test: &Test| test.path == path && test.body.mocks.contains(mark);
+            let in_new = after.tests.iter().find(|test| is_own(test) && is_new(test));
+            findings
+                .push(finding.noted_if(in_new.map(|test| format!("only the new test `{}` does", test.name))));
+        }
+    }
+    findings
+}
+
+/// Returns what a test replaces by itself, and asserts as before.
+pub(super) fn replaced(
+    (before_state, before): (&State, &Test),
+    (after_state, after): (&State, &Test),
+) -> Vec<Finding> {
+    let name = &after.name;
+    let mut findings = Vec::new();
+    // What is asserted as before is now said of what the test itself put there.
+    for mark in
+        after.body.mocks.iter().filter(|mark| !before.body.mocks.iter().any(|old| old.text == mark.text))
+    {
+        let method = mark.text.rsplit(['.', '/']).next().unwrap_or(&mark.text);
+        let called = format!(" {method} (");
+        let is_asked = |assertion: &Assertion| {
+            format!(" {}", assertion.text).contains(&called)
+                && before_state.assertions(&before.body, None).iter().any(|old| old.text == assertion.text)
+        };
+        if after_state.assertions(&after.body, None).iter().any(is_asked) {
+            let message =
+                format!("the test `{name}` asserts what its own replacement of `{}` says", mark.text);
+            findings.push(Finding::new(&after.path, mark.line, Kind::MockedSubject, message));
+        }
+    }
+    findings
+}

@@ -1,0 +1,105 @@
+//! What keeps tests from running, and did not before.
+
+use crate::Change;
+use crate::assertion::Assertion;
+use crate::extract::{Skip, Test};
+use crate::files::is_collected;
+use crate::finding::{Finding, Kind, short};
+use crate::matching::state::State;
+
+/// Returns what keeps one test from running.
+pub(super) fn of_pair(before: &Test, after: &Test) -> Vec<Finding> {
+    let name = &after.name;
+    let mut findings = Vec::new();
+    let mut found = |line: usize, kind: Kind, message: String| {
+        findings.push(Finding::new(&after.path, line, kind, message));
+    };
+    match (&before.body.skip, &after.body.skip) {
+        (None, Some(Skip { is_conditional: true, text, .. })) if was_at_run_time(before, text) => {}
+        (None, Some(Skip { line, is_conditional: true, text })) => {
+            let message = format!("the test `{name}` now runs only under a condition: {}", short(text));
+            found(*line, Kind::ConditionalTest, message);
+        }
+        (
+            None | Some(Skip { is_conditional: true, .. }),
+            Some(Skip { line, is_conditional: false, text }),
+        ) => {
+            let text = short(text);
+            let message = if text.starts_with("return") {
+                format!("the test `{name}` ends before its assertions: `{text}`")
+            } else {
+                format!("the test `{name}` no longer runs: `{text}`")
+            };
+            found(*line, Kind::SkippedTest, message);
+        }
+        _ => {}
+    }
+    if let (None, Some(why)) = (before.hidden, after.hidden) {
+        found(after.line, Kind::SkippedTest, format!("the test `{name}` no longer runs: {why}"));
+    }
+    if is_collected(&before.path) && !is_collected(&after.path) && !after.body.is_inherited {
+        let message = format!(
+            "the test `{name}` is in a file whose path no longer marks it as a test file; runners do not look there"
+        );
+        found(after.line, Kind::SkippedTest, message);
+    }
+    findings
+}
+
+/// Returns whether a test only ran a suite of Go's whose type is gone: `suite.Run(t, new(StoreSuite))`. Its tests are compared by themselves.
+pub(super) fn runs_lost_suite(test: &Test, changes: &[Change<'_>]) -> bool {
+    let text = test.body.words.join(" ");
+    let name = text.split_once("suite . Run ( t ,").and_then(|(_, given)| {
+        given.split(' ').find(|word| word.starts_with(char::is_uppercase)).map(str::to_owned)
+    });
+    name.is_some_and(|name| {
+        let declares = format!("type {name} struct");
+        !changes.iter().any(|change| change.after.is_some_and(|text| text.contains(&declares)))
+    })
+}
+
+/// Returns whether a condition of Rust's was asked by the test itself before: `if cfg!(windows) { return; }` became
+/// `#[cfg(not(windows))]`.
+fn was_at_run_time(before: &Test, text: &str) -> bool {
+    let words = &before.body.words;
+    let asks = words.windows(3).any(|three| three[0] == "cfg" && three[1] == "!" && three[2] == "(");
+    let names = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+    let mut names = names.filter(|name| !matches!(*name, "" | "cfg" | "not" | "any" | "all")).peekable();
+    asks && text.starts_with("#[cfg(")
+        && names.peek().is_some()
+        && names.all(|name| words.iter().any(|word| word == name))
+}
+
+/// Returns what keeps tests from running that the change need not touch: functions that they call, and fixtures.
+pub(super) fn of_helpers(before: &State, after: &State) -> Vec<Finding> {
+    let is_new = |name: &String| before.functions.contains(name) && !before.skipping.contains_key(name);
+    let called = after.skipping.iter().filter(|(name, _)| is_new(name)).map(|(name, (path, skip))| {
+        let message = format!("`{name}` skips every test that asks for it: `{}`", short(&skip.text));
+        Finding::new(path, skip.line, Kind::SkippedTest, message)
+    });
+    let is_known = |path: &str, skip: &Skip| {
+        before.everywhere.iter().any(|(file, known)| file == path && known.text == skip.text)
+    };
+    let everywhere =
+        after.everywhere.iter().filter(|(path, skip)| !is_known(path, skip)).map(|(path, skip)| {
+            let message = format!("every test is skipped: `{}`", short(&skip.text));
+            Finding::new(path, skip.line, Kind::SkippedTest, message)
+        });
+    called.chain(everywhere).collect()
+}
+
+/// Returns the finding on a test that is the only one to run.
+pub(super) fn focused(test: &Test, line: usize) -> Finding {
+    Finding::new(
+        &test.path,
+        line,
+        Kind::FocusedTest,
+        format!("only `{}` runs; the other tests of its file do not", test.name),
+    )
+}
+
+/// Returns whether a test that is gone did nothing: it was skipped, or empty.
+pub(super) fn is_trivial(assertions: &[Assertion], test: &Test) -> bool {
+    let skipped = test.body.skip.as_ref().is_some_and(|skip| !skip.is_conditional);
+    skipped || (assertions.is_empty() && test.body.words.len() <= 3)
+}

@@ -1,0 +1,46 @@
+//! What ends a body early, and what it does with failures.
+
+use crate::assertion::{Assertion, is_mere_failure};
+use crate::extract::{Body, Reader, Skip, is_function};
+use crate::syntax::At;
+
+/// Returns the functions that an assertion hands a failure to: those behind its first argument that take one.
+pub(in crate::extract) fn judging(assertion: At<'_>) -> Vec<At<'_>> {
+    let given = assertion.field("arguments").map(At::children).unwrap_or_default();
+    let takes_one = |at: &At<'_>| {
+        let given = at.field("parameters").or_else(|| at.field("parameter"));
+        is_function(at.kind()) && given.is_some_and(|given| given.text().contains(char::is_alphabetic))
+    };
+    given.into_iter().skip(1).filter(takes_one).filter_map(|at| at.field("body")).collect()
+}
+
+/// Notes what the end of a body, and what it expects to fail, say about its assertions.
+pub(in crate::extract) fn settle(root: At<'_>, body: &mut Body, returns: Vec<(usize, bool, String)>) {
+    // What is asserted of a failure is asserted only if there is one, unless something misses it.
+    let misses = |assertion: &Assertion| is_mere_failure(assertion) || assertion.is_failure();
+    if !body.assertions.iter().any(misses) && !root.text().contains("expect.assertions") {
+        body.assertions.iter_mut().for_each(|assertion| assertion.is_conditional |= assertion.is_handling);
+    }
+    let last = body.assertions.iter().map(|assertion| assertion.line).max().unwrap_or(0);
+    let early =
+        returns.into_iter().filter(|(line, ..)| *line < last).min_by_key(|(_, conditional, _)| *conditional);
+    if let (None, Some((line, is_conditional, text))) = (&body.skip, early) {
+        body.skip = Some(Skip { line, is_conditional, text });
+    }
+}
+
+/// Returns the one of two skips that leaves less.
+pub(crate) fn worse(one: Option<Skip>, other: Option<Skip>) -> Option<Skip> {
+    match (one, other) {
+        (Some(one), Some(other)) => {
+            Some(if one.is_conditional && !other.is_conditional { other } else { one })
+        }
+        (one, other) => one.or(other),
+    }
+}
+
+/// Returns whether what a node returns asserts something once it is there. A function that is returned does so only if it is called.
+pub(in crate::extract) fn waits<R: Reader + ?Sized>(reader: &R, at: At<'_>) -> bool {
+    let is_made = at.children().first().is_some_and(|value| is_function(value.kind()));
+    !is_made && at.descendants().into_iter().skip(1).any(|below| reader.assertion(below).is_some())
+}

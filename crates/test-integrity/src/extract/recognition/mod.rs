@@ -1,0 +1,7 @@
+//! Which calls and expressions assert something, in whatever language: by the words of their names, as parts of chains, or by the
+//! failure that a condition leads to.
+
+pub(super) mod chains;
+pub(super) mod checks;
+pub(super) mod failing;
+pub(super) mod learned;

@@ -1,0 +1,347 @@
+//! Two assertions, or two sets of them, compared: which demands less, and which says what another one said. It uses single
+//! assertions ([`crate::assertion`]) and the tests that make them ([`crate::extract`]), and knows nothing of which test became which.
+
+pub(crate) mod implied;
+mod lossy;
+mod messages;
+pub(crate) mod narrower;
+pub(crate) mod reworded;
+pub(crate) mod subsumption;
+mod whole;
+
+use std::collections::BTreeSet;
+
+use crate::assertion::{Assertion, Strength, is_mere_failure};
+use crate::finding::{Kind, short};
+use lossy::leaves_out;
+use narrower::narrower;
+
+/// Returns the assertion that has most words in common with one, if they have enough.
+pub(crate) fn most_alike(assertion: &Assertion, others: &[Assertion]) -> Option<usize> {
+    let own: BTreeSet<&str> = assertion.content().filter(|word| !is_keyword(word)).collect();
+    // One that has all the literals says the same in other words.
+    let literal =
+        |word: &&&str| word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\''));
+    let literals: Vec<&str> = own.iter().filter(literal).copied().collect();
+    let has_all = |other: &Assertion| {
+        let theirs: BTreeSet<&str> = other.content().collect();
+        !literals.is_empty() && literals.iter().all(|word| theirs.contains(word))
+    };
+    let is_chosen = others.iter().any(&has_all);
+    let scored = others.iter().enumerate().filter(|(_, other)| !is_chosen || has_all(other));
+    let scored = scored.map(|(at, other)| {
+        let theirs: BTreeSet<&str> = other.content().filter(|word| !is_keyword(word)).collect();
+        let common = own.intersection(&theirs).count();
+        (common * 2, own.len() + theirs.len(), at)
+    });
+    // More than a third of the words in common; a truth says nothing, so that anything may have become it.
+    let (common, total, at) = scored.max_by_key(|(common, total, _)| common * 1000 / (*total).max(1))?;
+    if common * 3 > total {
+        Some(at)
+    } else {
+        others.iter().position(|other| other.strength == Strength::Nothing)
+    }
+}
+
+/// Returns the one of some assertions that are about the same as one which has most words in common with it.
+pub(crate) fn nearest(
+    assertion: &Assertion,
+    others: &[Assertion],
+    is_same: impl Fn(&Assertion) -> bool,
+) -> Option<usize> {
+    let own: BTreeSet<&str> = assertion.content().collect();
+    let same = others.iter().enumerate().rev().filter(|(_, other)| is_same(other));
+    let common = |other: &Assertion| other.content().filter(|word| own.contains(word)).count();
+    same.max_by_key(|(_, other)| common(other)).map(|(at, _)| at)
+}
+
+pub(crate) fn is_keyword(word: &str) -> bool {
+    let plain = crate::assertion::vocabulary::plain(word);
+    plain.starts_with("assert")
+        || matches!(
+            plain.as_str(),
+            "self"
+                | "expect"
+                | "t"
+                | "require"
+                | "is"
+                | "not"
+                | "in"
+                | "and"
+                | "or"
+                | "len"
+                | "true"
+                | "false"
+        )
+}
+
+/// Returns how an assertion demands less than it did.
+pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, String)> {
+    let change = || format!("`{}` became `{}`", short(&before.text), short(&after.text));
+    // A name that is built in may be the program's own; it is not if the test was about another one.
+    let is_constant = |assertion: &Assertion| {
+        assertion.text.strip_prefix("assert ").is_some_and(crate::assertion::vocabulary::is_constant)
+    };
+    let is_nothing = after.strength == Strength::Nothing || is_constant(after) && !is_constant(before);
+    if is_nothing && before.strength > Strength::Nothing {
+        return Some((Kind::AlwaysTrue, format!("{}, which is always true", change())));
+    }
+    if let (Some(old), Some(new)) = (before.tolerance, after.tolerance)
+        && new > old * 1.000_001
+    {
+        return Some((Kind::WiderTolerance, format!("{}, which accepts more", change())));
+    }
+    if let (Some(old), Some(new)) = (before.bound, after.bound)
+        && before.subject == after.subject
+        && old.is_within(new)
+    {
+        return Some((Kind::WiderTolerance, format!("{}, which accepts more", change())));
+    }
+    let words: Vec<&str> = after.text.split(' ').collect();
+    if before.tolerance.is_some_and(|old| old < 0.5)
+        && after.tolerance.is_none()
+        && crate::assertion::bounds::is_whole(&words)
+    {
+        return Some((Kind::WiderTolerance, format!("{}, which compares only the integer part", change())));
+    }
+    if after.strength < before.strength && !demands_the_same(before, after) && !is_reversed(before, after) {
+        return Some((Kind::WeakerAssertion, format!("{}, which is weaker", change())));
+    }
+    if let Some(how) = narrower(before, after) {
+        return Some((Kind::WeakerAssertion, format!("{}, {how}", change())));
+    }
+    if let Some(pattern) = fits_more(before, after) {
+        return Some((Kind::WeakerAssertion, format!("{}: `{pattern}` fits more", change())));
+    }
+    if gives_up_order(before, after) && before.strength > Strength::Present {
+        return Some((Kind::WeakerAssertion, format!("{}, in whatever order", change())));
+    }
+    if let Some(name) = compares_itself(before, after) {
+        return Some((Kind::WeakerAssertion, format!("{}, which compares `{name}` with itself", change())));
+    }
+    if before.strength > Strength::Present && leaves_out(before, after) {
+        return Some((Kind::WeakerAssertion, format!("{}, which leaves something out", change())));
+    }
+    let is_cut = after.strength == before.strength
+        && (after.text.len() < before.text.len() && drops_a_part(&before.text, &after.text)
+            || drops_order(&before.text, &after.text)
+            || is_of_part(before, after));
+    is_cut.then(|| (Kind::WeakerAssertion, format!("{}, which is weaker", change())))
+}
+
+/// Returns whether a value is compared without the order that it was compared with before.
+fn gives_up_order(before: &Assertion, after: &Assertion) -> bool {
+    let had_none = ["Set", "set (", "sorted (", "Map"].iter().any(|name| before.text.contains(name));
+    after.is_unordered && !before.is_unordered && !had_none
+}
+
+/// Returns the pattern that fits all that the plain text before it fitted, and more: `/status 503/` became `/status \\d*/`.
+fn fits_more<'a>(before: &Assertion, after: &'a Assertion) -> Option<&'a str> {
+    const META: [char; 8] = ['*', '+', '?', '[', '(', '|', '\\', '.'];
+    fn pattern(text: &str) -> Option<&str> {
+        let rest = text
+            .split_once(" / ")
+            .map(|(_, rest)| rest)
+            .or_else(|| text.split_once(" /").map(|(_, rest)| rest));
+        let by_slash = rest.and_then(|rest| rest.rsplit_once('/')).map(|(inner, _)| inner.trim());
+        by_slash.or_else(|| {
+            let rest = text.split_once("match = ").map(|(_, rest)| rest)?;
+            crate::syntax::literals(rest).next()
+        })
+    }
+    let (old, new) = (pattern(&before.text)?, pattern(&after.text)?);
+    let is_plain = !old.is_empty() && !old.contains(META);
+    let is_looser = is_plain && new.contains(META) && new.len() < 200 && old != new;
+    let found = is_looser.then(|| regex::Regex::new(new).ok()).flatten()?;
+    found.is_match(old).then_some(new)
+}
+
+/// Returns the name of the function that gives both sides of a comparison whose one side was a literal before.
+fn compares_itself<'a>(before: &Assertion, after: &'a Assertion) -> Option<&'a str> {
+    let is_pure = |side: &str| crate::syntax::is_pure(side);
+    let (one, other) = before.sides.as_ref()?;
+    let had_literal = is_pure(one) != is_pure(other);
+    let (one, other) = after.sides.as_ref().filter(|_| had_literal)?;
+    let called = |side: &'a str| -> Option<&'a str> {
+        let words: Vec<&str> = side.strip_suffix(')')?.split(' ').collect();
+        let mut names =
+            words.windows(2).filter(|two| two[1] == "(" && two[0].starts_with(char::is_alphabetic));
+        names.next_back().map(|two| two[0])
+    };
+    let (first, second) = (called(one)?, called(other)?);
+    let given = |side: &str| side.rsplit_once(" (").map(|(_, given)| given.to_owned());
+    // A constructor gives the value that is expected.
+    let is_function = first.starts_with(|letter: char| letter.is_lowercase())
+        && !matches!(
+            first,
+            "of" | "from"
+                | "into"
+                | "new"
+                | "len"
+                | "list"
+                | "str"
+                | "sorted"
+                | "set"
+                | "dict"
+                | "tuple"
+                | "int"
+                | "float"
+                | "asList"
+                | "to_string"
+                | "to_owned"
+                | "String"
+                | "collect"
+                | "join"
+                | "format"
+        );
+    let before_names = before.text.split(' ').any(|word| word == first);
+    (first == second && given(one) == given(other) && is_function && before_names).then_some(first)
+}
+
+/// Returns whether a condition has to be false now where it had to be true: another expectation, which is not a weaker one.
+fn is_reversed(before: &Assertion, after: &Assertion) -> bool {
+    let is_pair =
+        |names: (&str, &str)| names == ("istrue", "isfalse") || names == ("asserttrue", "assertfalse");
+    let plain = |assertion: &Assertion| crate::assertion::vocabulary::plain(&assertion.name);
+    !before.subject.is_empty() && before.subject == after.subject && is_pair((&plain(before), &plain(after)))
+}
+
+/// Returns whether a part of a value is compared with a part of what the whole was compared with: `f ( ) == [ 1 , 2 ]` became
+/// `f ( ) [ 0 ] == 1`.
+fn is_of_part(before: &Assertion, after: &Assertion) -> bool {
+    let literals = |assertion: &Assertion| -> Option<Vec<String>> {
+        let (one, other) = assertion.sides.as_ref()?;
+        let expected = if assertion.subject == *one { other } else { one };
+        let is_literal = |word: &&str| {
+            word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\''))
+        };
+        Some(expected.split(' ').filter(is_literal).map(str::to_owned).collect())
+    };
+    let rest = after.subject.strip_prefix(&before.subject).filter(|_| !before.subject.is_empty());
+    let is_place = rest.is_some_and(|rest| {
+        [" [ ", " . get ( ", " . first ( )", " . at ( ", " . keys ( )", " . getFirst ( )"]
+            .iter()
+            .any(|place| rest.starts_with(place))
+    });
+    is_place
+        && literals(before).zip(literals(after)).is_some_and(|(old, new)| {
+            new.len() < old.len() && new.iter().all(|literal| old.contains(literal))
+        })
+}
+
+/// Returns whether calls no longer have to come in an order: `order . verify ( store )` became `verify ( store )`.
+fn drops_order(before: &str, after: &str) -> bool {
+    let object = before.strip_suffix(after).and_then(|start| start.strip_suffix(" . "));
+    after.starts_with("verify (") && object.is_some_and(|object| !object.contains(' ') && object != "Mockito")
+}
+
+/// Parts of assertions that accept all numbers on one side of a limit.
+const LIMITS: &[&str] =
+    &["Less", "Greater", "less", "greater", "ast (", "most (", "bove", "elow", " < ", " > ", " <= ", " >= "];
+
+/// Returns whether an assertion says in other words what another one said.
+pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
+    const OF_TRUTH: &[&str] = &["isTrue", "isFalse", "assertTrue", "assertFalse"];
+    const OF_LENGTH: &[&str] = &[
+        "length",
+        "size",
+        "len",
+        "hasLength",
+        "hasSize",
+        "toHaveLength",
+        "callCount",
+        "calls",
+        "toHaveBeenCalledTimes",
+        "call_count",
+    ];
+    const OF_MEMBERS: &[&str] = &["contains", "doesNotContain"];
+    let has = |assertion: &Assertion, words: &[&str]| assertion.content().any(|word| words.contains(&word));
+    let theirs: BTreeSet<&str> = after.content().collect();
+    let is_said = |but: &[&str]| {
+        let mut own = before.content().filter(|word| !is_keyword(word) && !but.contains(word));
+        own.all(|word| theirs.contains(word))
+    };
+    // `assertEquals(true, a.b())` and `assertThat(a.b()).isTrue()`; where anything can be true, this is no more than that.
+    let of_truth = has(after, OF_TRUTH) && has(before, &["true", "false"]) && is_said(&["true", "false"]);
+    // `0` is the tolerance that a comparison of numbers may be given.
+    let equal = ["0", "toBe", "toEqual", "toStrictEqual", "equal", "isEqualTo"];
+    let of_length = has(before, OF_LENGTH)
+        && has(after, OF_LENGTH)
+        && !LIMITS.iter().any(|limit| after.text.contains(limit) && !before.text.contains(limit))
+        && is_said(&[OF_LENGTH, &equal].concat());
+    let of_members = has(before, OF_MEMBERS) && has(after, OF_TRUTH) && is_said(OF_MEMBERS);
+    let of_start = has(before, &["substring", "slice"])
+        && has(after, &["startsWith", "endsWith"])
+        && before.content().filter(|word| word.starts_with('"')).all(|word| theirs.contains(word))
+        && theirs.iter().filter(|word| before.content().any(|own| own == **word)).count() > 1;
+    // `fail()` stands where an exception should have been thrown before.
+    let of_failure = is_mere_failure(before) && after.is_failure();
+    // `a == ""` and `not a`.
+    let is_empty = before.sides.as_ref().is_some_and(|(one, other)| {
+        [one, other]
+            .iter()
+            .any(|side| matches!(side.as_str(), "\"\"" | "''" | "[ ]" | "{ }" | "( )" | "None"))
+    });
+    let of_nothing = is_empty
+        && after.text.starts_with("assert not ")
+        && before.subject.rsplit(' ').next() == after.text.rsplit(' ').next();
+    before.text != after.text && (of_nothing || of_truth || of_length || of_members || of_start || of_failure)
+}
+
+/// Returns whether a condition lost one of the parts that all had to hold.
+fn drops_a_part(before: &str, after: &str) -> bool {
+    [" and ", " && "].iter().any(|sign| {
+        before.matches(sign).count() > after.matches(sign).count()
+            && before.starts_with(after.split(sign).next().unwrap_or(after))
+    })
+}
+
+/// Returns whether an assertion is Go's usual way to continue only without an error.
+pub(crate) fn is_mere_error_check(assertion: &Assertion) -> bool {
+    assertion.text == "err != nil"
+}
+
+/// Returns whether two assertions are about the same, and the second one looks away from something.
+pub(crate) fn looks_away(before: &Assertion, after: &Assertion) -> bool {
+    leaves_out(before, after)
+        || gives_up_order(before, after)
+        || compares_itself(before, after).is_some()
+        || drops_order(&before.text, &after.text)
+        || is_of_part(before, after)
+}
+
+/// Returns whether an assertion is one on the length, the type or the like of what another one was about.
+pub(crate) fn is_part(whole: &Assertion, part: &Assertion) -> bool {
+    let rest =
+        part.subject.strip_prefix(&whole.subject).filter(|_| whole.subject.contains(char::is_alphabetic));
+    part.strength == Strength::Partial && rest.is_some_and(|rest| rest.starts_with(" . "))
+}
+
+/// Returns whether fewer assertions than before demand so much.
+pub(crate) fn fewer_demand(strength: Strength, before: &[Assertion], after: &[Assertion]) -> bool {
+    let count = |all: &[Assertion]| all.iter().filter(|other| other.strength >= strength).count();
+    count(after) < count(before)
+}
+
+/// Returns whether nothing is lost with an assertion: it counts the assertions of a library that the test no longer uses, or looks
+/// at the length of a value that is compared as a whole.
+pub(crate) fn counts_for_nothing(gone: &Assertion, then: &[Assertion], after: &crate::extract::Test) -> bool {
+    let is_count = ["t . plan (", "assert . expect ("].iter().any(|start| gone.text.starts_with(start));
+    let object = gone.text.split(' ').next().unwrap_or_default();
+    let is_of_whole = |other: &Assertion| {
+        let whole = other.subject.as_str();
+        let is_length =
+            gone.subject == format!("{whole} . length") || gone.subject == format!("len ( {whole} )");
+        let (one, two) = other.sides.as_ref().map_or(("", ""), |(one, two)| (one.as_str(), two.as_str()));
+        let is_pure = crate::syntax::is_pure;
+        // What is made of a list that is known is known as well.
+        let is_list = [one, two].iter().any(|side| side.starts_with('[')) && !whole.contains(' ');
+        let is_made_of = is_list && gone.text != other.text && narrower::root(&gone.subject) == Some(whole);
+        (is_length || is_made_of) && is_pure(one) != is_pure(two) && other.strength == Strength::Exact
+    };
+    // nock's word that all was asked for.
+    let is_told = gone.text.ends_with(" . done ( )") && !after.body.words.iter().any(|word| word == "nock");
+    is_told
+        || is_count && !after.body.words.windows(2).any(|two| two[0] == object && two[1] == ".")
+        || then.iter().any(is_of_whole)
+}
