@@ -6,6 +6,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::support::program::program;
 use crate::support::{Run, Sandbox, command};
 use serde_json::{Value, json};
 
@@ -28,7 +29,7 @@ pub fn both(
         let before = sandbox.tree();
         let mut command = sandbox.run_command(&["--model", &model]);
         if method == "copy" {
-            let binary = env!("CARGO_BIN_EXE_architect-ci");
+            let binary = program();
             let mut wrapped = Command::new("unshare");
             wrapped
                 .args(["--user", "--map-root-user", "--mount", "sh", "-c", NO_NAMESPACES, "sh", binary])

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::faults::{ends, tasks};
 use crate::support::Sandbox;
+use crate::support::program::program as tested_program;
 
 const RECIPE: &str = "steps:\n- do: [{tool: write_file, with: {path: done.txt, content: done}}]\n";
 
@@ -23,7 +24,7 @@ fn on_small_disk(sandbox: &Sandbox, script: &str, args: &[&str]) -> Output {
     );
     let mut command = Command::new("unshare");
     command.args(["--user", "--map-root-user", "--mount", "sh", "-c", &script, "sh"]).arg(&small);
-    command.arg(env!("CARGO_BIN_EXE_architect-ci")).args(args).current_dir(sandbox.repo());
+    command.arg(tested_program()).args(args).current_dir(sandbox.repo());
     command
         .env_remove("GITHUB_ACTIONS")
         .env("CI", "true")
@@ -83,7 +84,7 @@ fn run_whose_files_may_not_grow_says_so() {
         sandbox.script(&[vec![("write_file", json!({"path": "large.txt", "content": large}))]], "done");
     for mode in ["dry-run", "yolo"] {
         let mut command = Command::new("prlimit");
-        command.args(["--fsize=100000", env!("CARGO_BIN_EXE_architect-ci"), "run", "--task", "x", "--model"]);
+        command.args(["--fsize=100000", tested_program(), "run", "--task", "x", "--model"]);
         command.args([&model, "--mode", mode, "--out"]).arg(sandbox.path().join("out"));
         command.current_dir(sandbox.repo()).env_remove("GITHUB_ACTIONS").env("CI", "true");
         let output = command.output().expect("prlimit runs");
@@ -121,7 +122,7 @@ fn run_that_may_start_too_few_processes_says_so() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n"), ("recipe.yml", RECIPE)]);
     // Where another user can reach it.
     let program = sandbox.path().join("program");
-    fs::copy(env!("CARGO_BIN_EXE_architect-ci"), &program).unwrap();
+    fs::copy(tested_program(), &program).unwrap();
     let opened = Command::new("chmod").args(["-R", "a+rwX"]).arg(sandbox.path()).status().unwrap();
     assert!(opened.success());
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -146,7 +147,7 @@ fn run_that_may_start_too_few_processes_says_so() {
 fn commands_for_which_there_are_too_few_processes_fail_and_nothing_hangs() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", "evaluation: off\n")]);
     let program = sandbox.path().join("program");
-    fs::copy(env!("CARGO_BIN_EXE_architect-ci"), &program).unwrap();
+    fs::copy(tested_program(), &program).unwrap();
     let edit = ("edit_file", json!({"path": "a.txt", "old_str": "one", "new_str": "two"}));
     let line = ("run_command", json!({"command": "ls | sort | uniq -c | head -n 3"}));
     let search = ("search_code", json!({"pattern": "t.o"}));

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use crate::support::Sandbox;
+use crate::support::program::program;
 use serde_json::{Value, json};
 
 fn read(path: &str) -> (&'static str, Value) {
@@ -149,7 +150,7 @@ fn paths_read_only_workspace_allows_dry_run() {
     // Modes do not bind root, a read-only mount binds everybody: in a mount namespace of its own.
     let run = |mode: &str| {
         let script = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && shift && exec \"$@\"";
-        let binary = env!("CARGO_BIN_EXE_architect-ci");
+        let binary = program();
         let out = sandbox.out();
         let mut command = std::process::Command::new("unshare");
         command

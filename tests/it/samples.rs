@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::program::program;
 use crate::support::{Run, git, tree};
 use serde_json::Value;
 
@@ -26,7 +27,7 @@ fn sample_with(name: &str, more: &[&str]) -> Sample {
         .args(["--strict-replay"])
         .args(more)
         .env_remove("GITHUB_ACTIONS")
-        .env("ARCHITECT_CI", env!("CARGO_BIN_EXE_architect-ci"))
+        .env("ARCHITECT_CI", program())
         .env("OUT", &out)
         .env("TMPDIR", dir.path())
         .env("PYTHONDONTWRITEBYTECODE", "1")
@@ -108,7 +109,7 @@ fn sample_real_edits() {
 
 /// Runs the binary on a clone; gives its exit code.
 fn on(clone: &Path, out: &Path, args: &[&str]) -> i32 {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_architect-ci"));
+    let mut command = Command::new(program());
     command.args(args).arg("--workspace").arg(clone).arg("--out").arg(out);
     command.env("CI", "true").env_remove("GITHUB_ACTIONS").env("PYTHONDONTWRITEBYTECODE", "1");
     let output = command.stdin(std::process::Stdio::null()).output().expect("the binary runs");

@@ -1,6 +1,7 @@
 //! The bench of turns: its tasks are complete, and it notices what it is there to notice.
 #![cfg(unix)]
 
+use crate::support::program::program;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ fn play(tasks: &Path, name: &str) -> (bool, String) {
     let target = tempfile::tempdir().unwrap();
     let done = Command::new("python3")
         .arg(PathBuf::from(BENCH).join("run.py"))
-        .args(["--check", "--program", env!("CARGO_BIN_EXE_architect-ci"), name, "--tasks"])
+        .args(["--check", "--program", program(), name, "--tasks"])
         .arg(tasks)
         .env("CARGO_TARGET_DIR", target.path())
         .env("PYTHONDONTWRITEBYTECODE", "1")

@@ -9,13 +9,12 @@ use std::time::{Duration, Instant};
 use workspace::{DiskWorkspace, TrackedWorkspace};
 
 use crate::support::Sandbox;
+use crate::support::program::program;
 use architect_ci::config;
 use architect_ci::tool::{Access, Context, Registry, ToolResult};
 use architect_ci::web::{FetchUrl, Web, WebSearch};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-
-const PROGRAM: &str = env!("CARGO_BIN_EXE_architect-ci");
 
 /// A server on two addresses of the loopback network, of which the rule of these tests allows the first.
 struct Server {
@@ -104,7 +103,7 @@ fn rule(address: IpAddr) -> bool {
 
 async fn call(config: &config::Web, tool: &str, args: Value) -> ToolResult {
     let web =
-        Web::with_rule(config, CancellationToken::new(), rule, PROGRAM.into()).expect("a way to the web");
+        Web::with_rule(config, CancellationToken::new(), rule, program().into()).expect("a way to the web");
     let web = Arc::new(web);
     let mut registry = Registry::new();
     registry.replace_async(Arc::new(FetchUrl(Arc::clone(&web))));
@@ -293,7 +292,7 @@ fn web_page_parser_is_confined() {
         let started = Instant::now();
         {
             let wanted = if name.starts_with("<div") { "results" } else { "text" };
-            let mut child = Command::new(PROGRAM)
+            let mut child = Command::new(program())
                 .args(["__page", wanted])
                 .stdin(Stdio::piped())
                 .stdout(Stdio::piped())

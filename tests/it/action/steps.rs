@@ -7,6 +7,7 @@ use std::process::Output;
 use super::{action, root, script};
 use crate::support::Sandbox;
 use crate::support::github::BOT;
+use crate::support::program::program;
 use crate::support::scene::{Scene, scene};
 use serde_json::Value;
 
@@ -23,7 +24,7 @@ fn action_scripts_do_not_interpolate_inputs() {
 fn action_steps_pass_inputs_to_program() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let steps = action()["runs"]["steps"].clone();
-    let binary = env!("CARGO_BIN_EXE_architect-ci");
+    let binary = program();
     let (_, output) = script(&sandbox, steps[0]["run"].as_str().unwrap(), &[("BINARY_PATH", binary)]);
     let found = output.trim().strip_prefix("binary=").expect("the output").to_owned();
     let model = sandbox.script(&[], "done; $(touch hacked) `touch hacked`");
@@ -116,7 +117,7 @@ async fn action_runs_on_pull_request() {
         {
             variables.push((name.to_owned(), value));
         }
-        let binary = env!("CARGO_BIN_EXE_architect-ci");
+        let binary = program();
         let given = [
             ("binary-path", binary),
             ("task", "Shout"),

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::{FILES, apply, journal, plan, plan_of, session, state};
+use crate::support::program::program;
 use crate::support::{Sandbox, tree};
 use architect_ci::plan::{Applied, Plan, recover};
 use serde_json::json;
@@ -167,7 +168,7 @@ fn apply_on_full_disk_changes_nothing() {
     let output = Command::new("unshare")
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", script, "sh"])
         .arg(sandbox.path())
-        .args([env!("CARGO_BIN_EXE_architect-ci"), "apply"])
+        .args([program(), "apply"])
         .arg(&place)
         .args(["--workspace", "small", "--out", "applied", "--quiet"])
         .current_dir(sandbox.path())

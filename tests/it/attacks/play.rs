@@ -13,6 +13,7 @@ use super::kinds;
 use super::scene::Scene;
 use super::secrets;
 use super::table::Attack;
+use crate::support::program::program;
 
 /// What the binary is run by, such as `setpriv --no-new-privs --`; the words are split as a shell does.
 const THROUGH: &str = "ATTACKS_THROUGH";
@@ -168,7 +169,7 @@ fn command(scene: &Scene, mode: &str) -> Command {
         words.push("env".to_owned());
         words.extend(scene.variables().iter().map(|(name, value)| format!("{name}={value}")));
     }
-    words.push(env!("CARGO_BIN_EXE_architect-ci").to_owned());
+    words.push(program().to_owned());
     let path = |name: &str| scene.path(name).display().to_string();
     let mut command = Command::new(&words[0]);
     command.args(&words[1..]).args(["run", "--task", "Do it", "--mode", mode]);

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use super::{documents, read, root};
 use crate::support::Sandbox;
+use crate::support::program::program;
 use architect_ci::batch::BatchFile;
 use architect_ci::campaign::{Campaign, CampaignFile};
 use architect_ci::recipe::Recipe;
@@ -149,7 +150,7 @@ fn docs_examples_run() {
             })
             .collect();
         let sandbox = Sandbox::new(&files);
-        let folder = Path::new(env!("CARGO_BIN_EXE_architect-ci")).parent().unwrap();
+        let folder = Path::new(program()).parent().unwrap();
         let search = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
         for block in all.iter().filter(|block| block.marks.iter().any(|mark| mark == "run")) {
             let output = Command::new("bash")

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::support::program::program;
 use architect_ci::command::sandbox::{GitMasking, Rights, Sandbox, Settings, View, kernel_support};
 use architect_ci::command::{Finished, Job, LiveOutput, Shell};
 use architect_ci::egress::{Egress, Reach, Resolver, Rules, Upstreams};
@@ -128,7 +129,7 @@ impl Scene {
         let egress = Egress::new(rules, "commands.network", &events);
         let egress = change(egress.with_upstreams(Upstreams::through("", "")));
         let shell = Shell {
-            launcher: env!("CARGO_BIN_EXE_architect-ci").into(),
+            launcher: program().into(),
             program: "bash".to_owned(),
             flags: vec!["-c".to_owned()],
             environment: variables.clone(),

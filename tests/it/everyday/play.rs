@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::checkout::Checkout;
+use crate::support::program::program;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -50,7 +51,7 @@ pub fn session(checkout: &Checkout, mode: Mode, calls: &[(&str, Value)]) -> Sess
     fs::write(&script, transcript(calls)).expect("a script");
     let out = checkout.path().join("out");
     let output = checkout
-        .command(env!("CARGO_BIN_EXE_architect-ci"))
+        .command(program())
         .args(["run", "--task", "Everyday work", "--max-steps", "1000", "--model"])
         .arg(format!("replay::{}", script.display()))
         .args(["--mode", if mode == Mode::Yolo { "yolo" } else { "dry-run" }])
@@ -73,7 +74,7 @@ pub fn session(checkout: &Checkout, mode: Mode, calls: &[(&str, Value)]) -> Sess
 /// Applies the plan of a dry run; an error holds what the binary said.
 pub fn apply(checkout: &Checkout, session: &Session) -> Result<(), String> {
     let output = checkout
-        .command(env!("CARGO_BIN_EXE_architect-ci"))
+        .command(program())
         .arg("apply")
         .arg(&session.plan)
         .args(["--workspace".as_ref(), checkout.repo().as_os_str()])

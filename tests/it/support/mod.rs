@@ -4,6 +4,7 @@ pub mod github;
 pub mod kills;
 pub mod limited_server;
 pub mod model;
+pub mod program;
 pub mod scene;
 pub mod sealed;
 
@@ -115,7 +116,7 @@ impl Sandbox {
 
     /// The binary, with a clean environment.
     pub fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_architect-ci"));
+        let mut command = Command::new(program::program());
         command.args(args).current_dir(self.path()).env_clear();
         for name in ["PATH", "HOME", "LLVM_PROFILE_FILE"] {
             if let Some(value) = std::env::var_os(name) {
