@@ -62,6 +62,9 @@ pub struct ReviewRecord {
     pub model: String,
     /// The findings, the worst first.
     pub findings: Vec<Finding>,
+    /// Findings of earlier reviews of the pull request that nobody has resolved and whose lines are still there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub standing: Vec<Finding>,
 }
 
 impl Finding {

@@ -129,6 +129,8 @@ pub enum StopReason {
     NotChecked,
     /// The self-check found that the task is not done.
     NotConvinced,
+    /// The review of the pull request has findings, which the configuration permits.
+    ReviewFindings,
     /// The code review left unresolved findings.
     FindingsLeft,
     /// The checkout changed during a dry run.

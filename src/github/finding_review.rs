@@ -1,24 +1,22 @@
-//! Findings of a review, posted as one review of the pull request. GitHub remembers them: a finding is recognized by its
-//! fingerprint in the hidden first line of a comment that we wrote, or in those of a review's text if the diff does not have
-//! its line. So no finding is posted twice, even if somebody has answered or resolved it, and one whose line is no longer in a
-//! changed file is resolved; if the line comes back, so does the finding. One with another line or other words is a new one.
+//! Findings of a review, posted as one review of the pull request. No finding is posted twice, even if somebody has answered or
+//! resolved it, and one whose line is no longer in a changed file is resolved; if the line comes back, so does the finding. One
+//! with another line or other words is a new one.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 
 use sanitize::untrusted::{code, markdown};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::api::{Api, Login, Method, is_same_login};
+use super::api::{Api, Method};
+use super::changed_lines::ChangedLines;
+use super::earlier_findings::{EarlierFinding, MARKER};
 use super::error::ApiError;
-use super::review::{REVIEW, State, resolve, threads};
+use super::review::{REVIEW, resolve};
 use super::suggestion::commentable;
 use crate::base::text::counted;
 use crate::base::verbose_log::detail;
 use crate::event::{Finding, Fingerprint};
-
-/// The beginning of the hidden first line of a finding's comment.
-const MARKER: &str = "<!-- architect-ci finding: ";
 
 /// Maximum number of findings of one review.
 const MAX_FINDINGS: usize = 30;
@@ -52,66 +50,45 @@ pub struct PostedFindings {
     pub left_out: usize,
 }
 
-/// A review that stands on the pull request.
-#[derive(Deserialize)]
-struct EarlierReview {
-    /// Who wrote it; absent if the account is gone.
-    user: Option<Login>,
-    #[serde(default)]
-    body: Option<String>,
-}
-
 /// A file of the pull request's diff.
 #[derive(Deserialize)]
 struct File {
     filename: String,
     #[serde(default)]
-    status: String,
-    #[serde(default)]
     patch: Option<String>,
 }
 
 impl FindingReview<'_> {
-    /// Posts those findings that are new, and resolves earlier ones whose place is gone. `content` returns the text of a
-    /// file of the repository at the head.
+    /// Posts those findings that are new, and resolves earlier ones whose place is gone. `content` returns what a
+    /// file of the repository contains at the head, nothing if it is not there; `None` if nobody knows.
     pub async fn post(
         &self,
         api: &Api,
         findings: &[Finding],
-        content: impl Fn(&str) -> Option<String>,
+        content: impl Fn(&str) -> Option<Vec<u8>>,
     ) -> Result<PostedFindings, ApiError> {
         let files: Vec<File> = api.list(&format!("/pulls/{}/files", self.number), REVIEW).await?;
-        let ours = format!("{MARKER}{} ", self.key);
-        let earlier = threads(api, self.number, &ours).await?;
-        // Of a file that cannot be read, nothing shows that a line is gone.
-        let lines: Option<HashSet<String>> = (files.len() < MAX_FILES)
-            .then(|| files.iter().map(|file| lines(file, &content)).collect::<Option<Vec<_>>>())
-            .flatten()
-            .map(|lines| lines.into_iter().flatten().collect());
-        let parse = |marker: &str| Fingerprint::parse(marker.strip_prefix(&ours)?.strip_suffix(" -->")?);
+        let earlier = EarlierFinding::all(api, self.number, self.key).await?;
+        let lines =
+            ChangedLines::of(files.iter().map(|file| (file.filename.as_str(), content(&file.filename))));
+        let is_gone = |print: &Fingerprint| files.len() < MAX_FILES && lines.is_gone(print);
         let mut sum = PostedFindings::default();
-        for thread in earlier.iter().filter(|thread| matches!(thread.state, State::Open | State::Outdated)) {
-            let is_gone =
-                |print: Fingerprint| lines.as_ref().is_some_and(|lines| !lines.contains(&print.line));
-            if !parse(&thread.marker).is_some_and(is_gone) {
-                continue;
-            }
-            match resolve(api, &thread.id).await {
+        for finding in earlier.iter().filter(|finding| is_gone(&finding.fingerprint)) {
+            let Some(thread) = finding.open_thread() else { continue };
+            match resolve(api, thread).await {
                 Ok(()) => sum.mended += 1,
                 Err(error) => detail!("could not resolve a finding: {error}"),
             }
         }
         // What we took for mended, and is found again, is there again.
-        let standing = earlier.iter().filter(|thread| thread.state != State::Withdrawn);
-        let mut known: BTreeSet<Fingerprint> = standing.filter_map(|thread| parse(&thread.marker)).collect();
-        known.extend(self.listed_before(api, &ours).await?.iter().filter_map(|marker| parse(marker)));
-        let there: HashSet<String> = files.iter().map(|file| Fingerprint::file_of(&file.filename)).collect();
+        let known: BTreeSet<&Fingerprint> =
+            earlier.iter().filter(|finding| finding.stands()).map(|finding| &finding.fingerprint).collect();
         let is_known = |finding: &&Finding| {
             let print = self.print(finding);
             // A file that has another name now is not there under the old one.
-            let is_same = |other: &Fingerprint| {
+            let is_same = |other: &&Fingerprint| {
                 (&other.line, &other.message) == (&print.line, &print.message)
-                    && (other.file == print.file || !finding.place.is_empty() && !there.contains(&other.file))
+                    && (other.file == print.file || !finding.place.is_empty() && !lines.has_file(&other.file))
             };
             known.iter().any(is_same)
         };
@@ -126,24 +103,6 @@ impl FindingReview<'_> {
             self.together(api, &files, shown, rest).await?;
         }
         Ok(sum)
-    }
-
-    /// Returns the marks of findings that are in the text of earlier reviews of ours.
-    async fn listed_before(&self, api: &Api, ours: &str) -> Result<HashSet<String>, ApiError> {
-        let author = api.login().await?;
-        let reviews: Vec<EarlierReview> =
-            api.list(&format!("/pulls/{}/reviews", self.number), REVIEW).await?;
-        let is_own = |review: &EarlierReview| {
-            review.user.as_ref().is_some_and(|user| is_same_login(&user.login, &author))
-        };
-        let texts = reviews.into_iter().filter(is_own).filter_map(|review| review.body);
-        // Marks stand above everything that a model wrote.
-        Ok(texts
-            .flat_map(|text| {
-                let marks = text.lines().take_while(|line| line.starts_with(MARKER));
-                marks.filter(|line| line.starts_with(ours)).map(str::to_owned).collect::<Vec<_>>()
-            })
-            .collect())
     }
 
     /// Posts findings as one review: at their lines where the diff has them, else in its text.
@@ -209,7 +168,7 @@ impl FindingReview<'_> {
     /// Renders a finding as an item of a list, with its place.
     fn listed(&self, finding: &Finding) -> String {
         let place = self.path(finding).map(|path| format!("{}: ", code(&format!("{path}:{}", finding.line))));
-        format!("- {}{}", place.unwrap_or_default(), text(finding))
+        format!("- {}{}", place.unwrap_or_default(), text(finding).replace('\n', "\n  "))
     }
 
     /// Renders where findings are that do not fit.
@@ -237,14 +196,6 @@ impl FindingReview<'_> {
 
     fn marker(&self, finding: &Finding) -> String {
         format!("{MARKER}{} {} -->", self.key, self.print(finding))
-    }
-}
-
-/// Returns the identities of the lines of a file; `None` if it cannot be read although it exists.
-fn lines(file: &File, content: &impl Fn(&str) -> Option<String>) -> Option<Vec<String>> {
-    match content(&file.filename) {
-        Some(text) => Some(text.lines().map(|line| Fingerprint::line_of(&Finding::place_of(line))).collect()),
-        None => (file.status == "removed").then(Vec::new),
     }
 }
 

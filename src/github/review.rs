@@ -65,6 +65,8 @@ pub(super) struct Thread {
     pub(super) id: String,
     /// The hidden first line.
     pub(super) marker: String,
+    /// What stands below it.
+    pub(super) text: String,
     pub(super) state: State,
 }
 
@@ -194,10 +196,12 @@ pub(super) async fn threads(api: &Api, number: u64, ours: &str) -> Result<Vec<Th
         for node in nodes {
             let Some(first) = node.comments.nodes.into_iter().next() else { continue };
             let is_own = first.author.is_some_and(|writer| is_same_login(&writer.login, &author));
-            let marker = first.body.lines().next().unwrap_or_default().to_owned();
+            let (marker, text) = first.body.split_once('\n').unwrap_or((&first.body, ""));
+            let marker = marker.trim_end_matches('\r');
             if is_own && marker.starts_with(ours) {
+                let (marker, text) = (marker.to_owned(), text.to_owned());
                 let state = node.facts.state(&author);
-                threads.push(Thread { id: node.facts.id, marker, state });
+                threads.push(Thread { id: node.facts.id, marker, text, state });
             }
         }
         after = next;

@@ -43,6 +43,67 @@ pub(super) struct Publication<'a> {
 }
 
 impl Publication<'_> {
+    /// Posts suggestions and findings at lines of the pull request, at most `most`, unless a newer commit has been pushed.
+    async fn remarks(&self, publisher: &Publisher<'_>, report: &mut RunReport, most: usize) {
+        let config = &self.request.config().github;
+        let suggests = config.inline_suggestions && report.mode == RunMode::DryRun;
+        let finds = report.reviewed.is_some() && most > 0;
+        let has_findings = report.review.as_ref().is_some_and(|review| !review.findings.is_empty());
+        if self.cancel.is_cancelled() || has_findings && !finds {
+            // What nobody was told of has not been reviewed.
+            report.reviewed = None;
+        }
+        if self.cancel.is_cancelled() || !(suggests || finds) {
+            return;
+        }
+        match publisher.is_at_head().await {
+            Ok(true) => {}
+            Ok(false) => {
+                report.reviewed = None;
+                let told = "the pull request has newer commits, so nothing was posted at its lines; the run of the latest commit does that";
+                return warn(report, told.to_owned());
+            }
+            Err(problem) => {
+                report.reviewed = None;
+                return self.record_problem(report, problem);
+            }
+        }
+        if suggests {
+            match publisher.suggest(report, self.changes, self.prefix, most).await {
+                Ok(done) => {
+                    let Suggested { posted, known, resolved, left_out } = done;
+                    tracing::info!(
+                        "suggestions: {posted} new, {known} known, {resolved} resolved, {left_out} omitted"
+                    );
+                }
+                Err(problem) => self.record_problem(report, problem),
+            }
+        }
+        if finds && !self.cancel.is_cancelled() {
+            match publisher.post_findings(self.request, report, self.prefix).await {
+                Ok(PostedFindings { posted, known, mended, left_out }) => {
+                    tracing::info!("findings: {posted} new, {known} known, {mended} fixed");
+                    if left_out > 0 {
+                        // The next review looks at the same again.
+                        report.reviewed = None;
+                        warn(
+                            report,
+                            format!(
+                                "{left_out} findings did not fit into one review, and will be posted with the next one"
+                            ),
+                        );
+                    }
+                }
+                Err(problem) => {
+                    report.reviewed = None;
+                    self.record_problem(report, problem);
+                }
+            }
+        } else if self.cancel.is_cancelled() {
+            report.reviewed = None;
+        }
+    }
+
     /// Tells GitHub; answers with the address of the comment.
     pub(super) async fn publish(
         &self,
@@ -89,41 +150,7 @@ impl Publication<'_> {
         // The comment of the run is the first of them.
         let comments = request.config().apply.max_comments.map_or(usize::MAX, Bounded::count);
         let most = comments.saturating_sub(1);
-        if config.inline_suggestions && report.mode == RunMode::DryRun && !self.cancel.is_cancelled() {
-            match publisher.suggest(report, self.changes, self.prefix, most).await {
-                Ok(done) => {
-                    let Suggested { posted, known, resolved, left_out } = done;
-                    tracing::info!(
-                        "suggestions: {posted} new, {known} known, {resolved} resolved, {left_out} omitted"
-                    );
-                }
-                Err(problem) => self.record_problem(report, problem),
-            }
-        }
-        if report.reviewed.is_some() && most > 0 && !self.cancel.is_cancelled() {
-            match publisher.post_findings(request, report, self.prefix).await {
-                Ok(PostedFindings { posted, known, mended, left_out }) => {
-                    tracing::info!("findings: {posted} new, {known} known, {mended} fixed");
-                    if left_out > 0 {
-                        // The next review looks at the same again.
-                        report.reviewed = None;
-                        warn(
-                            report,
-                            format!(
-                                "{left_out} findings did not fit into one review, and will be posted with the next one"
-                            ),
-                        );
-                    }
-                }
-                Err(problem) => {
-                    // What nobody was told of has not been reviewed.
-                    report.reviewed = None;
-                    self.record_problem(report, problem);
-                }
-            }
-        } else if self.cancel.is_cancelled() {
-            report.reviewed = None;
-        }
+        self.remarks(&publisher, report, most).await;
         // After what may change how the run ended.
         if config.check_run && !self.cancel.is_cancelled() {
             match publisher

@@ -14,8 +14,8 @@ use crate::event::Status;
 use crate::git::Repository;
 use crate::github::{
     Api, ApiError, Author, Check, DeliverError, Delivered, Delivery, Environment, FindingReview, Head,
-    PlanMark, Posted, PostedFindings, PullText, Reaction, Review, StickyComment, Subject, Suggested, Target,
-    by_push, comment_marker, marker_key, react,
+    PlanMark, Posted, PostedFindings, Pull, PullText, Reaction, Review, StickyComment, Subject, Suggested,
+    Target, by_push, comment_marker, marker_key, react,
 };
 use crate::report::{
     DeliveryReport, Diagnostic, PullReport, RunReport, check_summary, description, headline,
@@ -161,6 +161,15 @@ impl Publisher<'_> {
         self.within(review.post(&self.api, changes)).await
     }
 
+    /// Returns whether the run is about the latest commit of its pull request. An older run that ends later knows nothing of
+    /// what a newer one has posted, and would take it back.
+    pub(super) async fn is_at_head(&self) -> Result<bool, PublishProblem> {
+        let Subject::PullRequest { number, head: Some(head), .. } = &self.github.subject else {
+            return Ok(true);
+        };
+        Ok(self.within(Pull::get(&self.api, *number)).await?.head.sha == head.sha)
+    }
+
     /// Posts the findings of a review of the pull request.
     pub(super) async fn post_findings(
         &self,
@@ -175,8 +184,8 @@ impl Publisher<'_> {
         let review = FindingReview { number: *number, head: &head.sha, key: &key, prefix };
         let findings = report.review.as_ref().map_or(&[][..], |review| &review.findings);
         let content = |path: &str| {
-            let bytes = request.repository.as_ref()?.read_at(&head.sha, path).ok().flatten()?;
-            String::from_utf8(bytes).ok()
+            let read = request.repository.as_ref()?.read_at(&head.sha, path).ok()?;
+            Some(read.unwrap_or_default())
         };
         self.within(review.post(&self.api, findings, content)).await
     }

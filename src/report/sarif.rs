@@ -33,7 +33,8 @@ struct Found {
 /// path from the repository's root to the workspace.
 pub fn sarif(report: &RunReport, prefix: &str, of_gates: &[Diagnostic]) -> String {
     let mut found: Vec<Found> = Vec::new();
-    let review = report.review.iter().flat_map(|review| &review.findings);
+    // What is not among the results is taken for mended.
+    let review = report.review.iter().flat_map(|review| review.findings.iter().chain(&review.standing));
     found.extend(review.filter_map(|finding| of_review(finding, prefix)));
     found.extend(report.test_findings.iter().map(|finding| of_tests(finding, prefix)));
     found.extend(of_gates.iter().map(of_gate));

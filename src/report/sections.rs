@@ -19,6 +19,7 @@ pub fn headline(report: &RunReport) -> String {
     let files = plural(report.files.len(), "file", "files");
     let lines = report.lines();
     let what = match (report.mode, report.has_changes()) {
+        (RunMode::DryRun, false) if report.review.is_some() => review_counts(report),
         (RunMode::DryRun, true) => format!("plan: {files}, {lines}"),
         (RunMode::DryRun, false) => "plan: no changes".to_owned(),
         // On GitHub, they changed nothing.
@@ -32,6 +33,34 @@ pub fn headline(report: &RunReport) -> String {
         format!(" — {}", clause.sentence)
     };
     format!("{} {what}{why}", clause.sign)
+}
+
+/// Returns how many findings of each severity a review of a pull request has, and how many stand from before.
+fn review_counts(report: &RunReport) -> String {
+    let review = report.review.as_ref();
+    let count = |of: Severity| {
+        review.map_or(0, |review| review.findings.iter().filter(|found| found.severity == of).count())
+    };
+    let standing = review.map_or(0, |review| review.standing.len());
+    let counts = [
+        (count(Severity::Error), "error", "errors"),
+        (count(Severity::Warning), "warning", "warnings"),
+        (count(Severity::Note), "note", "notes"),
+    ];
+    let mut told: Vec<String> = counts
+        .into_iter()
+        .filter(|(count, ..)| *count > 0)
+        .map(|(count, one, many)| plural(count, one, many))
+        .collect();
+    match (told.is_empty(), standing) {
+        (true, 0) => told.push("no findings".to_owned()),
+        (true, _) => told.push("nothing new".to_owned()),
+        _ => {}
+    }
+    if standing > 0 {
+        told.push(format!("{standing} open from before"));
+    }
+    format!("review: {}", told.join(", "))
 }
 
 /// Returns whether the result did not get to GitHub.
@@ -292,8 +321,11 @@ pub(super) fn commands(report: &RunReport) -> Section {
 pub(super) fn findings(report: &RunReport) -> Section {
     let Some(review) = &report.review else { return Section::fixed(String::new()) };
     let title = format!("#### Review: {}\n\n", plural(review.findings.len(), "finding", "findings"));
-    if review.findings.is_empty() {
-        return Section::fixed(title);
+    match (review.findings.is_empty(), review.standing.is_empty()) {
+        // The heading says so.
+        (true, false) => return Section::fixed(String::new()),
+        (true, true) => return Section::fixed(title),
+        (false, _) => {}
     }
     let mut text = title.clone();
     for finding in &review.findings {

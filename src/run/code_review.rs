@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde::Deserialize;
+use serde_json::Value;
 use workspace::{LastLink, Workspace, WorkspacePath};
 
 use super::Run;
@@ -42,15 +43,29 @@ struct RawReview {
 /// A finding as models write them.
 #[derive(Deserialize)]
 pub(super) struct RawFinding {
-    file: String,
+    pub(super) file: String,
     #[serde(default)]
-    line: u32,
+    pub(super) line: u32,
     #[serde(default)]
-    severity: Severity,
+    pub(super) severity: Severity,
     message: String,
     /// In percent.
     #[serde(default)]
     confidence: Option<f64>,
+    /// The number of an earlier finding of the pull request that it repeats, as a number or as text.
+    #[serde(default)]
+    same_as: Value,
+}
+
+impl RawFinding {
+    /// Returns the number of the earlier finding that it repeats.
+    pub(super) fn same_as(&self) -> Option<usize> {
+        match &self.same_as {
+            Value::Number(number) => usize::try_from(number.as_u64()?).ok(),
+            Value::String(text) => text.trim().trim_start_matches('#').parse().ok(),
+            _ => None,
+        }
+    }
 }
 
 impl AgentRun<'_> {
@@ -131,7 +146,7 @@ impl CodeReview {
             (_, Some(error)) => return Err(not_reviewed(run, &error.to_string())),
             (Err(problem), None) => return Err(not_reviewed(run, &problem.to_string())),
         };
-        let record = ReviewRecord { pass, model: self.name.clone(), findings };
+        let record = ReviewRecord { pass, model: self.name.clone(), findings, standing: Vec::new() };
         run.events.emit(Event::Review(record.clone()));
         Ok(Some(record))
     }

@@ -122,11 +122,12 @@ const fn failed_by(exit: Exit, sentence: &'static str, next_step: &'static str) 
 
 impl StopReason {
     /// All reasons, in the order of the documentation.
-    pub const ALL: [Self; 47] = [
+    pub const ALL: [Self; 48] = [
         Self::LlmDone,
         Self::Applied,
         Self::TestsDemandLess,
         Self::TestsUnproven,
+        Self::ReviewFindings,
         Self::FailedBefore,
         Self::TestsLost,
         Self::GatesFlaky,
@@ -185,6 +186,10 @@ impl StopReason {
             Self::TestsUnproven => done_but(
                 "tests of the change do not prove it",
                 "read which tests pass without the change or fail with it, and make them demonstrate the change",
+            ),
+            Self::ReviewFindings => done_but(
+                "the review has findings",
+                "resolve the findings, or answer them; set `review.fail_on` if such a run is to fail",
             ),
             Self::FailedBefore => done_but(
                 "a required gate fails as it did before the run",

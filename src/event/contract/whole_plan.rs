@@ -12,6 +12,7 @@ impl StopReason {
             | Self::TestsDemandLess
             | Self::TestsUnproven
             | Self::ProofFailed
+            | Self::ReviewFindings
             | Self::FailedBefore
             | Self::TestsLost
             | Self::GatesFlaky

@@ -1,6 +1,7 @@
 //! Review of a pull request by a read-only agent: what it is shown (after the first time, only what is new), and how its answers
 //! are read. A change that is longer than what a model is shown at once comes in parts, each with an answer of its own.
 
+mod earlier;
 mod parts;
 mod remark;
 
@@ -9,6 +10,7 @@ use std::collections::VecDeque;
 use parking_lot::Mutex;
 use workspace::WorkspacePath;
 
+use self::earlier::Earlier;
 use self::parts::parts;
 use self::remark::Remark;
 use super::Run;
@@ -17,9 +19,12 @@ use crate::agent::{Agent, SessionOutcome};
 use crate::base::text::counted;
 use crate::base::verbose_log::detail;
 use crate::engine::CHARS_PER_TOKEN;
-use crate::event::{Event, NoticeLevel, ReviewRecord, RunMode, Status};
+use crate::event::{Event, NoticeLevel, ReviewRecord, RunMode, Status, StopReason};
 use crate::git::{RemoteRepository, Repository};
-use crate::github::{Api, Environment, ReviewedMark, StickyComment, Subject, comment_marker};
+use crate::github::{
+    Api, ApiError, EarlierFinding, Environment, ReviewedMark, StickyComment, Subject, comment_marker,
+    marker_key,
+};
 use crate::tool::Access;
 use sanitize::untrusted::{fence, visible, visible_line};
 
@@ -45,6 +50,8 @@ pub(super) struct PullReview {
     mark: ReviewedMark,
     /// What the agent is shown first, after its task.
     material: String,
+    /// The findings that it is shown as known.
+    earlier: Earlier,
     rest: Mutex<Rest>,
 }
 
@@ -73,7 +80,7 @@ impl PullReview {
         };
         let changed =
             repository.merge_base(base).and_then(|fork| Ok((repository.changed_between(base)?, fork)));
-        let (files, fork) = match changed {
+        let (all_files, fork) = match changed {
             Ok(changed) => changed,
             Err(error) => {
                 let told = format!(
@@ -87,7 +94,10 @@ impl PullReview {
             let below = path.strip_prefix(&repository.prefix()).unwrap_or(path);
             WorkspacePath::parse(below).is_ok_and(|path| run.engine.context.sensitive.find(&path).is_some())
         };
-        let mark = reviewed(github, *number, &request.config().github.comment_key).await;
+        let (mark, posted) = posted(github, *number, &request.config().github.comment_key).await;
+        let head_commit = repository.head().unwrap_or_else(|| head.sha.clone());
+        let content = |path: &str| repository.read_at(&head_commit, path).ok().map(Option::unwrap_or_default);
+        let earlier = Earlier::of(posted, &all_files, &repository.prefix(), content);
         // Against another base, the change is another one.
         let is_same = |mark: &ReviewedMark| {
             has(repository, github, &mark.head)
@@ -110,7 +120,7 @@ impl PullReview {
             }
             !remark.is_some_and(Remark::hides_content)
         };
-        let files: Vec<&str> = files.iter().map(String::as_str).filter(is_shown).collect();
+        let files: Vec<&str> = all_files.iter().map(String::as_str).filter(is_shown).collect();
         if !remarks.is_empty() {
             let told = format!(
                 "files of the pull request that a diff does not show as they are:\n{}",
@@ -140,11 +150,11 @@ impl PullReview {
         let left_out = left_out.iter().map(|part| part.lines().count()).sum();
         let count = all.len();
         let mut shown = all.iter().enumerate().map(|(index, part)| untrusted(part, index + 1, count));
-        let material = format!("{told}\n{}", shown.next().unwrap_or_default());
+        let material = format!("{told}\n{}{}", earlier.text(), shown.next().unwrap_or_default());
         let parts = shown.map(|part| format!("{NEXT}\n{part}")).collect();
         let mark = ReviewedMark { head: head.sha.clone(), base: fork };
         let rest = Mutex::new(Rest { parts, left_out, found: Vec::new() });
-        Some(Self { mark, material, rest })
+        Some(Self { mark, material, earlier, rest })
     }
 
     /// Returns the task with the changes that are reviewed.
@@ -174,11 +184,19 @@ impl PullReview {
             }
         };
         let Rest { parts, left_out, found } = self.rest.into_inner();
-        let findings = findings(run, found.into_iter().chain(said).collect());
+        let findings = findings(
+            run,
+            found.into_iter().chain(said).filter(|raw| !self.earlier.is_repeated_by(raw)).collect(),
+        );
+        let standing = self.earlier.standing(&findings);
         ended.message = match findings.len() {
             0 => "The review has no new findings.".to_owned(),
             count => format!("The review has {}.", counted(count, "new finding", "s")),
         };
+        if !standing.is_empty() {
+            let count = counted(standing.len(), "earlier finding", "s");
+            ended.message += &format!(" Still open: {count}.");
+        }
         let unseen = parts.iter().map(|part| part.lines().count()).sum::<usize>();
         let told = match (left_out, unseen) {
             (0, 0) => None,
@@ -196,8 +214,14 @@ impl PullReview {
             ended.message += &format!(" It did not see all: {told}.");
             run.events.notice(NoticeLevel::Warning, told.clone());
         }
+        let worst = findings.iter().chain(&standing).map(|finding| finding.severity).max();
+        ended.reason = match (worst, run.request.config().review.fail_on) {
+            (Some(worst), Some(least)) if worst >= least => StopReason::FindingsLeft,
+            (Some(_), _) if ended.reason == StopReason::LlmDone => StopReason::ReviewFindings,
+            _ => ended.reason,
+        };
         let model = run.request.model_name.clone();
-        run.events.emit(Event::Review(ReviewRecord { pass: 1, model, findings }));
+        run.events.emit(Event::Review(ReviewRecord { pass: 1, model, findings, standing }));
         Some(self.mark).filter(|_| told.is_none())
     }
 }
@@ -212,19 +236,27 @@ fn untrusted(part: &str, number: usize, count: usize) -> String {
     )
 }
 
-/// Returns what our comment says that has been reviewed of the pull request.
-async fn reviewed(github: &Environment, number: u64, key: &str) -> Option<ReviewedMark> {
-    let asked = async {
-        let api = Api::new(github)?;
-        StickyComment::new(api, number, true, comment_marker(key)).text().await
-    };
-    match asked.await {
-        Ok(text) => text.as_deref().and_then(ReviewedMark::find),
+/// Returns what our comment says that has been reviewed of the pull request, and the findings that stand on it.
+async fn posted(github: &Environment, number: u64, key: &str) -> (Option<ReviewedMark>, Vec<EarlierFinding>) {
+    let unknown = |what: &str, error: ApiError| detail!("could not find out what has been {what}: {error}");
+    let api = match Api::new(github) {
+        Ok(api) => api,
         Err(error) => {
-            detail!("could not find out what has been reviewed: {error}");
-            None
+            unknown("reviewed", error);
+            return (None, Vec::new());
         }
-    }
+    };
+    let found = EarlierFinding::all(&api, number, &marker_key(key)).await;
+    let comment = StickyComment::new(api, number, true, comment_marker(key)).text().await;
+    let comment = comment.unwrap_or_else(|error| {
+        unknown("reviewed", error);
+        None
+    });
+    let found = found.unwrap_or_else(|error| {
+        unknown("found", error);
+        Vec::new()
+    });
+    (comment.as_deref().and_then(ReviewedMark::find), found)
 }
 
 /// Returns whether the clone holds a commit; after a forced push it is fetched.

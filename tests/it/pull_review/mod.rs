@@ -2,6 +2,8 @@
 //! lost.
 #![cfg(unix)]
 
+mod standing;
+
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 

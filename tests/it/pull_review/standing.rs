@@ -1,0 +1,107 @@
+//! What stands on the pull request from earlier reviews: it is not said again in other words, it counts until it is gone, and only
+//! the run of the latest commit changes it.
+
+use serde_json::{Value, json};
+
+use super::{CONFIG, commit, finding, found, review, reviewed};
+use crate::support::scene::{Scene, scene};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn finding_in_other_words_is_the_same_if_the_reviewer_says_so() {
+    scene(CONFIG, |mut scene| {
+        commit(&mut scene, "a.js", "safe()\nreturn run(x)\n");
+        commit(&mut scene, "b.js", "safe()\nreturn run(y)\n");
+        let first = finding("a.js", 2, "x is run unchecked.\n\n1. Check it.");
+        let outside = finding("a.txt", 9, "Outside of the diff.\n- And in two lines.");
+        let (_, asked) = review(&scene, found(&[first, outside]), 0);
+        assert!(!asked.contains("same_as"), "{asked}");
+        // The reviewer is shown what stands, under numbers.
+        commit(&mut scene, "c.txt", "new\n");
+        let again = |file: &str, line: u64, number: Value| {
+            let mut finding = finding(file, line, "The caller decides what is executed here.");
+            finding["same_as"] = number;
+            finding
+        };
+        let (log, asked) =
+            review(&scene, found(&[again("a.js", 2, json!(2)), again("a.txt", 9, json!("#1"))]), 0);
+        assert!(log.contains("findings: 0 new, 0 known, 0 fixed"), "{log}");
+        for shown in ["1. a.txt:9: error: Outside of the diff.", "2. a.js:2: error: x is run unchecked."] {
+            assert!(asked.contains(shown), "{shown}: {asked}");
+        }
+        let comment = scene.sticky();
+        assert!(comment.contains("### ⚠️ review: nothing new, 1 open from before"), "{comment}");
+        assert!(
+            comment.contains("The review has no new findings. Still open: 1 earlier finding."),
+            "{comment}"
+        );
+        // It silences nothing in another file, and no number that was not shown counts.
+        commit(&mut scene, "d.txt", "new\n");
+        let other = [again("b.js", 2, json!(2)), again("c.txt", 1, json!(9)), again("d.txt", 1, json!(null))];
+        let (log, _) = review(&scene, found(&other), 0);
+        assert!(log.contains("findings: 3 new, 0 known, 0 fixed"), "{log}");
+        // Where the line has changed, the finding is posted on the new one, and the old one is resolved.
+        commit(&mut scene, "a.js", "safe()\nreturn run(x, true)\n");
+        let (log, asked) = review(&scene, found(&[again("a.js", 2, json!(4))]), 0);
+        assert!(asked.contains("4. b.js:2: error") && !asked.contains("5. "), "{asked}");
+        assert!(log.contains("findings: 1 new, 0 known, 1 fixed"), "{log}");
+        scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn review_with_findings_says_so_first_until_they_are_gone() {
+    const FAILING: &[(&str, &str)] =
+        &[(".github/architect.yml", "review: { pull_requests: true, fail_on: warning }\n")];
+    scene(FAILING, |mut scene| {
+        std::fs::write(scene.sandbox.repo().join("logo.png"), [0x89, b'P', b'N', b'G', 0xff, 0]).unwrap();
+        scene.sandbox.commit("a picture");
+        commit(&mut scene, "a.js", "safe()\nreturn run(x)\n");
+        let sarif = |scene: &Scene| {
+            let text = std::fs::read_to_string(scene.sandbox.out().join("findings.sarif")).unwrap();
+            let log: Value = serde_json::from_str(&text).unwrap();
+            let results = log["runs"][0]["results"].as_array().unwrap().clone();
+            let print = |result: &Value| result["partialFingerprints"]["architectCi/v1"].to_string();
+            results.iter().map(print).collect::<Vec<_>>()
+        };
+        review(&scene, found(&[finding("a.js", 2, "x is run unchecked.")]), 2);
+        let comment = scene.sticky();
+        assert!(
+            comment.contains("### 🟡 review: 1 error — the code review left unresolved findings"),
+            "{comment}"
+        );
+        let first = sarif(&scene);
+        assert_eq!(first.len(), 1);
+        // The next push has nothing new; what stands still counts, also for code scanning.
+        commit(&mut scene, "b.txt", "new\n");
+        review(&scene, found(&[]), 2);
+        let comment = scene.sticky();
+        assert!(comment.contains("### 🟡 review: nothing new, 1 open from before — "), "{comment}");
+        assert_eq!(sarif(&scene), first);
+        // Mended, beside a picture, which has no lines.
+        commit(&mut scene, "a.js", "safe()\nreturn x\n");
+        let (log, _) = review(&scene, found(&[]), 0);
+        assert!(log.contains("findings: 0 new, 0 known, 1 fixed"), "{log}");
+        assert!(scene.sticky().contains("### ✅ review: no findings"), "{}", scene.sticky());
+        assert!(sarif(&scene).is_empty());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn older_review_resolves_nothing_of_a_newer_one() {
+    scene(CONFIG, |mut scene| {
+        let older = scene.head.clone();
+        commit(&mut scene, "a.js", "safe()\nreturn run(x)\n");
+        review(&scene, found(&[finding("a.js", 2, "x is run unchecked.")]), 0);
+        let newer = std::mem::replace(&mut scene.head, older);
+        scene.sandbox.git(&["checkout", "--quiet", "--detach", &scene.head]);
+        let (log, _) = review(&scene, found(&[finding("a.txt", 2, "Two.")]), 0);
+        assert!(log.contains("the pull request has newer commits"), "{log}");
+        let world = scene.github.world();
+        assert_eq!((world.review_comments.len(), world.resolved.len()), (1, 0));
+        drop(world);
+        assert_eq!(reviewed(&scene), Some(newer));
+    })
+    .await;
+}
