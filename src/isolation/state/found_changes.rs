@@ -147,6 +147,11 @@ impl Isolated {
         let mut found =
             FoundChanges { repositories, special, unnamed, folders, gone_folders, ..FoundChanges::default() };
         let changed = below.changed()?;
+        let in_time = || match time_limit.is_over(Grace::Changes) {
+            true => Err(UnreadChanges::TimeUp),
+            false => Ok(()),
+        };
+        in_time()?;
         // Above planned edits, there is also what earlier commands have left.
         let later = match (&self.kind, &before.0) {
             (Kind::Mounted(_), Some(before)) => {
@@ -159,6 +164,7 @@ impl Isolated {
         let mut rules: Option<(WorkspacePath, Exclusion)> = None;
         let (mut to_read, mut bytes) = (Vec::new(), 0);
         for path in files {
+            in_time()?;
             let folder = path.parent().unwrap_or_else(WorkspacePath::root);
             let (_, known) = match &mut rules {
                 Some(known) if known.0 == folder => known,
@@ -188,9 +194,7 @@ impl Isolated {
             return Err(UnreadChanges::TooMuch { files: to_read, bytes });
         }
         for path in to_read {
-            if time_limit.is_over(Grace::Changes) {
-                return Err(UnreadChanges::TimeUp);
-            }
+            in_time()?;
             let (before, after) = (below.state(&path)?, self.state(&path)?);
             found.changes.extend(FileChange::new(path, before, after));
         }
