@@ -1,4 +1,5 @@
-//! Encodings of text files: UTF-8, UTF-16 by its mark, or one byte for each character.
+//! Encodings of text files: UTF-8 with or without a mark, UTF-16 by its mark, or one byte for each character. A mark is no part of
+//! the text, so it stays where it is whatever becomes of the text.
 //!
 //! Nothing is guessed from how often a byte occurs. Whatever is decoded here is encoded again without the loss of a byte.
 
@@ -13,6 +14,8 @@ use encoding_rs::{Decoder, Encoding, UTF_16BE, UTF_16LE, WINDOWS_1252};
 pub(crate) enum TextEncoding {
     #[default]
     Utf8,
+    /// With a byte order mark.
+    MarkedUtf8,
     Utf16Le,
     Utf16Be,
     /// Latin-1 and the characters that Windows has in addition.
@@ -23,6 +26,7 @@ impl fmt::Display for TextEncoding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Utf8 => "UTF-8",
+            Self::MarkedUtf8 => "UTF-8 with a byte order mark",
             Self::Utf16Le => "UTF-16LE",
             Self::Utf16Be => "UTF-16BE",
             Self::Windows1252 => "windows-1252 (Latin-1)",
@@ -65,6 +69,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Decoded<'_>, NotText> {
     if bytes.contains(&0) {
         return Err(NotText::Binary);
     }
+    if let Some(Ok(text)) = bytes.strip_prefix(UTF_8_MARK).map(std::str::from_utf8) {
+        return Ok(Decoded { text: text.into(), encoding: TextEncoding::MarkedUtf8 });
+    }
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(Decoded { text: text.into(), encoding: TextEncoding::Utf8 }),
         Err(_) if is_windows_1252(bytes) => {
@@ -75,7 +82,10 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Decoded<'_>, NotText> {
     }
 }
 
-/// Returns the encoding that a mark at the beginning tells.
+/// The byte order mark in UTF-8.
+const UTF_8_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Returns the encoding that a mark of two bytes at the beginning tells.
 fn marked(bytes: &[u8]) -> Option<(TextEncoding, &'static Encoding)> {
     match bytes {
         [0xff, 0xfe, ..] => Some((TextEncoding::Utf16Le, UTF_16LE)),
@@ -96,6 +106,16 @@ fn is_windows_1252(bytes: &[u8]) -> bool {
 }
 
 impl TextEncoding {
+    /// Returns whether text is in UTF-8.
+    pub(crate) fn is_utf8(self) -> bool {
+        matches!(self, Self::Utf8 | Self::MarkedUtf8)
+    }
+
+    /// Returns whether files in this encoding begin with a mark.
+    pub(crate) fn has_mark(self) -> bool {
+        !matches!(self, Self::Utf8 | Self::Windows1252)
+    }
+
     /// Encodes a text, with the mark that the encoding has.
     pub(crate) fn encode(self, text: String) -> Result<Vec<u8>, Inexpressible> {
         let pairs = |mark: u16, pair: fn(u16) -> [u8; 2]| {
@@ -103,6 +123,7 @@ impl TextEncoding {
         };
         match self {
             Self::Utf8 => Ok(text.into_bytes()),
+            Self::MarkedUtf8 => Ok([UTF_8_MARK, text.as_bytes()].concat()),
             Self::Utf16Le => Ok(pairs(0xfeff, u16::to_le_bytes)),
             Self::Utf16Be => Ok(pairs(0xfeff, u16::to_be_bytes)),
             Self::Windows1252 => {
@@ -166,9 +187,12 @@ impl<R: Read> TextReader<R> {
         };
         self.raw.truncate(known + *count.as_ref().unwrap_or(&0));
         self.has_ended = count? == 0;
-        if !self.has_begun && (self.raw.len() >= 2 || self.has_ended) {
+        if !self.has_begun && (self.raw.len() >= UTF_8_MARK.len() || self.has_ended) {
             self.has_begun = true;
-            if let Some((encoding, known)) = marked(&self.raw) {
+            if self.raw.starts_with(UTF_8_MARK) {
+                self.encoding = TextEncoding::MarkedUtf8;
+                self.raw.drain(..UTF_8_MARK.len());
+            } else if let Some((encoding, known)) = marked(&self.raw) {
                 self.encoding = encoding;
                 self.decoder = Some(known.new_decoder_without_bom_handling());
                 self.raw.drain(..2);
@@ -252,7 +276,9 @@ mod tests {
         for (bytes, expected) in [
             (&b""[..], Ok(("", TextEncoding::Utf8))),
             ("caf\u{e9}".as_bytes(), Ok(("caf\u{e9}", TextEncoding::Utf8))),
-            (b"\xef\xbb\xbfa", Ok(("\u{feff}a", TextEncoding::Utf8))),
+            (b"\xef\xbb\xbfa\xc3\xa9", Ok(("a\u{e9}", TextEncoding::MarkedUtf8))),
+            (b"\xef\xbb\xbf", Ok(("", TextEncoding::MarkedUtf8))),
+            (b"\xef\xbb\xbf\xe9", Err(NotText::Unknown(3))),
             (b"caf\xe9", Ok(("caf\u{e9}", TextEncoding::Windows1252))),
             (b"\x80\x93", Ok(("\u{20ac}\u{201c}", TextEncoding::Windows1252))),
             (b"\xff\xfea\0\xe9\0", Ok(("a\u{e9}", TextEncoding::Utf16Le))),
@@ -292,8 +318,8 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_decoded_is_encoded_again(bytes in prop::collection::vec(any::<u8>(), 0..40), mark in 0..3_usize) {
-            let bytes = [[&b""[..], b"\xff\xfe", b"\xfe\xff"][mark], &bytes].concat();
+        fn what_is_decoded_is_encoded_again(bytes in prop::collection::vec(any::<u8>(), 0..40), mark in 0..4_usize) {
+            let bytes = [[&b""[..], b"\xff\xfe", b"\xfe\xff", UTF_8_MARK][mark], &bytes].concat();
             if let Ok(Decoded { text, encoding }) = decode(&bytes) {
                 prop_assert_eq!(encoding.encode(text.into_owned()), Ok(bytes));
             }
@@ -302,10 +328,11 @@ mod tests {
         #[test]
         fn readers_return_the_text_whatever_the_pieces(
             text in "[a-z\u{e9}\u{20ac}\u{1f600}\n]{0,40}",
-            which in 0..3_usize,
+            which in 0..4_usize,
             size in 1..5_usize,
         ) {
-            let encoding = [TextEncoding::Utf8, TextEncoding::Utf16Le, TextEncoding::Utf16Be][which];
+            let encoding =
+                [TextEncoding::Utf8, TextEncoding::MarkedUtf8, TextEncoding::Utf16Le, TextEncoding::Utf16Be][which];
             let bytes = encoding.encode(text.clone()).expect("any text");
             let mut pieces: Vec<Vec<u8>> = bytes.chunks(size).map(<[u8]>::to_vec).collect();
             pieces.reverse();

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use patch::{Effect, Hunk, HunkPosition, Section, Side, apply, sections};
+use patch::{ApplyError, Effect, Hunk, HunkPosition, Patch, Section, Side, apply, sections};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileChange, FileError, FileState, Kind, LastLink, Mode, ResolvedPath, WorkspacePath};
@@ -10,7 +10,7 @@ use workspace::{FileChange, FileError, FileState, Kind, LastLink, Mode, Resolved
 use super::invisible_codes::restored;
 use super::outcome::{check_size, describe, table, undone};
 use super::path_forms::parsed;
-use super::text_file::{encoded, text_of};
+use super::text_file::{encoded, text_of, without_mark};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::encoding::Decoded;
 use crate::base::text::counted;
@@ -159,6 +159,19 @@ impl Args {
     }
 }
 
+/// Applies a patch to the text of a file. The mark before the text may be part of the patch's lines.
+fn patched(text: &Decoded<'_>, patch: &Patch) -> Result<String, ApplyError> {
+    apply(&text.text, patch).or_else(|error| {
+        if !text.encoding.has_mark() {
+            return Err(error);
+        }
+        let behind_mark =
+            |hunk: &Hunk| hunk.with_lines(&|line| without_mark(line, text.encoding).unwrap_or(line));
+        let hunks = patch.hunks.iter().map(behind_mark).collect();
+        apply(&text.text, &Patch { hunks, ..patch.clone() }).map_err(|_| error)
+    })
+}
+
 fn is_link(path: &ResolvedPath, cx: &Context) -> bool {
     cx.workspace.stat(path).is_ok_and(|stat| stat.is_some_and(|stat| stat.kind == Kind::Link))
 }
@@ -229,7 +242,7 @@ impl Part {
             _ => Decoded::default(),
         };
         let patched =
-            apply(&text.text, patch).map_err(|error| ToolError::Refused(format!("{path}: {error}")))?;
+            patched(&text, patch).map_err(|error| ToolError::Refused(format!("{path}: {error}")))?;
         // Whoever writes a recipe knows the files.
         if let Some(state) = before.as_ref().filter(|_| cx.explains_edits)
             && patch.hunks.iter().any(is_at_number_alone)
@@ -240,7 +253,8 @@ impl Part {
         let content = match &before {
             Some(state) if patch.hunks.is_empty() => state.content.clone(),
             _ if cx.explains_edits => {
-                encoded(path, restored(path, &text.text, &patched)?.into_owned(), text.encoding)?.into()
+                let patched = without_mark(&patched, text.encoding).unwrap_or(&patched);
+                encoded(path, restored(path, &text.text, patched)?.into_owned(), text.encoding)?.into()
             }
             _ => encoded(path, patched, text.encoding)?.into(),
         };

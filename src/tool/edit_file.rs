@@ -9,8 +9,9 @@ use super::outcome::store;
 use super::placeholder;
 use super::read_file::resolve;
 use super::replace_block::{Edited, NotReplaced, replace};
-use super::text_file::{encoded, text_of};
+use super::text_file::{encoded, text_of, without_mark};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use crate::base::encoding::TextEncoding;
 use crate::base::text::counted;
 
 /// Tool that replaces one block of text.
@@ -56,6 +57,14 @@ struct Edit {
     new_str: String,
     #[serde(default)]
     replace_all: bool,
+}
+
+impl Edit {
+    /// Returns the edit for the text behind the mark of a file.
+    fn without_mark(&self, encoding: TextEncoding) -> Self {
+        let plain = |text: &String| without_mark(text, encoding).unwrap_or(text).to_owned();
+        Self { old_str: plain(&self.old_str), new_str: plain(&self.new_str), ..*self }
+    }
 }
 
 impl Args {
@@ -136,6 +145,7 @@ impl FileTool for EditFile {
         let (mut content, encoding) = (text.text.into_owned(), text.encoding);
         let (mut notes, mut times) = (Vec::new(), 0);
         for (index, edit) in edits.iter().enumerate() {
+            let edit = &edit.without_mark(encoding);
             if let Some(line) = placeholder::found(&edit.new_str, &content) {
                 return Err(ToolError::Refused(placeholder::refusal("new_str", line, path.as_str())));
             }

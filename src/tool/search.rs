@@ -251,7 +251,7 @@ impl SearchResult {
     fn add(&mut self, found: FileMatches, max_results: usize, max_bytes: usize) {
         self.unreadable += usize::from(found.unreadable);
         if found.matches > 0 {
-            if found.encoding != TextEncoding::Utf8 {
+            if !found.encoding.is_utf8() {
                 self.encoded.push((found.name.clone(), found.encoding));
             }
             self.files.insert(found.name, found.matches);

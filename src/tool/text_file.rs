@@ -39,6 +39,7 @@ pub(super) fn encoded(
             "{path}: {reason}; write it in other characters, or convert the file by a command (iconv) first; nothing was changed"
         ))
     };
+    let text = without_mark(&text, encoding).map(str::to_owned).unwrap_or(text);
     let bytes = encoding.encode(text).map_err(|error| refused(error.to_string()))?;
     let is_the_same = || {
         encoding == TextEncoding::Utf8
@@ -49,6 +50,14 @@ pub(super) fn encoded(
         return Err(refused(format!("this text could not be told from another encoding in {encoding}")));
     }
     Ok(bytes)
+}
+
+/// Returns a text without the mark at its beginning, as a character or as the code that it is shown with, if the encoding has its
+/// mark anyway.
+pub(super) fn without_mark(text: &str, encoding: TextEncoding) -> Option<&str> {
+    let is_mark = |mark: &&str| text.starts_with(mark);
+    let mark = ["\u{feff}", "⟨U+FEFF⟩"].into_iter().find(is_mark).filter(|_| encoding.has_mark())?;
+    Some(&text[mark.len()..])
 }
 
 /// Returns a remark on the encoding of a file, if it is not the usual one.

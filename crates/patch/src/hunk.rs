@@ -67,11 +67,16 @@ impl Hunk {
 
     /// Returns the hunk with the CR of CRLF endings removed.
     pub(super) fn without_cr(&self) -> Self {
-        let plain = |text: &String| text.trim_end_matches('\r').to_owned();
+        self.with_lines(&|text| text.trim_end_matches('\r'))
+    }
+
+    /// Returns the hunk with a part of the text of each line.
+    #[must_use]
+    pub fn with_lines(&self, part: &dyn Fn(&str) -> &str) -> Self {
         let lines = self.lines.iter().map(|line| match line {
-            Line::Context(text) => Line::Context(plain(text)),
-            Line::Removed(text) => Line::Removed(plain(text)),
-            Line::Added(text) => Line::Added(plain(text)),
+            Line::Context(text) => Line::Context(part(text).to_owned()),
+            Line::Removed(text) => Line::Removed(part(text).to_owned()),
+            Line::Added(text) => Line::Added(part(text).to_owned()),
         });
         Self { lines: lines.collect(), ..self.clone() }
     }
