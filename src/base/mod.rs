@@ -1,6 +1,7 @@
 //! What every part may use and nothing of the project is needed for: text, files, the network, the environment.
 
 pub(crate) mod backoff;
+mod backtracking;
 pub(crate) mod blocking;
 pub(crate) mod bounded;
 pub(crate) mod clock;

@@ -1,14 +1,12 @@
 //! Regular expressions as people and models write them. Most are matched in linear time; those with look-around or
-//! backreferences, which no linear engine knows, go to a backtracking one that gives up after a number of steps.
+//! backreferences, which no linear engine knows, go to a backtracking one that gives up after some time.
 
 use std::ops::Range;
 
-use fancy_regex::Regex as Backtracking;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex::{Regex, RegexBuilder};
 
-/// Maximum number of steps back of one search: some hundred milliseconds at most.
-const MAX_STEPS: usize = 500_000;
+use super::backtracking::Backtracking;
 
 /// Compiled pattern.
 #[derive(Clone, Debug)]
@@ -76,13 +74,7 @@ impl Pattern {
             Ok(regex) => return Ok(Self(Engine::Linear(regex))),
             Err(error) => error.to_string(),
         };
-        let mut builder = fancy_regex::RegexBuilder::new(pattern);
-        builder
-            .case_insensitive(options.ignore_case)
-            .multi_line(options.multi_line)
-            .crlf(options.multi_line)
-            .backtrack_limit(MAX_STEPS);
-        match builder.build() {
+        match Backtracking::new(pattern, options) {
             Ok(regex) => Ok(Self(Engine::Backtracking(Box::new(regex)))),
             // What only the second engine could understand is best explained by it.
             Err(other) if error.contains("look-around") || error.contains("backreferences") => {
@@ -108,8 +100,8 @@ impl Pattern {
         match &self.0 {
             Engine::Linear(regex) => Ok(regex.find_at(text, from).map(|found| found.range())),
             Engine::Backtracking(regex) => {
-                let found = regex.find_from_pos(text, from).map_err(|_| PatternTimeout)?;
-                Ok(found.map(|found| found.range()))
+                let found = regex.captures_at(text, from, Backtracking::time_limit())?;
+                Ok(found.and_then(|found| found.get(0)).map(|whole| whole.range()))
             }
         }
     }
@@ -118,7 +110,7 @@ impl Pattern {
     pub(crate) fn is_match(&self, text: &str) -> Result<bool, PatternTimeout> {
         match &self.0 {
             Engine::Linear(regex) => Ok(regex.is_match(text)),
-            Engine::Backtracking(regex) => regex.is_match(text).map_err(|_| PatternTimeout),
+            Engine::Backtracking(_) => Ok(self.find_at(text, 0)?.is_some()),
         }
     }
 
@@ -132,7 +124,7 @@ impl Pattern {
         };
         match &self.0 {
             Engine::Linear(regex) => all(&mut regex.capture_names()),
-            Engine::Backtracking(regex) => all(&mut regex.capture_names()),
+            Engine::Backtracking(regex) => all(&mut regex.group_names()),
         }
     }
 
@@ -158,9 +150,15 @@ impl Pattern {
                 }
             }
             Engine::Backtracking(regex) => {
-                for found in regex.captures_iter(text) {
-                    let found = found.map_err(|_| PatternTimeout)?;
+                let (until, mut from, mut last_end) = (Backtracking::time_limit(), 0, None);
+                while from <= text.len() {
+                    let Some(found) = regex.captures_at(text, from, until)? else { break };
                     let range = found.get(0).map_or(0..0, |whole| whole.range());
+                    from = if range.is_empty() { next_boundary(text, range.end) } else { range.end };
+                    // An empty match directly behind another is none.
+                    if last_end.replace(range.end) == Some(range.start) && range.is_empty() {
+                        continue;
+                    }
                     replaced.add(range, &template, &|name| {
                         let group =
                             name.parse().map_or_else(|_| found.name(name), |number| found.get(number));
@@ -172,6 +170,11 @@ impl Pattern {
         replaced.put(&text[replaced.from..])?;
         Ok((replaced.made, replaced.times))
     }
+}
+
+/// Returns where the character behind a position begins; behind the last, a position outside of the text.
+fn next_boundary(text: &str, at: usize) -> usize {
+    at + text[at..].chars().next().map_or(1, char::len_utf8)
 }
 
 /// Error for a replacement that was given up.

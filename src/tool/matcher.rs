@@ -1,13 +1,13 @@
 //! Matchers of the search: ripgrep's, or one that backtracks for what ripgrep's does not know.
 
+use std::cell::Cell;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
-use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions, line_matcher};
+use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions, PatternTimeout, line_matcher};
 
 /// Time limit of a search with a pattern that backtracks.
 const MAX_TIME: Duration = Duration::from_secs(10);
@@ -41,11 +41,7 @@ impl LineMatcher {
         }
         let options = PatternOptions { ignore_case: !case_sensitive, multi_line: false };
         match Pattern::new(pattern, options) {
-            Ok(pattern) => Ok(Self::Backtracking(Backtracking {
-                pattern,
-                until: Instant::now() + MAX_TIME,
-                gave_up: AtomicBool::new(false),
-            })),
+            Ok(pattern) => Ok(Self::Backtracking(Backtracking { pattern, until: Instant::now() + MAX_TIME })),
             Err(error) => Err(error),
         }
     }
@@ -62,7 +58,7 @@ impl LineMatcher {
                     let found = matcher.find_at(line.as_bytes(), from).ok()??;
                     found.start()..found.end()
                 }
-                Self::Backtracking(matcher) => matcher.search(line, from)?,
+                Self::Backtracking(matcher) => matcher.search(line, from).ok()??,
             };
             // An empty match must not be found again.
             let next = found.end.max(found.start + 1);
@@ -79,11 +75,11 @@ impl LineMatcher {
         }
     }
 
-    /// Returns `true` if some lines were not searched to their end.
-    pub(super) fn gave_up(&self) -> bool {
+    /// Returns `true` if the time for the search is up.
+    pub(super) fn is_over(&self) -> bool {
         match self {
             Self::Linear(_) => false,
-            Self::Backtracking(matcher) => matcher.gave_up.load(Ordering::Relaxed),
+            Self::Backtracking(matcher) => matcher.is_over(),
         }
     }
 }
@@ -92,29 +88,36 @@ impl LineMatcher {
 pub(super) struct Backtracking {
     pattern: Pattern,
     until: Instant,
-    gave_up: AtomicBool,
 }
 
 impl Backtracking {
+    fn is_over(&self) -> bool {
+        Instant::now() >= self.until
+    }
+
     /// Looks for a match in a line from a position on, while there is time.
-    fn search(&self, line: &str, from: usize) -> Option<Range<usize>> {
-        let found = if Instant::now() < self.until { self.pattern.find_at(line, from).ok() } else { None };
-        if found.is_none() {
-            self.gave_up.store(true, Ordering::Relaxed);
-        }
-        found.flatten()
+    fn search(&self, line: &str, from: usize) -> Result<Option<Range<usize>>, PatternTimeout> {
+        if self.is_over() { Err(PatternTimeout) } else { self.pattern.find_at(line, from) }
     }
 }
 
-impl Matcher for &Backtracking {
+/// Matcher of the lines of one file. A line on which it gives up counts as one that matches, so that the searcher tells which it is.
+pub(super) struct FileMatcher<'a> {
+    pub(super) matcher: &'a Backtracking,
+    /// Whether it has given up on the last line.
+    pub(super) gave_up: &'a Cell<bool>,
+}
+
+impl Matcher for FileMatcher<'_> {
     type Captures = NoCaptures;
     type Error = std::convert::Infallible;
 
     /// Looks for a match in a line. Where in the line it is does not matter to the search.
     fn find_at(&self, line: &[u8], at: usize) -> Result<Option<Match>, Self::Error> {
         let rest = String::from_utf8_lossy(line.get(at..).unwrap_or_default());
-        let text = rest.trim_end_matches(['\n', '\r']);
-        Ok(self.search(text, 0).map(|_| Match::new(at, line.len())))
+        let found = self.matcher.search(rest.trim_end_matches(['\n', '\r']), 0);
+        self.gave_up.set(found.is_err());
+        Ok(found.unwrap_or(Some(0..0)).map(|_| Match::new(at, line.len())))
     }
 
     fn new_captures(&self) -> Result<NoCaptures, Self::Error> {

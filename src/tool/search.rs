@@ -1,5 +1,6 @@
 //! Search for lines by ripgrep's libraries, in parallel: all matches are counted, the first are shown.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::io;
@@ -12,8 +13,9 @@ use serde::Deserialize;
 use workspace::{FileError, ResolvedPath};
 
 use super::match_line;
-use super::matcher::{LineMatcher, Syntax};
+use super::matcher::{FileMatcher, LineMatcher, Syntax};
 use super::scope::Scope;
+use super::unsearched::{Unsearched, UnsearchedLines};
 use super::{Context, ToolError};
 use crate::base::encoding::{TextEncoding, TextReader};
 use crate::base::text::{counted, grouped};
@@ -84,21 +86,21 @@ impl Query {
         for file in self.search_files(&files, scope.cx) {
             found.add(file, self.max_results, scope.cx.result_limit());
         }
-        found.gave_up = self.matcher.gave_up();
         found.show = self.show;
         Ok(found)
     }
 
-    /// Returns the files of a scope that contain a match, sorted, sensitive ones excluded.
+    /// Returns the files of a scope that contain a match, or may contain one where they were not searched, sorted, sensitive ones
+    /// excluded.
     pub(super) fn matching_files(&self, scope: &Scope<'_>) -> Result<Vec<ResolvedPath>, ToolError> {
         let (mut files, _) = scope.files()?;
         files.retain(|path| scope.cx.sensitive.find(path).is_none());
         let found = self.search_files(&files, scope.cx);
-        let with_match = found.into_iter().filter(|file| file.matches > 0);
+        let with_match = found.into_iter().filter(|file| file.matches > 0 || !file.unsearched.is_empty());
         Ok(with_match.filter_map(|file| files.get(file.index).cloned()).collect())
     }
 
-    /// Searches files, and returns those with matches, in order.
+    /// Searches files, and returns those of which there is something to say, in order.
     fn search_files(&self, files: &[ResolvedPath], cx: &Context) -> Vec<FileMatches> {
         let (next, matches) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let results: Mutex<Vec<FileMatches>> = Mutex::default();
@@ -108,7 +110,7 @@ impl Query {
                 let index = next.fetch_add(1, Ordering::Relaxed);
                 let Some(path) = files.get(index) else { break };
                 let found = self.search_file(&mut searcher, index, path, cx);
-                if found.matches > 0 || found.unreadable {
+                if found.matches > 0 || found.unreadable || !found.unsearched.is_empty() {
                     matches.fetch_add(found.matches, Ordering::Relaxed);
                     results.lock().push(found);
                 }
@@ -147,12 +149,19 @@ impl Query {
         let max = if self.show == Show::Files { 0 } else { self.max_results };
         let name = path.to_string();
         let mut found = FileMatches { index, name, max, ..FileMatches::default() };
+        if self.matcher.is_over() {
+            found.unsearched.add_from(1);
+            return found;
+        }
+        let gave_up = &Cell::new(false);
         let searched = cx.workspace.open(path).and_then(|file| {
             let mut file = TextReader::new(file);
-            let sink = FileSink { found: &mut found, matcher: &self.matcher };
+            let sink = FileSink { found: &mut found, matcher: &self.matcher, gave_up };
             let searched = match &self.matcher {
                 LineMatcher::Linear(matcher) => searcher.search_reader(&**matcher, &mut file, sink),
-                LineMatcher::Backtracking(matcher) => searcher.search_reader(matcher, &mut file, sink),
+                LineMatcher::Backtracking(matcher) => {
+                    searcher.search_reader(FileMatcher { matcher, gave_up }, &mut file, sink)
+                }
             };
             found.encoding = file.encoding();
             searched.map_err(|error| FileError::Io { path: (**path).clone(), error })
@@ -172,6 +181,7 @@ struct FileMatches {
     matches: usize,
     max: usize,
     unreadable: bool,
+    unsearched: UnsearchedLines,
     encoding: TextEncoding,
 }
 
@@ -184,6 +194,8 @@ struct Line {
 struct FileSink<'a> {
     found: &'a mut FileMatches,
     matcher: &'a LineMatcher,
+    /// Whether the matcher has given up on the line instead of finding a match.
+    gave_up: &'a Cell<bool>,
 }
 
 impl FileSink<'_> {
@@ -206,6 +218,16 @@ impl Sink for FileSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        if self.gave_up.take() {
+            let line = found.line_number().unwrap_or(0);
+            let is_over = self.matcher.is_over();
+            if is_over {
+                self.found.unsearched.add_from(line);
+            } else {
+                self.found.unsearched.add(line);
+            }
+            return Ok(!is_over);
+        }
         self.found.matches += 1;
         if self.found.matches <= self.found.max {
             self.push(found.line_number(), true, found.bytes());
@@ -242,7 +264,7 @@ pub(super) struct SearchResult {
     /// Files with matches that are not in UTF-8.
     encoded: Vec<(String, TextEncoding)>,
     full: bool,
-    gave_up: bool,
+    unsearched: Unsearched,
     /// Why there was nothing to search, if that is so.
     why_empty: Option<String>,
 }
@@ -250,6 +272,7 @@ pub(super) struct SearchResult {
 impl SearchResult {
     fn add(&mut self, found: FileMatches, max_results: usize, max_bytes: usize) {
         self.unreadable += usize::from(found.unreadable);
+        self.unsearched.add(&found.name, found.unsearched);
         if found.matches > 0 {
             if !found.encoding.is_utf8() {
                 self.encoded.push((found.name.clone(), found.encoding));
@@ -267,9 +290,9 @@ impl SearchResult {
         }
     }
 
-    /// Returns `true` if nothing was found.
+    /// Returns `true` if nothing was found, and nothing was left out.
     pub(super) fn is_empty(&self) -> bool {
-        self.files.is_empty()
+        self.files.is_empty() && self.unsearched.is_empty()
     }
 
     /// Returns the matches, and what is not shown of them: how many there are, and in which files.
@@ -283,6 +306,7 @@ impl SearchResult {
         );
         if matches == 0 {
             self.text += "No matches found";
+            self.text += if self.unsearched.is_empty() { "" } else { " in what was searched" };
             self.text.extend(self.why_empty.iter().map(|reason| format!(": {reason}")));
             self.text.push('\n');
         } else if self.show == Show::Files {
@@ -296,8 +320,8 @@ impl SearchResult {
             );
             self.list_files(MAX_FILES);
         }
-        if self.gave_up {
-            self.text += "(the pattern takes too long; some lines were not searched)\n";
+        if !self.unsearched.is_empty() {
+            self.text += &self.unsearched.to_string();
         }
         for (name, encoding) in self.encoded.iter().take(MAX_ENCODED) {
             let _ = writeln!(self.text, "({name} is shown as {encoding})");

@@ -150,3 +150,33 @@ async fn long_lines_are_shown_around_matches_and_read_on_from_any_column() {
         assert!(result.output.contains(says) && result.output.len() < 700, "{args}: {result:?}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lines_on_which_a_pattern_takes_too_long_are_named() {
+    let registry = Registry::with_built_in();
+    let long = "x".repeat(200_000);
+    let sandbox = Sandbox::new(&[
+        ("a.min.js", &format!("one\n{long}\nxx xx\n{long}\n")),
+        ("b.js", "xx yy\n"),
+        ("c.js", "yy yy\n"),
+    ]);
+    let disk = Arc::new(DiskWorkspace::open(&sandbox.repo()).expect("a folder"));
+    let cx = context(Arc::new(OverlayWorkspace::new(disk)), false);
+    let started = std::time::Instant::now();
+    // The same word twice, for which each start reads to the end of the line.
+    let pattern = "(\\w+) \\1$";
+    let left_out = "(not searched, because the pattern takes too long there: a.min.js lines 2, 4. ";
+    let found = call(&registry, &cx, "grep", &json!({"pattern": pattern})).await;
+    assert!(found.output.starts_with("a.min.js:3:xx xx\nc.js:1:yy yy\n"), "{found:?}");
+    assert!(found.output.contains(left_out), "{found:?}");
+    let none = call(&registry, &cx, "grep", &json!({"pattern": "(\\w+) \\1!"})).await;
+    assert!(none.output.starts_with("No matches found in what was searched\n(not searched"), "{none:?}");
+    let args = json!({"pattern": "(\\w+) \\1$", "replacement": "$1", "regex": true});
+    let refused = call(&registry, &cx, "replace_text", &args).await;
+    let says = "a.min.js: the pattern takes too long on this text";
+    assert!(refused.error.as_ref().is_some_and(|error| error.contains(says)), "{refused:?}");
+    let args = json!({"pattern": "(\\w+) \\1$", "replacement": "$1", "regex": true, "path": "c.js"});
+    let replaced = call(&registry, &cx, "replace_text", &args).await;
+    assert!(replaced.output.contains("Replaced 1 place"), "{replaced:?}");
+    assert!(started.elapsed().as_secs() < 60, "{:?}", started.elapsed());
+}
