@@ -10,11 +10,61 @@ pub(super) enum Form {
     Fenced,
     /// As character data of XML.
     CharacterData,
-    /// With `\\n`, `\\t` and the like.
-    Escaped,
+    /// With a backslash before characters of these kinds.
+    Escaped(Escapes),
     /// With `&lt;` and the like.
     Entities,
 }
+
+/// Kinds of characters that are escaped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Escapes {
+    /// `\"` and `\'`.
+    quotes: bool,
+    /// `\\`.
+    backslashes: bool,
+    /// `\n`, `\t` and `\r`.
+    blanks: bool,
+}
+
+impl Escapes {
+    /// From fewest to most: what is no misquotation stays.
+    const SETS: [Self; 4] = [
+        Self { quotes: true, backslashes: false, blanks: false },
+        Self { quotes: false, backslashes: true, blanks: false },
+        Self { quotes: true, backslashes: true, blanks: false },
+        Self { quotes: true, backslashes: true, blanks: true },
+    ];
+
+    /// Returns a text with characters of these kinds in place of their escapes.
+    fn apply_to(self, text: &str) -> String {
+        let mut plain = String::with_capacity(text.len());
+        let mut rest = text.chars();
+        while let Some(c) = rest.next() {
+            let next = if c == '\\' { rest.next() } else { None };
+            match next {
+                Some('n') if self.blanks => plain.push('\n'),
+                Some('t') if self.blanks => plain.push('\t'),
+                Some('r') if self.blanks => plain.push('\r'),
+                Some(mark @ ('"' | '\'')) if self.quotes => plain.push(mark),
+                Some('\\') if self.backslashes => plain.push('\\'),
+                other => {
+                    plain.push(c);
+                    plain.extend(other);
+                }
+            }
+        }
+        plain
+    }
+}
+
+/// Escapes in a replacement of which nothing tells whether they are part of the file's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "old_str has escapes that the file does not have there, and it is not clear whether {0} in new_str is one; give both texts as they \
+     are to stand in the file, without escapes of their own"
+)]
+pub(super) struct UnclearEscape(&'static str);
 
 impl Form {
     /// Returns the text that is meant by one of this form.
@@ -25,15 +75,27 @@ impl Form {
                 let inner = || text.trim().strip_prefix("<![CDATA[")?.strip_suffix("]]>");
                 inner().unwrap_or(text).to_owned()
             }
-            Self::Escaped => unescaped(text),
-            Self::Entities => ["&lt;<", "&gt;>", "&quot;\"", "&#39;'", "&apos;'", "&amp;&"].iter().fold(
-                text.to_owned(),
-                |text, pair| {
-                    let (entity, mark) = pair.split_at(pair.len() - 1);
-                    text.replace(entity, mark)
-                },
-            ),
+            Self::Escaped(escapes) => escapes.apply_to(text),
+            Self::Entities => ENTITIES.iter().fold(text.to_owned(), |text, (entities, mark)| {
+                entities.iter().fold(text, |text, entity| text.replace(entity, mark))
+            }),
         }
+    }
+
+    /// Returns the text that is meant by a replacement for `old`, which has this form.
+    pub(super) fn replacement(self, old: &str, new: &str) -> Result<String, UnclearEscape> {
+        let Self::Escaped(escapes) = self else { return Ok(self.apply_to(new)) };
+        // What the old text has in this way too is no misquotation, and of what it has not, nobody can tell.
+        let is_unclear =
+            |is_known: bool, escape: &str| !is_known && new.contains(escape) && !old.contains(escape);
+        let kinds = [(escapes.quotes, "\\\""), (escapes.quotes, "\\'"), (escapes.backslashes, "\\\\")];
+        if let Some((_, escape)) = kinds.into_iter().find(|(is_known, escape)| is_unclear(*is_known, escape))
+        {
+            return Err(UnclearEscape(escape));
+        }
+        // Where line ends are line ends, what looks like one is part of a string.
+        let escapes = Escapes { blanks: escapes.blanks && !new.contains('\n'), ..escapes };
+        Ok(escapes.apply_to(new))
     }
 
     /// Returns what the model is told.
@@ -41,9 +103,13 @@ impl Form {
         match self {
             Self::Fenced => "the fence around old_str was left out",
             Self::CharacterData => "the CDATA marks around old_str were left out",
-            Self::Escaped => {
+            Self::Escaped(Escapes { blanks: true, .. }) => {
                 "escapes such as \\n in old_str, and in new_str if it is one line, were taken as the characters that they stand for"
             }
+            Self::Escaped(Escapes { quotes: true, backslashes: false, .. }) => {
+                "escaped quotes (\\\") in old_str and new_str were taken as quotes"
+            }
+            Self::Escaped(_) => "doubled backslashes in old_str and new_str were taken as single ones",
             Self::Entities => {
                 "entities such as &lt; in old_str and new_str were taken as the characters that they stand for"
             }
@@ -51,10 +117,21 @@ impl Form {
     }
 }
 
+/// Entities of each mark. That of the ampersand comes last, because it may be part of others.
+const ENTITIES: [(&[&str], &str); 5] = [
+    (&["&lt;", "&#60;", "&#x3C;", "&#x3c;"], "<"),
+    (&["&gt;", "&#62;", "&#x3E;", "&#x3e;"], ">"),
+    (&["&quot;", "&#34;", "&#x22;"], "\""),
+    (&["&#39;", "&apos;", "&#x27;"], "'"),
+    (&["&amp;", "&#38;", "&#x26;"], "&"),
+];
+
 /// Returns the texts that may be meant by one.
 pub(super) fn forms(text: &str) -> impl Iterator<Item = (Form, String)> + '_ {
-    let forms = [Form::Fenced, Form::CharacterData, Form::Escaped, Form::Entities];
-    forms.into_iter().map(move |form| (form, form.apply_to(text))).filter(move |(_, meant)| meant != text)
+    let escaped = Escapes::SETS.into_iter().map(Form::Escaped);
+    let forms = [Form::Fenced, Form::CharacterData].into_iter().chain(escaped).chain([Form::Entities]);
+    let meant = forms.map(move |form| (form, form.apply_to(text)));
+    meant.filter(move |(_, meant)| meant != text && !meant.is_empty())
 }
 
 fn without_fence_lines(text: &str) -> String {
@@ -66,28 +143,6 @@ fn without_fence_lines(text: &str) -> String {
     inner().unwrap_or_else(|| if text.contains('\n') { text } else { without_fence(text) }).to_owned()
 }
 
-fn unescaped(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text.chars();
-    while let Some(c) = rest.next() {
-        if c != '\\' {
-            plain.push(c);
-            continue;
-        }
-        match rest.next() {
-            Some('n') => plain.push('\n'),
-            Some('t') => plain.push('\t'),
-            Some('r') => plain.push('\r'),
-            Some(mark @ ('"' | '\'' | '\\')) => plain.push(mark),
-            other => {
-                plain.push('\\');
-                plain.extend(other);
-            }
-        }
-    }
-    plain
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -97,12 +152,30 @@ mod tests {
         for (text, form, meant) in [
             ("```python\n    x\n```", Form::Fenced, "    x"),
             ("<![CDATA[x]]>", Form::CharacterData, "x"),
-            ("a\\n\\tb", Form::Escaped, "a\n\tb"),
-            ("a &gt; b &amp;&amp; c", Form::Entities, "a > b && c"),
+            ("a\\n\\tb", Form::Escaped(Escapes::SETS[3]), "a\n\tb"),
+            ("f(\\\"\\n\\\\\\\")", Form::Escaped(Escapes::SETS[0]), "f(\"\\n\\\\\")"),
+            ("a &gt; b &amp;&amp; &amp;lt; &#x27;", Form::Entities, "a > b && &lt; '"),
         ] {
-            let found: Vec<(Form, String)> = forms(text).collect();
-            assert_eq!(found, [(form, meant.to_owned())], "{text}");
+            let found = forms(text).find(|(found, _)| *found == form);
+            assert_eq!(found, Some((form, meant.to_owned())), "{text}");
         }
         assert_eq!(forms("plain text").count(), 0);
+    }
+    #[test]
+    fn replacements_are_written_without_the_escapes_of_what_they_replace() {
+        let [quotes, backslashes, _, all] = Escapes::SETS;
+        for (escapes, old, new, expected) in [
+            (quotes, r#"f(\"a\")"#, "f(\\\"b\\\")\ng(\\\"c\\\")", Ok("f(\"b\")\ng(\"c\")")),
+            (quotes, r#"f(\"a\")"#, r#"f(\"a\n\")"#, Ok(r#"f("a\n")"#)),
+            (quotes, r#"f(\"a\")"#, r#"f(\"a\\n\")"#, Err(UnclearEscape(r"\\"))),
+            (quotes, r#"f(\"a\\\")"#, r#"f(\"b\\\")"#, Ok(r#"f("b\\")"#)),
+            (backslashes, r"\\d", r"\\d\\w", Ok(r"\d\w")),
+            (backslashes, r"\\d", r#"\\d\""#, Err(UnclearEscape(r#"\""#))),
+            (all, r#"a\nb"#, r#"a\n\"c\\n\""#, Ok("a\n\"c\\n\"")),
+            (all, r#"a\nb"#, "a\n\\\"c\\n\\\"", Ok("a\n\"c\\n\"")),
+        ] {
+            let replacement = Form::Escaped(escapes).replacement(old, new);
+            assert_eq!(replacement.as_deref(), expected.as_deref(), "{old} {new}");
+        }
     }
 }

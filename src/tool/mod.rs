@@ -62,6 +62,7 @@ mod translate_command;
 mod translate_edit;
 mod translate_replace;
 mod translate_search;
+mod typography;
 mod unsearched;
 mod wrapped;
 mod write_file;

@@ -7,8 +7,8 @@ use sanitize::invisible::unmarked;
 use workspace::MAX_FILE;
 
 use super::invisible_codes::turned_back;
-use super::misquoted;
 use super::text_file::without_carriage_returns;
+use super::{misquoted, typography};
 use crate::base::text::grouped;
 
 /// Text with a block replaced.
@@ -80,16 +80,49 @@ fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
     if by_lines.is_ok() {
         return by_lines;
     }
-    // As a last resort, what is around the text or escapes in it, if the rest occurs.
-    let unescaped =
-        misquoted::forms(old).find(|(_, meant)| !meant.is_empty() && content.contains(meant.as_str()));
-    let Some((form, meant)) = unescaped else { return by_lines };
-    // Where line ends are line ends, what looks like one is part of a string.
-    let has_line_ends = form == misquoted::Form::Escaped && new.contains('\n');
-    let new = if has_line_ends { new.to_owned() } else { form.apply_to(new) };
-    let mut edited = exactly(content, &meant, &new, all)?;
-    edited.note = Some(form.described().to_owned());
-    Ok(edited)
+    // As a last resort, with other quotation marks, what is around the text, or escapes in it.
+    if let Some(edited) = by_marks(content, old, new, all) {
+        return edited;
+    }
+    for (form, meant) in misquoted::forms(old) {
+        let new = form.replacement(old, new);
+        let edited = match &new {
+            Ok(new) if content.contains(&meant) => exactly(content, &meant, new, all),
+            Err(unclear) if content.contains(&meant) => Err(NotReplaced(unclear.to_string())),
+            Ok(new) => match self::by_lines(content, &meant, new, all) {
+                Err(_) => continue,
+                edited => edited,
+            },
+            Err(_) => continue,
+        };
+        return edited.map(|edited| Edited { note: Some(form.described().to_owned()), ..edited });
+    }
+    by_lines
+}
+
+/// Replaces `old` where the file has it with other quotation marks, dashes or blanks, which the new text gets as well; `None` if it
+/// has it nowhere.
+fn by_marks(content: &str, old: &str, new: &str, all: bool) -> Option<Result<Edited, NotReplaced>> {
+    let places = typography::places(content, old);
+    if places.len() > 1 && !all {
+        let lines: Vec<usize> = places.iter().take(20).map(|place| line_of(content, place.start)).collect();
+        return Some(Err(NotReplaced(not_unique(&lines, places.len()))));
+    }
+    if let Err(error) = check_size(new.len().saturating_mul(places.len()).saturating_add(content.len())) {
+        return Some(Err(error));
+    }
+    let (mut made, mut from, mut times) = (String::new(), 0, 0);
+    for place in places {
+        if place.start >= from {
+            made += &content[from..place.start];
+            made += &typography::respelled(old, new, &content[place.clone()]);
+            from = place.end;
+            times += 1;
+        }
+    }
+    made += &content[from..];
+    let note = "the file has other quotation marks, dashes or blanks than old_str, and new_str was written with those of the file";
+    (times > 0).then(|| Ok(Edited { content: made, times, note: Some(note.to_owned()) }))
 }
 
 fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
