@@ -44,8 +44,21 @@ pub(super) fn replace_lines(content: &str, lines: LineRange, new: &str) -> Resul
     if !new.is_empty() && !new.ends_with('\n') && ends_line {
         new += if has_crlf_alone(content) { "\r\n" } else { "\n" };
     }
-    let content = [&content[..bytes.start], &new, &content[bytes.end..]].concat();
+    // A last line without an end stays one, whichever line is the last.
+    let above = &content[..bytes.start];
+    let (above, new) = match (ends_line || content.is_empty(), new.is_empty()) {
+        (true, _) => (above, new.as_str()),
+        (false, true) => (without_end(above), ""),
+        (false, false) => (above, without_end(&new)),
+    };
+    let content = [above, new, &content[bytes.end..]].concat();
     Ok(Edited { content, times: 1, note: None })
+}
+
+/// Returns a text without the end of its last line.
+fn without_end(text: &str) -> &str {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    text.strip_suffix('\r').unwrap_or(text)
 }
 
 /// Replaces a block that occurs once, or once in the lines that the call names; or `all` that are in these lines.
@@ -81,6 +94,9 @@ mod tests {
             ("a\nb\nc\n", lines(2, 2), "x", Some("a\nx\nc\n")),
             ("a\nb\nc\n", lines(1, 2), "x\ny\n", Some("x\ny\nc\n")),
             ("a\nb\nc", lines(3, 3), "x", Some("a\nb\nx")),
+            ("a\nb\nc", lines(3, 3), "x\ny\n", Some("a\nb\nx\ny")),
+            ("a\nb\nc", lines(3, 3), "", Some("a\nb")),
+            ("a\r\nb", lines(2, 2), "x\n", Some("a\r\nx")),
             ("a\nb\nc\n", lines(2, 3), "", Some("a\n")),
             ("a\r\nb\r\n", lines(1, 1), "x\ny", Some("x\r\ny\r\nb\r\n")),
             ("a\n", lines(2, 2), "x", None),

@@ -328,6 +328,7 @@ pub(super) fn insertion_before(arguments: &mut Arguments) -> Changed {
     if names.iter().find_map(|name| arguments.get(*name).and_then(number)) == Some(0) {
         arguments.retain(|name, _| !names.contains(&name.as_str()));
         appended(arguments);
+        arguments.insert("mode".to_owned(), json!("lines"));
         return Ok(Some("write_file"));
     }
     insertion_at(arguments)

@@ -35,6 +35,9 @@ enum WriteMode {
     /// Write a file that must not exist.
     #[schemars(skip)]
     Create,
+    /// Add whole lines to the end of the file, which has a line end there afterwards only if it had one.
+    #[schemars(skip)]
+    Lines,
 }
 
 impl FileTool for WriteFile {
@@ -80,10 +83,14 @@ impl FileTool for WriteFile {
                 return Err(ToolError::Refused(placeholder::refusal("content", line, path.as_str())));
             }
         }
-        let (content, keeps_crlf) = args.content_of(&path, before.as_ref())?;
-        let mut result = store(&path, before, content, cx)?;
+        let NewContent { bytes, keeps_crlf, closes_line } = args.content_of(&path, before.as_ref())?;
+        let mut result = store(&path, before, bytes, cx)?;
         if is_replaced && !was_seen && !result.changes.is_empty() {
             result.output += "\n[the file was there already, and you had not read it]";
+        }
+        if closes_line && !result.changes.is_empty() {
+            result.output +=
+                "\n[the last line had no end, and got one: the text begins on a line of its own]";
         }
         if keeps_crlf && is_replaced && !result.changes.is_empty() {
             result.output += "\n[line endings are CRLF, as they were]";
@@ -92,31 +99,64 @@ impl FileTool for WriteFile {
     }
 }
 
+/// Content of a file as it will be.
+struct NewContent {
+    bytes: Vec<u8>,
+    /// Whether the text got the CRLF endings that the file has.
+    keeps_crlf: bool,
+    /// Whether the last line of the file got an end, so that the text begins on a line of its own.
+    closes_line: bool,
+}
+
+impl NewContent {
+    fn plain(text: String) -> Self {
+        Self { bytes: text.into_bytes(), keeps_crlf: false, closes_line: false }
+    }
+}
+
 impl Args {
-    /// Returns the content of the file as it will be, and whether it got the CRLF endings that the file has. Text keeps its encoding,
-    /// and what is no text is replaced by text.
-    fn content_of(
-        &self,
-        path: &ResolvedPath,
-        before: Option<&FileState>,
-    ) -> Result<(Vec<u8>, bool), ToolError> {
-        let given = || self.content.clone();
-        let Some(before) = before else { return Ok((given().into_bytes(), false)) };
-        match (text_of(path, before), self.mode) {
-            (Ok(old), mode) => {
+    /// Returns the content of the file as it will be. Text keeps its encoding, and what is no text is replaced by text.
+    fn content_of(&self, path: &ResolvedPath, before: Option<&FileState>) -> Result<NewContent, ToolError> {
+        let adds = matches!(self.mode, WriteMode::Append | WriteMode::Lines);
+        let Some(before) = before else { return Ok(NewContent::plain(self.added_to(""))) };
+        match text_of(path, before) {
+            Ok(old) => {
                 // Endings that are given decide, as they do in an edit.
-                let keeps_crlf =
-                    has_crlf_alone(&old.text) && self.content.contains('\n') && !self.content.contains('\r');
-                let new = if keeps_crlf { self.content.replace('\n', "\r\n") } else { given() };
-                let text = if mode == WriteMode::Append { old.text.into_owned() + &new } else { new };
-                Ok((encoded(path, text, old.encoding)?, keeps_crlf))
+                let keeps_crlf = has_crlf_alone(&old.text) && !self.content.contains('\r');
+                let new = if adds { self.added_to(&old.text) } else { self.content.clone() };
+                let has_ends = new.contains('\n');
+                let new = if keeps_crlf { new.replace('\n', "\r\n") } else { new };
+                let closes_line = adds && is_open(&old.text, &self.content);
+                let text = if adds { old.text.into_owned() + &new } else { new };
+                let bytes = encoded(path, text, old.encoding)?;
+                Ok(NewContent { bytes, keeps_crlf: keeps_crlf && has_ends, closes_line })
             }
-            (Err(_), WriteMode::Overwrite | WriteMode::Create) => Ok((given().into_bytes(), false)),
+            Err(_) if !adds => Ok(NewContent::plain(self.content.clone())),
             // Almost any encoding without NUL bytes has these characters at the same places.
-            (Err(_), WriteMode::Append) if self.content.is_ascii() && !before.content.contains(&0) => {
-                Ok(([&before.content, self.content.as_bytes()].concat(), false))
+            Err(_) if self.content.is_ascii() && !before.content.contains(&0) => {
+                let old = String::from_utf8_lossy(&before.content);
+                let bytes = [&before.content, self.added_to(&old).as_bytes()].concat();
+                Ok(NewContent { bytes, keeps_crlf: false, closes_line: is_open(&old, &self.content) })
             }
-            (Err(error), WriteMode::Append) => Err(error),
+            Err(error) => Err(error),
         }
     }
+
+    /// Returns what is added to the end of a text, which begins on a line of its own.
+    fn added_to(&self, old: &str) -> String {
+        let close = if is_open(old, &self.content) { "\n" } else { "" };
+        match self.mode {
+            WriteMode::Lines => {
+                let lines = self.content.strip_suffix('\n').unwrap_or(&self.content);
+                let end = if old.is_empty() || old.ends_with('\n') { "\n" } else { "" };
+                format!("{close}{lines}{end}")
+            }
+            _ => format!("{close}{}", self.content),
+        }
+    }
+}
+
+/// Returns whether the last line of a text has no end, and a text that is added to it does not begin with one.
+fn is_open(old: &str, added: &str) -> bool {
+    !old.is_empty() && !old.ends_with('\n') && !added.is_empty() && !added.starts_with(['\n', '\r'])
 }
