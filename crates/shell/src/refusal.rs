@@ -67,9 +67,11 @@ pub(super) struct Refusal {
     pub(super) way_out: WayOut,
 }
 
-/// Programs that the tools for files replace, separated by spaces.
-const FILE_PROGRAMS: &str = "sed tee cp mv rm mkdir touch rmdir truncate patch ed ex install awk";
-const FETCHERS: &str = "curl wget";
+/// Programs and cmdlets that the tools for files replace, separated by spaces.
+const FILE_PROGRAMS: &str = "sed tee cp mv rm mkdir touch rmdir truncate patch ed ex install awk set-content sc add-content ac \
+                             clear-content clc out-file tee-object export-csv new-item ni md remove-item ri del erase rd move-item mi \
+                             move copy-item cpi copy rename-item rni ren";
+const FETCHERS: &str = "curl wget iwr irm invoke-webrequest invoke-restmethod";
 
 impl Refusal {
     pub(super) fn new(reason: impl Into<String>, way_out: WayOut) -> Self {
@@ -78,7 +80,8 @@ impl Refusal {
 
     /// Refuses a program, or a sub-command, that no rule knows.
     pub(super) fn unknown(name: &str) -> Self {
-        let is_in = |list: &str| super::options::is_in(list, name);
+        let lower = name.to_ascii_lowercase();
+        let is_in = |list: &str| super::options::is_in(list, &lower);
         let way_out = match name {
             _ if is_in(FILE_PROGRAMS) => WayOut::FileTools,
             _ if is_in(FETCHERS) => WayOut::Fetch,

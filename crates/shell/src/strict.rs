@@ -88,7 +88,7 @@ impl Judge<'_> {
             // The runner of the tool has a class of its own.
             return reach::beyond(self.simple).map_or(Ok((Class::Safe, String::new())), Err);
         }
-        let known = table::known_name(name).ok_or_else(|| Refusal::unknown(name))?;
+        let known = table::known_name(name).ok_or_else(|| Refusal::unknown(self.shown(name)))?;
         let (class, said) = self.known(name, known)?;
         if let Some(refusal) = reach::beyond(self.simple) {
             return Err(refusal);
@@ -121,8 +121,16 @@ impl Judge<'_> {
             }
             _ => {}
         }
-        let rule = table::find(known).ok_or_else(|| Refusal::unknown(name))?;
-        self.rule(known, rule, arguments)
+        let rule = table::find(known).ok_or_else(|| Refusal::unknown(self.shown(name)))?;
+        self.rule(self.shown(known), rule, arguments)
+    }
+
+    /// Returns the name of the command for messages: that of the cmdlet, where a program stands for one.
+    fn shown<'b>(&'b self, name: &'b str) -> &'b str {
+        let written = self.simple.words.first().map_or(name, |word| word.raw.as_str());
+        let is_cmdlet = written.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'-')
+            && table::find(written).is_none();
+        if is_cmdlet { written } else { name }
     }
 
     fn rule(&self, name: &str, rule: &Rule, arguments: &[Word]) -> Known {

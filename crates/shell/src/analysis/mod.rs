@@ -4,6 +4,7 @@
 //! Class, block-list, and effects are all derived from this one value; nothing looks at the text again.
 
 mod powershell;
+mod powershell_texts;
 mod walk;
 mod word;
 

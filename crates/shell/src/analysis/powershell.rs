@@ -17,7 +17,7 @@ use grammar::parse;
 /// Time limit for the parser.
 const MAX_TIME: Duration = Duration::from_millis(500);
 /// Maximum nesting depth of a script; each operator is a level of the grammar.
-const MAX_DEPTH: usize = 400;
+pub(super) const MAX_DEPTH: usize = 400;
 
 /// Cmdlets that read the files they are given, with their aliases.
 const READERS: &str = "get-content gc type get-childitem gci dir get-item gi test-path resolve-path rvpa get-filehash \
@@ -36,7 +36,7 @@ const LOOPS: &str = "foreach-object foreach %";
 const HARMLESS: &str = "program statement_list pipeline pipeline_chain empty_statement comment if_statement elseif_clauses \
                         elseif_clause else_clause statement_block foreach_statement while_statement logical_expression \
                         bitwise_expression comparison_expression additive_expression multiplicative_expression \
-                        format_expression range_expression array_literal_expression unary_expression \
+                        format_expression range_expression array_literal_expression unary_expression flow_control_statement \
                         expression_with_unary_operator parenthesized_expression sub_expression array_expression \
                         hash_literal_expression hash_literal_body hash_entry key_expression string_literal \
                         verbatim_string_characters verbatim_here_string_characters expandable_string_literal \
@@ -50,18 +50,8 @@ const HARMLESS: &str = "program statement_list pipeline pipeline_chain empty_sta
                         additive_argument_expression multiplicative_argument_expression format_argument_expression \
                         range_argument_expression";
 
-/// Methods of texts. Other values have methods of the same names that write: `Replace` of a file replaces another
-/// one.
-const TEXT_METHODS: &str = "replace split trim trimstart trimend tolower toupper tolowerinvariant toupperinvariant \
-                            contains startswith endswith substring indexof lastindexof padleft padright insert remove \
-                            tostring";
-
-/// Cmdlets that return texts, with their aliases.
-const TEXT_READERS: &str = "get-content gc cat type";
-
 /// Node types that are named here in other words than in the grammar.
-const NAMES: [(&str, &str); 5] = [
-    ("invokation_expression", "a call of a method"),
+const NAMES: [(&str, &str); 4] = [
     ("invokation_foreach_expression", "a call of a method"),
     ("type_literal", "a .NET type"),
     ("function_statement", "a function"),
@@ -112,14 +102,14 @@ fn odd_character(script: &str) -> Option<char> {
     lone_cr.or_else(|| script.chars().find(odd))
 }
 
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     script: &'a str,
-    root: Option<Node<'a>>,
+    pub(super) root: Option<Node<'a>>,
     analysis: Analysis,
 }
 
 impl<'a> Walk<'a> {
-    fn text(&self, node: Node<'_>) -> &'a str {
+    pub(super) fn text(&self, node: Node<'_>) -> &'a str {
         &self.script[node.byte_range()]
     }
 
@@ -139,80 +129,32 @@ impl<'a> Walk<'a> {
             }
             kind if is_in(HARMLESS, kind) => {}
             "invokation_expression" if self.is_text_method(node, &mut Vec::new(), depth) => {}
-            "invokation_expression" => {
-                let method = node.named_child(1).map_or("", |method| self.text(method));
-                self.give_up(format!("the method {method} is called, which is followed only for texts"));
-            }
+            "invokation_expression" => self.give_up(self.unknown_method(node)),
+            // What a statement that is no command prints goes to a file.
+            "redirections" => return self.printed(node, depth),
             kind => self.give_up(format!("{} is not analyzed", described(kind))),
         }
+        self.visit_children(node, depth);
+    }
+
+    fn visit_children(&mut self, node: Node<'_>, depth: usize) {
         let mut cursor = node.walk();
         for child in node.named_children(&mut cursor) {
             self.visit(child, depth + 1);
         }
     }
 
-    /// Returns whether a call is one of a method that only computes, of a value that is a text for certain.
-    fn is_text_method(&self, call: Node<'_>, assumed: &mut Vec<String>, depth: usize) -> bool {
-        let (Some(value), Some(method)) = (call.named_child(0), call.named_child(1)) else { return false };
-        // After `::`, it would be a method of a type.
-        let is_of_value = call.child(1).is_some_and(|dot| dot.kind() == ".");
-        is_of_value
-            && is_in(TEXT_METHODS, &self.text(method).to_ascii_lowercase())
-            && self.is_text(value, assumed, depth + 1)
-    }
-
-    /// Returns whether a value is a text for certain.
-    fn is_text(&self, value: Node<'_>, assumed: &mut Vec<String>, depth: usize) -> bool {
-        if depth > MAX_DEPTH {
-            return false;
-        }
-        match value.kind() {
-            "string_literal" => true,
-            "invokation_expression" => self.is_text_method(value, assumed, depth + 1),
-            "variable" => self.is_text_variable(self.text(value), assumed, depth + 1),
-            "command" => {
-                let mut cursor = value.walk();
-                let name = value.named_children(&mut cursor).find(|part| part.kind() == "command_name");
-                name.is_some_and(|name| is_in(TEXT_READERS, &self.text(name).to_ascii_lowercase()))
-            }
-            // Whatever holds nothing but one value.
-            _ if value.named_child_count() == 1 => {
-                value.named_child(0).is_some_and(|inner| self.is_text(inner, assumed, depth + 1))
-            }
-            _ => false,
-        }
-    }
-
-    /// Returns whether all that a script assigns to a variable are texts. What is assigned may be computed from the
-    /// variable itself, which is assumed to be a text meanwhile.
-    fn is_text_variable(&self, name: &str, assumed: &mut Vec<String>, depth: usize) -> bool {
-        let name = name.trim().to_ascii_lowercase();
-        if assumed.contains(&name) {
-            return true;
-        }
-        assumed.push(name.clone());
-        let Some(root) = self.root else { return false };
-        let mut open = vec![root];
-        let mut is_assigned = false;
-        while let Some(node) = open.pop() {
-            let is_it = |left: Node<'_>| self.text(left).trim().eq_ignore_ascii_case(&name);
-            if node.kind() == "assignment_expression" && node.named_child(0).is_some_and(is_it) {
-                let value = node.named_child(
-                    u32::try_from(node.named_child_count()).unwrap_or(u32::MAX).saturating_sub(1),
-                );
-                if !value.is_some_and(|value| self.is_text(value, assumed, depth + 1)) {
-                    return false;
-                }
-                is_assigned = true;
-            }
-            // A loop assigns to its variable as well.
-            if node.kind() == "foreach_statement" && node.named_child(0).is_some_and(is_it) {
-                return false;
-            }
-            let mut cursor = node.walk();
-            open.extend(node.named_children(&mut cursor));
-        }
-        is_assigned
+    /// Takes what is printed into a file as a command that prints.
+    fn printed(&mut self, redirections: Node<'_>, depth: usize) {
+        let mut simple = Simple {
+            words: vec![Word::known("echo")],
+            assignments: Vec::new(),
+            redirects: Vec::new(),
+            place: Nesting::Plain,
+            piped_from: None,
+        };
+        self.elements(redirections, &mut simple, depth);
+        self.analysis.commands.push(simple);
     }
 
     fn command(&mut self, node: Node<'_>, depth: usize) {
@@ -230,6 +172,11 @@ impl<'a> Walk<'a> {
                     self.give_up("it loads a script".to_owned());
                 }
                 "command_invokation_operator" => {}
+                // `& { … }` runs what is in it, and passes on what stands behind it.
+                "command_name_expr" if self.text(part).trim_start().starts_with('{') => {
+                    simple.words.push(Word::known("echo"));
+                    self.visit_children(part, depth);
+                }
                 "command_name" | "command_name_expr" => {
                     let name = self.word(part);
                     simple.words.push(name);
@@ -330,7 +277,7 @@ fn runs_others(name: &str) -> bool {
     is_wrapper(name) || is_shell(name)
 }
 
-fn is_in(list: &str, name: &str) -> bool {
+pub(super) fn is_in(list: &str, name: &str) -> bool {
     list.split_whitespace().any(|item| item == name)
 }
 
@@ -350,11 +297,15 @@ fn is_block(value: Node<'_>) -> bool {
         && value.named_child(0).is_some_and(|child| child.kind() == "script_block_expression")
 }
 
-/// Returns a word that names a file. It becomes unknown if it contains a drive (which is not a folder of the
-/// workspace), a `\` (which separates folders like `/`), or begins with `~` (the home folder).
+/// Returns a word that names a file, with `/` for `\`, which separates folders as well. What is on a drive is written as an address,
+/// which is outside of the workspace.
 fn file(word: Word) -> Word {
-    let odd = word.text().is_some_and(|text| text.contains([':', '\\']) || text.starts_with('~'));
-    if odd { Word::unknown(&word.raw) } else { word }
+    let Some(text) = word.text() else { return word };
+    let text = text.replace('\\', "/").replace(':', "://");
+    let glob = word.glob;
+    let mut word = Word::quoted(&word.raw, &text);
+    word.glob = glob;
+    word
 }
 
 /// Returns the command in the terms of the rules: names in lower case without `.exe`, and cmdlets by what
@@ -362,9 +313,10 @@ fn file(word: Word) -> Word {
 fn canonical(mut simple: Simple) -> Simple {
     let Some(name) = simple.name().map(str::to_ascii_lowercase) else { return simple };
     let name = name.strip_suffix(".exe").unwrap_or(&name).to_owned();
+    let written = simple.words[0].raw.clone();
     let becomes = |simple: &mut Simple, program: &str| {
         simple.words.retain(|word| !word.is_option());
-        simple.words.insert(0, Word::known(program));
+        simple.words.insert(0, Word::quoted(&written, program));
     };
     if is_in(READERS, &name) {
         simple.words.remove(0);
@@ -376,7 +328,7 @@ fn canonical(mut simple: Simple) -> Simple {
     } else if is_in(LOOPS, &name) && simple.words.len() == 1 {
         simple.words = vec![Word::known("true")];
     } else {
-        simple.words[0] = Word::known(&name);
+        simple.words[0] = Word::quoted(&written, &name);
     }
     simple
 }
