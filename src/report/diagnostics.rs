@@ -7,7 +7,7 @@ use regex::Regex;
 use sanitize::untrusted::visible;
 use workspace::WorkspacePath;
 
-use super::RunReport;
+use super::{RunReport, test_findings};
 use crate::base::text::shortened;
 use crate::event::{GateRecord, Severity};
 
@@ -56,7 +56,7 @@ pub struct Diagnostic {
     pub message: String,
 }
 
-/// Returns what guardrails, the code review and failed gates report about files. `workspace` is the
+/// Returns what the judgement of tests, guardrails, the code review and failed gates report about files. `workspace` is the
 /// absolute path that tools may print, `prefix` the path from the repository's root to the workspace, and
 /// `exists` tells which paths of the workspace are files.
 pub fn diagnostics(
@@ -65,10 +65,21 @@ pub fn diagnostics(
     prefix: &str,
     exists: &dyn Fn(&str) -> bool,
 ) -> Vec<Diagnostic> {
-    let mut remarks = Vec::new();
+    let mut remarks: Vec<Diagnostic> = of_tests(report, prefix).collect();
     of_guardrails_and_review(report, prefix, exists, &mut remarks);
     of_gates(&report.gates, workspace, prefix, exists, &mut remarks);
     remarks
+}
+
+/// Returns weakened tests; of a file that is gone, the line that it had.
+fn of_tests(report: &RunReport, prefix: &str) -> impl Iterator<Item = Diagnostic> {
+    test_findings::weakened(&report.test_findings).map(move |finding| Diagnostic {
+        path: format!("{prefix}{}", finding.path),
+        line: u32::try_from(finding.line).unwrap_or(u32::MAX).max(1),
+        error: finding.severity == Severity::Error,
+        title: visible(&format!("Test integrity ({})", finding.kind)),
+        message: visible(&finding.message),
+    })
 }
 
 fn of_guardrails_and_review(

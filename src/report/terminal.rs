@@ -8,8 +8,10 @@ use sanitize::untrusted::{command_data, log_lines, visible, visible_line};
 
 use super::figures::{duration, plural};
 use super::sections::{headline, letter};
+use super::test_findings::weakened;
 use super::{FileSummary, RunReport};
-use crate::event::{GateRecord, GateVerdict};
+use crate::base::text::shortened;
+use crate::event::{Block, Finding, GateRecord, GateVerdict, Severity, TestFinding};
 
 /// Number of lines up to which all diffs together are shown.
 const OPEN_LINES: usize = 40;
@@ -17,8 +19,11 @@ const OPEN_LINES: usize = 40;
 /// Number of lines of diffs that a group of the log holds.
 const GROUP_LINES: usize = 5_000;
 
-/// Number of files that are listed.
-const MAX_FILES: usize = 20;
+/// Number of files that are listed, of findings, and of refused calls.
+const MAX_LISTED: usize = 20;
+
+/// Number of characters that are shown of a finding or a refusal.
+const MAX_MESSAGE: usize = 400;
 
 /// Number of lines that are shown of a failed gate's output.
 const GATE_LINES: usize = 20;
@@ -41,22 +46,61 @@ pub fn terminal(report: &RunReport, frame: TerminalFrame<'_>) -> String {
     if !report.next_step.is_empty() {
         end += &format!("next: {}\n", visible(&report.next_step));
     }
-    for block in &report.guardrails {
-        // Writing to a String cannot fail.
-        let _ = writeln!(
-            end,
-            "✗ call refused at step {}: {}{} — {}",
-            block.step,
-            visible(&block.tool),
-            block.command.as_ref().map_or(String::new(), |line| format!(" {}", visible(line))),
-            visible(&block.reason)
-        );
-    }
+    end += &list(report.guardrails.iter().map(refusal), "more refused call", "more refused calls");
     report.gates.iter().for_each(|gate| end += &self::gate(gate));
+    let of_tests = weakened(&report.test_findings).map(test_finding);
+    end += &list(of_tests, "more finding about tests", "more findings about tests");
+    let of_review = report.review.iter().flat_map(|review| &review.findings).map(finding);
+    end += &list(of_review, "more finding of the review", "more findings of the review");
     end += &plan(report, frame);
+    // Writing to a String cannot fail.
     let _ = writeln!(end, "\nThe report and its files are in {}", frame.folder.display());
     text += &log_lines(&end);
     text
+}
+
+/// Joins the first of these lines, and how many more there are.
+fn list(mut lines: impl Iterator<Item = String>, one: &str, many: &str) -> String {
+    let mut text: String = lines.by_ref().take(MAX_LISTED).collect();
+    if let more @ 1.. = lines.count() {
+        text += &format!("  … and {}\n", plural(more, one, many));
+    }
+    text
+}
+
+/// Returns what others wrote as one line that is not too long.
+fn short(text: &str) -> String {
+    shortened(&visible_line(text.trim()), MAX_MESSAGE)
+}
+
+fn refusal(block: &Block) -> String {
+    let command = block.command.as_ref().map_or(String::new(), |line| format!(" {}", short(line)));
+    let (tool, reason) = (visible_line(&block.tool), short(&block.reason));
+    format!("✗ call refused at step {}: {tool}{command} — {reason}\n", block.step)
+}
+
+fn mark(severity: Severity) -> char {
+    match severity {
+        Severity::Error => '✗',
+        Severity::Warning => '!',
+        Severity::Note => '-',
+    }
+}
+
+fn test_finding(finding: &TestFinding) -> String {
+    let (path, kind) = (visible_line(&finding.path), visible_line(&finding.kind));
+    let message = short(&finding.message);
+    let mark = mark(finding.severity);
+    format!("{mark} tests, {}: {path}:{} ({kind}): {message}\n", finding.severity, finding.line)
+}
+
+fn finding(finding: &Finding) -> String {
+    let place = finding
+        .file
+        .as_ref()
+        .map_or(String::new(), |file| format!(" {}:{}", visible_line(file.as_str()), finding.line));
+    let mark = mark(finding.severity);
+    format!("{mark} review, {}:{place} {}\n", finding.severity, short(&finding.message))
 }
 
 /// Renders the files with their diffs: all of them where a log can fold them, else as many as one can survey.
@@ -69,8 +113,8 @@ fn files(report: &RunReport, has_groups: bool) -> String {
         return log_lines(&report.files.iter().map(diff).collect::<String>());
     }
     let mut text: String =
-        report.files.iter().take(MAX_FILES).map(|file| format!("{}\n", line(file))).collect();
-    if let Some(more @ 1..) = report.files.len().checked_sub(MAX_FILES) {
+        report.files.iter().take(MAX_LISTED).map(|file| format!("{}\n", line(file))).collect();
+    if let Some(more @ 1..) = report.files.len().checked_sub(MAX_LISTED) {
         text += &format!("  … and {}\n", plural(more, "more file", "more files"));
     }
     let elsewhere = if report.plan.is_some() { "  (diffs in plan.patch and report.html)\n\n" } else { "\n" };

@@ -11,17 +11,27 @@ use super::junit::clean;
 use super::size_budget::Section;
 use crate::event::{Severity, StopReason, TestFinding};
 
+/// Returns the findings that people have to see: all but notes.
+pub(super) fn weakened(findings: &[TestFinding]) -> impl Iterator<Item = &TestFinding> {
+    findings.iter().filter(|finding| finding.severity != Severity::Note)
+}
+
+/// Returns the title of the findings, and how many there are: of notes only if there is nothing else.
+pub(super) fn title(findings: &[TestFinding]) -> (&'static str, String) {
+    match weakened(findings).count() {
+        0 => ("Tests and checks", plural(findings.len(), "note", "notes")),
+        count => ("Weakened tests and checks", plural(count, "finding", "findings")),
+    }
+}
+
 /// Renders the findings as Markdown.
 pub(super) fn section(report: &RunReport) -> Section {
     let findings = &report.test_findings;
     if findings.is_empty() {
         return Section::fixed(String::new());
     }
-    let notes = findings.iter().filter(|finding| finding.severity == Severity::Note).count();
-    let title = match (findings.len() - notes, notes) {
-        (0, notes) => format!("#### Tests and checks: {}\n\n", plural(notes, "note", "notes")),
-        (count, _) => format!("#### Weakened tests and checks: {}\n\n", plural(count, "finding", "findings")),
-    };
+    let (title, count) = title(findings);
+    let title = format!("#### {title}: {count}\n\n");
     let mut text = title.clone();
     for TestFinding { path, line, kind, severity, message } in findings {
         let icon = match severity {
@@ -51,5 +61,5 @@ pub(super) fn cases(report: &RunReport) -> Vec<TestCase> {
         };
         case.set_classname("tests").build()
     };
-    report.test_findings.iter().filter(|finding| finding.severity != Severity::Note).map(case).collect()
+    weakened(&report.test_findings).map(case).collect()
 }

@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use sanitize::untrusted::visible_line;
 use test_integrity::{Change, MAX_BYTES, check_among, concerns, is_of_tests, matters};
 use tokio::task::spawn_blocking;
 use workspace::{
@@ -14,11 +15,12 @@ use workspace::{
 
 use super::Run;
 use super::driver::AgentRun;
+use crate::base::text::counted;
 use crate::base::time_limit::Grace;
 use crate::config::TestIntegrity;
 use crate::event::{NoticeLevel, Severity, TestFinding};
 
-/// Most findings that an agent is told of.
+/// Most findings that an agent or the log is told of.
 const MAX_TOLD: usize = 20;
 
 /// The judgement itself failed, which has been told.
@@ -210,6 +212,17 @@ fn unjudged(path: &WorkspacePath) -> TestFinding {
         kind: "vanished-test".to_owned(),
         severity: Severity::Error,
         message: "the file is now too large to be checked".to_owned(),
+    }
+}
+
+/// Logs the findings with which a run ends, but no notes.
+pub(super) fn log_findings(findings: &[TestFinding]) {
+    let mut findings = findings.iter().filter(|finding| finding.severity != Severity::Note);
+    for TestFinding { path, line, kind, severity, message } in findings.by_ref().take(MAX_TOLD) {
+        tracing::warn!("tests, {severity}: {}", visible_line(&format!("{path}:{line} ({kind}): {message}")));
+    }
+    if let more @ 1.. = findings.count() {
+        tracing::warn!("tests: {}, which the report lists", counted(more, "more finding", "s"));
     }
 }
 

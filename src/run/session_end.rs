@@ -6,7 +6,7 @@ use serde_json::json;
 use workspace::WorkspacePath;
 
 use super::Run;
-use super::integrity::{NotJudged, demand_less};
+use super::integrity::{NotJudged, demand_less, log_findings};
 use crate::agent::SessionOutcome;
 use crate::base::text::counted;
 use crate::base::time_limit::Grace;
@@ -43,6 +43,7 @@ impl Run<'_> {
             self.events.notice(NoticeLevel::Warning, message);
             self.judge_late_changes(ended, findings).await;
         }
+        log_findings(findings);
         self.isolation.warn_of_auto_loaded();
         self.isolation.warn_of_links();
         self.end_with_losses(ended);

@@ -54,6 +54,11 @@ fn test_integrity_is_told_refused_and_permitted() {
             (Some("tests_weakened"), 1, 3)
         );
         assert_eq!(report["test_findings"][0]["kind"], "skipped-test");
+        assert!(
+            refused.stderr.contains("\ntests, error: tests/test_a.py:4 (skipped-test): "),
+            "{}",
+            refused.stderr
+        );
         assert!(refused.file("comment.md").contains("#### Weakened tests and checks: 1 finding"));
         assert!(refused.file("junit.xml").contains("skipped-test tests/test_a.py:4"));
         sandbox.git(&["checkout", "--quiet", "."]);

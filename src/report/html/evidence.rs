@@ -8,6 +8,7 @@ use crate::event::{MutationVerdict, ProofVerdict};
 use crate::report::RunReport;
 use crate::report::evidence::summary;
 use crate::report::mutation::mutation_line;
+use crate::report::test_findings::title;
 
 /// Renders the claims of the final message that can be checked.
 pub(super) fn evidence(report: &RunReport) -> Markup {
@@ -24,6 +25,25 @@ pub(super) fn evidence(report: &RunReport) -> Markup {
         }
     };
     section("Evidence", &list)
+}
+
+/// Renders where the change weakens tests or checks.
+pub(super) fn test_findings(report: &RunReport) -> Markup {
+    let findings = &report.test_findings;
+    if findings.is_empty() {
+        return Markup::default();
+    }
+    let (title, count) = title(findings);
+    let list = html! {
+        p { (count) }
+        ul { @for finding in findings {
+            li class="item" {
+                b { (finding.severity) } " " code { (visible(&finding.path)) ":" (finding.line) } " ("
+                code { (visible(&finding.kind)) } "): " (visible(&finding.message))
+            }
+        } }
+    };
+    section(title, &list)
 }
 
 /// Renders what tests say about the change.

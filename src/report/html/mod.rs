@@ -72,7 +72,7 @@ pub fn html(report: &RunReport) -> String {
                 }
                 (navigation(report))
                 main {
-                    @if is_failing(report) { (gates(report)) (review(report)) }
+                    @if is_failing(report) { (judgements(report)) }
                     (section("Task", &html! { pre class="task" { (visible(&report.task)) } }))
                     (notices(report))
                     (delivery(report))
@@ -84,7 +84,7 @@ pub fn html(report: &RunReport) -> String {
                     (plan(report))
                     (files(report, &palette))
                     (how_to_apply(report))
-                    @if !is_failing(report) { (gates(report)) (review(report)) }
+                    @if !is_failing(report) { (judgements(report)) }
                     (guardrails(report))
                     (hooks(report))
                     (network(report))
@@ -219,6 +219,11 @@ fn plan(report: &RunReport) -> Markup {
         } }
     };
     section("Plan", &list)
+}
+
+/// Renders what gates, the judgement of tests and the code review say about the change.
+fn judgements(report: &RunReport) -> Markup {
+    html! { (gates(report)) (evidence::test_findings(report)) (review(report)) }
 }
 
 fn gates(report: &RunReport) -> Markup {

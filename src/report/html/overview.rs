@@ -6,11 +6,13 @@ use sanitize::untrusted::visible;
 use super::{id, section};
 use crate::event::{Finding, Severity};
 use crate::report::RunReport;
+use crate::report::test_findings::{title, weakened};
 
-/// Returns whether gates or findings are what people should see first.
+/// Returns whether gates, weakened tests or findings are what people should see first.
 pub(super) fn is_failing(report: &RunReport) -> bool {
     let is_error = |finding: &Finding| finding.severity == Severity::Error;
     report.gates.iter().any(|gate| !gate.passed)
+        || weakened(&report.test_findings).next().is_some()
         || report.review.iter().any(|review| review.findings.iter().any(is_error))
 }
 
@@ -21,6 +23,7 @@ pub(super) fn navigation(report: &RunReport) -> Markup {
     let findings = report.review.as_ref().map_or(0, |review| review.findings.len());
     let all = [
         ("Quality gates", report.gates.len(), failed),
+        (title(&report.test_findings).0, report.test_findings.len(), 0),
         ("Review", findings, 0),
         ("Files", report.files.len(), 0),
         ("Stopped by guardrails", report.guardrails.len(), 0),

@@ -71,7 +71,7 @@ fn ordinary() -> serde_json::Value {
 }
 
 /// A report that differs from the ordinary one in these fields.
-fn differing(fields: &serde_json::Value) -> RunReport {
+pub(super) fn differing(fields: &serde_json::Value) -> RunReport {
     let mut report = ordinary();
     report.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     serde_json::from_value(report).expect("a report")
@@ -250,7 +250,7 @@ fn gate_that_prints_nothing_says_so() {
     assert_eq!(told[0], "::error title=Gate tests failed (exit code 1)::it printed nothing");
 }
 
-fn at_terminal(has_groups: bool) -> TerminalFrame<'static> {
+pub(super) fn at_terminal(has_groups: bool) -> TerminalFrame<'static> {
     TerminalFrame { folder: Path::new("out"), workspace: Path::new("my checkout"), has_groups }
 }
 

@@ -3,6 +3,7 @@
 mod comment;
 mod hostile;
 mod secrets;
+mod test_findings;
 
 use architect_ci::report::RunReport;
 use serde_json::json;
