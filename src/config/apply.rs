@@ -28,6 +28,13 @@ pub struct Apply {
     pub max_comments: Option<Bounded<0, 1_000_000>>,
 }
 
+impl Apply {
+    /// Returns whether a job may write any comment.
+    pub fn allows_comments(&self) -> bool {
+        self.max_comments.is_none_or(|most| most.get() > 0)
+    }
+}
+
 /// A condition that a pull request has to meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

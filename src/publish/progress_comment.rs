@@ -59,7 +59,8 @@ impl ProgressComment {
     pub(crate) fn start(request: &JobRequest, masker: &Arc<Masker>, activities: &Activities) -> Option<Self> {
         let config = &request.config().github;
         let github = request.github.clone()?;
-        let wanted = config.progress && config.comment == Comment::Always;
+        let wanted =
+            config.progress && config.comment == Comment::Always && request.config().apply.allows_comments();
         if !wanted || github.number().is_none() || github.token.is_none() {
             return None;
         }

@@ -5,6 +5,7 @@ mod apply;
 mod check_run;
 mod comment;
 mod forks;
+mod limits;
 mod requests;
 mod suggestions;
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::WORKFLOW;
 use crate::support::Run;
-use crate::support::github::READ_TOKEN;
+use crate::support::github::{BATCH_TOKEN, READ_TOKEN};
 use crate::support::scene::scene;
 use serde_json::{Value, json};
 
@@ -145,15 +145,15 @@ async fn batch_is_planned_in_shards_and_written_by_another_job() {
         let variables = scene.variables("schedule");
         let place = |name: &str| scene.sandbox.path().join(name).display().to_string();
         let (event, repo) = (event.display().to_string(), scene.sandbox.repo().display().to_string());
-        let batch = |args: &[&str], variable: Option<(&str, &str)>| {
+        let batch = |args: &[&str], more: &[(&str, &str)]| {
             let mut command = scene.sandbox.command(&["batch", "--event", &event, "--workspace", &repo]);
             command.args(args).envs(variables.iter().cloned()).env("GITHUB_WORKFLOW_REF", WORKFLOW);
-            command.envs(variable);
+            command.envs(more.iter().copied());
             let out = args.iter().position(|arg| *arg == "--out").map(|at| PathBuf::from(args[at + 1]));
             Run::new(&command.output().expect("the binary runs"), out.unwrap())
         };
         let (list, plans, written) = (place("list"), place("plans"), place("written"));
-        let reads = Some(("GITHUB_TOKEN", READ_TOKEN));
+        let reads = &[("GITHUB_TOKEN", READ_TOKEN)][..];
         batch(&["batch.yml", "--matrix", "--shards", "2", "--out", &list], reads).expect_code(0);
         let manifest = format!("{list}/manifest.json");
         for (at, shard) in ["1/2", "2/2"].into_iter().enumerate() {
@@ -165,8 +165,11 @@ async fn batch_is_planned_in_shards_and_written_by_another_job() {
         let (listed, planned) = (manifest_digest(&manifest), report_digests(&plans));
         let args = ["--manifest", &manifest, "--plans", &plans, "--deliver", "pull-request", "--jobs", "1"];
         let digests = ["--manifest-digest", &listed, "--report-digests", &planned];
-        let write = |out: &str, variable| batch(&[&args[..], &digests, &["--out", out]].concat(), variable);
-        let report = write(&written, None).json("batch.json");
+        let write = |out: &str, run: &str| {
+            let more = [("GITHUB_TOKEN", BATCH_TOKEN), ("GITHUB_RUN_ID", run)];
+            batch(&[&args[..], &digests, &["--out", out]].concat(), &more)
+        };
+        let report = write(&written, "4711").json("batch.json");
         let task = |id: &str| task(&report, id);
         // One pull request is permitted; what failed or changed nothing in its shard stays as it is.
         let delivered = |id: &str| task(id)["delivery"]["branch"].as_str().map(str::to_owned);
@@ -176,12 +179,16 @@ async fn batch_is_planned_in_shards_and_written_by_another_job() {
         assert_eq!((&task("none")["end"], &task("three")["end"]), (&json!("failed"), &json!("success")));
         assert_eq!(scene.github.count("POST /repos/octo/demo/pulls"), 1);
         // A plan of another night is none of this run's.
-        let run = write(&place("again"), Some(("GITHUB_RUN_ID", "4712"))).expect_code(1);
+        let run = write(&place("again"), "4712").expect_code(1);
         assert!(
             run.file("batch.json").contains("for the run 4711, but this is 4712"),
             "{}",
             run.file("batch.json")
         );
+        {
+            let world = scene.github.world();
+            assert_eq!((&world.refused_reads, &world.refused_writes), (&vec![], &vec![]));
+        }
         scene.github.assert_valid();
     })
     .await;

@@ -27,7 +27,7 @@ pub use git::Repository;
 pub use routes::FORKS_RUN;
 pub use rules::Rule;
 use secondary_limit::SecondaryLimit;
-pub use tokens::{PERSONS_TOKEN, READ_TOKEN, WRITE_TOKEN};
+pub use tokens::{BATCH_TOKEN, PERSONS_TOKEN, READ_TOKEN, WRITE_TOKEN};
 
 /// The job's own bot.
 pub const BOT: &str = "github-actions[bot]";

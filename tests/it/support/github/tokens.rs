@@ -11,6 +11,9 @@ pub const READ_TOKEN: &str = "ghs_reads_contents";
 /// The token of a job that writes: `contents: write`, `issues: write`, `pull-requests: write`.
 pub const WRITE_TOKEN: &str = "ghs_writes_changes";
 
+/// The token of the job that writes a batch: `contents: write`, `pull-requests: write`.
+pub const BATCH_TOKEN: &str = "ghs_writes_batches";
+
 /// A token of a person, who may write everything; GitHub signs nothing for it.
 pub const PERSONS_TOKEN: &str = "ghp_of_a_person";
 
@@ -23,12 +26,17 @@ pub struct Token {
     pub(super) signs: bool,
 }
 
-const TOKENS: [Token; 4] = [
+const TOKENS: [Token; 5] = [
     Token { text: "ghs_0123456789", permissions: None, signs: true },
     Token { text: READ_TOKEN, permissions: Some(&[("contents", false)]), signs: true },
     Token {
         text: WRITE_TOKEN,
         permissions: Some(&[("contents", true), ("issues", true), ("pull_requests", true)]),
+        signs: true,
+    },
+    Token {
+        text: BATCH_TOKEN,
+        permissions: Some(&[("contents", true), ("pull_requests", true)]),
         signs: true,
     },
     Token { text: PERSONS_TOKEN, permissions: None, signs: false },
