@@ -20,6 +20,9 @@ const ACTION_ONLY: [&str; 9] = [
     "releases-url",
 ];
 
+/// Inputs that every reusable workflow passes on, the first one to all of its jobs.
+const PASSED: [&str; 4] = ["config", "base-url", "ledger", "max-steps"];
+
 fn keys(value: &Value) -> BTreeSet<String> {
     value.as_object().expect("a map").keys().cloned().collect()
 }
@@ -124,12 +127,18 @@ fn sample_workflows_use_existing_inputs_and_permissions() {
                     continue;
                 }
                 steps += 1;
+                // What a caller may need to say, and where it has to be said.
+                let passed = if has_key { &PASSED[..] } else { &PASSED[..1] };
+                for name in passed.iter().filter(|_| is_called) {
+                    let passed = &step["with"][*name];
+                    assert_eq!(*passed, format!("${{{{ inputs.{name} }}}}"), "{}", file.display());
+                }
                 let unknown: Vec<String> = keys(&step["with"]).difference(&inputs).cloned().collect();
                 assert_eq!(unknown, Vec::<String>::new(), "{}", file.display());
             }
         }
     }
-    assert_eq!(steps, 13);
+    assert_eq!(steps, 14);
 }
 
 #[test]

@@ -178,13 +178,27 @@ fn docs_examples_run() {
 
 /// What people copy from a page is the sample: a difference would be a trap that nobody has tried.
 #[test]
-fn first_workflow_is_the_sample() {
+fn workflows_of_pages_are_the_samples() {
     let pinned = Regex::new(r"@[0-9a-f]{40} # v(\d+)[.\d]*").unwrap();
-    let sample = read("samples/workflows/plan-on-pull-request.yml");
-    let sample: Value = serde_yaml::from_str(&pinned.replace_all(&sample, "@v$1")).unwrap();
-    for page in ["README.md", "docs/getting-started.md"] {
+    for (page, name, sample) in [
+        ("README.md", "Plan", "plan-on-pull-request.yml"),
+        ("docs/getting-started.md", "Plan", "plan-on-pull-request.yml"),
+        ("docs/switching.md", "Review", "review.yml"),
+    ] {
+        let sample = read(&format!("samples/workflows/{sample}"));
+        let sample: Value = serde_yaml::from_str(&pinned.replace_all(&sample, "@v$1")).unwrap();
         let found = blocks(&read(page));
-        let shown = found.iter().find(|block| block.text.starts_with("name: Plan\n")).expect("a workflow");
+        let start = format!("name: {name}\n");
+        let shown = found.iter().find(|block| block.text.starts_with(&start)).expect("a workflow");
         assert_eq!(serde_yaml::from_str::<Value>(&shown.text).unwrap(), sample, "{page}");
     }
+}
+
+/// The review sample is of use only with the configuration that it states.
+#[test]
+fn review_sample_states_its_configuration() {
+    let sample = read("samples/workflows/review.yml");
+    let stated: String = sample.lines().filter_map(|line| line.strip_prefix("#   ")).collect();
+    let config = architect_ci::config::parse(&stated, "review.yml").unwrap_or_else(|error| panic!("{error}"));
+    assert!(config.review.pull_requests, "{stated}");
 }
