@@ -177,7 +177,8 @@ fn small_print(report: &RunReport, frame: &CommentFrame) -> String {
         }
     }
     parts.extend(report.run_url.as_deref().and_then(footer::run_link));
-    format!("<sub>{}</sub>\n", parts.join(" · "))
+    // Whoever finds the comment may never have heard of us.
+    format!("<sub>{} · {}</sub>\n", env!("CARGO_PKG_NAME"), parts.join(" · "))
 }
 
 /// Renders the description of a pull request that the run opens: what was done, but no diffs, which the

@@ -1,7 +1,7 @@
 // Clicks through report.html in headless Chromium: desktop and phone, light and dark, without network.
 // Accessibility is judged by axe, and a large report has to answer without effort.
-// The page of a batch is looked at and judged in the same way.
-//   MODULES=DIR CHROMIUM=PROGRAM node page.mjs REPORT.html [LARGE_REPORT.html [BATCH.html]]
+// The pages of a batch and of a run with every section are looked at and judged in the same way.
+//   MODULES=DIR CHROMIUM=PROGRAM node page.mjs REPORT.html [LARGE_REPORT.html [BATCH.html [RICH_REPORT.html]]]
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -12,7 +12,7 @@ import { pathToFileURL } from 'node:url';
 const require = createRequire(pathToFileURL(`${path.resolve(process.env.MODULES)}/`));
 const puppeteer = (await import(pathToFileURL(require.resolve('puppeteer-core')).href)).default;
 const axe = require.resolve('axe-core/axe.min.js');
-const [file, large, batch] = process.argv.slice(2);
+const [file, large, batch, rich] = process.argv.slice(2);
 const browser = await puppeteer.launch({
   executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
 });
@@ -31,6 +31,12 @@ try {
         await look(page, `batch, ${device}, ${scheme}`);
         await judge(page, `batch, ${device}, ${scheme}`);
         await count(page);
+      }
+      if (rich) {
+        await page.goto(pathToFileURL(path.resolve(rich)).href);
+        await look(page, `rich, ${device}, ${scheme}`);
+        await judge(page, `rich, ${device}, ${scheme}`);
+        await sections(page);
       }
       await page.goto(pathToFileURL(path.resolve(file)).href);
       await look(page, `${device}, ${scheme}`);
@@ -84,12 +90,30 @@ async function judge(page, where) {
   assert.deepEqual(told, [], `${where}: accessibility`);
 }
 
+/** What tests lost and what was found comes before the task; the table of hosts is one of those that are judged. */
+async function sections(page) {
+  const ids = await page.$$eval('main section', (all) => all.map((section) => section.id));
+  const [weakened, review, task] = ['weakened-tests-and-checks', 'review', 'task'].map((id) => ids.indexOf(id));
+  assert.ok(weakened >= 0 && weakened < review && review < task, `the sections are ${ids}`);
+  const heads = await page.$$eval('th', (all) => all.map((head) => head.textContent));
+  for (const head of ['Hook', 'Host']) assert.ok(heads.includes(head), `no table has the column ${head}`);
+}
+
 /** A batch has one row for each task, the ones that failed with what their gates said, and links to the tasks' own reports. */
 async function count(page) {
   const { tasks } = JSON.parse(await readFile(path.resolve(batch, '../batch.json'), 'utf8'));
   const text = await page.evaluate(() => document.body.innerText);
   for (const { id } of tasks) assert.ok(text.includes(id), `${id} is not on the page of the batch`);
+  const failed = tasks.filter((task) => task.failed_gates?.length > 0);
+  assert.ok(failed.length > 0, 'no task of the batch failed at a gate');
+  const told = await page.$$eval('td details', (folds) => folds.map((fold) => fold.textContent));
+  for (const { excerpts } of failed) {
+    for (const { gate, output } of excerpts) {
+      assert.ok(told.some((words) => words.includes(gate) && words.includes(output)), `what ${gate} printed is not on the page`);
+    }
+  }
   const links = await page.$$eval('a[href]', (links) => links.map((link) => link.getAttribute('href')));
+  for (const { folder } of tasks) assert.ok(links.includes(`${folder}/report.html`), `nothing links ${folder}`);
   const missing = links.filter((link) => !/^[a-z]+:|^#/.test(link) && !existsSync(path.resolve(batch, '..', decodeURI(link.split('#')[0]))));
   assert.deepEqual(missing, [], 'links of the batch that lead nowhere');
 }
@@ -160,7 +184,18 @@ async function click(page) {
   assert.ok(colours >= 2, `words of the language and texts have ${colours} colours`);
   assert.ok(await page.$$eval('.call .diff', (diffs) => diffs.some((diff) => diff.checkVisibility())), 'a diff is open');
   assert.match(await page.$eval('#count', (count) => count.textContent), /^\d+ of \d+$/);
+  const reached = async (key) => {
+    await key();
+    return page.$$eval('.item', (items) => items.map((item, index) => (item.classList.contains('hit') ? index : -1)).filter((index) => index >= 0));
+  };
+  const back = async () => { await page.keyboard.down('Shift'); await page.keyboard.press('Enter'); await page.keyboard.up('Shift'); };
+  const enter = () => page.keyboard.press('Enter');
+  const [one, two, again] = [await reached(enter), await reached(enter), await reached(back)];
+  assert.ok(one.length === 1 && two.length === 1 && two[0] > one[0], `Enter goes from ${one} to ${two}`);
+  assert.deepEqual(again, one, 'Shift+Enter goes back');
+  assert.ok(await page.$eval('.hit', (hit) => { const { top, bottom } = hit.getBoundingClientRect(); return bottom > 0 && top < innerHeight; }), 'the hit is in view');
   await page.type('#search', ' no-such-word-anywhere');
+  assert.deepEqual(await reached(enter), [], 'nothing is hit');
   assert.equal(await shown(), 0);
   await page.keyboard.press('Escape');
   assert.equal(await shown(), all, 'all is back');
@@ -174,9 +209,9 @@ async function click(page) {
   await page.click('.timeline .name a[href^="#call-"]');
   const target = await page.evaluate(() => location.hash);
   assert.match(target, /^#call-\d+$/);
-  const reached = await page.$eval(target, (call) => {
+  const isReached = await page.$eval(target, (call) => {
     const { top, bottom } = call.getBoundingClientRect();
     return top >= 0 && bottom <= innerHeight && (call.querySelector('details')?.open ?? true);
   });
-  assert.ok(reached, 'the call is in view, and open');
+  assert.ok(isReached, 'the call is in view, and open');
 }

@@ -22,6 +22,7 @@ pub fn batch_html(report: &BatchReport) -> String {
                         (duration(report.duration_ms)) " · " (report.lines().to_string()) " lines · "
                         (tokens(report.usage.input)) " tokens in, " (tokens(report.usage.output)) " out"
                         @if let Some(usd) = report.cost_usd { " · " (cost(usd)) }
+                        @if let Some(url) = report.run_url.as_deref().filter(|url| is_link(url)) { " · " a href=(url) { "run" } }
                     }
                 }
                 main {
@@ -69,6 +70,11 @@ fn row(task: &TaskReport) -> Markup {
             td { @if task.changed_files > 0 { (task.changed_files) " (" (task.lines) ")" } }
             td { (duration(task.duration_ms)) }
             td { @if let Some(usd) = task.cost_usd { (cost(usd)) } }
+        }
+        @for excerpt in &task.excerpts {
+            tr { td colspan="5" {
+                details { summary { "Output of " code { (visible(&excerpt.gate)) } } pre { (visible(&excerpt.output)) } }
+            } }
         }
     }
 }

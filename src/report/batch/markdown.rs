@@ -128,15 +128,16 @@ pub(super) fn why(task: &TaskReport) -> String {
 }
 
 fn row(task: &TaskReport, links: bool) -> String {
-    let id = code(&task.id);
-    let id = match &task.delivery {
-        Some(delivery) => match &delivery.pull_request {
-            Some(pull) if is_link(&pull.url) => format!("{id} [#{}]({})", pull.number, pull.url),
-            _ => format!("{id} → {}", code(&delivery.branch)),
-        },
-        None if links && !task.folder.is_empty() => format!("[{id}]({}/report.md)", task.folder),
-        None => id,
-    };
+    let mut id = code(&task.id);
+    if links && !task.folder.is_empty() {
+        id = format!("[{id}]({}/report.md)", task.folder);
+    }
+    if let Some(delivery) = &task.delivery {
+        id += &match &delivery.pull_request {
+            Some(pull) if is_link(&pull.url) => format!(" [#{}]({})", pull.number, pull.url),
+            _ => format!(" → {}", code(&delivery.branch)),
+        };
+    }
     let cost = task.cost_usd.map(cost).unwrap_or_default();
     let again = if task.attempts > 1 { format!(" ×{}", task.attempts) } else { String::new() };
     let said = code(&what(task));

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use workspace::{LineCounts, Operation, WorkspacePath};
 
 use super::{DeliveryReport, HeldDelivery, RunReport};
-use crate::event::{Exit, Notice, NoticeLevel, RunMode, Status, StopReason, Usage};
+use crate::command::last_lines;
+use crate::event::{Exit, GateRecord, Notice, NoticeLevel, RunMode, Status, StopReason, Usage};
 
 pub use html::batch_html;
 pub use junit::batch_junit;
@@ -25,7 +26,10 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// Maximum number of files, and of notices, that are kept for each task; the task's own report has all of
 /// them.
 const MAX_KEPT: usize = 50;
-/// Maximum length of a task's text, or of an agent's message, in characters.
+/// Maximum number of failed gates of a task whose output is kept, and of its lines.
+const MAX_EXCERPTS: usize = 3;
+const MAX_LINES: usize = 20;
+/// Maximum length of a line of such output, of a task's text, or of an agent's message, in characters.
 const MAX_WORDS: usize = 500;
 
 /// How a task ended.
@@ -55,6 +59,15 @@ pub struct TaskFile {
     pub op: Operation,
     /// Lines added and removed.
     pub lines: LineCounts,
+}
+
+/// The end of what a failed gate printed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GateExcerpt {
+    /// The name of the gate.
+    pub gate: String,
+    /// The last lines of its output.
+    pub output: String,
 }
 
 /// A task of a batch in short.
@@ -102,6 +115,9 @@ pub struct TaskReport {
     /// Names of the gates that failed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed_gates: Vec<String>,
+    /// What the first of them printed last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excerpts: Vec<GateExcerpt>,
     /// The number of gates that passed.
     pub passed_gates: usize,
     /// The number of calls that guardrails stopped.
@@ -152,6 +168,7 @@ impl TaskReport {
             changed_files: 0,
             lines: LineCounts::default(),
             failed_gates: Vec::new(),
+            excerpts: Vec::new(),
             passed_gates: 0,
             blocked: 0,
             notices: vec![Notice { level, message: why.to_owned() }],
@@ -196,7 +213,8 @@ impl TaskReport {
             files: files.collect(),
             changed_files: report.files.len(),
             lines: report.lines(),
-            failed_gates: failed.map(|gate| gate.name.clone()).collect(),
+            failed_gates: failed.clone().map(|gate| gate.name.clone()).collect(),
+            excerpts: failed.filter_map(excerpt).take(MAX_EXCERPTS).collect(),
             passed_gates: report.gates.iter().filter(|gate| gate.passed).count(),
             blocked: report.guardrails.len(),
             notices: report.notices.iter().filter(told).take(MAX_KEPT).map(short).collect(),
@@ -227,6 +245,13 @@ pub fn sum(one: Option<f64>, other: Option<f64>) -> Option<f64> {
         (Some(one), Some(other)) => Some(one + other),
         (one, other) => one.or(other),
     }
+}
+
+/// Returns the end of what a gate printed; `None` if it printed nothing.
+fn excerpt(gate: &GateRecord) -> Option<GateExcerpt> {
+    let last = last_lines(&gate.output, MAX_LINES);
+    let output: Vec<String> = last.lines().map(words).collect();
+    (!output.is_empty()).then(|| GateExcerpt { gate: gate.name.clone(), output: output.join("\n") })
 }
 
 fn words(text: &str) -> String {

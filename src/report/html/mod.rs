@@ -333,7 +333,7 @@ fn network(report: &RunReport) -> Markup {
     }
     let rows = html! {
         table {
-            tr { th { "" } th { "Host" } th { "Requested by" } th { "Times" } th { "Sent" } th { "Received" } th { "Reason" } }
+            tr { th { "Decision" } th { "Host" } th { "Requested by" } th { "Times" } th { "Sent" } th { "Received" } th { "Reason" } }
             @for host in &hosts {
                 tr class="item" {
                     td { (icon(host.decision)) }

@@ -7,6 +7,7 @@ const items = [...document.querySelectorAll('.item')];
 const texts = items.map((item) => item.textContent.toLowerCase());
 const folds = [...document.querySelectorAll('details')];
 const states = new Map(items.map((item) => [item, [...item.closest('section').querySelectorAll('.filters button')]]));
+let hit = -1;
 const initially = folds.map((fold) => fold.open);
 
 function search() {
@@ -28,7 +29,21 @@ function search() {
   });
   const first = words.length > 0 && items.find((item) => !item.hidden);
   if (first) first.scrollIntoView({ block: 'nearest' });
+  mark(-1);
   count.textContent = words.length > 0 ? shown + ' of ' + items.length : '';
+}
+
+function mark(index, shown = []) {
+  hit = index;
+  items.forEach((item) => item.classList.toggle('hit', item === shown[index]));
+}
+
+// Goes to the next part that holds the words, or to the one before; after the last comes the first.
+function go(step) {
+  const shown = items.filter((item) => item.checkVisibility());
+  if (field.value.trim() === '' || shown.length === 0) return;
+  mark(hit < 0 && step < 0 ? shown.length - 1 : (hit + step + shown.length) % shown.length, shown);
+  shown[hit].scrollIntoView({ block: 'center' });
 }
 
 function jump() {
@@ -51,6 +66,7 @@ document.getElementById('unfold').addEventListener('click', () => {
 });
 document.addEventListener('keydown', (event) => {
   if (event.key === '/' && document.activeElement !== field) { event.preventDefault(); field.focus(); }
+  if (event.key === 'Enter' && document.activeElement === field) { event.preventDefault(); go(event.shiftKey ? -1 : 1); }
   if (event.key === 'Escape' && document.activeElement === field) { field.value = ''; search(); }
 });
 // Nobody can unfold a sheet of paper.

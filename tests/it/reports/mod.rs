@@ -1,5 +1,6 @@
 //! Reports of hostile runs: nothing of it gets through to where it would do something.
 
+mod batch;
 mod comment;
 mod hostile;
 mod secrets;
