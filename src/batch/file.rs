@@ -68,7 +68,7 @@ pub struct Entry {
     /// they write there is discarded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shared: Vec<String>,
-    /// Maximum number of model calls.
+    /// Maximum number of model calls, after which one more asks for a summary.
     pub max_steps: Option<Bounded<1, 10_000>>,
     /// Maximum cost, in USD.
     pub budget_usd: Option<Usd>,

@@ -142,7 +142,7 @@ pub struct AgentConfig {
     /// How a person confirms its calls where no mode is given: `yolo` (not at all), `confirm-sensitive` or
     /// `confirm-all`. In CI nobody can, so there the mode is `dry-run` unless another is given.
     pub confirm_mode: Option<ConfirmMode>,
-    /// Maximum number of model calls.
+    /// Maximum number of model calls, after which one more asks for a summary.
     pub max_steps: Option<Bounded<1, 10_000>>,
     /// Another model for this agent.
     pub model: Option<String>,

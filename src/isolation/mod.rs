@@ -271,13 +271,7 @@ impl Isolation {
             let source = self.source.clone();
             if let Some(isolated) = blocking(move || Isolated::mounted(&source)).await {
                 let took = started.elapsed().as_secs_f64() * 1000.0;
-                self.events.notice(
-                    NoticeLevel::Info,
-                    format!(
-                        "commands run on an overlay, which took {took:.1} ms \
-                                                        to mount"
-                    ),
-                );
+                detail!("commands run on an overlay, which took {took:.1} ms to mount");
                 self.report_git(&isolated);
                 return Ok(isolated);
             }

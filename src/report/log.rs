@@ -20,7 +20,7 @@ use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::SubscriberInitExt;
 use workspace::LineCounts;
 
-use super::figures::duration;
+use super::figures::{duration, plural};
 use super::live::{open_screen, write_above};
 use super::masked::masked_fields;
 use super::paint::of_level;
@@ -299,8 +299,8 @@ impl Observer for LogObserver {
                 info!("     sub-agent {} {} {took} — {}", agent.name, agent.status, remark(&agent.message));
             }
             Event::Review(review) => {
-                let count = review.findings.len();
-                info!("review {} by {}: {count} findings", review.pass, remark(&review.model));
+                let count = plural(review.findings.len(), "finding", "findings");
+                info!("review {} by {}: {count}", review.pass, remark(&review.model));
                 for finding in &review.findings {
                     let file = finding.file.as_ref().map_or("", |file| file.as_str());
                     let message = remark(&finding.message);

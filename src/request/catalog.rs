@@ -75,7 +75,7 @@ pub const INPUTS: [Input; 33] = [
     text("api-key-env", "VARIABLE", "Name of the environment variable that holds the model's key")
         .about(MODEL),
     switch("strict-replay", None, "Fail if a replayed run differs from its transcript").about(MODEL),
-    text("max-steps", "N", "Maximum number of model calls [default: the agent's limit]").about(LIMITS),
+    text("max-steps", "N", "Maximum number of model calls, after which one more asks for a summary [default: the agent's limit]").about(LIMITS),
     text(
         "budget-usd",
         "USD",
@@ -133,7 +133,7 @@ pub const INPUTS: [Input; 33] = [
 pub const BATCH_INPUTS: [Input; 15] = [
     text("batch", "FILE", "The batch: a YAML file of tasks").about(BATCH),
     text("campaign", "FILE", "The campaign: a YAML file of repositories and tasks").about(BATCH),
-    text("manifest", "FILE", "Task list written by `batch --matrix`, used instead of the batch file")
+    text("manifest", "FILE", "Task list written by `batch --matrix`: used instead of the batch file, or to name the tasks that a merge lacks")
         .about(BATCH),
     text("manifest-digest", "SHA256", "Refuse any task list but the one with this digest").about(BATCH),
     text("jobs", "N", "Number of concurrent tasks [default: from the file, otherwise 4]").about(BATCH),

@@ -50,7 +50,7 @@ pub struct Inputs {
     pub api_key_env: Option<String>,
     /// Whether the agent may run commands, where that is not left to the configuration.
     pub commands: Option<bool>,
-    /// Maximum number of model calls.
+    /// Maximum number of model calls, after which one more asks for a summary.
     pub max_steps: Option<Bounded<1, 10_000>>,
     /// Most money.
     pub budget_usd: Option<Usd>,

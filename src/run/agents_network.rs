@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::base::verbose_log::detail;
 use crate::command::{Enforcement, Shell};
 use crate::config::{HostRule, SandboxMode};
 use crate::egress::{Egress, NOT_WHOLE, Reach, Rules};
@@ -47,7 +48,12 @@ pub(super) async fn agents_network(
         events.notice(NoticeLevel::Warning, format!("{told}{missed}"));
     }
     if let Some(hosts) = defaults {
-        events.notice(NoticeLevel::Info, default_hosts(hosts));
+        match default_hosts(hosts) {
+            Some(told) => events.notice(NoticeLevel::Info, told),
+            None => detail!(
+                "commands of the agent can reach no host: no manifest of the checkout names a set of hosts"
+            ),
+        }
     }
     Ok(agents)
 }
@@ -68,13 +74,13 @@ async fn check_enforcement(request: &JobRequest, shell: &Shell, events: &Events)
     Ok(())
 }
 
-/// Says what the agent's commands reach if the configuration says nothing.
-fn default_hosts(hosts: &[HostRule]) -> String {
+/// Says what the agent's commands reach if the configuration says nothing; `None` if that is nothing.
+fn default_hosts(hosts: &[HostRule]) -> Option<String> {
     let names: Vec<String> = hosts.iter().map(|host| format!("`{host}`")).collect();
-    let what = if names.is_empty() {
-        "no host, because no manifest of the checkout names a set of hosts".to_owned()
-    } else {
-        format!("the hosts of {}, according to the checkout's manifests", names.join(", "))
-    };
-    format!("commands of the agent can reach {what}; set `commands.network` for others")
+    (!names.is_empty()).then(|| {
+        format!(
+            "commands of the agent can reach the hosts of {}, according to the checkout's manifests; set `commands.network` for others",
+            names.join(", ")
+        )
+    })
 }

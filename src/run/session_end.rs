@@ -10,6 +10,7 @@ use super::integrity::{NotJudged, demand_less, log_findings};
 use crate::agent::SessionOutcome;
 use crate::base::text::counted;
 use crate::base::time_limit::Grace;
+use crate::base::verbose_log::detail;
 use crate::event::{NoticeLevel, Status, StopReason, TestFinding};
 use crate::hooks::{HookEvent, Subject};
 
@@ -52,8 +53,7 @@ impl Run<'_> {
     /// Tells how much disk space throw-away states took, if there were any.
     async fn tell_size(&self) {
         if let Some(bytes) = self.isolation.bytes().await {
-            let told = format!("isolated runs used {} kB on disk", bytes.div_ceil(1000));
-            self.events.notice(NoticeLevel::Info, told);
+            detail!("isolated runs used {} kB on disk", bytes.div_ceil(1000));
         }
     }
 

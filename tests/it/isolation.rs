@@ -27,7 +27,7 @@ pub fn both(
         prepare(&sandbox);
         let model = sandbox.script(turns, "done");
         let before = sandbox.tree();
-        let mut command = sandbox.run_command(&["--model", &model]);
+        let mut command = sandbox.run_command(&["--model", &model, "--verbose"]);
         if method == "copy" {
             let binary = program();
             let mut wrapped = Command::new("unshare");

@@ -113,6 +113,8 @@ fn check_lines(shown: &str, text: &str) -> usize {
         "bash",
         "just",
         "docker",
+        "curl",
+        "tar",
         "gh",
     ];
     let mut count = 0;

@@ -1,13 +1,15 @@
 //! Defaults: the sets of hosts that the manifests of the base name.
 
-/// Runs one command of the agent's in CI, on a commit with these files, and returns the notices of the report.
-fn notices(files: &[(&str, &str)]) -> Vec<String> {
+/// Runs one command of the agent's in CI, on a commit with these files, and returns the notices of the report and the
+/// detailed log.
+fn told(files: &[(&str, &str)]) -> (Vec<String>, String) {
     let sandbox = crate::support::Sandbox::new(files);
     let call = ("run_command", serde_json::json!({ "command": "echo done > out.txt" }));
     let model = sandbox.script(&[vec![call]], "done");
-    let run = sandbox.run(&["--model", &model, "--mode", "yolo"], &[]).expect_code(0);
+    let run = sandbox.run(&["--model", &model, "--mode", "yolo", "--verbose"], &[]).expect_code(0);
     let notices = run.report()["notices"].as_array().expect("notices").clone();
-    notices.iter().map(|notice| notice["message"].as_str().expect("a message").to_owned()).collect()
+    let message = |notice: &serde_json::Value| notice["message"].as_str().expect("a message").to_owned();
+    (notices.iter().map(message).collect(), run.stderr)
 }
 
 #[test]
@@ -15,12 +17,15 @@ fn egress_defaults_to_the_sets_that_manifests_name() {
     for (file, told) in [
         ("package.json", "the hosts of `node`, according to the checkout's manifests"),
         ("pyproject.toml", "the hosts of `python`, according to the checkout's manifests"),
-        ("README.md", "no host, because no manifest of the checkout names a set of hosts"),
     ] {
-        let notices = notices(&[(file, "{}")]);
+        let (notices, _) = self::told(&[(file, "{}")]);
         assert!(notices.iter().any(|notice| notice.contains(told)), "{file}: {notices:?}");
     }
-    let notices = notices(&[("package.json", "{}"), (".architect.yml", "commands: { network: allow }\n")]);
+    // What every run without manifests would say first is a detail.
+    let (notices, log) = told(&[("README.md", "{}")]);
+    assert!(!notices.iter().any(|notice| notice.contains("can reach")), "{notices:?}");
+    assert!(log.contains("commands of the agent can reach no host: no manifest"), "{log}");
+    let (notices, _) = told(&[("package.json", "{}"), (".architect.yml", "commands: { network: allow }\n")]);
     assert!(!notices.iter().any(|notice| notice.contains("can reach")), "{notices:?}");
 }
 
