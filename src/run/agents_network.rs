@@ -48,11 +48,12 @@ pub(super) async fn agents_network(
         events.notice(NoticeLevel::Warning, format!("{told}{missed}"));
     }
     if let Some(hosts) = defaults {
-        match default_hosts(hosts) {
-            Some(told) => events.notice(NoticeLevel::Info, told),
-            None => detail!(
+        if let Some(told) = default_hosts(hosts) {
+            events.notice(NoticeLevel::Info, told);
+        } else {
+            detail!(
                 "commands of the agent can reach no host: no manifest of the checkout names a set of hosts"
-            ),
+            );
         }
     }
     Ok(agents)

@@ -171,8 +171,8 @@ mod tests {
             (quotes, r#"f(\"a\\\")"#, r#"f(\"b\\\")"#, Ok(r#"f("b\\")"#)),
             (backslashes, r"\\d", r"\\d\\w", Ok(r"\d\w")),
             (backslashes, r"\\d", r#"\\d\""#, Err(UnclearEscape(r#"\""#))),
-            (all, r#"a\nb"#, r#"a\n\"c\\n\""#, Ok("a\n\"c\\n\"")),
-            (all, r#"a\nb"#, "a\n\\\"c\\n\\\"", Ok("a\n\"c\\n\"")),
+            (all, r"a\nb", r#"a\n\"c\\n\""#, Ok("a\n\"c\\n\"")),
+            (all, r"a\nb", "a\n\\\"c\\n\\\"", Ok("a\n\"c\\n\"")),
         ] {
             let replacement = Form::Escaped(escapes).replacement(old, new);
             assert_eq!(replacement.as_deref(), expected.as_deref(), "{old} {new}");

@@ -173,18 +173,20 @@ mod tests {
     #[test]
     fn places_are_found_whatever_the_spelling_of_marks() {
         for (content, text, expected) in [
-            ("say \"hi\"", "“hi”", vec![4..8]),
-            ("say “hi”", "\"hi\"", vec![4..12]),
-            ("a…b", "a...b", vec![0..5]),
-            ("a...b", "a…b", vec![0..5]),
+            ("say \"hi\"", "“hi”", &[(4, 8)][..]),
+            ("say “hi”", "\"hi\"", &[(4, 12)]),
+            ("a…b", "a...b", &[(0, 5)]),
+            ("a...b", "a…b", &[(0, 5)]),
             // Within an ellipsis.
-            ("a…b", "..b", vec![]),
-            ("it’s it's", "it's", vec![0..6, 7..11]),
-            ("a – b", "a - b", vec![0..7]),
-            ("plain", "plain", vec![]),
-            ("é “x”", "\"y\"", vec![]),
+            ("a…b", "..b", &[]),
+            ("it’s it's", "it's", &[(0, 6), (7, 11)]),
+            ("a – b", "a - b", &[(0, 7)]),
+            ("plain", "plain", &[]),
+            ("é “x”", "\"y\"", &[]),
         ] {
-            assert_eq!(places(content, text), expected, "{content} {text}");
+            let found: Vec<(usize, usize)> =
+                places(content, text).into_iter().map(|at| (at.start, at.end)).collect();
+            assert_eq!(found, expected, "{content} {text}");
         }
     }
 

@@ -147,10 +147,7 @@ impl Isolated {
         let mut found =
             FoundChanges { repositories, special, unnamed, folders, gone_folders, ..FoundChanges::default() };
         let changed = below.changed()?;
-        let in_time = || match time_limit.is_over(Grace::Changes) {
-            true => Err(UnreadChanges::TimeUp),
-            false => Ok(()),
-        };
+        let in_time = || if time_limit.is_over(Grace::Changes) { Err(UnreadChanges::TimeUp) } else { Ok(()) };
         in_time()?;
         // Above planned edits, there is also what earlier commands have left.
         let later = match (&self.kind, &before.0) {
