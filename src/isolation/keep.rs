@@ -144,6 +144,7 @@ impl Keeper {
         found: &FoundChanges,
         below: &BaseState,
     ) -> Result<(), NotKept> {
+        isolated.forget_folders(found);
         let BaseState::Real(tracked) = below else { return Ok(()) };
         (self.judge)(found.outputs_proposed())?;
         let outputs = found.outputs_alone();

@@ -7,9 +7,9 @@ use std::io;
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt, OpenOptionsMaybeDirExt};
 use cap_std::fs::{Dir, File, Metadata, OpenOptions};
 
-use super::confined;
 use super::disk::DiskWorkspace;
 use super::path::{ResolvedPath, WorkspacePath};
+use super::{Kind, confined};
 
 /// A file, link, or special file.
 pub struct Entry {
@@ -34,6 +34,12 @@ impl DiskWorkspace {
             Err(error) if super::file_system::is_absent(&error) => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns whether there is a folder at a path that leads through no link; one that cannot be looked at counts as there.
+    pub fn has_folder(&self, path: &WorkspacePath) -> bool {
+        let stat = self.stat(&ResolvedPath(path.clone()));
+        stat.map_or(true, |stat| stat.is_some_and(|stat| stat.kind == Kind::Directory))
     }
 
     /// Removes whatever is at a path that leads through no link, folders with everything in them.

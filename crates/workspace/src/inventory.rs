@@ -113,8 +113,27 @@ impl Inventory {
                 None => touched.unnamed += 1,
             }
         }
+        touched.folders = named(now.folders_besides(self).filter(|folder| now.is_empty(folder)));
+        touched.gone_folders = named(self.folders_besides(&now));
         Ok(touched)
     }
+
+    /// Returns whether a folder has nothing in it.
+    fn is_empty(&self, folder: &Path) -> bool {
+        fn first_below<'a, T>(entries: &'a BTreeMap<PathBuf, T>, folder: &Path) -> Option<&'a PathBuf> {
+            let behind = (std::ops::Bound::Excluded(folder), std::ops::Bound::Unbounded);
+            entries.range::<Path, _>(behind).next().map(|(path, _)| path)
+        }
+        // What a folder contains follows it directly: paths are ordered name by name.
+        let is_in = |path: &PathBuf| path.starts_with(folder);
+        !first_below(&self.files, folder).is_some_and(is_in)
+            && !first_below(&self.folders, folder).is_some_and(is_in)
+    }
+}
+
+/// Returns folders by their paths, without those of Git.
+fn named<'a>(folders: impl Iterator<Item = &'a Path>) -> BTreeSet<WorkspacePath> {
+    folders.filter_map(parse).filter(|folder| repository_above(folder).is_none()).collect()
 }
 
 impl Inventory {

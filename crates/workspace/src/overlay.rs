@@ -1,8 +1,9 @@
 //! Overlay workspace: planned edits above the untouched checkout, in memory and, if there are many, in a file without a name.
 
 mod absorbed;
+mod planned;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, Cursor, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -17,10 +18,7 @@ use super::spool::{Spool, Spooled};
 use super::touches::Touches;
 use super::write_log::{LogSlot, StateBefore, WriteLog};
 use super::{FileError, Kind, LastLink, Stat, Walk, WalkEntry, Workspace};
-
-/// Number of planned paths below which scanning all of them is cheaper than looking up each folder above a
-/// deep path.
-const FEW: usize = 64;
+use planned::{Planned, PlannedEntry};
 
 /// The checkout of a dry run: reads see the planned edits, the disk never does.
 pub struct OverlayWorkspace {
@@ -42,14 +40,6 @@ impl PlannedState {
     fn state(&self) -> io::Result<FileState> {
         Ok(FileState { content: self.content.get()?, mode: self.mode })
     }
-}
-
-#[derive(Clone, Default)]
-struct Planned {
-    /// Planned states by path; `None` for files that are removed.
-    files: BTreeMap<WorkspacePath, Option<PlannedState>>,
-    /// Folders that the plan creates; they stay when their files are removed, as on disk.
-    folders: BTreeSet<WorkspacePath>,
 }
 
 impl OverlayWorkspace {
@@ -102,7 +92,7 @@ impl OverlayWorkspace {
         Some(String::from_utf8_lossy(&state.content).into_owned())
     }
 
-    /// Returns what the walk finds below `folder` on disk, without the files that have a planned state.
+    /// Returns what the walk finds below `folder` on disk, without what has a planned state.
     fn walk_disk(
         &self,
         folder: &ResolvedPath,
@@ -114,8 +104,8 @@ impl OverlayWorkspace {
         }
         let rules_change = planned.files.keys().any(|path| path.file_name().is_some_and(is_ignore_file));
         let mut walk = self.disk.walk(folder, depth, !rules_change)?;
-        walk.found.retain(|found| !planned.files.contains_key(&found.path.0));
-        walk.links.retain(|link| !planned.files.contains_key(link));
+        walk.found.retain(|found| !planned.hides(&found.path));
+        walk.links.retain(|link| !planned.hides(link));
         if rules_change {
             let mut rules = BTreeMap::new();
             walk.found.retain(|found| !self.excludes(&mut rules, &found.path, found.directory));
@@ -154,55 +144,6 @@ fn read(path: &WorkspacePath, planned: Option<&PlannedState>) -> Result<Option<F
     state.map_err(|error| FileError::Io { path: path.clone(), error })
 }
 
-/// What is planned for a path.
-enum PlannedEntry {
-    /// There will be nothing.
-    Removed,
-    Present(Stat),
-}
-
-impl Planned {
-    /// Returns what is planned for a path, if anything is.
-    fn entry(&self, path: &WorkspacePath) -> Option<PlannedEntry> {
-        match self.files.get(path) {
-            Some(Some(state)) => {
-                let kind = if state.mode == Mode::Link { Kind::Link } else { Kind::File };
-                let size = state.content.length() as u64;
-                Some(PlannedEntry::Present(Stat { kind, size, mode: state.mode }))
-            }
-            _ if self.folders.contains(path) => {
-                Some(PlannedEntry::Present(Stat { kind: Kind::Directory, size: 0, mode: Mode::Regular }))
-            }
-            Some(None) => Some(PlannedEntry::Removed),
-            None => None,
-        }
-    }
-
-    /// Returns whether something is planned for a path, or for a folder above it.
-    fn touches(&self, path: &WorkspacePath) -> bool {
-        let has = |path: &str| self.files.contains_key(path) || self.folders.contains(path);
-        has(path.as_str()) || path.above().any(has)
-    }
-
-    /// Returns the target of a planned link.
-    fn target(&self, path: &WorkspacePath) -> String {
-        let state = self.files.get(path).and_then(Option::as_ref);
-        let content = state.and_then(|state| state.content.get().ok());
-        content.map_or(String::new(), |content| String::from_utf8_lossy(&content).into_owned())
-    }
-
-    /// Returns whether a planned file, removal, or new folder above `path` hides what the disk has there.
-    fn is_cut_off(&self, path: &WorkspacePath) -> bool {
-        // A few planned paths are scanned; if there are many, the folders above this path are looked up
-        // instead.
-        if self.files.len() + self.folders.len() < FEW {
-            let mut planned = self.files.keys().chain(&self.folders);
-            return planned.any(|above| above != path && path.is_within(above));
-        }
-        path.above().any(|above| self.folders.contains(above) || self.files.contains_key(above))
-    }
-}
-
 impl Workspace for OverlayWorkspace {
     fn root(&self) -> &Path {
         self.disk.path()
@@ -236,11 +177,13 @@ impl Workspace for OverlayWorkspace {
     }
 
     fn open(&self, path: &ResolvedPath) -> Result<Box<dyn Read + Send>, FileError> {
-        match self.planned().files.get(&path.0) {
+        let planned = self.planned();
+        match planned.files.get(&path.0) {
             Some(planned) => match read(path, planned.as_ref())? {
                 Some(state) => Ok(Box::new(Cursor::new(state.content))),
                 None => Err(FileError::Missing(path.0.clone())),
             },
+            None if planned.is_cut_off(path) => Err(FileError::Missing(path.0.clone())),
             None => self.disk.open_file(path),
         }
     }

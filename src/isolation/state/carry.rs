@@ -42,11 +42,12 @@ impl Isolated {
         }
         match below {
             BaseState::Planned(planned) => {
-                if planned.absorb_until(&found.changes, &is_over).map_err(CarryError::Plan)? {
-                    Ok(Vec::new())
-                } else {
-                    Err(JournalError::TimeUp.into())
+                if !planned.absorb_until(&found.changes, &is_over).map_err(CarryError::Plan)? {
+                    return Err(JournalError::TimeUp.into());
                 }
+                let (left, gone) = self.folders(found);
+                planned.plan_folders(&left, &gone).map_err(CarryError::Plan)?;
+                Ok(Vec::new())
             }
             BaseState::Real(tracked) => {
                 let (disk, changes) = (tracked.disk(), &found.changes);
@@ -101,9 +102,22 @@ impl Isolated {
         for folder in &found.folders {
             left.extend(tracked.make_folder(folder).err().map(|error| format!("{folder}: {error}")));
         }
-        let gone: Vec<WorkspacePath> = found.gone_folders.iter().cloned().collect();
+        let (_, gone) = self.folders(found);
         tracked.remove_folders(&gone, found.hollow_folders());
         left
+    }
+
+    /// Returns the folders that a command has left without files or in place of others, and those that are gone. One that contains
+    /// what no command sees is not gone.
+    fn folders(&self, found: &FoundChanges) -> (Vec<WorkspacePath>, Vec<WorkspacePath>) {
+        let (left, gone): (Vec<_>, Vec<_>) =
+            found.gone_folders.iter().cloned().partition(|folder| self.disk.has_folder(folder));
+        let holds_unseen = |folder: &WorkspacePath| {
+            self.masks.sensitive.iter().any(|hidden| hidden.is_within(folder))
+                || self.masks.nested.iter().any(|entry| entry.starts_with(folder.as_str()))
+        };
+        let left = left.into_iter().chain(found.folders.iter().cloned()).collect();
+        (left, gone.into_iter().filter(|folder| !holds_unseen(folder)).collect())
     }
 
     fn carry_output(&self, path: &WorkspacePath, disk: &DiskWorkspace) -> Result<(), FileError> {

@@ -214,6 +214,11 @@ impl Isolated {
         self.state(path).is_ok_and(|state| state.is_some())
     }
 
+    /// Removes the new folders without files, which are none of what a build leaves behind.
+    pub fn forget_folders(&self, found: &FoundChanges) {
+        self.disk.remove_empty(&found.folders.iter().cloned().collect::<Vec<_>>());
+    }
+
     /// Returns whether a command left a link at a path.
     pub fn has_link(&self, path: &WorkspacePath) -> bool {
         self.disk.entry(path).ok().flatten().is_some_and(|entry| entry.metadata.is_symlink())

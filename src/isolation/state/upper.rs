@@ -104,6 +104,29 @@ pub(super) fn put(
     disk.put(path, Some(state))
 }
 
+/// Hides a folder of the lower one, unless it is hidden already or another stands in its place.
+pub(super) fn hide_folder(disk: &DiskWorkspace, path: &WorkspacePath) -> io::Result<()> {
+    let way = UpperPath::to(disk, path)?;
+    let name = path.file_name().unwrap_or_default();
+    let is_replaced = match (&way.folder, way.found(name)) {
+        (Some(folder), Some(metadata)) if metadata.is_dir() => is_opaque(&folder.open_dir_nofollow(name)?),
+        (_, found) => found.is_some(),
+    };
+    if way.is_hidden || is_replaced {
+        return Ok(());
+    }
+    disk.remove_all(path)?;
+    hide(disk, path)
+}
+
+/// Makes a folder that is planned, in place of whatever marks it as gone.
+pub(super) fn make_folder(disk: &DiskWorkspace, path: &WorkspacePath) -> io::Result<()> {
+    if let Some((above, obstacle)) = UpperPath::to(disk, &path.child("content"))?.obstacle {
+        replace_by_folder(&above, &obstacle)?;
+    }
+    disk.make_folder(path)
+}
+
 pub(super) fn is_whiteout(metadata: &Metadata) -> bool {
     cap_std::fs::FileTypeExt::is_char_device(&metadata.file_type()) && metadata.rdev() == 0
 }

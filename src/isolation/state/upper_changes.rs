@@ -39,7 +39,7 @@ pub(super) fn touched(
         waiting.extend(reader.read(&folder)?);
     }
     let Reader { mut touched, .. } = reader;
-    // A planned file that no longer exists leaves no trace.
+    // A planned file or folder that no longer exists leaves no trace.
     if let BaseState::Planned(planned) = below {
         for (path, operation) in planned.touched()? {
             let is_gone = upper.entry(&path).is_ok_and(|entry| entry.is_none());
@@ -47,6 +47,8 @@ pub(super) fn touched(
                 touched.files.insert(path);
             }
         }
+        let (made, _) = planned.planned_folders();
+        touched.gone_folders.extend(made.into_iter().filter(|path| !upper.has_folder(path)));
     }
     Ok(touched)
 }

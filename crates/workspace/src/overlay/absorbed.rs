@@ -1,8 +1,10 @@
-//! Whole states of files that become a part of the plan, such as what a command changed: all of them at once, or none.
+//! Whole states of files and folders that become a part of the plan, such as what a command changed: all files at once, or none.
 
+use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
-use super::{OverlayWorkspace, Planned, PlannedState};
+use super::planned::Planned;
+use super::{OverlayWorkspace, PlannedState};
 use crate::changes::{FileChange, FileState};
 use crate::path::{ResolvedPath, WorkspacePath};
 use crate::{FileError, Kind, Stat};
@@ -14,7 +16,7 @@ struct Prepared {
     planned: Option<PlannedState>,
     /// Whether that is the state on disk, which is nothing to plan.
     is_on_disk: bool,
-    /// Folders above it that are not on disk.
+    /// Folders above it that are not there.
     folders: Vec<WorkspacePath>,
 }
 
@@ -59,21 +61,61 @@ impl OverlayWorkspace {
         Ok(())
     }
 
+    /// Plans folders: those without files that a command has left, and those that it has removed, with everything in them.
+    pub fn plan_folders(&self, left: &[WorkspacePath], gone: &[WorkspacePath]) -> Result<(), FileError> {
+        {
+            let mut planned = self.planned.write().unwrap_or_else(PoisonError::into_inner);
+            for folder in gone {
+                planned.folders.remove(folder);
+                if self.is_folder_on_disk(folder)? {
+                    planned.gone_folders.insert(folder.clone());
+                }
+            }
+        }
+        for folder in left {
+            let missing = self.missing(folder.clone())?;
+            self.planned.write().unwrap_or_else(PoisonError::into_inner).folders.extend(missing);
+        }
+        Ok(())
+    }
+
+    /// Returns the folders that the plan creates, and those of the checkout that it removes; one may be both.
+    pub fn planned_folders(&self) -> (BTreeSet<WorkspacePath>, BTreeSet<WorkspacePath>) {
+        let planned = self.planned();
+        (planned.folders.clone(), planned.gone_folders.clone())
+    }
+
+    fn is_folder_on_disk(&self, folder: &WorkspacePath) -> Result<bool, FileError> {
+        let stat = self.disk.stat(&ResolvedPath(folder.clone()))?;
+        Ok(matches!(stat, Some(Stat { kind: Kind::Directory, .. })))
+    }
+
+    /// Returns those of a folder and the folders above it that have to be planned so that it is there. One that can be seen on disk
+    /// is none of them: its other files would be hidden.
+    fn missing(&self, folder: WorkspacePath) -> Result<Vec<WorkspacePath>, FileError> {
+        let mut missing = Vec::new();
+        let mut next = Some(folder);
+        while let Some(folder) = next.take().filter(|folder| !folder.is_root()) {
+            let is_gone = {
+                let planned = self.planned();
+                planned.gone_folders.contains(&folder) || planned.is_cut_off(&folder)
+            };
+            if !is_gone && self.is_folder_on_disk(&folder)? {
+                break;
+            }
+            next = folder.parent();
+            missing.push(folder);
+        }
+        Ok(missing)
+    }
+
     /// Keeps a state, and announces it to the log.
     fn prepare(&self, path: &WorkspacePath, state: Option<&FileState>) -> Result<Prepared, FileError> {
         let on_disk = self.disk.state(&ResolvedPath(path.clone()))?;
-        let is_on_disk = on_disk.as_ref() == state;
-        let mut folders = Vec::new();
-        let mut above = path.parent().filter(|_| state.is_some() && !is_on_disk);
-        while let Some(folder) = above.take().filter(|folder| !folder.is_root()) {
-            // A folder on disk is not planned: its other files would be hidden.
-            let on_disk = self.disk.stat(&ResolvedPath(folder.clone()))?;
-            if matches!(on_disk, Some(Stat { kind: Kind::Directory, .. })) {
-                break;
-            }
-            above = folder.parent();
-            folders.push(folder);
-        }
+        let is_seen = state.is_none() || !self.planned().is_cut_off(path);
+        let is_on_disk = on_disk.as_ref() == state && is_seen;
+        let above = path.parent().filter(|_| state.is_some() && !is_on_disk);
+        let folders = above.map_or_else(|| Ok(Vec::new()), |above| self.missing(above))?;
         self.log_write(path, state);
         let planned = state.filter(|_| !is_on_disk).map(|state| self.spooled(state));
         Ok(Prepared { path: path.clone(), planned, is_on_disk, folders })

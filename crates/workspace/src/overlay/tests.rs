@@ -22,3 +22,36 @@ fn many_planned_files_are_read_back_one_by_one() {
     assert_eq!(seen, 29);
     assert!(overlay.has_changes().expect("they can be read"));
 }
+
+#[test]
+fn planned_folders_hide_and_show_what_is_on_disk() {
+    let root = tempfile::tempdir().expect("a folder");
+    for (path, text) in [("a/sub/x.txt", "x"), ("a/y.txt", "y"), ("b.txt", "b")] {
+        let path = root.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
+        std::fs::write(path, text).expect("a file");
+    }
+    let overlay = OverlayWorkspace::new(Arc::new(DiskWorkspace::open(root.path()).expect("a folder")));
+    let path = |text: &str| WorkspacePath::parse(text).expect("a path");
+    let listed = || -> Vec<String> {
+        let all = overlay.walk(&ResolvedPath(WorkspacePath::root()), None).expect("a walk").found;
+        all.iter().map(|entry| entry.path.to_string()).collect()
+    };
+    let state = |text: &str| FileState { content: text.as_bytes().into(), mode: Mode::Regular };
+    let gone =
+        |name: &str, text: &str| FileChange::new(path(name), Some(state(text)), None).expect("a change");
+    overlay.absorb(&[gone("a/sub/x.txt", "x"), gone("a/y.txt", "y")]).expect("they are planned");
+    overlay.plan_folders(&[path("new/deep")], &[path("a"), path("a/sub")]).expect("they are planned");
+    assert_eq!(listed(), ["b.txt", "new", "new/deep"]);
+    assert_eq!(overlay.stat(&ResolvedPath(path("a"))).expect("a state"), None);
+    assert!(overlay.open(&ResolvedPath(path("a/y.txt"))).is_err());
+    // A file as it was: it is nothing to plan, and has to be seen.
+    overlay.place(&ResolvedPath(path("a/y.txt")), &state("y")).expect("it is planned");
+    assert_eq!(listed(), ["a", "a/y.txt", "b.txt", "new", "new/deep"]);
+    assert_eq!(overlay.changes().expect("the changes").len(), 1);
+    overlay.plan_folders(&[], &[path("new/deep")]).expect("they are planned");
+    assert_eq!(listed(), ["a", "a/y.txt", "b.txt", "new"]);
+    overlay.write(&ResolvedPath(path("new/z.txt")), b"z").expect("it is planned");
+    overlay.remove(&ResolvedPath(path("new/z.txt"))).expect("it is planned");
+    assert_eq!(listed(), ["a", "a/y.txt", "b.txt", "new"]);
+}
