@@ -7,9 +7,13 @@ use std::ops::Range;
 use super::failure_lines::{Certainty, certainty};
 use super::failure_signs::sign;
 use super::line_forms::{LineForms, form, shape};
+use super::line_values::LineValues;
+use super::structured_lines;
 
 /// Longest line that is shown whole, in bytes.
 const MAX_LINE: usize = 500;
+/// Size of the beginning of an object that is shown if its text is further behind, in bytes.
+const HEAD_OF_OBJECT: usize = 120;
 /// Size of the number before a line of the middle, in bytes.
 const NUMBER: usize = 7;
 /// Number of lines before a failure, after the first failure, and after each further one that are shown with it.
@@ -113,6 +117,8 @@ enum Rank {
     Mention,
     /// A word or phrase that programs use for failures, whichever they are.
     Sign,
+    /// A line like many others, but for a value that hardly any of them has.
+    RareValue,
     /// A line unlike all others.
     Unusual,
     /// A failure or a mention of a form that there have been many of.
@@ -153,10 +159,13 @@ fn ranks(lines: &[&str], range: Range<usize>) -> Vec<(Rank, usize)> {
     let mut found: Vec<(Rank, usize)> = range.clone().filter_map(|at| Some((rank(lines[at])?, at))).collect();
     // Where many lines are unlike the others, that says nothing, unless they are so in shape as well.
     let by_form = range.clone().filter(|at| forms.is_rare(lines[*at]));
-    let by_shape = range.filter(|at| forms.has_rare_shape(lines[*at]));
+    let by_shape = range.clone().filter(|at| forms.has_rare_shape(lines[*at]));
     let unusual = few_places(by_form).or_else(|| few_places(by_shape)).unwrap_or_default();
     let ranked: HashSet<usize> = found.iter().map(|(_, at)| *at).collect();
-    found.extend(unusual.into_iter().filter(|at| !ranked.contains(at)).map(|at| (Rank::Unusual, at)));
+    let values = LineValues::of(lines, &forms);
+    let with_rare_value = range.filter(|at| values.has_rare(lines[*at])).map(|at| (Rank::RareValue, at));
+    let unusual = unusual.into_iter().map(|at| (Rank::Unusual, at));
+    found.extend(with_rare_value.chain(unusual).filter(|(_, at)| !ranked.contains(at)));
     found
 }
 
@@ -186,12 +195,13 @@ fn telling<'a>(lines: &[&'a str], range: Range<usize>, space: &mut Space) -> Kep
         }
         let (before, after) = match rank {
             Rank::Unusual => (0, 0),
+            Rank::RareValue => (0, AFTER),
             Rank::Sign if kept.has_failure => (0, AFTER),
             _ if kept.has_failure => (BEFORE, AFTER),
             _ => (BEFORE, AFTER_FIRST),
         };
         let block = at.saturating_sub(before).max(range.start)..(at + after + 1).min(range.end);
-        kept.has_failure |= rank != Rank::Unusual;
+        kept.has_failure |= !matches!(rank, Rank::RareValue | Rank::Unusual);
         // The line itself, what follows it, and then what leads to it.
         let order = (at..block.end).chain((block.start..at).rev());
         for index in order {
@@ -206,13 +216,23 @@ fn telling<'a>(lines: &[&'a str], range: Range<usize>, space: &mut Space) -> Kep
     kept
 }
 
-/// Returns a line with a mark in place of what is too long.
+/// Returns a line with marks in place of what is too long. Of an object, what it says to people is shown as well.
 fn clipped(line: &str) -> String {
     if line.len() <= MAX_LINE {
         return line.to_owned();
     }
-    let end = line.floor_char_boundary(MAX_LINE - 40);
-    format!("{}… ({} bytes more)", &line[..end], line.len() - end)
+    let part = |from: usize, size: usize| {
+        let from = line.floor_char_boundary(from);
+        &line[from..line.floor_char_boundary(from + size)]
+    };
+    let (head, text) = match structured_lines::text(line) {
+        Some((at, _)) if at > HEAD_OF_OBJECT => {
+            (part(0, HEAD_OF_OBJECT), part(at, MAX_LINE - HEAD_OF_OBJECT - 44))
+        }
+        _ => (part(0, MAX_LINE - 40), ""),
+    };
+    let between = if text.is_empty() { "" } else { "… " };
+    format!("{head}{between}{text}… ({} bytes more)", line.len() - head.len() - text.len())
 }
 
 #[cfg(test)]

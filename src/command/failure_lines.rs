@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use regex::RegexSet;
+use regex::{Regex, RegexSet};
+
+use super::structured_lines;
 
 /// How certain it is that a line reports a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,19 +141,53 @@ const HARMLESS: [&str; 6] = [
 /// Longest part of a line that is looked at, in bytes.
 const MAX_LOOKED_AT: usize = 400;
 
+/// Time that a service puts before the lines of a log.
+const TIME: &str = r"^\d{4}-\d\d-\d\d[T ][\d:.,]+Z? ";
+/// Label that a tool puts before the lines of the programs that it runs: the package, task or container.
+const LABEL: &str =
+    r"^(?:[\w@./-]+[:#][\w:./-]+: |[\w@./+-]+ *\| |\[[\w@:/. -]{1,60}\]:? |[\w@./-]+(?: [\w:-]+)?: )";
+
 struct Forms {
     certain: RegexSet,
     likely: RegexSet,
     harmless: RegexSet,
+    labels: [Option<Regex>; 2],
 }
 
 static FORMS: LazyLock<Forms> = LazyLock::new(|| {
     let set = |patterns: &[&str]| RegexSet::new(patterns).unwrap_or_else(|_| RegexSet::empty());
-    Forms { certain: set(&CERTAIN), likely: set(&LIKELY), harmless: set(&HARMLESS) }
+    let labels = [TIME, LABEL].map(|label| Regex::new(label).ok());
+    Forms { certain: set(&CERTAIN), likely: set(&LIKELY), harmless: set(&HARMLESS), labels }
 });
 
-/// Returns how certainly a line reports a failure, or `None` if nothing in it does.
+/// Returns what stands behind the time of a line, and behind the label, if it has them.
+fn behind_labels(line: &str) -> impl Iterator<Item = &str> {
+    let mut rest = line;
+    FORMS.labels.iter().flatten().filter_map(move |label| {
+        rest = &rest[label.find(rest)?.end()..];
+        Some(rest)
+    })
+}
+
+/// Returns how certainly a line of any kind reports a failure, or `None` if nothing in it does.
 pub(super) fn certainty(line: &str) -> Option<Certainty> {
+    if behind_labels(line).any(is_harmless) {
+        return None;
+    }
+    // Words alone may be what a label is followed by in any text.
+    let is_certain = |text: &str| of_text(text).filter(|certainty| *certainty == Certainty::Certain);
+    let behind = || {
+        behind_labels(line).filter_map(|rest| is_certain(rest).max(structured_lines::certainty(rest))).max()
+    };
+    let within = || structured_lines::text(line)?.1.lines().filter_map(of_text).max();
+    match of_text(line).max(structured_lines::certainty(line)) {
+        Some(Certainty::Certain) => Some(Certainty::Certain),
+        whole => whole.max(behind()).max(within()),
+    }
+}
+
+/// Returns how certainly a line that is written for people reports a failure.
+fn of_text(line: &str) -> Option<Certainty> {
     let line = &line[..line.floor_char_boundary(MAX_LOOKED_AT)];
     let forms = &*FORMS;
     if forms.certain.is_match(line) && !forms.harmless.is_match(line) {
@@ -165,9 +201,9 @@ pub(super) fn is_harmless(line: &str) -> bool {
     FORMS.harmless.is_match(line)
 }
 
-/// Returns whether a line of an output reports a failure.
+/// Returns whether a line of an output that is written for people reports a failure.
 pub(crate) fn is_failure(line: &str) -> bool {
-    certainty(line).is_some()
+    of_text(line).is_some()
 }
 
 /// Returns the lines of an output that report failures.
@@ -184,6 +220,7 @@ mod tests {
         assert_eq!(FORMS.certain.len(), CERTAIN.len());
         assert_eq!(FORMS.likely.len(), LIKELY.len());
         assert_eq!(FORMS.harmless.len(), HARMLESS.len());
+        assert!(FORMS.labels.iter().all(Option::is_some));
     }
 
     #[test]
@@ -200,6 +237,30 @@ mod tests {
             "running 5 tests",
         ] {
             assert_eq!(certainty(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn labels_do_not_hide_failures() {
+        use Certainty::Certain;
+        for (line, expected) in [
+            ("web:test: FAIL src/cart.test.ts", Some(Certain)),
+            ("@shop/web#build: src/cart.ts(31,5): error TS2322: no", Some(Certain)),
+            ("web-1  | Traceback (most recent call last):", Some(Certain)),
+            ("+test | --- FAIL: TestTotal (0.00s)", Some(Certain)),
+            ("[web] thread 'cart' panicked at src/cart.rs:3:5:", Some(Certain)),
+            ("[@shop/web]: E       assert 3 == 4", Some(Certain)),
+            ("packages/web test: FAIL src/cart.test.ts", Some(Certain)),
+            ("2026-01-01T00:00:00.123Z --- FAIL: TestTotal (0.00s)", Some(Certain)),
+            (r#"web-1 | {"type":"test","event":"failed","name":"cart::total"}"#, Some(Certain)),
+            (r#"{"Action":"output","Output":"    cart_test.go:12: want 4\n"}"#, Some(Certain)),
+            (r#"{"reason":"compiler-message","message":{"rendered":"error[E0308]: no\n"}}"#, Some(Certain)),
+            (r#"{"reason":"compiler-message","message":{"rendered":"warning: unused\n"}}"#, None),
+            ("web:test:   ✓ reports an error: message (3 ms)", None),
+            ("web-1 | 0 errors, 0 warnings", None),
+            ("web:test: ok 3 - fails when the file is missing", None),
+        ] {
+            assert_eq!(certainty(line), expected, "{line}");
         }
     }
 }

@@ -59,34 +59,39 @@ pub(super) fn form(line: &str) -> u64 {
     hasher.finish()
 }
 
+/// Part of a line, as far as its shape goes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Part {
+    Words,
+    Number,
+    Mark(u8),
+}
+
+/// Returns the parts of a line, each with its text.
+fn parts(line: &str) -> impl Iterator<Item = (Part, &[u8])> {
+    let line = line.trim().as_bytes();
+    let mut rest = &line[..line.len().min(MAX_LOOKED_AT)];
+    let is_of_word =
+        |byte: &u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'/' | b'.' | b'-' | b'\\');
+    std::iter::from_fn(move || {
+        rest = rest.trim_ascii_start();
+        let first = rest.first()?;
+        let length = rest.iter().take_while(|byte| byte.is_ascii_digit() || is_of_word(byte)).count().max(1);
+        let (text, after) = rest.split_at(length);
+        rest = after;
+        let part = match first {
+            _ if is_of_word(first) || text.iter().skip(1).any(u8::is_ascii_alphabetic) => Part::Words,
+            _ if first.is_ascii_digit() => Part::Number,
+            mark => Part::Mark(*mark),
+        };
+        Some((part, text))
+    })
+}
+
 /// Returns the shape of a line: its marks, with one sign for each number, and one for each run of words, names and paths.
 pub(super) fn shape(line: &str) -> u64 {
-    #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-    enum Part {
-        Words,
-        Number,
-        Mark(u8),
-    }
-    let is_of_word =
-        |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'/' | b'.' | b'-' | b'\\');
     let (mut hasher, mut last) = (DefaultHasher::new(), None);
-    let mut bytes = line.trim().bytes().take(MAX_LOOKED_AT).peekable();
-    while let Some(byte) = bytes.next() {
-        let part = match byte {
-            b' ' | b'\t' => continue,
-            _ if byte.is_ascii_digit() => {
-                let mut has_letters = false;
-                while let Some(next) = bytes.next_if(|next| next.is_ascii_digit() || is_of_word(*next)) {
-                    has_letters |= next.is_ascii_alphabetic();
-                }
-                if has_letters { Part::Words } else { Part::Number }
-            }
-            _ if is_of_word(byte) => {
-                while bytes.next_if(|next| next.is_ascii_digit() || is_of_word(*next)).is_some() {}
-                Part::Words
-            }
-            mark => Part::Mark(mark),
-        };
+    for (part, _) in parts(line) {
         // How many words there are in a row says little, and so does the length of a rule.
         if last != Some(part) {
             part.hash(&mut hasher);
@@ -94,6 +99,27 @@ pub(super) fn shape(line: &str) -> u64 {
         last = Some(part);
     }
     hasher.finish()
+}
+
+/// Returns what stands at the places of a line that lines of its shape have in common: the first and the last word of each run.
+pub(super) fn values(line: &str) -> Vec<u64> {
+    let hash = |text: &[u8]| {
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        hasher.finish()
+    };
+    let (mut values, mut last) = (Vec::new(), None);
+    for (part, text) in parts(line) {
+        if !matches!(part, Part::Mark(_)) {
+            let value = hash(text);
+            match values.last_mut() {
+                Some(end) if last == Some(part) => *end = value,
+                _ => values.extend([value, value]),
+            }
+        }
+        last = Some(part);
+    }
+    values
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ mod failure_signs;
 mod held_roots;
 mod kept_output;
 mod line_forms;
+mod line_values;
 mod live_output;
 mod network;
 mod output;
@@ -22,6 +23,7 @@ mod running;
 pub mod sandbox;
 mod spawn;
 mod stdio_child;
+mod structured_lines;
 #[cfg(target_os = "linux")]
 pub mod supervisor;
 
