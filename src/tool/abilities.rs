@@ -1,9 +1,5 @@
 //! Abilities: what a tool of an unknown name is most likely for, by the words in its name.
 
-use serde_json::{Value, json};
-
-use super::names::Arguments;
-
 /// What comes nearest to a tool of an unknown name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ability {
@@ -184,66 +180,6 @@ pub(super) fn is_search(name: &str) -> bool {
     name.to_lowercase().contains("search")
 }
 
-/// Programs that models call like tools.
-const PROGRAMS: [&str; 49] = [
-    "awk", "bun", "bundle", "cargo", "chmod", "cmake", "composer", "cp", "date", "deno", "df", "diff",
-    "docker", "dotnet", "du", "echo", "env", "file", "git", "go", "gradle", "jq", "make", "mvn", "nl",
-    "node", "npm", "npx", "php", "pip", "pnpm", "poetry", "printf", "pytest", "rake", "rmdir", "ruby",
-    "ruff", "sort", "stat", "tail", "touch", "tox", "tsc", "uniq", "uv", "wc", "which", "yarn",
-];
-
-/// Returns the command line of a call of a program as if it were a tool, and whether the call leaves no doubt about it.
-pub(super) fn program(name: &str, arguments: &Arguments) -> Option<(String, bool)> {
-    let program = name.trim().to_lowercase();
-    if !PROGRAMS.contains(&program.as_str()) {
-        return None;
-    }
-    let is_list_alone = match arguments.iter().collect::<Vec<_>>().as_slice() {
-        [] => true,
-        [(name, _)] => matches!(name.as_str(), "args" | "arguments" | "argv" | "command" | "input"),
-        _ => false,
-    };
-    let mut line = program.clone();
-    for value in arguments.values() {
-        let own = value.as_str().and_then(|words| words.trim().strip_prefix(&format!("{program} ")));
-        let words = match (own, value) {
-            (Some(own), _) => json!(own),
-            // What comes alone is the rest of the line; of several, each is a word.
-            (None, Value::String(word)) if !is_list_alone => json!([word]),
-            (None, other) => other.clone(),
-        };
-        line = with_words(&line, &words)?;
-    }
-    Some((line, is_list_alone))
-}
-
-/// Returns the words of a list, which may be numbers; `None` if one is neither.
-pub(super) fn words_of(list: &[Value]) -> Option<Vec<String>> {
-    let word = |word: &Value| match word {
-        Value::String(word) => Some(word.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    };
-    list.iter().map(word).collect()
-}
-
-/// Returns a command line with more words: a list of them, or as they stand. `None` if one is no word, or cannot be quoted.
-pub(super) fn with_words(line: &str, words: &Value) -> Option<String> {
-    let more = match words {
-        Value::Array(words) => shlex::try_join(words_of(words)?.iter().map(String::as_str)).ok()?,
-        Value::String(words) => words.trim().to_owned(),
-        Value::Number(number) => number.to_string(),
-        Value::Null => String::new(),
-        Value::Bool(_) | Value::Object(_) => return None,
-    };
-    Some(if more.is_empty() { line.to_owned() } else { format!("{line} {more}") })
-}
-
-/// Returns the arguments of a command.
-pub(super) fn as_command(line: &str) -> Arguments {
-    Arguments::from_iter([("command".to_owned(), json!(line))])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -270,33 +206,5 @@ mod tests {
             assert_eq!(nearest(name), Some(expected), "{name}");
         }
         assert_eq!(nearest("xyzzy"), None);
-    }
-
-    #[test]
-    fn programs_are_commands() {
-        let of = |arguments: Value| arguments.as_object().cloned().unwrap_or_default();
-        assert_eq!(
-            program("git", &of(json!({"args": ["log", "-n", "2 3"]}))),
-            Some(("git log -n '2 3'".to_owned(), true))
-        );
-        assert_eq!(
-            program("pytest", &of(json!({"args": "-x tests"}))),
-            Some(("pytest -x tests".to_owned(), true))
-        );
-        assert_eq!(
-            program("cp", &of(json!({"src": "a b", "dst": "c"}))),
-            Some(("cp 'a b' c".to_owned(), false))
-        );
-        assert_eq!(program("view", &Arguments::new()), None);
-        assert_eq!(program("git", &of(json!({"args": ["log"], "force": true}))), None);
-        for (words, expected) in [
-            (json!(["-n", 3, ""]), Some("x -n 3 ''")),
-            (json!([]), Some("x")),
-            (json!(["-n", true]), None),
-            (json!({"n": 3}), None),
-            (json!(true), None),
-        ] {
-            assert_eq!(with_words("x", &words).as_deref(), expected, "{words}");
-        }
     }
 }

@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::abilities::{self, Ability};
 use super::fitting::{finished, plain_names, take_keywords};
-use super::names::{Arguments, Meaning, folded, meaning};
+use super::names::{Arguments, Meaning, OF_SOME_RUNS, folded, meaning};
 use super::namespaces::{Parts, parts};
+use super::programs;
 use super::restraint::Restraints;
 use super::wrapped::object;
 use super::{Registry, Tool};
@@ -89,6 +90,18 @@ pub struct NotUnderstood(pub(super) String);
 impl Registry {
     /// Returns what a call means. `root` is the path of the checkout.
     pub fn understand(&self, call: &ToolCall, root: &Path) -> Result<Understood, NotUnderstood> {
+        self.meant(call, root).map_err(|NotUnderstood(mut reason)| {
+            // A call that helps in most runs may not be possible in this one.
+            let missing = |tool: &&&str| reason.contains(&format!("{tool}(")) && !self.has(tool);
+            let missing: Vec<&str> = OF_SOME_RUNS.iter().filter(missing).copied().collect();
+            for tool in missing {
+                reason += &format!("; {tool} is not available in this run");
+            }
+            NotUnderstood(reason)
+        })
+    }
+
+    fn meant(&self, call: &ToolCall, root: &Path) -> Result<Understood, NotUnderstood> {
         let named = ToolCall { name: self.plain_name(&call.name).to_owned(), ..call.clone() };
         let call = &named;
         let own = self.get(&call.name);
@@ -250,10 +263,10 @@ impl Registry {
         if let Parts { tool, elsewhere: Some(namespace) } = parts(&call.name) {
             return Err(unknown(&self.of_no_server(namespace, tool)));
         }
-        let program = abilities::program(&call.name, &arguments).filter(|_| self.has("run_command"));
+        let program = programs::program(&call.name, &arguments).filter(|_| self.has("run_command"));
         if let Some((line, is_plain)) = program {
             if is_plain {
-                return self.foreign(call, abilities::as_command(&line), meaning("run_command"), root);
+                return self.foreign(call, programs::as_command(&line), meaning("run_command"), root);
             }
             return Err(unknown(&format!("a program is run by a command: run_command(command={line:?})")));
         }
@@ -277,7 +290,10 @@ impl Registry {
         let near = ToolCall { name: tool.name().to_owned(), ..call.clone() };
         let as_near = self.foreign(&near, arguments, meaning(tool.name()), root);
         match as_near.map(Understood::without_unknown) {
-            Err(reason) => Err(unknown(&reason.to_string())),
+            Err(NotUnderstood(reason)) => {
+                let of_near = format!("{}: ", near.name);
+                Err(unknown(reason.strip_prefix(&of_near).unwrap_or(&reason)))
+            }
             Ok(near) if Arc::clone(&near.tool).prepare(&near.call.arguments).is_err() => {
                 Err(unknown(&format!("did you mean {}?", usage(&*near.tool))))
             }
@@ -289,10 +305,16 @@ impl Registry {
     }
 }
 
+/// Longest value that stands in a call that is written out, in bytes. A part of one would be another value.
+const MAX_VALUE: usize = 100;
+
 /// Returns a call as it could be made.
 fn written_out(call: &ToolCall) -> String {
     let arguments = call.arguments.as_object().into_iter().flatten();
-    let arguments = arguments.map(|(name, value)| format!("{name}={}", shortened(&value.to_string(), 100)));
+    let arguments = arguments.map(|(name, value)| {
+        let value = value.to_string();
+        format!("{name}={}", if value.len() > MAX_VALUE { "…" } else { value.as_str() })
+    });
     format!("{}({})", call.name, arguments.collect::<Vec<_>>().join(", "))
 }
 

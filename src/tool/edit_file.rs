@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::FileError;
+use workspace::{FileError, ResolvedPath};
 
 use super::line_edit::{LineRange, replace_lines, replace_near};
 use super::outcome::store;
@@ -19,6 +19,8 @@ pub(super) struct EditFile;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+// What takes their place is not offered.
+#[schemars(extend("required" = ["path", "old_str", "new_str"]))]
 pub(super) struct Args {
     /// File
     path: String,
@@ -57,6 +59,17 @@ struct Edit {
     new_str: String,
     #[serde(default)]
     replace_all: bool,
+    /// The line near which the old text is in the file before all edits of the call.
+    #[serde(default)]
+    start_line: Option<usize>,
+}
+
+impl Edit {
+    /// Returns the lines that the old text is in if it begins at a line.
+    fn lines_from(&self, first: usize) -> LineRange {
+        let length = self.old_str.trim_end_matches('\n').matches('\n').count();
+        LineRange { first, last: first.saturating_add(length) }
+    }
 }
 
 impl Edit {
@@ -76,7 +89,7 @@ impl Args {
                 "new_str is missing: edit_file(path={path:?}, old_str=…, new_str=…); new_str=\"\" deletes the text"
             )));
         };
-        Ok(Edit { old_str: old_str.clone(), new_str, replace_all: *replace_all })
+        Ok(Edit { old_str: old_str.clone(), new_str, replace_all: *replace_all, start_line: None })
     }
 }
 
@@ -89,8 +102,18 @@ impl Args {
         Some(LineRange { first, last: self.end_line.unwrap_or(last) })
     }
 
-    /// Makes an edit of the call.
-    fn apply(&self, edit: &Edit, content: &str) -> Result<Edited, NotReplaced> {
+    /// Returns whether the call says what a new file is, as other agents create files: the first edit is one of nothing.
+    fn creates(&self) -> bool {
+        let first = self.edits.first().map_or(&self.old_str, |edit| &edit.old_str);
+        first.is_empty() && self.lines().is_none()
+    }
+
+    /// Makes an edit of the call. Earlier ones have moved the lines that it names by `moved`.
+    fn apply(&self, edit: &Edit, content: &str, moved: isize) -> Result<Edited, NotReplaced> {
+        if let Some(line) = edit.start_line {
+            let lines = edit.lines_from(line.saturating_add_signed(moved));
+            return replace_near(content, &edit.old_str, &edit.new_str, lines, edit.replace_all);
+        }
         match self.lines() {
             Some(lines) if edit.old_str.is_empty() && self.start_line.is_some() => {
                 replace_lines(content, lines, &edit.new_str)
@@ -98,6 +121,27 @@ impl Args {
             Some(lines) => replace_near(content, &edit.old_str, &edit.new_str, lines, edit.replace_all),
             None => replace(content, &edit.old_str, &edit.new_str, edit.replace_all),
         }
+    }
+}
+
+impl Args {
+    /// Creates the file of the first edit, and makes the others in it.
+    fn create(&self, path: &ResolvedPath, cx: &Context) -> Result<ToolResult, ToolError> {
+        let Some((first, others)) = self.edits.split_first() else {
+            return store(path, None, self.single()?.new_str.into_bytes(), cx);
+        };
+        let mut content = first.new_str.clone();
+        for (index, edit) in others.iter().enumerate() {
+            let edited = self.apply(edit, &content, 0).map_err(|error| {
+                ToolError::Refused(format!(
+                    "edit {} of {}: {error}; none was made",
+                    index + 2,
+                    self.edits.len()
+                ))
+            })?;
+            content = edited.content;
+        }
+        store(path, None, content.into_bytes(), cx)
     }
 }
 
@@ -120,12 +164,7 @@ impl FileTool for EditFile {
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let path = resolve(&args.path, cx)?;
         let before = match cx.workspace.read(&path) {
-            // An edit of nothing, as other agents create files.
-            Err(FileError::Missing(_))
-                if args.edits.is_empty() && args.old_str.is_empty() && args.lines().is_none() =>
-            {
-                return store(&path, None, args.single()?.new_str.into_bytes(), cx);
-            }
+            Err(FileError::Missing(_)) if args.creates() => return args.create(&path, cx),
             before => before?,
         };
         if !args.edits.is_empty()
@@ -144,12 +183,14 @@ impl FileTool for EditFile {
         let text = text_of(&path, &before)?;
         let (mut content, encoding) = (text.text.into_owned(), text.encoding);
         let (mut notes, mut times) = (Vec::new(), 0);
+        let mut moves: Vec<(usize, isize)> = Vec::new();
         for (index, edit) in edits.iter().enumerate() {
             let edit = &edit.without_mark(encoding);
             if let Some(line) = placeholder::found(&edit.new_str, &content) {
                 return Err(ToolError::Refused(placeholder::refusal("new_str", line, path.as_str())));
             }
-            let edited = args.apply(edit, &content);
+            let above = moves.iter().filter(|(line, _)| Some(*line) < edit.start_line);
+            let edited = args.apply(edit, &content, above.map(|(_, by)| by).sum());
             let edited: Edited = edited.map_err(|error| {
                 let mut reason = error.to_string();
                 if edits.len() > 1 {
@@ -160,6 +201,8 @@ impl FileTool for EditFile {
                 }
                 ToolError::Refused(reason)
             })?;
+            let lines = |text: &str| text.matches('\n').count().cast_signed();
+            moves.extend(edit.start_line.map(|line| (line, lines(&edited.content) - lines(&content))));
             content = edited.content;
             times += edited.times;
             notes.extend(edited.note);

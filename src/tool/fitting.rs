@@ -36,7 +36,8 @@ pub(super) fn finished(
     let name = tool.name().to_owned();
     let arguments = fitted(&**tool, arguments, root);
     if let Some(Value::Array(several)) = arguments.get("path") {
-        let calls = several.iter().take(5).map(|path| format!("{name}(path={path}, …)"));
+        let path = |path: &Value| path.get("path").unwrap_or(path).clone();
+        let calls = several.iter().take(5).map(|one| format!("{name}(path={}, …)", path(one)));
         return Err(NotUnderstood(format!(
             "make one call for each, all in one turn: {}",
             calls.collect::<Vec<_>>().join(", ")

@@ -4,10 +4,11 @@ use super::abilities::{NOBODY, SCRIPT};
 use super::names::Meaning::{self, Advice, Changed, Fitted, Tool};
 use super::todo_list::{one_todo, todo_list};
 use super::translate::{appended, bulk_read, line_range, renamed, written};
-use super::translate_command::{background, of_server, shell, stopped, together};
+use super::translate_blocks::search_blocks;
+use super::translate_command::{background, copied, of_server, shell, stopped, together};
 use super::translate_edit::{
-    editor, insertion, insertion_at, insertion_before, line_edit, lines_removed, many_edits, prepended,
-    search_blocks,
+    editor, insertion, insertion_after, insertion_at, insertion_before, line_edit, lines_removed, many_edits,
+    prepended,
 };
 use super::translate_replace::{symbol_rename, text_replacement};
 use super::translate_search::{
@@ -87,6 +88,10 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("insertatline", Changed("apply_patch", insertion_at)),
     ("insertcontent", Changed("apply_patch", insertion_before)),
     ("insertline", Changed("apply_patch", insertion)),
+    ("insertafter", Changed("apply_patch", insertion_after)),
+    ("insertafterline", Changed("apply_patch", insertion_after)),
+    ("insertbefore", Changed("apply_patch", insertion_at)),
+    ("insertbeforeline", Changed("apply_patch", insertion_at)),
     ("insertlines", Changed("apply_patch", insertion)),
     ("inserttext", Changed("apply_patch", insertion)),
     ("applypatch", Changed("apply_patch", search_blocks)),
@@ -95,11 +100,11 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("applyunifieddiff", Changed("apply_patch", search_blocks)),
     ("applypatchcall", Changed("apply_patch", search_blocks)),
     ("patchfile", Changed("apply_patch", search_blocks)),
-    ("searchandreplace", Fitted("replace_text", text_replacement)),
-    ("replaceall", Fitted("replace_text", text_replacement)),
-    ("findandreplace", Fitted("replace_text", text_replacement)),
-    ("replacetext", Fitted("replace_text", text_replacement)),
-    ("renamesymbol", Fitted("replace_text", symbol_rename)),
+    ("searchandreplace", Changed("replace_text", text_replacement)),
+    ("replaceall", Changed("replace_text", text_replacement)),
+    ("findandreplace", Changed("replace_text", text_replacement)),
+    ("replacetext", Changed("replace_text", text_replacement)),
+    ("renamesymbol", Changed("replace_text", symbol_rename)),
     ("insertedit", Advice("write the change itself: edit_file(path=…, old_str=…, new_str=…)")),
     ("inserteditintofile", Advice("write the change itself: edit_file(path=…, old_str=…, new_str=…)")),
     ("reapply", Advice("write the change itself: edit_file(path=…, old_str=…, new_str=…)")),
@@ -127,7 +132,8 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
         Advice("folders are made with their first file: write_file(path=\"folder/file\", content=…)"),
     ),
     ("mkdir", Advice("folders are made with their first file: write_file(path=\"folder/file\", content=…)")),
-    ("copyfile", Advice("read it and write it again: write_file(path=…, content=…)")),
+    ("copyfile", Changed("move_file", copied)),
+    ("copypath", Changed("move_file", copied)),
     // Listing and finding.
     ("ls", Fitted("list_files", directory_search)),
     ("list", Fitted("list_files", directory_search)),
@@ -275,6 +281,9 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
         Advice("your list is in what you wrote last; to change it: todo(items=[{task: …, status: …}])"),
     ),
     ("parallel", Changed("read_file", together)),
+    ("batch", Changed("read_file", together)),
+    ("batchtool", Changed("read_file", together)),
+    ("multitool", Changed("read_file", together)),
     ("usemcptool", Changed("read_file", of_server)),
     ("accessmcpresource", Changed("read_file", of_server)),
     ("skill", Advice("there are no skills; what a file describes can be read: read_file(path=…)")),

@@ -33,7 +33,7 @@ pub(super) fn folded(name: &str) -> String {
 }
 
 /// Tools that only some runs have, besides those of [`Registry::with_built_in`](super::Registry::with_built_in).
-const OF_SOME_RUNS: [&str; 7] = [
+pub(super) const OF_SOME_RUNS: [&str; 7] = [
     "run_command",
     "background_command",
     "run_powershell",

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::abilities::{with_words, words_of};
 use super::argument_names::names_of;
 use super::door::NotUnderstood;
 use super::names::Arguments;
+use super::programs::{with_words, words_of};
 use super::shell_patch::{ShellPatch, below_folder, joined};
 use super::translate::{Changed, is_true, parsed, take, take_number, text};
 
@@ -92,6 +92,16 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
         arguments.entry("background").or_insert(json!(true));
     }
     Ok(None)
+}
+
+/// A copy of a file, which a command makes.
+pub(super) fn copied(arguments: &mut Arguments) -> Changed {
+    let part = |own: &'static str, other: &'static str| {
+        let name = names_of("move_file", own).into_iter().find_map(|name| arguments.get(name).and_then(text));
+        shlex::try_quote(name.unwrap_or(other)).unwrap_or_default()
+    };
+    let line = format!("cp {} {}", part("from", "FROM"), part("to", "TO"));
+    Err(NotUnderstood(format!("a command copies: run_command(command={line:?})")))
 }
 
 /// Returns whether an option of a shell says that a command line follows, and nothing about how it is run: `-nc` runs none of it.

@@ -5,11 +5,12 @@ use serde_json::{Value, json};
 use super::argument_names::{REMARKS, names_of};
 use super::door::NotUnderstood;
 use super::fitting::plain_names;
+use super::line_ranges::ranges;
 use super::names::Arguments;
 use super::translate::{
     Changed, appended, is_true, joined_lines, line_range, number, parsed, take, take_number, text,
 };
-use super::translate_command::shell;
+use super::translate_blocks::search_blocks;
 
 /// Returns the tool for edits in a list, whose parts have names of their own, and gives them ours.
 pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
@@ -21,27 +22,33 @@ pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
     }
     lines_of(arguments);
     arguments.remove("target_lint_error_ids");
-    if let Some(code) = arguments.get("code_edit") {
-        let content = code.as_str().unwrap_or_default().lines().next().unwrap_or_default();
+    if arguments.contains_key("code_edit") {
         return Err(NotUnderstood(format!(
-            "write the change itself: edit_file(path=…, old_str=…, new_str={content:?})"
+            "nothing fills in what is left out; give the lines that change, as they are and as they will be: {EDIT}"
         )));
     }
-    let has = |names: &[&str]| names.iter().any(|name| arguments.contains_key(*name));
-    let (has_old, has_list) = (has(&names_of("edit_file", "old_str")), has(&names_of("edit_file", "edits")));
+    let has = |arguments: &Arguments, names: &[&str]| names.iter().any(|name| arguments.contains_key(*name));
+    let has_old = has(arguments, &names_of("edit_file", "old_str"));
+    let has_list = has(arguments, &names_of("edit_file", "edits"));
+    if has_old
+        && !arguments.contains_key("start_line")
+        && let Some(line) = take_number(arguments, &["line", "line_number"])
+    {
+        arguments.insert("start_line".to_owned(), json!(line));
+    }
     let has_blocks =
         |name: &str| arguments.get(name).and_then(Value::as_str).is_some_and(patch::search_replace::is_meant);
     if !has_old && ["content", "input"].into_iter().any(has_blocks) {
         return search_blocks(arguments);
     }
     if !has_old && !has_list {
-        if has(&["start_line"]) {
+        if has(arguments, &["start_line"]) {
             return line_edit(arguments);
         }
-        if has(&["diff", "patch"]) {
+        if has(arguments, &["diff", "patch"]) {
             return search_blocks(arguments);
         }
-        if has(&["content", "contents", "file_text"]) {
+        if has(arguments, &["content", "contents", "file_text"]) {
             return Err(NotUnderstood(
                 "a whole file is written with write_file(path=…, content=…), a part of it with edit_file(path=…, old_str=…, new_str=…)".to_owned(),
             ));
@@ -71,7 +78,7 @@ pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
 }
 
 /// The right call for an edit.
-const EDIT: &str = "edit_file(path=…, old_str=…, new_str=…)";
+pub(super) const EDIT: &str = "edit_file(path=…, old_str=…, new_str=…)";
 
 /// Makes an edit that stands alone in a list the edit of the call.
 fn single(arguments: &mut Arguments, edit: Arguments) -> Changed {
@@ -88,6 +95,7 @@ fn single(arguments: &mut Arguments, edit: Arguments) -> Changed {
 fn part(arguments: &mut Arguments, mut edit: Arguments) -> Result<Value, NotUnderstood> {
     let mut taken = |own: &'static str| take(&mut edit, &names_of("edit_file", own));
     let (old, new, all) = (taken("old_str"), taken("new_str"), taken("replace_all"));
+    let line = take_number(&mut edit, &["start_line", "line"]);
     if let Some(path) = take(&mut edit, &["path", "file_path"]) {
         let known = arguments.get("path").or(arguments.get("file_path"));
         if known.is_some_and(|known| *known != path) {
@@ -108,7 +116,11 @@ fn part(arguments: &mut Arguments, mut edit: Arguments) -> Result<Value, NotUnde
         )));
     }
     let all = all.or_else(|| arguments.get("replace_all").cloned()).is_some_and(|all| is_true(&all));
-    Ok(json!({"old_str": old, "new_str": new, "replace_all": all}))
+    let mut own = json!({"old_str": old, "new_str": new, "replace_all": all});
+    if let Some(line) = line {
+        own["start_line"] = json!(line);
+    }
+    Ok(own)
 }
 
 /// Gives the lines of an edit our names.
@@ -121,6 +133,25 @@ fn lines_of(arguments: &mut Arguments) {
         if let Some(line) = take_number(arguments, &foreign) {
             arguments.insert(own.to_owned(), json!(line));
         }
+    }
+    let range = ["line_range", "lines", "range"].iter().find_map(|name| {
+        let range = ranges(arguments.get(*name)?)?;
+        Some((*name, range))
+    });
+    if let Some((name, range)) = range
+        && let [(Some(first), Some(last))] = range.as_slice()
+        && !arguments.contains_key("start_line")
+    {
+        arguments.remove(name);
+        arguments.insert("start_line".to_owned(), json!(first));
+        arguments.insert("end_line".to_owned(), json!(last));
+    }
+    // So many lines from the first one.
+    if let Some(first) = arguments.get("start_line").and_then(number)
+        && !arguments.contains_key("end_line")
+        && let Some(count) = take_number(arguments, &["num_lines", "count", "line_count"])
+    {
+        arguments.insert("end_line".to_owned(), json!(first + count - 1));
     }
 }
 
@@ -166,107 +197,6 @@ pub(super) fn lines_removed(arguments: &mut Arguments) -> Changed {
 pub(super) fn prepended(arguments: &mut Arguments) -> Changed {
     arguments.insert("insert_line".to_owned(), json!(0));
     insertion(arguments)
-}
-
-/// Returns the tool for SEARCH and REPLACE blocks in place of a patch, or for one change to a file as an object.
-pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
-    patch_as_command(arguments)?;
-    match arguments.get("type").and_then(text) {
-        Some("delete_file") => {
-            arguments.retain(|name, _| name == "path");
-            return Ok(Some("delete_file"));
-        }
-        Some("create_file") => {
-            let added = |diff: &str| {
-                let lines: Vec<&str> = diff.lines().collect();
-                // A sign before some lines alone is part of them.
-                let added: Option<Vec<&str>> = lines.iter().map(|line| line.strip_prefix('+')).collect();
-                added.unwrap_or(lines).into_iter().map(|line| format!("{line}\n")).collect::<String>()
-            };
-            for name in ["diff", "patch"] {
-                if let Some(content) = arguments.get(name).and_then(Value::as_str).map(added) {
-                    arguments.remove(name);
-                    arguments.insert("content".to_owned(), json!(content));
-                }
-            }
-            arguments.insert("mode".to_owned(), json!("create"));
-            arguments.remove("type");
-            return Ok(Some("write_file"));
-        }
-        Some("update_file") => {
-            arguments.remove("type");
-        }
-        _ => {}
-    }
-    for name in ["patches", "diffs"] {
-        let Some(Value::Array(patches)) = arguments.get(name) else { continue };
-        let patches: Option<Vec<&str>> =
-            patches.iter().map(|patch| patch.as_str().map(|patch| patch.trim_end_matches('\n'))).collect();
-        if let (Some(patches), false) = (patches, arguments.contains_key("patch")) {
-            let patch = json!(patches.join("\n") + "\n");
-            arguments.remove(name);
-            arguments.insert("patch".to_owned(), patch);
-        }
-    }
-    let names = ["diff", "patch", "input", "patch_text", "content"];
-    let Some(name) = names.into_iter().find(|name| {
-        arguments.get(*name).and_then(Value::as_str).is_some_and(patch::search_replace::is_meant)
-    }) else {
-        let is_edit =
-            ["old_str", "old_string", "edits", "search"].iter().any(|name| arguments.contains_key(*name));
-        return if is_edit {
-            many_edits(arguments).map(|tool| tool.or(Some("edit_file")))
-        } else {
-            Ok(Some("apply_patch"))
-        };
-    };
-    let diff = arguments.remove(name).unwrap_or_default();
-    let edits = patch::search_replace::parse(diff.as_str().unwrap_or_default());
-    let Some(edits) = edits.filter(|edits| !edits.is_empty()) else {
-        return Err(NotUnderstood("a block is `<<<<<<< SEARCH`, the old lines, `=======`, the new ones, `>>>>>>> REPLACE`; or call edit_file(path=…, old_str=…, new_str=…)".to_owned()));
-    };
-    let edits = edits.into_iter().map(|(old, new)| json!({"old_str": old, "new_str": new}));
-    arguments.insert("edits".to_owned(), Value::Array(edits.collect()));
-    // The file may be named above its blocks.
-    let named = patch::search_replace::named_files(diff.as_str().unwrap_or_default());
-    let given = names_of("*", "path");
-    let given = given.iter().find_map(|name| arguments.get(*name).and_then(text));
-    let is_other = |file: &&&str| given.is_some_and(|given| !given.ends_with(**file));
-    if named.len() > 1 || named.iter().any(|file| is_other(&file)) {
-        return Err(NotUnderstood(format!(
-            "the blocks are for {}; make one call for each file: {EDIT}",
-            named.join(", ")
-        )));
-    }
-    if let ([file], None) = (named.as_slice(), given) {
-        arguments.insert("path".to_owned(), json!(file));
-    }
-    Ok(Some("edit_file"))
-}
-
-/// Takes a patch that is given as the command line of a program: `["apply_patch", "*** Begin Patch …"]`.
-fn patch_as_command(arguments: &mut Arguments) -> Result<(), NotUnderstood> {
-    if arguments.contains_key("patch") {
-        return Ok(());
-    }
-    let Some(command) = take(arguments, &["command", "cmd", "args", "arguments"]) else { return Ok(()) };
-    let is_patch = |text: &str| ["*** ", "--- ", "diff ", "@@"].iter().any(|start| text.starts_with(start));
-    if text(&command).is_some_and(|text| is_patch(text.trim_start())) {
-        arguments.insert("patch".to_owned(), command);
-        return Ok(());
-    }
-    let mut as_command = Arguments::from_iter([("command".to_owned(), command)]);
-    for name in names_of("run_command", "cwd") {
-        as_command.extend(arguments.remove(name).map(|folder| (name.to_owned(), folder)));
-    }
-    if shell(&mut as_command)?.is_none() {
-        return Err(NotUnderstood(
-            "it applies a patch: apply_patch(patch=\"*** Begin Patch …\"); a command is run by run_command(command=…)"
-                .to_owned(),
-        ));
-    }
-    arguments.extend(as_command);
-    Ok(())
 }
 
 /// Parameters of an editor, of which each of its commands has some.
@@ -320,6 +250,13 @@ pub(super) fn editor(arguments: &mut Arguments) -> Changed {
             "unknown command {other:?}; call read_file(path=…), write_file(path=…, content=…) or edit_file(path=…, old_str=…, new_str=…)"
         ))),
     }
+}
+
+/// Returns the tool that inserts text after a line.
+pub(super) fn insertion_after(arguments: &mut Arguments) -> Changed {
+    let line = take_number(arguments, &["line", "line_number"]);
+    arguments.extend(line.map(|line| ("insert_line".to_owned(), json!(line))));
+    insertion(arguments)
 }
 
 /// Returns the tool that inserts text before a line, or at the end for line 0.

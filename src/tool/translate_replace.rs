@@ -2,16 +2,33 @@
 
 use serde_json::{Value, json};
 
+use super::argument_names::names_of;
+use super::door::NotUnderstood;
+use super::fitting::plain_names;
 use super::names::Arguments;
-use super::translate::{is_true, take};
-use super::translate_search::{is_regex, listed, place};
+use super::translate::{Changed, is_true, take, text};
+use super::translate_search::{extensions, is_regex, left_out, listed, place};
 
 /// Gives a rename of a symbol our arguments: its name is a whole word.
-pub(super) fn symbol_rename(arguments: &mut Arguments) {
+pub(super) fn symbol_rename(arguments: &mut Arguments) -> Changed {
     arguments.insert("whole_word".to_owned(), json!(true));
-    text_replacement(arguments);
+    text_replacement(arguments)
 }
 
+/// Names of what is replaced.
+const PATTERNS: [&str; 11] = [
+    "pattern",
+    "search",
+    "find",
+    "old_str",
+    "old_string",
+    "old_name",
+    "symbol",
+    "symbol_name",
+    "name_path",
+    "query",
+    "regexp",
+];
 /// Names of what is put in place of a pattern.
 const REPLACEMENTS: [&str; 8] =
     ["replacement", "replace", "new_string", "new_str", "new_name", "replace_with", "new", "with"];
@@ -33,8 +50,65 @@ fn as_word(text: &str) -> String {
     format!("{start}(?:{}){end}", regex::escape(text))
 }
 
+/// Names of several replacements in one call.
+const SEVERAL: [&str; 4] = ["operations", "replacements", "edits", "changes"];
+
+/// Refuses several replacements in one call: a later one would see what an earlier one has written.
+fn check_one(arguments: &Arguments) -> Result<(), NotUnderstood> {
+    let call = |(old, new): (&Value, &Value)| format!("replace_text(pattern={old}, replacement={new})");
+    let given = |names: &[&str], of: &Arguments| names.iter().find_map(|name| of.get(*name)).cloned();
+    let pair = |one: &Value| {
+        let one = plain_names(one.as_object()?.clone());
+        Some(call((&given(&PATTERNS, &one)?, &given(&REPLACEMENTS, &one)?)))
+    };
+    let several = SEVERAL.iter().find_map(|name| arguments.get(*name));
+    let calls: Vec<String> = match (several, given(&PATTERNS, arguments), given(&REPLACEMENTS, arguments)) {
+        (Some(Value::Array(several)), ..) => several.iter().filter_map(pair).collect(),
+        (Some(Value::Object(by_pattern)), ..) => {
+            by_pattern.iter().map(|(old, new)| call((&json!(old), new))).collect()
+        }
+        (None, Some(Value::Array(old)), Some(Value::Array(new))) => old.iter().zip(&new).map(call).collect(),
+        _ => return Ok(()),
+    };
+    let calls = calls.into_iter().take(10).collect::<Vec<_>>().join(", ");
+    Err(NotUnderstood(format!("make one call for each, all in one turn: {calls}")))
+}
+
+/// Takes options that say what is done anyway, and those that we have other names for.
+fn options(arguments: &mut Arguments) {
+    for name in ["replace_all", "global", "all", "recursive", "multiline"] {
+        if arguments.get(name).is_some_and(is_true) {
+            arguments.remove(name);
+        }
+    }
+    let letters = arguments.get("flags").and_then(text).map(|flags| flags.trim_start_matches('-').to_owned());
+    if let Some(letters) = letters.filter(|letters| letters.chars().all(|letter| "gimu".contains(letter))) {
+        arguments.remove("flags");
+        if letters.contains('i') {
+            arguments.insert("case_sensitive".to_owned(), json!(false));
+        }
+    }
+    if take(arguments, &["ignore_case", "case_insensitive"]).as_ref().is_some_and(is_true) {
+        arguments.insert("case_sensitive".to_owned(), json!(false));
+    }
+    if let Some(is_sensitive) = take(arguments, &["match_case"]) {
+        arguments.entry("case_sensitive").or_insert(is_sensitive);
+    }
+    let globs = names_of("replace_text", "file_pattern");
+    let included = take(arguments, &globs).as_ref().map(listed).into_iter();
+    let excluded = take(arguments, &["exclude", "exclude_pattern", "exclude_patterns", "excludes", "ignore"]);
+    let excluded = excluded.as_ref().map(listed).unwrap_or_default();
+    let excluded = excluded.split(',').map(str::trim).filter(|glob| !glob.is_empty()).map(left_out);
+    let globs: Vec<String> =
+        included.chain(extensions(arguments)).filter(|glob| !glob.is_empty()).chain(excluded).collect();
+    if !globs.is_empty() {
+        arguments.insert("file_pattern".to_owned(), json!(globs.join(",")));
+    }
+}
+
 /// Gives a replacement with options as other agents have them our arguments.
-pub(super) fn text_replacement(arguments: &mut Arguments) {
+pub(super) fn text_replacement(arguments: &mut Arguments) -> Changed {
+    check_one(arguments)?;
     if let Some(files) = take(arguments, &["files"]) {
         let files = listed(&files);
         let files = files.split(',').map(str::trim).filter(|file| !file.is_empty());
@@ -42,22 +116,10 @@ pub(super) fn text_replacement(arguments: &mut Arguments) {
             files.map(|file| if file.contains(['*', '?', '{', '!']) { file.to_owned() } else { place(file) });
         arguments.entry("file_pattern").or_insert(json!(places.collect::<Vec<_>>().join(",")));
     }
+    options(arguments);
     let names = ["whole_word", "whole_words", "word", "match_whole_word"];
     let is_word = take(arguments, &names).as_ref().is_some_and(is_true);
-    let given = [
-        "pattern",
-        "search",
-        "find",
-        "old_str",
-        "old_string",
-        "old_name",
-        "symbol",
-        "symbol_name",
-        "name_path",
-        "query",
-        "regexp",
-    ];
-    if let Some(pattern) = take(arguments, &given) {
+    if let Some(pattern) = take(arguments, &PATTERNS) {
         let is_regex = is_regex(arguments) == Some(true);
         let word = pattern
             .as_str()
@@ -75,4 +137,5 @@ pub(super) fn text_replacement(arguments: &mut Arguments) {
         }
         arguments.insert("pattern".to_owned(), word.map_or(pattern, Value::String));
     }
+    Ok(None)
 }

@@ -206,8 +206,8 @@ fn is_command(arguments: &Arguments) -> bool {
 fn as_command(program: &str, arguments: &mut Arguments) -> Changed {
     let given = arguments.get("command").and_then(text).unwrap_or(program);
     let words = arguments.get("args").cloned().unwrap_or_default();
-    let Some(line) = super::abilities::with_words(given, &words) else { return searched(arguments) };
-    *arguments = super::abilities::as_command(&line);
+    let Some(line) = super::programs::with_words(given, &words) else { return searched(arguments) };
+    *arguments = super::programs::as_command(&line);
     Ok(Some("run_command"))
 }
 
@@ -237,7 +237,7 @@ pub(super) fn is_regex(arguments: &mut Arguments) -> Option<bool> {
 }
 
 /// Takes the endings of files that are searched, and returns a glob for each.
-fn extensions(arguments: &mut Arguments) -> Vec<String> {
+pub(super) fn extensions(arguments: &mut Arguments) -> Vec<String> {
     let given = take(arguments, &["extensions", "extension", "ext", "file_extensions"]);
     let given = given.as_ref().map(listed).unwrap_or_default();
     let plain = given.split(',').map(|one| one.trim().trim_start_matches(['*', '.']));
@@ -292,7 +292,7 @@ fn pattern_forms(arguments: &mut Arguments, is_word: bool) {
 }
 
 /// Returns the globs that leave out what a glob matches, or all that is below a folder of that name.
-fn left_out(glob: &str) -> String {
+pub(super) fn left_out(glob: &str) -> String {
     let glob = glob.trim_start_matches('!').trim_end_matches('/');
     if glob.contains(['*', '?', '[', '{']) {
         return format!("!{glob}");

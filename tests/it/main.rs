@@ -30,6 +30,7 @@ mod events;
 mod everyday;
 mod faults;
 mod file_texts;
+mod foreign_calls;
 mod gates_against_base;
 mod gates_mended;
 mod git_ignore;

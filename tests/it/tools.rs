@@ -8,13 +8,8 @@ use workspace::{
 };
 
 use crate::support::{Sandbox, cases, git, strings};
-use architect_ci::agent::Dispatch;
-use architect_ci::config;
 use architect_ci::event::ToolCall;
-use architect_ci::tool::{
-    Access, BackgroundCommand, Context, OutputLimits, Registry, RunCommand, ToolResult,
-};
-use architect_ci::web::{FetchUrl, Web, WebSearch};
+use architect_ci::tool::{Access, Context, Registry, ToolResult};
 use serde_json::{Value, json};
 
 pub fn context(workspace: Arc<dyn Workspace>, allow_delete: bool) -> Context {
@@ -30,7 +25,7 @@ pub fn context(workspace: Arc<dyn Workspace>, allow_delete: bool) -> Context {
     }
 }
 
-fn tool_call(name: &str, arguments: &Value) -> ToolCall {
+pub fn tool_call(name: &str, arguments: &Value) -> ToolCall {
     ToolCall { id: "1".to_owned(), name: name.to_owned(), arguments: arguments.clone() }
 }
 
@@ -50,7 +45,7 @@ pub async fn call(registry: &Registry, cx: &Context, tool: &str, args: &Value) -
 }
 
 /// Returns the text of a file as the workspace has it, or `None` if there is none.
-fn content(cx: &Context, path: &str) -> Option<String> {
+pub fn content(cx: &Context, path: &str) -> Option<String> {
     let path = WorkspacePath::parse(path).expect("a path");
     let state = cx.workspace.read(&cx.workspace.resolve(&path, LastLink::Keep).expect("resolves")).ok()?;
     Some(String::from_utf8(state.content.to_vec()).expect("text"))
@@ -180,89 +175,6 @@ async fn tools_do_not_search_sensitive_files() {
 }
 
 /// Makes one call of the table. The error says what is wrong with it.
-async fn foreign_call(registry: &Registry, cx: &Context, step: &Value, root: &str) -> Result<(), String> {
-    let name = step["call"].as_str().expect("a name");
-    let args = step["args"].to_string().replace("@root@", root);
-    let args: Value = serde_json::from_slice(args.as_bytes()).expect("arguments");
-    if let Some(path) = step["read"].as_str() {
-        call(registry, cx, "read_file", &json!({"path": path})).await;
-    }
-    let understood = registry.understand(&tool_call(name, &args), cx.workspace.root());
-    if let Some(says) = step["says"].as_str() {
-        let error = match understood {
-            Err(error) => error.to_string(),
-            Ok(_) => call(registry, cx, name, &args).await.error.unwrap_or_default(),
-        };
-        return if error.contains(says) { Ok(()) } else { Err(format!("it says {error:?}")) };
-    }
-    let understood = understood.map_err(|error| error.to_string())?;
-    let (tool, arguments) = (&understood.call.name, &understood.call.arguments);
-    if step["is"] != tool.as_str() {
-        return Err(format!("it is {tool}"));
-    }
-    for (name, value) in step["with"].as_object().into_iter().flatten() {
-        let value = value.to_string().replace("@root@", root);
-        let value: Value = serde_json::from_slice(value.as_bytes()).expect("a value");
-        if arguments[name] != value {
-            return Err(format!("{name} is not {value} in {arguments}"));
-        }
-    }
-    if understood.ignored != strings(&step["ignored"]) {
-        return Err(format!("it ignores {:?}", understood.ignored));
-    }
-    let is_ours = Registry::with_built_in().has(tool);
-    let prepared =
-        Arc::clone(&understood.tool).prepare(arguments).map_err(|error| format!("{error}: {arguments}"))?;
-    if is_ours {
-        let result = prepared.run(cx.clone()).await;
-        if !result.success {
-            return Err(format!("{result:?}"));
-        }
-        for (path, expected) in step["file"].as_object().into_iter().flatten() {
-            let found = content(cx, path);
-            if found.as_deref() != expected.as_str() {
-                return Err(format!("{path} is {found:?}"));
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Calls as other agents' models write them: each is taken as the call that is meant, or answered with a sentence that
-/// contains it.
-#[tokio::test(flavor = "multi_thread")]
-async fn foreign_calls_are_taken_or_answered_with_the_right_call() {
-    let mut registry = Registry::with_built_in();
-    registry.replace(Arc::new(RunCommand::for_listing()));
-    registry.replace_async(Arc::new(BackgroundCommand {
-        commands: Arc::default(),
-        limits: OutputLimits { lines: 0, tokens: 0, kept: None },
-    }));
-    registry.replace_async(Arc::new(Dispatch::new(Arc::default())));
-    let web = Arc::new(
-        Web::new(&config::Web::default(), tokio_util::sync::CancellationToken::new()).expect("a client"),
-    );
-    registry.replace_async(Arc::new(FetchUrl(Arc::clone(&web))));
-    registry.replace_async(Arc::new(WebSearch(web)));
-    let table = cases("foreign-calls.yml");
-    let calls: Vec<&Value> =
-        table.iter().flat_map(|group| group["calls"].as_array().expect("calls")).collect();
-    assert!(calls.len() >= 200, "{} calls", calls.len());
-    let python = "import os\n\n\ndef first(x):\n    return x + 1\n\n\ndef second(x):\n    return x + 2\n";
-    let files =
-        [("src/app.py", python), ("src/old.py", "a = 1\nb = 2\n"), ("lib/error.js", "throw Error('no');\n")];
-    let sandbox = Sandbox::without_git(&files);
-    let disk = Arc::new(DiskWorkspace::open(&sandbox.repo()).expect("a folder"));
-    let root = disk.path().to_str().expect("a path").to_owned();
-    let mut wrong = Vec::new();
-    for step in calls {
-        let cx = context(Arc::new(OverlayWorkspace::new(Arc::clone(&disk))), true);
-        if let Err(complaint) = foreign_call(&registry, &cx, step, &root).await {
-            wrong.push(format!("{step}\n    {complaint}"));
-        }
-    }
-    assert!(wrong.is_empty(), "{} calls:\n{}", wrong.len(), wrong.join("\n"));
-}
 
 /// Nobody waits for a call when the run has to end, so what it wrote then would be in no report.
 #[tokio::test(flavor = "multi_thread")]

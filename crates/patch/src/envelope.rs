@@ -23,6 +23,7 @@ pub(super) fn is_envelope(text: &str) -> bool {
 pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {
     let mut sections: Vec<Section> = Vec::new();
     let mut file: Option<File> = None;
+    let has_end = text.lines().any(|line| line.trim_end() == END);
     for (index, line) in text.lines().enumerate() {
         let mark = line.trim_end();
         let starts = |mark: &str| line.strip_prefix(mark).map(|name| name.trim().to_owned());
@@ -41,20 +42,29 @@ pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {
         };
         if let Some(header) = next {
             sections.extend(file.take().map(File::finished).transpose()?);
-            file = Some(File { header, hunks: Vec::new() });
+            file = Some(File { header, hunks: Vec::new(), is_marked: None });
         } else if mark == END {
             sections.extend(file.take().map(File::finished).transpose()?);
+        } else if let Some(last) = mark.strip_suffix(END).filter(|_| !has_end) {
+            // The mark behind the last line.
+            let read = file.take().map(|mut file| file.line(last).map(|()| file.finished()));
+            let read = read.transpose().map_err(|()| stray(index, line))?;
+            sections.extend(read.transpose()?);
         } else {
             let read = match &mut file {
                 Some(file) => file.line(line),
                 None if is_outside(mark) => Ok(()),
                 None => Err(()),
             };
-            read.map_err(|()| ParseError::Stray { line: index + 1, text: line.to_owned() })?;
+            read.map_err(|()| stray(index, line))?;
         }
     }
     sections.extend(file.map(File::finished).transpose()?);
     if sections.is_empty() { Err(ParseError::NoHunk) } else { Ok(sections) }
+}
+
+fn stray(index: usize, line: &str) -> ParseError {
+    ParseError::Stray { line: index + 1, text: line.to_owned() }
 }
 
 /// Returns `true` if a line outside of the files' parts is none of a patch.
@@ -66,6 +76,8 @@ fn is_outside(line: &str) -> bool {
 struct File {
     header: Header,
     hunks: Vec<Hunk>,
+    /// Whether the lines of a new file have a `+` before them, which some models leave out.
+    is_marked: Option<bool>,
 }
 
 impl File {
@@ -89,12 +101,19 @@ impl File {
             }
             return Ok(());
         }
-        if let Some(anchor) = line.strip_prefix("@@") {
+        if let Some(anchor) = line.strip_prefix("@@").filter(|_| self.is_marked != Some(false)) {
             let anchor = anchor.trim().trim_end_matches("@@").trim().to_owned();
             self.anchor(anchor);
             return Ok(());
         }
         let line = match line.chars().next() {
+            Some(first) if self.is_new() && first != '\\' => {
+                let is_marked = first == '+';
+                if *self.is_marked.get_or_insert(is_marked) != is_marked {
+                    return Err(());
+                }
+                Line::Added(line.strip_prefix('+').unwrap_or(line).to_owned())
+            }
             Some('+') => Line::Added(line[1..].to_owned()),
             Some('-') => Line::Removed(line[1..].to_owned()),
             Some(' ') => Line::Context(line[1..].to_owned()),
@@ -109,6 +128,10 @@ impl File {
             hunk.lines.push(line);
         }
         Ok(())
+    }
+
+    fn is_new(&self) -> bool {
+        self.header.old == Some(Name::Nothing)
     }
 
     /// Begins a hunk below an anchor. Anchors that follow each other are of one hunk.
@@ -132,9 +155,14 @@ impl File {
             }
         }
         self.hunks.retain(|hunk| !hunk.lines.is_empty());
-        if self.header.old == Some(Name::Nothing) {
+        if self.is_new() {
             // The whole file, whatever hunks it is written in.
-            let lines: Vec<Line> = self.hunks.into_iter().flat_map(|hunk| hunk.lines).collect();
+            let lines = self.hunks.into_iter().flat_map(|hunk| hunk.lines).map(|line| match line {
+                // A blank line between others.
+                Line::Context(text) => Line::Added(text),
+                line => line,
+            });
+            let lines: Vec<Line> = lines.collect();
             let place = HunkPosition::Anchored { below: Vec::new(), at_end: true };
             let whole = Hunk { place, lines, no_newline: (false, false) };
             self.hunks = if whole.lines.is_empty() { Vec::new() } else { vec![whole] };

@@ -223,6 +223,8 @@ fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), P
                 Some(Line::Removed(_)) => hunk.no_newline.0 = true,
                 _ => hunk.no_newline = (true, true),
             },
+            // Models drop the space of other context lines, too.
+            Some(_) if range.is_some() && !full => hunk.lines.push(Line::Context(line.to_owned())),
             Some(_) => return Err(ParseError::Stray { line: at + 1, text: line.to_owned() }),
         }
         if let Some(line) = hunk.lines.get(known) {
