@@ -75,7 +75,8 @@ impl Backtracking {
         let at_start = self.at_start(text.len()).ok_or(PatternTimeout)?;
         let starts = text[from..].char_indices().map(|(at, _)| from + at).chain([text.len()]);
         for (count, start) in starts.enumerate() {
-            if count % STARTS == 0 && Instant::now() >= until {
+            let looks = text.len() > LONG[0].0 || count % STARTS == 0;
+            if looks && Instant::now() >= until {
                 return Err(PatternTimeout);
             }
             let found = at_start.captures_from_pos(text, start).map_err(|_| PatternTimeout)?;
@@ -90,8 +91,10 @@ impl Backtracking {
     fn at_start(&self, length: usize) -> Option<&Regex> {
         let (&(_, steps), compiled) =
             LONG.iter().zip(&*self.at_start).find(|((most, _), _)| length <= *most)?;
-        let pattern = format!(r"\G(?:{})", self.as_str());
-        compiled.get_or_init(|| compile(&pattern, self.options, steps).ok()).as_ref()
+        // With `(?x)`, a comment at its end would go on.
+        let patterns = [format!(r"\G(?:{})", self.as_str()), format!("\\G(?:{}\n)", self.as_str())];
+        let compile = |pattern: &String| compile(pattern, self.options, steps).ok();
+        compiled.get_or_init(|| patterns.iter().find_map(compile)).as_ref()
     }
 }
 
@@ -118,6 +121,7 @@ mod tests {
                 (r"(?i)(q)\1$", "qQ", Some((0, 2))),
                 (r"q(?=\z)|nothing(?!)", "q", Some((0, 1))),
                 (r"(?!)", "q", None),
+                ("(?x)q(?!r) # a comment", "q", Some((0, 1))),
                 (r"(?<=q)\z", "q", Some((1, 1))),
             ] {
                 let found = found.map(|(start, end)| (at + start, at + end));

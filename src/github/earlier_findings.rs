@@ -37,7 +37,9 @@ impl EarlierFinding {
         let parse = |marker: &str| Fingerprint::parse(marker.strip_prefix(&ours)?.strip_suffix(" -->")?);
         let threads = threads(api, number, &ours).await?.into_iter().filter_map(|thread| {
             let fingerprint = parse(&thread.marker)?;
-            Some(Self { fingerprint, said: said(&thread.text), thread: Some((thread.id, thread.state)) })
+            // Somebody may have edited it; it is a finding all the same.
+            let said = said(&thread.text).or(Some((Severity::Warning, thread.text)));
+            Some(Self { fingerprint, said, thread: Some((thread.id, thread.state)) })
         });
         let author = api.login().await?;
         let reviews: Vec<PostedReview> = api.list(&format!("/pulls/{number}/reviews"), REVIEW).await?;
@@ -58,6 +60,11 @@ impl EarlierFinding {
     /// Returns whether it still counts: not if we have resolved it, because its line was gone.
     pub fn stands(&self) -> bool {
         self.thread.as_ref().is_none_or(|(_, state)| *state != State::Withdrawn)
+    }
+
+    /// Returns whether it stands in the text of a review, where nobody can resolve it.
+    pub fn is_listed(&self) -> bool {
+        self.thread.is_none()
     }
 
     /// Returns the thread that nobody has resolved.

@@ -35,6 +35,8 @@ pub struct FindingReview<'a> {
     pub key: &'a str,
     /// The path from the repository's root to the workspace: empty, or ending in `/`.
     pub prefix: &'a str,
+    /// Maximum number of findings that are posted.
+    pub most: usize,
 }
 
 /// Counts of what became of findings.
@@ -42,8 +44,6 @@ pub struct FindingReview<'a> {
 pub struct PostedFindings {
     /// New findings.
     pub posted: usize,
-    /// Findings that are there already, or that somebody has resolved.
-    pub known: usize,
     /// Earlier findings whose place is gone, and that were resolved.
     pub mended: usize,
     /// New findings that did not fit, of which only the places were posted.
@@ -92,11 +92,10 @@ impl FindingReview<'_> {
             };
             known.iter().any(is_same)
         };
-        let (known, mut new): (Vec<&Finding>, Vec<&Finding>) = findings.iter().partition(is_known);
+        let mut new: Vec<&Finding> = findings.iter().filter(|finding| !is_known(finding)).collect();
         let mut seen = BTreeSet::new();
         new.retain(|finding| seen.insert(self.print(finding)));
-        sum.known = known.len();
-        sum.posted = new.len().min(MAX_FINDINGS);
+        sum.posted = new.len().min(MAX_FINDINGS).min(self.most);
         sum.left_out = new.len() - sum.posted;
         if !new.is_empty() {
             let (shown, rest) = new.split_at(sum.posted);

@@ -68,10 +68,12 @@ impl Publication<'_> {
                 return self.record_problem(report, problem);
             }
         }
+        let mut left = most;
         if suggests {
             match publisher.suggest(report, self.changes, self.prefix, most).await {
                 Ok(done) => {
                     let Suggested { posted, known, resolved, left_out } = done;
+                    left = left.saturating_sub(posted);
                     tracing::info!(
                         "suggestions: {posted} new, {known} known, {resolved} resolved, {left_out} omitted"
                     );
@@ -80,9 +82,9 @@ impl Publication<'_> {
             }
         }
         if finds && !self.cancel.is_cancelled() {
-            match publisher.post_findings(self.request, report, self.prefix).await {
-                Ok(PostedFindings { posted, known, mended, left_out }) => {
-                    tracing::info!("findings: {posted} new, {known} known, {mended} fixed");
+            match publisher.post_findings(self.request, report, self.prefix, left).await {
+                Ok(PostedFindings { posted, mended, left_out }) => {
+                    tracing::info!("findings: {posted} new, {mended} fixed");
                     if left_out > 0 {
                         // The next review looks at the same again.
                         report.reviewed = None;

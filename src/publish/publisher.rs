@@ -176,12 +176,13 @@ impl Publisher<'_> {
         request: &JobRequest,
         report: &RunReport,
         prefix: &str,
+        most: usize,
     ) -> Result<PostedFindings, PublishProblem> {
         let Subject::PullRequest { number, head: Some(head), .. } = &self.github.subject else {
             return Ok(PostedFindings::default());
         };
         let key = marker_key(&self.config.comment_key);
-        let review = FindingReview { number: *number, head: &head.sha, key: &key, prefix };
+        let review = FindingReview { number: *number, head: &head.sha, key: &key, prefix, most };
         let findings = report.review.as_ref().map_or(&[][..], |review| &review.findings);
         let content = |path: &str| {
             let read = request.repository.as_ref()?.read_at(&head.sha, path).ok()?;

@@ -19,7 +19,7 @@ use crate::base::env::is_in_actions;
 use crate::base::integrity::HashWriter;
 use crate::base::time_limit::TimeLimit;
 use crate::config::DEFAULT_KEY;
-use crate::event::{Exit, Notice, NoticeLevel, Status, StopReason};
+use crate::event::{Exit, Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::github::{Environment, ReviewedMark, Subject, hidden_lines, marker_key};
 use crate::plan::{Plan, WholePatch};
 use crate::report::masked::{Format, MaskError, masked};
@@ -104,7 +104,9 @@ pub(crate) async fn publish_run(
         let sarif = |report: &RunReport| sarif(report, &prefix, &gates_of(request, report, &prefix));
         let failed = files.write_report(report, masker, |report| comment_of(request, report), sarif);
         let summary = masker.mask_rendered(&summary(report)).into_owned();
-        for failed in step.write(Some(&summary), &fields(report, files, comment_url)) {
+        let is_review = request.config().review.pull_requests && report.mode == RunMode::DryRun;
+        let has_all_findings = !is_review || report.review.is_some();
+        for failed in step.write(Some(&summary), &fields(report, files, comment_url, has_all_findings)) {
             warn(report, failed);
         }
         failed
@@ -234,7 +236,12 @@ fn on_one_line(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns the outputs of the step.
-fn fields(report: &RunReport, files: &OutputFiles, comment_url: Option<&str>) -> Vec<(&'static str, String)> {
+fn fields(
+    report: &RunReport,
+    files: &OutputFiles,
+    comment_url: Option<&str>,
+    has_all_findings: bool,
+) -> Vec<(&'static str, String)> {
     let shown = |path: &Path| if path.exists() { path.display().to_string() } else { String::new() };
     let changed: Vec<Cow<'_, str>> =
         report.files.iter().map(|file| on_one_line(file.path.as_str())).collect();
@@ -248,7 +255,8 @@ fn fields(report: &RunReport, files: &OutputFiles, comment_url: Option<&str>) ->
         report.plan.as_ref().map(|plan| plan.digest.clone()).unwrap_or_default(),
         shown(&files.patch),
         shown(&files.junit),
-        shown(&files.sarif),
+        // Code scanning takes what it does not name for mended, so it names all or is nowhere.
+        if has_all_findings { shown(&files.sarif) } else { String::new() },
         shown(&files.report),
         // The comment always lies there; the configuration may have others elsewhere.
         files.comment.parent().map(shown).unwrap_or_default(),

@@ -223,6 +223,8 @@ impl<'a> AgentRun<'a> {
             agent.prompt += structured::INSTRUCTION;
         }
         let pull_review = PullReview::of(&self.run, &agent, self.request.output_schema.is_some()).await;
+        let was_checked = pull_review.is_ok();
+        let pull_review = pull_review.ok().flatten();
         agent.prompt += pull_review.as_ref().map_or("", |_| INSTRUCTION);
         self.dispatch.begin(SubagentContext {
             engine: Arc::downgrade(&self.run.engine),
@@ -294,6 +296,9 @@ impl<'a> AgentRun<'a> {
         if let Some(error) = &ended.error {
             let details = json!({"error": error.to_string(), "stop_reason": ended.reason});
             self.run.engine.hooks.run(HookEvent::OnError, Subject::of_run(&agent.name, 0, details)).await;
+        }
+        if !was_checked && ended.reason == StopReason::LlmDone {
+            ended.reason = StopReason::NotChecked;
         }
         let reviewed = pull_review.and_then(|review| review.conclude(&self.run, &mut ended));
         let value = structured.and_then(|structured| structured.value(&ended.message));

@@ -73,8 +73,11 @@ impl Edit {
 }
 
 impl Edit {
-    /// Returns the edit for the text behind the mark of a file.
-    fn without_mark(&self, encoding: TextEncoding) -> Self {
+    /// Returns the edit for the text behind the mark of a file. Where the text itself has that character, it may be meant.
+    fn without_mark(&self, content: &str, encoding: TextEncoding) -> Self {
+        if content.contains('\u{feff}') {
+            return self.clone();
+        }
         let plain = |text: &String| without_mark(text, encoding).unwrap_or(text).to_owned();
         Self { old_str: plain(&self.old_str), new_str: plain(&self.new_str), ..*self }
     }
@@ -185,7 +188,7 @@ impl FileTool for EditFile {
         let (mut notes, mut times) = (Vec::new(), 0);
         let mut moves: Vec<(usize, isize)> = Vec::new();
         for (index, edit) in edits.iter().enumerate() {
-            let edit = &edit.without_mark(encoding);
+            let edit = &edit.without_mark(&content, encoding);
             if let Some(line) = placeholder::found(&edit.new_str, &content) {
                 return Err(ToolError::Refused(placeholder::refusal("new_str", line, path.as_str())));
             }

@@ -184,7 +184,7 @@ fn patch_text(patch: &Value) -> Option<String> {
         && !given.contains(":start_line:")
         && let Some(first) = lines.iter().position(|line| search_replace::is_meant(line))
     {
-        lines.splice(first + 1..first + 1, [format!(":start_line:{line}"), "-------".to_owned()]);
+        lines.splice(first + 1..=first, [format!(":start_line:{line}"), "-------".to_owned()]);
     }
     Some(lines.join("\n") + "\n")
 }

@@ -72,14 +72,22 @@ pub(super) fn respelled(old: &str, new: &str, found: &str) -> String {
     let in_found = |end: usize| found_plain.position(found, Plain::of(&old[..end]).text.len());
     // What stays is as the file has it.
     let (Some(first), Some(last)) = (in_found(head), in_found(old.len() - tail)) else {
-        return Spelling::new(old, found).apply_to(new, None);
+        return Spelling::new(old, found).for_text(new).apply_to(new, None);
     };
     let changed = &new[head..new.len() - tail];
-    let changed = Spelling::new(old, found).apply_to(changed, new[..head].chars().next_back());
+    // Prose and code stand beside each other: how a comment spells its marks says nothing about the next line.
+    let line_start = old[..head].rfind('\n').map_or(0, |at| at + 1);
+    let line_end = old[old.len() - tail..].find('\n').map_or(old.len(), |at| old.len() - tail + at);
+    let spelling = match (in_found(line_start), in_found(line_end)) {
+        (Some(from), Some(to)) => Spelling::new(&old[line_start..line_end], &found[from..to]),
+        _ => Spelling::default(),
+    };
+    let changed = spelling.for_text(changed).apply_to(changed, new[..head].chars().next_back());
     [&found[..first], &changed, &found[last..]].concat()
 }
 
 /// How the file spells what a model writes.
+#[derive(Default)]
 struct Spelling {
     /// A character of the model's, and what the file has in its place, for each that may be a mark.
     pairs: Vec<(char, char)>,
@@ -110,6 +118,18 @@ impl Spelling {
         spelling
     }
 
+    /// Returns the spelling for a new text: in one of several lines, which may be code, plain marks stay plain.
+    fn for_text(self, text: &str) -> Self {
+        if !text.contains('\n') {
+            return self;
+        }
+        let to_plain = |(one, other): &(char, char)| plain(*one).is_some() && plain(*other).is_none();
+        Self {
+            pairs: self.pairs.into_iter().filter(to_plain).collect(),
+            ellipsis: self.ellipsis.filter(|(_, other)| *other == "..."),
+        }
+    }
+
     /// Returns a text in the file's spelling; `before` is the character before it.
     fn apply_to(&self, text: &str, before: Option<char>) -> String {
         let text = self.ellipsis.map_or_else(|| text.to_owned(), |(one, other)| text.replace(one, other));
@@ -125,6 +145,10 @@ impl Spelling {
     }
 
     fn spell(&self, c: char, begins: bool) -> char {
+        // A blank of the file's own kind stands where it is; others are blanks like everywhere.
+        if c == ' ' {
+            return c;
+        }
         let mut known: Vec<char> =
             self.pairs.iter().filter(|(written, _)| *written == c).map(|(_, real)| *real).collect();
         known.sort_unstable();
@@ -202,6 +226,17 @@ mod tests {
             ("wait…", "wait… what…", "wait...", "wait... what..."),
             ("a – b - c", "a – b - d", "a — b - c", "a — b - d"),
             ("\"a\"", "", "“a”", ""),
+            // Code beside prose.
+            (
+                "// don't stop\nfoo();",
+                "// don't stop\nfoo('a');",
+                "// don’t stop\nfoo();",
+                "// don’t stop\nfoo('a');",
+            ),
+            ("wait...\nf(a)", "wait...\nf(...a)", "wait…\nf(a)", "wait…\nf(...a)"),
+            ("1-5\nx", "1-5\nx - 1", "1–5\nx", "1–5\nx - 1"),
+            ("it's\n", "it's\nf('a')\n", "it’s\n", "it’s\nf('a')\n"),
+            ("10 km is far", "10 km is very very far", "10\u{a0}km is far", "10\u{a0}km is very very far"),
         ] {
             assert_eq!(respelled(old, new, found), expected, "{old} {new}");
         }

@@ -144,11 +144,20 @@ impl Args {
 
     /// Returns what is added to the end of a text, which begins on a line of its own.
     fn added_to(&self, old: &str) -> String {
-        let close = if is_open(old, &self.content) { "\n" } else { "" };
+        let close = if !is_open(old, &self.content) {
+            ""
+        } else if has_crlf_alone(old) && self.content.contains('\r') {
+            "\r\n"
+        } else {
+            "\n"
+        };
         match self.mode {
             WriteMode::Lines => {
-                let lines = self.content.strip_suffix('\n').unwrap_or(&self.content);
-                let end = if old.is_empty() || old.ends_with('\n') { "\n" } else { "" };
+                let (lines, end) = match self.content.strip_suffix("\r\n") {
+                    Some(lines) => (lines, "\r\n"),
+                    None => (self.content.strip_suffix('\n').unwrap_or(&self.content), "\n"),
+                };
+                let end = if old.is_empty() || old.ends_with('\n') { end } else { "" };
                 format!("{close}{lines}{end}")
             }
             _ => format!("{close}{}", self.content),

@@ -174,8 +174,6 @@ async fn tools_do_not_search_sensitive_files() {
     }
 }
 
-/// Makes one call of the table. The error says what is wrong with it.
-
 /// Nobody waits for a call when the run has to end, so what it wrote then would be in no report.
 #[tokio::test(flavor = "multi_thread")]
 async fn tools_write_nothing_once_the_run_has_to_end() {

@@ -17,7 +17,7 @@ const MAX_TEXT: usize = 300;
 
 /// Findings of earlier reviews whose lines are still there, or in files that the pull request does not change.
 pub(super) struct Earlier {
-    /// The latest first; the first ones are shown, numbered from 1.
+    /// Those that are open first, the latest first; the first ones are shown, numbered from 1.
     findings: Vec<Known>,
     /// One line for each that is shown.
     lines: String,
@@ -30,9 +30,20 @@ struct Known {
     fingerprint: Fingerprint,
     severity: Severity,
     message: String,
-    is_open: bool,
+    state: State,
     /// Where it is; `None` if the pull request does not change the file.
     place: Option<Place>,
+}
+
+/// What became of a finding, in the order in which they are shown.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum State {
+    /// Nobody has resolved its thread.
+    Open,
+    /// A person has resolved its thread.
+    Settled,
+    /// It is in the text of a review, where it cannot be resolved.
+    Listed,
 }
 
 struct Place {
@@ -59,19 +70,34 @@ impl Earlier {
             files.iter().map(|path| (Fingerprint::file_of(path), path.as_str())).collect();
         let known = |finding: EarlierFinding| {
             let is_open = finding.open_thread().is_some();
-            let stands = finding.stands() && !(is_open && changed.is_gone(&finding.fingerprint));
-            let (severity, message) = finding.said.filter(|_| stands)?;
-            let fingerprint = finding.fingerprint;
-            let place = paths.get(&fingerprint.file).and_then(|path| {
-                let line = changed.number_of(path, &fingerprint.line)?;
-                let content = content(path)?;
+            let fingerprint = &finding.fingerprint;
+            // Of a file that the pull request does not change, nothing is known.
+            let is_gone = changed.is_gone(fingerprint) && (is_open || changed.has_file(&fingerprint.file));
+            if is_gone || !finding.stands() {
+                return None;
+            }
+            let own = paths.get(&fingerprint.file).copied();
+            let at = |path: &str| Some((path.to_owned(), changed.number_of(path, &fingerprint.line)?));
+            // Its file may have another name now, and its line may have moved to another file.
+            let elsewhere = || files.iter().find_map(|path| at(path));
+            let at = own.and_then(at).or_else(|| if finding.is_listed() { None } else { elsewhere() });
+            let place = at.and_then(|(path, line)| {
+                let content = content(&path)?;
                 let text = String::from_utf8_lossy(&content);
                 let text = text.lines().nth(usize::try_from(line).ok()? - 1).map(Finding::place_of)?;
-                Some(Place { path: (*path).to_owned(), line, text })
+                Some(Place { path, line, text })
             });
-            Some(Known { fingerprint, severity, message: message.trim().to_owned(), is_open, place })
+            let state = match (is_open, finding.is_listed()) {
+                (true, _) => State::Open,
+                (false, false) => State::Settled,
+                (false, true) => State::Listed,
+            };
+            let (severity, message) = finding.said?;
+            let message = message.trim().to_owned();
+            Some(Known { fingerprint: finding.fingerprint, severity, message, state, place })
         };
-        let findings: Vec<Known> = posted.into_iter().rev().filter_map(known).collect();
+        let mut findings: Vec<Known> = posted.into_iter().rev().filter_map(known).collect();
+        findings.sort_by_key(|known| known.state);
         let (mut lines, mut shown) = (String::new(), 0);
         for finding in &findings {
             let text: String = visible_line(&finding.message).chars().take(MAX_TEXT).collect();
@@ -107,7 +133,8 @@ impl Earlier {
         let Some(known) = number.and_then(|index| self.findings[..self.shown].get(index)) else {
             return false;
         };
-        let path = format!("{}{}", self.prefix, finding.file.trim());
+        let Ok(file) = WorkspacePath::parse(finding.file.trim()) else { return false };
+        let path = format!("{}{file}", self.prefix);
         let is_renamed = || {
             !self.changed.has_file(&known.fingerprint.file)
                 && self.changed.number_of(&path, &known.fingerprint.line) == Some(finding.line)
@@ -116,13 +143,19 @@ impl Earlier {
             && (known.fingerprint.file == Fingerprint::file_of(&path) || is_renamed())
     }
 
-    /// Returns those that are open and in changed files, apart from those that are among `findings`.
-    pub(super) fn standing(&self, findings: &[Finding]) -> Vec<Finding> {
-        let path_of = |finding: &Finding| {
-            finding.file.as_ref().map_or(String::new(), |file| format!("{}{file}", self.prefix))
-        };
-        let found: Vec<Fingerprint> =
-            findings.iter().map(|finding| Fingerprint::of(&path_of(finding), finding)).collect();
+    /// Returns whether a finding is an earlier one, word for word: on the same line of the same file, which may have another name.
+    pub(super) fn has(&self, finding: &Finding) -> bool {
+        let path = finding.file.as_ref().map_or(String::new(), |file| format!("{}{file}", self.prefix));
+        let print = Fingerprint::of(&path, finding);
+        self.findings.iter().any(|Known { fingerprint: known, .. }| {
+            (&known.line, &known.message) == (&print.line, &print.message)
+                && (known.file == print.file
+                    || !finding.place.is_empty() && !self.changed.has_file(&known.file))
+        })
+    }
+
+    /// Returns those in changed files that nobody has resolved, the worst first.
+    pub(super) fn standing(&self) -> Vec<Finding> {
         let standing = |known: &Known| {
             let place = known.place.as_ref()?;
             let file = WorkspacePath::parse(place.path.strip_prefix(&self.prefix)?).ok()?;
@@ -135,9 +168,14 @@ impl Earlier {
                 confidence: None,
             })
         };
-        let open = self.findings.iter().filter(|known| known.is_open && !found.contains(&known.fingerprint));
-        let mut standing: Vec<Finding> = open.filter_map(standing).collect();
+        let unresolved = self.findings.iter().filter(|known| known.state != State::Settled);
+        let mut standing: Vec<Finding> = unresolved.filter_map(standing).collect();
         standing.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
         standing
+    }
+
+    /// Returns how severe the worst is that people could resolve and have not.
+    pub(super) fn worst_open(&self) -> Option<Severity> {
+        self.findings.iter().filter(|known| known.state == State::Open).map(|known| known.severity).max()
     }
 }

@@ -14,12 +14,11 @@ use self::earlier::Earlier;
 use self::parts::parts;
 use self::remark::Remark;
 use super::Run;
-use super::code_review::{RawFinding, findings, read};
+use super::code_review::{NotChecked, RawFinding, findings, read};
 use crate::agent::{Agent, SessionOutcome};
 use crate::base::text::counted;
-use crate::base::verbose_log::detail;
 use crate::engine::CHARS_PER_TOKEN;
-use crate::event::{Event, NoticeLevel, ReviewRecord, RunMode, Status, StopReason};
+use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, RunMode, Status, StopReason};
 use crate::git::{RemoteRepository, Repository};
 use crate::github::{
     Api, ApiError, EarlierFinding, Environment, ReviewedMark, StickyComment, Subject, comment_marker,
@@ -67,16 +66,26 @@ struct Rest {
 }
 
 impl PullReview {
-    /// Prepares the review, if the run is to be one.
-    pub(super) async fn of(run: &Run<'_>, agent: &Agent, has_schema: bool) -> Option<Self> {
+    /// Prepares the review, if the run is to be one. Why there can be none although there should has been told.
+    pub(super) async fn of(
+        run: &Run<'_>,
+        agent: &Agent,
+        has_schema: bool,
+    ) -> Result<Option<Self>, NotChecked> {
         let request = run.request;
         let is_wanted = request.config().review.pull_requests && request.mode == RunMode::DryRun;
         if !is_wanted || agent.access != Access::Look || has_schema {
-            return None;
+            return Ok(None);
         }
-        let (github, repository) = (request.github.as_ref()?, request.repository.as_ref()?);
+        let (Some(github), Some(repository)) = (request.github.as_ref(), request.repository.as_ref()) else {
+            return Ok(None);
+        };
         let Subject::PullRequest { number, base: Some(base), head: Some(head), .. } = &github.subject else {
-            return None;
+            return Ok(None);
+        };
+        let not_checked = |told: String| {
+            run.events.notice(NoticeLevel::Warning, told);
+            NotChecked
         };
         let changed =
             repository.merge_base(base).and_then(|fork| Ok((repository.changed_between(base)?, fork)));
@@ -86,17 +95,21 @@ impl PullReview {
                 let told = format!(
                     "the answer is not a list of findings, because the change could not be read: {error}; set `fetch-depth: 0` for `actions/checkout`"
                 );
-                run.events.notice(NoticeLevel::Warning, told);
-                return None;
+                return Err(not_checked(told));
             }
         };
         let is_sensitive = |path: &str| {
             let below = path.strip_prefix(&repository.prefix()).unwrap_or(path);
             WorkspacePath::parse(below).is_ok_and(|path| run.engine.context.sensitive.find(&path).is_some())
         };
-        let (mark, posted) = posted(github, *number, &request.config().github.comment_key).await;
-        let head_commit = repository.head().unwrap_or_else(|| head.sha.clone());
-        let content = |path: &str| repository.read_at(&head_commit, path).ok().map(Option::unwrap_or_default);
+        let posted = posted(github, *number, &request.config().github.comment_key).await;
+        let (mark, posted) = posted.map_err(|error| {
+            not_checked(format!(
+                "the answer is not a list of findings, because it could not be read what earlier reviews have found: {error}"
+            ))
+        })?;
+        let at = repository.head().unwrap_or_else(|| head.sha.clone());
+        let content = |path: &str| repository.read_at(&at, path).ok().map(Option::unwrap_or_default);
         let earlier = Earlier::of(posted, &all_files, &repository.prefix(), content);
         // Against another base, the change is another one.
         let is_same = |mark: &ReviewedMark| {
@@ -106,12 +119,10 @@ impl PullReview {
         };
         let since = mark.filter(is_same).map(|mark| mark.head);
         let mut remarks = String::new();
-        let shown = repository.head();
-        let at = shown.as_deref().unwrap_or(&head.sha);
         let remark = |path: &str| match path {
             _ if path.contains(char::REPLACEMENT_CHARACTER) => Some(Remark::Name),
             _ if is_sensitive(path) => Some(Remark::Sensitive),
-            _ => Remark::of_content(&repository.read_at(at, path).ok().flatten().unwrap_or_default()),
+            _ => Remark::of_content(&repository.read_at(&at, path).ok().flatten().unwrap_or_default()),
         };
         let is_shown = |path: &&str| {
             let remark = remark(path);
@@ -134,8 +145,7 @@ impl PullReview {
         let all: Vec<&str> = files.iter().copied().chain(moved).collect();
         let Some(diff) = repository.diff_to_head(&from, &all) else {
             let told = "the answer is not a list of findings, because Git could not show the change";
-            run.events.notice(NoticeLevel::Warning, told.to_owned());
-            return None;
+            return Err(not_checked(told.to_owned()));
         };
         let told = match &since {
             Some(commit) => format!(
@@ -154,7 +164,7 @@ impl PullReview {
         let parts = shown.map(|part| format!("{NEXT}\n{part}")).collect();
         let mark = ReviewedMark { head: head.sha.clone(), base: fork };
         let rest = Mutex::new(Rest { parts, left_out, found: Vec::new() });
-        Some(Self { mark, material, earlier, rest })
+        Ok(Some(Self { mark, material, earlier, rest }))
     }
 
     /// Returns the task with the changes that are reviewed.
@@ -184,11 +194,10 @@ impl PullReview {
             }
         };
         let Rest { parts, left_out, found } = self.rest.into_inner();
-        let findings = findings(
-            run,
-            found.into_iter().chain(said).filter(|raw| !self.earlier.is_repeated_by(raw)).collect(),
-        );
-        let standing = self.earlier.standing(&findings);
+        let said = found.into_iter().chain(said).filter(|raw| !self.earlier.is_repeated_by(raw)).collect();
+        let findings: Vec<Finding> =
+            findings(run, said).into_iter().filter(|finding| !self.earlier.has(finding)).collect();
+        let standing = self.earlier.standing();
         ended.message = match findings.len() {
             0 => "The review has no new findings.".to_owned(),
             count => format!("The review has {}.", counted(count, "new finding", "s")),
@@ -214,10 +223,12 @@ impl PullReview {
             ended.message += &format!(" It did not see all: {told}.");
             run.events.notice(NoticeLevel::Warning, told.clone());
         }
-        let worst = findings.iter().chain(&standing).map(|finding| finding.severity).max();
+        let worst = findings.iter().map(|finding| finding.severity).chain(self.earlier.worst_open()).max();
         ended.reason = match (worst, run.request.config().review.fail_on) {
             (Some(worst), Some(least)) if worst >= least => StopReason::FindingsLeft,
-            (Some(_), _) if ended.reason == StopReason::LlmDone => StopReason::ReviewFindings,
+            _ if ended.reason == StopReason::LlmDone && !(findings.is_empty() && standing.is_empty()) => {
+                StopReason::ReviewFindings
+            }
             _ => ended.reason,
         };
         let model = run.request.model_name.clone();
@@ -237,26 +248,19 @@ fn untrusted(part: &str, number: usize, count: usize) -> String {
 }
 
 /// Returns what our comment says that has been reviewed of the pull request, and the findings that stand on it.
-async fn posted(github: &Environment, number: u64, key: &str) -> (Option<ReviewedMark>, Vec<EarlierFinding>) {
-    let unknown = |what: &str, error: ApiError| detail!("could not find out what has been {what}: {error}");
-    let api = match Api::new(github) {
-        Ok(api) => api,
-        Err(error) => {
-            unknown("reviewed", error);
-            return (None, Vec::new());
-        }
-    };
-    let found = EarlierFinding::all(&api, number, &marker_key(key)).await;
-    let comment = StickyComment::new(api, number, true, comment_marker(key)).text().await;
-    let comment = comment.unwrap_or_else(|error| {
-        unknown("reviewed", error);
-        None
-    });
-    let found = found.unwrap_or_else(|error| {
-        unknown("found", error);
-        Vec::new()
-    });
-    (comment.as_deref().and_then(ReviewedMark::find), found)
+async fn posted(
+    github: &Environment,
+    number: u64,
+    key: &str,
+) -> Result<(Option<ReviewedMark>, Vec<EarlierFinding>), ApiError> {
+    // Without a token, nothing is posted.
+    if github.token.is_none() {
+        return Ok((None, Vec::new()));
+    }
+    let api = Api::new(github)?;
+    let found = EarlierFinding::all(&api, number, &marker_key(key)).await?;
+    let comment = StickyComment::new(api, number, true, comment_marker(key)).text().await?;
+    Ok((comment.as_deref().and_then(ReviewedMark::find), found))
 }
 
 /// Returns whether the clone holds a commit; after a forced push it is fetched.

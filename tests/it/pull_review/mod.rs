@@ -57,7 +57,7 @@ async fn later_reviews_look_at_what_is_new_and_repeat_nothing() {
     scene(CONFIG, |mut scene| {
         let first = finding("a.txt", 2, "Two is @octocat's; fixes #1.");
         let (log, asked) = review(&scene, found(std::slice::from_ref(&first)), 0);
-        assert!(log.contains("findings: 1 new, 0 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 1 new, 0 fixed"), "{log}");
         assert!(asked.contains("-two\\\\n+TWO") || asked.contains("+TWO"), "{asked}");
         assert_eq!(reviewed(&scene).as_deref(), Some(scene.head.as_str()));
         {
@@ -71,7 +71,7 @@ async fn later_reviews_look_at_what_is_new_and_repeat_nothing() {
         commit(&mut scene, "b.txt", "new\n");
         let second = finding("b.txt", 1, "New is old.");
         let (log, asked) = review(&scene, found(&[first.clone(), second.clone()]), 0);
-        assert!(log.contains("findings: 1 new, 1 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 1 new, 0 fixed"), "{log}");
         assert!(asked.contains("+new") && !asked.contains("+TWO"), "{asked}");
         assert!(asked.contains("have been reviewed before"), "{asked}");
         // Resolved by a person, told anew by a forced push, indented, and moved to another folder: silent, and not lost.
@@ -80,16 +80,16 @@ async fn later_reviews_look_at_what_is_new_and_repeat_nothing() {
         scene.sandbox.git(&["commit", "--quiet", "--amend", "-m", "told anew"]);
         push(&mut scene);
         let (log, _) = review(&scene, found(&[first.clone(), second.clone()]), 0);
-        assert!(log.contains("findings: 0 new, 2 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");
         scene.sandbox.git(&["rm", "--quiet", "b.txt"]);
         commit(&mut scene, "folder/b.txt", "zero\n  new\n");
         let moved = finding("folder/b.txt", 2, "New is old.");
         let (log, _) = review(&scene, found(&[moved]), 0);
-        assert!(log.contains("findings: 0 new, 1 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");
         // Mended: ticked off.
         commit(&mut scene, "folder/b.txt", "zero\nbetter\n");
         let (log, _) = review(&scene, found(&[]), 0);
-        assert!(log.contains("findings: 0 new, 0 known, 1 fixed"), "{log}");
+        assert!(log.contains("findings: 0 new, 1 fixed"), "{log}");
         let world = scene.github.world();
         assert_eq!((world.review_comments.len(), world.reviews.len(), world.resolved.len()), (2, 2, 1));
         drop(world);
@@ -106,24 +106,24 @@ async fn finding_is_silenced_by_no_other_one() {
         let outside = finding("a.txt", 9, "Outside of the diff.");
         let nowhere = finding("nowhere.txt", 1, "About nothing.");
         let (log, _) = review(&scene, found(&[harmless, outside.clone(), nowhere.clone()]), 0);
-        assert!(log.contains("findings: 3 new, 0 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 3 new, 0 fixed"), "{log}");
         // The same text of a line, in a file of the same name, and on the same line.
         commit(&mut scene, "b/index.js", "db(secret)\nreturn run(x)\n");
         let severe = finding("b/index.js", 2, "x comes from the request, and is run.");
         let same_line = finding("a/index.js", 2, "x comes from the request, and is run.");
         let (log, _) = review(&scene, found(&[severe, same_line, outside, nowhere]), 0);
-        assert!(log.contains("findings: 2 new, 2 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 2 new, 0 fixed"), "{log}");
         // A line that is longer than anybody would quote is still there.
         let long = format!("evil({}1){}; x = {}", " ".repeat(150), " ".repeat(100), "y".repeat(200));
         commit(&mut scene, "long.js", &format!("a\n{long}\n"));
         let (log, _) = review(&scene, found(&[finding("long.js", 2, "Evil.")]), 0);
-        assert!(log.contains("findings: 1 new, 0 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 1 new, 0 fixed"), "{log}");
         // Nor is it gone for being in a file of another name.
         scene.sandbox.git(&["mv", "long.js", "renamed.js"]);
         scene.sandbox.commit("renamed");
         push(&mut scene);
         let (log, _) = review(&scene, found(&[finding("renamed.js", 2, "Evil!")]), 0);
-        assert!(log.contains("findings: 0 new, 1 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");
     })
     .await;
 }
@@ -137,15 +137,12 @@ async fn findings_that_do_not_fit_come_with_the_next_review() {
         commit(&mut scene, "many.txt", &lines);
         let all: Vec<Value> = (1..=40).map(|line| finding("many.txt", line, "Bad.")).collect();
         let (log, _) = review(&scene, found(&all), 0);
-        assert!(
-            log.contains("findings: 30 new, 0 known") && log.contains("10 findings did not fit"),
-            "{log}"
-        );
+        assert!(log.contains("findings: 30 new") && log.contains("10 findings did not fit"), "{log}");
         let text = scene.github.world().reviews.last().unwrap().clone();
         assert!(text.contains("10 more did not fit") && text.contains("`many.txt:40`"), "{text}");
         assert_eq!(reviewed(&scene), before);
         let (log, asked) = review(&scene, found(&all), 0);
-        assert!(log.contains("findings: 10 new, 30 known") && asked.contains("+bad line 7"), "{log}");
+        assert!(log.contains("findings: 10 new") && asked.contains("+bad line 7"), "{log}");
         assert_eq!(reviewed(&scene).as_deref(), Some(scene.head.as_str()));
     })
     .await;
@@ -185,10 +182,10 @@ async fn review_that_failed_is_gone_on_with() {
         let outside = finding("a.txt", 9, "Outside of the diff.");
         let nowhere = finding("none.txt", 1, "About no file.");
         let (log, _) = review(&scene, found(&[outside.clone(), nowhere.clone()]), 0);
-        assert!(log.contains("findings: 1 new, 1 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 1 new, 0 fixed"), "{log}");
         commit(&mut scene, "f.txt", "and again\n");
         let (log, _) = review(&scene, found(&[outside, nowhere]), 0);
-        assert!(log.contains("findings: 0 new, 2 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");
         scene.github.assert_valid();
     })
     .await;
@@ -207,7 +204,7 @@ async fn long_changes_are_reviewed_in_parts() {
         let hidden = finding("long.txt", 1_300, "This is evil.");
         let answers = [vec![early], vec![hidden], vec![]].iter().flat_map(|part| found(part)).collect();
         let (log, asked) = review(&scene, answers, 0);
-        assert!(log.contains("findings: 2 new, 0 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 2 new, 0 fixed"), "{log}");
         assert!(asked.contains("+evil()") && asked.contains("Part 3 of 3"), "{log}");
         assert!(asked.contains("+++ b/long.txt\\n@@ -0,0 +"), "parts say where they go on");
         assert_eq!(reviewed(&scene).as_deref(), Some(scene.head.as_str()));
@@ -295,13 +292,13 @@ async fn finding_that_comes_back_is_posted_again() {
         review(&scene, found(std::slice::from_ref(&evil)), 0);
         commit(&mut scene, "evil.js", "good()\n");
         let (log, _) = review(&scene, found(&[]), 0);
-        assert!(log.contains("findings: 0 new, 0 known, 1 fixed"), "{log}");
+        assert!(log.contains("findings: 0 new, 1 fixed"), "{log}");
         commit(&mut scene, "evil.js", "evil()\n");
         let (log, _) = review(&scene, found(std::slice::from_ref(&evil)), 0);
-        assert!(log.contains("findings: 1 new, 0 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 1 new, 0 fixed"), "{log}");
         commit(&mut scene, "b.txt", "new\n");
         let (log, _) = review(&scene, found(&[evil]), 0);
-        assert!(log.contains("findings: 0 new, 1 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");
     })
     .await;
 }

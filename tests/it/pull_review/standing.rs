@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{CONFIG, commit, finding, found, review, reviewed};
+use super::{CONFIG, commit, finding, found, push, review, reviewed};
 use crate::support::scene::{Scene, scene};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -24,7 +24,7 @@ async fn finding_in_other_words_is_the_same_if_the_reviewer_says_so() {
         };
         let (log, asked) =
             review(&scene, found(&[again("a.js", 2, json!(2)), again("a.txt", 9, json!("#1"))]), 0);
-        assert!(log.contains("findings: 0 new, 0 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");
         for shown in ["1. a.txt:9: error: Outside of the diff.", "2. a.js:2: error: x is run unchecked."] {
             assert!(asked.contains(shown), "{shown}: {asked}");
         }
@@ -38,12 +38,12 @@ async fn finding_in_other_words_is_the_same_if_the_reviewer_says_so() {
         commit(&mut scene, "d.txt", "new\n");
         let other = [again("b.js", 2, json!(2)), again("c.txt", 1, json!(9)), again("d.txt", 1, json!(null))];
         let (log, _) = review(&scene, found(&other), 0);
-        assert!(log.contains("findings: 3 new, 0 known, 0 fixed"), "{log}");
+        assert!(log.contains("findings: 3 new, 0 fixed"), "{log}");
         // Where the line has changed, the finding is posted on the new one, and the old one is resolved.
         commit(&mut scene, "a.js", "safe()\nreturn run(x, true)\n");
         let (log, asked) = review(&scene, found(&[again("a.js", 2, json!(4))]), 0);
         assert!(asked.contains("4. b.js:2: error") && !asked.contains("5. "), "{asked}");
-        assert!(log.contains("findings: 1 new, 0 known, 1 fixed"), "{log}");
+        assert!(log.contains("findings: 1 new, 1 fixed"), "{log}");
         scene.github.assert_valid();
     })
     .await;
@@ -78,12 +78,32 @@ async fn review_with_findings_says_so_first_until_they_are_gone() {
         let comment = scene.sticky();
         assert!(comment.contains("### 🟡 review: nothing new, 1 open from before — "), "{comment}");
         assert_eq!(sarif(&scene), first);
+        // Nor does it get another name with its file.
+        scene.sandbox.git(&["mv", "a.js", "moved.js"]);
+        scene.sandbox.commit("moved");
+        push(&mut scene);
+        review(&scene, found(&[]), 2);
+        assert_eq!(sarif(&scene).len(), 1);
+        // Where it cannot be read what stands, nothing is green, and code scanning is told nothing.
+        scene.github.fail("POST /graphql", 403, "Resource not accessible by integration");
+        let (log, _) = review(&scene, found(&[]), 2);
+        assert!(log.contains("it could not be read what earlier reviews have found"), "{log}");
+        assert_eq!(scene.output("sarif-path").as_deref(), Some(""));
         // Mended, beside a picture, which has no lines.
-        commit(&mut scene, "a.js", "safe()\nreturn x\n");
+        commit(&mut scene, "moved.js", "safe()\nreturn x\n");
         let (log, _) = review(&scene, found(&[]), 0);
-        assert!(log.contains("findings: 0 new, 0 known, 1 fixed"), "{log}");
+        assert!(log.contains("findings: 0 new, 1 fixed"), "{log}");
         assert!(scene.sticky().contains("### ✅ review: no findings"), "{}", scene.sticky());
         assert!(sarif(&scene).is_empty());
+        // What a person has resolved is silent, also if it is found again word for word.
+        commit(&mut scene, "moved.js", "safe()\nreturn run(x)\n");
+        let again = finding("moved.js", 2, "x is run unchecked!");
+        review(&scene, found(std::slice::from_ref(&again)), 2);
+        let thread = format!("PRRT_{}", scene.github.world().review_comments.keys().max().unwrap());
+        scene.github.world().settled.push(thread);
+        commit(&mut scene, "c.txt", "more\n");
+        review(&scene, found(&[again]), 0);
+        assert!(scene.sticky().contains("### ✅ review: no findings"), "{}", scene.sticky());
     })
     .await;
 }
