@@ -11,6 +11,7 @@ pub(crate) mod did_you_mean;
 pub(crate) mod encoding;
 pub(crate) mod env;
 pub(crate) mod error;
+pub(crate) mod file_locks;
 pub(crate) mod fs;
 pub(crate) mod http;
 pub(crate) mod integrity;

@@ -17,7 +17,7 @@ use crate::request::InputError;
 
 /// The list of tasks.
 pub(super) const MANIFEST: &str = "manifest.json";
-const JOURNAL: &str = "journal.jsonl";
+pub(super) const JOURNAL: &str = "journal.jsonl";
 
 /// One line.
 #[derive(Debug, Serialize, Deserialize)]

@@ -65,7 +65,10 @@ pub async fn run_batch(
     // A journal that begins again is another one.
     let sealed = sealed.map(|sealed| SealedJournal { series: sealed.series.filter(|_| !anew), ..sealed });
     let started_at = earlier.started_at.clone().unwrap_or_else(now);
-    let worktrees = Worktrees::new(clone, &request.destination.out);
+    let timeout = request.timeout.or(manifest.timeout.map(Duration::from_secs));
+    let deadline = timeout.map(|timeout| started + timeout);
+    let clock = signal.clock(deadline);
+    let worktrees = Worktrees::new(clone, &request.destination.out, clock.token());
     for folder in [request.destination.out.join(TASKS).as_path(), worktrees.folder()] {
         journal.check_own(folder)?;
     }
@@ -82,7 +85,6 @@ pub async fn run_batch(
             "the checkout has local changes, which the tasks do not see; they work on the commit",
         ));
     }
-    let timeout = request.timeout.or(manifest.timeout.map(Duration::from_secs));
     let budget = request.budget_usd.or(manifest.budget_usd.map(Usd::get));
     let tasks = tasks_of(request, &manifest);
     if request.start == BatchStart::Work && request.plans.is_none() {
@@ -100,7 +102,7 @@ pub async fn run_batch(
         planned: PlannedTasks::of(request, &manifest, &mut notices)?,
         key_parts,
         neighbours: Neighbours::new(clone, &commit),
-        deadline: timeout.map(|timeout| started + timeout),
+        deadline,
         requests_per_minute,
         shared_rate: shared_rate(request, &manifest),
         journal: Mutex::new(journal),

@@ -4,18 +4,24 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use tokio_util::sync::CancellationToken;
 
 use super::file::Entry;
+use super::journal::JOURNAL;
 use super::manifest::Task;
 use super::shared_folders;
+use crate::base::file_locks::FileLocks;
 use crate::command::sandbox::SharedFolder;
-use crate::git::{Cone, GitError, Repository};
+use crate::config::Bounded;
+use crate::git::{CallLimit, Cone, GitError, Repository, worktree_locks};
 
 /// Where worktrees of a batch lie, below its output folder; hidden, so that no artifact takes them along.
 const FOLDER: &str = ".worktrees";
 
 /// After how many removed worktrees Git's records of them are removed as well. Each `git worktree add` reads all records, and
-/// removing them takes a process.
+/// removing them takes the lock.
 const RECORDS: usize = 16;
 
 /// The worktrees of a batch.
@@ -27,12 +33,24 @@ pub(super) struct Worktrees {
     prefix: String,
     /// Number of worktrees that were removed.
     removed: Arc<AtomicUsize>,
+    /// Cancelled when the batch has to end.
+    end: CancellationToken,
+    locks: Arc<FileLocks>,
 }
 
 impl Worktrees {
-    pub(super) fn new(repository: &Repository, out: &Path) -> Self {
-        let prefix = repository.prefix();
-        Self { repository: repository.clone(), folder: out.join(FOLDER), prefix, removed: Arc::default() }
+    /// Returns the worktrees below an output folder. When `end` is cancelled, nothing is waited for any more.
+    pub(super) fn new(repository: &Repository, out: &Path, end: CancellationToken) -> Self {
+        let locks = worktree_locks();
+        locks.wait_until(end.clone());
+        Self {
+            repository: repository.clone(),
+            folder: out.join(FOLDER),
+            prefix: repository.prefix(),
+            removed: Arc::default(),
+            end,
+            locks: Arc::new(locks),
+        }
     }
 
     /// Where they lie.
@@ -46,15 +64,23 @@ impl Worktrees {
         self.remove(&task.id);
         fs::create_dir_all(&self.folder)?;
         let path = self.folder.join(&task.id);
+        let timeout = task.entry.timeout.map(Bounded::seconds);
+        let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let limit = CallLimit { cancel: self.end.clone(), deadline };
         {
-            let _alone = self.repository.lock_worktrees()?;
-            self.repository.add_worktree(&path, commit)?;
+            let _alone = self.repository.lock_worktrees(&self.locks)?;
+            if self.repository.add_worktree(&path, commit, &limit).is_err() {
+                // Another batch may have been killed in the midst of this, and have left what is in the way of everybody.
+                self.repository.clear_worktree_records(is_ours)?;
+                let _ = fs::remove_dir_all(&path);
+                self.repository.add_worktree(&path, commit, &limit)?;
+            }
         }
         // Files take the time, and concern nobody else.
         if let Some(worktree) = Repository::find(&path, Some(&path))? {
             match self.cone(&task.entry) {
-                Some(cone) => worktree.fill_sparsely(&cone)?,
-                None => worktree.fill()?,
+                Some(cone) => worktree.fill_sparsely(&cone, &limit)?,
+                None => worktree.fill(&limit)?,
             }
         }
         Ok(path.join(&self.prefix))
@@ -89,15 +115,16 @@ impl Worktrees {
             let _ = fs::remove_dir_all(&path);
         }
         if (self.removed.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(RECORDS) {
-            self.remove_records();
+            self.alone(|repository| repository.clear_worktree_records(is_ours));
         }
     }
 
-    /// Removes Git's records of worktrees that are gone.
-    fn remove_records(&self) {
-        // Without the lock as well: what is in the way has to go.
-        let _alone = self.repository.lock_worktrees().ok();
-        let _ = self.repository.prune_worktrees();
+    /// Does something to Git's records while nobody else does; it can be done at another time as well.
+    fn alone(&self, act: impl FnOnce(&Repository) -> Result<(), GitError>) {
+        let locked = self.repository.lock_worktrees(&self.locks);
+        if let Err(error) = locked.and_then(|_alone| act(&self.repository)) {
+            tracing::debug!("records of worktrees stay: {error}");
+        }
     }
 
     /// Removes all, of an earlier start as well.
@@ -108,8 +135,17 @@ impl Worktrees {
             }
         }
         let _ = fs::remove_dir(&self.folder);
-        self.remove_records();
+        self.alone(|repository| {
+            repository.clear_worktree_records(is_ours)?;
+            repository.prune_worktrees()
+        });
     }
+}
+
+/// Returns whether a folder is, or was, a worktree of a batch: one that lies beside a batch's journal.
+fn is_ours(worktree: &Path) -> bool {
+    let above = worktree.parent().filter(|above| above.file_name().is_some_and(|name| name == FOLDER));
+    above.and_then(Path::parent).is_some_and(|out| out.join(JOURNAL).is_file())
 }
 
 /// Folders without write permission keep what is in them.

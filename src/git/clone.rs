@@ -57,9 +57,9 @@ impl Repository {
             let args = ["fetch", "--quiet", "--no-tags", "--depth=1", place.url, commit];
             remotely(&git, place, args).map_err(CloneError::Server)?;
         }
-        clone.on_clone(&root, ["update-ref", "--no-deref", "HEAD", commit])?;
-        clone.on_clone(&root, ["reset", "--quiet", "--hard"])?;
-        clone.on_clone(&root, ["clean", "--quiet", "-ffdx"])?;
+        clone.on_clone(&root, ["update-ref", "--no-deref", "HEAD", commit], None)?;
+        clone.on_clone(&root, ["reset", "--quiet", "--hard"], None)?;
+        clone.on_clone(&root, ["clean", "--quiet", "-ffdx"], None)?;
         // Objects that came with the fetch are seen by whoever looks for the first time.
         Ok(Self::at(&git, &root)?)
     }
@@ -72,7 +72,8 @@ fn is_sound(folder: &Path) -> bool {
     let is_cut_off = ["shallow.lock", "index.lock", "HEAD.lock"].iter().any(|name| git.join(name).exists());
     let check = || {
         let (git, root) = (git.canonicalize()?, folder.canonicalize()?);
-        Repository::at(&git, &root)?.on_clone(&root, ["fsck", "--connectivity-only", "--no-dangling"])
+        let check = ["fsck", "--connectivity-only", "--no-dangling"];
+        Repository::at(&git, &root)?.on_clone(&root, check, None)
     };
     !is_cut_off && check().is_ok()
 }

@@ -43,6 +43,7 @@ impl Repository {
             input,
             writable: vec![private.path().to_owned()],
             network: false,
+            limit: None,
         };
         call.run(args)
     }

@@ -28,6 +28,7 @@ mod settings_text;
 mod shown;
 mod withhold;
 mod worktree;
+mod worktree_records;
 mod write_out;
 
 pub use commit::Author;
@@ -35,8 +36,10 @@ pub use cone::Cone;
 pub use find::Repository;
 pub use index::LocalChanges;
 pub use objects::{TreeEntry, TreeKind};
+pub(crate) use program::CallLimit;
 pub use remote::{Push, RemoteRepository};
 pub use shown::{is_head, is_shown, looked_into};
+pub(crate) use worktree::worktree_locks;
 pub use write_out::WriteOutError;
 
 /// Reasons why a question to Git has no answer.
@@ -61,6 +64,18 @@ pub enum GitError {
         command: String,
         /// What the program printed on standard error.
         message: String,
+    },
+    /// Run of the `git` program that was ended before it was done; holds the sub-command.
+    #[error("git {0} was ended, because the time was up or the run was interrupted")]
+    Ended(String),
+    /// Lock that could not be taken.
+    #[error("could not lock {file}: {error}; end the process that keeps it, or try again later", file = .file.display())]
+    Locked {
+        /// The lock file.
+        file: std::path::PathBuf,
+        /// The reason.
+        #[source]
+        error: std::io::Error,
     },
     /// A `.git` entry or repository of a kind that is not supported.
     #[error("{path} is not a usable Git repository: {problem}")]

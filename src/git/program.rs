@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use tokio_util::sync::CancellationToken;
 
 use super::GitError;
 use crate::base::program::find_program;
@@ -50,15 +52,35 @@ const NETWORK: [&str; 12] = [
 /// Stands for the program where there is none that may be started; nothing lies there.
 const NOT_FOUND: &str = "/nonexistent/git";
 
-/// Maximum time for a run of the program on what is here, and for one that talks to a server.
-const MAX_TIME: Duration = Duration::from_mins(2);
+/// Maximum time for a run of the program on what is here, for one that talks to a server, and for one that belongs to a task
+/// without a time limit.
+pub(super) const MAX_TIME: Duration = Duration::from_mins(2);
 const MAX_TIME_REMOTE: Duration = Duration::from_mins(10);
+const MAX_TIME_OF_TASK: Duration = Duration::from_mins(30);
+
+/// How often it is looked at whether a run of the program has to end.
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// Maximum size of what a run of the program prints, in bytes: a line for each object of the largest histories.
 const MAX_OUTPUT: u64 = 1 << 30;
 
 /// Maximum size of what it prints on standard error, in bytes.
 const MAX_MESSAGE: u64 = 1 << 20;
+
+/// The end of the task that a run of the program belongs to.
+#[derive(Clone, Debug)]
+pub(crate) struct CallLimit {
+    /// Cancelled when everything has to end.
+    pub(crate) cancel: CancellationToken,
+    /// When the task's own time is up, if it is limited.
+    pub(crate) deadline: Option<Instant>,
+}
+
+impl CallLimit {
+    fn is_over(&self) -> bool {
+        self.cancel.is_cancelled() || self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+}
 
 /// One run of the program.
 pub(super) struct Call<'a> {
@@ -76,6 +98,8 @@ pub(super) struct Call<'a> {
     pub(super) writable: Vec<PathBuf>,
     /// Whether it may connect to other machines.
     pub(super) network: bool,
+    /// The end of the task that it belongs to, which then takes the place of its own maximum time.
+    pub(super) limit: Option<&'a CallLimit>,
 }
 
 impl Call<'_> {
@@ -86,13 +110,23 @@ impl Call<'_> {
     ) -> Result<Vec<u8>, GitError> {
         let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
         let name = || args.first().map_or(String::new(), |arg| arg.to_string_lossy().into_owned());
-        let most = if self.network { MAX_TIME_REMOTE } else { MAX_TIME };
-        match run_restricted(self.command(&args), self.input, &self.restrictions(), most)? {
+        let most = match self.limit {
+            Some(limit) if limit.deadline.is_some() => Duration::MAX,
+            Some(_) => MAX_TIME_OF_TASK,
+            None if self.network => MAX_TIME_REMOTE,
+            None => MAX_TIME,
+        };
+        let is_over = || self.limit.is_some_and(CallLimit::is_over);
+        if is_over() {
+            return Err(GitError::Ended(name()));
+        }
+        match run_restricted(self.command(&args), self.input, &self.restrictions(), most, is_over)? {
             ProgramEnd::Whole(output) if output.status.success() => Ok(output.stdout),
             ProgramEnd::Whole(output) => {
                 let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
                 Err(GitError::Failed { command: name(), message })
             }
+            ProgramEnd::Late if is_over() => Err(GitError::Ended(name())),
             ProgramEnd::Late => {
                 Err(GitError::TooLarge(format!("git {} took more than {} s", name(), most.as_secs())))
             }
@@ -166,6 +200,7 @@ fn run_restricted(
     input: &[u8],
     restrictions: &Restrictions,
     most: Duration,
+    is_over: impl Fn() -> bool,
 ) -> io::Result<ProgramEnd> {
     let has_sandbox = kernel_support().files;
     thread::scope(|scope| {
@@ -199,7 +234,13 @@ fn run_restricted(
         let errors = started.inspect_err(|_| {
             let _ = child.kill().and_then(|()| child.wait());
         })?;
-        let printed = receiver.recv_timeout(most);
+        let since = Instant::now();
+        let printed = loop {
+            match receiver.recv_timeout(PAUSE) {
+                Err(mpsc::RecvTimeoutError::Timeout) if since.elapsed() < most && !is_over() => {}
+                ended => break ended,
+            }
+        };
         if !matches!(&printed, Ok(Ok(printed)) if printed.len() as u64 <= MAX_OUTPUT) {
             child.kill()?;
         }
@@ -226,4 +267,38 @@ fn bounded(from: impl io::Read, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(most + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn programs_end_with_what_they_belong_to() {
+        let end = |seconds: &str, most, is_over: &dyn Fn() -> bool| {
+            let mut command = Command::new("sleep");
+            command.arg(seconds).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let restrictions = Restrictions { readable: None, ..Restrictions::nothing() };
+            run_restricted(command, &[], &restrictions, most, is_over).expect("it runs")
+        };
+        let since = Instant::now();
+        let looks = Cell::new(0);
+        let is_over = || looks.replace(looks.get() + 1) == 2;
+        assert!(matches!(end("600", Duration::MAX, &is_over), ProgramEnd::Late));
+        assert!(matches!(end("600", PAUSE, &|| false), ProgramEnd::Late));
+        assert!(matches!(end("0", Duration::MAX, &|| false), ProgramEnd::Whole(_)));
+        assert!(since.elapsed() < Duration::from_secs(300));
+    }
+
+    #[test]
+    fn limits_end_with_the_token_or_the_time() {
+        let limit = |deadline| CallLimit { cancel: CancellationToken::new(), deadline };
+        assert!(!limit(None).is_over() && limit(Some(Instant::now())).is_over());
+        let limit = limit(Instant::now().checked_add(Duration::from_hours(1)));
+        assert!(!limit.is_over());
+        limit.cancel.cancel();
+        assert!(limit.is_over());
+    }
 }

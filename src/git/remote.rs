@@ -84,6 +84,7 @@ pub(super) fn remotely<'s>(
         // For a `file://` server, the program itself writes to that folder.
         writable: std::iter::once(git.to_owned()).chain(folder).collect(),
         network: true,
+        limit: None,
     };
     call.run(args).map(drop)
 }

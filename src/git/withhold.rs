@@ -117,7 +117,16 @@ impl Repository {
     ) -> Call<'a> {
         let variables = index.map(|index| (OsString::from("GIT_INDEX_FILE"), index.into_os_string()));
         let (root, variables) = (self.root(), variables.into_iter().collect());
-        Call { git_dir: private.path(), root, folder: root, variables, input, writable, network: false }
+        Call {
+            git_dir: private.path(),
+            root,
+            folder: root,
+            variables,
+            input,
+            writable,
+            network: false,
+            limit: None,
+        }
     }
 
     /// Lists every object that a reference or the index leads to, with the path of one file or folder that it is.

@@ -6,7 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::ledger_file::Locks;
+use crate::base::file_locks::FileLocks;
 use crate::base::fs::open_regular;
 
 /// Held while claims are counted.
@@ -42,7 +42,7 @@ impl Claim {
     /// cost, this answer is the only one that may go beyond that. Returns `None` if others have to end first.
     pub(super) fn take<E: From<io::Error>>(
         folder: &Path,
-        locks: &Locks,
+        locks: &FileLocks,
         usd: f64,
         left: impl FnOnce() -> Result<f64, E>,
     ) -> Result<Option<Self>, E> {
@@ -93,7 +93,7 @@ mod tests {
     fn claims_leave_room_for_one_answer_that_goes_beyond() {
         let folder = tempfile::tempdir().expect("a folder");
         let take = |usd: f64, left: f64| {
-            Claim::take(folder.path(), &Locks::default(), usd, || Ok::<_, io::Error>(left))
+            Claim::take(folder.path(), &FileLocks::default(), usd, || Ok::<_, io::Error>(left))
                 .expect("claims can be counted")
         };
         let first = take(0.2, 0.1).expect("the only one may go beyond");

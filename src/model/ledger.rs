@@ -13,9 +13,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::claims::{Claim, ClaimAttempt};
 use super::ledger_error::LedgerError;
-use super::ledger_file::{Access, Locks, entries, open};
+use super::ledger_file::{Access, entries, open};
 use super::reservations::Sums;
 use crate::base::clock::{DAY, MONTH, now};
+use crate::base::file_locks::FileLocks;
 use crate::config::Unmeasured;
 use crate::event::Usage;
 
@@ -125,7 +126,7 @@ pub struct Ledger {
     labels: LedgerLabels,
     /// Whether other runs use the file as well.
     is_shared: bool,
-    locks: Locks,
+    locks: FileLocks,
     state: Mutex<State>,
 }
 
@@ -148,7 +149,7 @@ struct State {
 impl Ledger {
     /// Opens a ledger, which is created if it does not exist.
     pub fn open(path: PathBuf, limits: LedgerLimits, labels: LedgerLabels) -> Result<Self, LedgerError> {
-        let (locks, state) = (Locks::default(), Mutex::default());
+        let (locks, state) = (FileLocks::default(), Mutex::default());
         let ledger = Self { path, limits, labels, is_shared: true, locks, state };
         let created = fs::create_dir_all(ledger.path.parent().unwrap_or(Path::new(".")));
         let opened = created.and_then(|()| open(&ledger.path, Access::Append));

@@ -1,33 +1,19 @@
 //! The file of a ledger: opened only if it is a file, locked only while somebody can wait, and read line by line.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::path::Path;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use time::format_description::well_known::Rfc3339;
 use time::{OffsetDateTime, UtcOffset};
-use tokio_util::sync::CancellationToken;
 
 use super::ledger::LedgerEntry;
 use super::ledger_error::LedgerError;
-use crate::base::blocking::in_place;
+use crate::base::file_locks::FileLocks;
 use crate::base::fs::open_regular;
 
 /// Maximum length of a line, in bytes: many times that of an entry.
 const MAX_LINE: u64 = 64 * 1024;
-
-/// How long a lock is waited for. Others hold it for one write.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// How long it is waited for once the run has to end, so that a last entry is not lost to one other writer.
-const LAST_PATIENCE: Duration = Duration::from_secs(1);
-
-/// How often a lock is tried; the system's own wait could not be ended.
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// What a ledger is opened for.
 #[derive(Clone, Copy, Debug)]
@@ -47,74 +33,11 @@ pub(super) fn open(path: &Path, access: Access) -> io::Result<File> {
     open_regular(path, &mut options)
 }
 
-/// Locks that a run takes on files that others may hold for longer than it can wait.
-#[derive(Debug, Default)]
-pub(super) struct Locks {
-    /// Cancelled when the run has to end.
-    end: OnceLock<CancellationToken>,
-    /// Whether somebody has held one for too long: none is waited for until one is free again.
-    gave_up: AtomicBool,
-}
-
-impl Locks {
-    /// Sets when the run has to end.
-    pub(super) fn wait_until(&self, end: CancellationToken) {
-        // A run has one end; a second one would be the same.
-        let _ = self.end.set(end);
-    }
-
-    /// Locks a file that is to be written.
-    pub(super) fn lock(&self, file: &File) -> io::Result<()> {
-        self.wait(|| file.try_lock())
-    }
-
-    /// Locks a file that is to be read.
-    pub(super) fn lock_shared(&self, file: &File) -> io::Result<()> {
-        self.wait(|| file.try_lock_shared())
-    }
-
-    fn wait(&self, attempt: impl Fn() -> Result<(), TryLockError>) -> io::Result<()> {
-        if self.has_locked(&attempt)? { Ok(()) } else { in_place(|| self.wait_longer(attempt)) }
-    }
-
-    fn wait_longer(&self, attempt: impl Fn() -> Result<(), TryLockError>) -> io::Result<()> {
-        let since = Instant::now();
-        while since.elapsed() < self.patience() {
-            thread::sleep(PAUSE);
-            if self.has_locked(&attempt)? {
-                return Ok(());
-            }
-        }
-        self.gave_up.store(true, Ordering::Relaxed);
-        Err(io::Error::other("another process keeps it locked"))
-    }
-
-    /// Tries once; returns whether the lock was free.
-    fn has_locked(&self, attempt: &impl Fn() -> Result<(), TryLockError>) -> io::Result<bool> {
-        match attempt() {
-            Ok(()) => {
-                self.gave_up.store(false, Ordering::Relaxed);
-                Ok(true)
-            }
-            Err(TryLockError::WouldBlock) => Ok(false),
-            Err(TryLockError::Error(error)) => Err(error),
-        }
-    }
-
-    fn patience(&self) -> Duration {
-        if self.gave_up.load(Ordering::Relaxed) {
-            return Duration::ZERO;
-        }
-        let has_ended = self.end.get().is_some_and(CancellationToken::is_cancelled);
-        if has_ended { LAST_PATIENCE } else { PATIENCE }
-    }
-}
-
 /// Reads all entries of a ledger.
 pub fn read_ledger(path: &Path) -> Result<Vec<LedgerEntry>, LedgerError> {
     let io = |error| LedgerError::Io { path: path.to_owned(), error };
     let file = open(path, Access::Read).map_err(io)?;
-    Locks::default().lock_shared(&file).map_err(io)?;
+    FileLocks::default().lock_shared(&file).map_err(io)?;
     entries(path, BufReader::new(file), 0).collect()
 }
 
@@ -193,25 +116,5 @@ mod tests {
             let error = read(&text).expect_err("no ledger").to_string();
             assert!(error.contains(expected), "{error}");
         }
-    }
-
-    #[test]
-    fn a_lock_is_waited_for_as_long_as_somebody_waits() {
-        let file = tempfile::NamedTempFile::new().expect("a file");
-        let held = file.reopen().expect("the file");
-        held.lock().expect("a lock");
-        let locks = Locks::default();
-        let end = CancellationToken::new();
-        locks.wait_until(end.clone());
-        end.cancel();
-        let since = Instant::now();
-        assert!(locks.lock(file.as_file()).is_err());
-        assert!(since.elapsed() >= LAST_PATIENCE);
-        // Once is enough.
-        let since = Instant::now();
-        assert!(locks.lock_shared(file.as_file()).is_err());
-        assert!(since.elapsed() < LAST_PATIENCE);
-        drop(held);
-        assert!(locks.lock(file.as_file()).is_ok());
     }
 }

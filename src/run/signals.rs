@@ -17,7 +17,7 @@ pub struct Signal {
 }
 
 /// The time limit of a run: a token that ends every wait of the run, cancelled by a signal or when the time is up.
-pub(super) struct Clock {
+pub(crate) struct Clock {
     token: CancellationToken,
     limit: TimeLimit,
     timer: AbortHandle,
@@ -25,7 +25,7 @@ pub(super) struct Clock {
 
 impl Clock {
     /// Returns the token.
-    pub(super) fn token(&self) -> CancellationToken {
+    pub(crate) fn token(&self) -> CancellationToken {
         self.token.clone()
     }
 
@@ -43,7 +43,7 @@ impl Drop for Clock {
 
 impl Signal {
     /// Starts the clock of a run that has to end by `deadline`, if there is one.
-    pub(super) fn clock(&self, deadline: Option<Instant>) -> Clock {
+    pub(crate) fn clock(&self, deadline: Option<Instant>) -> Clock {
         let (token, limit) = (self.token.child_token(), TimeLimit::new(deadline));
         let timer = tokio::spawn({
             let (end, limit) = (token.clone(), limit.clone());

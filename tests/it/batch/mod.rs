@@ -7,6 +7,7 @@ mod resume;
 mod shards;
 mod shared_folders;
 mod tasks;
+mod worktrees;
 
 use std::collections::BTreeMap;
 

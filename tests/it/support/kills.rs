@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::{Child, ExitStatus};
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 fn number(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(default)
@@ -41,13 +41,13 @@ pub fn signals(random: &mut fastrand::Rng) -> impl Iterator<Item = Signal> + use
     [Signal::KILL, Signal::TERM, Signal::KILL].into_iter().take(random.usize(1..=3))
 }
 
-/// Kills a child at a random moment of the time that it takes undisturbed, or a little later. Returns how it ended, perhaps by
-/// itself before.
+/// Kills a child, which leads a process group, at a random moment of the time that it takes undisturbed, or a little later: alone,
+/// or with all that it has started, as the kernel, a terminal and a cancelled job do. Returns how it ended, perhaps by itself before.
 pub fn kill(child: &mut Child, signal: Signal, length: Duration, random: &mut fastrand::Rng) -> ExitStatus {
     std::thread::sleep(length.mul_f64(random.f64() * 1.1));
     let pid = Pid::from_child(child);
     if child.try_wait().unwrap().is_none() {
-        let _ = kill_process(pid, signal);
+        let _ = if random.bool() { kill_process_group(pid, signal) } else { kill_process(pid, signal) };
     }
     child.wait().unwrap()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -44,10 +45,10 @@ for line in sys.stdin:
     print(json.dumps(reply), flush=True)
 "#;
 
-/// Starts a command whose log is kept beside the checkout, in `log`.
+/// Starts a command whose log is kept beside the checkout, in `log`, in a process group of its own.
 pub fn start(mut command: Command, machine: &Sandbox) -> Child {
     let log = fs::OpenOptions::new().create(true).append(true).open(machine.path().join("log")).unwrap();
-    command.stdout(Stdio::null()).stderr(log).spawn().expect("the binary runs")
+    command.process_group(0).stdout(Stdio::null()).stderr(log).spawn().expect("the binary runs")
 }
 
 /// Returns a command that starts or resumes the batch of `nightly.yml`, with the key.
