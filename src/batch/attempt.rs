@@ -123,7 +123,7 @@ impl BatchContext {
                 || late
             {
                 // What the machine or the ledger did not allow is done when the batch is resumed.
-                let over = !is_fault_of_machine && spent.is_none();
+                let over = !is_fault_of_machine && report.end != TaskEnd::NotRun;
                 return TaskResult { report, over, dearest_answer, spent };
             }
             self.note(|journal| journal.tried(&report));
@@ -180,6 +180,11 @@ impl BatchContext {
                 self.seal_held(&report);
                 let is_fault_of_machine = report.stop_reason == Some(StopReason::NotWritten)
                     || report.end == TaskEnd::Failed && is_disk_full;
+                // What others have spent meanwhile is missing as if it had been before.
+                let is_unpaid = report.stop_reason == Some(StopReason::BudgetExceeded);
+                if is_unpaid && report.steps == 0 && report.cost_usd.is_none_or(|usd| usd <= 0.0) {
+                    report.end = TaskEnd::NotRun;
+                }
                 Attempt { report, is_fault_of_machine, dearest_answer, spent: None }
             }
             Err(InputError::Ledger(error @ LedgerError::Spent { .. })) => {

@@ -232,3 +232,48 @@ fn batch_stops_at_limit_of_day_and_goes_on_next_day() {
     let second = ends(&night(&["--resume"]).expect_code(2).json("batch.json"));
     assert_eq!((second.get("success"), second.get("not_run")), (Some(&4), Some(&1)), "{second:?}");
 }
+
+#[test]
+fn task_without_answer_at_spent_limit_is_not_run_and_goes_on_next_day() {
+    let sandbox = sandbox("budget_per_day: 0.001, ", "stream: false");
+    sandbox.write("batch.yml", tasks("nightly", 2, &json!({"task": "Look at {n}"})));
+    sandbox.commit("tasks");
+    let ledger = sandbox.path().join("costs.jsonl");
+    let (out, asked) = (sandbox.out(), Arc::new(AtomicUsize::default()));
+    let count = Arc::clone(&asked);
+    let url = serve(move |stream| {
+        while request(stream).is_some() {
+            count.fetch_add(1, Ordering::SeqCst);
+            // Both tasks have passed the look at the day before the first one costs more than it may.
+            let has_begun = |n: u32| {
+                fs::metadata(out.join(format!("tasks/t{n}/transcript.jsonl")))
+                    .is_ok_and(|file| file.len() > 0)
+            };
+            let since = Instant::now();
+            while !(has_begun(0) && has_begun(1)) && since.elapsed() < Duration::from_secs(60) {
+                thread::sleep(Duration::from_millis(5));
+            }
+            let message = json!({"role": "assistant", "content": "nothing to do"});
+            let answer = json!({"id": "x", "object": "chat.completion", "created": 1, "model": "gpt-5",
+                "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+                "usage": {"prompt_tokens": 1000, "completion_tokens": 50, "total_tokens": 1050}});
+            respond(stream, "200 OK", "", &answer);
+        }
+    });
+    let night = |more: &[&str]| {
+        let args = ["--jobs", "2", "--model", "openai::gpt-5", "--base-url", &url, "--ledger"];
+        ends(
+            &batch(&sandbox, &[&args[..], &[ledger.to_str().unwrap()], more].concat())
+                .expect_code(if more.is_empty() { 2 } else { 0 })
+                .json("batch.json"),
+        )
+    };
+    let first = night(&[]);
+    assert_eq!((first.get("success"), first.get("not_run")), (Some(&1), Some(&1)), "{first:?}");
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    // The next day.
+    let yesterday = fs::read_to_string(&ledger).unwrap().replace("\"at\":\"20", "\"at\":\"19");
+    fs::write(&ledger, yesterday).unwrap();
+    let second = night(&["--resume"]);
+    assert_eq!(second.get("success"), Some(&2), "{second:?}");
+}
