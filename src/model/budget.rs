@@ -233,7 +233,9 @@ impl Budget {
     /// Counts an answer that was lost after so many bytes had arrived, in the ledger as well: the request, and what is known of the
     /// answer. Returns that, and the cost so far, in USD, where it reaches the warning threshold with this answer.
     pub fn settle_lost(&self, allowance: &Allowance, received: usize) -> (Usage, Option<f64>) {
-        let output = received.div_ceil(2) as u64;
+        // However much arrives, nobody is charged for more than was asked for.
+        let most = allowance.max_output.unwrap_or(u64::MAX);
+        let output = (received.div_ceil(2) as u64).min(most);
         let usage = self.price.map(|_| Usage { output, ..allowance.most }).unwrap_or_default();
         if let Some((ledger, model)) = &self.ledger {
             ledger.append(model, usage, self.price(usage));
@@ -334,6 +336,10 @@ mod tests {
         let allowance = budget.try_allow(20_000).expect("enough");
         let (lost, _) = budget.settle_lost(&allowance, 2_000);
         assert!(budget.price(lost).is_some_and(|usd| (usd - 0.35).abs() < 1e-9));
+        // More can have arrived than may have been asked for, and the limit holds all the same.
+        let (lost, _) = budget.settle_lost(&allowance, 2_000_000);
+        assert_eq!(Some(lost.output), allowance.max_output);
+        assert!(budget.price(lost).is_some_and(|usd| usd <= 1.0));
         // Without a price, nothing is measured in money.
         let unknown = Budget::new(None, Some(1.0), None);
         let allowance = unknown.try_allow(20_000).expect("nothing is limited");
