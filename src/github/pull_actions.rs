@@ -61,7 +61,16 @@ pub async fn revert_pull(api: &Api, node: &str, title: &str) -> Result<(), ApiEr
     let query = "mutation($id: ID!, $title: String!) { revertPullRequest(input: {pullRequestId: $id, title: $title}) \
                  { revertPullRequest { number } } }";
     let variables = json!({"id": node, "title": title});
-    api.graphql_by::<Value>(Method::Post, |_| false, query, variables, REVERT).await.map(drop)
+    let done = api.graphql_by::<Value>(Method::Post, |_| false, query, variables, REVERT).await?;
+    check_revert(&done)
+}
+
+/// Checks that a mutation has opened a pull request: a gap in its data stands for what was not done.
+fn check_revert(done: &Value) -> Result<(), ApiError> {
+    if done["revertPullRequest"]["revertPullRequest"]["number"].is_u64() {
+        return Ok(());
+    }
+    Err(ApiError::Unclear { doing: REVERT.doing, message: "no pull request was opened".to_owned() })
 }
 
 /// Asks people and teams for a review. `owners` are in the form of `CODEOWNERS`; addresses are left out.
@@ -93,4 +102,23 @@ pub async fn newest_pull(api: &Api, branch: &str, past: u64) -> Result<Option<(u
     let later = pulls.into_iter().filter(|pull| pull.number > past);
     let found = later.max_by_key(|pull| (pull.state == "open", pull.number));
     Ok(found.map(|pull| (pull.number, pull.state == "open")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn revert_is_done_only_if_it_opened_a_pull_request() {
+        assert!(check_revert(&json!({"revertPullRequest": {"revertPullRequest": {"number": 7}}})).is_ok());
+        for gap in [
+            json!(null),
+            json!({"revertPullRequest": null}),
+            json!({"revertPullRequest": {"revertPullRequest": null}}),
+            json!({"revertPullRequest": {"revertPullRequest": {"number": null}}}),
+        ] {
+            let error = check_revert(&gap).expect_err("nothing was done").to_string();
+            assert!(error.contains("no pull request was opened"), "{gap}: {error}");
+        }
+    }
 }
