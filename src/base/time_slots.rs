@@ -167,6 +167,23 @@ mod tests {
     }
 
     #[test]
+    fn turns_come_whatever_the_clock_of_the_machine_says() {
+        let now = Instant::now();
+        let share = Share::equal(2, 4).expect("a share");
+        // Before 1970, which counts as its beginning, in a later year, and at the end of time.
+        for since_1970 in [Duration::ZERO, 56 * 365 * 86_400 * SECOND, Duration::MAX] {
+            let slots = TimeSlots::at(&SharedRate { per_minute: 60, share: share.clone() }, now, since_1970);
+            let (first, second) = (slots.next(now), slots.after(slots.next(now)));
+            assert!(first - now <= 4 * slots.length(), "{since_1970:?}");
+            assert_eq!(
+                second - first,
+                4 * slots.length(),
+                "only the clock that never jumps counts from here on"
+            );
+        }
+    }
+
+    #[test]
     fn nobody_shares_alone() {
         assert_eq!(Share::new(0, vec![7]), None);
         assert_eq!(Share::new(1, vec![0, 7, 0]), None);

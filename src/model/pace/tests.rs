@@ -133,6 +133,49 @@ fn send(workers: usize, answer: Duration) -> Sent {
     sent
 }
 
+/// Sends 192 requests of 48 tasks from 16 jobs of one process, which knows nothing of the limit, to a provider that answers four in
+/// each second, each within a tenth of a second.
+fn send_from_jobs() -> Sent {
+    const JOBS: usize = 16;
+    const ALL: usize = 48 * 4;
+    let start = Instant::now();
+    let mut state = State::default();
+    let mut due = [(start, 0); JOBS];
+    let mut seen: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut sent = Sent::default();
+    let mut now = start;
+    while sent.answered < ALL {
+        // Those that wait are in line.
+        while let Some(job) = due.iter_mut().filter(|(due, _)| *due <= now).min() {
+            let Ok(turn) = state.send(now) else { break };
+            let count = seen.entry((now - start).as_secs()).or_default();
+            *count += 1;
+            if *count <= 4 {
+                state.note_answer(now);
+                sent.answered += 1;
+                *job = (now + Duration::from_millis(100).mul_f64(fastrand::f64()), 0);
+            } else {
+                state.note_refusal(now, &turn, Some(Duration::from_secs(1)));
+                sent.refused += 1;
+                job.1 += 1;
+                sent.most = sent.most.max(job.1);
+            }
+        }
+        now += Duration::from_millis(5);
+    }
+    sent.seconds = now.duration_since(start).as_secs_f64();
+    sent
+}
+
+#[test]
+fn jobs_that_share_an_unknown_limit_take_little_more_time_than_it_demands() {
+    for _ in 0..20 {
+        let sent = send_from_jobs();
+        eprintln!("{sent:?}");
+        assert!(sent.seconds < 1.3 * 48.0 && sent.most <= 1, "{sent:?}");
+    }
+}
+
 #[test]
 fn machines_that_share_a_rate_do_not_meet() {
     // Four in a second.
