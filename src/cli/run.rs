@@ -72,7 +72,8 @@ fn check_threads() -> std::io::Result<()> {
     for _ in 0..THREADS {
         let wait = Arc::clone(&wait);
         let work = move || drop(wait.lock().map(|wait| wait.recv()));
-        match std::thread::Builder::new().stack_size(64 * 1024).spawn(work) {
+        // With stacks as those of all others.
+        match std::thread::Builder::new().spawn(work) {
             Ok(thread) => threads.push(thread),
             Err(error) => {
                 failed = Err(error);
@@ -87,6 +88,9 @@ fn check_threads() -> std::io::Result<()> {
     }
     failed
 }
+
+/// How long the threads that were started may take to run, on a machine that is busy with others.
+const ARRIVAL: Duration = Duration::from_secs(10);
 
 /// How long a thread waits for the next blocking work: longer than any run.
 const KEPT_FOR: Duration = Duration::from_hours(30 * 24);
@@ -104,12 +108,26 @@ pub(super) fn runtime() -> Result<tokio::runtime::Runtime, InputError> {
     // would be never.
     let (keep, wait) = std::sync::mpsc::channel::<()>();
     let wait = Arc::new(std::sync::Mutex::new(wait));
+    let (arrive, arrived) = std::sync::mpsc::channel();
     for _ in 2..THREADS {
-        let wait = Arc::clone(&wait);
-        runtime.spawn_blocking(move || drop(wait.lock().map(|wait| wait.recv())));
+        let (wait, arrive) = (Arc::clone(&wait), arrive.clone());
+        runtime.spawn_blocking(move || {
+            // Nobody counts any more where too few came.
+            let _ = arrive.send(());
+            drop(wait.lock().map(|wait| wait.recv()));
+        });
     }
+    let until = std::time::Instant::now() + ARRIVAL;
+    let is_here =
+        |_| arrived.recv_timeout(until.saturating_duration_since(std::time::Instant::now())).is_ok();
+    let are_here = (2..THREADS).all(is_here);
     drop(keep);
-    Ok(runtime)
+    if are_here {
+        return Ok(runtime);
+    }
+    // Whatever waits for a thread is dropped.
+    runtime.shutdown_background();
+    Err(InputError::Threads(std::io::ErrorKind::WouldBlock.into()))
 }
 
 /// How the process speaks.

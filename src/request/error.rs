@@ -226,7 +226,8 @@ pub enum InputError {
     Signals(#[source] io::Error),
     /// No thread can be started.
     #[error(
-        "could not start threads; allow the process more of them (`ulimit -u`, or the container's limit of processes)"
+        "could not start threads; allow the process more of them (`ulimit -u`, or the container's limit of processes), or \
+         more address space (`ulimit -v`)"
     )]
     Threads(#[source] io::Error),
     /// Child processes cannot be started.

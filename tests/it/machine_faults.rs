@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -167,5 +168,37 @@ fn commands_for_which_there_are_too_few_processes_fail_and_nothing_hangs() {
         assert!(!told.contains("internal error"), "{most}: {told}");
         assert!(matches!(code, Some(0..=3)), "{most}: {code:?} {told}");
         assert_eq!(code == Some(3), told.contains("could not start threads"), "{most}: {code:?} {told}");
+    }
+}
+
+#[test]
+fn run_with_little_address_space_neither_hangs_nor_panics() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n"), ("recipe.yml", RECIPE)]);
+    let out = sandbox.out();
+    for megabytes in [100, 200, 250, 300, 350, 500, 700, 1_000, 2_000] {
+        let _ = fs::remove_dir_all(&out);
+        let mut command = Command::new("timeout");
+        command.args(["--signal=KILL", "60", "prlimit", &format!("--as={}", megabytes << 20)]);
+        command.args([
+            env!("CARGO_BIN_EXE_architect-ci"),
+            "run",
+            "--task",
+            "x",
+            "--model",
+            "recipe::recipe.yml",
+        ]);
+        command
+            .arg("--out")
+            .arg(&out)
+            .current_dir(sandbox.repo())
+            .env_remove("GITHUB_ACTIONS")
+            .env("CI", "true");
+        let output = command.output().expect("prlimit runs");
+        let told = String::from_utf8_lossy(&output.stderr);
+        let code = output.status.code();
+        assert!(!told.contains("internal error"), "{megabytes}: {told}");
+        let is_killed = output.status.signal() == Some(9) || code == Some(137);
+        assert!(!is_killed, "{megabytes}: it hangs: {told}");
+        assert_eq!(code == Some(3), told.contains("could not start threads"), "{megabytes}: {code:?} {told}");
     }
 }
