@@ -223,8 +223,7 @@ impl<'a> AgentRun<'a> {
             agent.prompt += structured::INSTRUCTION;
         }
         let pull_review = PullReview::of(&self.run, &agent, self.request.output_schema.is_some()).await;
-        let was_checked = pull_review.is_ok();
-        let pull_review = pull_review.ok().flatten();
+        let (was_checked, pull_review) = (pull_review.is_ok(), pull_review.ok().flatten());
         agent.prompt += pull_review.as_ref().map_or("", |_| INSTRUCTION);
         self.dispatch.begin(SubagentContext {
             engine: Arc::downgrade(&self.run.engine),

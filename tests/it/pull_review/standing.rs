@@ -23,26 +23,26 @@ async fn finding_in_other_words_is_the_same_if_the_reviewer_says_so() {
             finding
         };
         let (log, asked) =
-            review(&scene, found(&[again("a.js", 2, json!(2)), again("a.txt", 9, json!("#1"))]), 0);
+            review(&scene, found(&[again("a.js", 2, json!(1)), again("a.txt", 9, json!("#2"))]), 0);
         assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");
-        for shown in ["1. a.txt:9: error: Outside of the diff.", "2. a.js:2: error: x is run unchecked."] {
+        for shown in ["1. a.js:2: error: x is run unchecked.", "2. a.txt:9: error: Outside of the diff."] {
             assert!(asked.contains(shown), "{shown}: {asked}");
         }
         let comment = scene.sticky();
-        assert!(comment.contains("### ⚠️ review: nothing new, 1 open from before"), "{comment}");
+        assert!(comment.contains("### ⚠️ review: nothing new, 2 open from before"), "{comment}");
         assert!(
-            comment.contains("The review has no new findings. Still open: 1 earlier finding."),
+            comment.contains("The review has no new findings. Still open: 2 earlier findings."),
             "{comment}"
         );
         // It silences nothing in another file, and no number that was not shown counts.
         commit(&mut scene, "d.txt", "new\n");
-        let other = [again("b.js", 2, json!(2)), again("c.txt", 1, json!(9)), again("d.txt", 1, json!(null))];
+        let other = [again("b.js", 2, json!(1)), again("c.txt", 1, json!(9)), again("d.txt", 1, json!(null))];
         let (log, _) = review(&scene, found(&other), 0);
         assert!(log.contains("findings: 3 new, 0 fixed"), "{log}");
         // Where the line has changed, the finding is posted on the new one, and the old one is resolved.
         commit(&mut scene, "a.js", "safe()\nreturn run(x, true)\n");
-        let (log, asked) = review(&scene, found(&[again("a.js", 2, json!(4))]), 0);
-        assert!(asked.contains("4. b.js:2: error") && !asked.contains("5. "), "{asked}");
+        let (log, asked) = review(&scene, found(&[again("a.js", 2, json!(3))]), 0);
+        assert!(asked.contains("3. b.js:2: error") && !asked.contains("5. "), "{asked}");
         assert!(log.contains("findings: 1 new, 1 fixed"), "{log}");
         scene.github.assert_valid();
     })

@@ -45,7 +45,7 @@ fn powershell_runs_where_installed() {
     assert_eq!(sandbox.read("a.txt"), "two\n");
     assert!(results[2].starts_with("Error: exit code 7 after "), "{}", results[2]);
     let expected = [
-        "Error: Guardrail: Command classified as 'dangerous' and allowed_only=true: 'remove-item' is not an allowed command. A maintainer can allow it in `commands.dev_commands` or `commands.safe_commands`.",
+        "Error: Guardrail: Command classified as 'dangerous' and allowed_only=true: 'Remove-Item' is not an allowed command. Use the file tools, such as `write_file` and `edit_file`.",
         "Error: Guardrail: a.key is a sensitive file (sensitive_files: a.key)",
         "Error: Guardrail: Command blocked: running a download",
         "Error: Invalid arguments: script: must not be empty",
