@@ -47,6 +47,7 @@ pub use mutation::{Mutation, MutationKind, mutations};
 use files::Role;
 use lines::reported::{Reported, Starts};
 use lines::{doctests, exemptions, lenient, marks, scripted, signs, silenced, statements, unbuilt};
+use settings::places;
 
 /// Longest text that is judged, in bytes. Longer ones are data rather than tests.
 pub const MAX_BYTES: usize = 2 * 1024 * 1024;
@@ -112,12 +113,15 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
         let more = compare(&changes, &Reported { findings: &findings, starts: &starts });
         findings.extend(more);
     }
+    let migrations = settings::Migrations::of(&changes);
+    findings.extend(migrations.findings());
     for change in &changes {
         match Role::of(change.path) {
+            Role::Settings(_) if change.after.is_none() && migrations.has_judged(change.path) => {}
             Role::Snapshot => findings.extend(snapshots::compare(change, &changes)),
             Role::Settings(format) => {
                 let change = moved(change, &changes);
-                let settled = settings::Settled::of(&change, format, &changes);
+                let settled = settings::Settled::of(&change, format, &changes, &migrations);
                 let (before, after) = (settled.before.as_deref(), settled.after.as_deref());
                 findings.extend(settings::compare(&Change { before, after, ..change }, format));
             }
@@ -149,8 +153,12 @@ pub fn check_among(changes: &[Change<'_>], others: impl FnOnce() -> Vec<(String,
     let is_of_marks = |finding: &Finding| finding.message.ends_with(marks::LEFT_OUT);
     let is_of_base =
         |finding: &Finding| extract::classes::OF_BASE.iter().any(|why| finding.message.ends_with(why));
-    let is_open =
-        |finding: &Finding| finding.kind == Kind::VanishedTest || is_of_marks(finding) || is_of_base(finding);
+    let is_open = |finding: &Finding| {
+        finding.kind == Kind::VanishedTest
+            || is_of_marks(finding)
+            || is_of_base(finding)
+            || places::is_of_places(finding)
+    };
     if !findings.iter().any(is_open) {
         return findings;
     }
@@ -158,6 +166,7 @@ pub fn check_among(changes: &[Change<'_>], others: impl FnOnce() -> Vec<(String,
     let findings = |given: &[Change<'_>]| {
         let mut findings = check(given);
         findings.retain(|finding| !is_of_marks(finding) || !marks::are_new(&finding.path, given));
+        findings.retain(|finding| !places::is_of_places(finding) || !places::follow(&finding.path, given));
         findings
     };
     let unchanged = others.iter().map(|(path, text)| Change { path, before: Some(text), after: Some(text) });

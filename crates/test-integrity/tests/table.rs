@@ -31,6 +31,9 @@ struct Case {
     delete: Vec<String>,
     #[serde(default)]
     add: BTreeMap<String, String>,
+    /// Texts that are replaced in what came of all that, so that several cases can add the same files.
+    #[serde(default)]
+    then: Vec<(String, String)>,
     /// What is found as a warning or an error; nothing for an honest change.
     #[serde(default)]
     finds: BTreeSet<Kind>,
@@ -52,9 +55,9 @@ fn is_played(group: &Group, number: usize) -> bool {
         || number.is_multiple_of(EVERY)
 }
 
-fn after(group: &Group, case: &Case) -> BTreeMap<String, String> {
-    let mut files = group.files.clone();
-    for (old, new) in &case.edit {
+/// Replaces texts wherever they stand.
+fn replace(files: &mut BTreeMap<String, String>, texts: &[(String, String)], case: &Case) {
+    for (old, new) in texts {
         let mut met = false;
         for text in files.values_mut().filter(|text| text.contains(old.as_str())) {
             *text = text.replace(old.as_str(), new);
@@ -62,6 +65,11 @@ fn after(group: &Group, case: &Case) -> BTreeMap<String, String> {
         }
         assert!(met, "{}: nothing holds {old:?}", case.name);
     }
+}
+
+fn after(group: &Group, case: &Case) -> BTreeMap<String, String> {
+    let mut files = group.files.clone();
+    replace(&mut files, &case.edit, case);
     for path in &case.delete {
         assert!(files.remove(path).is_some(), "{}: no file {path}", case.name);
     }
@@ -70,6 +78,7 @@ fn after(group: &Group, case: &Case) -> BTreeMap<String, String> {
         files.insert(to.clone(), text);
     }
     files.extend(case.add.clone());
+    replace(&mut files, &case.then, case);
     files
 }
 

@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::flatten::flatten;
+use super::parts::{is_part, own_part};
 use super::purposes::is_replaced;
-use super::{goals, narrow, numbers, purposes, recipes, shell};
+use super::{actions, goals, narrow, numbers, purposes, recipes, shell};
 use crate::files::{Format, extension};
 use crate::finding::{Finding, Kind};
 
@@ -34,7 +35,7 @@ static TOOL: LazyLock<Option<Regex>> = LazyLock::new(|| {
               | ruff\s+(?:check|format) | coverage\s+(?:run|report) | rails\s+test | bundle\s+exec\s+(?:rspec|rubocop|rake) | node\s+--test )
           | (?P<one> pytest | py\.test | tox | nox | mypy | pyright | flake8 | pylint | black | isort | bandit | eslint | tsc | jest | vitest | mocha
               | ava | tape | nyc | c8 | playwright | cypress | stylelint | golangci-lint | staticcheck | rspec | rubocop | phpunit | phpstan | psalm
-              | ctest | shellcheck | hadolint | actionlint | zizmor | pre-commit | codecov | ktlint | detekt | biome | xo | standard
+              | ctest | nosetests | nose2 | karma | jasmine | tslint | jshint | oxlint | testcafe | nightwatch | wdio | shellcheck | hadolint | actionlint | zizmor | pre-commit | codecov | ktlint | detekt | biome | xo | standard
               | semgrep | grype | govulncheck | ginkgo | go-test-coverage | pip-audit | vulture | typos | cspell | codespell | markdownlint
               | yamllint | commitlint | sqlfluff | ansible-lint | tflint | checkov | kubeconform | swiftlint | swiftformat | knip | infection | gitleaks
               | osv-scanner | mutmut | basedpyright | lychee | taplo | reuse | clang-tidy | clang-format | cppcheck | gcovr | pest | rake )
@@ -196,42 +197,41 @@ fn is_description(line: &str, format: Format) -> bool {
             .iter()
             .any(|key| line.starts_with(key)),
         Format::Sections => {
-            !line.contains("commands") && !line.contains('=') && line.split_whitespace().count() == 1
+            const OTHERS: &[&str] =
+                &["deps", "extras", "profile", "requires", "name", "description", "envlist", "env_list"];
+            let key = line.split('=').next().unwrap_or(line).trim();
+            OTHERS.contains(&key)
+                || !line.contains("commands") && !line.contains('=') && line.split_whitespace().count() == 1
         }
         Format::Json | Format::Text => false,
     }
 }
 
-/// Returns which checks are gone, or no longer count.
+/// Returns which of some checks others do not do, or do not do as well.
 #[expect(clippy::too_many_lines, reason = "each step needs what the ones before it found")]
-pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> Vec<Finding> {
-    if format == Format::Sections && !matches!(extension(path), "ini" | "toml" | "cfg") {
-        return Vec::new();
-    }
-    let (before, after) = (&*recipes::with_values(path, before), &*recipes::with_values(path, after));
-    let (old, new) = (checks(before, format), checks(after, format));
-    let mut findings = Vec::new();
+pub(super) fn lost(old: &[Check], new: &[Check]) -> Vec<Lost> {
+    let mut found = Vec::new();
     let soft = |text: &str| SOFT.as_ref().is_some_and(|soft| soft.is_match(text)) || is_forgiven(text);
     let mut told = Vec::new();
-    for check in &old {
+    for check in old {
         let now: Vec<&Check> = new.iter().filter(|other| other.tool == check.tool).collect();
         if now.iter().any(|other| other.text == check.text) || told.contains(&&check.tool) {
             continue;
         }
         if now.is_empty() {
-            if is_replaced(&check.tool, &new, &old) {
+            if is_replaced(check, new, old) {
                 continue;
             }
             told.push(&check.tool);
-            findings.push(Finding::new(
-                path,
-                check.line,
-                Kind::WeakerCheck,
-                format!("`{}` no longer runs", check.tool),
-            ));
+            found.push(Lost {
+                line: check.line,
+                now: None,
+                kind: Kind::WeakerCheck,
+                message: format!("`{}` no longer runs", check.tool),
+            });
             continue;
         }
-        if purposes::is_replaced_whole(&check.tool, &new, &old) {
+        if purposes::is_replaced_whole(&check.tool, new, old) {
             continue;
         }
         let is_less =
@@ -246,7 +246,7 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
         {
             told.push(&check.tool);
             let message = format!("a check is weaker: `{}` became `{}`", check.text, less.text);
-            findings.push(Finding::new(path, less.line, Kind::WeakerCheck, message));
+            found.push(Lost { line: check.line, now: Some(less.line), kind: Kind::WeakerCheck, message });
             continue;
         }
         if let Some(weak) =
@@ -256,14 +256,19 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
             if !soft(&check.text) || softness(&weak.text) > softness(&check.text) {
                 told.push(&check.tool);
                 let message = format!("a check is weaker: `{}` became `{}`", check.text, weak.text);
-                findings.push(Finding::new(path, weak.line, Kind::WeakerCheck, message));
+                found.push(Lost { line: check.line, now: Some(weak.line), kind: Kind::WeakerCheck, message });
             }
             continue;
         }
         if let Some((name, old, new)) = numbers::looser(&check.text, &now) {
             told.push(&check.tool);
             let message = format!("a threshold is looser: `{name}` was `{old}` and is `{new}`");
-            findings.push(Finding::new(path, now[0].line, Kind::LowerThreshold, message));
+            found.push(Lost {
+                line: check.line,
+                now: Some(now[0].line),
+                kind: Kind::LowerThreshold,
+                message,
+            });
             continue;
         }
         let covers_part = |other: &&&Check| {
@@ -272,33 +277,60 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
         if let Some(part) = now.iter().find(covers_part) {
             told.push(&check.tool);
             let message = format!("a check covers only a part: `{}` became `{}`", check.text, part.text);
-            findings.push(Finding::new(path, part.line, Kind::WeakerCheck, message));
+            found.push(Lost { line: check.line, now: Some(part.line), kind: Kind::WeakerCheck, message });
             continue;
         }
         if let Some((goal, other)) = goals::lost(check, &now) {
             told.push(&check.tool);
             let message = format!("`{}` no longer runs `{goal}`", check.tool);
-            findings.push(Finding::new(path, other.line, Kind::WeakerCheck, message));
+            found.push(Lost { line: check.line, now: Some(other.line), kind: Kind::WeakerCheck, message });
             continue;
         }
         let has = |text: &str, option: &str| {
+            let text = &text.replace("-W error", "-Werror");
             let is_covered = option == "--all-features"
                 && ["--feature-powerset", "--each-feature"].iter().any(|all| text.contains(all));
             text.contains(option) || is_covered
         };
-        let lost = STRICT.iter().find(|option| {
-            check.text.contains(**option) && now.iter().all(|other| !has(&other.text, option))
-        });
+        let lost = STRICT
+            .iter()
+            .find(|option| has(own_part(check), option) && now.iter().all(|other| !has(&other.text, option)));
         if let (Some(option), Some(other)) = (lost, now.first()) {
             told.push(&check.tool);
-            findings.push(Finding::new(
-                path,
-                other.line,
-                Kind::WeakerCheck,
-                format!("`{}` is called without `{option}`", check.tool),
-            ));
+            found.push(Lost {
+                line: check.line,
+                now: Some(other.line),
+                kind: Kind::WeakerCheck,
+                message: format!("`{}` is called without `{option}`", check.tool),
+            });
         }
     }
+    found
+}
+
+/// What became of a check that is weaker, or gone.
+pub(super) struct Lost {
+    /// Line where it was.
+    pub(super) line: usize,
+    /// Line of what there is instead.
+    now: Option<usize>,
+    pub(super) kind: Kind,
+    pub(super) message: String,
+}
+
+/// Returns which checks are gone, or no longer count.
+pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> Vec<Finding> {
+    if format == Format::Sections && !matches!(extension(path), "ini" | "toml" | "cfg") {
+        return Vec::new();
+    }
+    let (before, after) = (&*recipes::with_values(path, before), &*recipes::with_values(path, after));
+    let (old, mut new) = (checks(before, format), checks(after, format));
+    if format == Format::Yaml {
+        new.extend(actions::checks(after));
+    }
+    let lost = lost(&old, &new).into_iter();
+    let mut findings: Vec<Finding> =
+        lost.map(|lost| Finding::new(path, lost.now.unwrap_or(lost.line), lost.kind, lost.message)).collect();
     // Soft words may stand on a line of their own.
     let switches = |text: &str| {
         text.lines().filter(|line| line.trim().trim_start_matches("- ").starts_with("set +e")).count()
@@ -312,40 +344,6 @@ pub(super) fn compare(path: &str, before: &str, after: &str, format: Format) -> 
         findings.extend(shell::compare(path, before, after, &new));
     }
     findings
-}
-
-/// Returns whether a command that looked at everything, or at a folder, now names files or folders in it.
-fn is_part(before: &str, after: &str) -> bool {
-    let paths = |text: &str| -> Vec<String> {
-        let words = text.split_whitespace().map(|word| word.trim_matches(['"', '\'', ',']).to_owned());
-        let is_path = |word: &String| {
-            !word.starts_with(['-', '{', '$'])
-                && !word.contains("://")
-                && !word.contains('=')
-                && !word.ends_with("mvnw")
-                && !word.ends_with("gradlew")
-                && (word.contains('/') || [".py", ".js", ".ts", ".go"].iter().any(|end| word.ends_with(end)))
-        };
-        words.filter(is_path).collect()
-    };
-    let (old, new) = (paths(before), paths(after));
-    // A linter that read the whole folder reads what it names now.
-    let whole = |text: &str| text.split_whitespace().any(|word| word == ".");
-    if old.is_empty() && new.is_empty() && whole(before) && !whole(after) {
-        let names = |text: &str| text.split_whitespace().filter(|word| is_word(word)).count();
-        return names(after) > names(before);
-    }
-    let is_within = |path: &String| {
-        old.is_empty()
-            || old.iter().any(|whole| path.starts_with(whole.trim_end_matches("...")) && path != whole)
-    };
-    !new.is_empty() && new.iter().all(is_within)
-}
-
-/// Returns whether a word may name a folder.
-fn is_word(word: &str) -> bool {
-    word.starts_with(char::is_alphabetic)
-        && word.chars().all(|letter| letter.is_alphanumeric() || letter == '_')
 }
 
 /// Returns the number of ways by which a command is kept from failing.

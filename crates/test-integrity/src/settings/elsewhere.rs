@@ -6,9 +6,10 @@ use std::collections::BTreeSet;
 
 use super::commands::{Check, checks};
 use super::flatten::{Entry, flatten};
+use super::migration::Migrations;
 use super::{exempts, is_on, is_rule, last, matrix, script};
 use crate::Change;
-use crate::files::{Format, Role};
+use crate::files::{Format, Language, Role};
 
 /// Setting as it can be found again in a file of another format: the last part of its key, and one word of its value.
 type Atom = (String, String);
@@ -27,7 +28,12 @@ pub(crate) struct Settled {
 
 impl Settled {
     /// Reads a change of a file of settings among the other ones.
-    pub(crate) fn of(change: &Change<'_>, format: Format, changes: &[Change<'_>]) -> Self {
+    pub(crate) fn of(
+        change: &Change<'_>,
+        format: Format,
+        changes: &[Change<'_>],
+        migrations: &Migrations,
+    ) -> Self {
         let is_short = |text: Option<&str>| text.is_none_or(|text| text.len() <= MAX_TEXT);
         let after = change
             .after
@@ -49,12 +55,18 @@ impl Settled {
         let in_sections = format == Format::Sections;
         let is_movable = in_sections || change.after.is_none() || format == Format::Json;
         let is_moved_away = |line: &str, entries: &[&Entry]| {
-            is_movable && is_said(entries, |atom| others.iter().any(|other| other.gained.contains(atom)))
+            entries.iter().any(|entry| migrations.has_judged_before(change.path, entry.line))
+                || is_movable
+                    && is_said(entries, |atom| others.iter().any(|other| other.gained.contains(atom)))
+                || migrations.has_judged_commands(change.path)
+                    && !checks(line, rewriting.line_format()).is_empty()
                 || rewriting.covers(entries)
                 || rewriting.runs_elsewhere(line, &others)
         };
         let is_moved_here = |_: &str, entries: &[&Entry]| {
-            in_sections && is_said(entries, |atom| others.iter().any(|other| other.lost.contains(atom)))
+            entries.iter().any(|entry| migrations.has_judged_after(change.path, entry.line))
+                || in_sections
+                    && is_said(entries, |atom| others.iter().any(|other| other.lost.contains(atom)))
                 || rewriting.is_of_no_rule(entries)
         };
         let settled_old = without(&old, format, &new, &is_moved_away);
@@ -108,7 +120,8 @@ impl Other {
             atoms(script::flatten(change.path, text).unwrap_or_else(|| flatten(text, format)).iter())
         };
         let (old, new) = (read(change.before), read(change.after));
-        let (before, after) = (runs(change.before, format), runs(change.after, format));
+        let (before, after) =
+            (runs(change.path, change.before, format), runs(change.path, change.after, format));
         let is_new = |check: &&Check| before.iter().all(|other| other.tool != check.tool);
         Some(Self {
             gained: new.difference(&old).cloned().collect(),
@@ -120,8 +133,9 @@ impl Other {
 }
 
 /// Returns the checks of a file, also those that code gives word by word: `session.run("pytest", "-q")`.
-fn runs(text: Option<&str>, format: Format) -> Vec<Check> {
-    let text = text.unwrap_or_default();
+/// The configuration of a tool of JavaScript runs nothing.
+pub(super) fn runs(path: &str, text: Option<&str>, format: Format) -> Vec<Check> {
+    let text = text.filter(|_| Language::of(path) != Some(Language::EcmaScript)).unwrap_or_default();
     let text = if format == Format::Yaml { matrix::expanded(text) } else { text.to_owned() };
     let spelled = text.replace("\", \"", " ").replace("', '", " ").replace(['"', '\'', '(', ')'], " ");
     let mut found = checks(&text, format);
@@ -177,6 +191,11 @@ impl<'a> Rewriting<'a> {
         Self { before, after, format, is_strict, rules, has_new_call }
     }
 
+    /// Returns the format in which one line of the file is read.
+    fn line_format(&self) -> Format {
+        if self.format == Format::Json { Format::Text } else { self.format }
+    }
+
     /// Returns whether a strictness that is gone is part of one that is on: `disallow_any_generics` of `strict`.
     fn covers(&self, entries: &[&Entry]) -> bool {
         const PARTS: &[&str] = &[
@@ -228,8 +247,14 @@ impl<'a> Rewriting<'a> {
     /// command of this file calls.
     fn runs_elsewhere(&self, line: &str, others: &[Other]) -> bool {
         const CALLERS: &[&str] = &["npm ", "yarn ", "pnpm ", "make ", "just ", "tox", "nox"];
-        let format = if self.format == Format::Json { Format::Text } else { self.format };
-        let own = if others.is_empty() { Vec::new() } else { checks(line, format) };
+        let format = self.line_format();
+        // A string of JSON may hold the command.
+        let line = if self.format == Format::Json {
+            line.replace(['"', '[', ',', ']'], " ")
+        } else {
+            line.to_owned()
+        };
+        let own = if others.is_empty() { Vec::new() } else { checks(&line, format) };
         if own.is_empty() {
             return false;
         }

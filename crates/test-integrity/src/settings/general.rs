@@ -1,10 +1,10 @@
 //! Settings of tools that nothing else here knows, compared by what the words of their keys say.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::flags::{lost_flags, lost_registrations};
 use super::flatten::{Entry, flatten};
 use super::reading::{Reading, badness, reading};
 use super::{code, xml};
@@ -22,7 +22,7 @@ pub(super) fn compare(before: &str, after: &str, format: Format) -> Vec<Weaker> 
     let (plain, now) = (numbered(&old), numbered(&new));
     let mut found = Vec::new();
     for ((key, number), entry) in &plain {
-        let current = now.get(&(*key, *number));
+        let current = now.get(&(*key, *number)).or_else(|| only_moved(key, &plain, &now));
         if current.is_some_and(|current| current.value == entry.value) {
             continue;
         }
@@ -96,42 +96,19 @@ pub(super) fn compare(before: &str, after: &str, format: Format) -> Vec<Weaker> 
     found
 }
 
-/// Returns the flags of compilers and tools that make warnings fail, and are nowhere any more.
-fn lost_flags(before: &str, after: &str) -> Option<Weaker> {
-    const FLAGS: &[&str] = &[
-        "-Werror",
-        "/WX",
-        "-Wall",
-        "-Wextra",
-        "-Wpedantic",
-        "warnings_as_errors",
-        "--warnings-as-errors",
-        "-Xlint:all",
-        "-Xfatal-warnings",
-    ];
-    let has = |text: &str, flag: &str| {
-        text.split(|letter: char| {
-            letter.is_whitespace() || matches!(letter, '"' | '\'' | ',' | '(' | ')' | ':')
-        })
-        .any(|word| word == flag)
-    };
-    let flag = FLAGS.iter().find(|flag| has(before, flag) && !has(after, flag))?;
-    Some((1, Kind::LooserRule, format!("warnings no longer fail: `{flag}` is gone")))
-}
-
-/// Returns a test that a build no longer registers.
-fn lost_registrations(before: &str, after: &str) -> Option<Weaker> {
-    static REGISTERS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-        Regex::new(r"^\s*(?:(?:add_test|gtest_discover_tests|catch_discover_tests|doctest_discover_tests|enable_testing|(?:cc|go|py|java|rust|sh)_test)\s*\(|RSpec::Core::RakeTask|Rake::TestTask)")
-            .ok()
-    });
-    let pattern = REGISTERS.as_ref()?;
-    let registered = |text: &str| -> Vec<String> {
-        text.lines().filter(|line| pattern.is_match(line)).map(|line| line.trim().to_owned()).collect()
-    };
-    let (old, new) = (registered(before), registered(after));
-    let gone = old.iter().find(|line| !new.contains(line)).filter(|_| new.len() < old.len())?;
-    Some((1, Kind::WeakerCheck, format!("a test is no longer registered: `{gone}`")))
+/// Returns the one new setting that has the last two names of a key in common: that of `linters-settings.gocyclo.min-complexity` is
+/// `linters.settings.gocyclo.min-complexity` in another version of the tool.
+fn only_moved<'e>(
+    key: &str,
+    old: &BTreeMap<(&str, usize), &Entry>,
+    new: &'e BTreeMap<(&str, usize), &Entry>,
+) -> Option<&'e &'e Entry> {
+    let end = key.rmatch_indices('.').nth(1).map(|(at, _)| &key[at..])?;
+    let mut others = new
+        .iter()
+        .filter(|((other, number), _)| other.ends_with(end) && !old.contains_key(&(*other, *number)));
+    let (_, only) = others.next()?;
+    others.next().is_none().then_some(only)
 }
 
 /// Returns what a file that prepares tests does to the settings in it, in languages without a grammar here.
@@ -153,7 +130,14 @@ fn lists(old: &[Entry], new: &[Entry]) -> Vec<Weaker> {
     };
     let (known, now) = (items(old), items(new));
     let anywhere = |all: &[Entry], value: &str| all.iter().any(|entry| bare(&entry.value) == value);
-    for entry in new.iter().filter(|entry| entry.is_item) {
+    // What golangci-lint left out by itself, its second version leaves out by these.
+    let is_next_version = |key: &str| {
+        let has = |key: &str, value: &str| {
+            old.iter().any(|entry| last(&entry.key) == key && bare(&entry.value) == value)
+        };
+        key.ends_with("exclusions.presets") && !has("version", "2") && !has("exclude-use-default", "false")
+    };
+    for entry in new.iter().filter(|entry| entry.is_item && !is_next_version(&entry.key)) {
         let value = bare(&entry.value);
         if known.contains(&(entry.key.clone(), value.clone())) || value.is_empty() || anywhere(old, &value) {
             continue;
@@ -291,7 +275,7 @@ fn bare(value: &str) -> String {
 }
 
 /// Returns the number of a value, with a unit or without; that of tries in a table of them.
-fn number(value: &str) -> Option<f64> {
+pub(super) fn number(value: &str) -> Option<f64> {
     let count = value.split_once("count").map(|(_, rest)| rest.trim_start_matches([' ', '=', ':']));
     let text = count.unwrap_or(value).trim_start_matches(['"', '\'', '(', '>', '=', ' ']);
     if let Ok(whole) = text.trim_end_matches(['"', '\'', '%', ',', ')', ' ']).parse() {
@@ -328,13 +312,17 @@ fn is_filter(key: &str) -> bool {
     let own = words(last(key));
     let is_one = |known: &[&str]| own.iter().any(|word| known.contains(&word.as_str()));
     // Images and releases have tags as well.
+    // The name of a package's script says when it runs: `prepublishOnly`.
+    if key.starts_with("scripts.") {
+        return false;
+    }
     let of_tests = !["push", "with.", "overrides", "images"].iter().any(|part| key.contains(part));
     is_one(&["only", "filter", "filters", "grep"]) && !key.contains("overrides")
         || is_one(&["groups", "tags", "tag"]) && of_tests
 }
 
 /// Returns whether what is left out is none of a project's own code.
-fn is_about_nothing(value: &str) -> bool {
+pub(super) fn is_about_nothing(value: &str) -> bool {
     [
         "node_modules",
         "vendor",

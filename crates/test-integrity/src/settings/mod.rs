@@ -1,19 +1,24 @@
 //! Settings of test runners, linters, type checkers and CI: what they demand, before and after. It uses [`crate::files`] and
 //! [`crate::syntax`], and knows nothing of tests.
 
+mod actions;
 mod cargo;
 mod code;
 mod commands;
 mod elsewhere;
+mod flags;
 mod flatten;
 mod general;
 mod goals;
 mod keys;
 mod lists;
 mod matrix;
+mod migration;
 mod narrow;
 mod numbers;
 mod options;
+mod parts;
+pub(crate) mod places;
 mod purposes;
 mod reading;
 mod recipes;
@@ -35,6 +40,7 @@ pub(crate) use elsewhere::Settled;
 use flatten::{Entry, flatten};
 pub(crate) use general::of_helpers;
 use keys::{EXEMPTIONS, MAXIMA, MILD, MINIMA, STRICT};
+pub(crate) use migration::Migrations;
 use reading::severity;
 
 /// Size of a file of settings, in bytes, up to which it is looked at.
@@ -89,7 +95,15 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
         let now = by_key.get(key).copied();
         let own = last(&entry.key);
         let is_moved = || new.iter().any(|other| other.value == entry.value && last(&other.key) == own);
-        if now.is_none() && is_moved() {
+        let is_succeeded = || {
+            is_rule(&entry.key)
+                && new.iter().any(|other| {
+                    is_rule(&other.key)
+                        && migration::is_same_rule(&other.key, &entry.key)
+                        && severity(&other.value) >= severity(&entry.value)
+                })
+        };
+        if now.is_none() && (is_moved() || is_succeeded()) {
             continue;
         }
         if let Some((kind, what)) = looser(entry, now.map(|now| now.value.as_str())) {

@@ -6,9 +6,21 @@ use super::commands::{Check, checks};
 use crate::files::Format;
 
 /// Returns whether another tool of the same purpose runs now, which did not before.
-pub(super) fn is_replaced(tool: &str, new: &[Check], old: &[Check]) -> bool {
-    let new = new.iter().filter(|check| !old.iter().any(|known| known.tool == check.tool));
-    is_of_purpose(tool, new.map(|check| check.tool.as_str()))
+pub(super) fn is_replaced(check: &Check, new: &[Check], old: &[Check]) -> bool {
+    let new = || new.iter().filter(|check| !old.iter().any(|known| known.tool == check.tool));
+    is_of_purpose(&check.tool, new().map(|check| check.tool.as_str()))
+        || new().any(|other| builds_as_much(check, other))
+}
+
+/// Returns whether a build of Gradle runs the checks that one of Maven ran.
+fn builds_as_much(maven: &Check, gradle: &Check) -> bool {
+    let has = |text: &str, goals: &[&str]| {
+        text.split_whitespace().any(|word| goals.contains(&word.rsplit(':').next().unwrap_or(word)))
+    };
+    let runs_all = has(&gradle.text, &["check", "build"]);
+    maven.tool == "mvn"
+        && gradle.tool == "gradle"
+        && (runs_all || !has(&maven.text, &["verify", "install", "deploy"]) && has(&gradle.text, &["test"]))
 }
 
 /// Returns whether another tool of tests runs now that leaves nothing out, so that what is left of the first one is an addition.
@@ -34,45 +46,97 @@ pub(super) fn is_replaced_by(tool: &str, others: &BTreeSet<String>) -> bool {
 }
 
 fn is_of_purpose<'a>(tool: &str, mut new: impl Iterator<Item = &'a str>) -> bool {
-    const PURPOSES: &[&[&str]] = &[
-        &["pytest", "py.test", "unittest", "tox", "nox", "coverage", "rails test", "rspec"],
-        &["flake8", "pylint", "ruff", "black", "isort", "bandit", "ruff check", "ruff format", "pre-commit"],
-        &["mypy", "pyright"],
-        &[
-            "jest",
-            "vitest",
-            "mocha",
-            "ava",
-            "tape",
-            "npm",
-            "yarn",
-            "pnpm",
-            "bun",
-            "node",
-            "nyc",
-            "c8",
-            "deno test",
-        ],
-        &["eslint", "biome", "xo", "standard", "stylelint", "deno lint", "npm", "yarn", "pnpm"],
-        &["cargo test", "cargo nextest", "cargo llvm-cov", "cargo tarpaulin", "just", "make"],
-        &["go test", "richgo test", "gotestsum", "just", "make"],
-        &["cargo clippy", "cargo check", "just", "make"],
-        &["staticcheck", "golangci-lint", "go vet"],
-        &["go tool cover", "go-test-coverage"],
+    /// Tools, and whether they lint rather than test.
+    const PURPOSES: &[(bool, &[&str])] = &[
+        (
+            false,
+            &[
+                "pytest",
+                "py.test",
+                "unittest",
+                "tox",
+                "nox",
+                "coverage",
+                "rails test",
+                "rspec",
+                "nosetests",
+                "nose2",
+            ],
+        ),
+        (true, &["flake8", "pylint", "ruff", "isort", "bandit", "ruff check", "pre-commit"]),
+        (true, &["black", "ruff", "ruff format", "pre-commit"]),
+        (true, &["mypy", "pyright"]),
+        (
+            false,
+            &[
+                "jest",
+                "vitest",
+                "mocha",
+                "ava",
+                "tape",
+                "npm",
+                "yarn",
+                "pnpm",
+                "bun",
+                "node",
+                "nyc",
+                "c8",
+                "deno test",
+                "karma",
+                "jasmine",
+            ],
+        ),
+        (
+            true,
+            &[
+                "eslint",
+                "tslint",
+                "jshint",
+                "oxlint",
+                "biome",
+                "xo",
+                "standard",
+                "stylelint",
+                "deno lint",
+                "npm",
+                "yarn",
+                "pnpm",
+            ],
+        ),
+        (false, &["cargo test", "cargo nextest", "cargo llvm-cov", "cargo tarpaulin", "just", "make"]),
+        (false, &["go test", "richgo test", "gotestsum", "just", "make"]),
+        (true, &["cargo clippy", "cargo check", "just", "make"]),
+        (true, &["staticcheck", "golangci-lint", "go vet"]),
+        (false, &["go tool cover", "go-test-coverage"]),
+        (false, &["cypress", "playwright", "testcafe", "nightwatch", "wdio"]),
     ];
     let family = |word: &str, purpose: &[&str]| {
-        purpose.iter().any(|known| word == *known || word.starts_with(&format!("{known} ")))
+        // Ruff's commands are for different things.
+        let is_below = |known: &str| known != "ruff" && word.starts_with(&format!("{known} "));
+        purpose.iter().any(|known| word == *known || is_below(known))
     };
-    // A target that lints does not replace one that tests.
+    // A target or script that lints does not replace one that tests, nor a tool that does.
     let lints = |tool: &str| {
         let name = tool.rsplit(' ').next().unwrap_or(tool);
-        tool.contains(' ') && ["lint", "fmt", "format", "type"].iter().any(|part| name.contains(part))
+        let says = |words: &[&str]| words.iter().any(|part| name.contains(part));
+        if tool.contains(' ') && says(&["lint", "fmt", "format", "type"]) {
+            Some(true)
+        } else {
+            says(&["test", "spec", "e2e", "cover"]).then_some(false)
+        }
     };
     let is_builder = |tool: &str| {
         ["make ", "just ", "npm ", "yarn ", "pnpm ", "bun "].iter().any(|word| tool.starts_with(word))
     };
-    let is_alike = |other: &str| !is_builder(tool) || !is_builder(other) || lints(tool) == lints(other);
+    let is_alike = |other: &str| {
+        !is_builder(tool) || !is_builder(other) || (lints(tool) == Some(true)) == (lints(other) == Some(true))
+    };
+    let fits =
+        |word: &str, is_lint: bool| !is_builder(word) || lints(word).is_none_or(|lints| lints == is_lint);
     new.any(|other| {
-        is_alike(other) && PURPOSES.iter().any(|purpose| family(tool, purpose) && family(other, purpose))
+        let of_both = |(is_lint, purpose): &(bool, &[&str])| {
+            family(tool, purpose) && family(other, purpose) && fits(tool, *is_lint) && fits(other, *is_lint)
+        };
+        is_alike(other) && PURPOSES.iter().any(of_both)
     })
 }

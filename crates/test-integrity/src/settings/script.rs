@@ -14,6 +14,10 @@ pub(super) fn flatten(path: &str, text: &str) -> Option<Vec<Entry>> {
         let Some((name, value)) = pair(at) else { continue };
         match name {
             "rules" => rules(value, &mut entries),
+            "extends" => {
+                let sets = value.children().into_iter().chain([value]).filter(|set| set.kind() == "string");
+                entries.extend(sets.map(|set| entry("extends", set, true)));
+            }
             "ignores" | "ignorePatterns" => {
                 let items = value.children().into_iter().filter(|item| item.kind() == "string");
                 entries.extend(items.map(|item| entry("ignores", item, true)));
@@ -46,6 +50,14 @@ fn rules(at: At<'_>, entries: &mut Vec<Entry>) {
             found.key = format!("{} of {}", found.key, files.text());
         }
         entries.push(found);
+        for option in value.children().into_iter().skip(1).filter(|_| value.kind() == "array") {
+            if option.kind() == "number" {
+                entries.push(entry(&format!("rules.{name}"), option, true));
+            }
+            let pairs = option.children().into_iter().filter_map(pair);
+            let limits = pairs.filter(|(_, limit)| limit.kind() == "number");
+            entries.extend(limits.map(|(key, limit)| entry(&format!("rules.{name}.{key}"), limit, false)));
+        }
     }
 }
 

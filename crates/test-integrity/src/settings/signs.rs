@@ -15,6 +15,9 @@ const MAVEN: &str = r"(^|/)pom\.xml$";
 const GRADLE: &str = r"\.gradle(\.kts)?$";
 const JAVASCRIPT: &str = r"(jest|vitest|playwright|karma|cypress)\S*\.[cm]?[jt]s$|package\.json$";
 
+/// What a new line means that says which files are tested.
+pub(super) const OTHER_FILES: &str = "other files are tested";
+
 /// Files, by a pattern of their paths; lines of these; and what a new one means.
 #[rustfmt::skip]
 const TABLE: &[(&str, &str, Kind, &str)] = &[
@@ -40,7 +43,7 @@ const TABLE: &[(&str, &str, Kind, &str)] = &[
     (GRADLE, r"^exclude\b|\bexcludeTestsMatching\b|\bexcludeTags\b", Kind::LooserRule, "tests are left out"),
     (JAVASCRIPT, r#"\b(testNamePattern|testPathIgnorePatterns|dangerouslyIgnoreUnhandledErrors|grepInvert|testIgnore|retries|retry)["']?\s*:"#, Kind::LooserRule, "tests are left out, or run again"),
     (JAVASCRIPT, r#"\b(passWithNoTests)["']?\s*:\s*true|\btestTimeout["']?\s*:\s*0\b"#, Kind::LooserRule, "tests may hang, or be none"),
-    (JAVASCRIPT, r#"\b(testMatch|testRegex|roots|moduleNameMapper|exclude|alias)["']?\s*:|\binclude["']?\s*:.*\.(test|spec)\."#, Kind::LooserRule, "other files are tested"),
+    (JAVASCRIPT, r#"\b(testMatch|testRegex|roots|moduleNameMapper|exclude|alias)["']?\s*:|\binclude["']?\s*:.*\.(test|spec)\."#, Kind::LooserRule, OTHER_FILES),
 ];
 
 /// Numbers of configurations that are code, which have to be reached.

@@ -43,6 +43,22 @@ pub(super) fn compare(path: &str, before: &str, after: &str) -> Vec<Finding> {
     findings
 }
 
+/// Returns whether a workflow runs before changes are merged, or is called by one that may.
+pub(super) fn starts_with_changes(text: &str) -> bool {
+    let root = read(text);
+    let on = root.below.iter().find(|node| matches!(node.key.as_str(), "on" | "true"));
+    on.is_none_or(|on| {
+        let triggers = Triggers { events: on.words(), on };
+        triggers.sees_changes() || triggers.has("push") || triggers.has("workflow_call")
+    })
+}
+
+/// Returns the checks of a workflow that never run, or whose failure does not count, with the lines of their steps.
+pub(super) fn unreached(text: &str) -> Vec<(String, usize)> {
+    let all = reaches(&read(text)).into_iter();
+    all.filter(|(_, (reach, _))| *reach == Reach::Never).map(|(tool, (_, line))| (tool, line)).collect()
+}
+
 /// Returns how far the checks of a workflow run, with the line of the step.
 fn reaches(root: &Node) -> BTreeMap<String, (Reach, usize)> {
     let mut found: BTreeMap<String, (Reach, usize)> = BTreeMap::new();

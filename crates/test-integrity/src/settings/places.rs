@@ -1,0 +1,78 @@
+//! Settings that name the folders of tests or code, and that follow files which a change moved.
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::signs::OTHER_FILES;
+use crate::Change;
+use crate::files::file_name;
+use crate::finding::Finding;
+
+/// Returns whether a finding says that other files are looked at than before.
+pub(crate) fn is_of_places(finding: &Finding) -> bool {
+    finding.message.starts_with(OTHER_FILES) || finding.message.starts_with("`include` no longer names")
+}
+
+/// Returns whether settings name other folders than before because the change moved all files of the old ones there. `changes` have to
+/// hold the files that did not change as well.
+pub(crate) fn follow(path: &str, changes: &[Change<'_>]) -> bool {
+    let Some(change) = changes.iter().find(|change| change.path == path) else { return false };
+    let (old, new) = (patterns(change.before), patterns(change.after));
+    let gone: Vec<&str> = old.difference(&new).map(|pattern| folder(pattern)).collect();
+    let added: Vec<&str> = new.difference(&old).map(|pattern| folder(pattern)).collect();
+    let within = |folders: &[&str], path: &str| folders.iter().any(|folder| path.starts_with(folder));
+    let is_named =
+        !gone.is_empty() && !added.is_empty() && gone.iter().chain(&added).all(|folder| !folder.is_empty());
+    // A file of the same name has come below one of the new folders.
+    let is_moved = |gone: &Change<'_>| {
+        changes.iter().any(|other| {
+            other.before.is_none()
+                && other.after.is_some()
+                && within(&added, other.path)
+                && file_name(other.path) == file_name(gone.path)
+        })
+    };
+    let mut left =
+        changes.iter().filter(|change| within(&gone, change.path) && !within(&added, change.path)).peekable();
+    is_named && left.peek().is_some() && left.all(|change| change.after.is_none() && is_moved(change))
+}
+
+/// Returns the texts of a file of settings that may name files.
+fn patterns(text: Option<&str>) -> BTreeSet<String> {
+    static TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"["'`]([^"'`\s]+)["'`]"#).ok());
+    let found = TEXT.as_ref().into_iter().flat_map(|pattern| pattern.captures_iter(text.unwrap_or_default()));
+    found.map(|found| found[1].replace("<rootDir>/", "").trim_start_matches("./").to_owned()).collect()
+}
+
+/// Returns the folder that a pattern begins with; a word alone is one.
+fn folder(pattern: &str) -> &str {
+    let fixed = pattern.split('*').next().unwrap_or(pattern);
+    if fixed.len() == pattern.len() { fixed } else { fixed.rsplit_once('/').map_or("", |(folder, _)| folder) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_following(left: Option<&str>) -> bool {
+        let changes = [
+            Change {
+                path: "jest.config.js",
+                before: Some("roots: ['<rootDir>/test']"),
+                after: Some("roots: ['<rootDir>/src']"),
+            },
+            Change { path: "test/a.test.js", before: Some("a"), after: None },
+            Change { path: "src/a.test.js", before: None, after: Some("a") },
+            Change { path: "test/b.test.js", before: Some("b"), after: left },
+        ];
+        follow("jest.config.js", &changes[..if left.is_some() { 4 } else { 3 }])
+    }
+
+    #[test]
+    fn settings_follow_files_only_if_all_are_moved() {
+        assert!(is_following(None));
+        assert!(!is_following(Some("b")));
+    }
+}
