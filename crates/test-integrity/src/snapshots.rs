@@ -1,8 +1,9 @@
 //! Recorded output that tests compare with.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Change;
+use crate::files::Role;
 use crate::finding::{Finding, Kind};
 
 /// Fewest changed entries that are a rewrite rather than an update.
@@ -22,12 +23,93 @@ pub(crate) fn compare(change: &Change<'_>, changes: &[Change<'_>]) -> Vec<Findin
     let new = entries(after);
     let changed = old.iter().filter(|(name, text)| new.get(*name).is_some_and(|now| now != *text)).count();
     let gone = old.keys().filter(|name| !new.contains_key(*name)).count();
+    let is_emptied = |(name, text): &(&String, &String)| {
+        !is_empty(text) && new.get(*name).is_some_and(|now| is_empty(now))
+    };
+    let emptied = old.iter().filter(is_emptied).count();
+    if emptied > 0 {
+        let message = format!("{emptied} of {} entries of the snapshot are empty now", old.len());
+        return vec![Finding::new(change.path, 1, Kind::RewrittenSnapshot, message)];
+    }
     let touched = changed + gone;
-    if touched >= MIN_CHANGED && touched * 2 > old.len() {
+    let is_update = || gone == 0 && follows_program(&old, &new, changes);
+    if touched >= MIN_CHANGED && touched * 2 > old.len() && !is_update() {
         let message = format!("{touched} of {} entries of the snapshot are rewritten or gone", old.len());
         return vec![Finding::new(change.path, 1, Kind::RewrittenSnapshot, message)];
     }
     Vec::new()
+}
+
+/// Returns whether an entry holds nothing: `null`, an empty text, or an element without content.
+fn is_empty(entry: &str) -> bool {
+    let content = match entry.split_once("`] =") {
+        Some((_, content)) => content,
+        None => entry
+            .split_once('\n')
+            .map_or("", |(first, rest)| if first.starts_with("# name:") { rest } else { entry }),
+    };
+    let content: String =
+        content.replace("# ---", "").chars().filter(|letter| !letter.is_whitespace()).collect();
+    let plain = content.trim_matches([';', '`', '\'', '"']);
+    matches!(
+        plain,
+        "" | "null"
+            | "None"
+            | "undefined"
+            | "{}"
+            | "[]"
+            | "Object{}"
+            | "Array[]"
+            | "<div/>"
+            | "<div></div>"
+            | "<DocumentFragment/>"
+    )
+}
+
+/// Returns whether a snapshot changed as lines of the program did: each word of which an entry has fewer was on a line that the program
+/// lost, each word that is new to an entry is on one that it gained, and at least half of every entry is as it was.
+fn follows_program(
+    old: &BTreeMap<String, String>,
+    new: &BTreeMap<String, String>,
+    changes: &[Change<'_>],
+) -> bool {
+    let (mut lost, mut gained): (BTreeSet<String>, BTreeSet<String>) = (BTreeSet::new(), BTreeSet::new());
+    for change in changes.iter().filter(|change| Role::of(change.path) == Role::Source) {
+        let (before, after) = (change.before.unwrap_or_default(), change.after.unwrap_or_default());
+        lost.extend(words_of(&lines_without(before, after)).map(str::to_owned));
+        gained.extend(words_of(&lines_without(after, before)).map(str::to_owned));
+    }
+    let changed = old.iter().filter_map(|(name, before)| Some((before, new.get(name)?)));
+    changed.filter(|(before, after)| before != after).all(|(before, after)| {
+        let (was, is) = (counted(before), counted(after));
+        let fewer: Vec<&str> = was
+            .iter()
+            .filter(|(word, count)| is.get(*word).unwrap_or(&0) < *count)
+            .map(|(word, _)| *word)
+            .collect();
+        fewer.len() * 2 <= was.len()
+            && fewer.into_iter().all(|word| lost.contains(word))
+            && is.keys().filter(|word| !was.contains_key(*word)).all(|word| gained.contains(*word))
+    })
+}
+
+/// Returns the words of a text with how often each is there.
+fn counted(text: &str) -> BTreeMap<&str, usize> {
+    let mut counts = BTreeMap::new();
+    for word in words_of(text) {
+        *counts.entry(word).or_default() += 1;
+    }
+    counts
+}
+
+/// Returns the lines of a text that another one does not have.
+fn lines_without(text: &str, other: &str) -> String {
+    let known: BTreeSet<&str> = other.lines().map(str::trim).collect();
+    text.lines().filter(|line| !known.contains(line.trim())).collect::<Vec<_>>().join("\n")
+}
+
+fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
 /// Returns whether the test that a snapshot was of says itself what it expects, so that the comparison of tests judges it.
