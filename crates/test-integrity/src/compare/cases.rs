@@ -22,6 +22,10 @@ pub(super) fn fewer_cases(
             let given = given_to_helper(before_state, after_state, after);
             Some((old, rows.max(given).max(listed).max(1)))
         }
+        // Those of a loop that yields them may have become a list of cases.
+        (None, Some(new)) if after.body.rows.is_empty() => {
+            Some((before.body.rows.iter().sum::<usize>(), new)).filter(|(old, _)| *old > 1)
+        }
         _ => None,
     };
     let is_fewer = |(old, new): &(usize, usize)| new < old;

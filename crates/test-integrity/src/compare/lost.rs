@@ -86,6 +86,12 @@ impl Context<'_> {
             );
             found(after.line, Kind::FewerAssertions, message);
         } else if let ([gone], [other]) = (dropped.as_slice(), new.as_slice())
+            && gone.tolerance.zip(other.tolerance).is_some_and(|(was, is)| is > was * 1.000_001)
+        {
+            let (gone, now) = (short(&gone.text), short(&other.text));
+            let message = format!("in `{name}`: `{gone}` became `{now}`, which accepts more");
+            found(other.line, Kind::WiderTolerance, message);
+        } else if let ([gone], [other]) = (dropped.as_slice(), new.as_slice())
             && (other.strength <= Strength::Present || is_of_traits(&other.text) && !is_of_traits(&gone.text))
             && gone.strength > Strength::Bounded
             // What is empty or missing is often said in this way.

@@ -144,23 +144,32 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         (&after.tests[*other], had)
     });
     let mut tables = Tables::new(&after, context.new.iter().map(|test| (*test, 0)).chain(grown));
-    let mut lost = Vec::new();
+    let is_new = |path: &str| changes.iter().any(|change| change.path == path && change.before.is_none());
+    let (mut lost, mut taken) = (Vec::new(), Vec::new());
     for at in matching.gone.iter().chain(&merged) {
         let test = &before.tests[*at];
         let mut asserted = before.assertions(&test.body, None);
         asserted.retain(|assertion| !assertion.is_link());
-        if !heirs.iter().any(|heirs| heirs.include(test, &asserted))
-            && !removed.concerns_test(test)
+        if let Some(heir) = heirs.iter().find_map(|heirs| heirs.heir_of(test, &asserted)) {
+            taken.push(heir);
+        } else if !removed.concerns_test(test)
+            && !before
+                .names
+                .get(&test.path)
+                .is_some_and(|names| removed.is_of_lost_import(test, &names.imported))
             && !skips::is_trivial(&asserted, test)
             && !support::starts_nothing(test, changes, unchanged)
-            && !tables.take_in(test, &asserted)
+            && !tables.take_in(test, &asserted, is_new)
             && !skips::runs_lost_suite(test, changes)
             && !(test.is_hook() && context.is_kept(test, &asserted))
         {
             lost.push((test, asserted));
         }
     }
-    let free = context.new.iter().copied().filter(|test| !tables.have_taken(test));
+    // What stands for other tests is free for none.
+    let stands_for_others =
+        |test: &Test| tables.have_taken(test) || taken.iter().any(|heir| std::ptr::eq(*heir, test));
+    let free = context.new.iter().copied().filter(|test| !stands_for_others(test));
     let mut successors = Successors::new(&after, free);
     findings.extend(lost.into_iter().map(|(test, asserted)| {
         let what = if test.is_hook() { "what asserts for many tests," } else { "the test" };
@@ -226,6 +235,7 @@ impl Context<'_> {
         } else if let (Some(old), Some(new)) =
             (self.before.names.get(&before.path), self.after.names.get(&after.path))
             && let Some(foreign) = foreign((before, old), (after, new), &self.added)
+            && !self.removed.has_moved(foreign)
         {
             let message = format!("`{foreign}`, which the test `{name}` is about, comes from somewhere else");
             found(after.line, Kind::MockedSubject, message);

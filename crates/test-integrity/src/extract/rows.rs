@@ -65,6 +65,17 @@ pub(super) fn open_loops(body: At<'_>) -> Vec<Looped> {
     body.descendants().into_iter().filter_map(open).take(MAX_LOOPS).collect()
 }
 
+/// Returns the table that a call or a loop goes through around the tests that it makes: `[…].forEach(([a, b]) => { it(…) })`.
+pub(super) fn around(at: At<'_>) -> Option<At<'_>> {
+    let items = match at.kind() {
+        "call_expression" => each_of(at)?,
+        "for_in_statement" => items(at)?,
+        _ => return None,
+    };
+    let table = named(items).unwrap_or(items);
+    len(table).is_some().then_some(table)
+}
+
 /// Returns what a call does something with each item of: `items.forEach(…)`.
 fn each_of(call: At<'_>) -> Option<At<'_>> {
     let function = call.field("function").unwrap_or(call);
@@ -148,6 +159,24 @@ pub(super) fn len(at: At<'_>) -> Option<usize> {
             let end =
                 at.text().rsplit_once(':').and_then(|(_, end)| end.trim_end_matches(']').trim().parse().ok());
             end.map(|end: usize| whole.map_or(end, |whole| whole.min(end))).or(whole)
+        }
+        // `cases.items()` and `enumerate(cases)` of Python.
+        "call" => {
+            let function = at.field("function")?;
+            let given = || at.field("arguments")?.children().into_iter().next();
+            match function.field("attribute") {
+                Some(name) if matches!(name.text(), "items" | "values" | "keys") => {
+                    len(function.field("object")?)
+                }
+                None if matches!(
+                    function.text(),
+                    "enumerate" | "list" | "tuple" | "sorted" | "reversed" | "iter"
+                ) =>
+                {
+                    len(given()?)
+                }
+                _ => None,
+            }
         }
         "call_expression" | "method_invocation" => {
             let function = at.field("function").unwrap_or(at);

@@ -41,6 +41,8 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
             let text = change.after.and_then(|text| text.lines().nth(line - 1)).unwrap_or_default().trim();
             if old_lines.contains(text) {
                 take(&mut known, &mark);
+            } else if is_other_tool(change, line, &mark) {
+                // What was exempt before, in the words of another tool.
             } else {
                 new.push((line, mark));
             }
@@ -116,6 +118,38 @@ fn reason(path: &str, mark: &str) -> Option<&'static str> {
     ];
     let is_of_line = !OF_ALL.iter().any(|part| mark.contains(part));
     (is_of_line && Role::of(path) == Role::Test).then_some("it is in a file of tests")
+}
+
+/// Returns whether a mark stands where one of another tool stood, which is gone: `# noqa` in the place of `# pylint: disable`.
+fn is_other_tool(change: &Change<'_>, line: usize, mark: &str) -> bool {
+    let tool = |mark: &str| {
+        let words = mark.trim_start_matches(['#', '/', '*', '{', ' ', '@', '[', '!']);
+        words.split(|letter: char| !letter.is_alphabetic()).next().unwrap_or_default().to_owned()
+    };
+    let (before, after) = (change.before.unwrap_or_default(), change.after.unwrap_or_default());
+    let place = place_of(after, line, mark);
+    let at_place = |text: &str| -> Vec<String> {
+        let all = marks(text).into_iter();
+        all.filter(|(line, mark)| place_of(text, *line, mark) == place).map(|(_, mark)| tool(&mark)).collect()
+    };
+    if place.is_empty() || !has_mark(before) {
+        return false;
+    }
+    let (old, new) = (at_place(before), at_place(after));
+    let own = tool(mark);
+    !old.contains(&own) && old.iter().any(|other| !new.contains(other))
+}
+
+/// Returns the code that a mark is about: what stands beside it, or on the next line.
+fn place_of<'t>(text: &'t str, line: usize, mark: &str) -> &'t str {
+    let mut lines = text.lines().skip(line - 1);
+    let own = lines.next().unwrap_or_default();
+    let beside = own.find(mark).map_or(own, |at| &own[..at]).trim();
+    if beside.is_empty() {
+        lines.map(str::trim).find(|next| !next.is_empty()).unwrap_or_default()
+    } else {
+        beside
+    }
 }
 
 fn take(known: &mut BTreeMap<String, usize>, mark: &str) -> bool {

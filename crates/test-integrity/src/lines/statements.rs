@@ -303,9 +303,15 @@ fn is_loose(tokens: &[String], at: usize, token: &str) -> bool {
         && words
             .iter()
             .any(|word| LOOSE.contains(&word.as_str()) || LOOSE.contains(&words.concat().as_str()));
-    // Go has a type of this name.
-    let is_type = token == "any" && tokens.get(at + 1).is_none_or(|next| next != "(");
-    says && !is_type
+    let next = tokens.get(at + 1).map_or("", String::as_str);
+    // Go has a type of this name, and others are of what may come later.
+    let is_type = token == "any" && next != "(" || token.starts_with("Maybe") && next == "<";
+    // A value whose name alone has the word: `decode ( anyJson , text )`.
+    let is_value = words.len() > 1
+        && token.starts_with(char::is_lowercase)
+        && at.checked_sub(1).is_some_and(|before| matches!(tokens[before].as_str(), "(" | ","))
+        && matches!(next, ")" | ",");
+    says && !is_type && !is_value
 }
 
 /// Returns whether a pattern of files fits fewer than another one, all of which that one fits: `"ui/*.rs"` and `"ui/a-*.rs"`.

@@ -11,7 +11,7 @@ use crate::Change;
 use crate::assertion::Assertion;
 use crate::extract::rust::test_items::TestItems;
 use crate::extract::{Test, is_function};
-use crate::files::{Language, Role};
+use crate::files::{Language, Role, stem};
 use crate::syntax::{At, is_string, literals, parse};
 
 /// Shortest text whose removal says what a test was about.
@@ -76,6 +76,30 @@ impl<'c> Removed<'c> {
         self.count(test, assertion.content()) > 0 || literals(&assertion.text).any(|text| self.has_text(text))
     }
 
+    /// Returns whether a file of the program defined a name and no longer does, so that it may come from elsewhere now.
+    pub(crate) fn has_moved(&self, name: &str) -> bool {
+        let mut program = self.changes.iter().filter(|change| Role::of(change.path) == Role::Source);
+        program.any(|change| loses(change, name))
+    }
+
+    /// Returns whether a test names what it imported from a file that no longer defines it, while no other file newly does.
+    pub(crate) fn is_of_lost_import(
+        &self,
+        test: &Test,
+        imported: &BTreeMap<String, BTreeSet<String>>,
+    ) -> bool {
+        let is_lost = |word: &String| {
+            let Some(path) = imported.get(word).filter(|_| !self.has_renamed(word)) else { return false };
+            let mut others = self.changes.iter().filter(|change| Role::of(change.path) == Role::Source);
+            let is_of = |change: &&Change<'_>| path.contains(stem(change.path));
+            others.clone().any(|change| is_of(&change) && loses(change, word))
+                && !others.any(|change| {
+                    loses(&Change { before: change.after, after: change.before, ..*change }, word)
+                })
+        };
+        test.body.words.iter().any(is_lost)
+    }
+
     /// Returns whether what had this name has another one now.
     pub(crate) fn has_renamed(&self, name: &str) -> bool {
         self.gone().renamed.contains(name)
@@ -100,6 +124,32 @@ impl<'c> Removed<'c> {
             None => word.split(['.', ':']).any(names),
         })
     }
+}
+
+/// Returns whether a file defined a name, and no longer does.
+fn loses(change: &Change<'_>, name: &str) -> bool {
+    const WORDS: &[&str] = &[
+        "class",
+        "def",
+        "function",
+        "const",
+        "let",
+        "var",
+        "interface",
+        "type",
+        "enum",
+        "struct",
+        "fn",
+        "func",
+        "trait",
+    ];
+    let defines = |text: &str| {
+        let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+        let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        words.windows(2).any(|two| WORDS.contains(&two[0]) && two[1] == name)
+    };
+    let before = change.before.unwrap_or_default();
+    before.contains(name) && defines(before) && !defines(change.after.unwrap_or_default())
 }
 
 /// Returns what a literal says, if it is one that is long enough to tell it from others.
@@ -211,12 +261,12 @@ fn declared(at: At<'_>) -> Option<At<'_>> {
     }
 }
 
-/// Returns the attribute that an assignment gives to an object: `size` of `self.size = 1`.
+/// Returns the attribute that an assignment gives to an object or a module: `size` of `self.size = 1` and `exports.size = 1`.
 fn attribute(at: At<'_>) -> Option<At<'_>> {
     let left = matches!(at.kind(), "assignment" | "assignment_expression").then(|| at.field("left"))??;
     let object = left.field("object").map_or("", At::text);
     let name = left.field("attribute").or_else(|| left.field("property")).or_else(|| left.field("field"))?;
-    matches!(object, "self" | "this" | "cls").then_some(name)
+    matches!(object, "self" | "this" | "cls" | "exports" | "module.exports").then_some(name)
 }
 
 static DEFINITION: LazyLock<Option<Regex>> = LazyLock::new(|| {

@@ -115,20 +115,32 @@ impl<'a> Heirs<'a> {
         Self { state, tests: running.map(|test| (test, Bag::of_content(test))).collect() }
     }
 
-    /// Returns whether what a test says is said by one of these: most of its words, and each of its assertions.
-    pub(crate) fn include(&self, test: &Test, asserted: &[Assertion]) -> bool {
+    /// Returns the one of these that says what a test says: most of its words, and each of its assertions.
+    pub(crate) fn heir_of(&self, test: &Test, asserted: &[Assertion]) -> Option<&'a Test> {
         let own = Bag::of_content(test);
         let mut work = MAX_COMPARED / 16;
-        self.tests.iter().any(|(other, theirs)| {
+        let says = |(other, theirs): &&(&'a Test, Bag)| {
             work = work.saturating_sub(own.kinds() + theirs.kinds());
             if work == 0 || own.total == 0 || share(own.common(theirs), own.total) < CONTAINED {
                 return false;
             }
             let assertions = self.state.assertions(&other.body, None);
             work = work.saturating_sub(assertions.len() * (1 + asserted.len()));
-            own.total == own.common(theirs) || work > 0 && says_all(other, &assertions, asserted)
-        })
+            own.total == own.common(theirs)
+                || work > 0
+                    && (other.rows() == 1 || has_numbers(test, other, self.state))
+                    && says_all(other, &assertions, asserted)
+        };
+        self.tests.iter().find(says).map(|(heir, _)| *heir)
     }
+}
+
+/// Returns whether a table has all numbers of a test, which it may give to what it tests.
+fn has_numbers(test: &Test, table: &Test, state: &State) -> bool {
+    let theirs: BTreeSet<&str> = words_of_table(table, state).map(|word| bare(word)).collect();
+    let mut numbers =
+        test.body.words.iter().filter(|word| word.starts_with(|first: char| first.is_ascii_digit()));
+    numbers.all(|number| theirs.contains(bare(number)))
 }
 
 /// Returns whether most of what a test says comes from another one.
@@ -160,22 +172,31 @@ impl<'a> Tables<'a> {
             Some(rows.saturating_sub(had)).filter(|room| *room > 0)
         };
         let table = |(test, had): (&'a Test, usize)| {
-            Some(Table { test, words: Bag::of_table(test), room: room(test, had)?, has_taken: false })
+            Some(Table { test, words: Bag::of_table(test, state), room: room(test, had)?, has_taken: false })
         };
         Self { state, tables: tests.filter_map(table).collect() }
     }
 
-    /// Returns whether a test became a case of one of these, in the same file. No more tests do than there are cases.
-    pub(crate) fn take_in(&mut self, test: &Test, asserted: &[Assertion]) -> bool {
-        let own = Bag::of_content(test);
+    /// Returns whether a test became a case of one of these, in the same file or in one that is new. No more tests do than there are
+    /// cases.
+    pub(crate) fn take_in(
+        &mut self,
+        test: &Test,
+        asserted: &[Assertion],
+        is_new: impl Fn(&str) -> bool,
+    ) -> bool {
+        let own = Bag::of_demands(test);
         let state = self.state;
         let fits = |table: &&mut Table<'_>| {
             let is_alike = table.room > 0
-                && table.test.path == test.path
+                && (table.test.path == test.path || is_new(&table.test.path))
                 && own.total > 0
                 && share(own.common(&table.words), own.total) >= ALIKE;
             let assertions = if is_alike { state.assertions(&table.test.body, None) } else { Vec::new() };
-            is_alike && assertions.len() >= asserted.len() && has_rows_for(table.test, &assertions, asserted)
+            is_alike
+                && assertions.len() >= asserted.len()
+                && has_numbers(test, table.test, state)
+                && has_rows_for(table.test, &assertions, asserted)
         };
         self.tables.iter_mut().find(fits).is_some_and(|table| {
             table.room -= 1;
@@ -190,6 +211,14 @@ impl Tables<'_> {
     pub(crate) fn have_taken(&self, test: &Test) -> bool {
         self.tables.iter().any(|table| table.has_taken && std::ptr::eq(table.test, test))
     }
+}
+
+/// Returns the words of a test, of its tables, and of the fixtures and functions of its file that it names.
+fn words_of_table<'a>(test: &'a Test, state: &'a State) -> impl Iterator<Item = &'a String> {
+    let named: BTreeSet<&String> = test.body.words.iter().collect();
+    let within = state.names.get(&test.path).map(|names| &names.within);
+    let of_others = named.into_iter().filter_map(move |word| within?.get(word)).flatten();
+    test.body.words.iter().chain(&test.body.cells).chain(of_others)
 }
 
 /// Tokens, and how often each occurs. Tests are compared with many others, so a number stands for each token.
@@ -212,9 +241,27 @@ impl Bag {
         Self::of_words(test.body.words.iter())
     }
 
-    /// Takes the names and literals of a test and of its tables.
-    fn of_table(test: &Test) -> Self {
-        Self::of_words(test.body.words.iter().chain(&test.body.cells))
+    /// Takes the names and literals of a test, of its tables, and of the fixtures and functions of its file that it names.
+    fn of_table(test: &Test, state: &State) -> Self {
+        Self::of_words(words_of_table(test, state))
+    }
+
+    /// Takes the names and literals of a test but for the names that it gives itself, and for what is said of a failure in Go.
+    fn of_demands(test: &Test) -> Self {
+        let mut depth = 0_usize;
+        let words = test.body.words.iter().filter(|word| {
+            match word.as_str() {
+                "Errorf" | "Fatalf" | "Error" | "Fatal" | "Logf" => depth = 1,
+                "(" if depth > 0 => depth += 1,
+                ")" if depth > 0 => depth = if depth == 2 { 0 } else { depth - 1 },
+                _ => {
+                    depth = if depth == 1 { 0 } else { depth };
+                    return depth == 0 && !test.body.defined.contains_key(*word);
+                }
+            }
+            false
+        });
+        Self::of_words(words)
     }
 
     fn of_words<'a>(words: impl Iterator<Item = &'a String>) -> Self {

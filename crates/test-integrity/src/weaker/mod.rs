@@ -239,27 +239,36 @@ fn drops_order(before: &str, after: &str) -> bool {
 const LIMITS: &[&str] =
     &["Less", "Greater", "less", "greater", "ast (", "most (", "bove", "elow", " < ", " > ", " <= ", " >= "];
 
+/// Names of how many there are of something.
+#[rustfmt::skip]
+const OF_LENGTH: &[&str] = &[
+    "length", "size", "len", "Len", "HaveLen", "hasLength", "hasSize", "toHaveLength", "toHaveCount", "callCount", "calls", "toHaveBeenCalledTimes",
+    "call_count",
+];
+
+/// Returns whether an assertion says how many there are of something, rather than at least or at most how many.
+pub(crate) fn is_count(assertion: &Assertion) -> bool {
+    assertion.bound.is_none()
+        && !LIMITS.iter().any(|limit| assertion.text.contains(limit))
+        && assertion.text.split(' ').any(|word| OF_LENGTH.contains(&word))
+}
+
 /// Returns whether an assertion says in other words what another one said.
 pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
     const OF_TRUTH: &[&str] = &["isTrue", "isFalse", "assertTrue", "assertFalse"];
-    const OF_LENGTH: &[&str] = &[
-        "length",
-        "size",
-        "len",
-        "hasLength",
-        "hasSize",
-        "toHaveLength",
-        "callCount",
-        "calls",
-        "toHaveBeenCalledTimes",
-        "call_count",
-    ];
     const OF_MEMBERS: &[&str] = &["contains", "doesNotContain"];
     let has = |assertion: &Assertion, words: &[&str]| assertion.content().any(|word| words.contains(&word));
     let theirs: BTreeSet<&str> = after.content().collect();
+    // Of names of the test's own, it may say what they stand for.
+    let meant = before.resolved.as_ref().map(|(one, other)| format!("{one} {other}"));
     let is_said = |but: &[&str]| {
-        let mut own = before.content().filter(|word| !is_keyword(word) && !but.contains(word));
-        own.all(|word| theirs.contains(word))
+        let is_there = |word: &str| is_keyword(word) || but.contains(&word) || theirs.contains(word);
+        let mut meant = meant
+            .iter()
+            .flat_map(|text| text.split(' '))
+            .filter(|word| subsumption::is_value(word))
+            .peekable();
+        before.content().all(is_there) || meant.peek().is_some() && meant.all(is_there)
     };
     // `assertEquals(true, a.b())` and `assertThat(a.b()).isTrue()`; where anything can be true, this is no more than that.
     let of_truth = has(after, OF_TRUTH) && has(before, &["true", "false"]) && is_said(&["true", "false"]);
@@ -269,6 +278,14 @@ pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
         && has(after, OF_LENGTH)
         && !LIMITS.iter().any(|limit| after.text.contains(limit) && !before.text.contains(limit))
         && is_said(&[OF_LENGTH, &equal].concat());
+    // Hamcrest's `assertThat(a, startsWith(b))` and AssertJ's `assertThat(a).startsWith(b)` have the same words.
+    let words = |assertion: &Assertion| {
+        let mut words: Vec<String> = assertion.content().map(str::to_owned).collect();
+        words.sort();
+        words
+    };
+    let is_fluent = |assertion: &Assertion| assertion.text.starts_with("assertThat (");
+    let of_matcher = is_fluent(before) && is_fluent(after) && words(before) == words(after);
     let of_members = has(before, OF_MEMBERS) && has(after, OF_TRUTH) && is_said(OF_MEMBERS);
     let of_start = has(before, &["substring", "slice"])
         && has(after, &["startsWith", "endsWith"])
@@ -285,7 +302,8 @@ pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
     let of_nothing = is_empty
         && after.text.starts_with("assert not ")
         && before.subject.rsplit(' ').next() == after.text.rsplit(' ').next();
-    before.text != after.text && (of_nothing || of_truth || of_length || of_members || of_start || of_failure)
+    before.text != after.text
+        && (of_nothing || of_truth || of_length || of_members || of_start || of_failure || of_matcher)
 }
 
 /// Returns whether a condition lost one of the parts that all had to hold.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::lossy::leaves_out;
-use super::{demands_the_same, is_keyword, whole};
+use super::{demands_the_same, is_count, is_keyword, whole};
 use crate::assertion::{Assertion, Strength, is_mere_failure};
 use crate::extract::Test;
 use crate::syntax::literals;
@@ -219,20 +219,26 @@ fn says_all_of(
     demands.all(|assertion| {
         // Methods of a Go suite name it in each of their statements.
         let is_own = |word: &&str| !is_keyword(word) && *word != "s";
-        let own: Vec<&str> = values(assertion).filter(is_own).collect();
+        // Of names of the test's own, what they stand for counts as well.
+        let said: Vec<&str> = values(assertion).filter(is_own).collect();
+        let meant: Option<Vec<&str>> = assertion.resolved.as_ref().map(|(one, two)| {
+            one.split(' ').chain(two.split(' ')).filter(|word| is_value(word)).filter(is_own).collect()
+        });
         let fits = |other: &&Assertion| {
-            let theirs: BTreeSet<&str> = values(other).collect();
-            // A pattern that is plain text says what the text says.
-            let is_known = |word: &&&str| {
-                theirs.contains(**word)
-                    || of_cases.contains(**word)
-                    || of_cases.iter().any(|one| bare(one) == bare(word))
-            };
-            let is_literal =
-                |word: &&&str| !word.starts_with(|first: char| first.is_alphabetic() || first == '_');
-            other.strength >= assertion.strength
-                && own.iter().filter(is_literal).all(|word| is_known(&word))
-                && own.iter().filter(is_known).count() * 2 >= own.len()
+            [Some(&said), meant.as_ref()].into_iter().flatten().any(|own| {
+                let theirs: BTreeSet<&str> = values(other).collect();
+                // A pattern that is plain text says what the text says.
+                let is_known = |word: &&&str| {
+                    theirs.contains(**word)
+                        || of_cases.contains(**word)
+                        || of_cases.iter().any(|one| bare(one) == bare(word))
+                };
+                let is_literal =
+                    |word: &&&str| !word.starts_with(|first: char| first.is_alphabetic() || first == '_');
+                (other.strength >= assertion.strength || is_count(other) && is_count(assertion))
+                    && own.iter().filter(is_literal).all(|word| is_known(&word))
+                    && own.iter().filter(is_known).count() * 2 >= own.len()
+            })
         };
         let Some(at) = free.iter().position(fits) else { return false };
         // A table says the same of every case.

@@ -3,6 +3,7 @@
 mod alias;
 mod label;
 mod loose;
+mod outer;
 mod promises;
 mod test_calls;
 
@@ -13,6 +14,7 @@ use crate::extract::values::Values;
 use crate::extract::{Mark, Reader, Skip, Test, TestFile, arguments, fixtures, worse};
 use crate::syntax::At;
 use loose::loosen;
+use outer::Outer;
 use promises::{forgets, is_log};
 use test_calls::{callback, made, parts};
 
@@ -58,9 +60,6 @@ const METHODS: &[&str] = &[
     "throwsasync",
     "matchsnapshot",
 ];
-
-/// Longest file in which the uses of a name are counted, in bytes.
-const MAX_SOURCE: usize = 100_000;
 
 pub(super) struct EcmaScript;
 
@@ -278,35 +277,6 @@ fn expectation(at: At<'_>, matchers: &[&str]) -> Assertion {
     assertion
 }
 
-/// What surrounds a node.
-#[derive(Clone, Default)]
-struct Outer {
-    names: Vec<String>,
-    skip: Option<Skip>,
-    focus: bool,
-}
-
-impl Outer {
-    /// Returns what surrounds the children of a node, and which of them are made tests of at all.
-    fn inside(&self, at: At<'_>) -> Self {
-        let is_conditional = EcmaScript.is_condition(at);
-        // A group in a function that nobody calls.
-        let is_function = at.kind() == "variable_declarator"
-            && at
-                .field("value")
-                .is_some_and(|value| matches!(value.kind(), "arrow_function" | "function_expression"));
-        let name = at.field("name").map_or("", At::text);
-        let is_short = at.source.len() <= MAX_SOURCE;
-        let is_unnamed = is_function && is_short && !name.is_empty() && at.source.matches(name).count() < 2;
-        let skip = (is_conditional || is_unnamed).then(|| Skip {
-            line: at.line(),
-            is_conditional: !is_unnamed,
-            text: at.text().lines().next().unwrap_or_default().to_owned(),
-        });
-        Self { skip: worse(self.skip.clone(), skip), ..self.clone() }
-    }
-}
-
 /// Reads the tests of a JavaScript or TypeScript file.
 pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let mut file = TestFile::default();
@@ -319,10 +289,17 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             let focus = outer.focus || made.focus;
             let mut body = made.body.map(|body| EcmaScript.body(body)).unwrap_or_default();
             body.words.extend(made.words);
-            body.cells.extend(made.cells);
+            body.cells.extend(made.cells.iter().cloned());
+            // A test that a loop makes for each row is one with these rows.
+            if !made.is_group {
+                body.rows.extend(outer.rows);
+                body.cells.extend(outer.cells.iter().cloned());
+            }
             body.skip = worse(skip.clone(), body.skip.take());
             if let Some(inner) = made.body {
-                let inner_outer = Outer { names: names.clone(), skip, focus };
+                // The tests of a group have the values of its table.
+                let cells = [outer.cells, made.cells].concat();
+                let inner_outer = Outer { names: names.clone(), skip, focus, rows: outer.rows, cells };
                 waiting.extend(children(inner).into_iter().rev().map(|child| (child, inner_outer.clone())));
             }
             let has_nested = made.body.is_some_and(|body| {

@@ -30,8 +30,10 @@ pub(super) fn of_rule(at: At<'_>, name: &str, words: &[&str]) -> Option<Assertio
         "expect" if first.ends_with(". class") => Some(Assertion::of_failure(first, false, at.line(), words)),
         // There is no other side that a test could say.
         "expectMessage" | "expectCause" => {
+            // A text is looked for in the message.
+            let matcher = if first.starts_with('"') { "hasMessageContaining" } else { "hasMessage" };
             let assertion =
-                Assertion::of_call("hasMessage", &["(rule)".to_owned(), first.clone()], at.line(), words);
+                Assertion::of_call(matcher, &["(rule)".to_owned(), first.clone()], at.line(), words);
             Some(Assertion { sides: None, ..assertion })
         }
         _ => None,

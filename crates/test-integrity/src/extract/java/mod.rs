@@ -269,16 +269,9 @@ fn is_of_object(at: At<'_>) -> bool {
 /// Returns the name of Hamcrest's matcher: `equalTo` of `assertThat(x, is(equalTo(1)))`.
 pub(super) fn matcher(given: &[String]) -> Option<&str> {
     let matcher = given.get(1)?;
+    #[rustfmt::skip]
     let names = [
-        "equalTo",
-        "notNullValue",
-        "anything",
-        "containsString",
-        "hasItem",
-        "not",
-        "greaterThan",
-        "lessThan",
-        "closeTo",
+        "equalTo", "notNullValue", "anything", "containsString", "hasItem", "not", "greaterThan", "lessThan", "closeTo",
         "instanceOf",
     ];
     if matcher.contains("not ( nullValue") {
