@@ -121,7 +121,7 @@ mod tests {
         };
         let long_ago = SystemTime::now() - 2 * ABANDONED;
         let age = |record: &Path| {
-            fs::File::open(record).and_then(|file| file.set_modified(long_ago)).expect("a time")
+            fs::File::open(record).and_then(|file| file.set_modified(long_ago)).expect("a time");
         };
         let write = |path: PathBuf, text: &str| fs::write(path, text).expect("a file");
         // What is alive stays, whosever it is; so does what people have locked or cannot reach now.

@@ -250,7 +250,7 @@ fn task_without_answer_at_spent_limit_is_not_run_and_goes_on_next_day() {
                     .is_ok_and(|file| file.len() > 0)
             };
             let since = Instant::now();
-            while !(has_begun(0) && has_begun(1)) && since.elapsed() < Duration::from_secs(60) {
+            while !(has_begun(0) && has_begun(1)) && since.elapsed() < Duration::from_mins(1) {
                 thread::sleep(Duration::from_millis(5));
             }
             let message = json!({"role": "assistant", "content": "nothing to do"});

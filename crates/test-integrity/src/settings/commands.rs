@@ -208,7 +208,6 @@ fn is_description(line: &str, format: Format) -> bool {
 }
 
 /// Returns which of some checks others do not do, or do not do as well.
-#[expect(clippy::too_many_lines, reason = "each step needs what the ones before it found")]
 pub(super) fn lost(old: &[Check], new: &[Check]) -> Vec<Lost> {
     let mut found = Vec::new();
     let soft = |text: &str| SOFT.as_ref().is_some_and(|soft| soft.is_match(text)) || is_forgiven(text);

@@ -116,30 +116,8 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
         }
     }
     for (_, entry) in by_key.iter().filter(|(key, _)| !known.contains_key(*key)) {
-        let last = last(&entry.key);
-        let is_mild = MILD.iter().any(|mild| last == *mild) && is_on(&entry.value)
-            || is_maximum_of_failures(&last, &entry.value);
-        if is_mild {
-            report(
-                entry.line,
-                Kind::WeakerCheck,
-                format!("a failure no longer counts: `{}` is `{}`", entry.key, entry.value),
-            );
-        } else if last == "ignore_missing_imports" && is_on(&entry.value) {
-            let message = format!("what is imported is not checked: `{}` is `{}`", entry.key, entry.value);
-            report(entry.line, Kind::LooserRule, message);
-        } else if is_rule(&entry.key) && severity(&entry.value) == Some(0) {
-            report(
-                entry.line,
-                Kind::LooserRule,
-                format!("a rule is off: `{}` is `{}`", entry.key, entry.value),
-            );
-        } else if last == "if" && matches!(entry.value.as_str(), "false" | "${{ false }}") {
-            report(
-                entry.line,
-                Kind::WeakerCheck,
-                format!("`{}` never runs: its condition is `{}`", entry.key, entry.value),
-            );
+        if let Some((kind, message)) = of_new(entry) {
+            report(entry.line, kind, message);
         }
     }
     for (line, message) in options::compare(&old, &new) {
@@ -169,6 +147,25 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     let mut met = std::collections::BTreeSet::new();
     findings.retain(|finding| met.insert((finding.line, finding.kind)));
     findings
+}
+
+/// Returns what a setting that was not there before makes weaker.
+fn of_new(entry: &Entry) -> Option<(Kind, String)> {
+    let (key, value) = (&entry.key, &entry.value);
+    let last = last(key);
+    let is_mild =
+        MILD.iter().any(|mild| last == *mild) && is_on(value) || is_maximum_of_failures(&last, value);
+    if is_mild {
+        return Some((Kind::WeakerCheck, format!("a failure no longer counts: `{key}` is `{value}`")));
+    }
+    if last == "ignore_missing_imports" && is_on(value) {
+        return Some((Kind::LooserRule, format!("what is imported is not checked: `{key}` is `{value}`")));
+    }
+    if is_rule(key) && severity(value) == Some(0) {
+        return Some((Kind::LooserRule, format!("a rule is off: `{key}` is `{value}`")));
+    }
+    let never = last == "if" && matches!(value.as_str(), "false" | "${{ false }}");
+    never.then(|| (Kind::WeakerCheck, format!("`{key}` never runs: its condition is `{value}`")))
 }
 
 /// Returns what a script that is run by CI or people does to the checks in it.

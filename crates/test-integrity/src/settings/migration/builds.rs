@@ -74,15 +74,14 @@ pub(super) fn compare(sources: &[&ToolSettings<'_>], targets: &[&ToolSettings<'_
     };
     let mut left = floors(&is);
     for old in floors(&was) {
-        match left.iter().position(|new| *new >= old) {
-            Some(at) => drop(left.remove(at)),
-            None => {
-                let now = left.first().map_or("is gone".to_owned(), |new| format!("is `{new}`"));
-                let message = format!("a threshold is lower: a minimum was `{old}` and {now} {way}");
-                found.push(Finding::new(first.path, line("minimum"), Kind::LowerThreshold, message));
-                break;
-            }
+        if let Some(at) = left.iter().position(|new| *new >= old) {
+            left.remove(at);
+            continue;
         }
+        let now = left.first().map_or("is gone".to_owned(), |new| format!("is `{new}`"));
+        let message = format!("a threshold is lower: a minimum was `{old}` and {now} {way}");
+        found.push(Finding::new(first.path, line("minimum"), Kind::LowerThreshold, message));
+        break;
     }
     for said in is.iter().filter(|said| said.demand == Demand::Mild || said.demand == Demand::LeftOut) {
         if was.iter().all(|other| other.demand != said.demand || other.name != said.name)

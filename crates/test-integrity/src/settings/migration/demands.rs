@@ -100,7 +100,7 @@ pub(super) fn read(entries: &[&Entry], purpose: Purpose) -> Vec<Said> {
                 _ if MAXIMA.contains(&own.as_str()) => say(Demand::Ceiling(number), &own, &own),
                 Some(Reading::Minimum) => say(Demand::Floor(number), &own, &own),
                 _ if is_minimum(&entry.key, &own) || is_of_coverage(&own, purpose) => {
-                    say(Demand::Floor(number), &own, &own)
+                    say(Demand::Floor(number), &own, &own);
                 }
                 _ => {}
             }
