@@ -98,7 +98,7 @@ expected = {
     "refused": {"quality gates": (3, 0, 0, 3), "agent": (2, 1, 1, 0)},
     "applied": {"changes": (1, 0, 0, 0), "agent": (1, 0, 0, 0)},
     "changed": {"agent": (1, 0, 0, 0)},
-    "reviewed": {"review": (2, 1, 0, 1), "plan": (1, 0, 0, 0), "agent": (1, 0, 0, 0)},
+    "reviewed": {"review": (2, 0, 0, 2), "plan": (1, 0, 0, 0), "agent": (1, 0, 0, 0)},
     "batch": {"]] > <batch>": (2, 1, 0, 0)},
 }
 for name, wanted in expected.items():
