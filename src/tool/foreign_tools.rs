@@ -15,6 +15,13 @@ use super::translate_search::{
     directory_search, file_search, grep_search, noise, pattern_search, question, subagent, tree,
 };
 
+/// What stands in place of a language server.
+const NAMES: &str = "no language server runs; search for the name: grep(pattern=\"…\")";
+
+/// What stands in place of an editor's window.
+const LINES: &str =
+    "there is no window to move; name the lines: read_file(path=\"…\", start_line=…, end_line=…)";
+
 /// Tools by the names that other agents give them, in lower case and without separators.
 pub(super) const TOOLS: &[(&str, Meaning)] = &[
     // Reading.
@@ -241,6 +248,11 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("executecode", Advice(SCRIPT)),
     ("executeipythoncell", Advice(SCRIPT)),
     ("ipython", Advice(SCRIPT)),
+    ("lsp", Advice(NAMES)),
+    ("lsphover", Advice(NAMES)),
+    ("goto", Advice(LINES)),
+    ("scrollup", Advice(LINES)),
+    ("scrolldown", Advice(LINES)),
     ("readlints", Advice("run the project's own linter: run_command(command=\"…\")")),
     ("lspdiagnostics", Advice("run the project's own compiler or linter: run_command(command=\"…\")")),
     ("getdiagnostics", Advice("run the project's own compiler or linter: run_command(command=\"…\")")),

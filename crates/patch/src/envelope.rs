@@ -11,6 +11,8 @@ const UPDATE: &str = "*** Update File:";
 const DELETE: &str = "*** Delete File:";
 const MOVE: &str = "*** Move to:";
 const END_OF_FILE: &str = "*** End of File";
+/// Names the machine that a patch is for, where a model works on several.
+const ENVIRONMENT: &str = "*** Environment ID:";
 
 /// Returns whether a text is in this format.
 pub(super) fn is_envelope(text: &str) -> bool {
@@ -70,7 +72,7 @@ fn stray(index: usize, line: &str) -> ParseError {
 /// Returns `true` if a line outside of the files' parts is none of a patch.
 fn is_outside(line: &str) -> bool {
     let of_patch = ["***", "@@", "diff ", "--- ", "+++ "];
-    line == BEGIN || !of_patch.iter().any(|start| line.starts_with(start))
+    line == BEGIN || line.starts_with(ENVIRONMENT) || !of_patch.iter().any(|start| line.starts_with(start))
 }
 
 struct File {
