@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Change;
-use crate::files::Role;
+use crate::files::{Role, stem};
 use crate::finding::{Finding, Kind};
 
 /// Fewest changed entries that are a rewrite rather than an update.
@@ -14,7 +14,7 @@ pub(crate) fn compare(change: &Change<'_>, changes: &[Change<'_>]) -> Vec<Findin
     let Some(before) = change.before else { return Vec::new() };
     let old = entries(before);
     let Some(after) = change.after else {
-        if is_said_by_test(change.path, changes) {
+        if is_said_by_test(change.path, changes) || is_moved(change.path, &old, changes) {
             return Vec::new();
         }
         let message = format!("the snapshot is gone, with {} entries", old.len().max(1));
@@ -37,19 +37,53 @@ pub(crate) fn compare(change: &Change<'_>, changes: &[Change<'_>]) -> Vec<Findin
         let message = format!("{touched} of {} entries of the snapshot are rewritten or gone", old.len());
         return vec![Finding::new(change.path, 1, Kind::RewrittenSnapshot, message)];
     }
+    if show_the_same(&old, &new) {
+        let message = format!("all {} entries of the snapshot, which differed, show the same now", old.len());
+        return vec![Finding::new(change.path, 1, Kind::RewrittenSnapshot, message)];
+    }
     Vec::new()
 }
 
-/// Returns whether an entry holds nothing: `null`, an empty text, or an element without content.
-fn is_empty(entry: &str) -> bool {
+/// Returns what an entry shows, without its name.
+fn shown(entry: &str) -> &str {
     let content = match entry.split_once("`] =") {
         Some((_, content)) => content,
         None => entry
             .split_once('\n')
             .map_or("", |(first, rest)| if first.starts_with("# name:") { rest } else { entry }),
     };
+    content.trim()
+}
+
+/// Returns whether all entries were rewritten, and what differed from one to another no longer does: what failed is recorded.
+fn show_the_same(old: &BTreeMap<String, String>, new: &BTreeMap<String, String>) -> bool {
+    let pairs: Vec<(&str, &str)> =
+        old.iter().filter_map(|(name, text)| Some((shown(text), shown(new.get(name)?)))).collect();
+    let differ = |mut all: Vec<&str>| {
+        all.dedup();
+        all.len() > 1
+    };
+    pairs.len() == old.len()
+        && pairs.iter().all(|(was, now)| was != now)
+        && differ(pairs.iter().map(|(was, _)| *was).collect())
+        && !differ(pairs.iter().map(|(_, now)| *now).collect())
+}
+
+/// Returns whether a snapshot went to the file of a test by another name with most of its entries, which may show that name.
+fn is_moved(path: &str, old: &BTreeMap<String, String>, changes: &[Change<'_>]) -> bool {
+    let heirs = changes.iter().filter(|heir| heir.before.is_none() && Role::of(heir.path) == Role::Snapshot);
+    heirs.filter_map(|heir| Some((heir.path, entries(heir.after?)))).any(|(heir, new)| {
+        let kept: BTreeSet<&str> = new.values().map(|entry| shown(entry)).collect();
+        let renamed = |entry: &str| shown(entry).replace(stem(path), stem(heir));
+        let is_kept = |entry: &&String| kept.contains(shown(entry)) || kept.contains(renamed(entry).as_str());
+        old.values().filter(is_kept).count() * 2 > old.len()
+    })
+}
+
+/// Returns whether an entry holds nothing: `null`, an empty text, or an element without content.
+fn is_empty(entry: &str) -> bool {
     let content: String =
-        content.replace("# ---", "").chars().filter(|letter| !letter.is_whitespace()).collect();
+        shown(entry).replace("# ---", "").chars().filter(|letter| !letter.is_whitespace()).collect();
     let plain = content.trim_matches([';', '`', '\'', '"']);
     matches!(
         plain,

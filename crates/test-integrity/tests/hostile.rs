@@ -108,6 +108,21 @@ fn many_tests_of_one_table_are_judged_soon() {
 }
 
 #[test]
+fn many_tests_around_which_a_loop_goes_are_judged_soon() {
+    let rows: String = (0..2_000).map(|at| format!("[{at}, 'a{at}'],\n")).collect();
+    let tests = |count: usize| -> String {
+        let each = |at| format!("it('case {at}', () => {{ expect(f(a, {at})).toBe(b); }});\n");
+        let tests: String = (0..count).map(each).collect();
+        format!("const TABLE = [{rows}];\nTABLE.forEach(([a, b]) => {{\n{tests}}});\n")
+    };
+    // With the values of the table for each of them, these are gigabytes.
+    let (before, after) = (tests(500), tests(499));
+    let findings = check(&[Change { path: "a.test.js", before: Some(&before), after: Some(&after) }]);
+    let messages: Vec<&str> = findings.iter().map(|finding| finding.message.as_str()).collect();
+    assert_eq!(messages, ["the test `case 499` is gone"]);
+}
+
+#[test]
 fn deep_and_long_keys_cost_no_more_than_their_text() {
     // With each key written out, these are gigabytes.
     let open = "a{".repeat(5_000);

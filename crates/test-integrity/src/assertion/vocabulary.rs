@@ -15,6 +15,7 @@ const EXACT: &[&str] = &[
     "containsexactlyinorder",
     "containsentry",
     "containsonly",
+    "inanyorderentriesof",
 ];
 /// Parts of names that demand hardly more than that there is something.
 const PRESENT: &[&str] = &[
@@ -43,6 +44,7 @@ const PRESENT: &[&str] = &[
 /// Parts of names that accept many values.
 const BOUNDED: &[&str] = &[
     "contain",
+    "hasitem",
     "include",
     "match",
     "greater",

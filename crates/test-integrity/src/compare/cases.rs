@@ -12,7 +12,7 @@ pub(super) fn fewer_cases(
     let fewer = match (before.cases, after.cases) {
         (Some(old), Some(new)) => Some((old, new)),
         // Cases may have become the rows of a loop, or the items of one list that is compared.
-        (Some(old), None) if old > 1 => {
+        (Some(old), None) if old > 1 && !after.body.is_repeated => {
             let rows = after.body.rows.iter().sum::<usize>();
             let compared = after.body.assertions.iter().filter_map(|assertion| {
                 let (one, other) = assertion.sides.as_ref()?;

@@ -63,11 +63,34 @@ pub(super) fn replaced(
             format!(" {}", assertion.text).contains(&called)
                 && before_state.assertions(&before.body, None).iter().any(|old| old.text == assertion.text)
         };
-        if after_state.assertions(&after.body, None).iter().any(is_asked) {
+        // Or of a spy of what it was said of before.
+        let is_asked_of_spy = |assertion: &Assertion| {
+            let of_any = spied(&after.body.words, &mark.text)
+                .filter(|(call, _)| assertion.text.contains(call.as_str()))
+                .map(|(call, original)| assertion.text.replace(&call, &original));
+            of_any.is_some_and(|text| {
+                before_state.assertions(&before.body, None).iter().any(|old| old.text == text)
+            })
+        };
+        let asserted = after_state.assertions(&after.body, None);
+        if asserted.iter().any(|assertion| is_asked(assertion) || is_asked_of_spy(assertion)) {
             let message =
                 format!("the test `{name}` asserts what its own replacement of `{}` says", mark.text);
             findings.push(Finding::new(&after.path, mark.line, Kind::MockedSubject, message));
         }
     }
     findings
+}
+
+/// Returns the beginning of a call of a method of a spy, and that of the call of what it spies on, if a mock is one: `copy . pay (`
+/// and `shop . pay (` of `copy.pay`, where `copy` is `spy(shop)`.
+fn spied(words: &[String], mock: &str) -> Option<(String, String)> {
+    let (spy, method) = mock.rsplit_once('.')?;
+    let is_made = |at: &[String]| {
+        let start = if at[2] == "Mockito" { 4 } else { 2 };
+        at[0] == spy && at[1] == "=" && at[start] == "spy" && at[start + 1] == "("
+    };
+    let made = words.windows(7).find(|at| is_made(at))?;
+    let original = if made[2] == "Mockito" { &made[6] } else { &made[4] };
+    Some((format!("{spy} . {method} ("), format!("{original} . {method} (")))
 }

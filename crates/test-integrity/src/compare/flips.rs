@@ -122,17 +122,23 @@ static FLIPS: LazyLock<Vec<(Regex, Regex, &'static str)>> = LazyLock::new(|| {
     TABLE.iter().filter_map(flip).collect()
 });
 
+/// Returns which file a test, or a helper of tests, now writes before it compares with it.
+pub(super) fn overwritten(before: &Test, after: &Test) -> Option<Finding> {
+    let new = after.body.overwritten.difference(&before.body.overwritten).next()?;
+    before.body.words.join(" ").contains(new.as_str()).then(|| {
+        let message =
+            format!("`{}` writes what it compares with: `{}`", after.name, crate::finding::short(new));
+        Finding::new(&after.path, after.line, Kind::WeakerAssertion, message)
+    })
+}
+
 /// Returns what one test no longer demands of the calls that it makes.
 pub(super) fn of_pair(before: &Test, after: &Test) -> Option<Finding> {
     if before.body.words == after.body.words {
         return None;
     }
-    if let Some(path) = after.body.overwritten.difference(&before.body.overwritten).next()
-        && before.body.words.join(" ").contains(path.as_str())
-    {
-        let message =
-            format!("`{}` writes what it compares with: `{}`", after.name, crate::finding::short(path));
-        return Some(Finding::new(&after.path, after.line, Kind::WeakerAssertion, message));
+    if let Some(finding) = overwritten(before, after) {
+        return Some(finding);
     }
     let (old, new) = (before.body.words.join(" "), after.body.words.join(" "));
     let is_flipped = |(strong, weak, _): &&(Regex, Regex, &str)| {

@@ -1,4 +1,5 @@
-//! Assertions on a whole value that became assertions on each of its items, which say nothing if there is none.
+//! Assertions on a whole value that became assertions on each of its items, or of what a query finds, which say nothing if there is
+//! none.
 
 use crate::assertion::{Assertion, Strength};
 use crate::extract::{Looped, Test};
@@ -30,5 +31,21 @@ pub(super) fn only_of_items(gone: &[Assertion], before: &Test, after: &Test) -> 
             short(&assertion.text)
         );
         Some((*looped.lines.start(), message))
+    })
+}
+
+/// Returns the line of a loop through what a query finds in which all assertions are now that a test made without one.
+pub(super) fn only_of_found(before: &Test, after: &Test) -> Option<(usize, String)> {
+    let looped = after.body.loops.iter().find(|looped| looped.is_of_query)?;
+    let is_known = before.body.loops.iter().any(|other| other.is_of_query);
+    let demands = |test: &Test| -> Vec<usize> {
+        let certain = test.body.assertions.iter().filter(|assertion| !assertion.is_conditional);
+        certain.map(|assertion| assertion.line).collect()
+    };
+    let lines = demands(after);
+    let is_all = !lines.is_empty() && lines.iter().all(|line| looped.lines.contains(line));
+    (is_all && !is_known && !demands(before).is_empty()).then(|| {
+        let message = format!("all that it asserts holds if `{}` finds nothing", short(&looped.over));
+        (*looped.lines.start(), message)
     })
 }

@@ -8,6 +8,7 @@ mod flips;
 mod loops;
 mod lost;
 mod outcomes;
+mod projections;
 mod recomputed;
 mod shadow;
 mod skips;
@@ -30,7 +31,7 @@ use crate::weaker::subsumption::{Said, has_rows_for};
 use crate::weaker::{fewer_demand, is_part, looks_away, most_alike, nearest, weaker};
 use cases::fewer_cases;
 use doubles::{mocked, replaced};
-use loops::only_of_items;
+use loops::{only_of_found, only_of_items};
 use lost::Rest;
 use recomputed::recomputed;
 use shadow::{foreign, shadow};
@@ -100,6 +101,9 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         if found.is_empty() {
             found.extend(waiting::of_pair((&before, one), (&after, other)));
         }
+        if found.is_empty() && !removed.concerns_test(one) {
+            found.extend(projections::of_pair((&before, one), (&after, other)));
+        }
         if other.is_hook() {
             found = found.into_iter().map(|finding| support::about_hook(finding, &other.name)).collect();
         }
@@ -119,11 +123,12 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
             test.body.calls.contains(&one.name)
                 || test.is_hook() && test.path == one.path && test.simple_name() == one.name
         };
+        let mut found = Vec::new();
         if !callers().any(is_told) {
-            let mut found = Vec::new();
             context.pair_assertions(one, other, &mut found);
-            findings.extend(found.into_iter().map(|finding| support::about_helper(finding, &one.name)));
         }
+        found.extend(flips::overwritten(one, other));
+        findings.extend(found.into_iter().map(|finding| support::about_helper(finding, &one.name)));
     }
     let mut around = State::default();
     if !matching.gone.is_empty() {
@@ -131,7 +136,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
             around.add(file.path, read(file.path, file.after.unwrap_or_default()));
         }
     }
-    let heirs = [Heirs::new(&after), Heirs::new(&around)];
+    let heirs = [Heirs::new(&after, &context.new), Heirs::new(&around, &[])];
     // A test may have become a table, and taken in others. If it has no row for what it was, it is gone like those.
     let merged: Vec<usize> = matching
         .pairs
@@ -184,7 +189,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
             findings.push(skips::focused(test, line));
         }
     }
-    findings.extend(skips::of_helpers(&before, &after));
+    findings.extend(skips::of_helpers(&before, &after, changes));
     findings.extend(mocked(&before, &after, changes, &context.new));
     findings
 }
@@ -312,7 +317,8 @@ impl Context<'_> {
         if left.len().saturating_mul(new.len()) > MAX_PAIRED {
             return;
         }
-        if let Some((line, message)) = only_of_items(&left, before, after) {
+        let by_loop = only_of_items(&left, before, after).or_else(|| only_of_found(before, after));
+        if let Some((line, message)) = by_loop {
             found(line, Kind::ConditionalTest, format!("in `{name}`: {message}"));
         }
 

@@ -3,7 +3,7 @@
 use crate::Change;
 use crate::assertion::Assertion;
 use crate::extract::{Skip, Test};
-use crate::files::is_collected;
+use crate::files::{Language, is_collected};
 use crate::finding::{Finding, Kind, short};
 use crate::matching::state::State;
 
@@ -71,7 +71,7 @@ fn was_at_run_time(before: &Test, text: &str) -> bool {
 }
 
 /// Returns what keeps tests from running that the change need not touch: functions that they call, and fixtures.
-pub(super) fn of_helpers(before: &State, after: &State) -> Vec<Finding> {
+pub(super) fn of_helpers(before: &State, after: &State, changes: &[Change<'_>]) -> Vec<Finding> {
     let is_new = |name: &String| before.functions.contains(name) && !before.skipping.contains_key(name);
     let called = after.skipping.iter().filter(|(name, _)| is_new(name)).map(|(name, (path, skip))| {
         let message = format!("`{name}` skips every test that asks for it: `{}`", short(&skip.text));
@@ -80,12 +80,23 @@ pub(super) fn of_helpers(before: &State, after: &State) -> Vec<Finding> {
     let is_known = |path: &str, skip: &Skip| {
         before.everywhere.iter().any(|(file, known)| file == path && known.text == skip.text)
     };
-    let everywhere =
-        after.everywhere.iter().filter(|(path, skip)| !is_known(path, skip)).map(|(path, skip)| {
-            let message = format!("every test is skipped: `{}`", short(&skip.text));
-            Finding::new(path, skip.line, Kind::SkippedTest, message)
-        });
+    // With tests that are new as a whole, nothing is lost.
+    let is_of_new = |path: &str| {
+        let is_here = |other: &str| folder(other) == folder(path);
+        Language::of(path) == Some(Language::Go)
+            && after.tests.iter().any(|test| is_here(&test.path))
+            && !changes.iter().any(|change| change.before.is_some() && is_here(change.path))
+    };
+    let everywhere = after.everywhere.iter().filter(|(path, skip)| !is_known(path, skip) && !is_of_new(path));
+    let everywhere = everywhere.map(|(path, skip)| {
+        let message = format!("every test is skipped: `{}`", short(&skip.text));
+        Finding::new(path, skip.line, Kind::SkippedTest, message)
+    });
     called.chain(everywhere).collect()
+}
+
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// Returns the finding on a test that is the only one to run.

@@ -62,6 +62,10 @@ struct Inside {
 trait Reader {
     /// Returns the assertion that a node is.
     fn assertion(&self, at: At<'_>) -> Option<Assertion>;
+    /// Returns the assertions that a chain of calls makes of a value before its last one: `.hasSize(2).contains(1)`.
+    fn earlier(&self, _: At<'_>) -> Vec<Assertion> {
+        Vec::new()
+    }
     /// Returns the assertions of a chain of calls of which each demands something: `.expect(200).expect("ok")`.
     fn links(&self, _: At<'_>) -> Vec<Assertion> {
         Vec::new()
@@ -145,7 +149,7 @@ trait Reader {
                 body.mocks.push(Mark { line: at.line(), text });
             }
             if let Some(name) = self.callee(at) {
-                body.calls.push(name.rsplit(['.', ':']).next().unwrap_or(name).to_owned());
+                body.calls.push(bare_name(name));
             }
             // A promise that is returned is waited for.
             let is_result = at.kind() == "return_statement" && early_exit::waits(self, at);
@@ -179,10 +183,19 @@ trait Reader {
                 for word in at.words().into_iter().chain(condition) {
                     *asserted.entry(word.to_owned()).or_default() += 1;
                 }
-                // What a function asserts of the failure that it is given.
-                let of_failure = assertion.is_failure();
+                // What is given to it may come from a helper that asserts something as well.
+                let below = at.descendants().into_iter().skip(1);
+                body.calls.extend(below.filter_map(|below| self.callee(below)).map(bare_name));
+                for earlier in self.earlier(at) {
+                    starts.push(self.start(at));
+                    let (is_conditional, is_swallowed) = (assertion.is_conditional, assertion.is_swallowed);
+                    let is_handling = assertion.is_handling;
+                    body.assertions.push(Assertion { is_conditional, is_swallowed, is_handling, ..earlier });
+                }
+                // What a function asserts of the failure, or of the value, that it is given.
+                let judges = assertion.is_failure() || early_exit::satisfies(at);
                 body.assertions.push(assertion);
-                if of_failure {
+                if judges {
                     let functions = judging(at).into_iter();
                     waiting.extend(functions.map(|function| (function, Inside { nested: true, ..inside })));
                 }
@@ -222,6 +235,11 @@ trait Reader {
         settle(root, &mut body, returns);
         body
     }
+}
+
+/// Returns the name of what is called, without its path.
+fn bare_name(name: &str) -> String {
+    name.rsplit(['.', ':']).next().unwrap_or(name).to_owned()
 }
 
 /// Returns the normal texts of a call's arguments.

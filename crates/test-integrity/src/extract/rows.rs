@@ -9,6 +9,8 @@ use crate::syntax::{At, is_empty};
 const MAX_TEXT: usize = 200_000;
 /// Longest text of what a loop goes through that is kept, in bytes.
 const MAX_OVER: usize = 400;
+/// Most items of a table, and most times that loops go through one; more count as so many.
+const MAX_ITEMS: usize = 1_000_000;
 /// Most loops of one test.
 const MAX_LOOPS: usize = 50;
 
@@ -49,7 +51,13 @@ pub(crate) struct Looped {
     pub(crate) lines: RangeInclusive<usize>,
     /// Tokens of what it goes through, joined by blanks.
     pub(crate) over: String,
+    /// Whether it goes through what a query finds that finds nothing without a failure.
+    pub(crate) is_of_query: bool,
 }
+
+/// Beginnings of the names of queries that come to an empty list if nothing is found.
+const QUERIES: &[&str] =
+    &["queryAllBy", "querySelectorAll", "getElementsBy", "find_all", "find_elements", "findElements"];
 
 /// Returns the loops of a body that go through something of which the file does not say how much it holds.
 pub(super) fn open_loops(body: At<'_>) -> Vec<Looped> {
@@ -60,20 +68,28 @@ pub(super) fn open_loops(body: At<'_>) -> Vec<Looped> {
             _ => return None,
         };
         let is_open = items.text().len() <= MAX_OVER && len(items).is_none();
-        is_open.then(|| Looped { lines: at.line()..=at.node.end_position().row + 1, over: items.normal() })
+        is_open.then(|| {
+            let over = items.normal();
+            let is_query = |word: &str| QUERIES.iter().any(|start| word.starts_with(start));
+            let is_of_query = over.split(' ').any(is_query);
+            Looped { lines: at.line()..=at.node.end_position().row + 1, over, is_of_query }
+        })
     };
     body.descendants().into_iter().filter_map(open).take(MAX_LOOPS).collect()
 }
 
-/// Returns the table that a call or a loop goes through around the tests that it makes: `[…].forEach(([a, b]) => { it(…) })`.
-pub(super) fn around(at: At<'_>) -> Option<At<'_>> {
-    let items = match at.kind() {
-        "call_expression" => each_of(at)?,
-        "for_in_statement" => items(at)?,
-        _ => return None,
-    };
-    let table = named(items).unwrap_or(items);
-    len(table).is_some().then_some(table)
+/// Returns what a node goes through, if it is a loop, or a call that does something with each item.
+pub(super) fn repeated(at: At<'_>) -> Option<At<'_>> {
+    match at.kind() {
+        "call_expression" => each_of(at),
+        "for_in_statement" => items(at),
+        _ => None,
+    }
+}
+
+/// Returns how often something happens that happens so often in each of so many turns.
+pub(super) fn times(one: usize, other: usize) -> usize {
+    one.saturating_mul(other).min(MAX_ITEMS)
 }
 
 /// Returns what a call does something with each item of: `items.forEach(…)`.
@@ -125,6 +141,7 @@ pub(super) fn len(at: At<'_>) -> Option<usize> {
         | "array"
         | "array_expression"
         | "set"
+        | "object"
         | "dictionary"
         | "element_value_array_initializer"
         | "array_initializer" => Some(at.children().len()),
@@ -147,7 +164,7 @@ pub(super) fn len(at: At<'_>) -> Option<usize> {
             let loops = parts.iter().filter(|part| part.kind() == "for_in_clause");
             let sources: Option<Vec<usize>> = loops.map(|part| len(part.field("right")?)).collect();
             let is_filtered = parts.iter().any(|part| part.kind() == "if_clause");
-            let product = sources.filter(|sources| !sources.is_empty())?.into_iter().product::<usize>();
+            let product = sources.filter(|sources| !sources.is_empty())?.into_iter().fold(1, times);
             Some(product.saturating_sub(usize::from(is_filtered)))
         }
         "identifier" => {
@@ -158,23 +175,18 @@ pub(super) fn len(at: At<'_>) -> Option<usize> {
             let whole = at.field("value").or_else(|| at.field("operand")).and_then(len);
             let end =
                 at.text().rsplit_once(':').and_then(|(_, end)| end.trim_end_matches(']').trim().parse().ok());
-            end.map(|end: usize| whole.map_or(end, |whole| whole.min(end))).or(whole)
+            end.map(|end: usize| end.min(whole.unwrap_or(MAX_ITEMS))).or(whole)
         }
         // `cases.items()` and `enumerate(cases)` of Python.
         "call" => {
+            const SAME: &[&str] = &["enumerate", "sorted", "list", "tuple", "reversed", "iter"];
             let function = at.field("function")?;
-            let given = || at.field("arguments")?.children().into_iter().next();
+            let given = at.field("arguments").map(At::children).unwrap_or_default();
             match function.field("attribute") {
-                Some(name) if matches!(name.text(), "items" | "values" | "keys") => {
+                Some(name) if matches!(name.text(), "items" | "keys" | "values") => {
                     len(function.field("object")?)
                 }
-                None if matches!(
-                    function.text(),
-                    "enumerate" | "list" | "tuple" | "sorted" | "reversed" | "iter"
-                ) =>
-                {
-                    len(given()?)
-                }
+                None if SAME.contains(&function.text()) => len(*given.first()?),
                 _ => None,
             }
         }
@@ -191,9 +203,10 @@ pub(super) fn len(at: At<'_>) -> Option<usize> {
             let given = at.field("arguments").map(At::children).unwrap_or_default();
             let number = |place: usize| given.get(place).and_then(|at| at.text().parse::<usize>().ok());
             match name.text() {
-                "slice" => Some(number(1)?.min(len(receiver).unwrap_or(usize::MAX))),
-                "take" | "limit" => Some(number(0)?.min(len(receiver).unwrap_or(usize::MAX))),
-                "iter" | "into_iter" | "stream" | "values" | "entries" => len(receiver),
+                "slice" => Some(number(1)?.min(len(receiver).unwrap_or(MAX_ITEMS))),
+                "take" | "limit" => Some(number(0)?.min(len(receiver).unwrap_or(MAX_ITEMS))),
+                "entries" | "keys" | "values" if receiver.text() == "Object" => len(*given.first()?),
+                "iter" | "into_iter" | "stream" | "values" | "entries" | "keys" => len(receiver),
                 // Without a row that is left out there would be no filter.
                 "filter" => Some(len(receiver)?.saturating_sub(1)),
                 // `Stream.of(…)` and `List.of(…)`.

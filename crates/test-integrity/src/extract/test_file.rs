@@ -53,6 +53,8 @@ pub(crate) struct Body {
     pub(crate) overwritten: BTreeSet<String>,
     /// Whether it stands in a class that another one inherits which runs.
     pub(crate) is_inherited: bool,
+    /// Whether it is made for each item of something that stands in no table of the file.
+    pub(crate) is_repeated: bool,
     /// What it waits for, and what it leaves running.
     pub(crate) waits: Waits,
 }

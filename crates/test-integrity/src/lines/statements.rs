@@ -303,6 +303,8 @@ fn is_loose(tokens: &[String], at: usize, token: &str) -> bool {
         && words
             .iter()
             .any(|word| LOOSE.contains(&word.as_str()) || LOOSE.contains(&words.concat().as_str()));
+    // A map has no order.
+    let says = says && !token.ends_with("InAnyOrderEntriesOf");
     let next = tokens.get(at + 1).map_or("", String::as_str);
     // Go has a type of this name, and others are of what may come later.
     let is_type = token == "any" && next != "(" || token.starts_with("Maybe") && next == "<";

@@ -23,6 +23,7 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let of_rust = || changes.iter().filter(|change| Language::of(change.path) == Some(Language::Rust));
     for change in of_rust() {
+        findings.extend(left_behind(change, changes));
         let (Some(before), Some(after)) = (change.before, change.after) else { continue };
         for (line, name) in test_modules(change.path, before) {
             let is_declared = |text: &str| declaration(text, name).is_some();
@@ -60,6 +61,24 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
             .flat_map(doctests),
     );
     findings
+}
+
+/// Returns what it means for tests that they moved into a folder of `tests` whose `main.rs` does not declare their file.
+fn left_behind(change: &Change<'_>, changes: &[Change<'_>]) -> Option<Finding> {
+    let after = change.after.filter(|text| change.before.is_none() && text.contains("#[test]"))?;
+    let (folder, file) = change.path.rsplit_once('/')?;
+    let name = file.strip_suffix(".rs").filter(|name| !matches!(*name, "main" | "mod"))?;
+    let is_of_tests = folder.rsplit('/').nth(1) == Some("tests");
+    let came = changes.iter().any(|other| other.after.is_none() && file_name(other.path) == file);
+    let main = changes.iter().find(|other| other.path == format!("{folder}/main.rs"))?.after?;
+    let is_named = |other: &Change<'_>| {
+        other.path.starts_with(folder)
+            && other.after.is_some_and(|text| declaration(text, name).is_some() || text.contains(file))
+    };
+    let is_left = is_of_tests && came && !main.contains(file) && !changes.iter().any(is_named);
+    let line = after.lines().position(|line| line.contains("#[test]")).map_or(1, |at| at + 1);
+    let message = format!("the tests in the module `{name}` no longer run: nothing declares it");
+    is_left.then(|| Finding::new(change.path, line, Kind::SkippedTest, message))
 }
 
 /// Returns the modules of tests that a file declares and that are files of their own, with their lines.

@@ -7,6 +7,7 @@ pub(crate) mod reasons;
 pub(crate) mod renamed;
 pub(crate) mod state;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -19,6 +20,9 @@ use state::State;
 const ALIKE: f64 = 0.6;
 /// Least share of a test's own words that another test has to have to stand for it.
 const CONTAINED: f64 = 0.75;
+
+/// Least share of a test's own words in a new test that has all of its literals, if it is the same in other words.
+const REWRITTEN: f64 = 0.5;
 
 /// Tests before and after a change, by what became of them.
 #[derive(Debug, Default)]
@@ -105,42 +109,73 @@ fn bags(tests: &[Test], chosen: &[usize]) -> Vec<(usize, Bag)> {
 /// Tests that may stand for others, which may say more than those do.
 pub(crate) struct Heirs<'a> {
     state: &'a State,
-    tests: Vec<(&'a Test, Bag)>,
+    tests: Vec<Heir<'a>>,
+}
+
+/// Test that may stand for others.
+struct Heir<'a> {
+    test: &'a Test,
+    /// Whether it was not there before.
+    is_new: bool,
+    words: Bag,
+    /// Those of its tables and of what it names as well.
+    all_words: OnceCell<Bag>,
 }
 
 impl<'a> Heirs<'a> {
-    /// Takes those tests of a state that run.
-    pub(crate) fn new(state: &'a State) -> Self {
+    /// Takes those tests of a state that run; `new` are those that were not there before.
+    pub(crate) fn new(state: &'a State, new: &[&'a Test]) -> Self {
+        let new: BTreeSet<*const Test> = new.iter().map(|test| std::ptr::from_ref(*test)).collect();
         let running = state.tests.iter().filter(|test| test.runs());
-        Self { state, tests: running.map(|test| (test, Bag::of_content(test))).collect() }
+        let heir = |test| {
+            let (is_new, words) = (new.contains(&std::ptr::from_ref(test)), Bag::of_content(test));
+            Heir { test, is_new, words, all_words: OnceCell::new() }
+        };
+        Self { state, tests: running.map(heir).collect() }
     }
 
     /// Returns the one of these that says what a test says: most of its words, and each of its assertions.
     pub(crate) fn heir_of(&self, test: &Test, asserted: &[Assertion]) -> Option<&'a Test> {
         let own = Bag::of_content(test);
         let mut work = MAX_COMPARED / 16;
-        let says = |(other, theirs): &&(&'a Test, Bag)| {
+        let says = |heir: &&Heir<'a>| {
+            let (other, theirs) = (heir.test, &heir.words);
             work = work.saturating_sub(own.kinds() + theirs.kinds());
-            if work == 0 || own.total == 0 || share(own.common(theirs), own.total) < CONTAINED {
+            let common = share(own.common(theirs), own.total.max(1));
+            let is_alike = common >= CONTAINED || common >= REWRITTEN && self.is_rewritten(test, heir);
+            if work == 0 || own.total == 0 || !is_alike {
                 return false;
             }
             let assertions = self.state.assertions(&other.body, None);
             work = work.saturating_sub(assertions.len() * (1 + asserted.len()));
             own.total == own.common(theirs)
                 || work > 0
-                    && (other.rows() == 1 || has_numbers(test, other, self.state))
+                    && (other.rows() == 1 || self.all_words(heir).have_all(numbers(test)))
                     && says_all(other, &assertions, asserted)
         };
-        self.tests.iter().find(says).map(|(heir, _)| *heir)
+        self.tests.iter().find(says).map(|heir| heir.test)
+    }
+
+    fn all_words<'h>(&self, heir: &'h Heir<'a>) -> &'h Bag {
+        heir.all_words.get_or_init(|| Bag::of_table(heir.test, self.state))
+    }
+
+    /// Returns whether a test that was not there before has all literals of another one, of which there are several.
+    fn is_rewritten(&self, test: &Test, heir: &Heir<'a>) -> bool {
+        let several = || literals(test).map(|word| bare(word)).collect::<BTreeSet<_>>().len() > 1;
+        heir.is_new && several() && self.all_words(heir).have_all(literals(test))
     }
 }
 
-/// Returns whether a table has all numbers of a test, which it may give to what it tests.
-fn has_numbers(test: &Test, table: &Test, state: &State) -> bool {
-    let theirs: BTreeSet<&str> = words_of_table(table, state).map(|word| bare(word)).collect();
-    let mut numbers =
-        test.body.words.iter().filter(|word| word.starts_with(|first: char| first.is_ascii_digit()));
-    numbers.all(|number| theirs.contains(bare(number)))
+/// Returns the numbers that a test says, which a table may give to what it tests.
+fn numbers(test: &Test) -> impl Iterator<Item = &String> {
+    test.body.words.iter().filter(|word| word.starts_with(|first: char| first.is_ascii_digit()))
+}
+
+/// Returns the numbers and the texts that a test says.
+fn literals(test: &Test) -> impl Iterator<Item = &String> {
+    let texts = test.body.words.iter().filter(|word| word.starts_with(['"', '\'', '`']));
+    numbers(test).chain(texts)
 }
 
 /// Returns whether most of what a test says comes from another one.
@@ -195,7 +230,7 @@ impl<'a> Tables<'a> {
             let assertions = if is_alike { state.assertions(&table.test.body, None) } else { Vec::new() };
             is_alike
                 && assertions.len() >= asserted.len()
-                && has_numbers(test, table.test, state)
+                && table.words.have_all(numbers(test))
                 && has_rows_for(table.test, &assertions, asserted)
         };
         self.tables.iter_mut().find(fits).is_some_and(|table| {
@@ -266,6 +301,12 @@ impl Bag {
 
     fn of_words<'a>(words: impl Iterator<Item = &'a String>) -> Self {
         Self::new(words.filter(|word| is_value(word)).map(|word| bare(word)))
+    }
+
+    /// Returns whether all of some literals are among these, whatever their quotes are.
+    fn have_all<'a>(&self, mut literals: impl Iterator<Item = &'a String>) -> bool {
+        let has = |literal| self.counts.binary_search_by_key(&number(bare(literal)), |(one, _)| *one).is_ok();
+        literals.all(|literal| !is_value(literal) || has(literal))
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -7,7 +7,7 @@ use regex::Regex;
 use super::flatten::flatten;
 use super::parts::{is_part, own_part};
 use super::purposes::is_replaced;
-use super::{actions, goals, narrow, numbers, purposes, recipes, shell};
+use super::{actions, goals, inputs, narrow, numbers, purposes, recipes, shell};
 use crate::files::{Format, extension};
 use crate::finding::{Finding, Kind};
 
@@ -85,6 +85,7 @@ const STRICT: &[&str] = &[
 /// Returns the commands of a file that check something.
 pub(super) fn checks(text: &str, format: Format) -> Vec<Check> {
     let Some(tool) = TOOL.as_ref() else { return Vec::new() };
+    let text = &*inputs::as_commands(text);
     let mut checks = Vec::new();
     for (at, line) in lines(text, format) {
         if checks.len() >= super::MAX_CHECKS {

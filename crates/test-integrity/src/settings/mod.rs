@@ -10,6 +10,7 @@ mod flags;
 mod flatten;
 mod general;
 mod goals;
+mod inputs;
 mod keys;
 mod lists;
 mod matrix;
@@ -18,6 +19,7 @@ mod narrow;
 mod numbers;
 mod options;
 mod parts;
+mod patterns;
 pub(crate) mod places;
 mod purposes;
 mod reading;
@@ -120,7 +122,7 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
             report(entry.line, kind, message);
         }
     }
-    for (line, message) in options::compare(&old, &new) {
+    for (line, message) in options::compare(&old, &new).into_iter().chain(patterns::compare(&old, &new)) {
         report(line, Kind::LooserRule, message);
     }
     let known: HashSet<(&str, &str)> =

@@ -1,6 +1,8 @@
 //! Two assertions, or two sets of them, compared: which demands less, and which says what another one said. It uses single
 //! assertions ([`crate::assertion`]) and the tests that make them ([`crate::extract`]), and knows nothing of which test became which.
 
+mod documents;
+mod flags;
 pub(crate) mod implied;
 mod lossy;
 mod messages;
@@ -13,6 +15,7 @@ use std::collections::BTreeSet;
 
 use crate::assertion::{Assertion, Strength, is_mere_failure};
 use crate::finding::{Kind, short};
+use flags::is_same_flag;
 use lossy::leaves_out;
 use narrower::narrower;
 
@@ -52,7 +55,8 @@ pub(crate) fn nearest(
     let own: BTreeSet<&str> = assertion.content().collect();
     let same = others.iter().enumerate().rev().filter(|(_, other)| is_same(other));
     let common = |other: &Assertion| other.content().filter(|word| own.contains(word)).count();
-    same.max_by_key(|(_, other)| common(other)).map(|(at, _)| at)
+    // Of several that have as much in common, it is one that demands as much.
+    same.max_by_key(|(_, other)| (common(other), other.strength >= assertion.strength)).map(|(at, _)| at)
 }
 
 pub(crate) fn is_keyword(word: &str) -> bool {
@@ -107,6 +111,12 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
     if after.strength < before.strength && !demands_the_same(before, after) && !is_reversed(before, after) {
         return Some((Kind::WeakerAssertion, format!("{}, which is weaker", change())));
     }
+    if before.tolerance.is_none()
+        && before.strength == Strength::Exact
+        && after.tolerance.is_some_and(|new| last_digit(before).is_some_and(|unit| new > unit * 1.000_001))
+    {
+        return Some((Kind::WiderTolerance, format!("{}, which accepts other digits", change())));
+    }
     if let Some(how) = narrower(before, after) {
         return Some((Kind::WeakerAssertion, format!("{}, {how}", change())));
     }
@@ -127,6 +137,17 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
             || drops_order(&before.text, &after.text)
             || is_of_part(before, after));
     is_cut.then(|| (Kind::WeakerAssertion, format!("{}, which is weaker", change())))
+}
+
+/// Returns the unit of the last digit of the only number that is expected: a hundredth for `1.67`.
+fn last_digit(assertion: &Assertion) -> Option<f64> {
+    let (one, other) = assertion.sides.as_ref()?;
+    let expected = if assertion.subject == *one { other } else { one };
+    let bare = |word: &'_ str| word.trim_matches(['"', '\'']).to_owned();
+    let mut numbers = expected.split(' ').map(bare).filter(|word| word.parse::<f64>().is_ok());
+    let number = numbers.next().filter(|_| numbers.next().is_none())?;
+    let digits = number.split_once('.').map_or(0, |(_, digits)| digits.len());
+    Some(0.1_f64.powi(i32::try_from(digits).ok()?))
 }
 
 /// Returns whether a value is compared without the order that it was compared with before.
@@ -302,8 +323,9 @@ pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
     let of_nothing = is_empty
         && after.text.starts_with("assert not ")
         && before.subject.rsplit(' ').next() == after.text.rsplit(' ').next();
-    before.text != after.text
-        && (of_nothing || of_truth || of_length || of_members || of_start || of_failure || of_matcher)
+    let of_flag = is_same_flag(before, after);
+    let of_words = of_nothing || of_truth || of_length || of_members || of_start || of_matcher;
+    before.text != after.text && (of_words || of_failure || of_flag)
 }
 
 /// Returns whether a condition lost one of the parts that all had to hold.

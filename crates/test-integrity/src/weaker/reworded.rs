@@ -12,7 +12,7 @@ use crate::syntax::words;
 
 /// Words by which libraries lead to what is expected.
 #[rustfmt::skip]
-const CONNECTING: &[&str] = &[
+pub(super) const CONNECTING: &[&str] = &[
     "and", "expect", "is", "has", "have", "to", "be", "that", "matcher", "matchers", "predicate", "predicates", "str", "assert", "times", "all",
 ];
 /// Names that make a value of another one, and say nothing of it.

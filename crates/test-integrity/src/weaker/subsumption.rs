@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::lossy::leaves_out;
+use super::reworded::CONNECTING;
 use super::{demands_the_same, is_count, is_keyword, whole};
 use crate::assertion::{Assertion, Strength, is_mere_failure};
 use crate::extract::Test;
@@ -108,6 +109,7 @@ impl<'a> Said<'a> {
         let own: Vec<&str> = assertion
             .content()
             .filter(|word| !is_keyword(word) && !is_of_calls(word) && *word != "1")
+            .filter(|word| !CONNECTING.contains(word))
             .collect();
         assertion.content().any(is_of_calls)
             && self.fresh.iter().any(|other| {
@@ -212,7 +214,7 @@ fn says_all_of(
     asserted: &[Assertion],
 ) -> bool {
     let of_cases: BTreeSet<&str> = cells.map_or_else(BTreeSet::new, |cells| {
-        test.body.words.iter().chain(cells).flat_map(|word| word.split(' ')).collect()
+        test.body.words.iter().chain(cells).flat_map(|word| word.split(' ')).map(bare).collect()
     });
     let mut free: Vec<&Assertion> = assertions.iter().collect();
     let mut demands = asserted.iter().filter(|assertion| assertion.strength > Strength::Nothing);
@@ -228,11 +230,7 @@ fn says_all_of(
             [Some(&said), meant.as_ref()].into_iter().flatten().any(|own| {
                 let theirs: BTreeSet<&str> = values(other).collect();
                 // A pattern that is plain text says what the text says.
-                let is_known = |word: &&&str| {
-                    theirs.contains(**word)
-                        || of_cases.contains(**word)
-                        || of_cases.iter().any(|one| bare(one) == bare(word))
-                };
+                let is_known = |word: &&&str| theirs.contains(**word) || of_cases.contains(bare(word));
                 let is_literal =
                     |word: &&&str| !word.starts_with(|first: char| first.is_alphabetic() || first == '_');
                 (other.strength >= assertion.strength || is_count(other) && is_count(assertion))

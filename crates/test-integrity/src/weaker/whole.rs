@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::documents::is_in_document;
 use super::implied::is_wrapped;
 use super::looks_away;
 use super::messages::{is_caught, is_said_by_failure, says_of_failure};
@@ -17,6 +18,7 @@ pub(super) fn holds(part: &Assertion, fresh: &[&Assertion], all: &[Assertion], n
     });
     let exact = all.iter().filter(|other| other.strength == Strength::Exact && !other.is_conditional);
     is_reworded(part, fresh, now)
+        || is_in_document(part, fresh)
         || is_missed(part, all)
         || is_counted(part, fresh, all)
         || is_caught(part, fresh)

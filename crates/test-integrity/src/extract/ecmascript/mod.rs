@@ -1,10 +1,12 @@
 //! Tests of JavaScript and TypeScript: Jest, Vitest, Mocha, node:test, tape, AVA and what is alike.
 
 mod alias;
+mod judge;
 mod label;
 mod loose;
 mod outer;
 mod promises;
+mod queries;
 mod test_calls;
 
 use crate::assertion::{Assertion, Strength, vocabulary};
@@ -61,6 +63,9 @@ const METHODS: &[&str] = &[
     "matchsnapshot",
 ];
 
+/// Most tokens of tables that the tests in loops through them are given, in all of a file. Others count as without values.
+const MAX_CELLS: usize = 500_000;
+
 pub(super) struct EcmaScript;
 
 impl Reader for EcmaScript {
@@ -91,11 +96,8 @@ impl Reader for EcmaScript {
         let name = if last.is_empty() { first } else { last };
         if matches!(vocabulary::plain(name).as_str(), "throws" | "rejects" | "throwsasync") {
             let given = arguments(at);
-            let kind = given.get(1).cloned().unwrap_or_default();
-            let says = (kind.starts_with('/') || kind.starts_with('{')) && !vocabulary::is_vacuous(&kind);
-            let kind =
-                if vocabulary::is_vacuous(&kind) || kind.ends_with("=> true") { String::new() } else { kind };
-            return Some(Assertion::of_failure(if says { "" } else { &kind }, says, at.line(), &at.words()));
+            let (kind, says) = judge::expected(given.get(1).map_or("", String::as_str));
+            return Some(Assertion::of_failure(&kind, says, at.line(), &at.words()));
         }
         Some(Assertion::of_call(name, &arguments(at), at.line(), &at.words()))
     }
@@ -271,7 +273,8 @@ fn expectation(at: At<'_>, matchers: &[&str]) -> Assertion {
     if last == "toMatchInlineSnapshot" && arguments.get(1).is_some_and(|text| text.len() > 2) {
         assertion.strength = Strength::Exact;
     }
-    if of_truth || same || is_always && !is_negative {
+    let is_found = root.is_some_and(|root| queries::holds_always(root, last, is_negative));
+    if of_truth || same || is_found || is_always && !is_negative {
         assertion.strength = Strength::Nothing;
     }
     assertion
@@ -281,25 +284,29 @@ fn expectation(at: At<'_>, matchers: &[&str]) -> Assertion {
 pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let mut file = TestFile::default();
     let mut all: Option<Skip> = None;
+    let mut room = MAX_CELLS;
     let mut waiting = vec![(root, Outer::default())];
     while let Some((at, outer)) = waiting.pop() {
         if let Some(made) = made(at) {
             let names = [outer.names.clone(), vec![made.name]].concat();
-            let skip = worse(made.skip, outer.skip);
+            let skip = worse(made.skip, outer.skip.clone());
             let focus = outer.focus || made.focus;
             let mut body = made.body.map(|body| EcmaScript.body(body)).unwrap_or_default();
             body.words.extend(made.words);
-            body.cells.extend(made.cells.iter().cloned());
-            // A test that a loop makes for each row is one with these rows.
+            // A test that a loop makes for each row of a table has these cases.
             if !made.is_group {
-                body.rows.extend(outer.rows);
+                body.cells.extend(made.cells.iter().cloned());
+            }
+            if !made.is_group && outer.cells.len() <= room {
+                room -= outer.cells.len();
                 body.cells.extend(outer.cells.iter().cloned());
             }
             body.skip = worse(skip.clone(), body.skip.take());
+            body.is_repeated = outer.is_open;
             if let Some(inner) = made.body {
-                // The tests of a group have the values of its table.
-                let cells = [outer.cells, made.cells].concat();
-                let inner_outer = Outer { names: names.clone(), skip, focus, rows: outer.rows, cells };
+                // The tests of a group have the cases of its table; without any, they are skipped.
+                let of_table = outer.repeated(made.cases.filter(|cases| *cases > 0), &made.cells);
+                let inner_outer = Outer { names: names.clone(), skip, focus, ..of_table };
                 waiting.extend(children(inner).into_iter().rev().map(|child| (child, inner_outer.clone())));
             }
             let has_nested = made.body.is_some_and(|body| {
@@ -314,7 +321,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                     line: at.line(),
                     body,
                     focus: focus.then_some(at.line()),
-                    cases: made.cases,
+                    cases: outer.times(made.cases),
                     hidden: None,
                 });
             }

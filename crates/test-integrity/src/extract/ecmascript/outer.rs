@@ -1,5 +1,7 @@
 //! What surrounds the calls that make tests: groups, conditions, and the tables that are gone through.
 
+use std::rc::Rc;
+
 use super::EcmaScript;
 use crate::extract::{Reader, Skip, cells, rows, worse};
 use crate::syntax::At;
@@ -13,9 +15,12 @@ pub(super) struct Outer {
     pub(super) names: Vec<String>,
     pub(super) skip: Option<Skip>,
     pub(super) focus: bool,
-    /// Number of rows of the table that is gone through around it, and its tokens.
+    /// Number of times that the loops around make what is in them, as far as it is known.
     pub(super) rows: Option<usize>,
-    pub(super) cells: Vec<String>,
+    /// Tokens of the tables that these loops go through.
+    pub(super) cells: Rc<[String]>,
+    /// Whether a loop around goes through what stands in no table of the file.
+    pub(super) is_open: bool,
 }
 
 impl Outer {
@@ -35,10 +40,22 @@ impl Outer {
             is_conditional: !is_unnamed,
             text: at.text().lines().next().unwrap_or_default().to_owned(),
         });
-        let (rows, cells) = match rows::around(at) {
-            Some(table) => (rows::len(table), cells::of_table(table)),
-            None => (self.rows, self.cells.clone()),
-        };
-        Self { skip: worse(self.skip.clone(), skip), rows, cells, ..self.clone() }
+        let outer = Self { skip: worse(self.skip.clone(), skip), ..self.clone() };
+        let Some(table) = rows::repeated(at) else { return outer };
+        match rows::len(table) {
+            Some(rows) => outer.repeated(Some(rows), &cells::of_table(table)),
+            None => Self { is_open: true, ..outer },
+        }
+    }
+
+    /// Returns this with a table around, of so many rows and with these tokens.
+    pub(super) fn repeated(&self, rows: Option<usize>, cells: &[String]) -> Self {
+        let cells = if cells.is_empty() { self.cells.clone() } else { [&self.cells, cells].concat().into() };
+        Self { rows: self.times(rows), cells, ..self.clone() }
+    }
+
+    /// Returns how often a table with so many rows comes, in all of the loops around it.
+    pub(super) fn times(&self, rows: Option<usize>) -> Option<usize> {
+        rows.map(|rows| rows::times(rows, self.rows.unwrap_or(1))).or(self.rows)
     }
 }

@@ -4,14 +4,27 @@ use crate::assertion::{Assertion, is_mere_failure};
 use crate::extract::{Body, Reader, Skip, is_function};
 use crate::syntax::At;
 
-/// Returns the functions that an assertion hands a failure to: those behind its first argument that take one.
+/// Returns the functions that an assertion hands a failure or a value to: those behind its first argument that take one, and those
+/// that a chain of calls goes on with.
 pub(in crate::extract) fn judging(assertion: At<'_>) -> Vec<At<'_>> {
-    let given = assertion.field("arguments").map(At::children).unwrap_or_default();
     let takes_one = |at: &At<'_>| {
         let given = at.field("parameters").or_else(|| at.field("parameter"));
         is_function(at.kind()) && given.is_some_and(|given| given.text().contains(char::is_alphabetic))
     };
-    given.into_iter().skip(1).filter(takes_one).filter_map(|at| at.field("body")).collect()
+    let mut found = Vec::new();
+    let mut next = Some(assertion);
+    while let Some(call) = next {
+        next = call.field("object").filter(|object| object.kind() == "method_invocation");
+        let given = call.field("arguments").map(At::children).unwrap_or_default();
+        let behind = given.into_iter().skip(usize::from(next.is_none()));
+        found.extend(behind.filter(takes_one).filter_map(|at| at.field("body")));
+    }
+    found
+}
+
+/// Returns whether a call of a chain hands the value to a function that asserts something of it: `.satisfies(x -> …)`.
+pub(in crate::extract) fn satisfies(call: At<'_>) -> bool {
+    call.kind() == "method_invocation" && call.field("name").is_some_and(|name| name.text() == "satisfies")
 }
 
 /// Notes what the end of a body, and what it expects to fail, say about its assertions.

@@ -301,6 +301,8 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
             file.add_function(name, body);
         }
     }
+    // It is that of the package, whose tests may stand in other files.
+    file.everywhere.extend(main.clone().filter(|_| file.tests.is_empty()));
     for test in &mut file.tests {
         test.body.skip = worse(test.body.skip.take(), main.clone());
         // What `TestMain` asserts at the end is asserted for all.

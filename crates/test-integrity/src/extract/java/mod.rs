@@ -2,6 +2,7 @@
 
 mod annotations;
 mod expected;
+mod fluent;
 mod thrown;
 
 use crate::assertion::bounds::Bound;
@@ -12,24 +13,9 @@ use crate::extract::{Mark, Reader, Skip, Test, TestFile, arguments, worse};
 use crate::files::is_collected;
 use crate::syntax::At;
 use annotations::{Annotations, bases, modifier, not_nested, not_run};
-use expected::{interaction, is_by_name, of_rule, result, verification};
-
-/// Longest chain of calls that is read.
-const MAX_CHAIN: usize = 40;
+use expected::{is_by_name, of_rule, result};
 
 struct Java;
-
-/// Returns the names of a chain of calls: `["assertThat", "isEqualTo"]` of `assertThat(x).isEqualTo(1)`.
-fn chain(at: At<'_>) -> Vec<(At<'_>, &str)> {
-    let mut names = Vec::new();
-    let mut next = Some(at);
-    while let Some(call) = next.filter(|call| call.kind() == "method_invocation" && names.len() < MAX_CHAIN) {
-        names.push((call, call.field("name").map_or("", At::text)));
-        next = call.field("object");
-    }
-    names.reverse();
-    names
-}
 
 impl Reader for Java {
     fn assertion(&self, at: At<'_>) -> Option<Assertion> {
@@ -42,61 +28,14 @@ impl Reader for Java {
         if at.kind() == "return_statement" {
             return result(at);
         }
-        let mut chain = chain(at);
-        // Truth takes the message first: `assertWithMessage("why").that(x).isEqualTo(1)`.
-        if matches!(chain.first(), Some((_, "assertWithMessage" | "assert_" | "assertAbout"))) {
-            let that = chain.iter().position(|(_, name)| *name == "that")?;
-            chain.drain(..that);
-            chain[0].1 = "assertThat";
-        }
-        let (root, first) = *chain.first()?;
-        let (_, last) = *chain.last()?;
+        let chain = fluent::chain(at)?;
         let words = at.words();
         let is_whole = at.node.parent().is_none_or(|parent| parent.kind() != "method_invocation");
         if let Some(assertion) = thrown::of_chain(&chain, at, &words).filter(|_| is_whole) {
             return Some(assertion);
         }
-        // BDD's name of `assertThat`; that of Mockito has `should` behind it.
-        let is_then = first == "then"
-            && root.field("object").is_none_or(|object| object.text().ends_with("BDDMockito"));
-        let is_of_mock = chain.iter().any(|(_, name)| name.starts_with("should"));
-        if is_then && is_of_mock {
-            return Some(interaction(&chain, at, &words));
-        }
-        let is_bdd = is_then && chain.len() > 1;
-        if is_bdd
-            || matches!(
-                first,
-                "assertThat" | "verify" | "assertThatThrownBy" | "assertThatExceptionOfType" | "expectThat"
-            ) && (first != "verify"
-                || root.field("object").is_none_or(|object| {
-                    !object.text().starts_with(char::is_uppercase) || object.text() == "Mockito"
-                }))
-        {
-            if at.node.parent().is_some_and(|parent| parent.kind() == "method_invocation") && chain.len() < 2
-            {
-                return None;
-            }
-            let subject = arguments(root).into_iter().next().unwrap_or_default();
-            // Hamcrest says all in one call.
-            let mut given =
-                if chain.len() == 1 { arguments(at) } else { [vec![subject], arguments(at)].concat() };
-            if let [_, matcher] = given.as_mut_slice()
-                && let Some(value) = thrown::of_equality(matcher)
-            {
-                *matcher = value;
-            }
-            if first == "verify" {
-                return Some(verification(root, at, &words));
-            }
-            let name = if chain.len() == 1 { matcher(&given).unwrap_or(first) } else { last };
-            let mut assertion = Assertion::of_call(name, &given, at.line(), &words);
-            // AssertJ demands nothing before the first condition, nor with one that holds for everything.
-            let is_bare = chain.len() == 1 && arguments(root).len() < 2;
-            if is_bare || matches!(last, "as" | "describedAs" | "withFailMessage") || asks_nothing(at) {
-                assertion.strength = Strength::Nothing;
-            }
-            return Some(assertion);
+        if fluent::is_fluent(&chain) {
+            return fluent::of_chain(&chain, at);
         }
         let name = chain.last().map(|(_, name)| *name)?;
         if let Some(rule) = of_rule(at, name, &words) {
@@ -129,6 +68,10 @@ impl Reader for Java {
             limit(&mut assertion, at, &given);
             assertion
         })
+    }
+
+    fn earlier(&self, at: At<'_>) -> Vec<Assertion> {
+        fluent::chain(at).map(|chain| fluent::earlier(&chain, at)).unwrap_or_default()
     }
 
     fn links(&self, at: At<'_>) -> Vec<Assertion> {
@@ -251,11 +194,6 @@ fn holds_assertions(call: At<'_>, name: &str) -> bool {
         && ["-> assert", "-> verify(", "-> fail(", " assertEquals("].iter().any(|part| inside.contains(part))
 }
 
-/// Returns whether what a condition is given holds for everything: `x -> {}`, `x -> true`.
-fn asks_nothing(call: At<'_>) -> bool {
-    arguments(call).iter().any(|given| given.ends_with("-> { }") || given.ends_with("-> true"))
-}
-
 /// Returns whether a node is in a method of an object that the test makes.
 fn is_of_object(at: At<'_>) -> bool {
     let mut node = at.node.parent();
@@ -264,25 +202,6 @@ fn is_of_object(at: At<'_>) -> bool {
     }
     let class = node.and_then(|method| method.parent()).and_then(|body| body.parent());
     class.is_some_and(|class| class.kind() == "object_creation_expression")
-}
-
-/// Returns the name of Hamcrest's matcher: `equalTo` of `assertThat(x, is(equalTo(1)))`.
-pub(super) fn matcher(given: &[String]) -> Option<&str> {
-    let matcher = given.get(1)?;
-    #[rustfmt::skip]
-    let names = [
-        "equalTo", "notNullValue", "anything", "containsString", "hasItem", "not", "greaterThan", "lessThan", "closeTo",
-        "instanceOf",
-    ];
-    if matcher.contains("not ( nullValue") {
-        return Some("isNotNull");
-    }
-    match names.into_iter().find(|name| matcher.contains(*name)) {
-        Some("notNullValue") => Some("isNotNull"),
-        Some("anything") => Some("exists"),
-        Some("instanceOf") => Some("isInstanceOf"),
-        found => found,
-    }
 }
 
 /// What surrounds a declaration.

@@ -64,7 +64,7 @@ fn awaited(chain: &[(At<'_>, &str)], at: At<'_>, words: &[&str]) -> Option<Asser
     match given.get(1) {
         Some(matcher) => {
             let given = [value, matcher.clone()];
-            let name = super::matcher(&given).unwrap_or("assertThat");
+            let name = super::fluent::matcher(&given).unwrap_or("assertThat");
             Some(Assertion::of_call(name, &given, at.line(), words))
         }
         None if last == "untilFalse" => Some(Assertion::of_call("assertFalse", &[value], at.line(), words)),
