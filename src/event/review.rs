@@ -62,9 +62,10 @@ pub struct ReviewRecord {
     pub model: String,
     /// The findings, the worst first.
     pub findings: Vec<Finding>,
-    /// Findings of earlier reviews of the pull request that nobody has resolved and whose lines are still there.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub standing: Vec<Finding>,
+    /// In a review of a pull request, findings of earlier reviews of it that nobody has resolved and whose lines are still there;
+    /// absent in a review of what the run itself has changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Vec<Finding>>,
 }
 
 impl Finding {
@@ -97,6 +98,11 @@ impl Fingerprint {
             finding.message.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
         let message = words.map(str::to_lowercase).collect::<Vec<_>>().join(" ");
         Self { file: short_hash(path), line: Self::line_of(&finding.place), message: short_hash(&message) }
+    }
+
+    /// Returns whether it is of a line: a finding about no file has none.
+    pub fn has_line(&self) -> bool {
+        self.line != Self::line_of("")
     }
 
     /// Returns the part for a file.

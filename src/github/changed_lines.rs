@@ -30,6 +30,13 @@ impl ChangedLines {
         self.files.contains_key(file)
     }
 
+    /// Returns whether a finding is an earlier one, word for word: on the same line of the same file, which may have another name.
+    pub fn is_same(&self, earlier: &Fingerprint, finding: &Fingerprint) -> bool {
+        (&earlier.line, &earlier.message) == (&finding.line, &finding.message)
+            // A file that has another name now is not there under the old one.
+            && (earlier.file == finding.file || finding.has_line() && !self.has_file(&earlier.file))
+    }
+
     /// Returns whether the line of a finding is no longer there, neither in its file nor in another one.
     pub fn is_gone(&self, finding: &Fingerprint) -> bool {
         let is_known = match self.files.get(&finding.file) {
@@ -57,6 +64,24 @@ mod tests {
             line: Fingerprint::line_of(line),
             message: String::new(),
         }
+    }
+
+    #[test]
+    fn finding_is_the_same_under_another_name_of_its_file() {
+        let lines = ChangedLines::of([("a.rs", Some(b"one".to_vec()))].into_iter());
+        for (earlier, now, is_same) in [
+            (finding("a.rs", "one"), finding("a.rs", " one "), true),
+            (finding("a.rs", "one"), finding("a.rs", "two"), false),
+            (finding("old.rs", "one"), finding("a.rs", "one"), true),
+            (finding("a.rs", "one"), finding("b.rs", "one"), false),
+            // About no file.
+            (finding("", ""), finding("", ""), true),
+            (finding("old.rs", ""), finding("", ""), false),
+        ] {
+            assert_eq!(lines.is_same(&earlier, &now), is_same, "{earlier} {now}");
+        }
+        let reworded = Fingerprint { message: "other".to_owned(), ..finding("a.rs", "one") };
+        assert!(!lines.is_same(&finding("a.rs", "one"), &reworded));
     }
 
     #[test]

@@ -81,18 +81,13 @@ impl FindingReview<'_> {
             }
         }
         // What we took for mended, and is found again, is there again.
-        let known: BTreeSet<&Fingerprint> =
+        let known: Vec<&Fingerprint> =
             earlier.iter().filter(|finding| finding.stands()).map(|finding| &finding.fingerprint).collect();
-        let is_known = |finding: &&Finding| {
+        let is_new = |finding: &&Finding| {
             let print = self.print(finding);
-            // A file that has another name now is not there under the old one.
-            let is_same = |other: &&Fingerprint| {
-                (&other.line, &other.message) == (&print.line, &print.message)
-                    && (other.file == print.file || !finding.place.is_empty() && !lines.has_file(&other.file))
-            };
-            known.iter().any(is_same)
+            !known.iter().any(|earlier| lines.is_same(earlier, &print))
         };
-        let mut new: Vec<&Finding> = findings.iter().filter(|finding| !is_known(finding)).collect();
+        let mut new: Vec<&Finding> = findings.iter().filter(is_new).collect();
         let mut seen = BTreeSet::new();
         new.retain(|finding| seen.insert(self.print(finding)));
         sum.posted = new.len().min(MAX_FINDINGS).min(self.most);

@@ -34,7 +34,10 @@ struct Found {
 pub fn sarif(report: &RunReport, prefix: &str, of_gates: &[Diagnostic]) -> String {
     let mut found: Vec<Found> = Vec::new();
     // What is not among the results is taken for mended.
-    let review = report.review.iter().flat_map(|review| review.findings.iter().chain(&review.standing));
+    let review = report
+        .review
+        .iter()
+        .flat_map(|review| review.findings.iter().chain(review.standing.iter().flatten()));
     found.extend(review.filter_map(|finding| of_review(finding, prefix)));
     found.extend(report.test_findings.iter().map(|finding| of_tests(finding, prefix)));
     found.extend(of_gates.iter().map(of_gate));

@@ -10,7 +10,7 @@ use super::listed::{MAX_LISTED, more};
 use super::size_budget::Section;
 use super::{CallSummary, FileSummary, PlanReport, RunReport};
 use crate::event::{
-    HookDecision, NoticeLevel, Outcome, RunMode, Severity, Status, StopReason, SubagentRecord,
+    HookDecision, NoticeLevel, Outcome, ReviewRecord, RunMode, Severity, Status, StopReason, SubagentRecord,
 };
 
 /// Returns a one-line summary of the run: a sign, what changed, and why it is not simply done.
@@ -18,14 +18,15 @@ pub fn headline(report: &RunReport) -> String {
     let clause = report.stop_reason.clause();
     let files = plural(report.files.len(), "file", "files");
     let lines = report.lines();
-    let what = match (report.mode, report.has_changes()) {
-        (RunMode::DryRun, false) if report.review.is_some() => review_counts(report),
-        (RunMode::DryRun, true) => format!("plan: {files}, {lines}"),
-        (RunMode::DryRun, false) => "plan: no changes".to_owned(),
+    let of_pull_request = report.review.as_ref().and_then(|review| Some((review, review.standing.as_ref()?)));
+    let what = match (of_pull_request, report.mode, report.has_changes()) {
+        (Some((review, standing)), ..) => review_counts(review, standing.len()),
+        (_, RunMode::DryRun, true) => format!("plan: {files}, {lines}"),
+        (_, RunMode::DryRun, false) => "plan: no changes".to_owned(),
         // On GitHub, they changed nothing.
-        (_, true) if is_lost(report) => format!("{files}, {lines}"),
-        (_, true) => format!("changed {files}, {lines}"),
-        (_, false) => "no changes".to_owned(),
+        (_, _, true) if is_lost(report) => format!("{files}, {lines}"),
+        (_, _, true) => format!("changed {files}, {lines}"),
+        (_, _, false) => "no changes".to_owned(),
     };
     let why = if report.stop_reason == StopReason::LlmDone {
         String::new()
@@ -36,22 +37,17 @@ pub fn headline(report: &RunReport) -> String {
 }
 
 /// Returns how many findings of each severity a review of a pull request has, and how many stand from before.
-fn review_counts(report: &RunReport) -> String {
-    let review = report.review.as_ref();
-    let count = |of: Severity| {
-        review.map_or(0, |review| review.findings.iter().filter(|found| found.severity == of).count())
+fn review_counts(review: &ReviewRecord, standing: usize) -> String {
+    let count = |of: Severity, one: &str, many: &str| {
+        let count = review.findings.iter().filter(|found| found.severity == of).count();
+        (count > 0).then(|| plural(count, one, many))
     };
-    let standing = review.map_or(0, |review| review.standing.len());
-    let counts = [
-        (count(Severity::Error), "error", "errors"),
-        (count(Severity::Warning), "warning", "warnings"),
-        (count(Severity::Note), "note", "notes"),
+    let new = [
+        count(Severity::Error, "error", "errors"),
+        count(Severity::Warning, "warning", "warnings"),
+        count(Severity::Note, "note", "notes"),
     ];
-    let mut told: Vec<String> = counts
-        .into_iter()
-        .filter(|(count, ..)| *count > 0)
-        .map(|(count, one, many)| plural(count, one, many))
-        .collect();
+    let mut told: Vec<String> = new.into_iter().flatten().collect();
     match (told.is_empty(), standing) {
         (true, 0) => told.push("no findings".to_owned()),
         (true, _) => told.push("nothing new".to_owned()),
@@ -321,11 +317,9 @@ pub(super) fn commands(report: &RunReport) -> Section {
 pub(super) fn findings(report: &RunReport) -> Section {
     let Some(review) = &report.review else { return Section::fixed(String::new()) };
     let title = format!("#### Review: {}\n\n", plural(review.findings.len(), "finding", "findings"));
-    match (review.findings.is_empty(), review.standing.is_empty()) {
-        // The heading says so.
-        (true, false) => return Section::fixed(String::new()),
-        (true, true) => return Section::fixed(title),
-        (false, _) => {}
+    if review.findings.is_empty() {
+        // Of a review of a pull request, the heading says so.
+        return Section::fixed(if review.standing.is_some() { String::new() } else { title });
     }
     let mut text = title.clone();
     for finding in &review.findings {

@@ -146,7 +146,7 @@ impl CodeReview {
             (_, Some(error)) => return Err(not_reviewed(run, &error.to_string())),
             (Err(problem), None) => return Err(not_reviewed(run, &problem.to_string())),
         };
-        let record = ReviewRecord { pass, model: self.name.clone(), findings, standing: Vec::new() };
+        let record = ReviewRecord { pass, model: self.name.clone(), findings, standing: None };
         run.events.emit(Event::Review(record.clone()));
         Ok(Some(record))
     }

@@ -89,6 +89,41 @@ struct Sent {
     seconds: f64,
 }
 
+/// A provider that answers four requests in each second and refuses the others.
+#[derive(Debug, Default)]
+struct SimulatedProvider {
+    /// Requests in each second so far.
+    seen: BTreeMap<u64, usize>,
+    sent: Sent,
+}
+
+impl SimulatedProvider {
+    /// Takes a request that arrives so long after the start, and tells the sender's pace what became of it. `refusals` is how often it
+    /// has been refused. Returns whether it was answered.
+    fn take(
+        &mut self,
+        arrives: Duration,
+        state: &mut State,
+        turn: &Turn,
+        now: Instant,
+        refusals: &mut u32,
+    ) -> bool {
+        let count = self.seen.entry(arrives.as_secs()).or_default();
+        *count += 1;
+        if *count <= 4 {
+            state.note_answer(now);
+            self.sent.answered += 1;
+            *refusals = 0;
+            return true;
+        }
+        state.note_refusal(now, turn, Some(Duration::from_secs(1)));
+        self.sent.refused += 1;
+        *refusals += 1;
+        self.sent.most = self.sent.most.max(*refusals);
+        false
+    }
+}
+
 /// Sends 2,000 requests from 16 machines that share 240 in a minute, each with so many at the same time, to a provider that answers
 /// four in each second and takes so long for an answer. On the way to it, requests are delayed by up to a tenth of a second.
 fn send(workers: usize, answer: Duration) -> Sent {
@@ -106,31 +141,20 @@ fn send(workers: usize, answer: Duration) -> Sent {
     let mut states: Vec<State> = (0..MACHINES).map(state).collect();
     // When each worker wants to send its next request, and how often that was refused.
     let mut due = vec![vec![(start, 0); workers]; MACHINES];
-    let mut seen: BTreeMap<u64, usize> = BTreeMap::new();
-    let mut sent = Sent::default();
+    let mut provider = SimulatedProvider::default();
     let mut now = start;
-    while sent.answered < ALL {
+    while provider.sent.answered < ALL {
         for (state, due) in states.iter_mut().zip(&mut due) {
             let Some(worker) = due.iter_mut().filter(|(due, _)| *due <= now).min() else { continue };
             let Ok(turn) = state.send(now) else { continue };
             let arrives = now - start + Duration::from_millis(100).mul_f64(fastrand::f64());
-            let count = seen.entry(arrives.as_secs()).or_default();
-            *count += 1;
-            if *count <= 4 {
-                state.note_answer(now);
-                sent.answered += 1;
-                *worker = (now + answer.mul_f64(0.5 + fastrand::f64()), 0);
-            } else {
-                state.note_refusal(now, &turn, Some(Duration::from_secs(1)));
-                sent.refused += 1;
-                worker.1 += 1;
-                sent.most = sent.most.max(worker.1);
+            if provider.take(arrives, state, &turn, now, &mut worker.1) {
+                worker.0 = now + answer.mul_f64(0.5 + fastrand::f64());
             }
         }
         now += Duration::from_millis(10);
     }
-    sent.seconds = now.duration_since(start).as_secs_f64();
-    sent
+    Sent { seconds: now.duration_since(start).as_secs_f64(), ..provider.sent }
 }
 
 /// Sends 192 requests of 48 tasks from 16 jobs of one process, which knows nothing of the limit, to a provider that answers four in
@@ -141,30 +165,19 @@ fn send_from_jobs() -> Sent {
     let start = Instant::now();
     let mut state = State::default();
     let mut due = [(start, 0); JOBS];
-    let mut seen: BTreeMap<u64, usize> = BTreeMap::new();
-    let mut sent = Sent::default();
+    let mut provider = SimulatedProvider::default();
     let mut now = start;
-    while sent.answered < ALL {
+    while provider.sent.answered < ALL {
         // Those that wait are in line.
         while let Some(job) = due.iter_mut().filter(|(due, _)| *due <= now).min() {
             let Ok(turn) = state.send(now) else { break };
-            let count = seen.entry((now - start).as_secs()).or_default();
-            *count += 1;
-            if *count <= 4 {
-                state.note_answer(now);
-                sent.answered += 1;
-                *job = (now + Duration::from_millis(100).mul_f64(fastrand::f64()), 0);
-            } else {
-                state.note_refusal(now, &turn, Some(Duration::from_secs(1)));
-                sent.refused += 1;
-                job.1 += 1;
-                sent.most = sent.most.max(job.1);
+            if provider.take(now - start, &mut state, &turn, now, &mut job.1) {
+                job.0 = now + Duration::from_millis(100).mul_f64(fastrand::f64());
             }
         }
         now += Duration::from_millis(5);
     }
-    sent.seconds = now.duration_since(start).as_secs_f64();
-    sent
+    Sent { seconds: now.duration_since(start).as_secs_f64(), ..provider.sent }
 }
 
 #[test]

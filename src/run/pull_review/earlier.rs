@@ -143,39 +143,40 @@ impl Earlier {
             && (known.fingerprint.file == Fingerprint::file_of(&path) || is_renamed())
     }
 
-    /// Returns whether a finding is an earlier one, word for word: on the same line of the same file, which may have another name.
+    /// Returns whether a finding is an earlier one, word for word.
     pub(super) fn has(&self, finding: &Finding) -> bool {
         let path = finding.file.as_ref().map_or(String::new(), |file| format!("{}{file}", self.prefix));
         let print = Fingerprint::of(&path, finding);
-        self.findings.iter().any(|Known { fingerprint: known, .. }| {
-            (&known.line, &known.message) == (&print.line, &print.message)
-                && (known.file == print.file
-                    || !finding.place.is_empty() && !self.changed.has_file(&known.file))
-        })
+        self.findings.iter().any(|known| self.changed.is_same(&known.fingerprint, &print))
     }
 
     /// Returns those in changed files that nobody has resolved, the worst first.
     pub(super) fn standing(&self) -> Vec<Finding> {
-        let standing = |known: &Known| {
+        let mut standing: Vec<Finding> = self.unresolved().map(|(_, finding)| finding).collect();
+        standing.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+        standing
+    }
+
+    /// Returns how severe the worst of these is that people could resolve.
+    pub(super) fn worst_open(&self) -> Option<Severity> {
+        let open = self.unresolved().filter(|(state, _)| *state == State::Open);
+        open.map(|(_, finding)| finding.severity).max()
+    }
+
+    fn unresolved(&self) -> impl Iterator<Item = (State, Finding)> {
+        let unresolved = self.findings.iter().filter(|known| known.state != State::Settled);
+        unresolved.filter_map(|known| {
             let place = known.place.as_ref()?;
             let file = WorkspacePath::parse(place.path.strip_prefix(&self.prefix)?).ok()?;
-            Some(Finding {
+            let finding = Finding {
                 file: Some(file),
                 line: place.line,
                 severity: known.severity,
                 message: known.message.clone(),
                 place: place.text.clone(),
                 confidence: None,
-            })
-        };
-        let unresolved = self.findings.iter().filter(|known| known.state != State::Settled);
-        let mut standing: Vec<Finding> = unresolved.filter_map(standing).collect();
-        standing.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-        standing
-    }
-
-    /// Returns how severe the worst is that people could resolve and have not.
-    pub(super) fn worst_open(&self) -> Option<Severity> {
-        self.findings.iter().filter(|known| known.state == State::Open).map(|known| known.severity).max()
+            };
+            Some((known.state, finding))
+        })
     }
 }

@@ -231,7 +231,7 @@ impl PullReview {
             }
             _ => ended.reason,
         };
-        let model = run.request.model_name.clone();
+        let (model, standing) = (run.request.model_name.clone(), Some(standing));
         run.events.emit(Event::Review(ReviewRecord { pass: 1, model, findings, standing }));
         Some(self.mark).filter(|_| told.is_none())
     }

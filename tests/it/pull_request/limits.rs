@@ -2,29 +2,12 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::Run;
+use crate::pull_review::{commit, review};
 use crate::support::github::BOT;
-use crate::support::model::{Answer, ModelServer};
+use crate::support::model::Answer;
 use crate::support::scene::{Scene, scene};
-
-/// Reviews the pull request; returns the run, and what the model was asked.
-fn review(scene: &Scene, answers: Vec<Answer>) -> (Run, String) {
-    let server = ModelServer::start(answers);
-    let args = ["--model", "openai::gpt-5", "--base-url", server.url.as_str(), "--agent", "review"];
-    let run = scene.run("pull_request", &scene.pull_event(7, "dev"), &args, &[("OPENAI_API_KEY", "none")]);
-    let asked = server.bodies().iter().map(Value::to_string).collect();
-    (run, asked)
-}
-
-/// Commits a file to the branch of the pull request, and pushes it.
-fn push(scene: &mut Scene, path: &str, text: &str) {
-    scene.sandbox.write(path, text);
-    scene.head = scene.sandbox.commit("more");
-    let server = scene.github.world().repository.as_ref().unwrap().path();
-    scene.sandbox.git(&["push", "--quiet", "--force", server.to_str().unwrap(), "HEAD:refs/heads/feature"]);
-}
 
 const FOUND: &str = r#"{"findings": [{"file": "a.txt", "line": 2, "severity": "error", "confidence": 90, "message": "Two is loud."}]}"#;
 const NOTHING: &str = r#"{"findings": []}"#;
@@ -38,17 +21,17 @@ async fn findings_that_may_not_be_posted_are_looked_for_again() {
     const ONE: &[(&str, &str)] =
         &[(".github/architect.yml", "review: { pull_requests: true }\napply: { max_comments: 1 }\n")];
     scene(ONE, |mut scene| {
-        review(&scene, vec![Answer::Text(FOUND)]);
+        review(&scene, vec![Answer::Text(FOUND)], 0);
         assert!(scene.sticky().contains("Two is loud."), "{}", scene.sticky());
         assert!(!scene.sticky().contains("<!-- architect-ci reviewed: "), "{}", scene.sticky());
         // The next push replaces the comment, and with it the only place where the finding was.
-        push(&mut scene, "b.txt", "new\n");
-        let (_, asked) = review(&scene, vec![Answer::Text(FOUND)]);
+        commit(&mut scene, "b.txt", "new\n");
+        let (_, asked) = review(&scene, vec![Answer::Text(FOUND)], 0);
         assert!(asked.contains("+TWO") && asked.contains("+new"), "{asked}");
         assert!(scene.sticky().contains("Two is loud."), "{}", scene.sticky());
         // Where nothing is found, there is nothing to lose.
-        push(&mut scene, "b.txt", "newer\n");
-        review(&scene, vec![Answer::Text(NOTHING)]);
+        commit(&mut scene, "b.txt", "newer\n");
+        review(&scene, vec![Answer::Text(NOTHING)], 0);
         assert!(scene.sticky().contains(&mark_of(&scene)), "{}", scene.sticky());
         let world = scene.github.world();
         assert_eq!((world.review_comments.len(), world.reviews.len(), world.comments.len()), (0, 0, 1));
@@ -66,7 +49,7 @@ async fn job_without_comments_writes_none_while_it_works_either() {
     )];
     scene(NONE, |scene| {
         // Long enough for a progress comment.
-        review(&scene, vec![Answer::Slow(Duration::from_secs(3), FOUND)]);
+        review(&scene, vec![Answer::Slow(Duration::from_secs(3), FOUND)], 0);
         let model = scene.edit("one", "uno");
         scene.plan(&model, &[]);
         assert_eq!(scene.github.comments_by(BOT), Vec::<String>::new());

@@ -19,7 +19,7 @@ fn finding(file: &str, line: u64, message: &str) -> Value {
 }
 
 /// Reviews the pull request as it is; returns the log, and what the model was asked.
-fn review(scene: &Scene, answers: Vec<Answer>, code: i32) -> (String, String) {
+pub(crate) fn review(scene: &Scene, answers: Vec<Answer>, code: i32) -> (String, String) {
     let server = ModelServer::start(answers);
     let event = scene.pull_event(7, "dev");
     let args = ["--model", "openai::gpt-5", "--base-url", server.url.as_str(), "--agent", "review"];
@@ -40,7 +40,7 @@ fn push(scene: &mut Scene) {
     scene.head = scene.sandbox.git(&["rev-parse", "HEAD"]);
 }
 
-fn commit(scene: &mut Scene, path: &str, text: &str) {
+pub(crate) fn commit(scene: &mut Scene, path: &str, text: &str) {
     scene.sandbox.write(path, text);
     scene.sandbox.commit("more");
     push(scene);
