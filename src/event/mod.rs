@@ -37,7 +37,7 @@ pub use notice::{Notice, NoticeLevel};
 pub use plan_action::{Base, PlannedAction};
 pub use proof::{ProofRecord, ProofVerdict, TestProof};
 pub use recipe_match::{RecipeMatch, RecipeMatches};
-pub use review::{Finding, Fingerprint, ReviewRecord, Severity};
+pub use review::{Finding, ReviewRecord, Severity};
 pub use shell::Class;
 pub use status::{RunMode, Status, StopReason};
 pub use test_finding::TestFinding;

@@ -20,6 +20,11 @@ pub enum Severity {
     Error,
 }
 
+impl Severity {
+    /// All of them, the mildest first.
+    pub(crate) const ALL: [Self; 3] = [Self::Note, Self::Warning, Self::Error];
+}
+
 impl fmt::Display for Severity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -75,66 +80,10 @@ impl Finding {
         let line = line.trim();
         match line.char_indices().nth(MAX_PLACE) {
             None => line.to_owned(),
-            Some((at, _)) => format!("{}… {}", &line[..at], short_hash(&without_blanks(line))),
+            Some((at, _)) => {
+                let whole: String = line.chars().filter(|sign| !sign.is_whitespace()).collect();
+                format!("{}… {}", &line[..at], &hex::encode(Sha256::digest(whole))[..16])
+            }
         }
     }
-}
-
-/// Identity of a finding: whatever differs in one of these is another finding.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Fingerprint {
-    /// Hash of the file's path.
-    pub file: String,
-    /// Hash of the text of the line, without blanks.
-    pub line: String,
-    /// Hash of the words of the message.
-    pub message: String,
-}
-
-impl Fingerprint {
-    /// Makes the fingerprint of a finding on a file, whose path is that from the root of the repository.
-    pub fn of(path: &str, finding: &Finding) -> Self {
-        let words =
-            finding.message.split(|sign: char| !sign.is_alphanumeric()).filter(|word| !word.is_empty());
-        let message = words.map(str::to_lowercase).collect::<Vec<_>>().join(" ");
-        Self { file: short_hash(path), line: Self::line_of(&finding.place), message: short_hash(&message) }
-    }
-
-    /// Returns whether it is of a line: a finding about no file has none.
-    pub fn has_line(&self) -> bool {
-        self.line != Self::line_of("")
-    }
-
-    /// Returns the part for a file.
-    pub fn file_of(path: &str) -> String {
-        short_hash(path)
-    }
-
-    /// Returns the part for the text of a line.
-    pub fn line_of(place: &str) -> String {
-        short_hash(&without_blanks(place))
-    }
-
-    /// Parses what [`fmt::Display`] writes.
-    pub fn parse(text: &str) -> Option<Self> {
-        let parts: Vec<&str> = text.split(' ').collect();
-        let is_hash = |part: &&str| part.len() == 16 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let [file, line, message] = parts.as_slice() else { return None };
-        let own = |part: &str| part.to_owned();
-        parts.iter().all(is_hash).then(|| Self { file: own(file), line: own(line), message: own(message) })
-    }
-}
-
-impl fmt::Display for Fingerprint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {}", self.file, self.line, self.message)
-    }
-}
-
-fn without_blanks(text: &str) -> String {
-    text.chars().filter(|sign| !sign.is_whitespace()).collect()
-}
-
-fn short_hash(text: &str) -> String {
-    hex::encode(Sha256::digest(text))[..16].to_owned()
 }

@@ -381,14 +381,32 @@ fn from_now(wait: Duration) -> String {
     until.replace_nanosecond(0).unwrap_or(until).format(&Rfc3339).unwrap_or_default()
 }
 
-/// An account's login name, in the form that both APIs use.
+/// An account's login name as REST writes it: that of a bot ends in `[bot]`, which no person's can.
 #[derive(Clone, Debug, Deserialize)]
+#[serde(from = "Account")]
 pub(super) struct Login {
     pub(super) login: String,
 }
 
-/// Returns whether two logins are the same, ignoring case. REST adds a suffix to the names of bots that
-/// GraphQL leaves out in places.
+/// An account as either API gives it.
+#[derive(Deserialize)]
+struct Account {
+    login: String,
+    /// Asked for by GraphQL, which leaves the suffix out.
+    #[serde(default, rename = "__typename")]
+    kind: Option<String>,
+}
+
+impl From<Account> for Login {
+    fn from(Account { login, kind }: Account) -> Self {
+        let lacks_suffix = kind.as_deref() == Some("Bot") && !login.ends_with(BOT);
+        Self { login: if lacks_suffix { format!("{login}{BOT}") } else { login } }
+    }
+}
+
+const BOT: &str = "[bot]";
+
+/// Returns whether two logins are the same, ignoring case.
 pub(super) fn is_same_login(one: &str, other: &str) -> bool {
-    one.trim_end_matches("[bot]").eq_ignore_ascii_case(other.trim_end_matches("[bot]"))
+    one.eq_ignore_ascii_case(other)
 }

@@ -1,141 +1,200 @@
-//! Findings that we posted on a pull request before. GitHub remembers them: each has its fingerprint in the hidden first line of a
-//! comment that we wrote, or in those of a review's text if the diff does not have its line.
+//! Findings that we posted on a pull request before. GitHub remembers them: each has its mark in the hidden first line of a comment that
+//! we wrote, or among those of a review's text if the diff does not have its line.
 
 use serde::Deserialize;
+use serde_json::json;
 
 use super::api::{Api, Login, is_same_login};
 use super::error::ApiError;
-use super::review::{REVIEW, State, threads};
-use crate::event::{Fingerprint, Severity};
-
-/// The beginning of the hidden first line of a finding's comment.
-pub(super) const MARKER: &str = "<!-- architect-ci finding: ";
+use super::finding_mark::{FindingMark, MARKER};
+use super::graphql::Connection;
+use super::review::{REVIEW, State, Thread, threads};
 
 /// A finding that we posted.
 pub struct EarlierFinding {
     /// What it is recognized by.
-    pub fingerprint: Fingerprint,
-    /// Its severity, and its message in Markdown as it stands on GitHub; `None` if they cannot be told from others.
-    pub said: Option<(Severity, String)>,
+    pub mark: FindingMark,
+    /// Its message in Markdown as it stands on GitHub; `None` if people have taken it away.
+    pub message: Option<String>,
+    /// What became of it.
+    pub state: FindingState,
     /// Its thread of comments; absent if it stands in the text of a review.
-    thread: Option<(String, State)>,
+    thread: Option<Thread>,
 }
 
-/// A review that stands on the pull request.
-#[derive(Deserialize)]
-struct PostedReview {
-    /// Who wrote it; absent if the account is gone.
-    user: Option<Login>,
-    #[serde(default)]
-    body: Option<String>,
+/// What became of a finding on GitHub.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FindingState {
+    /// Nothing yet.
+    Open,
+    /// Somebody has resolved its thread, or hidden the review that lists it.
+    Settled,
+    /// We have resolved its thread, because its line was gone.
+    Withdrawn,
 }
 
 impl EarlierFinding {
-    /// Returns all findings that jobs with this key have posted on a pull request.
+    /// Returns all findings that jobs with this key have posted on a pull request, in the order in which they were posted: those
+    /// with threads first.
     pub async fn all(api: &Api, number: u64, key: &str) -> Result<Vec<Self>, ApiError> {
-        let ours = format!("{MARKER}{key} ");
-        let parse = |marker: &str| Fingerprint::parse(marker.strip_prefix(&ours)?.strip_suffix(" -->")?);
-        let threads = threads(api, number, &ours).await?.into_iter().filter_map(|thread| {
-            let fingerprint = parse(&thread.marker)?;
-            // Somebody may have edited it; it is a finding all the same.
-            let said = said(&thread.text).or(Some((Severity::Warning, thread.text)));
-            Some(Self { fingerprint, said, thread: Some((thread.id, thread.state)) })
-        });
-        let author = api.login().await?;
-        let reviews: Vec<PostedReview> = api.list(&format!("/pulls/{number}/reviews"), REVIEW).await?;
-        let is_own = |review: &PostedReview| {
-            review.user.as_ref().is_some_and(|user| is_same_login(&user.login, &author))
-        };
-        let bodies = reviews.into_iter().filter(is_own).filter_map(|review| review.body);
-        let listed = bodies.flat_map(|body| {
-            let found = listed(&body).into_iter();
-            let read = |(marker, text): (&str, String)| {
-                Some(Self { fingerprint: parse(marker)?, said: said(&text), thread: None })
+        let threads = threads(api, number, &format!("{MARKER}{key} ")).await?;
+        let of_threads = threads.into_iter().filter_map(|thread| {
+            let mark = FindingMark::parse(&thread.marker, key)?;
+            let text = thread.text.trim();
+            let message = text.strip_prefix(&mark.heading()).unwrap_or(text).to_owned();
+            let state = match thread.state {
+                State::Open | State::Outdated => FindingState::Open,
+                State::Settled => FindingState::Settled,
+                State::Withdrawn => FindingState::Withdrawn,
             };
-            found.filter_map(read).collect::<Vec<_>>()
+            Some(Self {
+                mark,
+                message: Some(message).filter(|text| !text.is_empty()),
+                state,
+                thread: Some(thread),
+            })
         });
-        Ok(threads.chain(listed).collect())
+        let mut all: Vec<Self> = of_threads.collect();
+        for review in PostedReview::all(api, number).await? {
+            let state = if review.is_minimized { FindingState::Settled } else { FindingState::Open };
+            let found = listed(&review.body, key).into_iter();
+            all.extend(found.map(|(mark, message)| Self { message, ..Self::listed(mark, state) }));
+        }
+        Ok(all)
     }
 
-    /// Returns whether it still counts: not if we have resolved it, because its line was gone.
-    pub fn stands(&self) -> bool {
-        self.thread.as_ref().is_none_or(|(_, state)| *state != State::Withdrawn)
+    /// Makes one that stands in the text of a review.
+    pub(super) fn listed(mark: FindingMark, state: FindingState) -> Self {
+        Self { mark, message: None, state, thread: None }
     }
 
-    /// Returns whether it stands in the text of a review, where nobody can resolve it.
+    /// Returns whether it still counts: not if we have taken it back.
+    pub(super) fn counts(&self) -> bool {
+        self.state != FindingState::Withdrawn
+    }
+
+    /// Returns whether it stands in the text of a review, which has no thread.
     pub fn is_listed(&self) -> bool {
         self.thread.is_none()
     }
 
-    /// Returns the thread that nobody has resolved.
-    pub fn open_thread(&self) -> Option<&str> {
-        let (id, state) = self.thread.as_ref()?;
-        matches!(state, State::Open | State::Outdated).then_some(id)
+    /// Returns its thread, if nobody has resolved that.
+    pub(super) fn open_thread(&self) -> Option<&Thread> {
+        self.thread.as_ref().filter(|_| self.state == FindingState::Open)
     }
 }
 
-/// Reads what [`super::finding_review`] writes: the severity, and what stands behind it.
-fn said(text: &str) -> Option<(Severity, String)> {
-    let (word, message) = text[text.find("**")? + 2..].split_once("**: ")?;
-    let severity = [Severity::Note, Severity::Warning, Severity::Error]
-        .into_iter()
-        .find(|one| one.to_string() == word)?;
-    Some((severity, message.to_owned()))
+/// A review that stands on the pull request.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PostedReview {
+    /// Who wrote it; absent if the account is gone.
+    author: Option<Login>,
+    body: String,
+    /// Whether somebody has hidden it.
+    is_minimized: bool,
 }
 
-/// Returns the marks in the text of a review, which stand above everything that a model wrote, each with the finding that it
-/// stands for.
-fn listed(body: &str) -> Vec<(&str, String)> {
-    let marks: Vec<&str> = body.lines().take_while(|line| line.starts_with(MARKER)).collect();
-    let mut texts: Vec<String> = Vec::new();
+const REVIEWS: &str = "query PostedReviews($owner: String!, $name: String!, $number: Int!, $after: String) { \
+    repository(owner: $owner, name: $name) { pullRequest(number: $number) { \
+    reviews(first: 100, after: $after) { pageInfo { hasNextPage endCursor } \
+    nodes { body isMinimized author { __typename login } } } } } }";
+
+#[derive(Deserialize)]
+struct ReviewsAnswer {
+    repository: RepositoryAnswer,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RepositoryAnswer {
+    pull_request: PullAnswer,
+}
+
+#[derive(Deserialize)]
+struct PullAnswer {
+    reviews: Connection<PostedReview>,
+}
+
+impl PostedReview {
+    /// Returns all of ours.
+    async fn all(api: &Api, number: u64) -> Result<Vec<Self>, ApiError> {
+        let author = api.login().await?;
+        let is_own = |review: &Self| {
+            review.author.as_ref().is_some_and(|writer| is_same_login(&writer.login, &author))
+        };
+        let (mut own, mut after) = (Vec::new(), None::<String>);
+        loop {
+            let variables =
+                json!({"owner": api.owner(), "name": api.name(), "number": number, "after": after});
+            let page: ReviewsAnswer = api.graphql(REVIEWS, variables, REVIEW).await?;
+            let (nodes, next) = page.repository.pull_request.reviews.into_parts();
+            own.extend(nodes.into_iter().filter(is_own));
+            after = next;
+            if after.is_none() {
+                return Ok(own);
+            }
+        }
+    }
+}
+
+/// Returns the marks in the text of a review, which stand above everything that a model wrote, each with the message that stands
+/// in the list under them.
+fn listed(body: &str, key: &str) -> Vec<(FindingMark, Option<String>)> {
+    let head = body.lines().take_while(|line| line.starts_with(MARKER));
+    let marks: Vec<Option<FindingMark>> = head.map(|line| FindingMark::parse(line.trim_end(), key)).collect();
+    let mut items: Vec<String> = Vec::new();
     for line in body.lines().skip(marks.len()) {
-        match (line.strip_prefix("- "), line.strip_prefix("  "), texts.last_mut()) {
-            (Some(text), _, _) => texts.push(text.to_owned()),
-            (None, Some(more), Some(text)) => *text = format!("{text}\n{more}"),
+        match (line.strip_prefix("- "), line.strip_prefix("  "), items.last_mut()) {
+            (Some(text), _, _) => items.push(text.to_owned()),
+            (None, Some(more), Some(item)) => *item = format!("{item}\n{more}"),
             _ => {}
         }
     }
-    if texts.len() != marks.len() {
-        texts = vec![String::new(); marks.len()];
-    }
-    marks.into_iter().zip(texts).collect()
+    let mut message = |mark: &FindingMark| {
+        let heading = mark.listed_heading();
+        let at = items.iter().position(|item| item.starts_with(&heading))?;
+        Some(items.remove(at)[heading.len()..].to_owned())
+    };
+    let told = |mark: FindingMark| {
+        let message = message(&mark);
+        (mark, message)
+    };
+    marks.into_iter().flatten().map(told).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::{Finding, Severity};
 
-    #[test]
-    fn severity_stands_before_the_message() {
-        for (text, expected) in [
-            ("**error**: **Bad**: x.\nMore.", Some((Severity::Error, "**Bad**: x.\nMore."))),
-            ("`a.rs:1`: **note**: Good.", Some((Severity::Note, "Good."))),
-            ("**fatal**: x", None),
-            ("edited by somebody", None),
-        ] {
-            assert_eq!(said(text), expected.map(|(severity, text)| (severity, text.to_owned())), "{text}");
-        }
+    fn mark(path: Option<&str>, line: u32) -> FindingMark {
+        let (message, place) = ("Bad.".to_owned(), "bad".to_owned());
+        FindingMark::of(
+            path,
+            &Finding { file: None, line, severity: Severity::Error, message, place, confidence: None },
+        )
     }
 
     #[test]
-    fn marks_of_a_review_are_told_from_what_it_says() {
-        let mark = |number: u32| format!("{MARKER}k {number} -->");
-        let (one, two) = (mark(1), mark(2));
-        for (body, expected) in [
-            (
-                format!(
-                    "{one}\n{two}\narchitect-ci: 2 findings\n- `a:1`: **error**: A.\n  More.\n- B.\n\n3 more"
-                ),
-                vec![(one.as_str(), "`a:1`: **error**: A.\nMore."), (two.as_str(), "B.")],
-            ),
-            // One text could be another finding's.
-            (format!("{one}\ntitle\n- A.\n- B."), vec![(one.as_str(), "")]),
-            // A mark that a model wrote is none.
-            (format!("title\n- A.\n{one}"), vec![]),
+    fn marks_of_a_review_count_whatever_is_made_of_its_text() {
+        let (one, two) = (mark(Some("**note**: a"), 1), mark(None, 1));
+        let marks = format!("{}\n{}\narchitect-ci: 2 findings", one.render("k"), two.render("k"));
+        let first = "- `**note**: a:1`: **error**: A.\n  \n  More.";
+        for (body, messages) in [
+            (format!("{marks}\n{first}\n- **error**: B.\n\n3 more"), [Some("A.\n\nMore."), Some("B.")]),
+            // Others have added something, and taken something away.
+            (format!("{marks}\n- Mine.\n{first}\nwords\n- **error**: B."), [Some("A.\n\nMore."), Some("B.")]),
+            (format!("{marks}\n- **error**: B."), [None, Some("B.")]),
+            (marks.clone(), [None, None]),
         ] {
-            let found = listed(&body);
-            let found: Vec<(&str, &str)> = found.iter().map(|(mark, text)| (*mark, text.as_str())).collect();
-            assert_eq!(found, expected, "{body}");
+            let found = listed(&body, "k");
+            let expected =
+                [&one, &two].into_iter().cloned().zip(messages.map(|text| text.map(str::to_owned)));
+            assert_eq!(found, expected.collect::<Vec<_>>(), "{body}");
         }
+        // A mark that a model wrote is none, nor is that of another job.
+        assert!(listed(&format!("title\n- A.\n{}", one.render("k")), "k").is_empty());
+        assert!(listed(&format!("{marks}\n{first}"), "other").is_empty());
     }
 }

@@ -1,22 +1,23 @@
 //! Findings of a review, posted as one review of the pull request. No finding is posted twice, even if somebody has answered or
-//! resolved it, and one whose line is no longer in a changed file is resolved; if the line comes back, so does the finding. One
+//! resolved it, and one whose line is no longer there is resolved; if the line comes back, so does the finding. One
 //! with another line or other words is a new one.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use sanitize::untrusted::{code, markdown};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::api::{Api, Method};
-use super::changed_lines::ChangedLines;
-use super::earlier_findings::{EarlierFinding, MARKER};
+use super::earlier_findings::EarlierFinding;
 use super::error::ApiError;
-use super::review::{REVIEW, resolve};
+use super::finding_mark::FindingMark;
+use super::known_findings::{HeadContent, KnownFindings, Place, nearest};
+use super::review::REVIEW;
 use super::suggestion::commentable;
 use crate::base::text::counted;
 use crate::base::verbose_log::detail;
-use crate::event::{Finding, Fingerprint};
+use crate::event::Finding;
 
 /// Maximum number of findings of one review.
 const MAX_FINDINGS: usize = 30;
@@ -58,38 +59,40 @@ struct File {
     patch: Option<String>,
 }
 
+/// A finding with its place at the head of the pull request.
+#[derive(Clone)]
+struct Placed<'a> {
+    finding: &'a Finding,
+    mark: FindingMark,
+    /// Whether its line is at the head: a checkout of the merge commit has others.
+    is_at_head: bool,
+}
+
 impl FindingReview<'_> {
-    /// Posts those findings that are new, and resolves earlier ones whose place is gone. `content` returns what a
-    /// file of the repository contains at the head, nothing if it is not there; `None` if nobody knows.
+    /// Posts those findings that are new, and resolves earlier ones whose line is gone. `content` returns what a file of the
+    /// repository contains at the head.
     pub async fn post(
         &self,
         api: &Api,
         findings: &[Finding],
-        content: impl Fn(&str) -> Option<Vec<u8>>,
+        content: impl Fn(&str) -> HeadContent,
     ) -> Result<PostedFindings, ApiError> {
         let files: Vec<File> = api.list(&format!("/pulls/{}/files", self.number), REVIEW).await?;
         let earlier = EarlierFinding::all(api, self.number, self.key).await?;
-        let lines =
-            ChangedLines::of(files.iter().map(|file| (file.filename.as_str(), content(&file.filename))));
-        let is_gone = |print: &Fingerprint| files.len() < MAX_FILES && lines.is_gone(print);
+        let placed: Vec<Placed> = findings.iter().map(|finding| self.placed(finding, &content)).collect();
+        let changed: Vec<String> = files.iter().map(|file| file.filename.clone()).collect();
+        let known = KnownFindings::locate(earlier, &changed, content);
         let mut sum = PostedFindings::default();
-        for finding in earlier.iter().filter(|finding| is_gone(&finding.fingerprint)) {
-            let Some(thread) = finding.open_thread() else { continue };
-            match resolve(api, thread).await {
+        // In a file that GitHub does not list, the line may be as well.
+        let gone =
+            known.findings.iter().filter(|known| known.place == Place::Gone && files.len() < MAX_FILES);
+        for thread in gone.filter_map(|known| known.posted.open_thread()) {
+            match thread.withdraw(api).await {
                 Ok(()) => sum.mended += 1,
                 Err(error) => detail!("could not resolve a finding: {error}"),
             }
         }
-        // What we took for mended, and is found again, is there again.
-        let known: Vec<&Fingerprint> =
-            earlier.iter().filter(|finding| finding.stands()).map(|finding| &finding.fingerprint).collect();
-        let is_new = |finding: &&Finding| {
-            let print = self.print(finding);
-            !known.iter().any(|earlier| lines.is_same(earlier, &print))
-        };
-        let mut new: Vec<&Finding> = findings.iter().filter(is_new).collect();
-        let mut seen = BTreeSet::new();
-        new.retain(|finding| seen.insert(self.print(finding)));
+        let new: Vec<Placed> = placed.into_iter().filter(|placed| !known.has(&placed.mark)).collect();
         sum.posted = new.len().min(MAX_FINDINGS).min(self.most);
         sum.left_out = new.len() - sum.posted;
         if !new.is_empty() {
@@ -99,36 +102,47 @@ impl FindingReview<'_> {
         Ok(sum)
     }
 
+    /// Finds the line of a finding at the head.
+    fn placed<'a>(&self, finding: &'a Finding, content: impl Fn(&str) -> HeadContent) -> Placed<'a> {
+        let path = finding.file.as_ref().map(|file| format!("{}{file}", self.prefix));
+        let mut mark = FindingMark::of(path.as_deref(), finding);
+        let text = match path.as_deref().map(content) {
+            Some(HeadContent::Bytes(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+            _ => String::new(),
+        };
+        let line = nearest(&text, &finding.place, finding.line);
+        mark.line = line.unwrap_or(finding.line);
+        Placed { finding, mark, is_at_head: line.is_some() || finding.place.is_empty() }
+    }
+
     /// Posts findings as one review: at their lines where the diff has them, else in its text.
     /// Of those that do not fit, the places are listed.
     async fn together(
         &self,
         api: &Api,
         files: &[File],
-        findings: &[&Finding],
-        left_out: &[&Finding],
+        findings: &[Placed<'_>],
+        left_out: &[Placed<'_>],
     ) -> Result<(), ApiError> {
         let patches: HashMap<&str, &str> =
             files.iter().filter_map(|file| Some((file.filename.as_str(), file.patch.as_deref()?))).collect();
-        let (mut comments, mut rest): (Vec<Value>, Vec<&Finding>) = (Vec::new(), Vec::new());
-        for finding in findings {
-            let path = self.path(finding);
-            let line = u64::from(finding.line);
-            let lines =
-                path.as_ref().and_then(|path| patches.get(path.as_str())).map(|patch| commentable(patch));
-            let is_in_diff =
-                lines.is_some_and(|all| all.iter().any(|(from, to)| *from <= line && line <= *to));
-            match path.filter(|_| is_in_diff) {
+        let (mut comments, mut rest): (Vec<Value>, Vec<&Placed>) = (Vec::new(), Vec::new());
+        for placed in findings {
+            let line = u64::from(placed.mark.line);
+            let is_in_diff = |path: &&String| {
+                let lines = patches.get(path.as_str()).map(|patch| commentable(patch));
+                lines.is_some_and(|all| all.iter().any(|(from, to)| *from <= line && line <= *to))
+            };
+            match placed.mark.path.as_ref().filter(|_| placed.is_at_head).filter(is_in_diff) {
                 Some(path) => {
-                    let body = format!("{}\n{}", self.marker(finding), text(finding));
+                    let body = format!("{}\n{}", placed.mark.render(self.key), placed.text());
                     comments.push(json!({"path": path, "body": body, "line": line, "side": "RIGHT"}));
                 }
-                None => rest.push(finding),
+                None => rest.push(placed),
             }
         }
-        let count = findings.len();
-        let title = counted(count, "finding", "s");
-        let more = self.more(left_out);
+        let title = counted(findings.len(), "finding", "s");
+        let more = more(left_out);
         let mut review = json!({
             "commit_id": self.head,
             "event": "COMMENT",
@@ -139,7 +153,8 @@ impl FindingReview<'_> {
         match api.send::<Value>(Method::Post, &path, Some(&review), REVIEW).await {
             // A single anchor that GitHub rejects fails the whole review; nothing is to be lost for that.
             Err(error) if error.status() == Some(422) => {
-                review["body"] = json!(format!("{}{more}", self.body(&title, findings)));
+                let all: Vec<&Placed> = findings.iter().collect();
+                review["body"] = json!(format!("{}{more}", self.body(&title, &all)));
                 review["comments"] = json!([]);
                 api.send::<Value>(Method::Post, &path, Some(&review), REVIEW).await.map(drop)
             }
@@ -148,52 +163,46 @@ impl FindingReview<'_> {
     }
 
     /// Renders the text of a review: the marks of the findings that it lists, its title, and these findings.
-    fn body(&self, title: &str, listed: &[&Finding]) -> String {
-        let marks = listed.iter().map(|finding| self.marker(finding));
-        let items = listed.iter().map(|finding| self.listed(finding));
-        let lines: Vec<String> = marks.chain([format!("architect-ci: {title}")]).chain(items).collect();
+    fn body(&self, title: &str, listed: &[&Placed<'_>]) -> String {
+        let marks = listed.iter().map(|placed| placed.mark.render(self.key));
+        let hint = if listed.is_empty() { "" } else { HINT };
+        let items = listed.iter().map(|placed| placed.listed());
+        let lines: Vec<String> = marks.chain([format!("architect-ci: {title}{hint}")]).chain(items).collect();
         lines.join("\n")
-    }
-
-    fn path(&self, finding: &Finding) -> Option<String> {
-        finding.file.as_ref().map(|file| format!("{}{file}", self.prefix))
-    }
-
-    /// Renders a finding as an item of a list, with its place.
-    fn listed(&self, finding: &Finding) -> String {
-        let place = self.path(finding).map(|path| format!("{}: ", code(&format!("{path}:{}", finding.line))));
-        format!("- {}{}", place.unwrap_or_default(), text(finding).replace('\n', "\n  "))
-    }
-
-    /// Renders where findings are that do not fit.
-    fn more(&self, findings: &[&Finding]) -> String {
-        let place = |finding: &&Finding| {
-            let path = self.path(finding);
-            path.map_or_else(|| "no file".to_owned(), |path| code(&format!("{path}:{}", finding.line)))
-        };
-        match findings {
-            [] => String::new(),
-            findings => {
-                let places: Vec<String> = findings.iter().map(place).collect();
-                format!(
-                    "\n\n{} more did not fit, and will be posted with the next review: {}",
-                    findings.len(),
-                    places.join(", ")
-                )
-            }
-        }
-    }
-
-    fn print(&self, finding: &Finding) -> Fingerprint {
-        Fingerprint::of(&self.path(finding).unwrap_or_default(), finding)
-    }
-
-    fn marker(&self, finding: &Finding) -> String {
-        format!("{MARKER}{} {} -->", self.key, self.print(finding))
     }
 }
 
-/// Renders a finding, whose words are a model's.
-fn text(finding: &Finding) -> String {
-    format!("**{}**: {}", finding.severity, markdown(&finding.message).trim())
+/// Says how findings are settled that have no thread.
+const HINT: &str = "; those below have no line in the diff, and count until their line is gone or somebody hides this review";
+
+impl Placed<'_> {
+    /// Renders the finding, whose words are a model's.
+    fn text(&self) -> String {
+        format!("{}{}", self.mark.heading(), markdown(&self.finding.message).trim())
+    }
+
+    /// Renders the finding as an item of a list, with its place.
+    fn listed(&self) -> String {
+        let message = markdown(&self.finding.message).trim().replace('\n', "\n  ");
+        format!("- {}{message}", self.mark.listed_heading())
+    }
+}
+
+/// Renders where findings are that do not fit.
+fn more(findings: &[Placed<'_>]) -> String {
+    let place = |Placed { mark, .. }: &Placed<'_>| {
+        let path = mark.path.as_ref();
+        path.map_or_else(|| "no file".to_owned(), |path| code(&format!("{path}:{}", mark.line)))
+    };
+    match findings {
+        [] => String::new(),
+        findings => {
+            let places: Vec<String> = findings.iter().map(place).collect();
+            format!(
+                "\n\n{} more did not fit, and will be posted with the next review: {}",
+                findings.len(),
+                places.join(", ")
+            )
+        }
+    }
 }

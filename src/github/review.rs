@@ -62,7 +62,9 @@ struct File {
 
 /// A thread of comments that one of ours began.
 pub(super) struct Thread {
-    pub(super) id: String,
+    id: String,
+    /// The id of its first comment.
+    comment: String,
     /// The hidden first line.
     pub(super) marker: String,
     /// What stands below it.
@@ -77,7 +79,7 @@ pub(super) enum State {
     Open,
     /// Its lines have changed since.
     Outdated,
-    /// A person has resolved it, and does not want it again.
+    /// Somebody has resolved it, and does not want it again.
     Settled,
     /// We have resolved it, because it was no longer planned.
     Withdrawn,
@@ -98,7 +100,7 @@ impl Review<'_> {
                 State::Settled | State::Withdrawn => false,
             };
             if goes {
-                match resolve(api, &thread.id).await {
+                match thread.withdraw(api).await {
                     Ok(()) => sum.resolved += 1,
                     Err(error) => detail!("could not resolve a suggestion: {error}"),
                 }
@@ -193,17 +195,7 @@ pub(super) async fn threads(api: &Api, number: u64, ours: &str) -> Result<Vec<Th
         let variables = json!({"owner": api.owner(), "name": api.name(), "number": number, "after": after});
         let page: ThreadsAnswer = api.graphql(THREADS, variables, REVIEW).await?;
         let (nodes, next) = page.repository.pull_request.review_threads.into_parts();
-        for node in nodes {
-            let Some(first) = node.comments.nodes.into_iter().next() else { continue };
-            let is_own = first.author.is_some_and(|writer| is_same_login(&writer.login, &author));
-            let (marker, text) = first.body.split_once('\n').unwrap_or((&first.body, ""));
-            let marker = marker.trim_end_matches('\r');
-            if is_own && marker.starts_with(ours) {
-                let (marker, text) = (marker.to_owned(), text.to_owned());
-                let state = node.facts.state(&author);
-                threads.push(Thread { id: node.facts.id, marker, text, state });
-            }
-        }
+        threads.extend(nodes.into_iter().filter_map(|node| node.into_thread(&author, ours)));
         after = next;
         if after.is_none() {
             return Ok(threads);
@@ -217,16 +209,28 @@ fn suggestion_count(count: usize, all: usize) -> String {
     if count == all { all_of_them } else { format!("{count} of {all_of_them}; the others are in the plan") }
 }
 
-pub(super) async fn resolve(api: &Api, thread: &str) -> Result<(), ApiError> {
-    let query =
-        "mutation($id: ID!) { resolveReviewThread(input: {threadId: $id}) { thread { isResolved } } }";
-    api.graphql::<Value>(query, json!({ "id": thread }), REVIEW).await.map(drop)
+impl Thread {
+    /// Resolves the thread, and notes in its hidden line that it was us: GitHub does not tell bots apart, and a token may be a
+    /// person's.
+    pub(super) async fn withdraw(&self, api: &Api) -> Result<(), ApiError> {
+        let body = format!("{}{WITHDRAWN}\n{}", self.marker.trim_end_matches(END), self.text);
+        let variables = json!({"id": self.id, "comment": self.comment, "body": body});
+        api.graphql::<Value>(WITHDRAW, variables, REVIEW).await.map(drop)
+    }
 }
+
+/// The end of a hidden line, and that of one whose thread we have resolved.
+const END: &str = " -->";
+const WITHDRAWN: &str = " withdrawn -->";
+
+const WITHDRAW: &str = "mutation($id: ID!, $comment: ID!, $body: String!) { \
+    updatePullRequestReviewComment(input: {pullRequestReviewCommentId: $comment, body: $body}) { clientMutationId } \
+    resolveReviewThread(input: {threadId: $id}) { thread { isResolved } } }";
 
 const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) { \
     repository(owner: $owner, name: $name) { pullRequest(number: $number) { \
     reviewThreads(first: 100, after: $after) { pageInfo { hasNextPage endCursor } \
-    nodes { id isResolved isOutdated resolvedBy { login } comments(first: 1) { nodes { body author { login } } } } } } } }";
+    nodes { id isResolved isOutdated comments(first: 1) { nodes { id body author { __typename login } } } } } } } }";
 
 #[derive(Deserialize)]
 struct ThreadsAnswer {
@@ -246,30 +250,33 @@ struct PullAnswer {
 }
 
 #[derive(Deserialize)]
-struct ThreadNode {
-    #[serde(flatten)]
-    facts: Node,
-    comments: Comments,
-}
-
-#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Node {
+struct ThreadNode {
     id: String,
     is_resolved: bool,
     is_outdated: bool,
-    /// The person who resolved it; GitHub does not name bots.
-    resolved_by: Option<Login>,
+    comments: Comments,
 }
 
-impl Node {
-    fn state(&self, ourselves: &str) -> State {
-        match (&self.resolved_by, self.is_resolved, self.is_outdated) {
-            (Some(person), true, _) if !is_same_login(&person.login, ourselves) => State::Settled,
-            (_, true, _) => State::Withdrawn,
-            (_, false, true) => State::Outdated,
-            (_, false, false) => State::Open,
+impl ThreadNode {
+    /// Returns the thread if the author's own comment began it, with a hidden line that begins so.
+    fn into_thread(self, author: &str, ours: &str) -> Option<Thread> {
+        let first = self.comments.nodes.into_iter().next()?;
+        let is_own = first.author.is_some_and(|writer| is_same_login(&writer.login, author));
+        let (marker, text) = first.body.split_once('\n').unwrap_or((&first.body, ""));
+        let marker = marker.trim_end_matches('\r');
+        if !is_own || !marker.starts_with(ours) {
+            return None;
         }
+        let withdrawn = marker.strip_suffix(WITHDRAWN);
+        let state = match (self.is_resolved, withdrawn, self.is_outdated) {
+            (true, Some(_), _) => State::Withdrawn,
+            (true, None, _) => State::Settled,
+            (false, _, true) => State::Outdated,
+            (false, _, false) => State::Open,
+        };
+        let marker = withdrawn.map_or_else(|| marker.to_owned(), |start| format!("{start}{END}"));
+        Some(Thread { id: self.id, comment: first.id, marker, text: text.to_owned(), state })
     }
 }
 
@@ -280,6 +287,7 @@ struct Comments {
 
 #[derive(Deserialize)]
 struct FirstComment {
+    id: String,
     body: String,
     author: Option<Login>,
 }

@@ -47,8 +47,10 @@ impl Publication<'_> {
     async fn remarks(&self, publisher: &Publisher<'_>, report: &mut RunReport, most: usize) {
         let config = &self.request.config().github;
         let suggests = config.inline_suggestions && report.mode == RunMode::DryRun;
-        let finds = report.reviewed.is_some() && most > 0;
-        let has_findings = report.review.as_ref().is_some_and(|review| !review.findings.is_empty());
+        let of_pull = report.review.as_ref().filter(|review| review.standing.is_some());
+        // What a review that is not complete has found is posted as well.
+        let finds = of_pull.is_some() && most > 0;
+        let has_findings = of_pull.is_some_and(|review| !review.findings.is_empty());
         if self.cancel.is_cancelled() || has_findings && !finds {
             // What nobody was told of has not been reviewed.
             report.reviewed = None;

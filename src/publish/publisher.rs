@@ -14,8 +14,8 @@ use crate::event::Status;
 use crate::git::Repository;
 use crate::github::{
     Api, ApiError, Author, Check, DeliverError, Delivered, Delivery, Environment, FindingReview, Head,
-    PlanMark, Posted, PostedFindings, Pull, PullText, Reaction, Review, StickyComment, Subject, Suggested,
-    Target, by_push, comment_marker, marker_key, react,
+    HeadContent, PlanMark, Posted, PostedFindings, Pull, PullText, Reaction, Review, StickyComment, Subject,
+    Suggested, Target, by_push, comment_marker, marker_key, react,
 };
 use crate::report::{
     DeliveryReport, Diagnostic, PullReport, RunReport, check_summary, description, headline,
@@ -184,9 +184,9 @@ impl Publisher<'_> {
         let key = marker_key(&self.config.comment_key);
         let review = FindingReview { number: *number, head: &head.sha, key: &key, prefix, most };
         let findings = report.review.as_ref().map_or(&[][..], |review| &review.findings);
-        let content = |path: &str| {
-            let read = request.repository.as_ref()?.read_at(&head.sha, path).ok()?;
-            Some(read.unwrap_or_default())
+        let content = |path: &str| match &request.repository {
+            Some(repository) => HeadContent::of(repository, &head.sha, path),
+            None => HeadContent::Unknown,
         };
         self.within(review.post(&self.api, findings, content)).await
     }

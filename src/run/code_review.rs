@@ -11,7 +11,9 @@ use workspace::{LastLink, Workspace, WorkspacePath};
 use super::Run;
 use super::driver::AgentRun;
 use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Limits, RepoMap, Session};
+use crate::base::text::counted;
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};
+use crate::git::Repository;
 use crate::model::{Budget, ChatModel, MaskedModel};
 use crate::request::InputError;
 use crate::tool::Access;
@@ -22,7 +24,7 @@ const NAME: &str = "reviewer";
 const MAX_CHANGES: usize = 15_000;
 /// Model calls of one review.
 const MAX_STEPS: u32 = 20;
-/// Most findings of one answer, and most characters of each.
+/// Most findings of one review, and most characters of each.
 const MAX_FINDINGS: usize = 50;
 const MAX_MESSAGE: usize = 1_000;
 
@@ -43,11 +45,11 @@ struct RawReview {
 /// A finding as models write them.
 #[derive(Deserialize)]
 pub(super) struct RawFinding {
-    pub(super) file: String,
+    file: String,
     #[serde(default)]
-    pub(super) line: u32,
+    line: u32,
     #[serde(default)]
-    pub(super) severity: Severity,
+    severity: Severity,
     message: String,
     /// In percent.
     #[serde(default)]
@@ -142,10 +144,18 @@ impl CodeReview {
         );
         let ended = session.run(&question, &mut Form::default()).await;
         let findings = match (read(&ended.message), &ended.error) {
-            (Ok(said), None) => findings(run, said),
+            (Ok(said), None) => said.iter().filter_map(|said| resolve(run, said, &[])).collect(),
             (_, Some(error)) => return Err(not_reviewed(run, &error.to_string())),
             (Err(problem), None) => return Err(not_reviewed(run, &problem.to_string())),
         };
+        let (findings, left_out) = worst(findings);
+        if left_out > 0 {
+            let left_out = counted(left_out, "finding", "s");
+            run.events.notice(
+                NoticeLevel::Warning,
+                format!("the code review has {left_out} more than are kept; the worst are"),
+            );
+        }
         let record = ReviewRecord { pass, model: self.name.clone(), findings, standing: None };
         run.events.emit(Event::Review(record.clone()));
         Ok(Some(record))
@@ -168,47 +178,52 @@ pub(super) enum InvalidReview {
     Form(#[from] serde_json::Error),
 }
 
-/// Reads an answer: a JSON object, whatever stands around it. Of very many findings, the first ones are taken.
+/// Reads an answer: a JSON object, whatever stands around it.
 pub(super) fn read(answer: &str) -> Result<Vec<RawFinding>, InvalidReview> {
     let object = answer.find('{').zip(answer.rfind('}')).and_then(|(from, to)| answer.get(from..=to));
     let object = object.ok_or(InvalidReview::NoObject)?;
-    let mut findings = serde_json::from_slice::<RawReview>(object.as_bytes())?.findings;
-    findings.truncate(MAX_FINDINGS);
-    Ok(findings)
+    Ok(serde_json::from_slice::<RawReview>(object.as_bytes())?.findings)
 }
 
-/// Findings on files that there are; of others nobody could say where they are.
-pub(super) fn findings(run: &Run<'_>, said: Vec<RawFinding>) -> Vec<Finding> {
+/// Returns the finding that a reviewer means; `None` if it is less certain than is asked for. Files are named from the workspace,
+/// or as a diff names them, from the root of the repository; `changed` are those of the diff.
+pub(super) fn resolve(run: &Run<'_>, said: &RawFinding, changed: &[String]) -> Option<Finding> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a percentage")]
+    let confidence = said.confidence.map(|percent| percent.clamp(0.0, 100.0).round() as u8);
+    let least = run.request.config().review.min_confidence.get();
+    if confidence.is_some_and(|percent| u64::from(percent) < least) {
+        return None;
+    }
     let workspace = &run.engine.context.workspace;
     let exists = |path: &WorkspacePath| {
         let found = workspace.resolve(path, LastLink::Follow).and_then(|path| workspace.stat(&path));
         found.is_ok_and(|stat| stat.is_some())
     };
-    let finding = |said: RawFinding| {
-        let path = WorkspacePath::parse(said.file.trim()).ok().filter(exists);
-        let message = said.message.trim();
-        let cut = message.char_indices().nth(MAX_MESSAGE).map_or(message.len(), |(at, _)| at);
-        // Where it is about no file of the checkout, the words are kept.
-        let message = match &path {
-            Some(_) => message[..cut].to_owned(),
-            None => format!("{}: {}", said.file.trim(), &message[..cut]),
-        };
-        let line = said.line.max(1);
-        let place =
-            path.as_ref().and_then(|path| line_of(workspace.as_ref(), path, line)).unwrap_or_default();
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "clamped to a percentage"
-        )]
-        let confidence = said.confidence.map(|percent| percent.clamp(0.0, 100.0).round() as u8);
-        Finding { file: path, line, severity: said.severity, message, place, confidence }
+    let prefix = run.request.repository.as_ref().map(Repository::prefix).unwrap_or_default();
+    let named = said.file.trim();
+    let from_root = named.strip_prefix(&prefix).filter(|_| !prefix.is_empty());
+    let paths =
+        [Some(named), from_root].into_iter().flatten().filter_map(|path| WorkspacePath::parse(path).ok());
+    let is_in_diff = |path: &WorkspacePath| changed.contains(&format!("{prefix}{path}"));
+    let file = paths.filter(exists).min_by_key(|path| !is_in_diff(path));
+    let message = said.message.trim();
+    let cut = message.char_indices().nth(MAX_MESSAGE).map_or(message.len(), |(at, _)| at);
+    // Where it is about no file of the checkout, the words are kept.
+    let message = match &file {
+        Some(_) => message[..cut].to_owned(),
+        None => format!("{named}: {}", &message[..cut]),
     };
-    let least = run.request.config().review.min_confidence.get();
-    let is_certain = |finding: &Finding| finding.confidence.is_none_or(|percent| u64::from(percent) >= least);
-    let mut findings: Vec<Finding> = said.into_iter().map(finding).filter(is_certain).collect();
+    let line = said.line.max(1);
+    let place = file.as_ref().and_then(|path| line_of(workspace.as_ref(), path, line)).unwrap_or_default();
+    Some(Finding { file, line, severity: said.severity, message, place, confidence })
+}
+
+/// Sorts findings, the worst first, and returns as many as are kept, with the number of the others.
+pub(super) fn worst(mut findings: Vec<Finding>) -> (Vec<Finding>, usize) {
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    findings
+    let left_out = findings.len().saturating_sub(MAX_FINDINGS);
+    findings.truncate(MAX_FINDINGS);
+    (findings, left_out)
 }
 
 /// Returns the text of a line of a file.

@@ -14,15 +14,15 @@ use self::earlier::Earlier;
 use self::parts::parts;
 use self::remark::Remark;
 use super::Run;
-use super::code_review::{NotChecked, RawFinding, findings, read};
+use super::code_review::{NotChecked, RawFinding, read, resolve, worst};
 use crate::agent::{Agent, SessionOutcome};
 use crate::base::text::counted;
 use crate::engine::CHARS_PER_TOKEN;
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, RunMode, Status, StopReason};
 use crate::git::{RemoteRepository, Repository};
 use crate::github::{
-    Api, ApiError, EarlierFinding, Environment, ReviewedMark, StickyComment, Subject, comment_marker,
-    marker_key,
+    Api, ApiError, EarlierFinding, Environment, HeadContent, ReviewedMark, StickyComment, Subject,
+    comment_marker, marker_key,
 };
 use crate::tool::Access;
 use sanitize::untrusted::{fence, visible, visible_line};
@@ -51,6 +51,8 @@ pub(super) struct PullReview {
     material: String,
     /// The findings that it is shown as known.
     earlier: Earlier,
+    /// The files that the pull request changes, from the repository's root.
+    files: Vec<String>,
     rest: Mutex<Rest>,
 }
 
@@ -109,7 +111,7 @@ impl PullReview {
             ))
         })?;
         let at = repository.head().unwrap_or_else(|| head.sha.clone());
-        let content = |path: &str| repository.read_at(&at, path).ok().map(Option::unwrap_or_default);
+        let content = |path: &str| HeadContent::of(repository, &at, path);
         let earlier = Earlier::of(posted, &all_files, &repository.prefix(), content);
         // Against another base, the change is another one.
         let is_same = |mark: &ReviewedMark| {
@@ -164,7 +166,7 @@ impl PullReview {
         let parts = shown.map(|part| format!("{NEXT}\n{part}")).collect();
         let mark = ReviewedMark { head: head.sha.clone(), base: fork };
         let rest = Mutex::new(Rest { parts, left_out, found: Vec::new() });
-        Ok(Some(Self { mark, material, earlier, rest }))
+        Ok(Some(Self { mark, material, earlier, files: all_files, rest }))
     }
 
     /// Returns the task with the changes that are reviewed.
@@ -194,9 +196,18 @@ impl PullReview {
             }
         };
         let Rest { parts, left_out, found } = self.rest.into_inner();
-        let said = found.into_iter().chain(said).filter(|raw| !self.earlier.is_repeated_by(raw)).collect();
-        let findings: Vec<Finding> =
-            findings(run, said).into_iter().filter(|finding| !self.earlier.has(finding)).collect();
+        let mut findings: Vec<Finding> = Vec::new();
+        for raw in found.into_iter().chain(said) {
+            let Some(finding) = resolve(run, &raw, &self.files) else { continue };
+            // Each part of a change may show it.
+            let is_same = |other: &Finding| {
+                (&other.file, other.line, &other.message) == (&finding.file, finding.line, &finding.message)
+            };
+            if !(self.earlier.is_repeated_by(raw.same_as(), &finding) || findings.iter().any(is_same)) {
+                findings.push(finding);
+            }
+        }
+        let (findings, cut) = worst(findings);
         let standing = self.earlier.standing();
         ended.message = match findings.len() {
             0 => "The review has no new findings.".to_owned(),
@@ -207,9 +218,13 @@ impl PullReview {
             ended.message += &format!(" Still open: {count}.");
         }
         let unseen = parts.iter().map(|part| part.lines().count()).sum::<usize>();
-        let told = match (left_out, unseen) {
-            (0, 0) => None,
-            (_, 0) => Some(format!(
+        let told = match (left_out, unseen, cut) {
+            (0, 0, 0) => None,
+            (0, 0, _) => Some(format!(
+                "{} more did not fit, of which none is worse; the next review looks at the same change again",
+                counted(cut, "finding", "s")
+            )),
+            (_, 0, _) => Some(format!(
                 "the change is too large for one review: the last {} of its diff were not shown to the model; \
                  split the pull request to have all of it reviewed",
                 counted(left_out, "line", "s")
@@ -220,10 +235,10 @@ impl PullReview {
             )),
         };
         if let Some(told) = &told {
-            ended.message += &format!(" It did not see all: {told}.");
+            ended.message += &format!(" It is not complete: {told}.");
             run.events.notice(NoticeLevel::Warning, told.clone());
         }
-        let worst = findings.iter().map(|finding| finding.severity).chain(self.earlier.worst_open()).max();
+        let worst = findings.iter().chain(&standing).map(|finding| finding.severity).max();
         ended.reason = match (worst, run.request.config().review.fail_on) {
             (Some(worst), Some(least)) if worst >= least => StopReason::FindingsLeft,
             _ if ended.reason == StopReason::LlmDone && !(findings.is_empty() && standing.is_empty()) => {

@@ -2,6 +2,7 @@
 //! lost.
 #![cfg(unix)]
 
+mod places;
 mod standing;
 
 use std::ffi::OsStr;
@@ -211,7 +212,10 @@ async fn long_changes_are_reviewed_in_parts() {
         // What is longer than a review can be is told, and is not taken for reviewed.
         commit(&mut scene, "longer.txt", &filler(1, 12_000));
         let before = reviewed(&scene);
-        let (log, _) = review(&scene, (0..10).flat_map(|_| found(&[])).collect(), 0);
+        let mut answers = found(&[finding("longer.txt", 7, "The seventh line is wrong.")]);
+        answers.extend((1..10).flat_map(|_| found(&[])));
+        let (log, _) = review(&scene, answers, 0);
+        assert!(log.contains("findings: 1 new, 0 fixed"), "{log}");
         assert!(log.contains("the change is too large for one review: the last"), "{log}");
         assert_ne!(before.as_deref(), Some(scene.head.as_str()));
         assert_eq!(reviewed(&scene), before);

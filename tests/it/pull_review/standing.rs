@@ -85,11 +85,7 @@ async fn review_with_findings_says_so_first_until_they_are_gone() {
         review(&scene, found(&[]), 2);
         assert_eq!(sarif(&scene).len(), 1);
         // Where it cannot be read what stands, nothing is green, and code scanning is told nothing.
-        scene.github.fail(
-            "GET /repos/octo/demo/pulls/7/reviews",
-            403,
-            "Resource not accessible by integration",
-        );
+        scene.github.fail("POST /graphql PostedReviews", 403, "Resource not accessible by integration");
         let (log, _) = review(&scene, found(&[]), 2);
         assert!(log.contains("it could not be read what earlier reviews have found"), "{log}");
         assert_eq!(scene.output("sarif-path").as_deref(), Some(""));

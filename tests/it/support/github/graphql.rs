@@ -26,7 +26,12 @@ pub(super) fn answer(world: &mut World, request: &Request) -> ResponseTemplate {
         json!({"minimizeComment": {"minimizedComment": {"isMinimized": true}}})
     } else if query.contains("resolveReviewThread") {
         world.resolved.push(id());
-        json!({"resolveReviewThread": {"thread": {"isResolved": true}}})
+        let comment = variables["comment"].as_str().and_then(|id| id.strip_prefix("PRRC_")?.parse().ok());
+        let comment = world.review_comments.get_mut(&comment.expect("an id")).expect("a comment");
+        variables["body"].as_str().expect("a text").clone_into(&mut comment.body);
+        json!({"updatePullRequestReviewComment": null, "resolveReviewThread": {"thread": {"isResolved": true}}})
+    } else if query.contains("query PostedReviews") {
+        json!({"repository": {"pullRequest": {"reviews": reviews(world, variables)}}})
     } else if query.contains("reviewThreads") {
         json!({"repository": {"pullRequest": {"reviewThreads": threads(world, variables)}}})
     } else {
@@ -98,9 +103,7 @@ fn branch_states(world: &World, variables: &Value) -> Value {
     found.into()
 }
 
-/// Two threads a page, so that pages are gone through.
 fn threads(world: &World, variables: &Value) -> Value {
-    let skip = variables["after"].as_str().and_then(|after| after.parse().ok()).unwrap_or(0);
     let number = variables["number"].as_u64();
     let all: Vec<Value> = world
         .review_comments
@@ -108,16 +111,34 @@ fn threads(world: &World, variables: &Value) -> Value {
         .filter(|(_, comment)| Some(comment.pull) == number)
         .map(|(id, comment)| {
             let thread = format!("PRRT_{id}");
-            // GraphQL leaves the suffix of bots out.
-            let login = comment.login.trim_end_matches("[bot]");
             json!({
                 "id": thread, "isResolved": world.resolved.contains(&thread) || world.settled.contains(&thread),
                 "isOutdated": comment.outdated,
-                "resolvedBy": world.settled.contains(&thread).then(|| json!({"login": "dev"})),
-                "comments": {"nodes": [{"body": comment.body, "author": {"login": login}}]}
+                "comments": {"nodes": [{"id": format!("PRRC_{id}"), "body": comment.body, "author": account(&comment.login)}]}
             })
         })
         .collect();
+    page(&all, variables)
+}
+
+/// The reviews that were posted, which people may have hidden: `PRR_0` is the first.
+fn reviews(world: &World, variables: &Value) -> Value {
+    let shown = world.reviews.iter().enumerate().map(|(index, body)| {
+        let is_hidden = world.minimised.contains(&format!("PRR_{index}"));
+        json!({"body": body, "isMinimized": is_hidden, "author": account(BOT)})
+    });
+    page(&shown.collect::<Vec<_>>(), variables)
+}
+
+/// GraphQL leaves the suffix of bots out.
+fn account(login: &str) -> Value {
+    let name = login.trim_end_matches("[bot]");
+    json!({"__typename": if name == login { "User" } else { "Bot" }, "login": name})
+}
+
+/// Two entries a page, so that pages are gone through.
+fn page(all: &[Value], variables: &Value) -> Value {
+    let skip = variables["after"].as_str().and_then(|after| after.parse().ok()).unwrap_or(0);
     let page: Vec<&Value> = all.iter().skip(skip).take(2).collect();
     let more = skip + page.len() < all.len();
     json!({"nodes": page, "pageInfo": {"hasNextPage": more, "endCursor": (skip + 2).to_string()}})

@@ -1,0 +1,118 @@
+use super::*;
+use crate::event::Severity;
+use crate::github::earlier_findings::FindingState;
+
+const PATHS: [&str; 4] = ["a.rs", "b.rs", "c.rs", "picture.png"];
+
+fn finding(line: u32, place: &str, message: &str) -> Finding {
+    let (place, message) = (Finding::place_of(place), message.to_owned());
+    Finding { file: None, line, severity: Severity::Error, message, place, confidence: None }
+}
+
+fn posted(path: &str, line: u32, place: &str) -> EarlierFinding {
+    let mark = FindingMark::of(Some(path).filter(|path| !path.is_empty()), &finding(line, place, "Bad."));
+    EarlierFinding::listed(mark, FindingState::Open)
+}
+
+/// Places findings in files: pairs of a path, and what is there. Those that are named with a `?` nobody can read.
+fn locate(posted: Vec<EarlierFinding>, files: &[(&str, &str)]) -> KnownFindings {
+    let changed: Vec<String> = files.iter().map(|(path, _)| path.trim_end_matches('?').to_owned()).collect();
+    KnownFindings::locate(posted, &changed, |path| {
+        match files.iter().find(|(name, _)| name.trim_end_matches('?') == path) {
+            Some((name, _)) if name.ends_with('?') => HeadContent::Unknown,
+            Some((_, text)) => HeadContent::Bytes(text.as_bytes().to_vec()),
+            None if path == PATHS[3] => HeadContent::Bytes(vec![0x89, b'P', 0xff, 0]),
+            None => HeadContent::Absent,
+        }
+    })
+}
+
+#[test]
+fn finding_goes_where_its_line_goes() {
+    let at = |path: &str, number: u32, text: &str| {
+        Place::At(Line { path: path.to_owned(), number, text: text.to_owned() })
+    };
+    let (run, other) = ("return run(x)", "return run(y)");
+    for (name, finding, files, expected) in [
+        ("as it was", posted("a.rs", 2, run), vec![("a.rs", "a\n  return run(x)\n")], at("a.rs", 2, run)),
+        ("moved", posted("a.rs", 9, run), vec![("a.rs", "return run(x)\nb\nc")], at("a.rs", 1, run)),
+        (
+            "the nearest of two",
+            posted("a.rs", 4, run),
+            vec![("a.rs", "return run(x)\n\n\n\nreturn run(x)")],
+            at("a.rs", 5, run),
+        ),
+        ("mended", posted("a.rs", 1, run), vec![("a.rs", other)], Place::Gone),
+        ("emptied", posted("a.rs", 1, run), vec![("a.rs", "")], Place::Gone),
+        ("removed", posted("a.rs", 1, run), vec![("b.rs", other)], Place::Gone),
+        ("renamed", posted("a.rs", 1, run), vec![("b.rs", "x\nreturn run(x)")], at("b.rs", 2, run)),
+        ("renamed, short", posted("a.rs", 1, "x"), vec![("b.rs", "y\nx")], at("b.rs", 2, "x")),
+        (
+            "renamed, with another file in its place",
+            posted("a.rs", 1, run),
+            vec![("a.rs", other), ("b.rs", run)],
+            at("b.rs", 1, run),
+        ),
+        // Such lines are everywhere.
+        (
+            "short, elsewhere",
+            posted("a.rs", 1, "end if"),
+            vec![("a.rs", "b"), ("b.rs", "end if")],
+            Place::Gone,
+        ),
+        ("without letters", posted("a.rs", 1, "}"), vec![("b.rs", "}")], Place::Gone),
+        ("unreadable", posted("a.rs", 1, run), vec![("a.rs?", "")], Place::Unknown),
+        (
+            "perhaps in a file that is unreadable",
+            posted("a.rs", 1, run),
+            vec![("a.rs", other), ("b.rs?", "")],
+            Place::Unknown,
+        ),
+        ("in a picture now", posted(PATHS[3], 1, run), vec![("b.rs", other)], Place::Gone),
+        ("about no file", posted("", 1, ""), vec![("a.rs", other)], Place::Nowhere),
+        ("beyond the end", posted("a.rs", 90, ""), vec![("a.rs", "one\ntwo")], at("a.rs", 2, "two")),
+        ("in an empty file", posted("a.rs", 1, ""), vec![("a.rs", "")], at("a.rs", 1, "")),
+        ("beyond the end of what is gone", posted("a.rs", 90, ""), vec![("b.rs", "\n")], Place::Gone),
+    ] {
+        let known = locate(vec![finding], &files);
+        assert_eq!(known.findings[0].place, expected, "{name}");
+    }
+}
+
+#[test]
+fn findings_that_say_the_same_are_on_two_lines() {
+    let twice = || vec![posted("a.rs", 1, "run(x) twice"), posted("a.rs", 5, "run(x) twice")];
+    let numbers = |text: &str| {
+        let known = locate(twice(), &[("a.rs", text)]).findings;
+        known
+            .iter()
+            .map(|known| if let Place::At(line) = &known.place { line.number } else { 0 })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(numbers("run(x) twice\n\n\n\nrun(x) twice"), [1, 5]);
+    assert_eq!(numbers("\nrun(x) twice\nrun(x) twice"), [2, 3]);
+    assert_eq!(numbers("run(x) twice"), [1, 0]);
+}
+
+#[test]
+fn finding_is_known_at_its_place_alone() {
+    let text = "run(x) here\n\nrun(x) here\n\nother";
+    let known =
+        locate(vec![posted("a.rs", 1, "run(x) here"), posted("", 1, "")], &[("a.rs", text), ("b.rs", text)]);
+    for (name, path, found, expected) in [
+        ("the same", Some("a.rs"), finding(1, "run(x) here", "bad!"), true),
+        ("other words", Some("a.rs"), finding(1, "run(x) here", "Worse."), false),
+        ("an equal line", Some("a.rs"), finding(3, "run(x) here", "Bad."), false),
+        ("another line", Some("a.rs"), finding(5, "other", "Bad."), false),
+        ("another file", Some("b.rs"), finding(1, "run(x) here", "Bad."), false),
+        ("about no file", None, finding(7, "", "Bad."), true),
+    ] {
+        assert_eq!(known.has(&FindingMark::of(path, &found)), expected, "{name}");
+    }
+    // Where nobody can say what is there, its text counts; what is gone and listed is not listed again.
+    for files in [&[("a.rs?", "")][..], &[("a.rs", "other")]] {
+        let known = locate(vec![posted("a.rs", 1, "run(x) here")], files);
+        assert!(known.has(&FindingMark::of(Some("a.rs"), &finding(9, "run(x) here", "Bad."))));
+        assert!(!known.has(&FindingMark::of(Some("a.rs"), &finding(9, "other", "Bad."))));
+    }
+}
