@@ -11,7 +11,6 @@ use backon::{BackoffBuilder, ExponentialBuilder};
 use octocrab::Octocrab;
 use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use time::OffsetDateTime;
@@ -379,34 +378,4 @@ impl Api {
 fn from_now(wait: Duration) -> String {
     let until = OffsetDateTime::now_utc() + wait;
     until.replace_nanosecond(0).unwrap_or(until).format(&Rfc3339).unwrap_or_default()
-}
-
-/// An account's login name as REST writes it: that of a bot ends in `[bot]`, which no person's can.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(from = "Account")]
-pub(super) struct Login {
-    pub(super) login: String,
-}
-
-/// An account as either API gives it.
-#[derive(Deserialize)]
-struct Account {
-    login: String,
-    /// Asked for by GraphQL, which leaves the suffix out.
-    #[serde(default, rename = "__typename")]
-    kind: Option<String>,
-}
-
-impl From<Account> for Login {
-    fn from(Account { login, kind }: Account) -> Self {
-        let lacks_suffix = kind.as_deref() == Some("Bot") && !login.ends_with(BOT);
-        Self { login: if lacks_suffix { format!("{login}{BOT}") } else { login } }
-    }
-}
-
-const BOT: &str = "[bot]";
-
-/// Returns whether two logins are the same, ignoring case.
-pub(super) fn is_same_login(one: &str, other: &str) -> bool {
-    one.eq_ignore_ascii_case(other)
 }

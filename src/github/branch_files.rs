@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::api::{Api, Login, Purpose, is_same_login};
+use super::api::{Api, Purpose};
 use super::commit::{Commit, CommitError, commit_to, text_entry};
 use super::contents::blob;
 use super::error::ApiError;
+use super::login::{Login, is_same_login};
 
 const READ: Purpose = Purpose { doing: "read the state's branch", permission: "contents: read" };
 

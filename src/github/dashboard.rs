@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::api::{Api, Login, Method, Purpose, is_same_login};
+use super::api::{Api, Method, Purpose};
 use super::error::ApiError;
+use super::login::{Login, is_same_login};
 use super::sticky_comment::may_write;
 
 const READ: Purpose = Purpose { doing: "read the dashboard", permission: "issues: read" };

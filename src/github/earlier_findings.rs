@@ -4,10 +4,11 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::api::{Api, Login, is_same_login};
+use super::api::Api;
 use super::error::ApiError;
 use super::finding_mark::{FindingMark, MARKER};
 use super::graphql::Connection;
+use super::login::{Login, is_same_login};
 use super::review::{REVIEW, State, Thread, threads};
 
 /// A finding that we posted.

@@ -4,8 +4,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::api::{Api, GRAPHQL, Login, Method, Purpose};
+use super::api::{Api, GRAPHQL, Method, Purpose};
 use super::error::ApiError;
+use super::login::Login;
 
 /// One page of a list.
 #[derive(Deserialize)]

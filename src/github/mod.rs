@@ -25,6 +25,7 @@ mod finding_mark;
 mod finding_review;
 mod graphql;
 mod known_findings;
+mod login;
 mod observe;
 mod observed;
 mod outcomes;

@@ -2,9 +2,10 @@
 
 use serde::Deserialize;
 
-use super::api::{Api, Purpose, is_same_login};
+use super::api::{Api, Purpose};
 use super::environment::Environment;
 use super::error::ApiError;
+use super::login::is_same_login;
 use super::payload::User;
 
 const ATTEMPTS: Purpose = Purpose { doing: "look up who has started this run", permission: "actions: read" };

@@ -6,12 +6,13 @@ use std::time::Duration;
 use serde::Deserialize;
 use time::OffsetDateTime;
 
-use super::api::{Api, PAGE, Purpose, is_same_login};
+use super::api::{Api, PAGE, Purpose};
 use super::code_owners::CodeOwners;
 use super::commit::in_path;
 use super::contents::file_at;
 use super::environment::{Environment, moment};
 use super::error::ApiError;
+use super::login::is_same_login;
 use super::payload::User;
 use super::person::{Person, askers};
 use super::plan_time::{Planner, planned_since};

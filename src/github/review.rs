@@ -7,9 +7,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use workspace::{ChangeSet, FileChange, FileState};
 
-use super::api::{Api, Login, Method, Purpose, is_same_login};
+use super::api::{Api, Method, Purpose};
 use super::error::ApiError;
 use super::graphql::Connection;
+use super::login::{Login, is_same_login};
 use super::suggestion::{MARKER, Suggestion, commentable, suggestions};
 use crate::base::text::counted;
 use crate::base::verbose_log::detail;

@@ -171,7 +171,7 @@ fn not_for_us(environment: &Environment, event: &str, action: &str, rules: &Rule
 }
 
 fn allows_bot(rules: &Rules, login: &str) -> bool {
-    let same = |allowed: &String| super::api::is_same_login(allowed, login);
+    let same = |allowed: &String| super::login::is_same_login(allowed, login);
     rules.allow_bots.iter().any(|allowed| allowed == "*" || same(allowed))
 }
 

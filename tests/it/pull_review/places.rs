@@ -152,7 +152,7 @@ async fn lines_of_the_merge_commit_are_found_at_the_head() {
     scene(CONFIG, |mut scene| {
         // The base has grown above the lines of the pull request.
         scene.sandbox.git(&["checkout", "--quiet", "main"]);
-        scene.sandbox.write("a.txt", &format!("zero\nzero, too\n{BEFORE}"));
+        scene.sandbox.write("a.txt", format!("zero\nzero, too\n{BEFORE}"));
         scene.base = scene.sandbox.commit("grown");
         scene.sandbox.git(&["merge", "--quiet", "--no-edit", "feature"]);
         let text = std::fs::read_to_string(scene.sandbox.repo().join("a.txt")).unwrap();
