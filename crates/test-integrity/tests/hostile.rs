@@ -123,6 +123,17 @@ fn many_tests_around_which_a_loop_goes_are_judged_soon() {
 }
 
 #[test]
+fn functions_within_functions_are_judged_soon() {
+    let nested = |value: usize| -> String {
+        let open: String = (0..120).map(|at| format!("rows{at}.forEach((a{at}) => {{\n")).collect();
+        format!("test('a', () => {{\n{open}expect(f(a0)).toBe({value});\n{}}});\n", "});\n".repeat(120))
+    };
+    // Reading each function for whether it is a hook, as often as there are functions around it, takes minutes.
+    let (before, after) = (nested(1), nested(2));
+    assert_eq!(check(&[Change { path: "a.test.js", before: Some(&before), after: Some(&after) }]), []);
+}
+
+#[test]
 fn deep_and_long_keys_cost_no_more_than_their_text() {
     // With each key written out, these are gigabytes.
     let open = "a{".repeat(5_000);

@@ -55,6 +55,8 @@ pub(crate) struct Assertion {
     pub(crate) is_unordered: bool,
     /// Whether what is expected comes from what is tested.
     pub(crate) is_recomputed: bool,
+    /// Whether the program gave both sides to one function of the test.
+    pub(crate) is_of_callback: bool,
 }
 
 /// What an assertion is about that expects a failure.
@@ -172,6 +174,7 @@ impl Assertion {
             is_handling: false,
             is_unordered: false,
             is_recomputed: false,
+            is_of_callback: false,
         }
     }
 

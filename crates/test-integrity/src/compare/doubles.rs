@@ -13,8 +13,12 @@ use crate::matching::state::{State, all_mocks};
 pub(super) fn mocked(before: &State, after: &State, changes: &[Change<'_>], new: &[&Test]) -> Vec<Finding> {
     let is_new = |test: &Test| new.iter().any(|new| std::ptr::eq(*new, test));
     let mut findings = Vec::new();
-    let known: BTreeSet<String> = all_mocks(before).map(|(_, mark)| mark.text.clone()).collect();
-    for (path, mark) in all_mocks(after).filter(|(_, mark)| !known.contains(&mark.text)) {
+    // A file may get its name in another spelling: `userStore` and `user-store`.
+    let plain = |text: &str| -> String {
+        text.chars().filter(|letter| !matches!(letter, '-' | '_')).flat_map(char::to_lowercase).collect()
+    };
+    let known: BTreeSet<String> = all_mocks(before).map(|(_, mark)| plain(&mark.text)).collect();
+    for (path, mark) in all_mocks(after).filter(|(_, mark)| !known.contains(&plain(&mark.text))) {
         let existed = changes.iter().any(|change| change.path == path && change.before.is_some());
         let target = mark.text.trim_end_matches(".js").trim_end_matches(".ts");
         let subject = subject(path);

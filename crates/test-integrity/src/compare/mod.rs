@@ -7,6 +7,7 @@ mod elsewhere;
 mod flips;
 mod loops;
 mod lost;
+mod needless;
 mod outcomes;
 mod projections;
 mod recomputed;
@@ -28,11 +29,12 @@ use crate::matching::renamed::is_renamed;
 use crate::matching::state::{State, moved_assertions};
 use crate::matching::{Heirs, Tables, pairs};
 use crate::weaker::subsumption::{Said, has_rows_for};
-use crate::weaker::{fewer_demand, is_part, looks_away, most_alike, nearest, weaker};
+use crate::weaker::{fewer_demand, is_part, is_said_beside, looks_away, most_alike, nearest, weaker};
 use cases::fewer_cases;
 use doubles::{mocked, replaced};
 use loops::{only_of_found, only_of_items};
 use lost::Rest;
+use needless::{waiting_fails, without_panic, without_passes};
 use recomputed::recomputed;
 use shadow::{foreign, shadow};
 use std::collections::BTreeSet;
@@ -235,6 +237,7 @@ impl Context<'_> {
         if let (Some(old), Some(new)) =
             (self.before.names.get(&before.path), self.after.names.get(&after.path))
             && let Some(shadow) = shadow((before, old), (after, new))
+            && (shadow.asserts || !self.removed.has_come_from_tests(shadow.name, &after.path))
         {
             found(shadow.line, Kind::WeakerAssertion, shadow.message(name));
         } else if let (Some(old), Some(new)) =
@@ -284,10 +287,11 @@ impl Context<'_> {
         };
         let name = &after.name;
         let caught = format!("the failure of an assertion of `{name}` is caught");
-        let (old, mut new) = (
+        let (mut old, mut new) = (
             self.before.assertions(&before.body, Some(&after.body)),
             self.after.assertions(&after.body, None),
         );
+        without_panic(&mut old, &new, self.after, (before, after));
         let (had, has) = (old.len(), new.len());
         let (then, now) = (old.clone(), new.clone());
         let rows = |test: &Test| test.cases.unwrap_or(1).max(1) + test.body.rows.iter().sum::<usize>();
@@ -310,7 +314,9 @@ impl Context<'_> {
             return;
         }
 
-        let (left, looser) = without_same(old, &mut new);
+        without_passes(&mut new, before, after);
+        let (mut left, looser) = without_same(old, &mut new);
+        waiting_fails(&mut left, before, after);
         for (other, kind, message) in looser {
             found(other.line, kind, format!("in `{name}`: {message}"));
         }
@@ -354,6 +360,7 @@ impl Context<'_> {
                 if (!assertion.is_link() || before.simple_name() == after.simple_name())
                     && !said.covers(&assertion)
                     && !said.refuses(&assertion, &other)
+                    && !is_said_beside(&assertion, &other, &new)
                     && !self.removed.concerns_assertion(before, &assertion)
                     && (is_certain || fewer_demand(assertion.strength, &then, &now))
                 {

@@ -71,20 +71,21 @@ pub(super) fn of_python(path: &str, name: &str, at: At<'_>, above: &str, body: &
     (is_hook && !name.starts_with("test")).then(|| hook(path, name, at.line(), body))
 }
 
-/// Makes a hook of a call of JavaScript: `afterEach(() => { … })`. `body` reads its function.
+/// Makes a hook of a call of JavaScript: `afterEach(() => { … })`. `read` reads its function, as it must for no other call: of functions
+/// within functions, each would be read as often as there are some around it.
 pub(super) fn of_script(
     path: &str,
     names: &[String],
     parts: &[&str],
     at: At<'_>,
-    body: Body,
+    read: impl FnOnce() -> Body,
 ) -> Option<Test> {
     let last = *parts.last()?;
     let is_step = parts.len() == 1 && last == STEP_OF_SCRIPTS;
     if parts.len() > 2 || !is_step && !OF_SCRIPTS.contains(&last) {
         return None;
     }
-    let mut body = body;
+    let mut body = read();
     let mut failures =
         at.descendants().into_iter().filter(|below| below.kind() == "throw_statement").map(thrown);
     if is_support(path) {

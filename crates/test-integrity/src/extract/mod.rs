@@ -164,6 +164,7 @@ trait Reader {
                 assertion.is_swallowed = inside.swallowed;
                 assertion.is_handling = inside.handled;
                 assertion.is_recomputed = tainted::is_recomputed(at);
+                assertion.is_of_callback = tainted::is_of_callback(at);
                 body.asserting.extend(assertion.callee().map(str::to_owned));
                 // The same once more, with nothing in between, says nothing more.
                 let repeats = body.assertions.last().is_some_and(|last| {

@@ -30,7 +30,7 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
     for change in changes.iter().filter(|change| is_code(change.path)) {
         for (_, mark) in marks(change.before.unwrap_or_default()) {
-            *known.entry(mark).or_default() += 1;
+            *known.entry(spelled_plainly(&mark)).or_default() += 1;
         }
     }
     let mut findings = no_longer_denied(changes);
@@ -153,17 +153,23 @@ fn place_of<'t>(text: &'t str, line: usize, mark: &str) -> &'t str {
 }
 
 fn take(known: &mut BTreeMap<String, usize>, mark: &str) -> bool {
-    match known.get_mut(mark) {
+    let plain = spelled_plainly(mark);
+    match known.get_mut(&plain) {
         Some(count) if *count > 0 => {
             *count -= 1;
             true
         }
         // One that names what it is about replaces one that did not.
-        _ => match mark.split_once('[').or_else(|| mark.rsplit_once(':')) {
-            Some((bare, _)) => take(known, bare.trim()),
+        _ => match plain.split_once('[').or_else(|| plain.rsplit_once(':')) {
+            Some((bare, _)) => take(known, bare),
             None => false,
         },
     }
+}
+
+/// Returns a mark without white space, which its tool does not ask for: `# pragma: nocover` is `# pragma: no cover`.
+fn spelled_plainly(mark: &str) -> String {
+    mark.split_whitespace().collect()
 }
 
 fn is_code(path: &str) -> bool {

@@ -7,6 +7,7 @@ mod hunks;
 pub(crate) mod lenient;
 pub(crate) mod marks;
 pub(crate) mod reported;
+mod rows;
 pub(crate) mod scripted;
 pub(crate) mod signs;
 pub(crate) mod silenced;

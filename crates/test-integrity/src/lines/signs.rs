@@ -68,11 +68,14 @@ const KEPT: &[(Language, &str, &str)] = &[
     (Language::Python, r#"\bwarnings\.simplefilter\(["']error"#, "warnings no longer fail"),
 ];
 
+/// Numbers of assertions that a test is to make.
+const PLANNED: [&str; 2] = [r"\bexpect\.assertions\(\s*(\d+)", r"\bt\.plan\(\s*(\d+)"];
+
 /// Numbers that say how much is tried. The fewer, the less is demanded.
 #[rustfmt::skip]
 const EFFORTS: &[&str] = &[
     r"\bwith_cases\(\s*(\d+)", r"\bmax_examples\s*=\s*(\d+)", r"\bnumRuns:\s*(\d+)", r"@RepeatedTest\(\s*(\d+)", r"\btries\s*=\s*(\d+)",
-    r"\bexpect\.assertions\(\s*(\d+)", r"\bt\.plan\(\s*(\d+)",
+    PLANNED[0], PLANNED[1],
     // Ranges of values that are generated; those of loops stand behind `for`.
     r"(?:^|[(,])\s*(?:mut\s+)?\w+\s+in\s+[\w:]+\s*\.\.=?\s*(\d+)", r"\bmax_(?:value|size)\s*=\s*(\d+)",
 ];
@@ -93,6 +96,11 @@ static PRODUCTS: LazyLock<Vec<(Language, Regex)>> = LazyLock::new(|| {
 
 static NUMBERS: LazyLock<Vec<Regex>> =
     LazyLock::new(|| EFFORTS.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect());
+
+/// Calls that assert something, in the tests that say how many there are to be.
+static ASSERTING: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"\b(?:assert|expect|should)\b|\bt\.(?:\w*(?:[eE]qual|[eE]rror|[sS]ame|[mM]atch|[tT]hrows|[tT]ruthy|[fF]alsy)|ok|notOk|not|is|deep|true|false|like|has|rejects|resolves|pass|fail)\(").ok()
+});
 
 static CHECKS: LazyLock<Vec<(Language, Regex, &'static str)>> = LazyLock::new(|| {
     let check = |(language, pattern, meaning): &(Language, &str, &'static str)| {
@@ -246,9 +254,27 @@ fn efforts(change: &Change<'_>) -> Vec<Finding> {
         if old.len() != new.len() {
             continue;
         }
-        for ((_, old), (line, new)) in old.into_iter().zip(new).filter(|((_, old), (_, new))| new < old) {
+        let is_planned = PLANNED.contains(&pattern.as_str());
+        // Up to the next such number.
+        let asserted = |text: &str, all: &[(usize, u64)], place: usize| {
+            let (from, to) = (all[place].0, all.get(place + 1).map_or(usize::MAX, |next| next.0));
+            let lines = text.lines().skip(from).take(to.saturating_sub(from + 1));
+            lines
+                .map(|line| ASSERTING.as_ref().map_or(0, |asserting| asserting.find_iter(line).count()))
+                .sum()
+        };
+        for (place, ((_, was), (line, is))) in old.iter().zip(&new).enumerate() {
+            // Which assertions are gone is told of the tests.
+            let fewer = || {
+                let had: usize = asserted(before, &old, place);
+                had.saturating_sub(asserted(after, &new, place)) as u64
+            };
+            if is >= was || is_planned && fewer() >= was - is {
+                continue;
+            }
+            let (old, new) = (was, is);
             let message = format!("{new} instead of {old} cases are tried");
-            findings.push(Finding::new(change.path, line, Kind::FewerCases, message));
+            findings.push(Finding::new(change.path, *line, Kind::FewerCases, message));
         }
     }
     findings

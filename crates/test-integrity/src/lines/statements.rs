@@ -1,12 +1,12 @@
 //! Statements of test files that are there as before but for one part, which makes them demand less: what is accepted of a mock, how
 //! many cases are tried, which of them are left.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
+use std::collections::BTreeMap;
 
 use regex::Regex;
 
 use super::reported::Reported;
+use super::rows::{drops_groups, fewer_rows, rows, words};
 use crate::Change;
 use crate::extract::statements;
 use crate::files::{Language, Role};
@@ -65,7 +65,7 @@ pub(crate) fn compare(changes: &[Change<'_>], reported: &Reported<'_>) -> Vec<Fi
             continue;
         }
         if Language::of(change.path).is_none() {
-            findings.extend(fewer_rows(change.path, &gone, &new));
+            findings.extend(fewer_rows(change.path, (&gone, &rows(before)), (&new, &rows(after))));
         }
         for (line, now) in new {
             let alike = gone.iter().filter(|(_, was)| was.first() == now.first() && was.get(1) == now.get(1));
@@ -88,76 +88,12 @@ pub(crate) fn compare(changes: &[Change<'_>], reported: &Reported<'_>) -> Vec<Fi
     findings
 }
 
-type Statement = (usize, Vec<String>);
-
-/// Returns the row of a table that is gone, and that no other one took the place of.
-fn fewer_rows(path: &str, gone: &[Statement], new: &[Statement]) -> Option<Finding> {
-    let count = |all: &[Statement]| all.iter().filter(|(_, words)| is_row(words)).count();
-    let (line, row) = gone.iter().find(|(_, words)| is_row(words)).filter(|_| count(new) < count(gone))?;
-    let message = format!("a table of cases has fewer rows: `{}` is gone", short(&row.join(" ")));
-    Some(Finding::new(path, *line, Kind::FewerCases, message))
-}
-
-/// Returns whether a line is a row of a table: `[1, 2, 3],`, `'zeros' => [0, 0, 0],`, `[InlineData(1, 2)]`, `| 1 | 2 |`.
-fn is_row(words: &[String]) -> bool {
-    let opens = |word: &String| matches!(word.as_str(), "[" | "(" | "{" | "|");
-    let start = words.iter().position(opens).unwrap_or(usize::MAX);
-    let is_key = start == 0
-        || start <= 3
-            && matches!(words[start - 1].as_str(), ":" | ">" | "=>" | "=")
-            && words[0].starts_with(['"', '\'']);
-    let ends = words
-        .iter()
-        .rev()
-        .find(|word| !matches!(word.as_str(), "," | ";"))
-        .is_some_and(|last| matches!(last.as_str(), "]" | ")" | "}" | "|"));
-    let is_literal = |word: &&String| {
-        word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\''))
-    };
-    let is_data = !words.iter().any(|word| matches!(word.as_str(), "Fact" | "Trait" | "=="));
-    is_key
-        && ends
-        && is_data
-        && words.iter().any(|word| word == "," || word == "|")
-        && words.iter().skip(start).any(|word| is_literal(&word))
-}
-
-/// Returns whether some of the bracketed groups of a list are gone, and no other ones came: `[(1, 2), (0, 0)]` became `[(1, 2)]`.
-fn drops_groups(was: &[String], now: &[String]) -> bool {
-    let groups = |tokens: &[String]| -> BTreeSet<String> {
-        let mut found = BTreeSet::new();
-        let mut start = None;
-        for (at, token) in tokens.iter().enumerate() {
-            match token.as_str() {
-                "(" | "[" | "{" => start = Some(at),
-                ")" | "]" | "}" => {
-                    let group = start.take().map(|start| &tokens[start + 1..at]);
-                    found.extend(
-                        group
-                            .filter(|group| group.iter().any(|word| word == ","))
-                            .map(|group| group.join(" ")),
-                    );
-                }
-                _ => {}
-            }
-        }
-        found
-    };
-    let (old, new) = (groups(was), groups(now));
-    old.len() > new.len() && !new.is_empty() && new.is_subset(&old) && old.len() > 1
-}
+pub(super) type Statement = (usize, Vec<String>);
 
 fn read(path: &str, text: &str) -> Vec<Statement> {
-    static WORD: LazyLock<Option<Regex>> =
-        LazyLock::new(|| Regex::new(r#""[^"]*"|'[^']*'|\d+(?:\.\d+)?|\w+|[=!<>]=+|\S"#).ok());
     let all = if Language::of(path).is_some() {
         statements(path, text)
     } else {
-        let words = |line: &str| {
-            WORD.as_ref().map_or_else(Vec::new, |word| {
-                word.find_iter(line).map(|found| found.as_str().to_owned()).collect()
-            })
-        };
         text.lines().enumerate().map(|(at, line)| (at + 1, words(line))).collect()
     };
     all.into_iter().filter(|(_, words)| (2..=MAX_TOKENS).contains(&words.len())).collect()
@@ -205,6 +141,9 @@ fn ends(was: &[String], now: &[String]) -> (usize, usize) {
 
 /// Returns how a statement demands less than it did.
 fn weaker(was: &[String], now: &[String]) -> Option<(Kind, &'static str)> {
+    if is_message(was) && is_message(now) {
+        return None;
+    }
     let (start, end) = ends(was, now);
     let (old, new) = (&was[start..was.len() - end], &now[start..now.len() - end]);
     let calls = |tokens: &[String], names: &[&str]| {
@@ -276,6 +215,12 @@ fn weaker(was: &[String], now: &[String]) -> Option<(Kind, &'static str)> {
     None
 }
 
+/// Returns whether a statement of Go's says what is wrong, where the condition before it has decided: `t . Errorf ( "got %d" , n )`.
+fn is_message(statement: &[String]) -> bool {
+    const NAMES: &[&str] = &["Error", "Errorf", "Fatal", "Fatalf", "Log", "Logf"];
+    matches!(statement, [_, dot, name, open, ..] if dot == "." && open == "(" && NAMES.contains(&name.as_str()))
+}
+
 /// Returns whether a call without arguments became one of a longer name that has some: `called ( )` and `called_with ( 1 , ANY )`.
 fn asks_more(old: &[String], new: &[String]) -> bool {
     let ([was, rest @ ..], [now, given @ ..]) = (old, new) else { return false };
@@ -306,14 +251,18 @@ fn is_loose(tokens: &[String], at: usize, token: &str) -> bool {
     // A map has no order.
     let says = says && !token.ends_with("InAnyOrderEntriesOf");
     let next = tokens.get(at + 1).map_or("", String::as_str);
-    // Go has a type of this name, and others are of what may come later.
-    let is_type = token == "any" && next != "(" || token.starts_with("Maybe") && next == "<";
+    // Go, Python, Kotlin and Swift have a type of this name, and others are of what may come later.
+    let is_type = matches!(token, "any" | "Any") && next != "(" || token.starts_with("Maybe") && next == "<";
+    // A server answers requests of any method: `router . Any ( "/users" , list )`.
+    let is_method = words == ["any"]
+        && matches!(next, "(" | ",")
+        && tokens.get(at + 2).is_some_and(|path| path.starts_with("\"/") || path.starts_with("'/"));
     // A value whose name alone has the word: `decode ( anyJson , text )`.
     let is_value = words.len() > 1
         && token.starts_with(char::is_lowercase)
         && at.checked_sub(1).is_some_and(|before| matches!(tokens[before].as_str(), "(" | ","))
         && matches!(next, ")" | ",");
-    says && !is_type && !is_value
+    says && !is_type && !is_method && !is_value
 }
 
 /// Returns whether a pattern of files fits fewer than another one, all of which that one fits: `"ui/*.rs"` and `"ui/a-*.rs"`.

@@ -82,6 +82,12 @@ impl<'c> Removed<'c> {
         program.any(|change| loses(change, name))
     }
 
+    /// Returns whether another file of tests defined a name and no longer does, so that what stands in the one at `path` came from there.
+    pub(crate) fn has_come_from_tests(&self, name: &str, path: &str) -> bool {
+        let is_other = |change: &&Change<'_>| change.path != path && Role::of(change.path) == Role::Test;
+        self.changes.iter().filter(is_other).any(|change| loses(change, name))
+    }
+
     /// Returns whether a test names what it imported from a file that no longer defines it, while no other file newly does.
     pub(crate) fn is_of_lost_import(
         &self,

@@ -45,9 +45,11 @@ type Key = fn(&Test) -> (String, String);
 pub(crate) fn pairs(before: &[Test], after: &[Test]) -> Matching {
     let mut found =
         Matching { pairs: Vec::new(), gone: (0..before.len()).collect(), new: (0..after.len()).collect() };
-    let keys: [Key; 4] = [
+    let keys: [Key; 5] = [
         |test| (test.path.clone(), test.name.clone()),
         |test| (test.path.clone(), test.simple_name().to_owned()),
+        // Of several that have a name, it is the one that does the same.
+        |test| (test.body.words.join(" "), test.simple_name().to_owned()),
         |test| (String::new(), test.simple_name().to_owned()),
         |test| (test.path.clone(), spelled_alike(test.simple_name())),
     ];

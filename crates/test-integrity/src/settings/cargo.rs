@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::flatten::{Entry, flatten};
-use crate::files::{Format, file_name};
+use crate::Change;
+use crate::files::{Format, extension, file_name};
 use crate::finding::{Finding, Kind};
 
 /// Programs that do nothing and succeed.
@@ -24,6 +25,21 @@ pub(super) fn compare(path: &str, before: &str, after: &str) -> Vec<Finding> {
         Some(Finding::new(path, entry.line, judge(&entry)?, message))
     });
     found.collect()
+}
+
+/// Returns whether a lint that a manifest allows was allowed by the code of a crate before, where that no longer stands.
+pub(super) fn was_allowed_in_code(entry: &Entry, changes: &[Change<'_>]) -> bool {
+    let lint = entry.key.rsplit('.').next().unwrap_or(&entry.key);
+    let allows = |text: Option<&str>| {
+        let lines =
+            text.unwrap_or_default().lines().filter(|line| line.trim_start().starts_with("#![allow("));
+        let mut names =
+            lines.flat_map(|line| line.split(|letter: char| !letter.is_alphanumeric() && letter != '_'));
+        names.any(|name| name == lint)
+    };
+    let mut code = changes.iter().filter(|change| extension(change.path) == "rs");
+    let is_allowed = entry.key.contains("lints.") && matches!(entry.value.as_str(), "allow" | "\"allow\"");
+    is_allowed && code.any(|change| allows(change.before) && !allows(change.after))
 }
 
 fn manifest(entry: &Entry) -> Option<Kind> {

@@ -31,7 +31,7 @@ static TOOL: LazyLock<Option<Regex>> = LazyLock::new(|| {
               | deno\s+(?:test|lint|check) | dotnet\s+(?:test|format) | (?:flutter|dart)\s+(?:test|analyze) | bazel(?:isk)?\s+test | terraform\s+(?:fmt|validate|test) | buf\s+(?:lint|breaking)
               | (?:trivy|snyk|helm|meson|dagger)\s+(?:fs|image|config|repo|test|lint) | go\s+tool\s+cover | swift\s+test | zig\s+build\s+test | mix\s+(?:test|credo|dialyzer|format|ci|check)
               | (?:mvn|mvnw)\s+[^\n]*?(?:test|verify|install) | (?:gradle|gradlew)\s+[^\n]*?(?:test|check|build)
-              | (?:make|just)\s+(?:-\S+\s+)*(?:[\w-]*-)?(?:test|check|lint|cover|spec|audit|vet|e2e|integration|ci|verify|validate|all\b)[\w-]* | python\S*\s+-m\s+(?:pytest|unittest|mypy|ruff|flake8|pylint|coverage)
+              | (?:make|just|task)\s+(?:-\S+\s+)*(?:[\w-]*-)?(?:test|check|lint|cover|spec|audit|vet|e2e|integration|ci|verify|validate|all\b)[\w-]* | python\S*\s+-m\s+(?:pytest|unittest|mypy|ruff|flake8|pylint|coverage)
               | ruff\s+(?:check|format) | coverage\s+(?:run|report) | rails\s+test | bundle\s+exec\s+(?:rspec|rubocop|rake) | node\s+--test )
           | (?P<one> pytest | py\.test | tox | nox | mypy | pyright | flake8 | pylint | black | isort | bandit | eslint | tsc | jest | vitest | mocha
               | ava | tape | nyc | c8 | playwright | cypress | stylelint | golangci-lint | staticcheck | rspec | rubocop | phpunit | phpstan | psalm
@@ -119,7 +119,8 @@ pub(super) fn checks(text: &str, format: Format) -> Vec<Check> {
                 let tool = name(words.as_str());
                 let is_whole = matches!(tool.as_str(), "mvn" | "gradle")
                     || tool.starts_with("make")
-                    || tool.starts_with("just");
+                    || tool.starts_with("just")
+                    || tool.starts_with("task ");
                 let behind = &part[if is_whole { words.start() } else { words.end() }..];
                 let narrow = narrow::options(&tool, behind);
                 let rest = if part.contains("||") { "" } else { rest };
@@ -158,7 +159,7 @@ fn name(words: &str) -> String {
         _ if first.starts_with("python") => return words.pop().unwrap_or_default().to_owned(),
         "mvn" | "mvnw" => return "mvn".to_owned(),
         "gradle" | "gradlew" => return "gradle".to_owned(),
-        "make" | "just" => words.retain(|word| !word.starts_with('-')),
+        "make" | "just" | "task" => words.retain(|word| !word.starts_with('-')),
         // A toolchain, and what runs a command for several sets of features.
         "cargo" if words.len() > 2 => drop(words.drain(1..words.len() - 1)),
         // `npm test` is short for `npm run test`.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use super::commands::{Check, checks};
 use super::flatten::{Entry, flatten};
 use super::migration::Migrations;
-use super::{exempts, is_on, is_rule, last, matrix, script};
+use super::{cargo, exempts, is_on, is_rule, last, matrix, script};
 use crate::Change;
 use crate::files::{Format, Language, Role};
 
@@ -68,6 +68,8 @@ impl Settled {
                 || in_sections
                     && is_said(entries, |atom| others.iter().any(|other| other.lost.contains(atom)))
                 || rewriting.is_of_no_rule(entries)
+                || !entries.is_empty()
+                    && entries.iter().all(|entry| cargo::was_allowed_in_code(entry, changes))
         };
         let settled_old = without(&old, format, &new, &is_moved_away);
         let settled_new = without(&new, format, &old, &is_moved_here);
@@ -137,7 +139,10 @@ impl Other {
 pub(super) fn runs(path: &str, text: Option<&str>, format: Format) -> Vec<Check> {
     let text = text.filter(|_| Language::of(path) != Some(Language::EcmaScript)).unwrap_or_default();
     let text = if format == Format::Yaml { matrix::expanded(text) } else { text.to_owned() };
-    let spelled = text.replace("\", \"", " ").replace("', '", " ").replace(['"', '\'', '(', ')'], " ");
+    // What is installed does not run yet.
+    let kept: Vec<&str> = text.lines().filter(|line| !line.contains(".install(")).collect();
+    let spelled =
+        kept.join("\n").replace("\", \"", " ").replace("', '", " ").replace(['"', '\'', '(', ')'], " ");
     let mut found = checks(&text, format);
     if format == Format::Text {
         found.extend(checks(&spelled, format));
@@ -246,7 +251,7 @@ impl<'a> Rewriting<'a> {
     /// Returns whether all checks of a line run somewhere else now: by a file that did not run them before, or by one that a new
     /// command of this file calls.
     fn runs_elsewhere(&self, line: &str, others: &[Other]) -> bool {
-        const CALLERS: &[&str] = &["npm ", "yarn ", "pnpm ", "make ", "just ", "tox", "nox"];
+        const CALLERS: &[&str] = &["npm ", "yarn ", "pnpm ", "make ", "just ", "task ", "tox", "nox"];
         let format = self.line_format();
         // A string of JSON may hold the command.
         let line = if self.format == Format::Json {

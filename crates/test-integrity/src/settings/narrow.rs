@@ -77,6 +77,7 @@ const TABLE: &[(&[&str], &[&str])] = &[
     (&["mvn"], &["-fn", "--fail-never", "-Dtest", "-Dit.test", "-Dgroups", "-DexcludedGroups", "-pl", "--projects", "-rf", "-h", "-v"]),
     (&["gradle"], &["-x", "--exclude-task", "--tests", "-m", "-h", "-v", "tasks", "help"]),
     (&["make", "just"], &["-n", "--just-print", "--recon", "-i", "-t", "--touch", "-q", "--question", "-o", "--old-file", "-W", "--what-if", "-h", "-v"]),
+    (&["task"], &["-n", "--dry", "-l", "--list", "--list-all", "--status", "--init", "-h", "--version"]),
     (&["pre-commit"], &["--hook-stage", "--files", "install", "autoupdate"]),
     (&["coverage"], &["--omit", "--include", "-i"]),
     (&["dotnet", "swift", "deno", "phpunit", "mix"], &[

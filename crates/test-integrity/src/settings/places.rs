@@ -8,35 +8,54 @@ use regex::Regex;
 use super::signs::OTHER_FILES;
 use crate::Change;
 use crate::files::file_name;
-use crate::finding::Finding;
+use crate::finding::{Finding, Kind};
 
 /// Returns whether a finding says that other files are looked at than before.
 pub(crate) fn is_of_places(finding: &Finding) -> bool {
-    finding.message.starts_with(OTHER_FILES) || finding.message.starts_with("`include` no longer names")
+    finding.message.starts_with(OTHER_FILES)
+        || finding.message.starts_with("`include` no longer names")
+        || is_of_exemption(finding)
+}
+
+/// Returns whether a finding says that a list newly leaves something out.
+fn is_of_exemption(finding: &Finding) -> bool {
+    finding.kind == Kind::LooserRule && finding.message.ends_with("` from a check")
 }
 
 /// Returns whether settings name other folders than before because the change moved all files of the old ones there. `changes` have to
 /// hold the files that did not change as well.
-pub(crate) fn follow(path: &str, changes: &[Change<'_>]) -> bool {
-    let Some(change) = changes.iter().find(|change| change.path == path) else { return false };
+pub(crate) fn follow(finding: &Finding, changes: &[Change<'_>]) -> bool {
+    let Some(change) = changes.iter().find(|change| change.path == finding.path) else { return false };
     let (old, new) = (patterns(change.before), patterns(change.after));
     let gone: Vec<&str> = old.difference(&new).map(|pattern| folder(pattern)).collect();
     let added: Vec<&str> = new.difference(&old).map(|pattern| folder(pattern)).collect();
     let within = |folders: &[&str], path: &str| folders.iter().any(|folder| path.starts_with(folder));
     let is_named =
         !gone.is_empty() && !added.is_empty() && gone.iter().chain(&added).all(|folder| !folder.is_empty());
-    // A file of the same name has come below one of the new folders.
+    // What is left out there must be what was left out before, and no more.
+    let is_narrow = || {
+        let is_within_old = |folder: &&str| gone.iter().any(|old| old.starts_with(*folder));
+        !added.iter().any(is_within_old)
+            && changes
+                .iter()
+                .filter(|change| within(&added, change.path))
+                .all(|change| change.before.is_none())
+    };
+    // A file of the same name, or of the same text, has come below one of the new folders.
     let is_moved = |gone: &Change<'_>| {
         changes.iter().any(|other| {
             other.before.is_none()
                 && other.after.is_some()
                 && within(&added, other.path)
-                && file_name(other.path) == file_name(gone.path)
+                && (file_name(other.path) == file_name(gone.path) || other.after == gone.before)
         })
     };
     let mut left =
         changes.iter().filter(|change| within(&gone, change.path) && !within(&added, change.path)).peekable();
-    is_named && left.peek().is_some() && left.all(|change| change.after.is_none() && is_moved(change))
+    is_named
+        && (!is_of_exemption(finding) || is_narrow())
+        && left.peek().is_some()
+        && left.all(|change| change.after.is_none() && is_moved(change))
 }
 
 /// Returns the texts of a file of settings that may name files.
@@ -56,23 +75,33 @@ fn folder(pattern: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn is_following(left: Option<&str>) -> bool {
+    fn is_following(message: &str, roots: (&str, &str), left: Option<&str>) -> bool {
         let changes = [
-            Change {
-                path: "jest.config.js",
-                before: Some("roots: ['<rootDir>/test']"),
-                after: Some("roots: ['<rootDir>/src']"),
-            },
+            Change { path: "jest.config.js", before: Some(roots.0), after: Some(roots.1) },
             Change { path: "test/a.test.js", before: Some("a"), after: None },
             Change { path: "src/a.test.js", before: None, after: Some("a") },
             Change { path: "test/b.test.js", before: Some("b"), after: left },
         ];
-        follow("jest.config.js", &changes[..if left.is_some() { 4 } else { 3 }])
+        let finding = Finding::new("jest.config.js", 1, Kind::LooserRule, message);
+        follow(&finding, &changes[..if left.is_some() { 4 } else { 3 }])
     }
 
     #[test]
     fn settings_follow_files_only_if_all_are_moved() {
-        assert!(is_following(None));
-        assert!(!is_following(Some("b")));
+        let roots = ("roots: ['<rootDir>/test']", "roots: ['<rootDir>/src']");
+        assert!(is_following(OTHER_FILES, roots, None));
+        assert!(!is_following(OTHER_FILES, roots, Some("b")));
+    }
+
+    #[test]
+    fn exemptions_follow_files_only_if_they_take_in_no_others() {
+        let message = "`ignores` exempts `src/**` from a check";
+        assert!(is_following(message, ("ignores: ['test/**']", "ignores: ['src/**']"), None));
+        assert!(!is_following(message, ("ignores: ['test/**']", "ignores: ['s/../**']"), None));
+        assert!(!is_following(
+            message,
+            ("ignores: ['test/a.test.js']", "ignores: ['test/**', 'src/**']"),
+            Some("b")
+        ));
     }
 }

@@ -103,9 +103,12 @@ fn is_of_purpose<'a>(tool: &str, mut new: impl Iterator<Item = &'a str>) -> bool
                 "pnpm",
             ],
         ),
-        (false, &["cargo test", "cargo nextest", "cargo llvm-cov", "cargo tarpaulin", "just", "make"]),
-        (false, &["go test", "richgo test", "gotestsum", "just", "make"]),
-        (true, &["cargo clippy", "cargo check", "just", "make"]),
+        (
+            false,
+            &["cargo test", "cargo nextest", "cargo llvm-cov", "cargo tarpaulin", "just", "make", "task"],
+        ),
+        (false, &["go test", "richgo test", "gotestsum", "just", "make", "task"]),
+        (true, &["cargo clippy", "cargo check", "just", "make", "task"]),
         (true, &["staticcheck", "golangci-lint", "go vet"]),
         (false, &["go tool cover", "go-test-coverage"]),
         (false, &["cypress", "playwright", "testcafe", "nightwatch", "wdio"]),
@@ -126,7 +129,9 @@ fn is_of_purpose<'a>(tool: &str, mut new: impl Iterator<Item = &'a str>) -> bool
         }
     };
     let is_builder = |tool: &str| {
-        ["make ", "just ", "npm ", "yarn ", "pnpm ", "bun "].iter().any(|word| tool.starts_with(word))
+        ["make ", "just ", "task ", "npm ", "yarn ", "pnpm ", "bun "]
+            .iter()
+            .any(|word| tool.starts_with(word))
     };
     let is_alike = |other: &str| {
         !is_builder(tool) || !is_builder(other) || (lints(tool) == Some(true)) == (lints(other) == Some(true))

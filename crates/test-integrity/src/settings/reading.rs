@@ -208,6 +208,12 @@ pub(super) fn reading(key: &str) -> Option<Reading> {
         return Some(Reading::Severity);
     }
     if has(&own, LEFT_OUT) {
+        // What tells of exemptions that nothing needs: `warn_unused_ignores`.
+        let place = |known: &[&str]| own.iter().position(|word| known.contains(&word.as_str()));
+        let of_unneeded = place(&["unused", "unneeded", "unnecessary", "redundant", "obsolete"]);
+        if of_unneeded.is_some_and(|unneeded| place(LEFT_OUT) > Some(unneeded)) {
+            return Some(Reading::Strict);
+        }
         // What a command is told to leave out of its work on other things, or of its table of what is covered.
         let others = ["dependency", "install", "git", "cache", "download", "publish", "empty", "covered"];
         return (!has(&own, &others)).then_some(Reading::Mild);
@@ -282,6 +288,8 @@ mod tests {
             ("sonar.coverage.exclusions", Some(Reading::Mild)),
             ("allWarningsAsErrors", Some(Reading::Strict)),
             ("failOnRisky", Some(Reading::Strict)),
+            ("mypy.warn_unused_ignores", Some(Reading::Strict)),
+            ("mypy.ignore_unused", Some(Reading::Mild)),
             ("style.UnusedImports.active", Some(Reading::Strict)),
             ("violationSeverity", Some(Reading::Bar)),
             ("profile.ci.default-filter", Some(Reading::Selection)),

@@ -4,6 +4,7 @@
 mod documents;
 mod flags;
 pub(crate) mod implied;
+mod kept;
 mod lossy;
 mod messages;
 pub(crate) mod narrower;
@@ -16,6 +17,8 @@ use std::collections::BTreeSet;
 use crate::assertion::{Assertion, Strength, is_mere_failure};
 use crate::finding::{Kind, short};
 use flags::is_same_flag;
+use kept::is_set_as_before;
+pub(crate) use kept::{counts_for_nothing, is_said_beside};
 use lossy::leaves_out;
 use narrower::narrower;
 
@@ -87,6 +90,9 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
         assertion.text.strip_prefix("assert ").is_some_and(crate::assertion::vocabulary::is_constant)
     };
     let is_nothing = after.strength == Strength::Nothing || is_constant(after) && !is_constant(before);
+    if is_nothing && is_set_as_before(before, after) {
+        return None;
+    }
     if is_nothing && before.strength > Strength::Nothing {
         return Some((Kind::AlwaysTrue, format!("{}, which is always true", change())));
     }
@@ -361,27 +367,4 @@ pub(crate) fn is_part(whole: &Assertion, part: &Assertion) -> bool {
 pub(crate) fn fewer_demand(strength: Strength, before: &[Assertion], after: &[Assertion]) -> bool {
     let count = |all: &[Assertion]| all.iter().filter(|other| other.strength >= strength).count();
     count(after) < count(before)
-}
-
-/// Returns whether nothing is lost with an assertion: it counts the assertions of a library that the test no longer uses, or looks
-/// at the length of a value that is compared as a whole.
-pub(crate) fn counts_for_nothing(gone: &Assertion, then: &[Assertion], after: &crate::extract::Test) -> bool {
-    let is_count = ["t . plan (", "assert . expect ("].iter().any(|start| gone.text.starts_with(start));
-    let object = gone.text.split(' ').next().unwrap_or_default();
-    let is_of_whole = |other: &Assertion| {
-        let whole = other.subject.as_str();
-        let is_length =
-            gone.subject == format!("{whole} . length") || gone.subject == format!("len ( {whole} )");
-        let (one, two) = other.sides.as_ref().map_or(("", ""), |(one, two)| (one.as_str(), two.as_str()));
-        let is_pure = crate::syntax::is_pure;
-        // What is made of a list that is known is known as well.
-        let is_list = [one, two].iter().any(|side| side.starts_with('[')) && !whole.contains(' ');
-        let is_made_of = is_list && gone.text != other.text && narrower::root(&gone.subject) == Some(whole);
-        (is_length || is_made_of) && is_pure(one) != is_pure(two) && other.strength == Strength::Exact
-    };
-    // nock's word that all was asked for.
-    let is_told = gone.text.ends_with(" . done ( )") && !after.body.words.iter().any(|word| word == "nock");
-    is_told
-        || is_count && !after.body.words.windows(2).any(|two| two[0] == object && two[1] == ".")
-        || then.iter().any(is_of_whole)
 }

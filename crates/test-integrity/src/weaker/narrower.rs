@@ -29,7 +29,8 @@ const OF_NO_MATTER: &[&str] =
 
 /// Returns how an assertion looks at less than another one on the same value.
 pub(super) fn narrower(before: &Assertion, after: &Assertion) -> Option<&'static str> {
-    if after.is_recomputed && !before.is_recomputed && before.strength > Strength::Nothing {
+    let came_from_tested = before.is_recomputed || before.is_of_callback;
+    if after.is_recomputed && !came_from_tested && before.strength > Strength::Nothing {
         return Some("whose expected value comes from what is tested");
     }
     let is_of_kind = |assertion: &Assertion| {

@@ -60,7 +60,8 @@ impl<'a> Said<'a> {
             without_places(&assertion.text).filter(|word| !is_keyword(word)).collect();
         // What all cases have in common may stand somewhere else.
         let has_words = || {
-            let mut subjects = names(&assertion.text).peekable();
+            let text = without_makers(&assertion.text);
+            let mut subjects = names(&text).peekable();
             known.is_subset(&self.words)
                 || subjects.peek().is_some() && subjects.all(|name| self.words.contains(name))
         };
@@ -293,6 +294,35 @@ fn names(text: &str) -> impl Iterator<Item = &str> {
             && !crate::assertion::vocabulary::plain(word).starts_with("contain")
             && !matches!(*word, "isTrue" | "isEqualTo" | "toBe" | "toEqual" | "toContain")
     })
+}
+
+/// Returns a text with literals in the place of what is made of them alone, as a table gives them: `"1.50"` for
+/// `new BigDecimal ( "1.50" )`.
+fn without_makers(text: &str) -> String {
+    let words: Vec<&str> = text.split(' ').collect();
+    let is_made = |at: usize| {
+        let name = at.checked_sub(2).map_or("", |name| words[name]);
+        name.starts_with(char::is_uppercase)
+            && words[at - 1] == "("
+            && words.get(at + 1) == Some(&")")
+            && words[at].starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\''))
+    };
+    let mut kept: Vec<&str> = Vec::new();
+    let mut closes = false;
+    for (at, word) in words.iter().enumerate() {
+        if std::mem::take(&mut closes) {
+            continue;
+        }
+        if is_made(at) {
+            kept.truncate(kept.len() - 2);
+            if kept.last() == Some(&"new") {
+                kept.pop();
+            }
+            closes = true;
+        }
+        kept.push(word);
+    }
+    kept.join(" ")
 }
 
 /// Returns the names and literals of a text, but for the places of items in a list: `a [ 1 ]` is about `a`.

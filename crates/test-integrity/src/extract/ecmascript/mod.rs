@@ -77,6 +77,9 @@ impl Reader for EcmaScript {
         let parts = parts(at);
         let (first, rest) = parts.split_first()?;
         let last = rest.last().copied().unwrap_or("");
+        if *first == "expect" && rest.first() == Some(&"type") && checks::ends(at) {
+            return of_types(at, first, rest);
+        }
         if matches!(*first, "expect" | "expectAsync" | "should")
             && !rest.is_empty()
             && !matches!(last, "then" | "catch" | "finally")
@@ -200,7 +203,7 @@ fn of_types(at: At<'_>, first: &str, matchers: &[&str]) -> Option<Assertion> {
         || words.windows(3).any(|three| matches!(three, ["<", "any" | "unknown", ">"]));
     assertion.strength = match last {
         _ if is_any => Strength::Present,
-        "toMatchTypeOf" | "toExtend" | "toMatchObjectType" => Strength::Bounded,
+        "toMatchTypeOf" | "toExtend" | "toMatchObjectType" | "toBeAssignableTo" => Strength::Bounded,
         _ if matchers.contains(&"not") => Strength::Bounded,
         _ => Strength::Exact,
     };
@@ -337,8 +340,8 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
         all = worse(all, skip_of_all(at));
         file.hooks.extend(fixtures::matchers(path, at));
         if let Some(function) = (at.kind() == "call_expression").then(|| callback(at)).flatten() {
-            let body = EcmaScript.body(function);
-            file.hooks.extend(fixtures::of_script(path, &outer.names, &parts(at), at, body));
+            let read = || EcmaScript.body(function);
+            file.hooks.extend(fixtures::of_script(path, &outer.names, &parts(at), at, read));
         }
         if let Some(text) = EcmaScript.mock(at) {
             file.mocks.push(Mark { line: at.line(), text });

@@ -34,9 +34,20 @@ pub(in crate::extract) fn settle(root: At<'_>, body: &mut Body, returns: Vec<(us
     if !body.assertions.iter().any(misses) && !root.text().contains("expect.assertions") {
         body.assertions.iter_mut().for_each(|assertion| assertion.is_conditional |= assertion.is_handling);
     }
-    let last = body.assertions.iter().map(|assertion| assertion.line).max().unwrap_or(0);
-    let early =
-        returns.into_iter().filter(|(line, ..)| *line < last).min_by_key(|(_, conditional, _)| *conditional);
+    let last =
+        |assertions: &mut dyn Iterator<Item = &Assertion>| assertions.map(|own| own.line).max().unwrap_or(0);
+    let of_all = last(&mut body.assertions.iter());
+    // What is looked for was found: `for … { if … { return } } t.Fatal("…")`.
+    let is_end = |own: &&Assertion| !is_mere_failure(own) && own.name != "fail";
+    let of_checks = last(&mut body.assertions.iter().filter(is_end));
+    let ends_before = |line: usize, is_conditional: bool| {
+        let is_search = is_conditional && of_checks > 0 && body.assertions.iter().any(|own| own.line < line);
+        line < if is_search { of_checks } else { of_all }
+    };
+    let early = returns
+        .into_iter()
+        .filter(|(line, conditional, _)| ends_before(*line, *conditional))
+        .min_by_key(|(_, conditional, _)| *conditional);
     if let (None, Some((line, is_conditional, text))) = (&body.skip, early) {
         body.skip = Some(Skip { line, is_conditional, text });
     }

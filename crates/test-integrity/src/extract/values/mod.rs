@@ -8,8 +8,10 @@ pub(super) mod order;
 pub(super) mod tainted;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use crate::assertion::{Assertion, Strength};
+use crate::extract::is_function;
 use crate::syntax::{At, is_empty, is_pure};
 use copies::{is_counted, is_same, plain};
 
@@ -31,6 +33,8 @@ struct Binding {
 /// Names of a test with what they stand for.
 pub(in crate::extract) struct Values<'a> {
     bindings: Vec<Binding>,
+    /// Places of the functions within the test.
+    functions: Vec<Range<usize>>,
     /// Number of times that each token is in the test.
     counts: BTreeMap<&'a str, usize>,
     source: &'a str,
@@ -39,19 +43,22 @@ pub(in crate::extract) struct Values<'a> {
 impl<'a> Values<'a> {
     /// Reads the bindings of a body; `words` are its tokens.
     pub(in crate::extract) fn of(root: At<'a>, words: &'a [String]) -> Self {
-        let mut bindings: Vec<Binding> = root.descendants().into_iter().flat_map(bound).collect();
+        let all = root.descendants();
+        let within = all.iter().skip(1).filter(|at| is_function(at.kind()));
+        let functions = within.map(|at| at.node.byte_range()).collect();
+        let mut bindings: Vec<Binding> = all.into_iter().flat_map(bound).collect();
         bindings.sort_by_key(|binding| binding.start);
         bindings.truncate(MAX_BINDINGS);
         let mut counts = BTreeMap::new();
         for word in words {
             *counts.entry(word.as_str()).or_default() += 1;
         }
-        Self { bindings, counts, source: root.source }
+        Self { bindings, functions, counts, source: root.source }
     }
 
     /// Returns the values of no body.
     pub(in crate::extract) fn none() -> Self {
-        Self { bindings: Vec::new(), counts: BTreeMap::new(), source: "" }
+        Self { bindings: Vec::new(), functions: Vec::new(), counts: BTreeMap::new(), source: "" }
     }
 
     /// Returns whether a text is that of a collection in which nothing is.
@@ -134,6 +141,11 @@ impl<'a> Values<'a> {
 
     /// Returns whether a name still stands for its value at some place.
     fn holds(&self, binding: &Binding, at: usize, asserted: &BTreeMap<String, usize>) -> bool {
+        // Whether a function is called in which the name is given its value is for the program to say.
+        if self.functions.iter().any(|function| function.contains(&binding.start) && !function.contains(&at))
+        {
+            return false;
+        }
         if is_pure(&binding.value) {
             // Only what nothing else in the test names is certain to have kept its value.
             let last = binding.name.rsplit(' ').next().unwrap_or(&binding.name);

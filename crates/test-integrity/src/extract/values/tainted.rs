@@ -61,6 +61,9 @@ const USUAL: &[&str] = &[
 pub(in crate::extract) fn is_recomputed(assertion: At<'_>) -> bool {
     let operands = operands(assertion);
     let [tested, expected] = operands.as_slice() else { return false };
+    if is_identity(assertion) && (is_method_of(*tested, *expected) || is_method_of(*expected, *tested)) {
+        return false;
+    }
     // Both sides may be columns of one table.
     let is_shared = |one: At<'_>, other: At<'_>| {
         let (own, all) = (sources(one, false), sources(other, true));
@@ -70,6 +73,33 @@ pub(in crate::extract) fn is_recomputed(assertion: At<'_>) -> bool {
     let in_place = |at: At<'_>| at.descendants().iter().any(|below| called(*below).is_some());
     !(in_place(*tested) && in_place(*expected))
         && (is_shared(*tested, *expected) || is_shared(*expected, *tested))
+}
+
+/// Returns whether both sides of an assertion are given to one function that the program calls back: `(err, response, body) => …`.
+pub(in crate::extract) fn is_of_callback(assertion: At<'_>) -> bool {
+    let operands = operands(assertion);
+    let [tested, expected] = operands.as_slice() else { return false };
+    let (tested, expected) = (names(*tested), names(*expected));
+    if tested.is_empty() || expected.is_empty() {
+        return false;
+    }
+    let mut node = assertion.node.parent();
+    while let Some(outer) = node {
+        node = outer.parent();
+        let given = assertion.with(outer).field("parameters").filter(|_| is_function(outer.kind()));
+        let Some(given) = given else { continue };
+        let parameters: BTreeSet<&str> = given.children().into_iter().map(At::text).collect();
+        let is_given = |name: &At<'_>| parameters.contains(name.text()) && name_in(*name, outer).is_empty();
+        if tested.iter().any(is_given) && expected.iter().any(is_given) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Returns the names in an expression.
+fn names(at: At<'_>) -> Vec<At<'_>> {
+    at.descendants().into_iter().filter(|below| below.kind() == "identifier").take(MAX_NODES).collect()
 }
 
 /// Returns both sides of a comparison, or nothing.
@@ -93,6 +123,20 @@ fn operands(at: At<'_>) -> Vec<At<'_>> {
     }
 }
 
+/// Returns whether both sides have to be one object: `assert a is b`.
+fn is_identity(assertion: At<'_>) -> bool {
+    let condition =
+        assertion.children().into_iter().next().filter(|_| assertion.kind() == "assert_statement");
+    let signs = condition.map(At::normal);
+    signs.is_some_and(|text| text.contains(" is ") && !text.contains(" is not "))
+}
+
+/// Returns whether one side calls a method of the other one, which may return the object itself: `response.check()`.
+fn is_method_of(call: At<'_>, object: At<'_>) -> bool {
+    let receiver = call.field("function").and_then(|function| function.field("object"));
+    receiver.is_some_and(|receiver| receiver.text() == object.text())
+}
+
 /// Returns the name of a function that a node calls, unless it says nothing about where a value is from.
 fn called(at: At<'_>) -> Option<&str> {
     let function = matches!(at.kind(), "call" | "call_expression").then(|| at.field("function"))??;
@@ -100,10 +144,15 @@ fn called(at: At<'_>) -> Option<&str> {
     let name = function.text();
     // A method gives the same only with the same arguments.
     let is_method = matches!(function.kind(), "attribute" | "member_expression");
+    // Neither does what makes a value, also of a package: `shop.Money(3)`, or what is called on a literal: `"a".repeat(3)`.
+    let makes = |name: &str| name.starts_with(char::is_uppercase);
+    let is_of_literal = name.starts_with(['"', '\'', '`', '[']);
     if is_method
+        && !is_of_literal
         && !name.contains('(')
         && at.text().len() <= MAX_CALL
-        && !name.starts_with(char::is_uppercase)
+        && !makes(name)
+        && !name.rsplit('.').next().is_some_and(makes)
     {
         return Some(at.text());
     }

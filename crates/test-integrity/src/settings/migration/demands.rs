@@ -80,6 +80,12 @@ pub(super) fn read(entries: &[&Entry], purpose: Purpose) -> Vec<Said> {
             rule(entry, &mut say);
         } else if entry.is_item && is_selection(&own) {
             say(Demand::Selected, value, value);
+        } else if own == "collectcoveragefrom" {
+            // A list of what is looked at leaves something out as well: `['src/**', '!src/main.ts']`.
+            let patterns = value.split([',', '[', ']']).map(|part| part.trim().trim_matches(['"', '\'']));
+            for pattern in patterns.filter_map(|pattern| pattern.strip_prefix('!')) {
+                say(Demand::LeftOut, pattern, pattern);
+            }
         } else if exempts(&entry.key) {
             for pattern in left_out(entry, value) {
                 say(Demand::LeftOut, &pattern, &pattern);
