@@ -64,6 +64,11 @@ recipe-cost *args:
     cargo build --profile dist
     tests/scripts/recipe-cost.py {{args}}
 
+# Measure batches of 10, 100 and 1,000 tasks; `--recipe` measures recipes, `--check` checks their limit.
+growth *args:
+    cargo build --profile dist
+    tests/scripts/growth.py target/dist/architect-ci {{args}}
+
 # Check COUNT random histories of campaigns, and the simulations in docs/scale.md.
 campaign-histories count="5000":
     CAMPAIGN_HISTORIES={{count}} cargo test --test it campaign::model

@@ -77,6 +77,23 @@ fn begun(path: &Path) -> io::Result<tempfile::NamedTempFile> {
     tempfile::NamedTempFile::new_in(folder)
 }
 
+/// Tells the file system that the folders in a folder have nothing to do with each other, so that it spreads them over the disk.
+/// Ext4 puts a folder's files beside those of the folder above, and does not use the place of a file again soon after it was
+/// deleted: where many folders come and go, it spends most of its time looking for a place. This is a hint, which other file
+/// systems do not take.
+#[cfg(target_os = "linux")]
+pub(crate) fn spread_folders_in(path: &Path) {
+    use rustix::fs::{IFlags, ioctl_getflags, ioctl_setflags};
+    let set = |folder: fs::File| ioctl_setflags(&folder, ioctl_getflags(&folder)? | IFlags::TOPDIR);
+    if let Ok(Err(error)) = fs::File::open(path).map(set) {
+        tracing::debug!("the folders in {} are not spread: {error}", path.display());
+    }
+}
+
+/// Does nothing: only Linux has such a hint.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn spread_folders_in(_: &Path) {}
+
 /// Returns whether a disk has less than a megabyte left. Where that cannot be asked, it is taken to have more.
 #[cfg(unix)]
 pub(crate) fn is_disk_full(path: &Path) -> bool {
@@ -180,4 +197,23 @@ fn readable(file: &fs::File) -> io::Result<()> {
 #[cfg(not(unix))]
 fn readable(_: &fs::File) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use rustix::fs::{IFlags, ioctl_getflags, statfs};
+
+    use super::*;
+
+    #[test]
+    fn folders_that_come_and_go_are_spread_where_the_file_system_can() {
+        const EXT4: i64 = 0xef53;
+        let folder = tempfile::tempdir().expect("a folder");
+        spread_folders_in(folder.path());
+        let is_ext4 = statfs(folder.path()).is_ok_and(|system| system.f_type == EXT4);
+        let flags = fs::File::open(folder.path()).map(|folder| ioctl_getflags(&folder));
+        let is_spread = matches!(flags, Ok(Ok(flags)) if flags.contains(IFlags::TOPDIR));
+        assert_eq!(is_spread, is_ext4);
+        spread_folders_in(&folder.path().join("missing"));
+    }
 }

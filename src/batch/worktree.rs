@@ -13,6 +13,7 @@ use super::journal::JOURNAL;
 use super::manifest::Task;
 use super::shared_folders;
 use crate::base::file_locks::FileLocks;
+use crate::base::fs::spread_folders_in;
 use crate::command::sandbox::SharedFolder;
 use crate::config::Bounded;
 use crate::git::{CallLimit, Cone, GitError, Repository, worktree_locks};
@@ -62,7 +63,10 @@ impl Worktrees {
     /// that was interrupted, and goes.
     pub(super) fn add(&self, task: &Task, commit: &str) -> Result<PathBuf, GitError> {
         self.remove(&task.id);
-        fs::create_dir_all(&self.folder)?;
+        if !self.folder.is_dir() {
+            fs::create_dir_all(&self.folder)?;
+            spread_folders_in(&self.folder);
+        }
         let path = self.folder.join(&task.id);
         let timeout = task.entry.timeout.map(Bounded::seconds);
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));

@@ -79,6 +79,10 @@ impl ProgramFiles {
 
     /// Returns whether a file is one of the programs, or could be loaded by one.
     pub fn contains(&self, path: &WorkspacePath) -> bool {
+        // Most runs have none, and ask for every file of the checkout.
+        if *self == Self::default() {
+            return false;
+        }
         let folded = path.folded();
         let mut above = folded.match_indices('/').map(|(at, _)| &folded[..at]);
         if self.files.contains(&folded)
