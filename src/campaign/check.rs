@@ -7,7 +7,7 @@ use workspace::{Glob, InvalidGlob, PathError, WorkspacePath};
 use super::file::CampaignFile;
 use super::target::{TargetId, is_task_id};
 use crate::batch::Entry;
-use crate::github::{RepositoryName, branch_name, is_owner};
+use crate::github::{RepositoryName, is_owner};
 
 /// What is wrong with a part of a campaign file, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -103,6 +103,7 @@ impl Campaign {
             let id = move |(task, _): &(String, Entry)| TargetId {
                 repository: repository.clone(),
                 task: task.clone(),
+                part: String::new(),
             };
             self.tasks.iter().map(id).collect::<Vec<_>>()
         };
@@ -114,17 +115,18 @@ impl Campaign {
         self.tasks.iter().find(|(task, _)| *task == id.task).map(|(_, entry)| entry)
     }
 
-    /// Returns the text that distinguishes the commits and branches of a task from those of others.
-    pub fn key(&self, task: &str) -> String {
-        if task.is_empty() { self.file.name.clone() } else { format!("{}--{task}", self.file.name) }
+    /// Returns the text that distinguishes the commits and branches of a target from those of others in its repository.
+    pub fn key(&self, id: &TargetId) -> String {
+        match id.work("") {
+            work if work.is_empty() => self.file.name.clone(),
+            work => format!("{}--{work}", self.file.name),
+        }
     }
 
-    /// Returns the branch of a task, the same in every repository and on every machine.
-    pub fn branch(&self, task: &str) -> String {
-        let name = if task.is_empty() { "campaign" } else { task };
-        let values = [("campaign", self.file.name.clone()), ("task", name.to_owned())];
-        // Both are of letters, digits and dashes.
-        branch_name("architect-ci/{campaign}/{task}", &values).unwrap_or_default()
+    /// Returns the branch of a target, the same on every machine.
+    pub fn branch(&self, id: &TargetId) -> String {
+        // All are of letters, digits and dashes, with a dot before the part.
+        format!("architect-ci/{}/{}", self.file.name, id.work("campaign"))
     }
 }
 

@@ -26,7 +26,7 @@ const SARIF: &str = "drift.sarif";
 /// A target whose change has been undone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FallenBack {
-    /// The repository, and after `:` the task if there are several.
+    /// The repository, after `:` the task if there are several, and after `@` the part of a plan that is split.
     pub id: String,
     /// The files that would change again.
     pub files: Vec<String>,
@@ -91,7 +91,7 @@ fn places(plan: &Plan) -> Vec<(String, usize)> {
 impl State {
     /// Restarts a target that has drifted and has been planned: what was merged there belongs to the past.
     fn restart(&mut self, id: &TargetId, digest: String, owners: Vec<String>) {
-        if let Some(record) = self.targets.get_mut(id) {
+        if let Some(record) = self.record_of(id) {
             let past = record.pull.unwrap_or(record.past).max(record.past);
             let outcome = AttemptOutcome::Planned(digest);
             *record = Record { wave: record.wave, outcome, owners, past, ..Record::default() };

@@ -194,7 +194,8 @@ impl CampaignRequest {
 /// Returns whether a target belongs to a shard. Found targets come and go, so each has its shard by its name.
 fn is_of(shard: Option<Shard>, id: &TargetId) -> bool {
     let Some(shard) = shard else { return true };
-    let hash = digest(id.to_string().as_bytes());
+    // The parts of a plan are made together.
+    let hash = digest(id.whole().to_string().as_bytes());
     let number = u32::from_str_radix(&hash[..7], 16).unwrap_or(0);
     number % shard.of == shard.index - 1
 }
@@ -266,6 +267,25 @@ async fn conclude(session: &mut Session<'_>, decision: &Decision) -> Result<Camp
     Ok(report)
 }
 
+/// Returns the outcome of each step that a plan was made for, and those of parts that are new.
+fn outcomes(
+    steps: Vec<Step>,
+    planned: Result<BTreeMap<TargetId, StepOutcome>, StepOutcome>,
+) -> Vec<(Step, StepOutcome)> {
+    let mut planned = match planned {
+        Ok(planned) => planned,
+        Err(failed) => return steps.into_iter().map(|step| (step, failed.clone())).collect(),
+    };
+    let of = |step: Step| {
+        // Nothing is left of a part whose files have other owners now.
+        let done = planned.remove(step.target()).unwrap_or(StepOutcome::Nothing);
+        (step, done)
+    };
+    let mut all: Vec<(Step, StepOutcome)> = steps.into_iter().map(of).collect();
+    all.extend(planned.into_iter().map(|(id, done)| (Step::Plan(id, None), done)));
+    all
+}
+
 impl Session<'_> {
     /// Carries out steps, and records their outcomes.
     async fn carry_out(&mut self, steps: Vec<Step>, signal: &Signal) {
@@ -291,22 +311,26 @@ impl Session<'_> {
         }
     }
 
-    /// Makes plans, some at a time.
+    /// Makes plans, some at a time. What is split is planned once, however many of its parts are asked for; parts that nobody knew
+    /// of are among the outcomes.
     pub(super) async fn plan_all(&self, steps: &[Step], signal: &Signal) -> Vec<(Step, StepOutcome)> {
-        let one = |step: &Step| {
-            let step = step.clone();
-            async move {
-                if signal.is_set() {
-                    return None;
-                }
-                let id = step.target();
-                let done = self.request.plan(id, self.observed.get(id), signal).await;
-                // Interrupted work starts again.
-                (!signal.is_set()).then_some((step, done))
+        let mut wholes: BTreeMap<TargetId, Vec<Step>> = BTreeMap::new();
+        for step in steps {
+            wholes.entry(step.target().whole()).or_default().push(step.clone());
+        }
+        let one = |(whole, steps): (TargetId, Vec<Step>)| async move {
+            if signal.is_set() {
+                return Vec::new();
             }
+            let observed = steps.first().and_then(|step| self.observed.get(step.target()));
+            let is_known = |id: &TargetId| self.state.targets.contains_key(id);
+            let is_wanted = |id: &TargetId| !is_known(id) || steps.iter().any(|step| step.target() == id);
+            let planned = self.request.plan(&whole, observed, &is_wanted, signal).await;
+            // Interrupted work starts again.
+            if signal.is_set() { Vec::new() } else { outcomes(steps, planned) }
         };
-        let all = futures::stream::iter(steps.iter().map(one)).buffer_unordered(self.request.jobs);
-        all.filter_map(std::future::ready).collect().await
+        let all = futures::stream::iter(wholes.into_iter().map(one)).buffer_unordered(self.request.jobs);
+        all.flat_map(futures::stream::iter).collect().await
     }
 
     async fn perform(&mut self, step: &Step, signal: &Signal) -> StepOutcome {
@@ -336,7 +360,7 @@ impl Session<'_> {
         match step {
             Step::Close(_, number) => {
                 let campaign = &self.request.campaign;
-                let (name, key) = (campaign.branch(&id.task), campaign.key(&id.task));
+                let (name, key) = (campaign.branch(id), campaign.key(id));
                 // Where there is no default branch, there is nothing that ours could be compared with.
                 let base = head.map_or("HEAD", |(_, commit)| commit.as_str());
                 if !close_pull(&api, *number, OwnBranch { name: &name, base, key: &key }).await? {

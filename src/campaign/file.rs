@@ -75,6 +75,19 @@ pub struct PullRequests {
     pub draft: bool,
     /// Who is asked for a review.
     pub reviewers: Reviewers,
+    /// How the plan of a repository is split into several pull requests.
+    pub split: Split,
+}
+
+/// How the plan of a repository is split into several pull requests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Split {
+    /// Not at all.
+    #[default]
+    None,
+    /// One for each set of code owners, with the files that these own, and one for the files that nobody owns.
+    Owners,
 }
 
 /// Who is asked for a review.

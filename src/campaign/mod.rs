@@ -9,11 +9,13 @@ mod drift;
 mod driver;
 mod error;
 mod file;
+mod parts;
 mod plans;
 pub mod reconcile;
 mod report;
 mod request;
 mod session;
+mod split;
 mod standing;
 mod state;
 mod target;
@@ -25,8 +27,8 @@ pub use drift::FallenBack;
 pub use driver::{CampaignCommand, PlansOfJobs};
 pub use error::CampaignError;
 pub use file::{
-    After, App, Approval, CampaignFile, Limits, MergeRule, PullRequests, Repositories, Reviewers, StatePlace,
-    StopRules, Waves,
+    After, App, Approval, CampaignFile, Limits, MergeRule, PullRequests, Repositories, Reviewers, Split,
+    StatePlace, StopRules, Waves,
 };
 pub use plans::UnverifiedPlans;
 pub use report::{CampaignReport, CampaignStatus, TargetReport, WaveReport};

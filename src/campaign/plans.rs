@@ -196,8 +196,7 @@ impl Index {
 
 /// Returns the folder of a target's files below that of the campaign's. Names of targets are safe names of folders.
 pub(super) fn folder(out: &Path, id: &TargetId) -> PathBuf {
-    let task = if id.task.is_empty() { "_" } else { &id.task };
-    out.join("targets").join(id.repository.owner()).join(id.repository.name()).join(task)
+    out.join("targets").join(id.repository.owner()).join(id.repository.name()).join(id.work("_"))
 }
 
 /// Plans by target, with their paths.
@@ -226,8 +225,9 @@ impl Plans {
         }
     }
 
-    /// Reads a plan.
+    /// Reads a plan; `None` if it is not the one that was recorded, which others may have replaced since.
     pub(super) fn read(&self, id: &TargetId) -> Option<Plan> {
-        read_plan(self.places.get(id)?).ok()
+        let plan = read_plan(self.places.get(id)?).ok()?;
+        (self.digests.get(id) == Some(&plan.digest)).then_some(plan)
     }
 }

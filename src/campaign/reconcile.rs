@@ -235,12 +235,18 @@ impl Planner<'_> {
         }
     }
 
-    /// Delivers an available plan, or makes another one if it is not available. `head` is that of the existing pull request.
+    /// Delivers an available plan, or makes another one if it is not available. `head` is that of the existing pull request. What
+    /// may not be opened yet is not made again either, because that may cost money.
     fn deliver(&mut self, id: &TargetId, record: &Record, digest: &str, head: Option<&String>) {
-        if self.situation.plans.get(id).is_none_or(|known| known != digest) {
-            self.plan(id, head);
-        } else if head.is_some() || self.reserve_capacity(id, record) {
+        let is_available = self.situation.plans.get(id).is_some_and(|known| known == digest);
+        let is_possible = is_available || self.situation.can_plan;
+        if is_possible && head.is_none() && !self.reserve_capacity(id, record) {
+            return;
+        }
+        if is_available {
             self.steps.push(Step::Deliver(id.clone(), digest.to_owned()));
+        } else {
+            self.plan(id, head);
         }
     }
 }
@@ -291,7 +297,7 @@ pub enum StepOutcome {
 impl State {
     /// Records the outcome of a step.
     pub fn record_outcome(&mut self, step: &Step, done: StepOutcome) {
-        let Some(record) = self.targets.get_mut(step.target()) else { return };
+        let Some(record) = self.record_of(step.target()) else { return };
         if let Step::Plan(_, Some(head)) = step {
             record.refreshed = Some(head.clone());
         }
@@ -310,6 +316,15 @@ impl State {
                 record.outcome = AttemptOutcome::Failed(message);
             }
         }
+    }
+
+    /// Returns the record of a target. A part of a plan that is new joins the wave of what it is a part of.
+    pub(super) fn record_of(&mut self, id: &TargetId) -> Option<&mut Record> {
+        if !self.targets.contains_key(id) {
+            let wave = self.targets.get(&id.whole())?.wave;
+            self.targets.insert(id.clone(), Record { wave, ..Record::default() });
+        }
+        self.targets.get_mut(id)
     }
 
     /// Restarts what failed and, if `closed`, what people closed. Returns how many targets these are.
@@ -345,10 +360,12 @@ impl State {
         self.approved = self.waves + 1;
     }
 
-    /// Closes the pull requests of these targets, or keeps them from being opened; of all begun ones if there are none.
+    /// Closes the pull requests of these targets and of their parts, or keeps them from being opened; of all begun ones if there
+    /// are none.
     pub fn withdraw(&mut self, only: &BTreeSet<TargetId>) {
         for (id, record) in &mut self.targets {
-            if record.wave.is_some() && (only.is_empty() || only.contains(id)) {
+            let is_meant = only.is_empty() || only.contains(id) || only.contains(&id.whole());
+            if record.wave.is_some() && is_meant {
                 record.withdrawn = true;
             }
         }

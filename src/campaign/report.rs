@@ -98,7 +98,7 @@ pub struct WaveReport {
 /// State of a target.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct TargetReport {
-    /// The repository, and after `:` the task if there are several.
+    /// The repository, after `:` the task if there are several, and after `@` the part of a plan that is split.
     pub id: String,
     /// Its wave, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -115,7 +115,7 @@ impl<'a> Session<'a> {
                 self.observed.extend(ids.into_iter().map(|id| (id.clone(), Observed::missing())));
                 continue;
             };
-            let branches: Vec<String> = ids.iter().map(|id| self.request.campaign.branch(&id.task)).collect();
+            let branches: Vec<String> = ids.iter().map(|id| self.request.campaign.branch(id)).collect();
             let looks: Vec<ObserveTarget<'_>> = ids
                 .iter()
                 .zip(&branches)
@@ -159,16 +159,25 @@ impl<'a> Session<'a> {
         for (folder, index) in indexes {
             for (id, planned) in index.targets {
                 // Targets that have ended since are not started again.
-                let Some(step) = wanted.get(&id) else { continue };
+                let Some(step) = wanted.get(&id).cloned().or_else(|| self.new_part(&id, &wanted)) else {
+                    continue;
+                };
                 let done = planned.done();
                 if let super::reconcile::StepOutcome::Planned { digest, .. } = &done {
                     let path = super::plans::folder(&folder, &id).join("plan.json");
                     self.plans.insert(&id, path, digest.clone());
                 }
-                self.state.record_outcome(step, done);
+                self.state.record_outcome(&step, done);
             }
         }
         Ok(())
+    }
+
+    /// Returns the step that has planned a part which nobody knew of before; `None` if the target that it is a part of was not to
+    /// be planned.
+    fn new_part(&self, id: &TargetId, wanted: &BTreeMap<TargetId, Step>) -> Option<Step> {
+        let is_new = !self.state.targets.contains_key(id);
+        (is_new && wanted.keys().any(|step| step.whole() == id.whole())).then(|| Step::Plan(id.clone(), None))
     }
 
     fn situation(&self) -> Situation<'_> {

@@ -257,7 +257,7 @@ pub(super) fn twin<'a, T>(
     id: &'a TargetId,
 ) -> impl Fn(&RepositoryName) -> bool + 'a {
     move |name| {
-        let other = TargetId { repository: name.clone(), task: id.task.clone() };
+        let other = TargetId { repository: name.clone(), ..id.clone() };
         *name != id.repository && targets.contains_key(&other)
     }
 }

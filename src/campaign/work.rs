@@ -1,18 +1,21 @@
 //! Work on one target: plans it on a shallow clone, and delivers the plan to a branch. Both are ordinary runs, with all of
 //! their checks.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sanitize::Masker;
 use sanitize::untrusted::{plain, visible};
 use tokio::task::block_in_place;
+use tracing::Dispatch;
 use tracing::instrument::WithSubscriber;
 
-use super::file::Reviewers;
+use super::file::{Reviewers, Split};
 use super::plans::{Plans, folder};
 use super::reconcile::StepOutcome;
 use super::request::CampaignRequest;
+use super::split::{FileOwners, TooManyParts, split};
 use super::target::TargetId;
 use crate::base::env::Variables;
 use crate::batch::Entry;
@@ -20,23 +23,23 @@ use crate::config::{Bounded, DeliverTo};
 use crate::event::{RunMode, Status};
 use crate::git::{GitError, RemoteRepository, Repository};
 use crate::github::{
-    ApiError, AppError, CodeOwners, Observed, ObservedRepository, Permissions, RepositoryName,
-    ask_for_review, newest_pull,
+    ApiError, AppError, Observed, ObservedRepository, Permissions, RepositoryName, ask_for_review,
+    newest_pull,
 };
-use crate::guardrails::CODE_OWNERS;
 use crate::plan::Plan;
 use crate::report::{RunReport, file_log};
 use crate::request::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest, read_plan};
 use crate::run::{Signal, apply, run};
 
-/// Most owners that are remembered of a target.
-const MAX_OWNERS: usize = 20;
-
-/// Longest name of an owner that is remembered, in bytes.
-const MAX_OWNER: usize = 150;
-
 /// Longest reason of a failure that is remembered, in characters.
 const MAX_REASON: usize = 300;
+
+/// Longest title of a pull request, and longest text in it for the owners of a part, in characters.
+const MAX_TITLE: usize = 72;
+const MAX_FOR: usize = 30;
+
+/// The folder of what splits into parts, below that of the campaign's files.
+const WHOLE: &str = "whole";
 
 /// Variables through which the runner receives results, or that describe this job; a target's run has others.
 const OWN: [&str; 12] = [
@@ -56,7 +59,7 @@ const OWN: [&str; 12] = [
 
 /// Reason why the work on a target failed.
 #[derive(Debug, thiserror::Error)]
-enum WorkError {
+pub(super) enum WorkError {
     #[error(transparent)]
     Input(#[from] InputError),
     #[error(transparent)]
@@ -65,6 +68,8 @@ enum WorkError {
     App(#[from] AppError),
     #[error(transparent)]
     Api(#[from] ApiError),
+    #[error(transparent)]
+    Parts(#[from] TooManyParts),
     #[error("could not write {0}: {1}")]
     Write(PathBuf, #[source] std::io::Error),
     #[error("{0}")]
@@ -92,36 +97,26 @@ impl WorkError {
     }
 }
 
-/// Where a target is.
-struct TargetHead<'a> {
-    name: &'a RepositoryName,
-    branch: &'a str,
-    commit: String,
-}
-
-impl<'a> TargetHead<'a> {
-    fn of(observed: Option<&'a Observed>) -> Result<Self, WorkError> {
-        match observed.map(|observed| &observed.repository) {
-            Some(ObservedRepository::Present { name, head: Some((branch, commit)), .. }) => {
-                Ok(Self { name, branch, commit: commit.clone() })
-            }
-            _ => Err(WorkError::NoCommit),
-        }
-    }
+/// A target, with what is done there and where that is.
+#[derive(Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub(super) id: &'a TargetId,
+    pub(super) entry: &'a Entry,
+    pub(super) name: &'a RepositoryName,
+    pub(super) branch: &'a str,
+    pub(super) commit: &'a str,
 }
 
 impl CampaignRequest {
-    /// Makes the plan of a target.
+    /// Makes the plan of a target. Returns what came of it, or of those of its parts that `is_wanted` names.
     pub(super) async fn plan(
         &self,
         id: &TargetId,
         observed: Option<&Observed>,
+        is_wanted: &(dyn Fn(&TargetId) -> bool + Sync),
         signal: &Signal,
-    ) -> StepOutcome {
-        match Box::pin(self.try_plan(id, observed, signal)).await {
-            Ok(done) => done,
-            Err(error) => self.failed(&error),
-        }
+    ) -> Result<BTreeMap<TargetId, StepOutcome>, StepOutcome> {
+        Box::pin(self.try_plan(id, observed, is_wanted, signal)).await.map_err(|error| self.failed(&error))
     }
 
     /// Delivers the plan of a target.
@@ -139,7 +134,7 @@ impl CampaignRequest {
     }
 
     /// Returns the saved text of a failure: one line, without secrets.
-    fn failed(&self, error: &WorkError) -> StepOutcome {
+    pub(super) fn failed(&self, error: &WorkError) -> StepOutcome {
         // Waiting for GitHub is not a failure of the target: a later start tries it again.
         let is_waiting = error.limited_until().is_some();
         let text = crate::base::error::chain(error);
@@ -153,21 +148,37 @@ impl CampaignRequest {
         StepOutcome::Failed(line.chars().take(MAX_REASON).collect())
     }
 
+    fn target<'a>(
+        &'a self,
+        id: &'a TargetId,
+        observed: Option<&'a Observed>,
+    ) -> Result<Target<'a>, WorkError> {
+        let Some(ObservedRepository::Present { name, head: Some((branch, commit)), .. }) =
+            observed.map(|observed| &observed.repository)
+        else {
+            return Err(WorkError::NoCommit);
+        };
+        let entry = self.campaign.task(id).ok_or(WorkError::NoTask)?;
+        Ok(Target { id, entry, name, branch, commit })
+    }
+
     async fn try_plan(
         &self,
         id: &TargetId,
         observed: Option<&Observed>,
+        is_wanted: &(dyn Fn(&TargetId) -> bool + Sync),
         signal: &Signal,
-    ) -> Result<StepOutcome, WorkError> {
-        let place = TargetHead::of(observed)?;
-        let entry = self.campaign.task(id).ok_or(WorkError::NoTask)?;
-        let repository = self.clone_of(id, &place).await?;
-        let out = folder(&self.out, id);
+    ) -> Result<BTreeMap<TargetId, StepOutcome>, WorkError> {
+        let target = self.target(id, observed)?;
+        let repository = self.clone_of(&target).await?;
+        let is_split = self.campaign.file.pull_request.split == Split::Owners;
+        // The part that nobody owns has a plan of its own in the place of the target's.
+        let out = if is_split { folder(&self.out.join(WHOLE), id) } else { folder(&self.out, id) };
         fresh(&out)?;
         let inputs = Inputs {
             mode: Some(RunMode::DryRun),
             // No token: planning writes nothing.
-            ..self.inputs_of(id, entry, &place, (repository.root(), &out), None)
+            ..self.inputs_of(&target, (repository.root(), &out), None)
         };
         let (mut request, masker) = block_in_place(|| {
             let request = RunRequest::resolve(&inputs)?;
@@ -175,17 +186,23 @@ impl CampaignRequest {
             Ok::<_, InputError>((request, masker))
         })?;
         request.job.make_one_of_many();
-        request.job.origin.config.guardrails.quality_gates.extend(entry.gates.iter().cloned());
-        let log = out.join("log.txt");
-        let log = file_log(&log, Arc::clone(&masker)).map_err(|error| WorkError::Write(log, error))?;
+        let gates = &mut request.job.origin.config.guardrails.quality_gates;
+        gates.extend(target.entry.gates.iter().cloned());
+        let has_gates = !gates.is_empty();
+        let log = log_in(&out, &masker)?;
         let ended = Box::pin(run(&request, masker, signal.clone()).with_subscriber(log)).await?;
         check(&ended.report)?;
         let plan = read_plan(&out.join("plan.json"))?;
-        if plan.files.is_empty() {
-            return Ok(StepOutcome::Nothing);
+        let owners = FileOwners::read(&repository, target.commit, target.entry.folder.as_deref());
+        if is_split {
+            return self.plan_parts(&target, (split(plan, &owners)?, has_gates), is_wanted, signal).await;
         }
-        let owners = owners(&repository, &place.commit, &plan);
-        Ok(StepOutcome::Planned { digest: plan.digest, owners })
+        let outcome = if plan.files.is_empty() {
+            StepOutcome::Nothing
+        } else {
+            StepOutcome::Planned { owners: owners.of_files(&plan.files), digest: plan.digest }
+        };
+        Ok([(id.clone(), outcome)].into())
     }
 
     async fn try_deliver(
@@ -195,31 +212,31 @@ impl CampaignRequest {
         observed: Option<&Observed>,
         signal: &Signal,
     ) -> Result<StepOutcome, WorkError> {
-        let now = TargetHead::of(observed)?;
-        let entry = self.campaign.task(id).ok_or(WorkError::NoTask)?;
+        let now = self.target(id, observed)?;
         let plan = plans.read(id).ok_or(WorkError::NoPlan)?;
         let digest = plan.digest.clone();
-        let branch = self.campaign.branch(&id.task);
+        let branch = self.campaign.branch(id);
         // What GitHub showed may be some minutes old: what people have closed or merged since is not opened again.
         let api = self.writer(now.name).await?;
         if let Some((_, false)) = newest_pull(&api, &branch, past).await? {
             return Ok(StepOutcome::Seen);
         }
-        let commit = plan.base.as_ref().map_or_else(|| now.commit.clone(), |base| base.commit.clone());
-        let place = TargetHead { commit, ..now };
-        let repository = self.clone_of(id, &place).await?;
+        let commit = plan.base.as_ref().map_or(now.commit, |base| &base.commit).to_owned();
+        let target = Target { commit: &commit, ..now };
+        let repository = self.clone_of(&target).await?;
         let out = folder(&self.out, id).join("delivery");
         fresh(&out)?;
-        let token = self.token(place.name, Permissions::Write).await?;
-        let inputs = self.inputs_of(id, entry, &place, (repository.root(), &out), token);
-        let owners = owners(&repository, &place.commit, &plan);
-        let title = self.title(entry, &plan);
+        let token = self.token(target.name, Permissions::Write).await?;
+        let inputs = self.inputs_of(&target, (repository.root(), &out), token);
+        let owners = FileOwners::read(&repository, target.commit, target.entry.folder.as_deref());
+        let owners = owners.of_files(&plan.files);
+        let title = self.title(&target, &plan, &owners);
         let is_second = self.inputs.in_ci && self.environment.in_actions && self.environment.run_id.is_some();
         let (mut request, masker) = block_in_place(|| {
             let made = plan.made.is_some() && is_second;
             let request = if made {
                 let mut request = ApplyRequest::for_second_job(&inputs, plan, Some(digest.clone()))?;
-                let required = entry.gates.iter().filter(|gate| gate.required);
+                let required = target.entry.gates.iter().filter(|gate| gate.required);
                 request.require_gates(required.map(|gate| gate.name.clone()));
                 request
             } else {
@@ -232,10 +249,9 @@ impl CampaignRequest {
         let pull_request = &self.campaign.file.pull_request;
         let deliver = &mut request.job.origin.config.deliver;
         (deliver.draft, deliver.labels) = (pull_request.draft, pull_request.labels.clone());
-        let onto = place.branch.to_owned();
+        let onto = target.branch.to_owned();
         request.job.deliver = Deliver::OwnBranch { branch, onto, title, pull: true };
-        let log = out.join("log.txt");
-        let log = file_log(&log, Arc::clone(&masker)).map_err(|error| WorkError::Write(log, error))?;
+        let log = log_in(&out, &masker)?;
         let ended = Box::pin(apply(&request, masker, signal.clone()).with_subscriber(log)).await?;
         let delivered = ended.report.delivery.as_ref().and_then(|delivery| delivery.pull_request.as_ref());
         let Some(number) = delivered.map(|pull| pull.number) else {
@@ -250,34 +266,41 @@ impl CampaignRequest {
         Ok(StepOutcome::Delivered { digest, pull: Some(number) })
     }
 
-    /// Returns the title of the pull request, which may come from whoever wrote a recipe.
-    fn title(&self, entry: &Entry, plan: &Plan) -> String {
-        let given =
-            self.campaign.file.pull_request.title.as_ref().or(entry.task.as_ref()).unwrap_or(&plan.task);
+    /// Returns the title of the pull request, which may come from whoever wrote a recipe. That of a part says whose files it changes,
+    /// which comes from whoever wrote that repository's `CODEOWNERS`.
+    fn title(&self, target: &Target<'_>, plan: &Plan, owners: &[String]) -> String {
+        let given = self.campaign.file.pull_request.title.as_ref();
+        let given = given.or(target.entry.task.as_ref()).unwrap_or(&plan.task);
         let line = given.trim().lines().next().unwrap_or_default();
-        plain(line.trim_start_matches(['#', ' '])).chars().take(72).collect()
+        let line = plain(line.trim_start_matches(['#', ' ']));
+        let names: Vec<&str> = owners.iter().map(|owner| owner.trim_start_matches('@')).collect();
+        let names: String = plain(&names.join(", ")).chars().take(MAX_FOR).collect();
+        if target.id.part.is_empty() || names.is_empty() {
+            return line.chars().take(MAX_TITLE).collect();
+        }
+        let room = MAX_TITLE - names.chars().count() - " ()".len();
+        format!("{} ({names})", line.chars().take(room).collect::<String>())
     }
 
-    async fn clone_of(&self, id: &TargetId, place: &TargetHead<'_>) -> Result<Repository, WorkError> {
-        let token = self.token(place.name, Permissions::Read).await?;
+    /// Returns a clone of a target's repository, which all of its parts share.
+    pub(super) async fn clone_of(&self, target: &Target<'_>) -> Result<Repository, WorkError> {
+        let token = self.token(target.name, Permissions::Read).await?;
         let server = &self.environment.server_url;
-        let url = format!("{server}/{}.git", place.name);
-        let checkout = folder(&self.out.join("clones"), id);
+        let url = format!("{server}/{}.git", target.name);
+        let checkout = folder(&self.out.join("clones"), &target.id.whole());
         let remote = RemoteRepository { url: &url, server, token: token.as_deref() };
         // Git may be slow; other targets continue in the meantime.
-        Ok(block_in_place(|| Repository::shallow_clone(&checkout, remote, &place.commit))?)
+        Ok(block_in_place(|| Repository::shallow_clone(&checkout, remote, target.commit))?)
     }
 
     /// Returns the inputs of a target's run: flags of the campaign take precedence over the task.
-    fn inputs_of(
+    pub(super) fn inputs_of(
         &self,
-        id: &TargetId,
-        entry: &Entry,
-        place: &TargetHead<'_>,
+        target: &Target<'_>,
         (checkout, out): (&Path, &Path),
         token: Option<String>,
     ) -> Inputs {
-        let given = &self.inputs;
+        let (given, entry) = (&self.inputs, target.entry);
         let file = |path: &String| self.checkout.join(path);
         let recipe = entry.recipe.as_ref().map(|recipe| file(recipe).display().to_string());
         Inputs {
@@ -292,23 +315,23 @@ impl CampaignRequest {
             out: Some(out.to_owned()),
             ledger: self.ledger().map(|shared| shared.file().to_owned()).or_else(|| given.ledger.clone()),
             event: None,
-            comment_key: Some(self.campaign.key(&id.task)),
-            variables: self.variables_of(place, checkout, token),
+            comment_key: Some(self.campaign.key(target.id)),
+            variables: self.variables_of(target, checkout, token),
             ..entry.inputs(given, recipe)
         }
     }
 
     /// Returns the variables of a target's run, which is about a commit of another repository.
-    fn variables_of(&self, place: &TargetHead<'_>, checkout: &Path, token: Option<String>) -> Variables {
+    fn variables_of(&self, target: &Target<'_>, checkout: &Path, token: Option<String>) -> Variables {
         let mut variables = self.inputs.variables.clone();
         for name in OWN.into_iter().chain(self.campaign.file.app.as_ref().map(|app| app.key_env.as_str())) {
             variables.remove(name);
         }
         let own = [
-            ("GITHUB_REPOSITORY", place.name.to_string()),
-            ("GITHUB_SHA", place.commit.clone()),
-            ("GITHUB_REF", format!("refs/heads/{}", place.branch)),
-            ("GITHUB_REF_NAME", place.branch.to_owned()),
+            ("GITHUB_REPOSITORY", target.name.to_string()),
+            ("GITHUB_SHA", target.commit.to_owned()),
+            ("GITHUB_REF", format!("refs/heads/{}", target.branch)),
+            ("GITHUB_REF_NAME", target.branch.to_owned()),
             ("GITHUB_EVENT_NAME", "workflow_dispatch".to_owned()),
             ("GITHUB_WORKSPACE", checkout.display().to_string()),
         ];
@@ -318,13 +341,19 @@ impl CampaignRequest {
     }
 }
 
-fn masker(job: &JobRequest) -> Arc<Masker> {
+pub(super) fn masker(job: &JobRequest) -> Arc<Masker> {
     let secret: Vec<&str> = job.secret_variables.iter().map(String::as_str).collect();
     Arc::new(Masker::from_environment(&job.variables, &secret, &job.secrets))
 }
 
+/// Opens the log of a run in a folder.
+pub(super) fn log_in(folder: &Path, masker: &Arc<Masker>) -> Result<Dispatch, WorkError> {
+    let path = folder.join("log.txt");
+    file_log(&path, Arc::clone(masker)).map_err(|error| WorkError::Write(path, error))
+}
+
 /// Makes an empty folder.
-fn fresh(folder: &Path) -> Result<(), WorkError> {
+pub(super) fn fresh(folder: &Path) -> Result<(), WorkError> {
     let failed = |error| WorkError::Write(folder.to_owned(), error);
     if folder.exists() {
         std::fs::remove_dir_all(folder).map_err(failed)?;
@@ -333,7 +362,7 @@ fn fresh(folder: &Path) -> Result<(), WorkError> {
 }
 
 /// Checks that a run did everything that was requested.
-fn check(report: &RunReport) -> Result<(), WorkError> {
+pub(super) fn check(report: &RunReport) -> Result<(), WorkError> {
     if report.status == Status::Success {
         return Ok(());
     }
@@ -345,18 +374,4 @@ fn check(report: &RunReport) -> Result<(), WorkError> {
         Some(held) => WorkError::Held { why, limited_until: held.limited_until.clone() },
         None => WorkError::Run(why),
     })
-}
-
-/// Returns the code owners of the files that a plan changes.
-fn owners(repository: &Repository, commit: &str, plan: &Plan) -> Vec<String> {
-    let text = CODE_OWNERS.iter().find_map(|path| repository.read_at(commit, path).ok().flatten());
-    let Some(text) = text else { return Vec::new() };
-    let rules = CodeOwners::parse(&String::from_utf8_lossy(&text));
-    let mut owners: Vec<String> =
-        plan.files.iter().flat_map(|file| rules.of(file.path.as_str()).concat()).collect();
-    owners.retain(|owner| owner.len() <= MAX_OWNER);
-    owners.sort();
-    owners.dedup();
-    owners.truncate(MAX_OWNERS);
-    owners
 }

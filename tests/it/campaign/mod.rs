@@ -4,6 +4,7 @@
 mod files;
 mod model;
 mod orders;
+mod split;
 mod state;
 mod two_jobs;
 mod waves;

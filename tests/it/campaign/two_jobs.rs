@@ -8,25 +8,27 @@ use crate::support::github::READ_TOKEN;
 use crate::support::github::fleet::{HOME, TOKEN};
 use serde_json::json;
 
+/// The variables of a scheduled workflow run in the campaign's repository.
+pub fn actions(sandbox: &Sandbox) -> [(&'static str, String); 7] {
+    let sha = sandbox.git(&["rev-parse", "HEAD"]);
+    let event = sandbox.path().join("event.json");
+    fs::write(&event, json!({"repository": {"full_name": HOME, "default_branch": "main"}}).to_string())
+        .expect("an event");
+    [
+        ("GITHUB_ACTIONS", "true".to_owned()),
+        ("GITHUB_SHA", sha),
+        ("GITHUB_REF", "refs/heads/main".to_owned()),
+        ("GITHUB_EVENT_NAME", "schedule".to_owned()),
+        ("GITHUB_EVENT_PATH", event.display().to_string()),
+        ("GITHUB_RUN_ID", "4711".to_owned()),
+        ("GITHUB_OUTPUT", sandbox.path().join("output").display().to_string()),
+    ]
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn campaign_is_planned_without_a_token_that_writes_and_delivered_without_a_model() {
     let mut scene = Scene::new(WAVES).await;
     scene.plain(3);
-    let actions = |sandbox: &Sandbox| {
-        let sha = sandbox.git(&["rev-parse", "HEAD"]);
-        let event = sandbox.path().join("event.json");
-        fs::write(&event, json!({"repository": {"full_name": HOME, "default_branch": "main"}}).to_string())
-            .expect("an event");
-        [
-            ("GITHUB_ACTIONS", "true".to_owned()),
-            ("GITHUB_SHA", sha),
-            ("GITHUB_REF", "refs/heads/main".to_owned()),
-            ("GITHUB_EVENT_NAME", "schedule".to_owned()),
-            ("GITHUB_EVENT_PATH", event.display().to_string()),
-            ("GITHUB_RUN_ID", "4711".to_owned()),
-            ("GITHUB_OUTPUT", sandbox.path().join("output").display().to_string()),
-        ]
-    };
     let actions = actions(&scene.sandbox);
     let actions: Vec<(&str, &str)> = actions.iter().map(|(name, value)| (*name, value.as_str())).collect();
     scene.run_as(&["plan", "--shard", "1/1"], READ_TOKEN, &actions).expect_code(0);

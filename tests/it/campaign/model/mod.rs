@@ -41,7 +41,7 @@ fn play(seed: u64) {
     let mut saved = State::new("clock");
     saved.update_targets(world.places.keys().cloned());
     let mut machines: [BTreeMap<TargetId, String>; 2] = [BTreeMap::new(), BTreeMap::new()];
-    let rolls_back = choice.one_in(4);
+    let (rolls_back, splits) = (choice.one_in(4), choice.one_in(2));
     for round in 0..WILD + FRIENDLY {
         let is_friendly = round >= WILD;
         let machine = usize::try_from(choice.below(2)).expect("small");
@@ -89,6 +89,13 @@ fn play(seed: u64) {
             }
             let done = world.carry_out(step, plans);
             state.record_outcome(step, done);
+            let is_known = |part: &Step| state.targets.contains_key(part.target());
+            if splits
+                && let Some((part, done)) = world.split(step, plans)
+                && !is_known(&part)
+            {
+                state.record_outcome(&part, done);
+            }
             if choice.one_in(3) {
                 saved = state.clone();
             }

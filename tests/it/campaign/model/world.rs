@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use architect_ci::campaign::reconcile::{Decision, Step, StepOutcome};
-use architect_ci::campaign::{CampaignFile, Intent, Standing, State, TargetId};
+use architect_ci::campaign::{CampaignFile, Intent, Record, Standing, State, TargetId};
 use architect_ci::github::{Checks, Observed, ObservedRepository, PullFacts, PullState};
 
 /// A source of choices that a seed decides.
@@ -123,7 +123,7 @@ impl World {
             Step::Plan(id, _) => {
                 let digest = format!("d-{}", fresh.head);
                 plans.insert(id.clone(), digest.clone());
-                StepOutcome::Planned { digest, owners: Vec::new() }
+                StepOutcome::Planned { digest, owners: owners(id) }
             }
             Step::Deliver(_, _) if place.kind == Kind::Protected => {
                 StepOutcome::Failed("protected".to_owned())
@@ -161,6 +161,29 @@ impl World {
         }
     }
 
+    /// Splits the plan of a repository now and then: a part of it is a target that nobody knew of.
+    pub(super) fn split(
+        &mut self,
+        step: &Step,
+        plans: &mut BTreeMap<TargetId, String>,
+    ) -> Option<(Step, StepOutcome)> {
+        let (Step::Plan(id, _), true) = (step, self.heads.is_multiple_of(3)) else { return None };
+        let part = TargetId { part: "web".to_owned(), ..id.clone() };
+        let whole = self.places.get(id).filter(|_| id.part.is_empty())?;
+        let kind = if whole.kind == Kind::Same { Kind::Plain } else { whole.kind };
+        self.places.entry(part.clone()).or_insert(Place {
+            kind,
+            pulls: Vec::new(),
+            revert: None,
+            created: 0,
+        });
+        plans.insert(part.clone(), format!("d-{}", self.heads));
+        Some((
+            Step::Plan(part.clone(), None),
+            StepOutcome::Planned { digest: plans[&part].clone(), owners: owners(&part) },
+        ))
+    }
+
     /// What people, checks and time do.
     pub(super) fn go_on(&mut self, choice: &mut Choice, is_friendly: bool) {
         self.now += choice.below(2400);
@@ -186,7 +209,8 @@ impl World {
 
     pub(super) fn check(&self, file: &CampaignFile, before: &Observations, next: &Decision) {
         let known: BTreeSet<&TargetId> = next.state.targets.keys().collect();
-        assert!(self.places.keys().all(|id| known.contains(id)), "a target was lost");
+        let found = self.places.keys().filter(|id| id.part.is_empty());
+        assert!(found.into_iter().all(|id| known.contains(id)), "a target was lost");
         assert_eq!(known, next.standings.keys().collect(), "every target is told, once");
         let open = |id: &TargetId| matches!(next.standings[id], Standing::Open(_));
         let is_new = |step: &&Step| match step {
@@ -204,15 +228,22 @@ impl World {
         let opened = known.iter().filter(|id| open(id)).count();
         assert!(new.is_empty() || opened + new.len() <= OPEN, "too many are open");
         for owner in ["octo", "other", "third"] {
-            let of = |id: &TargetId| id.repository.owner() == owner;
+            let of = |id: &TargetId| id.part.is_empty() && id.repository.owner() == owner;
             let count =
                 known.iter().filter(|id| of(id) && open(id)).count() + new.iter().filter(|id| of(id)).count();
             assert!(count <= PER_OWNER || new.iter().all(|id| !of(id)), "too many of {owner}");
         }
+        let of_team = |id: &TargetId| !id.part.is_empty();
+        let new_of_team = new.iter().filter(|id| of_team(id)).count();
+        let count = known.iter().filter(|id| of_team(id) && open(id)).count() + new_of_team;
+        assert!(count <= PER_OWNER || new_of_team == 0, "too many of a team");
+        let wave = |id: &TargetId| next.state.targets[id].wave;
+        assert!(known.iter().all(|id| wave(id) == wave(&id.whole())), "a part is in the wave of its whole");
         if next.state.stopped.is_some() && next.state.intent == Intent::Forward {
             assert!(next.steps.iter().all(|step| matches!(step, Step::Close(..))), "{:?}", next.steps);
         }
-        let begun = next.state.targets.values().filter(|record| record.wave.is_some()).count();
+        let is_begun = |(id, record): &(&TargetId, &Record)| id.part.is_empty() && record.wave.is_some();
+        let begun = next.state.targets.iter().filter(is_begun).count();
         let most: usize = (0..next.state.waves).map(|wave| (2usize << wave).min(8)).sum();
         assert!(
             begun <= most && file.waves.largest.get() == 8,
@@ -221,6 +252,11 @@ impl World {
         );
         assert!(next.steps.iter().all(|step| next.state.targets[step.target()].wave.is_some()));
     }
+}
+
+/// Who has to review what a target changes.
+fn owners(id: &TargetId) -> Vec<String> {
+    if id.part.is_empty() { Vec::new() } else { vec!["@octo/web".to_owned()] }
 }
 
 type Observations = BTreeMap<TargetId, Observed>;

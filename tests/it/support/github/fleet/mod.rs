@@ -122,13 +122,15 @@ impl Place {
         self.world.repository.as_ref().expect("every place has one")
     }
 
-    /// Merges a pull request: the branch's tree on top of the default branch.
+    /// Merges a pull request: the default branch with the branch's changes or, if they are in conflict, the branch's tree.
     pub fn merge(&mut self, number: u64) {
         let pull = self.pulls.get(&number).expect("the pull request").clone();
         let git = self.git();
         let head = git.branch(&pull.branch).expect("the branch is there");
         let main = git.branch("main").expect("main is there");
-        let merge = git.write_commit(&git.tree_of(&head), &[main], &pull.title);
+        let merged = git.text(&["merge-tree", "--write-tree", &main, &head]);
+        let tree = merged.map_or_else(|| git.tree_of(&head), |tree| tree.trim().to_owned());
+        let merge = git.write_commit(&tree, &[main], &pull.title);
         git.set("refs/heads/main", &merge);
         let known = self.pulls.get_mut(&number).expect("the pull request");
         (known.state, known.merge) = ("MERGED", Some(merge));
