@@ -97,7 +97,7 @@ pub async fn run_batch(
         manifest.requests_per_minute.map(|requests| requests_of_shard(requests, own, all));
     let (digest, name, commit) = (manifest.digest(), manifest.name.clone(), manifest.commit.clone());
     let run_url = request.destination.github.as_ref().and_then(|github| github.run_url.clone());
-    let (key_parts, nights) = settled::prepare(request, clone, &manifest, &mut notices);
+    let (key_parts, nights) = settled::prepare(request, clone, (&manifest, &tasks), &mut notices).await;
     let common = Arc::new(BatchContext {
         planned: PlannedTasks::of(request, &manifest, &mut notices)?,
         key_parts,

@@ -3,7 +3,7 @@
 //! A task's key is its definition (text, recipe, model, configuration) with the contents of all files that it read or
 //! wrote, as they were in the commit. While it is the same, so is the task.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use parking_lot::Mutex;
@@ -13,8 +13,9 @@ use super::manifest::{Manifest, Task};
 use super::merge::merge;
 use super::request::BatchRequest;
 use crate::base::integrity::digest;
-use crate::event::{Event, Line, Notice, NoticeLevel};
+use crate::event::{Event, Line, Notice, NoticeLevel, StopReason};
 use crate::git::{GitError, Repository};
+use crate::github::{Api, closed_pulls};
 use crate::publish::TRANSCRIPT;
 use crate::report::{TaskEnd, TaskKey, TaskReport};
 use crate::sessions::read_lines;
@@ -24,6 +25,9 @@ const PROGRAM: &str = "exec::";
 
 /// Stands for the content of a path that the commit does not have.
 const ABSENT: &str = "absent";
+
+/// Begins the reason why a task is settled that people do not want.
+const CLOSED: &str = "people closed its pull request";
 
 /// What keys are made from.
 pub(super) struct KeyParts {
@@ -37,18 +41,21 @@ pub(super) struct KeyParts {
 
 /// Prepares keys for the tasks of a batch, and reads what an earlier night has settled. What goes wrong settles nothing,
 /// with a warning.
-pub(super) fn prepare(
+pub(super) async fn prepare(
     request: &BatchRequest,
     git: &Repository,
-    manifest: &Manifest,
+    (manifest, tasks): (&Manifest, &[Task]),
     notices: &mut Vec<Notice>,
 ) -> (Option<KeyParts>, PreviousResults) {
-    let earlier = match &request.previous {
+    let mut earlier = match &request.previous {
         Some(path) => PreviousResults::read(path, &manifest.name, notices),
         None => PreviousResults::default(),
     };
     match KeyParts::new(request, git, &manifest.commit) {
-        Ok(key_parts) => (Some(key_parts), earlier),
+        Ok(key_parts) => {
+            earlier.look_for_closed(request, tasks, &key_parts, notices).await;
+            (Some(key_parts), earlier)
+        }
         Err(error) => {
             let message = format!("no task is settled for later nights: {error}");
             notices.push(Notice { level: NoticeLevel::Warning, message });
@@ -139,6 +146,8 @@ fn join(folder: &str, path: &str) -> String {
 pub(super) struct PreviousResults {
     tasks: BTreeMap<String, TaskReport>,
     started_at: String,
+    /// Pull requests that people have closed; `None` if GitHub was not asked, or did not say.
+    closed: Option<BTreeSet<u64>>,
 }
 
 impl PreviousResults {
@@ -162,7 +171,7 @@ impl PreviousResults {
                 }
                 let started_at = merged.report.started_at.clone();
                 let tasks = merged.report.tasks.into_iter().map(|task| (task.id.clone(), task)).collect();
-                Self { tasks, started_at }
+                Self { tasks, started_at, closed: None }
             }
             Ok(merged) => {
                 warn(format!(
@@ -190,14 +199,52 @@ impl PreviousResults {
         Estimate::new(tasks, &self.tasks, jobs)
     }
 
+    /// Asks GitHub which pull requests of unchanged tasks people have closed. If it does not say, tasks are settled without that.
+    async fn look_for_closed(
+        &mut self,
+        request: &BatchRequest,
+        tasks: &[Task],
+        key_parts: &KeyParts,
+        notices: &mut Vec<Notice>,
+    ) {
+        let github = request.destination.github.as_ref().filter(|github| github.token.is_some());
+        let Some(github) = github else { return };
+        let unchanged = tasks.iter().filter_map(|task| self.unchanged(task, key_parts));
+        let numbers: BTreeSet<u64> = unchanged.filter_map(|(earlier, _)| pull_of(earlier)).collect();
+        if numbers.is_empty() {
+            return;
+        }
+        match async { closed_pulls(&Api::new(github)?, &numbers).await }.await {
+            Ok(closed) => self.closed = Some(closed),
+            Err(error) => {
+                let message = format!("which pull requests people have closed is not known: {error}");
+                notices.push(Notice { level: NoticeLevel::Warning, message });
+            }
+        }
+    }
+
+    /// Returns the earlier report of a task that would be done just so again.
+    fn unchanged(&self, task: &Task, key_parts: &KeyParts) -> Option<(&TaskReport, &TaskKey)> {
+        let earlier = self.tasks.get(&task.id)?;
+        let key = earlier.key.as_ref().filter(|key| key_parts.is_same(task, key))?;
+        Some((earlier, key))
+    }
+
     /// Returns the report of a task that is settled.
     pub(super) fn settle(&self, task: &Task, key_parts: &KeyParts) -> Option<TaskReport> {
-        let earlier = self.tasks.get(&task.id)?;
-        let is_done = matches!(earlier.end, TaskEnd::Success | TaskEnd::Settled);
-        let key = earlier.key.as_ref().filter(|key| is_done && key_parts.is_same(task, key))?;
-        let why = match earlier.notices.first() {
-            Some(notice) if earlier.end == TaskEnd::Settled => notice.message.clone(),
-            _ => format!("nothing that it read or wrote has changed since {}", self.started_at),
+        let (earlier, key) = self.unchanged(task, key_parts)?;
+        let is_settled = earlier.end == TaskEnd::Settled;
+        let before = earlier.notices.first().filter(|_| is_settled).map(|notice| &notice.message);
+        let why = match (&self.closed, pull_of(earlier)) {
+            (Some(closed), Some(number)) if closed.contains(&number) => {
+                format!("{CLOSED} #{number}, and nothing that it read or wrote has changed")
+            }
+            // It was opened again.
+            (Some(_), Some(_)) if before.is_some_and(|before| before.starts_with(CLOSED)) => return None,
+            _ if !is_settled && !is_done(earlier) => return None,
+            _ => before.cloned().unwrap_or_else(|| {
+                format!("nothing that it read or wrote has changed since {}", self.started_at)
+            }),
         };
         let mut report = TaskReport::without_run(&task.id, &earlier.task, TaskEnd::Settled, &why);
         report.key = Some(key.clone());
@@ -206,4 +253,14 @@ impl PreviousResults {
         report.delivery.clone_from(&earlier.delivery);
         Some(report)
     }
+}
+
+/// Returns whether a task showed all that was asked of it.
+fn is_done(earlier: &TaskReport) -> bool {
+    earlier.end == TaskEnd::Success && earlier.stop_reason.is_some_and(StopReason::is_green)
+}
+
+/// Returns the pull request that a task has delivered to.
+fn pull_of(earlier: &TaskReport) -> Option<u64> {
+    Some(earlier.delivery.as_ref()?.pull_request.as_ref()?.number)
 }

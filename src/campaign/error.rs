@@ -119,6 +119,7 @@ impl From<CampaignError> for InputError {
     fn from(error: CampaignError) -> Self {
         match error {
             CampaignError::Api(error) => Self::GitHub(error),
+            error @ CampaignError::Branch(BranchFilesError::Moved(_)) => Self::Overtaken(Box::new(error)),
             error => Self::Batch(Box::new(error)),
         }
     }

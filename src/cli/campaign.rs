@@ -28,7 +28,7 @@ use crate::run::{Signal, on_signals};
         ("architect-ci campaign run campaign.yml --plans plans", "Delivers the plans that other jobs have made"),
     ],
     "Every start reads GitHub and the branch architect-ci-state/NAME, so any machine can continue where another one stopped. Exit codes: \
-     0 done or waiting, 1 stopped by its own rules, 3 invalid input, 4 missing permission.",
+     0 done or waiting, 1 stopped by its own rules, 2 another start is at work, 3 invalid input, 4 missing permission.",
 ))]
 pub(super) enum Campaign {
     /// Make the plans that can be made now, and write nothing to GitHub

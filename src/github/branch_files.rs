@@ -43,7 +43,10 @@ pub enum BranchFilesError {
         commit: String,
     },
     /// It was moved since it was read.
-    #[error("another machine has written to the branch {0} in the meantime")]
+    #[error(
+        "another start is at work and has written to the branch {0} meanwhile, so this one ends; what it did on GitHub is found \
+         again; let one start end before the next begins (`concurrency` in a workflow)"
+    )]
     Moved(String),
     /// A file is too large, or not text.
     #[error("{0} on the state branch could not be read")]

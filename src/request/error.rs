@@ -298,6 +298,9 @@ pub enum InputError {
     /// The ledger on a branch cannot be read or written.
     #[error("could not use the ledger on its branch: {0}; set `costs.unmeasured: warn` to spend anyway")]
     SharedLedger(#[from] crate::github::RecordError),
+    /// Another start of the same work has gone on with it meanwhile.
+    #[error(transparent)]
+    Overtaken(Box<dyn Error + Send + Sync>),
     /// Secrets cannot be masked in the report.
     #[error("the report was not published: {0}; see the transcript in the output folder")]
     Unmasked(#[from] MaskError),
@@ -339,7 +342,7 @@ impl InputError {
             | Self::GitHub(_)
             | Self::Fork => Exit::Authentication,
             Self::Journal(_) => Exit::NotApplied,
-            Self::Ledger(crate::model::LedgerError::Spent { .. }) => Exit::Partial,
+            Self::Ledger(crate::model::LedgerError::Spent { .. }) | Self::Overtaken(_) => Exit::Partial,
             Self::Unmasked(_) => Exit::Failed,
             _ => Exit::Configuration,
         }

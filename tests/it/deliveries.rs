@@ -205,6 +205,66 @@ async fn batch_resumed_delivers_what_it_holds() {
     .await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn batch_settles_what_people_closed_until_it_changes() {
+    scene(FILES, |scene| {
+        let scene = scene.with_tasks(&json!({}));
+        // One more, which is never done in time.
+        let edit = |old: &str, new: &str| {
+            vec![("edit_file", json!({"path": "a.txt", "old_str": old, "new_str": new}))]
+        };
+        let model = scene.sandbox.script(&[edit("five", "FIVE"), edit("six", "SIX")], "done");
+        let text = fs::read_to_string(scene.sandbox.repo().join("batch.yml")).expect("a batch");
+        let mut batch: Value = serde_json::from_str(&text).expect("JSON");
+        let part = json!({
+            "id": "part", "task": "Do it", "model": model, "max_steps": 1, "mode": "yolo", "deliver": "pull-request",
+        });
+        batch["tasks"].as_array_mut().expect("tasks").push(part);
+        scene.sandbox.write("batch.yml", batch.to_string());
+        scene.sandbox.write(".github/architect.yml", "deliver: { partial: draft }\nevaluation: off\n");
+        scene.sandbox.commit("one more");
+        scene.push_main();
+        let set = |branch: &str, is_open: bool| {
+            let mut world = scene.github.world();
+            let pull = world.pulls.values_mut().find(|pull| pull.head.ends_with(branch)).expect("a pull request");
+            pull.open = is_open;
+        };
+        // What each task came to, and why.
+        let night = |before: &str, now: &str, code: i32| -> Vec<(String, String)> {
+            let before = scene.sandbox.path().join(before).join("batch.json").display().to_string();
+            let run = scene.batch(&["batch.yml", "--previous", &before], now).expect_code(code);
+            let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+            let tasks = run.json("batch.json")["tasks"].as_array().expect("tasks").clone();
+            tasks.iter().map(|task| (text(&task["end"]), text(&task["notices"][0]["message"]))).collect()
+        };
+        night("none", "first", 2);
+        let opened = scene.pulls().len();
+        set("nightly-t0", false);
+        set("nightly-part", false);
+        let before = scene.github.requests().len();
+        let told = night("first", "second", 0);
+        assert_eq!(scene.github.requests().split_off(before), ["POST /graphql"]);
+        let is_closed = |(end, why): &(String, String)| {
+            assert_eq!(end, "settled", "{why}");
+            why.starts_with("people closed its pull request #")
+        };
+        assert_eq!(told.iter().map(is_closed).collect::<Vec<_>>(), [true, false, false, false, false, true]);
+        // The reason stays as long as it is true, and GitHub is not needed for that.
+        scene.github.fail("POST /graphql ClosedPulls", 403, "Resource not accessible by integration");
+        let told = night("second", "third", 0);
+        assert!(is_closed(&told[0]) && !is_closed(&told[1]), "{told:?}");
+        scene.github.world().clear_faults();
+        // Opened again by somebody, or changed: done again.
+        set("nightly-t0", true);
+        set("nightly-part", true);
+        let told = night("third", "fourth", 2);
+        assert_eq!((told[0].0.as_str(), told[5].0.as_str()), ("success", "partial"), "{told:?}");
+        assert_eq!(scene.pulls().len(), opened);
+        scene.github.assert_valid();
+    })
+    .await;
+}
+
 #[test]
 fn batch_works_in_sparse_worktrees() {
     let sandbox = crate::support::Sandbox::new(FILES);

@@ -118,7 +118,8 @@ fn sample_workflows_use_existing_inputs_and_permissions() {
             // Where a model's key is, nothing can write.
             let has_key = job["steps"].to_string().contains("secrets.model-key");
             if is_called && has_key {
-                assert_eq!(job["permissions"], serde_json::json!({"contents": "read"}), "{}", file.display());
+                let mut levels = job["permissions"].as_object().unwrap().values();
+                assert!(levels.all(|level| level == "read"), "{}", file.display());
             }
             for step in job["steps"].as_array().unwrap() {
                 let action = step["uses"].as_str().expect("an action");

@@ -43,6 +43,27 @@ async fn campaign_killed_anywhere_goes_on_elsewhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn campaign_leaves_the_rest_to_another_start() {
+    let mut scene = Scene::new(WAVES).await;
+    scene.plain(2);
+    scene.run(&["run"]).expect_code(0);
+    scene.fleet.state().merge_all();
+    scene.fleet.add("octo/r100", &[("a.txt", "old\n")]);
+    let branch = "architect-ci-state/words";
+    let own = scene.fleet.state().place(HOME).git().branch(branch).expect("the state");
+    scene.fleet.state().place(HOME).pushed_meanwhile = Some(branch.to_owned());
+    let run = scene.on_another_machine().run(&["run"]).expect_code(2);
+    assert!(run.stderr.contains("another start is at work"), "{}", run.stderr);
+    scene.fleet.state().place(HOME).git().set(&format!("refs/heads/{branch}"), &own);
+    scene.on_another_machine().run(&["run"]).expect_code(0);
+    let state = scene.fleet.state();
+    assert!(state.places.values().all(|place| place.pulls.len() <= 1), "nothing is opened twice");
+    assert_eq!(state.count("OPEN") + state.count("MERGED"), 3);
+    drop(state);
+    scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn campaign_state_of_others_is_not_believed() {
     let scene = Scene::new(WAVES).await;
     scene.plain(2);

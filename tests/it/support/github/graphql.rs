@@ -19,6 +19,8 @@ pub(super) fn answer(world: &mut World, request: &Request) -> ResponseTemplate {
         json!({ "repository": branch_states(world, variables) })
     } else if query.contains("query Outcomes") {
         json!({ "repository": {"pullRequests": outcomes(world)} })
+    } else if query.contains("query ClosedPulls") {
+        json!({ "repository": closed_pulls(world, query) })
     } else if query.contains("viewer") {
         json!({"viewer": {"login": BOT}})
     } else if query.contains("minimizeComment") {
@@ -68,6 +70,17 @@ fn outcomes(world: &World) -> Value {
         })
         .collect();
     json!({"pageInfo": {"hasNextPage": false, "endCursor": null}, "nodes": nodes})
+}
+
+/// The states of the pull requests that a query names.
+fn closed_pulls(world: &World, query: &str) -> Value {
+    let numbers =
+        query.split("number: ").skip(1).filter_map(|rest| rest.split(')').next()?.parse::<u64>().ok());
+    let state = |number: u64| {
+        let pull = world.pulls.get(&number).map(|pull| if pull.open { "OPEN" } else { "CLOSED" });
+        (format!("p{number}"), pull.map_or(Value::Null, |state| json!({ "state": state })))
+    };
+    numbers.map(state).collect::<serde_json::Map<_, _>>().into()
 }
 
 /// The branches that the variables name, with their open pull requests.

@@ -119,6 +119,11 @@ fn route(state: &mut State, method: &str, path: &str, request: &Request) -> Resp
         }
         *left -= 1;
     }
+    if method == "PATCH"
+        && let Some(branch) = place.pushed_meanwhile.take_if(|branch| below.ends_with(branch.as_str()))
+    {
+        place.git().push(&branch, &[("mine.txt", "my work\n")], "My work");
+    }
     match words.as_slice() {
         ["pulls", ..] => pulls(place, &name, (method, &words), &body, &query, fresh),
         ["issues", _, "labels"] => answer(200, &json!([])),
