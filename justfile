@@ -69,6 +69,11 @@ growth *args:
     cargo build --profile dist
     tests/scripts/growth.py target/dist/architect-ci {{args}}
 
+# Measure whole and sparse worktrees of 100,000 files; `--check` compares them.
+wide *args:
+    cargo build --profile dist
+    tests/scripts/wide.py target/dist/architect-ci {{args}}
+
 # Check COUNT random histories of campaigns, and the simulations in docs/scale.md.
 campaign-histories count="5000":
     CAMPAIGN_HISTORIES={{count}} cargo test --test it campaign::model

@@ -168,3 +168,90 @@ fn line(key: &str, sum: &Subtotal) -> String {
         sum.usd_per_merged.map(|usd| format!(", ${usd:.4} for each that was merged")).unwrap_or_default();
     format!("{key}  {parts}  ${:.4}{each}\n", sum.usd)
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Given {
+        #[command(flatten)]
+        outcomes: Outcomes,
+    }
+
+    const IGNORED: &str = "2026-11-10T00:00:00Z";
+
+    fn pull(key: &str, model: &str, at: &str, fate: Fate) -> PullOutcome {
+        let author = Author { agent: "build".to_owned(), model: model.to_owned() };
+        PullOutcome {
+            key: key.to_owned(),
+            author,
+            number: 1,
+            url: String::new(),
+            created_at: at.to_owned(),
+            fate,
+        }
+    }
+
+    fn entry(task: &str, model: &str, usd: Option<f64>) -> LedgerEntry {
+        let entry = json!({
+            "at": "2026-11-01T00:00:00Z", "usd": usd, "input": 1, "output": 1, "model": model,
+            "repository": "octo/demo", "workflow": "nightly", "task": task,
+        });
+        serde_json::from_value(entry).expect("an entry")
+    }
+
+    #[test]
+    fn outcomes_are_summed_up_with_their_price() {
+        let (early, late) = ("2026-11-09T23:59:59Z", "2026-11-10T00:00:00Z");
+        let pulls = [
+            pull("a", "m", early, Fate::Merged),
+            pull("a", "m", late, Fate::Changed),
+            pull("a", "m", early, Fate::Closed),
+            pull("a", "m", early, Fate::Open),
+            pull("a", "m", late, Fate::Open),
+            pull("b", "recipe::r.yml", early, Fate::Open),
+            pull("c", "m", early, Fate::Merged),
+        ];
+        let entries = [
+            entry("a", "m", Some(0.5)),
+            entry("a", "m", Some(0.25)),
+            entry("b", "m", None),
+            entry("c", "other", Some(0.1)),
+            entry("d", "m", Some(2.0)),
+        ];
+        let sums = |by: &str| -> Value {
+            let given = Given::try_parse_from(["outcomes", "--by", by]).expect("arguments");
+            serde_json::to_value(given.outcomes.sums(&pulls, &entries, IGNORED)).expect("JSON")
+        };
+        let sum = |[merged, changed, closed, ignored, open]: [u32; 5], usd: f64, each: Option<f64>| {
+            json!({
+                "merged": merged, "changed_before_merge": changed, "closed": closed, "ignored": ignored, "open": open,
+                "usd": usd, "usd_per_merged": each,
+            })
+        };
+        let a = sum([1, 1, 1, 1, 1], 0.75, Some(0.375));
+        let nothing = sum([0, 0, 0, 1, 0], 0.0, None);
+        let tasks = json!({
+            "a": a, "b": nothing, "c": sum([1, 0, 0, 0, 0], 0.1, Some(0.1)), "d": sum([0; 5], 2.0, None),
+        });
+        assert_eq!(sums("task"), tasks);
+        // What a model has cost is told of that model, whoever is named as the author.
+        let models = json!({
+            "m": sum([2, 1, 1, 1, 1], 2.75, Some(2.75 / 3.0)), "other": sum([0; 5], 0.1, None), "recipe::r.yml": nothing,
+        });
+        assert_eq!(sums("model"), models);
+        assert_eq!(sums("recipe")["r.yml"], nothing);
+        let lines = |by: &str| {
+            let given = Given::try_parse_from(["outcomes", "--by", by]).expect("arguments");
+            let sums = given.outcomes.sums(&pulls, &entries, IGNORED);
+            sums.iter().map(|(key, sum)| line(key, sum)).collect::<String>()
+        };
+        let told = "a  1 merged, 1 changed before they were merged, 1 closed, 1 ignored, 1 open  $0.7500, $0.3750 for each that was \
+                    merged\nb  1 ignored  $0.0000\nc  1 merged  $0.1000, $0.1000 for each that was merged\nd  no pull request  $2.0000\n";
+        assert_eq!(lines("task"), told);
+    }
+}

@@ -25,6 +25,7 @@ from model_server import KEY, ModelServer
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 FIRST = 12_000
+PARTS = 200
 
 
 def call(step):
@@ -32,8 +33,9 @@ def call(step):
     name = f"src/part{step % 20}.py"
     return [
         ("read_file", {"path": name}),
-        ("grep", {"pattern": f"order_{step}\\b"}),
-        ("edit_file", {"path": f"src/part{step}.py", "old_str": "return 1", "new_str": f"return {step}"}),
+        ("grep", {"pattern": f"order_{step % PARTS}\\b"}),
+        # What an earlier edit of the same file has left.
+        ("edit_file", {"path": f"src/part{step % PARTS}.py", "old_str": f"return {step - PARTS if step >= PARTS else 1}", "new_str": f"return {step}"}),
         ("list_files", {"path": "src"}),
         ("run_command", {"command": "git status --short | head -3"}),
     ][step % 5]
@@ -41,7 +43,7 @@ def call(step):
 
 def checkout(folder):
     """Makes a repository of some hundred files."""
-    for part in range(200):
+    for part in range(PARTS):
         path = folder / f"src/part{part}.py"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"def order_{part}():\n    return 1\n" + "# a line\n" * 60)

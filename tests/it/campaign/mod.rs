@@ -4,6 +4,7 @@
 mod files;
 mod model;
 mod orders;
+mod selection;
 mod split;
 mod state;
 mod two_jobs;

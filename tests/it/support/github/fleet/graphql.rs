@@ -79,11 +79,17 @@ pub(super) fn answer_query(state: &mut State, body: &Value) -> ResponseTemplate 
                 .collect();
             json!({"name": "main", "target": {"oid": oid, "history": {"nodes": messages}}})
         });
-        let answer = json!({
+        let mut answer = json!({
             "nameWithOwner": place.renamed.clone().unwrap_or(key), "isArchived": place.archived,
             "defaultBranchRef": head, "pulls": pulls(text(format!("b{at}"))),
             "reverts": pulls(text(format!("r{at}")))
         });
+        if let Some(path) = text("file".to_owned()).as_deref().and_then(|object| object.strip_prefix("HEAD:"))
+        {
+            let is_there =
+                place.git().branch("main").is_some_and(|main| place.git().show(&main, path).is_some());
+            answer["file"] = if is_there { json!({"oid": "0"}) } else { Value::Null };
+        }
         data.insert(format!("t{at}"), answer);
     }
     let mut whole = json!({ "data": data });

@@ -65,6 +65,7 @@ pub struct Place {
     /// After how many more changes of branches none is allowed any more.
     pub allowed_writes: Option<usize>,
     pub pulls: BTreeMap<u64, Pull>,
+    pub topics: &'static [&'static str],
     /// The branch that somebody pushes to right before the next compare and swap.
     pub pushed_meanwhile: Option<String>,
 }

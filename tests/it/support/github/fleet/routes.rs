@@ -63,8 +63,9 @@ fn route(state: &mut State, method: &str, path: &str, request: &Request) -> Resp
         request.url.query_pairs().map(|(name, value)| (name.into_owned(), value.into_owned())).collect();
     if let Some(organization) = path.strip_prefix("/orgs/").and_then(|path| path.strip_suffix("/repos")) {
         let start = format!("{}/", organization.to_lowercase());
-        let names = state.places.keys().filter(|name| name.starts_with(&start) && *name != HOME);
-        let listed: Vec<Value> = names.map(|name| json!({"full_name": name, "topics": []})).collect();
+        let own = state.places.iter().filter(|(name, _)| name.starts_with(&start) && *name != HOME);
+        let listed: Vec<Value> =
+            own.map(|(name, place)| json!({"full_name": name, "topics": place.topics})).collect();
         return answer(200, &json!(listed));
     }
     if path == "/search/repositories" {
