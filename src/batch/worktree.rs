@@ -83,7 +83,7 @@ impl Worktrees {
         // Files take the time, and concern nobody else.
         if let Some(worktree) = Repository::find(&path, Some(&path))? {
             match self.cone(&task.entry) {
-                Some(cone) => worktree.fill_sparsely(&cone, &limit)?,
+                Some(cone) => worktree.fill_sparsely(&cone, Some(&limit))?,
                 None => worktree.fill(&limit)?,
             }
         }

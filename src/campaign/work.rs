@@ -21,7 +21,7 @@ use crate::base::env::Variables;
 use crate::batch::Entry;
 use crate::config::{Bounded, DeliverTo};
 use crate::event::{RunMode, Status};
-use crate::git::{GitError, RemoteRepository, Repository};
+use crate::git::{Cone, GitError, RemoteRepository, Repository};
 use crate::github::{
     ApiError, AppError, Observed, ObservedRepository, Permissions, RepositoryName, ask_for_review,
     newest_pull,
@@ -105,6 +105,17 @@ pub(super) struct Target<'a> {
     pub(super) name: &'a RepositoryName,
     pub(super) branch: &'a str,
     pub(super) commit: &'a str,
+}
+
+impl Target<'_> {
+    /// Returns the part of the repository that a clone has on disk; `None` for all of it.
+    fn cone(&self) -> Option<Cone> {
+        let more = self.entry.sparse.as_ref()?;
+        // What is worked on everywhere needs everything.
+        let own = self.entry.folder.iter();
+        own.clone().next()?;
+        Cone::new(own.chain(more).cloned().chain([".github".to_owned()]))
+    }
 }
 
 impl CampaignRequest {
@@ -290,7 +301,9 @@ impl CampaignRequest {
         let checkout = folder(&self.out.join("clones"), &target.id.whole());
         let remote = RemoteRepository { url: &url, server, token: token.as_deref() };
         // Git may be slow; other targets continue in the meantime.
-        Ok(block_in_place(|| Repository::shallow_clone(&checkout, remote, target.commit))?)
+        Ok(block_in_place(|| {
+            Repository::shallow_clone(&checkout, remote, target.commit, target.cone().as_ref())
+        })?)
     }
 
     /// Returns the inputs of a target's run: flags of the campaign take precedence over the task.

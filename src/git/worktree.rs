@@ -17,6 +17,9 @@ pub(crate) fn worktree_locks() -> FileLocks {
     FileLocks::patient(MAX_TIME)
 }
 
+/// The file in a repository's own folder that says which part of the commit is on disk.
+pub(super) const SPARSE: &str = "info/sparse-checkout";
+
 impl Repository {
     /// Waits until no other process that works with this lock creates or removes worktrees. Returns the lock, which
     /// holds while the file is open.
@@ -40,13 +43,13 @@ impl Repository {
 
     /// Fills a new worktree with a part of the commit that is checked out. Git takes the other files for unchanged. No setting
     /// of the clone is touched.
-    pub(crate) fn fill_sparsely(&self, cone: &Cone, limit: &CallLimit) -> Result<(), GitError> {
-        let info = self.held.git_dir.path()?.join("info");
-        fs::create_dir_all(&info)?;
-        fs::write(info.join("sparse-checkout"), cone.patterns())?;
+    pub(crate) fn fill_sparsely(&self, cone: &Cone, limit: Option<&CallLimit>) -> Result<(), GitError> {
+        let own = self.held.git_dir.path()?;
+        fs::create_dir_all(own.join("info"))?;
+        fs::write(own.join(SPARSE), cone.patterns())?;
         let sparse = ["-c", "core.sparseCheckout=true", "-c", "core.sparseCheckoutCone=true"];
         let args = sparse.into_iter().chain(["read-tree", "--reset", "-u", "HEAD"]);
-        self.on_clone(self.root(), args, Some(limit))
+        self.on_clone(self.root(), args, limit)
     }
 
     /// Removes the records of worktrees whose folders no longer exist.

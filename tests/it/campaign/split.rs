@@ -165,6 +165,23 @@ async fn campaign_parts_are_planned_by_one_job_and_delivered_by_another() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn campaign_knows_owners_of_files_in_a_folder_and_leaves_the_rest_out_of_the_clone() {
+    let mut scene = splitting("waves: { canary: 2 }\n").await;
+    let gate = "gates: [{ name: part, command: '! test -e ../api && test -e ../a.txt' }]";
+    change(
+        &scene,
+        "{ recipe: words.yml }",
+        &format!("{{ recipe: words.yml, folder: web, sparse: [], {gate} }}"),
+    );
+    scene.run(&["run"]).expect_code(0);
+    assert_eq!(pulls(&scene), map(&[("Call it new (octo/web)", "web/a.txt web/b.txt")]));
+    assert_eq!(parts(&scene), map(&[("", "nothing to change"), ("octo", "open")]));
+    let clone = scene.out().join("clones/targets/octo/mono/_");
+    assert!(clone.join("web/a.txt").is_file() && !clone.join("api").exists());
+    scene.on_another_machine().assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn campaign_that_splits_is_killed_anywhere_and_goes_on_elsewhere() {
     let mut scene = splitting(WAVES).await;
     let names = ["octo/mono", "octo/second", "octo/third"];
