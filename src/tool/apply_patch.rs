@@ -182,6 +182,15 @@ fn is_at_number_alone(hunk: &Hunk) -> bool {
     is_numbered && hunk.side(Side::Old).is_empty()
 }
 
+/// Returns whether a patch says that a file has no line before it, as some models write one that creates it.
+fn is_whole(patch: &Patch) -> bool {
+    let is_first = |hunk: &Hunk| {
+        matches!(hunk.place, HunkPosition::Numbered { old_start: 0, counts: (0, _), .. })
+            && hunk.side(Side::Old).is_empty()
+    };
+    patch.effect == Effect::Change && matches!(patch.hunks.as_slice(), [only] if is_first(only))
+}
+
 /// Returns a remark on hunks that have more lines than their headers say: all of these lines count.
 fn miscounted(parts: &[Part]) -> Vec<String> {
     let hunks = parts.iter().flat_map(|part| part.section.patch.hunks.iter().map(move |hunk| (part, hunk)));
@@ -234,7 +243,7 @@ impl Part {
                 return refused(format!("the patch creates {path}, but it already exists"));
             }
             Ok(state) => Some(state),
-            Err(FileError::Missing(_)) if patch.effect == Effect::Create => None,
+            Err(FileError::Missing(_)) if patch.effect == Effect::Create || is_whole(patch) => None,
             Err(error) => return Err(error.into()),
         };
         let text = match &before {

@@ -134,8 +134,16 @@ fn edits_of(arguments: &mut Arguments, mut blocks: Vec<Block>) -> Changed {
 
 /// Takes the one file that a call lists, with its changes.
 fn one_file(arguments: &mut Arguments) -> Result<(), NotUnderstood> {
-    let Some(name) = ["file", "files"].into_iter().find(|name| arguments.get(*name).is_some_and(has_objects))
-    else {
+    let is_of_files = |name: &&str| {
+        let given = arguments.get(*name).filter(|given| has_objects(given));
+        let all = given
+            .into_iter()
+            .flat_map(|given| given.as_array().cloned().unwrap_or_else(|| vec![given.clone()]));
+        let mut all = all.peekable();
+        all.peek().is_some() && all.all(|one| ["path", "file_path"].iter().any(|name| one[*name].is_string()))
+    };
+    let named = ["file", "files"].into_iter().find(|name| arguments.get(*name).is_some_and(has_objects));
+    let Some(name) = named.or_else(|| ["changes", "operations"].into_iter().find(is_of_files)) else {
         return Ok(());
     };
     let files = match arguments.remove(name) {

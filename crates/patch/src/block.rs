@@ -25,6 +25,10 @@ pub enum Shift {
     Deeper(String),
     /// The block has this before every line of the file.
     Shallower(String),
+    /// The file has a tab for each so many spaces of the block.
+    Tabs(usize),
+    /// The file has so many spaces for each tab of the block.
+    Spaces(usize),
 }
 
 impl Shift {
@@ -35,7 +39,21 @@ impl Shift {
             (Some(""), _) => Some(Self::None),
             (Some(more), _) => Some(Self::Deeper(more.to_owned())),
             (None, Some(less)) => Some(Self::Shallower(less.to_owned())),
-            (None, None) => None,
+            (None, None) => {
+                let tabs = per_tab(line, wanted).map(Self::Tabs);
+                tabs.or_else(|| per_tab(wanted, line).map(Self::Spaces))
+            }
+        }
+    }
+
+    /// Returns the difference of several lines, the last of which has `next`; `None` if they have no common one. Where tabs stand for
+    /// spaces, a line without indentation fits (`is_flush` for that line, `was_flush` for all before it).
+    fn and(self, next: Self, was_flush: bool, is_flush: bool) -> Option<Self> {
+        match (self, next) {
+            (one, other) if one == other => Some(one),
+            (units @ (Self::Tabs(_) | Self::Spaces(_)), Self::None) if is_flush => Some(units),
+            (Self::None, units @ (Self::Tabs(_) | Self::Spaces(_))) if was_flush => Some(units),
+            _ => None,
         }
     }
 
@@ -46,14 +64,26 @@ impl Shift {
             Self::None => Some(line.to_owned()),
             Self::Deeper(more) => Some(format!("{more}{line}")),
             Self::Shallower(less) => line.strip_prefix(less.as_str()).map(str::to_owned),
+            Self::Tabs(width) => {
+                let text = line.trim_start_matches(' ');
+                let spaces = line.len() - text.len();
+                Some("\t".repeat(spaces / width) + &" ".repeat(spaces % width) + text)
+            }
+            Self::Spaces(width) => {
+                let text = line.trim_start_matches('\t');
+                Some(" ".repeat((line.len() - text.len()) * width) + text)
+            }
         }
     }
 
     /// Returns text with the indentation of its lines changed, or `None` if a line has too little, or if it would be huge.
     pub fn apply_to(&self, text: &str) -> Option<String> {
-        if let Self::Deeper(more) = self
-            && more.len().saturating_mul(text.matches('\n').count() + 1) > MAX_TEXT
-        {
+        let added = match self {
+            Self::Deeper(more) => more.len().saturating_mul(text.matches('\n').count() + 1),
+            Self::Spaces(width) => width.saturating_mul(text.matches('\t').count()),
+            Self::None | Self::Shallower(_) | Self::Tabs(_) => 0,
+        };
+        if added > MAX_TEXT {
             return None;
         }
         text.split('\n')
@@ -72,6 +102,8 @@ impl Shift {
             Self::None => return None,
             Self::Deeper(more) => (name(more), "the file has"),
             Self::Shallower(less) => (name(less), "old_str had"),
+            Self::Tabs(width) => (format!("a tab where old_str has {width} spaces"), "the file has"),
+            Self::Spaces(width) => (format!("{width} spaces where old_str has a tab"), "the file has"),
         };
         Some(format!(
             "{verb} {}",
@@ -82,6 +114,20 @@ impl Shift {
 
 fn indent(line: &str) -> &str {
     &line[..line.len() - line.trim_start().len()]
+}
+
+/// Most spaces that a tab stands for.
+const MAX_TAB: usize = 8;
+
+/// Returns how many spaces there are for each tab, if one indentation has tabs where the other has none; blanks that line text up may
+/// follow in both.
+fn per_tab(tabs: &str, spaces: &str) -> Option<usize> {
+    let behind = tabs.trim_start_matches('\t');
+    let count = tabs.len() - behind.len();
+    let is_blank = |text: &str| text.bytes().all(|byte| byte == b' ');
+    let width = spaces.len().checked_sub(behind.len())?.checked_div(count)?;
+    let fits = width * count + behind.len() == spaces.len() && behind.len() < width;
+    (fits && is_blank(behind) && is_blank(spaces) && (2..=MAX_TAB).contains(&width)).then_some(width)
 }
 
 /// Place of a block in a file.
@@ -112,18 +158,23 @@ pub(super) fn places_within(lines: &[&str], wanted: &[&str], work: &mut u64) -> 
     let mut found = Vec::new();
     for at in occurrences(&own, &other) {
         let mut shift: Option<Shift> = None;
-        let mut is_uniform = true;
+        let (mut is_uniform, mut was_flush) = (true, true);
         for (line, wanted) in lines[at..].iter().zip(wanted) {
             *work = work.checked_sub(1 + (line.len() + wanted.len()) as u64 / 256)?;
             if line.trim().is_empty() {
                 continue;
             }
             let own = Shift::between(wanted, line);
-            is_uniform = own.is_some() && (shift.is_none() || shift == own);
+            let is_flush = indent(line).is_empty() && indent(wanted).is_empty();
+            shift = match (shift, own) {
+                (Some(before), Some(own)) => before.and(own, was_flush, is_flush),
+                (_, own) => own,
+            };
+            is_uniform = shift.is_some();
             if !is_uniform {
                 break;
             }
-            shift = own;
+            was_flush &= is_flush;
         }
         found.extend(shift.filter(|_| is_uniform).map(|shift| BlockPosition { at, shift }));
     }
@@ -202,6 +253,22 @@ mod tests {
         ] {
             assert_eq!(places(&file, &wanted), expected, "{wanted:?}");
         }
+        let tabbed = ["all:", "\techo a", "\tif b; then", "\t\tc", "", " \td"];
+        let one = |at, shift| vec![BlockPosition { at, shift }];
+        for (wanted, expected) in [
+            (vec!["all:", "    echo a", "    if b; then", "        c"], one(0, Shift::Tabs(4))),
+            (vec!["  if b; then", "    c"], one(2, Shift::Tabs(2))),
+            (vec!["    if b; then", "      c"], vec![]),
+            (vec!["if b; then", "  c"], vec![]),
+            (vec![" echo a"], vec![]),
+            (vec!["    d"], vec![]),
+        ] {
+            assert_eq!(places(&tabbed, &wanted), expected, "{wanted:?}");
+        }
+        assert_eq!(places(&["a {", "   b", "}"], &["a {", "\tb", "}"]), one(0, Shift::Spaces(3)));
+        assert_eq!(places(&["\t * b"], &["     * b"]), one(0, Shift::Tabs(4)));
+        assert_eq!(Shift::Tabs(4).apply_to("a\n    b\n      c\n\td").as_deref(), Some("a\n\tb\n\t  c\n\td"));
+        assert_eq!(Shift::Spaces(2).apply_to("\t\ta\n b").as_deref(), Some("    a\n b"));
         assert_eq!(deeper("  ").apply_to("a\n\n  b").as_deref(), Some("  a\n\n    b"));
         assert_eq!(Shift::Shallower("  ".to_owned()).apply_to("  a\n b"), None);
     }

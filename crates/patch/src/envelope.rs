@@ -2,22 +2,51 @@
 
 use super::header::{Existence, Header, Name};
 use super::hunk::{Hunk, HunkPosition, Line};
-use super::parse::{ParseError, Section};
+use super::parse::{ParseError, Section, numbered};
 
-const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
-const ADD: &str = "*** Add File:";
-const UPDATE: &str = "*** Update File:";
-const DELETE: &str = "*** Delete File:";
-const MOVE: &str = "*** Move to:";
-const END_OF_FILE: &str = "*** End of File";
-/// Names the machine that a patch is for, where a model works on several.
-const ENVIRONMENT: &str = "*** Environment ID:";
+
+/// Line of the format itself, between the lines of files.
+enum Mark {
+    Begin,
+    End,
+    EndOfFile,
+    /// Names the machine that a patch is for, where a model works on several.
+    Environment,
+    Add(String),
+    Update(String),
+    Delete(String),
+    MoveTo(String),
+}
+
+impl Mark {
+    /// Reads a mark, whose words and asterisks some models vary.
+    fn read(line: &str) -> Option<Self> {
+        let text = line.strip_prefix("***").or_else(|| line.strip_prefix("** "))?;
+        let text = text.trim().trim_end_matches("***").trim_end();
+        match text.to_ascii_lowercase().as_str() {
+            "begin patch" => return Some(Self::Begin),
+            "end patch" => return Some(Self::End),
+            "end of file" => return Some(Self::EndOfFile),
+            _ => {}
+        }
+        let (words, name) = text.split_once(':')?;
+        let name = name.trim().to_owned();
+        match words.trim_end().to_ascii_lowercase().as_str() {
+            "environment id" => Some(Self::Environment),
+            "move to" | "rename to" => Some(Self::MoveTo(name)),
+            "add file" | "create file" | "new file" => Some(Self::Add(name)),
+            "update file" | "modify file" | "edit file" | "change file" => Some(Self::Update(name)),
+            "delete file" | "remove file" => Some(Self::Delete(name)),
+            _ => None,
+        }
+    }
+}
 
 /// Returns whether a text is in this format.
 pub(super) fn is_envelope(text: &str) -> bool {
-    let marks = [BEGIN, ADD, UPDATE, DELETE];
-    text.lines().take(5).any(|line| marks.iter().any(|mark| line.trim_start().starts_with(mark)))
+    let begins = |mark: Mark| matches!(mark, Mark::Begin | Mark::Add(_) | Mark::Update(_) | Mark::Delete(_));
+    text.lines().take(5).any(|line| Mark::read(line.trim_start()).is_some_and(begins))
 }
 
 /// Parses one patch or several. What precedes the first mark and follows the last, as in a shell's here-document, is ignored
@@ -25,37 +54,39 @@ pub(super) fn is_envelope(text: &str) -> bool {
 pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {
     let mut sections: Vec<Section> = Vec::new();
     let mut file: Option<File> = None;
-    let has_end = text.lines().any(|line| line.trim_end() == END);
+    let has_end = text.lines().any(|line| matches!(Mark::read(line), Some(Mark::End)));
     for (index, line) in text.lines().enumerate() {
-        let mark = line.trim_end();
-        let starts = |mark: &str| line.strip_prefix(mark).map(|name| name.trim().to_owned());
-        let named = |name: String| Some(Name::File(name));
-        let next = if let Some(name) = starts(ADD) {
-            Some(Header { old: Some(Name::Nothing), new: named(name), ..Header::default() })
-        } else if let Some(name) = starts(DELETE) {
-            let existence = Some(Existence::Discarded);
-            Some(Header { old: named(name), new: Some(Name::Nothing), existence, ..Header::default() })
-        } else {
-            starts(UPDATE).map(|name| Header {
-                old: named(name.clone()),
-                new: named(name),
-                ..Header::default()
-            })
+        // Among lines that have no sign before them, a mark has to be written by rule.
+        let is_text = file.as_ref().is_some_and(|file| file.is_marked == Some(false));
+        let read = Mark::read(line).filter(|_| !is_text || line.starts_with("*** "));
+        let named = |name: &str| Some(Name::File(name.to_owned()));
+        let next = match &read {
+            Some(Mark::Add(name)) => {
+                Some(Header { old: Some(Name::Nothing), new: named(name), ..Header::default() })
+            }
+            Some(Mark::Delete(name)) => {
+                let existence = Some(Existence::Discarded);
+                Some(Header { old: named(name), new: Some(Name::Nothing), existence, ..Header::default() })
+            }
+            Some(Mark::Update(name)) => {
+                Some(Header { old: named(name), new: named(name), ..Header::default() })
+            }
+            _ => None,
         };
         if let Some(header) = next {
             sections.extend(file.take().map(File::finished).transpose()?);
-            file = Some(File { header, hunks: Vec::new(), is_marked: None });
-        } else if mark == END {
+            file = Some(File { header, hunks: Vec::new(), is_marked: None, empty: 0 });
+        } else if matches!(read, Some(Mark::End)) {
             sections.extend(file.take().map(File::finished).transpose()?);
-        } else if let Some(last) = mark.strip_suffix(END).filter(|_| !has_end) {
+        } else if let Some(last) = line.trim_end().strip_suffix(END).filter(|_| !has_end) {
             // The mark behind the last line.
-            let read = file.take().map(|mut file| file.line(last).map(|()| file.finished()));
+            let read = file.take().map(|mut file| file.line(last, None).map(|()| file.finished()));
             let read = read.transpose().map_err(|()| stray(index, line))?;
             sections.extend(read.transpose()?);
         } else {
             let read = match &mut file {
-                Some(file) => file.line(line),
-                None if is_outside(mark) => Ok(()),
+                Some(file) => file.line(line, read.as_ref()),
+                None if is_outside(line, read.as_ref()) => Ok(()),
                 None => Err(()),
             };
             read.map_err(|()| stray(index, line))?;
@@ -70,9 +101,10 @@ fn stray(index: usize, line: &str) -> ParseError {
 }
 
 /// Returns `true` if a line outside of the files' parts is none of a patch.
-fn is_outside(line: &str) -> bool {
+fn is_outside(line: &str, mark: Option<&Mark>) -> bool {
     let of_patch = ["***", "@@", "diff ", "--- ", "+++ "];
-    line == BEGIN || line.starts_with(ENVIRONMENT) || !of_patch.iter().any(|start| line.starts_with(start))
+    matches!(mark, Some(Mark::Begin | Mark::Environment))
+        || !of_patch.iter().any(|start| line.starts_with(start))
 }
 
 struct File {
@@ -80,30 +112,37 @@ struct File {
     hunks: Vec<Hunk>,
     /// Whether the lines of a new file have a `+` before them, which some models leave out.
     is_marked: Option<bool>,
+    /// Number of empty lines, without even the blank of a context line, that have been read behind the last line of the hunk.
+    empty: usize,
 }
 
 impl File {
     /// Reads a line of the file's part. Fails if it belongs to nothing.
-    fn line(&mut self, line: &str) -> Result<(), ()> {
-        if let Some(name) = line.strip_prefix(MOVE) {
+    fn line(&mut self, line: &str, mark: Option<&Mark>) -> Result<(), ()> {
+        if let Some(Mark::MoveTo(name)) = mark {
             // Only a file that is changed can be moved, and only once.
             return match (&self.header.old, &self.header.new, &self.header.renamed) {
                 (Some(Name::File(old)), Some(Name::File(_)), None) => {
-                    let to = name.trim().to_owned();
-                    self.header.renamed = Some((old.clone(), to.clone()));
-                    self.header.new = Some(Name::File(to));
+                    self.header.renamed = Some((old.clone(), name.clone()));
+                    self.header.new = Some(Name::File(name.clone()));
                     Ok(())
                 }
                 _ => Err(()),
             };
         }
-        if line.trim_end() == END_OF_FILE {
+        if matches!(mark, Some(Mark::EndOfFile)) {
             if let Some(Hunk { place: HunkPosition::Anchored { at_end, .. }, .. }) = self.hunks.last_mut() {
                 *at_end = true;
             }
             return Ok(());
         }
         if let Some(anchor) = line.strip_prefix("@@").filter(|_| self.is_marked != Some(false)) {
+            if let Some(place) = numbered(line).filter(|_| !self.is_new()) {
+                self.hunks.retain(|hunk| !hunk.lines.is_empty());
+                self.empty = 0;
+                self.hunks.push(Hunk { place, lines: Vec::new(), no_newline: (false, false) });
+                return Ok(());
+            }
             let anchor = anchor.trim().trim_end_matches("@@").trim().to_owned();
             self.anchor(anchor);
             return Ok(());
@@ -119,7 +158,10 @@ impl File {
             Some('+') => Line::Added(line[1..].to_owned()),
             Some('-') => Line::Removed(line[1..].to_owned()),
             Some(' ') => Line::Context(line[1..].to_owned()),
-            None => Line::Context(String::new()),
+            None => {
+                self.empty += 1;
+                return Ok(());
+            }
             Some('\\') => return Ok(()),
             Some(_) => return Err(()),
         };
@@ -127,8 +169,10 @@ impl File {
             self.anchor(String::new());
         }
         if let Some(hunk) = self.hunks.last_mut() {
+            hunk.lines.extend(std::iter::repeat_n(Line::Context(String::new()), self.empty));
             hunk.lines.push(line);
         }
+        self.empty = 0;
         Ok(())
     }
 
@@ -138,6 +182,7 @@ impl File {
 
     /// Begins a hunk below an anchor. Anchors that follow each other are of one hunk.
     fn anchor(&mut self, anchor: String) {
+        self.empty = 0;
         if self.hunks.last().is_none_or(|hunk| !hunk.lines.is_empty()) {
             let place = HunkPosition::Anchored { below: Vec::new(), at_end: false };
             self.hunks.push(Hunk { place, lines: Vec::new(), no_newline: (false, false) });
@@ -149,14 +194,10 @@ impl File {
         }
     }
 
-    /// Ends the file's part. Blank lines at the end of a hunk separate it from what follows.
+    /// Ends the file's part. Empty lines at the end of a hunk separate it from what follows.
     fn finished(mut self) -> Result<Section, ParseError> {
-        for hunk in &mut self.hunks {
-            while matches!(hunk.lines.last(), Some(Line::Context(text)) if text.is_empty()) {
-                hunk.lines.pop();
-            }
-        }
-        self.hunks.retain(|hunk| !hunk.lines.is_empty());
+        let says_something = |line: &Line| !matches!(line, Line::Context(text) if text.is_empty());
+        self.hunks.retain(|hunk| hunk.lines.iter().any(says_something));
         if self.is_new() {
             // The whole file, whatever hunks it is written in.
             let lines = self.hunks.into_iter().flat_map(|hunk| hunk.lines).map(|line| match line {

@@ -149,6 +149,10 @@ pub fn sections(text: &str) -> Result<Vec<Section>, ParseError> {
     let lines: Vec<&str> = text.split('\n').collect();
     // A text that ends in a newline has one more, empty, piece.
     let lines = lines.strip_suffix(&[""]).unwrap_or(&lines);
+    if is_hunk_alone(lines) {
+        let (hunk, _) = hunk(&[&[""], lines].concat(), 0, 1)?;
+        return Ok(vec![Section::new(Header::default(), vec![hunk])?]);
+    }
     let mut done: Vec<Section> = Vec::new();
     let (mut header, mut hunks): (Header, Vec<Hunk>) = Default::default();
     let mut at = 0;
@@ -173,6 +177,15 @@ pub fn sections(text: &str) -> Result<Vec<Section>, ParseError> {
             header.old = Some(name(old));
             header.new = Some(name(new.trim_end_matches('\r')));
             at += 2;
+            // Models leave out the `@@` of the only hunk.
+            if lines
+                .get(at)
+                .is_some_and(|line| line.starts_with([' ', '+', '-']) && !line.starts_with("--- "))
+            {
+                let (hunk, next) = hunk(lines, at - 1, 1)?;
+                hunks.push(hunk);
+                at = next;
+            }
             continue;
         }
         // Before the first header, there may be words on the patch.
@@ -189,11 +202,21 @@ pub fn sections(text: &str) -> Result<Vec<Section>, ParseError> {
     Ok(done)
 }
 
+/// Returns `true` if a text is nothing but the lines of one hunk, with the sign of each before it.
+fn is_hunk_alone(lines: &[&str]) -> bool {
+    let is_line =
+        |line: &&str| line.trim_end_matches('\r').is_empty() || line.starts_with([' ', '+', '-', '\\']);
+    let names_file = |line: &&str| line.starts_with("--- ") || line.starts_with("+++ ");
+    lines.iter().all(is_line)
+        && !lines.iter().any(names_file)
+        && lines.iter().any(|line| line.starts_with(['+', '-']))
+}
+
 /// Parses the hunk whose `@@` line has the index `header`. Returns it with the index of the line after it.
 /// `number`, from 1, is for errors.
 fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), ParseError> {
     let range = Range::parse(lines[header]);
-    let mut hunk = Hunk { place: place(lines[header], range), lines: Vec::new(), no_newline: (false, false) };
+    let mut hunk = Hunk { place: place(lines[header]), lines: Vec::new(), no_newline: (false, false) };
     let mut at = header + 1;
     // Lines of the two sides so far, counted here because to ask the hunk for each line takes time that grows with the square.
     let (mut old, mut new) = (0, 0);
@@ -257,12 +280,18 @@ fn is_signature(rest: &[&str]) -> bool {
         && below.next().is_none()
 }
 
-/// Returns where a hunk says that it belongs.
-fn place(header: &str, range: Option<Range>) -> HunkPosition {
-    if let Some(Range { start, old, new_start, new }) = range {
-        return HunkPosition::Numbered { old_start: start, new_start, counts: (old, new) };
+/// Returns where a hunk belongs by the numbers in its header; `None` if it has none.
+pub(super) fn numbered(header: &str) -> Option<HunkPosition> {
+    let Range { start, old, new_start, new } = Range::parse(header)?;
+    Some(HunkPosition::Numbered { old_start: start, new_start, counts: (old, new) })
+}
+
+/// Returns where a hunk says that it belongs; without a header of its own, nowhere.
+fn place(header: &str) -> HunkPosition {
+    if let Some(place) = numbered(header) {
+        return place;
     }
-    let below = header.trim_matches(['@', ' ', '\r', '\t']);
+    let below = header.strip_prefix("@@").unwrap_or_default().trim_matches(['@', ' ', '\r', '\t']);
     HunkPosition::Anchored {
         below: if below.is_empty() { Vec::new() } else { vec![below.to_owned()] },
         at_end: false,
@@ -292,12 +321,24 @@ impl Range {
     }
 }
 
-/// Returns the text without a Markdown code fence around it.
+/// Returns the text without a Markdown code fence around it, and without words before and behind that fence.
 fn unfenced(text: &str) -> &str {
-    let trimmed = text.trim_start_matches(['\n', '\r']);
-    let inner = trimmed.strip_prefix("```").and_then(|rest| rest.split_once('\n'));
-    match inner.and_then(|(_, body)| body.trim_end().strip_suffix("```")) {
-        Some(body) => body,
-        None => text,
+    let begins_patch = |line: &str| {
+        ["--- ", "+++ ", "diff ", "*** ", "@@"].iter().any(|start| line.trim_start().starts_with(start))
+    };
+    let mut before = text.split_inclusive('\n').take_while(|line| !begins_patch(line));
+    let mut start = 0;
+    let has_fence = before.any(|line| {
+        start += line.len();
+        line.starts_with("```")
+    });
+    let Some(inner) = text.get(start..).filter(|_| has_fence) else { return text };
+    let end = inner.match_indices("\n```").find(|(at, mark)| {
+        let behind = inner[at + mark.len()..].split('\n');
+        behind.clone().next().is_some_and(|line| line.trim().is_empty()) && !behind.skip(1).any(begins_patch)
+    });
+    match end {
+        Some((at, _)) => &inner[..=at],
+        None => inner.trim_end().strip_suffix("```").unwrap_or(text),
     }
 }

@@ -18,6 +18,10 @@ pub(super) struct Image {
     cursor: usize,
     /// Whether an earlier hunk was found elsewhere than it said.
     drifted: bool,
+    /// How many lines behind its stated place the last numbered hunk was found.
+    offset: isize,
+    /// Number of lines that the file had before all hunks.
+    original_length: usize,
     /// Number of lines that may still be looked at.
     work: Cell<u64>,
 }
@@ -58,6 +62,9 @@ pub(super) enum Agreement {
 /// Maximum number of outer lines of context that may differ at either end of a hunk, as for the program `patch`.
 const FUZZ: usize = 2;
 
+/// How many times farther from the stated line a second place has to be for the nearest one to be meant.
+const RIVAL: usize = 3;
+
 impl Image {
     pub(super) fn new(content: &str) -> Self {
         let ends_in_newline = content.is_empty() || content.ends_with('\n');
@@ -66,10 +73,12 @@ impl Image {
             if content.is_empty() { Vec::new() } else { text.split('\n').map(str::to_owned).collect() };
         Self {
             patched: vec![false; lines.len()],
+            original_length: lines.len(),
             lines,
             ends_in_newline,
             cursor: 0,
             drifted: false,
+            offset: 0,
             work: Cell::new(MAX_WORK),
         }
     }
@@ -105,7 +114,9 @@ impl Image {
                 let from = new_start.saturating_sub(1);
                 let found = self.numbered(hunk, &old, (*old_start, from), counts.0 == 0, agreement)?;
                 // A deletion without context names the line before it.
-                self.drifted |= found != from && !(found == from + 1 && hunk.side(Side::New).is_empty());
+                let is_stated = found == from || (found == from + 1 && hunk.side(Side::New).is_empty());
+                self.offset = if is_stated { 0 } else { found.cast_signed() - from.cast_signed() };
+                self.drifted |= !is_stated;
                 found
             }
             HunkPosition::Anchored { below, at_end } => self.anchored(&old, below, *at_end, agreement)?,
@@ -121,6 +132,9 @@ impl Image {
         for fuzz in 1..=FUZZ {
             let Some(inner) = hunk.without_outer_context(fuzz) else { break };
             let old = inner.side(Side::Old);
+            if !old.iter().any(|line| line.contains(char::is_alphanumeric)) {
+                break;
+            }
             let found = match &inner.place {
                 HunkPosition::Numbered { .. } => {
                     self.places(&old, Agreement::Exact).and_then(|places| self.only(&places))
@@ -149,8 +163,14 @@ impl Image {
         inserts: bool,
         agreement: Agreement,
     ) -> Result<usize, Misplaced> {
+        // The line that the old number says, with what the hunks before it add and remove.
+        let grown = self.lines.len().cast_signed() - self.original_length.cast_signed();
+        let old_line = old_start.checked_add_signed(grown);
         if old.is_empty() {
-            let is_certain = self.lines.is_empty() || (inserts && from <= self.lines.len() && !self.drifted);
+            // Both numbers have to say the same.
+            let agrees = old_line == Some(from);
+            let is_certain =
+                self.lines.is_empty() || (inserts && agrees && from <= self.lines.len() && !self.drifted);
             // A line without a newline can only be the last.
             let fits = !hunk.no_newline.1 || from >= self.lines.len();
             return if is_certain && fits {
@@ -164,9 +184,19 @@ impl Image {
             let trailing = matches!(hunk.lines.last(), Some(Line::Context(_)));
             let at_start = old_start == 0 || (old_start == 1 && has_context);
             let at_end = (has_context && !trailing) || hunk.no_newline.1;
-            let found = self.nearest(old, from, (at_start, at_end), hunk.no_newline.0, hunk.only_adds())?;
-            // Without context, only the line that is stated is certain. A deletion states the line before it.
+            // A deletion states the line before it, if there is one.
             let deletes = hunk.side(Side::New).is_empty();
+            let near = |line: usize| {
+                let line = if deletes && old_line != Some(1) { line + 1 } else { line };
+                self.nearest(old, line, (at_start, at_end), hunk.no_newline.0, hunk.only_adds())
+            };
+            let found = near(from)?;
+            // Where an earlier hunk has moved, this one may have moved as far, and a place that is nearer to its number is a guess.
+            if self.offset != 0 && found.is_some() && near(from.saturating_add_signed(self.offset))? != found
+            {
+                return Err(Misplaced::Ambiguous(self.places(old, Agreement::Exact)?));
+            }
+            // Without context, only the line that is stated is certain.
             let is_stated = |found: &usize| *found == from || (deletes && *found == from + 1);
             if let Some(found) = found.filter(|found| has_context || is_stated(found)) {
                 return Ok(found);
@@ -188,12 +218,10 @@ impl Image {
     ) -> Result<Option<usize>, Misplaced> {
         let total = self.lines.len();
         let Some(last) = total.checked_sub(old.len()) else { return Ok(None) };
+        let is_open = |at: usize| at + old.len() == total && !self.ends_in_newline;
         let may_stand = |at: usize| {
             let reaches_end = at + old.len() == total;
-            at <= last
-                && (!ends.0 || at == 0)
-                && (!ends.1 || reaches_end)
-                && (no_newline == (reaches_end && !self.ends_in_newline))
+            at <= last && (!ends.0 || at == 0) && (!ends.1 || reaches_end) && (!no_newline || is_open(at))
         };
         let fits = |at: usize| {
             may_stand(at)
@@ -214,11 +242,18 @@ impl Image {
                 return Err(Misplaced::Ambiguous(self.places(old, Agreement::Exact)?));
             }
             if let Some(found) = forwards.or(backwards) {
-                return Ok(Some(found));
+                let farther = distance + 1..=distance.saturating_mul(RIVAL);
+                let mut rivals = farther.flat_map(|far| [Some(from + far), from.checked_sub(far)]);
+                if rivals.any(|at| at.is_some_and(&fits)) {
+                    return Err(Misplaced::Ambiguous(self.places(old, Agreement::Exact)?));
+                }
+                // Git marks a last line without a newline, models do not: if it is not where it is stated, the place is uncertain.
+                let is_certain = no_newline || distance == 0 || !is_open(found);
+                return Ok(is_certain.then_some(found));
             }
         }
         let all = self.places(old, Agreement::Exact)?;
-        let fitting = all.iter().copied().filter(|at| may_stand(*at));
+        let fitting = all.iter().copied().filter(|at| may_stand(*at) && (no_newline || !is_open(*at)));
         let nearest = fitting.clone().min_by_key(|at| (at.abs_diff(from), *at < from));
         let is_like = |at: usize| nearest.is_some_and(|near| near.abs_diff(from) == at.abs_diff(from));
         if only_adds && fitting.filter(|at| is_like(*at)).count() > 1 {
@@ -292,12 +327,12 @@ impl Image {
         if blocks.is_empty() {
             return self.only(&places);
         }
-        // In each block that the anchors lead to, the first place is meant.
+        // In each block that the anchors lead to, the first place is meant. A hunk may also begin with what follows its block.
         let mut first: Vec<usize> = blocks
             .iter()
             .filter_map(|block| {
                 let from = places.partition_point(|at| at + old.len() <= block.start);
-                places.get(from).copied().filter(|at| *at < block.end)
+                places.get(from).copied().filter(|at| *at <= block.end)
             })
             .collect();
         first.sort_unstable();
