@@ -238,6 +238,10 @@ impl Replaced<'_> {
         group: &dyn Fn(&str) -> &'f str,
     ) -> Result<(), ReplaceError> {
         let text = self.text;
+        // Behind the last line end there is no line that could match.
+        if range.is_empty() && range.start == text.len() && text.ends_with('\n') {
+            return Ok(());
+        }
         self.put(&text[self.from..range.start])?;
         self.from = range.end;
         self.times += 1;
@@ -307,6 +311,15 @@ mod tests {
         }
         let found = pattern("").expect("a pattern").replace("äb", "-", 100);
         assert_eq!(found, Ok(("-ä-b-".to_owned(), 3)));
+        for (text, template, expected) in [
+            (".*", "x", ("x\nx\n", 2)),
+            ("^", "# ", ("# a\n# b\n", 2)),
+            ("$", ";", ("a;\nb;\n", 2)),
+            ("$(?!x)", ";", ("a;\nb;\n", 2)),
+        ] {
+            let found = pattern(text).expect("a pattern").replace("a\nb\n", template, 100);
+            assert_eq!(found, Ok((expected.0.to_owned(), expected.1)), "{text}");
+        }
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod grep;
 mod group_references;
 mod invisible_codes;
 mod lenient_json;
+mod line_edges;
 mod line_edit;
 mod line_ranges;
 mod line_view;

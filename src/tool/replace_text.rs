@@ -6,6 +6,7 @@ use serde::Deserialize;
 use workspace::{FileChange, FileState, MAX_FILE, ResolvedPath, WorkspacePath};
 
 use super::group_references::template;
+use super::line_edges::within_lines;
 use super::matcher::Syntax;
 use super::outcome::{headline, syntax_warning, undone, write};
 use super::scope::Scope;
@@ -158,7 +159,7 @@ impl Args {
             return Err(refused("the pattern is empty".to_owned()));
         }
         let options = PatternOptions { ignore_case: !self.case_sensitive, multi_line: true };
-        let source = if self.regex { self.pattern.clone() } else { regex::escape(&self.pattern) };
+        let source = if self.regex { within_lines(&self.pattern) } else { regex::escape(&self.pattern) };
         let pattern = Pattern::new(&source, options)
             .map_err(|error| refused(format!("invalid pattern: {}", error.brief())))?;
         let template = if self.regex {
