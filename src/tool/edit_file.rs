@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use workspace::{FileError, ResolvedPath};
+use workspace::{FileError, FileState, ResolvedPath};
 
 use super::line_edit::{LineRange, replace_lines, replace_near};
 use super::outcome::store;
@@ -128,10 +128,15 @@ impl Args {
 }
 
 impl Args {
-    /// Creates the file of the first edit, and makes the others in it.
-    fn create(&self, path: &ResolvedPath, cx: &Context) -> Result<ToolResult, ToolError> {
+    /// Creates the file of the first edit, or fills one that is empty, and makes the other edits in it.
+    fn create(
+        &self,
+        path: &ResolvedPath,
+        empty: Option<FileState>,
+        cx: &Context,
+    ) -> Result<ToolResult, ToolError> {
         let Some((first, others)) = self.edits.split_first() else {
-            return store(path, None, self.single()?.new_str.into_bytes(), cx);
+            return store(path, empty, self.single()?.new_str.into_bytes(), cx);
         };
         let mut content = first.new_str.clone();
         for (index, edit) in others.iter().enumerate() {
@@ -144,7 +149,7 @@ impl Args {
             })?;
             content = edited.content;
         }
-        store(path, None, content.into_bytes(), cx)
+        store(path, empty, content.into_bytes(), cx)
     }
 }
 
@@ -167,7 +172,10 @@ impl FileTool for EditFile {
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let path = resolve(&args.path, cx)?;
         let before = match cx.workspace.read(&path) {
-            Err(FileError::Missing(_)) if args.creates() => return args.create(&path, cx),
+            Err(FileError::Missing(_)) if args.creates() => return args.create(&path, None, cx),
+            Ok(before) if args.creates() && before.content.is_empty() => {
+                return args.create(&path, Some(before), cx);
+            }
             before => before?,
         };
         if !args.edits.is_empty()

@@ -56,7 +56,8 @@ pub(super) fn finished(
     Ok(Understood { tool: Arc::clone(tool), call, ignored: Vec::new() })
 }
 
-/// Returns the relative path that is meant by an absolute one at which there is nothing, as if the checkout were elsewhere.
+/// Returns the relative path that is meant by an absolute one at which there is nothing, as if the checkout were elsewhere: one at which
+/// there is something, or else a new one in a folder that there is.
 fn of_another_root(given: &str, root: &Path) -> Option<String> {
     let path = Path::new(given);
     if !path.is_absolute() || path.starts_with(root) || path.exists() || given.contains("..") {
@@ -64,9 +65,13 @@ fn of_another_root(given: &str, root: &Path) -> Option<String> {
     }
     let parts: Vec<&str> = given.split('/').filter(|part| !part.is_empty()).collect();
     // A path of many more parts is none of a checkout.
-    let ends =
-        (parts.len().saturating_sub(MAX_PARTS).max(1)..parts.len()).map(|from| parts[from..].join("/"));
-    ends.into_iter().find(|end| root.join(end).symlink_metadata().is_ok())
+    let ends: Vec<String> = (parts.len().saturating_sub(MAX_PARTS).max(1)..parts.len())
+        .map(|from| parts[from..].join("/"))
+        .collect();
+    let is_there = |end: &&String| root.join(end).symlink_metadata().is_ok();
+    let is_in_folder =
+        |end: &&String| end.rsplit_once('/').is_some_and(|(folder, _)| root.join(folder).is_dir());
+    ends.iter().find(is_there).or_else(|| ends.iter().find(is_in_folder)).cloned()
 }
 
 /// Takes arguments that are written as those of a function out of a text, if it has all that the tool needs: `timeout=5 make` is

@@ -18,6 +18,9 @@ use super::translate_search::{
 /// What stands in place of a language server.
 const NAMES: &str = "no language server runs; search for the name: grep(pattern=\"…\")";
 
+/// What stands in place of an editor for notebooks.
+const NOTEBOOK: &str = "a notebook is JSON: edit_file(path=…, old_str=…, new_str=…)";
+
 /// What stands in place of an editor's window.
 const LINES: &str =
     "there is no window to move; name the lines: read_file(path=\"…\", start_line=…, end_line=…)";
@@ -115,7 +118,9 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("insertedit", Advice("write the change itself: edit_file(path=…, old_str=…, new_str=…)")),
     ("inserteditintofile", Advice("write the change itself: edit_file(path=…, old_str=…, new_str=…)")),
     ("reapply", Advice("write the change itself: edit_file(path=…, old_str=…, new_str=…)")),
-    ("notebookedit", Advice("a notebook is JSON: edit_file(path=…, old_str=…, new_str=…)")),
+    ("notebookedit", Advice(NOTEBOOK)),
+    ("editnotebook", Advice(NOTEBOOK)),
+    ("editnotebookfile", Advice(NOTEBOOK)),
     ("undoedit", Advice("undo it by another edit: edit_file(path=…, old_str=…, new_str=…)")),
     // Files.
     ("deletefile", Tool("delete_file")),

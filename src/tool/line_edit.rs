@@ -4,6 +4,7 @@
 use patch::has_crlf_alone;
 
 use super::replace_block::{Edited, NotReplaced, replace};
+use crate::base::text::shortened;
 
 /// Lines of a file, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,7 @@ pub(super) fn replace_lines(content: &str, lines: LineRange, new: &str) -> Resul
     let Some(bytes) = lines.bytes(content) else {
         return Err(NotReplaced::because(format!("the file has no lines {first}–{last}")));
     };
+    let note = shown(&content[bytes.clone()], first);
     let mut new = new.to_owned();
     if has_crlf_alone(content) && !new.contains('\r') {
         new = new.replace('\n', "\r\n");
@@ -52,7 +54,24 @@ pub(super) fn replace_lines(content: &str, lines: LineRange, new: &str) -> Resul
         (false, false) => (above, without_end(&new)),
     };
     let content = [above, new, &content[bytes.end..]].concat();
-    Ok(Edited { content, times: 1, note: None })
+    Ok(Edited { content, times: 1, note: Some(note) })
+}
+
+/// Longest part of a line that is shown.
+const MAX_SHOWN: usize = 100;
+
+/// Returns which lines are gone, so that numbers that were wrong are seen.
+fn shown(lines: &str, first: usize) -> String {
+    let mut all = lines.lines();
+    let part = |line: &str| format!("`{}`", shortened(line, MAX_SHOWN));
+    let (begin, end) = (all.next().map(part).unwrap_or_default(), all.next_back().map(part));
+    match end {
+        None => format!("line {first} was {begin}"),
+        Some(end) => {
+            let last = first.saturating_add(lines.lines().count() - 1);
+            format!("lines {first}–{last} were {begin} to {end}")
+        }
+    }
 }
 
 /// Returns a text without the end of its last line.
@@ -106,6 +125,9 @@ mod tests {
             let edited = replace_lines(content, range, new).ok().map(|edited| edited.content);
             assert_eq!(edited.as_deref(), expected, "{content:?} {range:?}");
         }
+        let note = |range| replace_lines("a\nb\nc\n", range, "x").ok().and_then(|edited| edited.note);
+        assert_eq!(note(lines(2, 2)).as_deref(), Some("line 2 was `b`"));
+        assert_eq!(note(lines(2, LineRange::END)).as_deref(), Some("lines 2–3 were `b` to `c`"));
     }
 
     #[test]

@@ -36,6 +36,9 @@ impl Escapes {
         Self { quotes: true, backslashes: true, blanks: true },
     ];
 
+    /// All kinds.
+    pub(super) const ALL: Self = Self::SETS[3];
+
     /// Returns a text with characters of these kinds in place of their escapes.
     fn apply_to(self, text: &str) -> String {
         let mut plain = String::with_capacity(text.len());

@@ -11,6 +11,11 @@ const MAX: usize = 3;
 /// Returns the paths that are most likely meant by one at which there is nothing, as a clause to be added to an error;
 /// empty if there are none.
 pub(super) fn suggestion(path: &WorkspacePath, cx: &Context) -> String {
+    if path.as_str().contains(['*', '?', '{']) {
+        return format!(
+            "; a path is no pattern, and what matches one is listed by list_files(pattern=\"{path}\")"
+        );
+    }
     let paths = nearest(path, cx);
     if paths.is_empty() { String::new() } else { format!("; did you mean {}?", paths.join(" or ")) }
 }

@@ -2,10 +2,10 @@
 //! understood (line ends, indentation, trailing blanks, line numbers, codes of invisible characters); for the rest, the
 //! error shows what is there.
 
-use patch::block::{nearest, numbered, places};
 use sanitize::invisible::unmarked;
 use workspace::MAX_FILE;
 
+use super::block_by_lines::by_lines;
 use super::invisible_codes::turned_back;
 use super::text_file::without_carriage_returns;
 use super::{misquoted, typography};
@@ -76,9 +76,9 @@ fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
         edited.note = Some("the line numbers in old_str were left out".to_owned());
         return Ok(edited);
     }
-    let by_lines = by_lines(content, old, new, all);
-    if by_lines.is_ok() {
-        return by_lines;
+    let as_lines = by_lines(content, old, new, all);
+    if as_lines.is_ok() {
+        return as_lines;
     }
     // As a last resort, with other quotation marks, what is around the text, or escapes in it.
     if let Some(edited) = by_marks(content, old, new, all) {
@@ -89,7 +89,7 @@ fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
         let edited = match &new {
             Ok(new) if content.contains(&meant) => exactly(content, &meant, new, all),
             Err(unclear) if content.contains(&meant) => Err(NotReplaced(unclear.to_string())),
-            Ok(new) => match self::by_lines(content, &meant, new, all) {
+            Ok(new) => match by_lines(content, &meant, new, all) {
                 Err(_) => continue,
                 edited => edited,
             },
@@ -97,7 +97,7 @@ fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
         };
         return edited.map(|edited| Edited { note: Some(form.described().to_owned()), ..edited });
     }
-    by_lines
+    as_lines
 }
 
 /// Replaces `old` where the file has it with other quotation marks, dashes or blanks, which the new text gets as well; `None` if it
@@ -126,6 +126,11 @@ fn by_marks(content: &str, old: &str, new: &str, all: bool) -> Option<Result<Edi
 }
 
 fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
+    if lacks_line_end(content, old, new) {
+        let edited = exactly(content, old, &format!("{new}\n"), all)?;
+        let note = "new_str got the line end that old_str has, so that the next line stays a line of its own";
+        return Ok(Edited { note: Some(note.to_owned()), ..edited });
+    }
     let found: Vec<usize> = overlapping(content, old).take(20).collect();
     match found.as_slice() {
         [at] => {
@@ -145,8 +150,17 @@ fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
     }
 }
 
+/// Returns whether a new text for whole lines has no line end at its end, which would join its last line with the next one. Whoever
+/// changes nothing but that line end means it.
+fn lacks_line_end(content: &str, old: &str, new: &str) -> bool {
+    let Some(lines) = old.strip_suffix('\n') else { return false };
+    let begins_line = |(at, _): (usize, &str)| at == 0 || content[..at].ends_with('\n');
+    let is_kept = new.is_empty() || new.ends_with('\n') || new == lines || lines.trim().is_empty();
+    !is_kept && content.match_indices(old).all(begins_line)
+}
+
 /// Refuses content above the limit for whole files, before it is made.
-fn check_size(size: usize) -> Result<(), NotReplaced> {
+pub(super) fn check_size(size: usize) -> Result<(), NotReplaced> {
     if size as u64 <= MAX_FILE {
         return Ok(());
     }
@@ -154,7 +168,7 @@ fn check_size(size: usize) -> Result<(), NotReplaced> {
     Err(NotReplaced(reason))
 }
 
-fn not_unique(lines: &[usize], times: usize) -> String {
+pub(super) fn not_unique(lines: &[usize], times: usize) -> String {
     let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
     let more = if times > lines.len() { ", …" } else { "" };
     format!(
@@ -174,12 +188,12 @@ fn overlapping<'a>(content: &'a str, needle: &'a str) -> impl Iterator<Item = us
     })
 }
 
-fn line_of(content: &str, at: usize) -> usize {
+pub(super) fn line_of(content: &str, at: usize) -> usize {
     content[..at].matches('\n').count() + 1
 }
 
 /// Returns a block without the numbers that `read_file` puts before its lines, or `None` if a line has none.
-fn without_numbers(block: &str) -> Option<String> {
+pub(super) fn without_numbers(block: &str) -> Option<String> {
     let line = |line: &str| {
         let (number, rest) = line.split_once(['\t', '→']).or_else(|| line.split_once(": "))?;
         let is_number = !number.trim().is_empty() && number.trim().bytes().all(|byte| byte.is_ascii_digit());
@@ -189,69 +203,6 @@ fn without_numbers(block: &str) -> Option<String> {
     let lines: Vec<String> =
         block.strip_suffix('\n').unwrap_or(block).split('\n').map(line).collect::<Option<_>>()?;
     Some(lines.join("\n") + if ends { "\n" } else { "" })
-}
-
-/// Replaces whole lines that differ from `old` in trailing blanks and in a uniform indentation alone. The new lines are
-/// indented like those that they replace.
-fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
-    let all_lines: Vec<&str> = content.split('\n').collect();
-    // What follows the last line end is no line.
-    let lines = all_lines.strip_suffix(&[""]).unwrap_or(&all_lines);
-    let (old_text, ends) = old.strip_suffix('\n').map_or((old, false), |text| (text, true));
-    let wanted: Vec<&str> = old_text.split('\n').collect();
-    let found = places(lines, &wanted);
-    let new_text = if ends { new.strip_suffix('\n').unwrap_or(new) } else { new };
-    let removes_lines = ends && new.is_empty();
-    let shift = match found.as_slice() {
-        [] => return Err(NotReplaced(missing(content, lines, &wanted, new))),
-        [one] => &one.shift,
-        several if all && several.iter().all(|place| place.shift == several[0].shift) => &several[0].shift,
-        several => {
-            let lines: Vec<usize> = several.iter().take(20).map(|place| place.at + 1).collect();
-            return Err(NotReplaced(not_unique(&lines, several.len())));
-        }
-    };
-    let Some(replacement) = shift.apply_to(new_text) else {
-        return Err(NotReplaced(missing(content, lines, &wanted, new)));
-    };
-    let mut result: Vec<&str> = Vec::with_capacity(all_lines.len());
-    let (mut at, mut times) = (0, 0);
-    for place in &found {
-        if place.at < at {
-            continue;
-        }
-        result.extend(&lines[at..place.at]);
-        if !removes_lines {
-            result.push(&replacement);
-        }
-        at = place.at + wanted.len();
-        times += 1;
-    }
-    result.extend(&all_lines[at..]);
-    check_size(result.iter().map(|line| line.len() + 1).sum::<usize>().saturating_sub(1))?;
-    let note = match shift.describe() {
-        Some(difference) => format!("{difference} of indentation, and new_str was indented accordingly"),
-        None => "blanks at the ends of lines differ from old_str".to_owned(),
-    };
-    Ok(Edited { content: result.join("\n"), times, note: Some(note) })
-}
-
-/// Returns why a block was not found: the lines that are most like it, or that the edit is there already.
-fn missing(content: &str, lines: &[&str], wanted: &[&str], new: &str) -> String {
-    if new.trim().len() > 10 && content.contains(new) {
-        let at = content.find(new).map_or(1, |at| line_of(content, at));
-        return format!("old_str not found; new_str is already at line {at}");
-    }
-    match nearest(lines, wanted) {
-        Some((at, length)) => {
-            let kind = if places(lines, wanted).is_empty() { "" } else { " at another indentation" };
-            format!(
-                "old_str not found; the nearest lines{kind} are:\n{}",
-                numbered(lines, at, length).trim_end()
-            )
-        }
-        None => "old_str not found, and nothing like it".to_owned(),
-    }
 }
 
 #[cfg(test)]

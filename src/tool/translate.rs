@@ -85,6 +85,12 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
             set_line(arguments, "end_line", end);
         }
     }
+    // Who counts from 0 gets the first line too.
+    for own in ["start_line", "start"] {
+        if arguments.get(own).and_then(number) == Some(0) {
+            arguments.insert(own.to_owned(), json!(1));
+        }
+    }
     // `-1` is the last line.
     if arguments.get("end_line").and_then(number).is_some_and(|end| end < 0) {
         arguments.remove("end_line");
@@ -133,6 +139,11 @@ fn is_document(text: &str) -> bool {
 
 /// Takes the text of a file, which may be given as JSON, with the modes that files are opened in.
 pub(super) fn written(arguments: &mut Arguments) {
+    if let Some(append) = arguments.remove("append")
+        && is_true(&append)
+    {
+        arguments.entry("mode").or_insert(json!("append"));
+    }
     if let Some(mode) = arguments.get_mut("mode") {
         match mode.as_str() {
             Some("w" | "wt" | "write" | "rewrite" | "replace") => *mode = json!("overwrite"),
@@ -184,11 +195,22 @@ fn set_line(arguments: &mut Arguments, name: &str, line: Option<i64>) {
 
 /// Several files at once: understood if it is one, else answered with the calls to make.
 pub(super) fn bulk_read(arguments: &mut Arguments) -> Changed {
-    let given = match take(arguments, &["paths", "files", "file_paths", "include", "path"]) {
-        Some(Value::Array(paths)) => paths,
-        Some(one) => vec![one],
-        None => Vec::new(),
-    };
+    let given = ["paths", "files", "file_paths", "include", "path"]
+        .iter()
+        .filter_map(|name| take(arguments, &[name]));
+    let given = given.flat_map(|given| match given {
+        Value::Array(paths) => paths,
+        one => vec![one],
+    });
+    let given: Vec<Value> = given.collect();
+    let globs: Vec<&str> =
+        given.iter().filter_map(text).filter(|path| path.contains(['*', '?', '{'])).collect();
+    if !globs.is_empty() {
+        return Err(NotUnderstood(format!(
+            "files are read by their names, one call for each; those that match: list_files(pattern={:?})",
+            globs.join(",")
+        )));
+    }
     match given.as_slice() {
         [Value::Object(file)] => {
             arguments.extend(plain_names(file.clone()));

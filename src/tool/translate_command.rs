@@ -32,6 +32,16 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
         arguments.remove("type");
     }
     arguments.remove("tty");
+    match arguments.get("mode").and_then(text) {
+        Some("sync" | "foreground" | "blocking" | "wait") => {
+            arguments.remove("mode");
+        }
+        Some("async" | "background") => {
+            arguments.remove("mode");
+            arguments.entry("background").or_insert(json!(true));
+        }
+        _ => {}
+    }
     let is_posix = |shell: &str| matches!(shell.rsplit('/').next(), Some("bash" | "sh" | "zsh" | "dash"));
     if arguments.get("shell").is_some_and(|shell| shell.as_str().is_none_or(is_posix)) {
         arguments.remove("shell");

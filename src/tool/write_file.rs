@@ -5,7 +5,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileError, FileState, ResolvedPath};
 
+use super::misquoted_file::meant;
 use super::outcome::store;
+use super::path_forms::lines_behind;
 use super::placeholder;
 use super::read_file::resolve;
 use super::text_file::{encoded, text_of};
@@ -83,10 +85,26 @@ impl FileTool for WriteFile {
                 return Err(ToolError::Refused(placeholder::refusal("content", line, path.as_str())));
             }
         }
-        let NewContent { bytes, keeps_crlf, closes_line } = args.content_of(&path, before.as_ref())?;
+        if before.is_none()
+            && let Some(file) = with_lines_behind(&path, cx)
+        {
+            return Err(ToolError::Refused(format!(
+                "{path} does not exist, but {file} does, and lines are no part of a file's name; to change some of them: \
+                 edit_file(path=\"{file}\", old_str=…, new_str=…), to replace all of them: write_file(path=\"{file}\", content=…)"
+            )));
+        }
+        let is_part = matches!(args.mode, WriteMode::Append | WriteMode::Lines);
+        let name = path.file_name().unwrap_or_default();
+        let meant = if is_part { None } else { meant(name, &args.content) };
+        let content = meant.as_ref().map_or(args.content.as_str(), |meant| meant.text.as_str());
+        let NewContent { bytes, keeps_crlf, closes_line } =
+            args.content_of(content, &path, before.as_ref())?;
         let mut result = store(&path, before, bytes, cx)?;
         if is_replaced && !was_seen && !result.changes.is_empty() {
             result.output += "\n[the file was there already, and you had not read it]";
+        }
+        if let Some(meant) = meant {
+            result.output += &format!("\n[{}]", meant.note);
         }
         if closes_line && !result.changes.is_empty() {
             result.output +=
@@ -114,53 +132,65 @@ impl NewContent {
     }
 }
 
+/// Returns the file that is meant by a path with lines behind it at which there is nothing.
+fn with_lines_behind(path: &ResolvedPath, cx: &Context) -> Option<ResolvedPath> {
+    let lines = lines_behind(path.as_str())?;
+    let file = resolve(lines.path, cx).ok()?;
+    matches!(cx.workspace.stat(&file), Ok(Some(_))).then_some(file)
+}
+
 impl Args {
     /// Returns the content of the file as it will be. Text keeps its encoding, and what is no text is replaced by text.
-    fn content_of(&self, path: &ResolvedPath, before: Option<&FileState>) -> Result<NewContent, ToolError> {
+    fn content_of(
+        &self,
+        content: &str,
+        path: &ResolvedPath,
+        before: Option<&FileState>,
+    ) -> Result<NewContent, ToolError> {
         let adds = matches!(self.mode, WriteMode::Append | WriteMode::Lines);
-        let Some(before) = before else { return Ok(NewContent::plain(self.added_to(""))) };
+        let Some(before) = before else { return Ok(NewContent::plain(self.added_to(content, ""))) };
         match text_of(path, before) {
             Ok(old) => {
                 // Endings that are given decide, as they do in an edit.
-                let keeps_crlf = has_crlf_alone(&old.text) && !self.content.contains('\r');
-                let new = if adds { self.added_to(&old.text) } else { self.content.clone() };
+                let keeps_crlf = has_crlf_alone(&old.text) && !content.contains('\r');
+                let new = if adds { self.added_to(content, &old.text) } else { content.to_owned() };
                 let has_ends = new.contains('\n');
                 let new = if keeps_crlf { new.replace('\n', "\r\n") } else { new };
-                let closes_line = adds && is_open(&old.text, &self.content);
+                let closes_line = adds && is_open(&old.text, content);
                 let text = if adds { old.text.into_owned() + &new } else { new };
                 let bytes = encoded(path, text, old.encoding)?;
                 Ok(NewContent { bytes, keeps_crlf: keeps_crlf && has_ends, closes_line })
             }
-            Err(_) if !adds => Ok(NewContent::plain(self.content.clone())),
+            Err(_) if !adds => Ok(NewContent::plain(content.to_owned())),
             // Almost any encoding without NUL bytes has these characters at the same places.
-            Err(_) if self.content.is_ascii() && !before.content.contains(&0) => {
+            Err(_) if content.is_ascii() && !before.content.contains(&0) => {
                 let old = String::from_utf8_lossy(&before.content);
-                let bytes = [&before.content, self.added_to(&old).as_bytes()].concat();
-                Ok(NewContent { bytes, keeps_crlf: false, closes_line: is_open(&old, &self.content) })
+                let bytes = [&before.content, self.added_to(content, &old).as_bytes()].concat();
+                Ok(NewContent { bytes, keeps_crlf: false, closes_line: is_open(&old, content) })
             }
             Err(error) => Err(error),
         }
     }
 
     /// Returns what is added to the end of a text, which begins on a line of its own.
-    fn added_to(&self, old: &str) -> String {
-        let close = if !is_open(old, &self.content) {
+    fn added_to(&self, content: &str, old: &str) -> String {
+        let close = if !is_open(old, content) {
             ""
-        } else if has_crlf_alone(old) && self.content.contains('\r') {
+        } else if has_crlf_alone(old) && content.contains('\r') {
             "\r\n"
         } else {
             "\n"
         };
         match self.mode {
             WriteMode::Lines => {
-                let (lines, end) = match self.content.strip_suffix("\r\n") {
+                let (lines, end) = match content.strip_suffix("\r\n") {
                     Some(lines) => (lines, "\r\n"),
-                    None => (self.content.strip_suffix('\n').unwrap_or(&self.content), "\n"),
+                    None => (content.strip_suffix('\n').unwrap_or(content), "\n"),
                 };
                 let end = if old.is_empty() || old.ends_with('\n') { end } else { "" };
                 format!("{close}{lines}{end}")
             }
-            _ => format!("{close}{}", self.content),
+            _ => format!("{close}{content}"),
         }
     }
 }

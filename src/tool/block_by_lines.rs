@@ -1,0 +1,137 @@
+//! Replacement of whole lines that a model quotes with other blanks at their ends, other line ends or another indentation than the file
+//! has them.
+
+use std::borrow::Cow;
+
+use patch::block::{nearest, numbered, places};
+
+use super::replace_block::{Edited, NotReplaced, check_size, line_of, not_unique};
+
+/// Most old lines among which one that stays is looked for.
+const MAX_SKIPPED: usize = 1_000;
+
+/// Replaces whole lines that differ from `old` in trailing blanks and in a uniform indentation alone. The new lines are
+/// indented like those that they replace.
+pub(super) fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
+    let all_lines: Vec<&str> = content.split('\n').collect();
+    // What follows the last line end is no line.
+    let lines = all_lines.strip_suffix(&[""]).unwrap_or(&all_lines);
+    let (old_text, ends) = old.strip_suffix('\n').map_or((old, false), |text| (text, true));
+    let wanted: Vec<&str> = old_text.split('\n').collect();
+    let found = places(lines, &wanted);
+    let new_text = if ends { new.strip_suffix('\n').unwrap_or(new) } else { new };
+    let removes_lines = ends && new.is_empty();
+    let shift = match found.as_slice() {
+        [] => return Err(NotReplaced::because(missing(content, lines, &wanted, new))),
+        [one] => &one.shift,
+        several if all && several.iter().all(|place| place.shift == several[0].shift) => &several[0].shift,
+        several => {
+            let lines: Vec<usize> = several.iter().take(20).map(|place| place.at + 1).collect();
+            return Err(NotReplaced::because(not_unique(&lines, several.len())));
+        }
+    };
+    let Some(replacement) = shift.apply_to(new_text) else {
+        return Err(NotReplaced::because(missing(content, lines, &wanted, new)));
+    };
+    let written: Vec<&str> = new_text.split('\n').collect();
+    let replacement: Vec<&str> = replacement.split('\n').collect();
+    let mut result: Vec<Cow<'_, str>> = Vec::with_capacity(all_lines.len());
+    let (mut at, mut times, mut made, mut has_cr) = (0, 0, 0_usize, false);
+    for place in &found {
+        if place.at < at {
+            continue;
+        }
+        result.extend(lines[at..place.at].iter().map(|line| Cow::Borrowed(*line)));
+        let found = &lines[place.at..place.at + wanted.len()];
+        has_cr |= found.iter().any(|line| line.ends_with('\r'));
+        if !removes_lines {
+            check_size(made.saturating_add(result.len()))?;
+            made += replacement.iter().map(|line| line.len() + 1).sum::<usize>();
+            result.extend(in_place_of(found, &wanted, &written, &replacement));
+        }
+        at = place.at + wanted.len();
+        times += 1;
+    }
+    result.extend(all_lines[at..].iter().map(|line| Cow::Borrowed(*line)));
+    check_size(result.iter().map(|line| line.len() + 1).sum::<usize>().saturating_sub(1))?;
+    let note = match shift.describe() {
+        Some(difference) => format!("{difference} of indentation, and new_str was indented accordingly"),
+        None if has_cr => "line ends differ from old_str, and the file's own were kept".to_owned(),
+        None => "blanks at the ends of lines differ from old_str".to_owned(),
+    };
+    Ok(Edited { content: result.join("\n"), times, note: Some(note) })
+}
+
+/// Returns the lines that come in place of `found`, which is quoted as `wanted`, and for which `written` is given, or `indented` as the
+/// file is. A line that stays keeps what the file has at its end, and a new one gets the line end of the one in whose place it comes.
+fn in_place_of<'a>(
+    found: &[&'a str],
+    wanted: &[&str],
+    written: &[&str],
+    indented: &[&'a str],
+) -> Vec<Cow<'a, str>> {
+    let is_same = |one: &&str, other: &&str| one.trim_end() == other.trim_end();
+    let head = wanted.iter().zip(written).take_while(|(one, other)| is_same(one, other)).count();
+    let (old, new) = (&wanted[head..], &written[head..]);
+    let tail = old.iter().rev().zip(new.iter().rev());
+    let tail = tail.take_while(|(one, other)| is_same(one, other)).count();
+    let (old_end, new_end) = (wanted.len() - tail, written.len() - tail);
+    let mut next = head;
+    let changed = (head..new_end).map(|at| {
+        let same = (next..old_end).take(MAX_SKIPPED).find(|own| is_same(&wanted[*own], &written[at]));
+        if let Some(own) = same.filter(|_| !written[at].trim().is_empty()) {
+            next = own + 1;
+            return Cow::Borrowed(found[own]);
+        }
+        let place = if old_end > head { at.min(old_end - 1) } else { head.saturating_sub(1) };
+        let is_crlf = found[place].ends_with('\r') && !indented[at].ends_with('\r');
+        if is_crlf { Cow::Owned(format!("{}\r", indented[at])) } else { Cow::Borrowed(indented[at]) }
+    });
+    let changed: Vec<Cow<'_, str>> = changed.collect();
+    let own = |lines: &[&'a str]| lines.iter().map(|line| Cow::Borrowed(*line)).collect::<Vec<_>>();
+    [own(&found[..head]), changed, own(&found[old_end..])].concat()
+}
+
+/// Returns why a block was not found: the lines that are most like it, or that the edit is there already.
+fn missing(content: &str, lines: &[&str], wanted: &[&str], new: &str) -> String {
+    if new.trim().len() > 10 && content.contains(new) {
+        let at = content.find(new).map_or(1, |at| line_of(content, at));
+        return format!("old_str not found; new_str is already at line {at}");
+    }
+    match nearest(lines, wanted) {
+        Some((at, length)) => {
+            let kind = if places(lines, wanted).is_empty() { "" } else { " at another indentation" };
+            format!(
+                "old_str not found; the nearest lines{kind} are:\n{}",
+                numbered(lines, at, length).trim_end()
+            )
+        }
+        None => "old_str not found, and nothing like it".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_stay_keep_their_ends() {
+        for (file, old, new, expected) in [
+            ("a  \nb\nc  \n", "a\nb\nc\n", "a\nB\nc\n", "a  \nB\nc  \n"),
+            ("a  \nb \nc  \nd\n", "a\nb\nc\nd\n", "x\nb\ny\nc\nz\n", "x\nb \ny\nc  \nz\n"),
+            ("a\r\nb\nc\r\n", "a\nb\nc\n", "A\nB\nC\n", "A\r\nB\nC\r\n"),
+            ("a\r\nb\nc\r\n", "b\nc\n", "b\nn\nc\n", "a\r\nb\nn\nc\r\n"),
+            ("a\nb\r\nc\n", "a\nb", "a\nx\ny", "a\nx\r\ny\r\nc\n"),
+            ("a\nb\r\nc\n", "a\nb\n", "a\n", "a\nc\n"),
+            (
+                "x {\n\ta \n\tb\n}\n",
+                "    a\n    b\n",
+                "    a\n    if c {\n        b\n    }\n",
+                "x {\n\ta \n\tif c {\n\t\tb\n\t}\n}\n",
+            ),
+        ] {
+            let edited = by_lines(file, old, new, false).map(|edited| edited.content);
+            assert_eq!(edited.as_deref(), Ok(expected), "{file:?} {old:?} {new:?}");
+        }
+    }
+}
