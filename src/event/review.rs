@@ -78,7 +78,8 @@ impl Finding {
     /// hash of all of it.
     pub fn place_of(line: &str) -> String {
         let line = line.trim();
-        match line.char_indices().nth(MAX_PLACE) {
+        // Blanks do not count, so that a line is cut at the same sign however it is indented.
+        match line.char_indices().filter(|(_, sign)| !sign.is_whitespace()).nth(MAX_PLACE) {
             None => line.to_owned(),
             Some((at, _)) => {
                 let whole: String = line.chars().filter(|sign| !sign.is_whitespace()).collect();

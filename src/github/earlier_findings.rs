@@ -44,7 +44,7 @@ impl EarlierFinding {
             let text = thread.text.trim();
             let message = text.strip_prefix(&mark.heading()).unwrap_or(text).to_owned();
             let state = match thread.state {
-                State::Open | State::Outdated => FindingState::Open,
+                State::Open | State::Outdated | State::Reopened | State::Kept => FindingState::Open,
                 State::Settled => FindingState::Settled,
                 State::Withdrawn => FindingState::Withdrawn,
             };
@@ -79,9 +79,14 @@ impl EarlierFinding {
         self.thread.is_none()
     }
 
-    /// Returns its thread, if nobody has resolved that.
-    pub(super) fn open_thread(&self) -> Option<&Thread> {
-        self.thread.as_ref().filter(|_| self.state == FindingState::Open)
+    /// Returns its thread, if that is ours to resolve: nobody has resolved it, or reopened it.
+    pub(super) fn resolvable(&self) -> Option<&Thread> {
+        self.thread.as_ref().filter(|thread| matches!(thread.state, State::Open | State::Outdated))
+    }
+
+    /// Returns its thread, if people have reopened it since we resolved it.
+    pub(super) fn reopened(&self) -> Option<&Thread> {
+        self.thread.as_ref().filter(|thread| thread.state == State::Reopened)
     }
 }
 
@@ -139,13 +144,16 @@ impl PostedReview {
     }
 }
 
-/// Returns the marks in the text of a review, which stand above everything that a model wrote, each with the message that stands
+/// Returns the marks in the text of a review, which stand above everything that a model wrote (and whose beginning is broken up
+/// in that), each with the message that stands
 /// in the list under them.
 fn listed(body: &str, key: &str) -> Vec<(FindingMark, Option<String>)> {
-    let head = body.lines().take_while(|line| line.starts_with(MARKER));
+    // Others may have written above them.
+    let from_marks = || body.lines().skip_while(|line| !line.starts_with(MARKER));
+    let head = from_marks().take_while(|line| line.starts_with(MARKER));
     let marks: Vec<Option<FindingMark>> = head.map(|line| FindingMark::parse(line.trim_end(), key)).collect();
     let mut items: Vec<String> = Vec::new();
-    for line in body.lines().skip(marks.len()) {
+    for line in from_marks().skip(marks.len()) {
         match (line.strip_prefix("- "), line.strip_prefix("  "), items.last_mut()) {
             (Some(text), _, _) => items.push(text.to_owned()),
             (None, Some(more), Some(item)) => *item = format!("{item}\n{more}"),
@@ -166,6 +174,8 @@ fn listed(body: &str, key: &str) -> Vec<(FindingMark, Option<String>)> {
 
 #[cfg(test)]
 mod tests {
+    use sanitize::untrusted::markdown;
+
     use super::*;
     use crate::event::{Finding, Severity};
 
@@ -188,6 +198,7 @@ mod tests {
             (format!("{marks}\n- Mine.\n{first}\nwords\n- **error**: B."), [Some("A.\n\nMore."), Some("B.")]),
             (format!("{marks}\n- **error**: B."), [None, Some("B.")]),
             (marks.clone(), [None, None]),
+            (format!("See below.\n{marks}\n{first}"), [Some("A.\n\nMore."), None]),
         ] {
             let found = listed(&body, "k");
             let expected =
@@ -195,7 +206,8 @@ mod tests {
             assert_eq!(found, expected.collect::<Vec<_>>(), "{body}");
         }
         // A mark that a model wrote is none, nor is that of another job.
-        assert!(listed(&format!("title\n- A.\n{}", one.render("k")), "k").is_empty());
+        let forged = markdown(&format!("A.\n{}", one.render("k")));
+        assert!(listed(&format!("title\n- **error**: {forged}"), "k").is_empty());
         assert!(listed(&format!("{marks}\n{first}"), "other").is_empty());
     }
 }

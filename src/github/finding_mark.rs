@@ -24,6 +24,8 @@ pub struct FindingMark {
     pub path: Option<String>,
     /// Its line, from 1.
     pub line: u32,
+    /// The commit in which its line is there; `None` if nobody can say.
+    pub(super) commit: Option<String>,
     /// Its severity.
     pub severity: Severity,
     /// Hash of the text of the line, without blanks; `None` if the line has no text.
@@ -38,6 +40,7 @@ impl FindingMark {
         Self {
             path: path.map(str::to_owned),
             line: finding.line,
+            commit: None,
             severity: finding.severity,
             text: Self::text_of(&finding.place),
             words: hash(&words(&finding.message)),
@@ -69,7 +72,8 @@ impl FindingMark {
     /// Parses a line of a finding of jobs with this key.
     pub(super) fn parse(line: &str, key: &str) -> Option<Self> {
         let fields = line.strip_prefix(MARKER)?.strip_prefix(key)?.strip_prefix(' ')?.strip_suffix(" -->")?;
-        let [severity, line, text, words, path] = fields.split(' ').collect::<Vec<_>>().try_into().ok()?;
+        let [severity, line, commit, text, words, path] =
+            fields.split(' ').collect::<Vec<_>>().try_into().ok()?;
         let given = |field: &str| (field != NONE).then(|| field.to_owned());
         let decode = |path: String| Some(percent_decode_str(&path).decode_utf8().ok()?.into_owned());
         Some(Self {
@@ -78,6 +82,7 @@ impl FindingMark {
                 None => None,
             },
             line: line.parse().ok()?,
+            commit: given(commit),
             severity: Severity::ALL.into_iter().find(|one| one.to_string() == severity)?,
             text: given(text),
             words: words.to_owned(),
@@ -87,18 +92,27 @@ impl FindingMark {
 
 impl fmt::Display for FindingMark {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { path, line, severity, text, words } = self;
+        let Self { path, line, commit, severity, text, words } = self;
+        let commit = commit.as_deref().unwrap_or(NONE);
         let path = path.as_deref().map(|path| utf8_percent_encode(path, &IN_MARK).to_string());
         let text = text.as_deref().unwrap_or(NONE);
-        write!(f, "{severity} {line} {text} {words} {}", path.as_deref().unwrap_or(NONE))
+        write!(f, "{severity} {line} {commit} {text} {words} {}", path.as_deref().unwrap_or(NONE))
     }
 }
 
-/// Returns what a message says: its words in lower case, without the signs of prose around them. Signs of code within them count.
+/// Returns what a message says: its words in lower case, without the signs of prose around them; in backticks, every sign counts.
 fn words(message: &str) -> String {
-    let is_prose = |sign: char| ".,;:!?'\"`*_()".contains(sign);
-    let words = message.split_whitespace().map(|word| word.trim_matches(is_prose).to_lowercase());
-    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    let is_prose = |sign: char| ".,;:!?'\"*_()".contains(sign);
+    let mut words: Vec<String> = Vec::new();
+    for (index, part) in message.split('`').enumerate() {
+        let own = part.split_whitespace();
+        match index % 2 {
+            0 => words.extend(own.map(|word| word.trim_matches(is_prose).to_lowercase())),
+            _ => words.extend(own.map(str::to_owned)),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words.join(" ")
 }
 
 fn hash(text: &str) -> String {
@@ -127,12 +141,15 @@ mod tests {
         let is_same = |one: &str, other: &str| words(one) == words(other);
         assert!(is_same("x is run unchecked.", "**x**  is `run`\nunchecked!"));
         assert!(!is_same("use `a < b`", "use `a > b`"));
+        assert!(!is_same("test `ok` and `p`", "test `!ok` and `*p`"));
+        assert!(!is_same("call `f`", "call `f()`") && !is_same("use `Map`", "use `map`"));
         assert!(!is_same("x is run", "x is not run"));
     }
 
     #[test]
     fn mark_of_another_form_or_key_is_none() {
-        let mark = FindingMark::of(Some("a b.rs"), &finding("Bad."));
+        let mut mark = FindingMark::of(Some("a b.rs"), &finding("Bad."));
+        mark.commit = Some("ab".repeat(20));
         let line = mark.render("key");
         assert_eq!(FindingMark::parse(&line, "key"), Some(mark));
         for (line, key) in [

@@ -12,7 +12,7 @@ use super::api::{Api, Method};
 use super::earlier_findings::EarlierFinding;
 use super::error::ApiError;
 use super::finding_mark::FindingMark;
-use super::known_findings::{HeadContent, KnownFindings, Place, nearest};
+use super::known_findings::{FileContent, KnownFindings, Place, Version, nearest};
 use super::review::REVIEW;
 use super::suggestion::commentable;
 use crate::base::text::counted;
@@ -21,6 +21,9 @@ use crate::event::Finding;
 
 /// Maximum number of findings of one review.
 const MAX_FINDINGS: usize = 30;
+
+/// Maximum number of characters of findings in the text of a review, of which GitHub takes 65,536.
+const MAX_TEXT: usize = 50_000;
 
 /// Maximum number of files that GitHub lists of a pull request.
 const MAX_FILES: usize = 3_000;
@@ -47,6 +50,8 @@ pub struct PostedFindings {
     pub posted: usize,
     /// Earlier findings whose place is gone, and that were resolved.
     pub mended: usize,
+    /// Those that could not be resolved.
+    pub unresolved: usize,
     /// New findings that did not fit, of which only the places were posted.
     pub left_out: usize,
 }
@@ -75,25 +80,41 @@ impl FindingReview<'_> {
         &self,
         api: &Api,
         findings: &[Finding],
-        content: impl Fn(&str) -> HeadContent,
+        content: impl Fn(Version<'_>, &str) -> FileContent,
     ) -> Result<PostedFindings, ApiError> {
         let files: Vec<File> = api.list(&format!("/pulls/{}/files", self.number), REVIEW).await?;
         let earlier = EarlierFinding::all(api, self.number, self.key).await?;
-        let placed: Vec<Placed> = findings.iter().map(|finding| self.placed(finding, &content)).collect();
+        let placed: Vec<Placed> = findings
+            .iter()
+            .map(|finding| self.placed(finding, |path| content(Version::Head, path)))
+            .collect();
         let changed: Vec<String> = files.iter().map(|file| file.filename.clone()).collect();
         let known = KnownFindings::locate(earlier, &changed, content);
         let mut sum = PostedFindings::default();
         // In a file that GitHub does not list, the line may be as well.
         let gone =
             known.findings.iter().filter(|known| known.place == Place::Gone && files.len() < MAX_FILES);
-        for thread in gone.filter_map(|known| known.posted.open_thread()) {
+        for thread in gone.filter_map(|known| known.posted.resolvable()) {
             match thread.withdraw(api).await {
                 Ok(()) => sum.mended += 1,
-                Err(error) => detail!("could not resolve a finding: {error}"),
+                Err(error) => {
+                    detail!("could not resolve a finding: {error}");
+                    sum.unresolved += 1;
+                }
+            }
+        }
+        for thread in known.findings.iter().filter_map(|known| known.posted.reopened()) {
+            if let Err(error) = thread.keep(api).await {
+                detail!("could not note that a finding was reopened: {error}");
             }
         }
         let new: Vec<Placed> = placed.into_iter().filter(|placed| !known.has(&placed.mark)).collect();
-        sum.posted = new.len().min(MAX_FINDINGS).min(self.most);
+        let lengths = new.iter().scan(0, |sum, placed| {
+            *sum += placed.mark.render(self.key).len() + placed.listed().chars().count() + 2;
+            Some(*sum)
+        });
+        let fitting = lengths.take_while(|sum| *sum <= MAX_TEXT).count();
+        sum.posted = fitting.min(MAX_FINDINGS).min(self.most);
         sum.left_out = new.len() - sum.posted;
         if !new.is_empty() {
             let (shown, rest) = new.split_at(sum.posted);
@@ -103,15 +124,16 @@ impl FindingReview<'_> {
     }
 
     /// Finds the line of a finding at the head.
-    fn placed<'a>(&self, finding: &'a Finding, content: impl Fn(&str) -> HeadContent) -> Placed<'a> {
+    fn placed<'a>(&self, finding: &'a Finding, content: impl Fn(&str) -> FileContent) -> Placed<'a> {
         let path = finding.file.as_ref().map(|file| format!("{}{file}", self.prefix));
         let mut mark = FindingMark::of(path.as_deref(), finding);
         let text = match path.as_deref().map(content) {
-            Some(HeadContent::Bytes(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+            Some(FileContent::Bytes(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
             _ => String::new(),
         };
         let line = nearest(&text, &finding.place, finding.line);
         mark.line = line.unwrap_or(finding.line);
+        mark.commit = line.map(|_| self.head.to_owned());
         Placed { finding, mark, is_at_head: line.is_some() || finding.place.is_empty() }
     }
 

@@ -1,34 +1,46 @@
 //! Findings of earlier reviews, each with the place where it is now: lines move, and files get other names.
 
-use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
+mod search;
 
+use self::search::Search;
 use super::earlier_findings::EarlierFinding;
 use super::finding_mark::FindingMark;
 use crate::event::Finding;
-use crate::git::Repository;
+use crate::git::{Repository, TreeKind};
 
-/// Fewest letters and digits of a line that is recognized in another file, although its own file is still there.
-const MIN_SIGNS: usize = 8;
-
-/// What stands in a file at the head of the pull request.
+/// What stands in a file of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HeadContent {
+pub enum FileContent {
     /// This; what is no text has no lines that a finding was on.
     Bytes(Vec<u8>),
+    /// Something without lines: a submodule, or a link that leads out.
+    NoFile,
     /// There is no such file.
     Absent,
     /// Nobody can say.
     Unknown,
 }
 
-impl HeadContent {
+/// A version of the files of a pull request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Version<'a> {
+    /// That of the commit from which it leads.
+    Base,
+    /// That of its last commit.
+    Head,
+    /// That of an earlier commit.
+    At(&'a str),
+}
+
+impl FileContent {
     /// Reads a file of a commit; the path leads from the repository's root.
     pub fn of(repository: &Repository, commit: &str, path: &str) -> Self {
-        match repository.read_at(commit, path) {
-            Ok(Some(content)) => Self::Bytes(content),
-            // A submodule is there as well.
-            Ok(None) if matches!(repository.entry_at(commit, path), Ok(None)) => Self::Absent,
+        match (repository.read_at(commit, path), repository.entry_at(commit, path)) {
+            (Ok(Some(content)), _) => Self::Bytes(content),
+            (_, Ok(Some(entry))) if matches!(entry.kind, TreeKind::Submodule | TreeKind::Link) => {
+                Self::NoFile
+            }
+            (Ok(None), Ok(_)) => Self::Absent,
             _ => Self::Unknown,
         }
     }
@@ -78,22 +90,35 @@ impl KnownFindings {
     pub fn locate(
         posted: Vec<EarlierFinding>,
         changed: &[String],
-        content: impl Fn(&str) -> HeadContent,
+        content: impl Fn(Version<'_>, &str) -> FileContent,
     ) -> Self {
-        let mut search = Search { content, files: HashMap::new(), changed, taken: HashSet::new() };
-        let known = |posted: EarlierFinding| KnownFinding { place: search.place_of(&posted.mark), posted };
-        Self { findings: posted.into_iter().filter(EarlierFinding::counts).map(known).collect() }
+        let mut search = Search::new(content, changed);
+        let unplaced = |posted| KnownFinding { posted, place: Place::Gone };
+        let mut findings: Vec<KnownFinding> =
+            posted.into_iter().filter(EarlierFinding::counts).map(unplaced).collect();
+        // Those that are open come first to a line that two could mean, and to each its own file.
+        let mut in_turn: Vec<&mut KnownFinding> = findings.iter_mut().collect();
+        in_turn.sort_by_key(|known| known.posted.state);
+        for known in &mut in_turn {
+            known.place = search.own_place(&known.posted.mark);
+        }
+        for known in in_turn.into_iter().filter(|known| known.place == Place::Gone) {
+            known.place = search.other_place(&known.posted.mark);
+        }
+        Self { findings }
     }
 
-    /// Returns whether a finding is a known one, word for word, at the place where that is now.
+    /// Returns whether a finding is a known one, word for word, at the place where that is now, and no worse.
     pub fn has(&self, mark: &FindingMark) -> bool {
         let is_same = |known: &KnownFinding| {
             let earlier = &known.posted.mark;
             let has_same_line = (&earlier.path, &earlier.text) == (&mark.path, &mark.text);
+            let has_no_text = earlier.text.is_none() && mark.text.is_none();
             match &known.place {
                 Place::Nowhere => mark.path.is_none(),
                 Place::At(line) => {
-                    let is_of_file = earlier.text.is_none() && mark.text.is_none();
+                    // One about the file as a whole keeps the number that it was given.
+                    let is_of_file = has_no_text && earlier.line == mark.line;
                     Some(&line.path) == mark.path.as_ref() && (line.number == mark.line || is_of_file)
                 }
                 Place::Unknown => has_same_line,
@@ -101,7 +126,11 @@ impl KnownFindings {
                 Place::Gone => known.posted.is_listed() && has_same_line,
             }
         };
-        self.findings.iter().any(|known| known.posted.mark.words == mark.words && is_same(known))
+        let says_it = |known: &KnownFinding| {
+            let earlier = &known.posted.mark;
+            earlier.words == mark.words && mark.severity <= earlier.severity
+        };
+        self.findings.iter().any(|known| says_it(known) && is_same(known))
     }
 }
 
@@ -111,100 +140,6 @@ pub(super) fn nearest(content: &str, text: &str, number: u32) -> Option<u32> {
     let text = FindingMark::text_of(text)?;
     let lines = (1..).zip(content.lines()).filter(|(_, line)| of(line).as_ref() == Some(&text));
     lines.map(|(line, _)| line).min_by_key(|line| number.abs_diff(*line))
-}
-
-struct Search<'a, F> {
-    content: F,
-    /// Those that have been read.
-    files: HashMap<String, Rc<Lines>>,
-    changed: &'a [String],
-    /// Lines at which findings with these words have been found: two findings that say the same are on two lines.
-    taken: HashSet<(String, u32, String)>,
-}
-
-impl<F: Fn(&str) -> HeadContent> Search<'_, F> {
-    fn place_of(&mut self, mark: &FindingMark) -> Place {
-        let Some(path) = &mark.path else { return Place::Nowhere };
-        let own = self.lines(path);
-        let least = match &*own {
-            Lines::Unknown => return Place::Unknown,
-            Lines::Known(lines) => {
-                if let Some(place) = self.place_in(path, lines, mark) {
-                    return place;
-                }
-                MIN_SIGNS
-            }
-            Lines::Absent => 1,
-        };
-        let mut is_certain = true;
-        for other in self.changed.iter().filter(|other| *other != path) {
-            match &*self.lines(other) {
-                Lines::Known(lines) => {
-                    let is_meant = |line: &HashedLine| {
-                        line.hash == mark.text
-                            && line.text.chars().filter(|sign| sign.is_alphanumeric()).count() >= least
-                    };
-                    let is_there = mark.text.is_some() && lines.iter().any(is_meant);
-                    if let Some(place) = is_there.then(|| self.place_in(other, lines, mark)).flatten() {
-                        return place;
-                    }
-                }
-                Lines::Absent => {}
-                Lines::Unknown => is_certain = false,
-            }
-        }
-        if is_certain { Place::Gone } else { Place::Unknown }
-    }
-
-    /// Returns the place of a finding within a file, the nearest to where it was.
-    fn place_in(&mut self, path: &str, lines: &[HashedLine], mark: &FindingMark) -> Option<Place> {
-        let at = |number: u32, text: &str| {
-            Place::At(Line { path: path.to_owned(), number, text: text.to_owned() })
-        };
-        if mark.text.is_none() {
-            // It is about the file as a whole.
-            let number = mark.line.min(u32::try_from(lines.len()).unwrap_or(u32::MAX)).max(1);
-            let text = lines.get(number as usize - 1).map_or("", |line| &line.text);
-            return Some(at(number, text));
-        }
-        let key = |number: u32| (path.to_owned(), number, mark.words.clone());
-        let free = (1..)
-            .zip(lines)
-            .filter(|(number, line)| line.hash == mark.text && !self.taken.contains(&key(*number)));
-        let (number, line) = free.min_by_key(|(number, _)| mark.line.abs_diff(*number))?;
-        self.taken.insert(key(number));
-        Some(at(number, &line.text))
-    }
-
-    fn lines(&mut self, path: &str) -> Rc<Lines> {
-        if let Some(lines) = self.files.get(path) {
-            return Rc::clone(lines);
-        }
-        let lines = Rc::new(match (self.content)(path) {
-            HeadContent::Absent => Lines::Absent,
-            HeadContent::Unknown => Lines::Unknown,
-            HeadContent::Bytes(bytes) => {
-                let texts = String::from_utf8_lossy(&bytes);
-                let texts = texts.lines().map(Finding::place_of);
-                Lines::Known(
-                    texts.map(|text| HashedLine { hash: FindingMark::text_of(&text), text }).collect(),
-                )
-            }
-        });
-        self.files.insert(path.to_owned(), Rc::clone(&lines));
-        lines
-    }
-}
-
-enum Lines {
-    Known(Vec<HashedLine>),
-    Absent,
-    Unknown,
-}
-
-struct HashedLine {
-    text: String,
-    hash: Option<String>,
 }
 
 #[cfg(test)]

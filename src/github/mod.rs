@@ -76,7 +76,7 @@ pub use environment::{About, CommentFacts, Environment, EnvironmentError, Head, 
 pub use error::ApiError;
 pub use finding_mark::FindingMark;
 pub use finding_review::{FindingReview, PostedFindings};
-pub use known_findings::{HeadContent, KnownFinding, KnownFindings, Line, Place};
+pub use known_findings::{FileContent, KnownFinding, KnownFindings, Line, Place, Version};
 pub use observe::{ObserveTarget, observe};
 pub use observed::{Checks, Observed, ObservedRepository, PullFacts, PullState};
 pub use outcomes::{Fate, PullOutcome, outcomes};

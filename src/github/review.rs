@@ -84,6 +84,10 @@ pub(super) enum State {
     Settled,
     /// We have resolved it, because it was no longer planned.
     Withdrawn,
+    /// People have reopened what we had resolved.
+    Reopened,
+    /// As [`State::Reopened`], which we have noted.
+    Kept,
 }
 
 impl Review<'_> {
@@ -98,7 +102,8 @@ impl Review<'_> {
             let goes = match thread.state {
                 State::Open => !markers.contains(&thread.marker),
                 State::Outdated => true,
-                State::Settled | State::Withdrawn => false,
+                // What people have reopened is theirs.
+                State::Settled | State::Withdrawn | State::Reopened | State::Kept => false,
             };
             if goes {
                 match thread.withdraw(api).await {
@@ -107,7 +112,7 @@ impl Review<'_> {
                 }
             }
         }
-        let stands = |thread: &&Thread| matches!(thread.state, State::Open | State::Settled);
+        let stands = |thread: &&Thread| !matches!(thread.state, State::Outdated | State::Withdrawn);
         let settled: HashSet<&str> =
             threads.iter().filter(stands).map(|thread| thread.marker.as_str()).collect();
         let (known, mut new): (Vec<_>, Vec<_>) =
@@ -214,19 +219,62 @@ impl Thread {
     /// Resolves the thread, and notes in its hidden line that it was us: GitHub does not tell bots apart, and a token may be a
     /// person's.
     pub(super) async fn withdraw(&self, api: &Api) -> Result<(), ApiError> {
-        let body = format!("{}{WITHDRAWN}\n{}", self.marker.trim_end_matches(END), self.text);
-        let variables = json!({"id": self.id, "comment": self.comment, "body": body});
-        api.graphql::<Value>(WITHDRAW, variables, REVIEW).await.map(drop)
+        self.note(api, Note::Withdrawn).await?;
+        let query =
+            "mutation($id: ID!) { resolveReviewThread(input: {threadId: $id}) { thread { isResolved } } }";
+        match api.graphql::<Value>(query, json!({ "id": self.id }), REVIEW).await {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                // What is not resolved is not to look so later.
+                let _ = self.note(api, Note::None).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Notes that people have reopened the thread, so that it is theirs to resolve.
+    pub(super) async fn keep(&self, api: &Api) -> Result<(), ApiError> {
+        self.note(api, Note::Kept).await
+    }
+
+    async fn note(&self, api: &Api, note: Note) -> Result<(), ApiError> {
+        let body = format!("{}{}\n{}", self.marker.trim_end_matches(END), note.end(), self.text);
+        api.graphql::<Value>(UPDATE, json!({"comment": self.comment, "body": body}), REVIEW).await.map(drop)
     }
 }
 
-/// The end of a hidden line, and that of one whose thread we have resolved.
-const END: &str = " -->";
-const WITHDRAWN: &str = " withdrawn -->";
+const UPDATE: &str = "mutation UpdateReviewComment($comment: ID!, $body: String!) { \
+    updatePullRequestReviewComment(input: {pullRequestReviewCommentId: $comment, body: $body}) { clientMutationId } }";
 
-const WITHDRAW: &str = "mutation($id: ID!, $comment: ID!, $body: String!) { \
-    updatePullRequestReviewComment(input: {pullRequestReviewCommentId: $comment, body: $body}) { clientMutationId } \
-    resolveReviewThread(input: {threadId: $id}) { thread { isResolved } } }";
+/// The end of a hidden line.
+const END: &str = " -->";
+
+/// What a hidden line says of its thread.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Note {
+    None,
+    /// We have resolved it.
+    Withdrawn,
+    /// People have reopened what we had resolved.
+    Kept,
+}
+
+impl Note {
+    fn end(self) -> &'static str {
+        match self {
+            Self::None => END,
+            Self::Withdrawn => " withdrawn -->",
+            Self::Kept => " kept -->",
+        }
+    }
+
+    /// Splits a hidden line into what it is without the note, and the note.
+    fn of(line: &str) -> (String, Self) {
+        let found = |note: Self| Some((format!("{}{END}", line.strip_suffix(note.end())?), note));
+        let noted = found(Self::Withdrawn).or_else(|| found(Self::Kept));
+        noted.unwrap_or_else(|| (line.to_owned(), Self::None))
+    }
+}
 
 const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) { \
     repository(owner: $owner, name: $name) { pullRequest(number: $number) { \
@@ -264,20 +312,19 @@ impl ThreadNode {
     fn into_thread(self, author: &str, ours: &str) -> Option<Thread> {
         let first = self.comments.nodes.into_iter().next()?;
         let is_own = first.author.is_some_and(|writer| is_same_login(&writer.login, author));
-        let (marker, text) = first.body.split_once('\n').unwrap_or((&first.body, ""));
-        let marker = marker.trim_end_matches('\r');
-        if !is_own || !marker.starts_with(ours) {
-            return None;
-        }
-        let withdrawn = marker.strip_suffix(WITHDRAWN);
-        let state = match (self.is_resolved, withdrawn, self.is_outdated) {
-            (true, Some(_), _) => State::Withdrawn,
-            (true, None, _) => State::Settled,
-            (false, _, true) => State::Outdated,
-            (false, _, false) => State::Open,
+        // Others may have written above it.
+        let line = first.body.lines().find(|line| line.starts_with(ours)).filter(|_| is_own)?;
+        let text = first.body.lines().filter(|other| *other != line).collect::<Vec<_>>().join("\n");
+        let (marker, note) = Note::of(line.trim_end());
+        let state = match (self.is_resolved, note, self.is_outdated) {
+            (true, Note::Withdrawn, _) => State::Withdrawn,
+            (true, _, _) => State::Settled,
+            (false, Note::Withdrawn, _) => State::Reopened,
+            (false, Note::Kept, _) => State::Kept,
+            (false, Note::None, true) => State::Outdated,
+            (false, Note::None, false) => State::Open,
         };
-        let marker = withdrawn.map_or_else(|| marker.to_owned(), |start| format!("{start}{END}"));
-        Some(Thread { id: self.id, comment: first.id, marker, text: text.to_owned(), state })
+        Some(Thread { id: self.id, comment: first.id, marker, text, state })
     }
 }
 

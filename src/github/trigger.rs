@@ -170,8 +170,10 @@ fn not_for_us(environment: &Environment, event: &str, action: &str, rules: &Rule
     }
 }
 
+/// Returns whether a bot may start runs; its suffix may be left out of the configuration.
 fn allows_bot(rules: &Rules, login: &str) -> bool {
-    let same = |allowed: &String| super::login::is_same_login(allowed, login);
+    let name = |login: &str| login.trim_end_matches("[bot]").to_lowercase();
+    let same = |allowed: &String| name(allowed) == name(login);
     rules.allow_bots.iter().any(|allowed| allowed == "*" || same(allowed))
 }
 

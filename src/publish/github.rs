@@ -85,8 +85,12 @@ impl Publication<'_> {
         }
         if finds && !self.cancel.is_cancelled() {
             match publisher.post_findings(self.request, report, self.prefix, left).await {
-                Ok(PostedFindings { posted, mended, left_out }) => {
+                Ok(PostedFindings { posted, mended, unresolved, left_out }) => {
                     tracing::info!("findings: {posted} new, {mended} fixed");
+                    if unresolved > 0 {
+                        let told = "findings are fixed, and their threads could not be resolved; resolve them by hand";
+                        warn(report, format!("{unresolved} {told}"));
+                    }
                     if left_out > 0 {
                         // The next review looks at the same again.
                         report.reviewed = None;

@@ -13,9 +13,9 @@ use crate::config::{self, Comment};
 use crate::event::Status;
 use crate::git::Repository;
 use crate::github::{
-    Api, ApiError, Author, Check, DeliverError, Delivered, Delivery, Environment, FindingReview, Head,
-    HeadContent, PlanMark, Posted, PostedFindings, Pull, PullText, Reaction, Review, StickyComment, Subject,
-    Suggested, Target, by_push, comment_marker, marker_key, react,
+    Api, ApiError, Author, Check, DeliverError, Delivered, Delivery, Environment, FileContent, FindingReview,
+    Head, PlanMark, Posted, PostedFindings, Pull, PullText, Reaction, Review, StickyComment, Subject,
+    Suggested, Target, Version, by_push, comment_marker, marker_key, react,
 };
 use crate::report::{
     DeliveryReport, Diagnostic, PullReport, RunReport, check_summary, description, headline,
@@ -178,15 +178,23 @@ impl Publisher<'_> {
         prefix: &str,
         most: usize,
     ) -> Result<PostedFindings, PublishProblem> {
-        let Subject::PullRequest { number, head: Some(head), .. } = &self.github.subject else {
+        let Subject::PullRequest { number, base, head: Some(head), .. } = &self.github.subject else {
             return Ok(PostedFindings::default());
         };
+        let repository = request.repository.as_ref();
+        let fork =
+            repository.zip(base.as_ref()).and_then(|(repository, base)| repository.merge_base(base).ok());
         let key = marker_key(&self.config.comment_key);
         let review = FindingReview { number: *number, head: &head.sha, key: &key, prefix, most };
         let findings = report.review.as_ref().map_or(&[][..], |review| &review.findings);
-        let content = |path: &str| match &request.repository {
-            Some(repository) => HeadContent::of(repository, &head.sha, path),
-            None => HeadContent::Unknown,
+        let content = |version: Version<'_>, path: &str| {
+            let commit = match version {
+                Version::Base => fork.as_deref(),
+                Version::Head => Some(head.sha.as_str()),
+                Version::At(commit) => Some(commit),
+            };
+            let read = |(repository, commit): (&Repository, &str)| FileContent::of(repository, commit, path);
+            repository.zip(commit).map_or(FileContent::Unknown, read)
         };
         self.within(review.post(&self.api, findings, content)).await
     }

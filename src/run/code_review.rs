@@ -42,32 +42,49 @@ struct RawReview {
     findings: Vec<RawFinding>,
 }
 
-/// A finding as models write them.
-#[derive(Deserialize)]
+/// A finding as models write them: what one of them gets wrong costs that field, and not the review.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 pub(super) struct RawFinding {
-    file: String,
-    #[serde(default)]
-    line: u32,
-    #[serde(default)]
-    severity: Severity,
-    message: String,
+    file: Value,
+    line: Value,
+    severity: Value,
+    message: Value,
     /// In percent.
-    #[serde(default)]
-    confidence: Option<f64>,
-    /// The number of an earlier finding of the pull request that it repeats, as a number or as text.
-    #[serde(default)]
+    confidence: Value,
+    /// The number of an earlier finding of the pull request that it repeats.
     same_as: Value,
 }
 
 impl RawFinding {
     /// Returns the number of the earlier finding that it repeats.
     pub(super) fn same_as(&self) -> Option<usize> {
-        match &self.same_as {
-            Value::Number(number) => usize::try_from(number.as_u64()?).ok(),
-            Value::String(text) => text.trim().trim_start_matches('#').parse().ok(),
-            _ => None,
+        whole(number(&self.same_as)?)
+    }
+
+    fn severity(&self) -> Severity {
+        let word = self.severity.as_str().unwrap_or_default().trim().to_lowercase();
+        match word.as_str() {
+            "error" | "critical" | "blocker" | "high" | "major" => Severity::Error,
+            "note" | "info" | "low" | "minor" | "nit" => Severity::Note,
+            _ => Severity::Warning,
         }
     }
+}
+
+/// Returns a number, which models also write as text: `12`, `12.0`, `"12"`, `"#12"`.
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => text.trim().trim_start_matches('#').trim_end_matches('%').parse().ok(),
+        _ => None,
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "within the bounds")]
+fn whole<T: TryFrom<u64>>(number: f64) -> Option<T> {
+    let is_whole = number.fract() == 0.0 && (0.0..=9e15).contains(&number);
+    is_whole.then(|| T::try_from(number as u64).ok()).flatten()
 }
 
 impl AgentRun<'_> {
@@ -189,7 +206,7 @@ pub(super) fn read(answer: &str) -> Result<Vec<RawFinding>, InvalidReview> {
 /// or as a diff names them, from the root of the repository; `changed` are those of the diff.
 pub(super) fn resolve(run: &Run<'_>, said: &RawFinding, changed: &[String]) -> Option<Finding> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a percentage")]
-    let confidence = said.confidence.map(|percent| percent.clamp(0.0, 100.0).round() as u8);
+    let confidence = number(&said.confidence).map(|percent| percent.clamp(0.0, 100.0).round() as u8);
     let least = run.request.config().review.min_confidence.get();
     if confidence.is_some_and(|percent| u64::from(percent) < least) {
         return None;
@@ -200,22 +217,23 @@ pub(super) fn resolve(run: &Run<'_>, said: &RawFinding, changed: &[String]) -> O
         found.is_ok_and(|stat| stat.is_some())
     };
     let prefix = run.request.repository.as_ref().map(Repository::prefix).unwrap_or_default();
-    let named = said.file.trim();
+    let named = said.file.as_str().unwrap_or_default().trim();
     let from_root = named.strip_prefix(&prefix).filter(|_| !prefix.is_empty());
     let paths =
         [Some(named), from_root].into_iter().flatten().filter_map(|path| WorkspacePath::parse(path).ok());
     let is_in_diff = |path: &WorkspacePath| changed.contains(&format!("{prefix}{path}"));
     let file = paths.filter(exists).min_by_key(|path| !is_in_diff(path));
-    let message = said.message.trim();
+    // What it quotes is masked before it is compared with what stands on GitHub.
+    let message = run.engine.masker.mask(said.message.as_str().unwrap_or_default().trim());
     let cut = message.char_indices().nth(MAX_MESSAGE).map_or(message.len(), |(at, _)| at);
     // Where it is about no file of the checkout, the words are kept.
     let message = match &file {
         Some(_) => message[..cut].to_owned(),
         None => format!("{named}: {}", &message[..cut]),
     };
-    let line = said.line.max(1);
+    let line = number(&said.line).and_then(whole).unwrap_or(1_u32).max(1);
     let place = file.as_ref().and_then(|path| line_of(workspace.as_ref(), path, line)).unwrap_or_default();
-    Some(Finding { file, line, severity: said.severity, message, place, confidence })
+    Some(Finding { file, line, severity: said.severity(), message, place, confidence })
 }
 
 /// Sorts findings, the worst first, and returns as many as are kept, with the number of the others.

@@ -2,6 +2,9 @@ use super::*;
 use crate::event::Severity;
 use crate::github::earlier_findings::FindingState;
 
+/// What `a.rs` was in the commit `old`.
+const OLD: &str = "one()\nreturn None\ntwo()\nreturn None\nthree()\n";
+
 const PATHS: [&str; 4] = ["a.rs", "b.rs", "c.rs", "picture.png"];
 
 fn finding(line: u32, place: &str, message: &str) -> Finding {
@@ -14,15 +17,24 @@ fn posted(path: &str, line: u32, place: &str) -> EarlierFinding {
     EarlierFinding::listed(mark, FindingState::Open)
 }
 
-/// Places findings in files: pairs of a path, and what is there. Those that are named with a `?` nobody can read.
+fn settled(path: &str, line: u32, place: &str) -> EarlierFinding {
+    EarlierFinding::listed(posted(path, line, place).mark, FindingState::Settled)
+}
+
+/// Places findings in files: pairs of a path, and what is there. Those that are named with a `?` nobody can read, and those with a
+/// `=` were so before the pull request.
 fn locate(posted: Vec<EarlierFinding>, files: &[(&str, &str)]) -> KnownFindings {
-    let changed: Vec<String> = files.iter().map(|(path, _)| path.trim_end_matches('?').to_owned()).collect();
-    KnownFindings::locate(posted, &changed, |path| {
-        match files.iter().find(|(name, _)| name.trim_end_matches('?') == path) {
-            Some((name, _)) if name.ends_with('?') => HeadContent::Unknown,
-            Some((_, text)) => HeadContent::Bytes(text.as_bytes().to_vec()),
-            None if path == PATHS[3] => HeadContent::Bytes(vec![0x89, b'P', 0xff, 0]),
-            None => HeadContent::Absent,
+    let name = |path: &str| path.trim_end_matches(['?', '=']).to_owned();
+    let changed: Vec<String> = files.iter().map(|(path, _)| name(path)).collect();
+    KnownFindings::locate(posted, &changed, |version, path| {
+        let found = files.iter().find(|(named, _)| name(named) == path);
+        match found.filter(|(named, _)| version == Version::Head || named.ends_with('=')) {
+            _ if version == Version::At("old") => FileContent::Bytes(OLD.as_bytes().to_vec()),
+            Some((named, _)) if named.ends_with('?') => FileContent::Unknown,
+            Some((_, text)) => FileContent::Bytes(text.as_bytes().to_vec()),
+            None if path == PATHS[3] => FileContent::Bytes(vec![0x89, b'P', 0xff, 0]),
+            None if path == PATHS[2] => FileContent::NoFile,
+            None => FileContent::Absent,
         }
     })
 }
@@ -53,6 +65,8 @@ fn finding_goes_where_its_line_goes() {
             vec![("a.rs", other), ("b.rs", run)],
             at("b.rs", 1, run),
         ),
+        ("removed, and elsewhere all along", posted("a.rs", 1, run), vec![("b.rs=", run)], Place::Gone),
+        ("in a submodule", posted(PATHS[2], 1, ""), vec![("a.rs", run)], at(PATHS[2], 1, "")),
         // Such lines are everywhere.
         (
             "short, elsewhere",
@@ -97,8 +111,8 @@ fn findings_that_say_the_same_are_on_two_lines() {
 #[test]
 fn finding_is_known_at_its_place_alone() {
     let text = "run(x) here\n\nrun(x) here\n\nother";
-    let known =
-        locate(vec![posted("a.rs", 1, "run(x) here"), posted("", 1, "")], &[("a.rs", text), ("b.rs", text)]);
+    let earlier = vec![posted("a.rs", 1, "run(x) here"), posted("", 1, ""), posted("b.rs", 90, "")];
+    let known = locate(earlier, &[("a.rs", text), ("b.rs", text)]);
     for (name, path, found, expected) in [
         ("the same", Some("a.rs"), finding(1, "run(x) here", "bad!"), true),
         ("other words", Some("a.rs"), finding(1, "run(x) here", "Worse."), false),
@@ -106,6 +120,8 @@ fn finding_is_known_at_its_place_alone() {
         ("another line", Some("a.rs"), finding(5, "other", "Bad."), false),
         ("another file", Some("b.rs"), finding(1, "run(x) here", "Bad."), false),
         ("about no file", None, finding(7, "", "Bad."), true),
+        ("at the end, on which it was", Some("b.rs"), finding(90, "", "Bad."), true),
+        ("on a blank line", Some("b.rs"), finding(2, "", "Bad."), false),
     ] {
         assert_eq!(known.has(&FindingMark::of(path, &found)), expected, "{name}");
     }
@@ -114,5 +130,51 @@ fn finding_is_known_at_its_place_alone() {
         let known = locate(vec![posted("a.rs", 1, "run(x) here")], files);
         assert!(known.has(&FindingMark::of(Some("a.rs"), &finding(9, "run(x) here", "Bad."))));
         assert!(!known.has(&FindingMark::of(Some("a.rs"), &finding(9, "other", "Bad."))));
+    }
+}
+
+#[test]
+fn open_finding_is_not_taken_for_a_settled_one() {
+    let gone = |posted: Vec<EarlierFinding>, files: &[(&str, &str)]| {
+        let known = locate(posted, files).findings;
+        known.iter().map(|known| known.place == Place::Gone).collect::<Vec<_>>()
+    };
+    let line = "run(x) twice";
+    // Of two equal lines one is left, in one file and in two.
+    let both = vec![settled("a.rs", 1, line), posted("a.rs", 5, line)];
+    assert_eq!(gone(both, &[("a.rs", line)]), [true, false]);
+    let both = vec![settled("a.rs", 1, line), posted("b.rs", 1, line)];
+    assert_eq!(gone(both, &[("a.rs", "other"), ("b.rs", line)]), [true, false]);
+}
+
+#[test]
+fn worse_finding_in_the_same_words_is_another_one() {
+    let mut note = posted("a.rs", 1, "run(x)");
+    note.mark.severity = Severity::Note;
+    let known = locate(vec![note], &[("a.rs", "run(x)")]);
+    let mark = FindingMark::of(Some("a.rs"), &finding(1, "run(x)", "Bad."));
+    assert!(!known.has(&mark));
+    assert!(known.has(&FindingMark { severity: Severity::Note, ..mark }));
+}
+
+#[test]
+fn line_is_followed_through_what_has_changed_since() {
+    let at = |number: u32, text: &str| {
+        let mut finding = posted("a.rs", number, "return None");
+        finding.mark.commit = Some("old".to_owned());
+        let known = locate(vec![finding], &[("a.rs", text)]);
+        if let Place::At(line) = &known.findings[0].place { line.number } else { 0 }
+    };
+    for (text, expected) in [
+        (OLD, [2, 4]),
+        // One of the two is mended, and lines are added above.
+        ("one()\nreturn 1\ntwo()\nreturn None\nthree()\n", [0, 4]),
+        ("a\nb\nc\none()\nreturn None\ntwo()\nreturn 2\nthree()\n", [5, 0]),
+        // Another equal line is nearer to where it was.
+        ("return None\nreturn None\n\n\none()\nreturn None\ntwo()\nreturn None\nthree()\n", [6, 8]),
+        // Indented.
+        ("one()\n  return None\ntwo()\nreturn None\nthree()\n", [2, 4]),
+    ] {
+        assert_eq!([at(2, text), at(4, text)], expected, "{text}");
     }
 }

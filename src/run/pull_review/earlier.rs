@@ -1,11 +1,11 @@
 //! What was found on a pull request before: the reviewer is shown it, so that it does not say the same in other words.
 
-use sanitize::untrusted::{fence, visible_line};
+use sanitize::untrusted::{fence, markdown, visible_line};
 use workspace::WorkspacePath;
 
 use crate::event::Finding;
 use crate::github::{
-    EarlierFinding, FindingMark, FindingState, HeadContent, KnownFinding, KnownFindings, Line, Place,
+    EarlierFinding, FileContent, FindingMark, FindingState, KnownFinding, KnownFindings, Line, Place, Version,
 };
 
 /// Most bytes of earlier findings that are shown.
@@ -34,7 +34,7 @@ impl Earlier {
         posted: Vec<EarlierFinding>,
         files: &[String],
         prefix: &str,
-        content: impl Fn(&str) -> HeadContent,
+        content: impl Fn(Version<'_>, &str) -> FileContent,
     ) -> Self {
         let mut known = KnownFindings::locate(posted, files, content);
         known.findings.retain(|known| known.place != Place::Gone);
@@ -77,9 +77,11 @@ impl Earlier {
         let Some(known) = index.and_then(|index| self.known.findings[..self.shown].get(index)) else {
             return false;
         };
-        let is_in_file = match &known.place {
-            Place::At(line) => Some(&line.path) == path.as_ref() || known.posted.mark.path == path,
-            _ => known.posted.mark.path == path,
+        let is_in_file = match (&known.place, &path) {
+            // Both name a file that is not there.
+            (_, None) => known.posted.mark.path.is_none() && named(&finding.message) == named(message(known)),
+            (Place::At(line), Some(path)) if line.path == *path => true,
+            (_, path) => known.posted.mark.path == *path,
         };
         is_in_file && finding.severity <= known.posted.mark.severity
     }
@@ -106,6 +108,11 @@ impl Earlier {
         let place = place.to_owned();
         Finding { file, line, severity: mark.severity, message, place, confidence: None }
     }
+}
+
+/// Returns what a finding about no file of the checkout begins with: the name that its reviewer gave, as it stands on GitHub.
+fn named(message: &str) -> Option<String> {
+    Some(markdown(message.split_once(": ")?.0))
 }
 
 fn message(known: &KnownFinding) -> &str {

@@ -21,7 +21,7 @@ use crate::engine::CHARS_PER_TOKEN;
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, RunMode, Status, StopReason};
 use crate::git::{RemoteRepository, Repository};
 use crate::github::{
-    Api, ApiError, EarlierFinding, Environment, HeadContent, ReviewedMark, StickyComment, Subject,
+    Api, ApiError, EarlierFinding, Environment, FileContent, ReviewedMark, StickyComment, Subject, Version,
     comment_marker, marker_key,
 };
 use crate::tool::Access;
@@ -111,7 +111,11 @@ impl PullReview {
             ))
         })?;
         let at = repository.head().unwrap_or_else(|| head.sha.clone());
-        let content = |path: &str| HeadContent::of(repository, &at, path);
+        let content = |version: Version<'_>, path: &str| match version {
+            Version::Base => FileContent::of(repository, &fork, path),
+            Version::Head => FileContent::of(repository, &at, path),
+            Version::At(commit) => FileContent::of(repository, commit, path),
+        };
         let earlier = Earlier::of(posted, &all_files, &repository.prefix(), content);
         // Against another base, the change is another one.
         let is_same = |mark: &ReviewedMark| {
@@ -200,11 +204,13 @@ impl PullReview {
         for raw in found.into_iter().chain(said) {
             let Some(finding) = resolve(run, &raw, &self.files) else { continue };
             // Each part of a change may show it.
-            let is_same = |other: &Finding| {
+            let is_same = |other: &&mut Finding| {
                 (&other.file, other.line, &other.message) == (&finding.file, finding.line, &finding.message)
             };
-            if !(self.earlier.is_repeated_by(raw.same_as(), &finding) || findings.iter().any(is_same)) {
-                findings.push(finding);
+            match findings.iter_mut().find(is_same) {
+                _ if self.earlier.is_repeated_by(raw.same_as(), &finding) => {}
+                Some(other) => other.severity = other.severity.max(finding.severity),
+                None => findings.push(finding),
             }
         }
         let (findings, cut) = worst(findings);

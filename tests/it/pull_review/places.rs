@@ -37,7 +37,7 @@ async fn findings_in_the_text_of_a_review_count_until_they_are_gone_or_hidden() 
         // Word for word, and in other words: nothing is listed twice.
         let mut again = listed.to_vec();
         again.push(
-            json!({"file": "gone.txt", "line": 1, "severity": "error", "message": "Else.", "same_as": 2}),
+            json!({"file": "none.txt", "line": 1, "severity": "error", "message": "Else.", "same_as": 2}),
         );
         let (log, asked) = review(&scene, found(&again), 0);
         assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");

@@ -125,3 +125,62 @@ async fn older_review_resolves_nothing_of_a_newer_one() {
     })
     .await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_people_reopen_is_theirs() {
+    scene(CONFIG, |mut scene| {
+        commit(&mut scene, "a.js", "safe()\nreturn run(x)\n");
+        let bad = finding("a.js", 2, "x is run unchecked.");
+        review(&scene, found(std::slice::from_ref(&bad)), 0);
+        commit(&mut scene, "a.js", "safe()\n");
+        // GitHub refuses, which is said, and the next review does it.
+        scene.github.fail("POST /graphql UpdateReviewComment", 403, "Resource not accessible by integration");
+        let (log, _) = review(&scene, found(&[]), 0);
+        assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");
+        assert!(log.contains("1 findings are fixed, and their threads could not be resolved"), "{log}");
+        let (log, _) = review(&scene, found(&[]), 0);
+        assert!(log.contains("findings: 0 new, 1 fixed"), "{log}");
+        // Somebody reopens it: it is not resolved again, and counts once its line is back.
+        let thread = scene.github.world().resolved.pop().unwrap();
+        let (log, _) = review(&scene, found(&[]), 0);
+        assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");
+        commit(&mut scene, "a.js", "safe()\nreturn run(x)\n");
+        let (log, _) = review(&scene, found(std::slice::from_ref(&bad)), 0);
+        assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");
+        assert!(
+            scene.sticky().contains("### ⚠️ review: nothing new, 1 open from before"),
+            "{}",
+            scene.sticky()
+        );
+        scene.github.world().settled.push(thread);
+        let (log, _) = review(&scene, found(&[bad]), 0);
+        assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");
+        assert!(scene.sticky().contains("### ✅ review: no findings"), "{}", scene.sticky());
+        scene.github.assert_valid();
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_are_read_as_models_write_them() {
+    scene(CONFIG, |mut scene| {
+        commit(&mut scene, "a.js", "safe()\nreturn run(x)\n");
+        let odd = json!({"file": "a.js", "line": "2", "severity": "Critical", "confidence": "95%", "message": "x is run."});
+        let (log, _) = review(&scene, found(&[odd, json!({"line": 2.0, "severity": null, "message": "About no file."})]), 0);
+        assert!(log.contains("findings: 2 new, 0 fixed") && log.contains("error a.js:2 x is run."), "{log}");
+        // Numbers of findings about no file silence none about another one; a worse finding is another one.
+        commit(&mut scene, "b.txt", "new\n");
+        let first = json!({"file": "gone.js", "line": 1, "severity": "warning", "message": "It was used."});
+        review(&scene, found(std::slice::from_ref(&first)), 0);
+        commit(&mut scene, "c.txt", "new\n");
+        let with = |file: &str, severity: &str| {
+            json!({"file": file, "line": 1, "severity": severity, "message": "Its callers are broken.", "same_as": 2})
+        };
+        let (log, asked) = review(&scene, found(&[with("gone.js", "warning"), with("other.js", "warning")]), 0);
+        assert!(asked.contains("2. warning: gone.js: It was used."), "{asked}");
+        assert!(log.contains("findings: 1 new, 0 fixed"), "{log}");
+        let (log, _) = review(&scene, found(&[with("gone.js", "error")]), 0);
+        assert!(log.contains("findings: 1 new, 0 fixed"), "{log}");
+    })
+    .await;
+}

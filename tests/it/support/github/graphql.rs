@@ -28,10 +28,12 @@ pub(super) fn answer(world: &mut World, request: &Request) -> ResponseTemplate {
         json!({"minimizeComment": {"minimizedComment": {"isMinimized": true}}})
     } else if query.contains("resolveReviewThread") {
         world.resolved.push(id());
+        json!({"resolveReviewThread": {"thread": {"isResolved": true}}})
+    } else if query.contains("updatePullRequestReviewComment") {
         let comment = variables["comment"].as_str().and_then(|id| id.strip_prefix("PRRC_")?.parse().ok());
         let comment = world.review_comments.get_mut(&comment.expect("an id")).expect("a comment");
         variables["body"].as_str().expect("a text").clone_into(&mut comment.body);
-        json!({"updatePullRequestReviewComment": null, "resolveReviewThread": {"thread": {"isResolved": true}}})
+        json!({"updatePullRequestReviewComment": {"clientMutationId": null}})
     } else if query.contains("query PostedReviews") {
         json!({"repository": {"pullRequest": {"reviews": reviews(world, variables)}}})
     } else if query.contains("reviewThreads") {
