@@ -14,6 +14,9 @@ pub(super) const MARKER: &str = "<!-- architect-ci finding: ";
 /// What ends an HTML comment, or separates the fields, is encoded in paths.
 const IN_MARK: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'_');
 
+/// Highest number of a line.
+const MAX_LINE: u32 = i32::MAX as u32;
+
 /// Stands for a path, or for a hash, where there is none.
 const NONE: &str = "-";
 
@@ -25,7 +28,7 @@ pub struct FindingMark {
     /// Its line, from 1.
     pub line: u32,
     /// The commit in which its line is there; `None` if nobody can say.
-    pub(super) commit: Option<String>,
+    pub commit: Option<String>,
     /// Its severity.
     pub severity: Severity,
     /// Hash of the text of the line, without blanks; `None` if the line has no text.
@@ -81,8 +84,9 @@ impl FindingMark {
                 Some(path) => Some(decode(path)?),
                 None => None,
             },
-            line: line.parse().ok()?,
-            commit: given(commit),
+            // People can edit it.
+            line: line.parse::<u32>().ok()?.clamp(1, MAX_LINE),
+            commit: given(commit).filter(|commit| commit.bytes().all(|byte| byte.is_ascii_hexdigit())),
             severity: Severity::ALL.into_iter().find(|one| one.to_string() == severity)?,
             text: given(text),
             words: words.to_owned(),
@@ -161,6 +165,15 @@ mod tests {
             (line.replace(" -->", ""), "key"),
         ] {
             assert_eq!(FindingMark::parse(&line, key), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn edited_mark_is_read_within_bounds() {
+        for (line, commit) in [("0", "--help"), ("4294967295", "HEAD")] {
+            let text = format!("{MARKER}k error {line} {commit} - 0123 a.rs -->");
+            let mark = FindingMark::parse(&text, "k").expect("a mark");
+            assert!((1..=MAX_LINE).contains(&mark.line) && mark.commit.is_none(), "{mark}");
         }
     }
 

@@ -122,8 +122,8 @@ impl KnownFindings {
                     Some(&line.path) == mark.path.as_ref() && (line.number == mark.line || is_of_file)
                 }
                 Place::Unknown => has_same_line,
-                // A thread will be resolved, so that the finding has to be posted again.
-                Place::Gone => known.posted.is_listed() && has_same_line,
+                // What was at the head once is gone; what only a merge has, is not to be listed again.
+                Place::Gone => known.posted.is_listed() && earlier.commit.is_none() && has_same_line,
             }
         };
         let says_it = |known: &KnownFinding| {

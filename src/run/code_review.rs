@@ -62,6 +62,15 @@ impl RawFinding {
         whole(number(&self.same_as)?)
     }
 
+    /// Returns how certain the reviewer is, in percent; some give a share of one.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a percentage")]
+    fn confidence(&self) -> Option<u8> {
+        let given = number(&self.confidence)?;
+        let is_share = given > 0.0 && given < 1.0;
+        let percent = if is_share { given * 100.0 } else { given };
+        Some(percent.clamp(0.0, 100.0).round() as u8)
+    }
+
     fn severity(&self) -> Severity {
         let word = self.severity.as_str().unwrap_or_default().trim().to_lowercase();
         match word.as_str() {
@@ -72,11 +81,15 @@ impl RawFinding {
     }
 }
 
-/// Returns a number, which models also write as text: `12`, `12.0`, `"12"`, `"#12"`.
+/// Returns a number, which models also write as text: `12`, `12.0`, `"#12"`, `"L12"`, `"12-14"`.
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),
-        Value::String(text) => text.trim().trim_start_matches('#').trim_end_matches('%').parse().ok(),
+        Value::String(text) => {
+            let digits = text.trim_start_matches(|sign: char| !sign.is_ascii_digit());
+            let end = digits.find(|sign: char| !sign.is_ascii_digit() && sign != '.').unwrap_or(digits.len());
+            digits[..end].trim_end_matches('.').parse().ok()
+        }
         _ => None,
     }
 }
@@ -202,11 +215,10 @@ pub(super) fn read(answer: &str) -> Result<Vec<RawFinding>, InvalidReview> {
     Ok(serde_json::from_slice::<RawReview>(object.as_bytes())?.findings)
 }
 
-/// Returns the finding that a reviewer means; `None` if it is less certain than is asked for. Files are named from the workspace,
+/// Returns the finding that a reviewer means; `None` if it says nothing, or is less certain than is asked for. Files are named from the workspace,
 /// or as a diff names them, from the root of the repository; `changed` are those of the diff.
 pub(super) fn resolve(run: &Run<'_>, said: &RawFinding, changed: &[String]) -> Option<Finding> {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a percentage")]
-    let confidence = number(&said.confidence).map(|percent| percent.clamp(0.0, 100.0).round() as u8);
+    let confidence = said.confidence();
     let least = run.request.config().review.min_confidence.get();
     if confidence.is_some_and(|percent| u64::from(percent) < least) {
         return None;
@@ -225,6 +237,9 @@ pub(super) fn resolve(run: &Run<'_>, said: &RawFinding, changed: &[String]) -> O
     let file = paths.filter(exists).min_by_key(|path| !is_in_diff(path));
     // What it quotes is masked before it is compared with what stands on GitHub.
     let message = run.engine.masker.mask(said.message.as_str().unwrap_or_default().trim());
+    if message.is_empty() {
+        return None;
+    }
     let cut = message.char_indices().nth(MAX_MESSAGE).map_or(message.len(), |(at, _)| at);
     // Where it is about no file of the checkout, the words are kept.
     let message = match &file {

@@ -24,7 +24,7 @@ impl LineMap {
             return Some(line);
         };
         // A hunk that only adds lines stands before the line at its start.
-        (hunk.before.end <= line).then(|| line - hunk.before.end + hunk.after.end)
+        line.checked_sub(hunk.before.end)?.checked_add(hunk.after.end)
     }
 
     /// Returns whether a line of the later version is new.
@@ -47,6 +47,7 @@ mod tests {
             (0..5).map(|line| map.kept(line)).collect::<Vec<_>>(),
             [Some(1), None, Some(2), Some(3), Some(4)]
         );
+        assert_eq!(map.kept(u32::MAX), None);
         assert_eq!((0..6).filter(|line| map.is_new(*line)).collect::<Vec<_>>(), [0, 5]);
     }
 

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use workspace::LineMap;
 
 use super::{FileContent, Line, Place, Version};
-use crate::event::Finding;
+use crate::event::{Finding, Severity};
 use crate::github::finding_mark::FindingMark;
 
 /// Fewest letters and digits of a line that is recognized in another file, although its own file is still there.
@@ -22,8 +22,8 @@ pub(super) struct Search<'a, F> {
     /// Those of the head that have been read.
     head: HashMap<String, Rc<Lines>>,
     changed: &'a [String],
-    /// Lines at which findings with these words have been found: two findings that say the same are on two lines.
-    taken: HashSet<(String, u32, String)>,
+    /// Lines at which findings with these words, so severe, have been found: two findings that say the same are on two lines.
+    taken: HashSet<(String, u32, String, Severity)>,
 }
 
 impl<'a, F: Fn(Version<'_>, &str) -> FileContent> Search<'a, F> {
@@ -58,10 +58,11 @@ impl<'a, F: Fn(Version<'_>, &str) -> FileContent> Search<'a, F> {
                         line.hash.as_ref() == Some(text) && signs.count() >= least
                     };
                     // What stood there before has not moved there.
-                    let has_moved = lines.iter().any(is_meant) && !self.had(other, text);
-                    if let Some(found) =
-                        has_moved.then(|| self.place_in(other, lines, mark, |_| true)).flatten()
-                    {
+                    if !lines.iter().any(is_meant) || self.had(other, text, mark) {
+                        continue;
+                    }
+                    let is_possible = self.line_map(mark, other);
+                    if let Some(found) = self.place_in(other, lines, mark, is_possible) {
                         return found;
                     }
                 }
@@ -72,21 +73,27 @@ impl<'a, F: Fn(Version<'_>, &str) -> FileContent> Search<'a, F> {
         place
     }
 
-    /// Returns whether a file had a line before the pull request.
-    fn had(&self, path: &str, text: &str) -> bool {
+    /// Returns whether a file had a line before the pull request, or when the finding was posted.
+    fn had(&self, path: &str, text: &str, mark: &FindingMark) -> bool {
         let has = |line: &HashedLine| line.hash.as_deref() == Some(text);
-        matches!((self.content)(Version::Base, path), FileContent::Bytes(bytes) if hashed(&bytes).iter().any(has))
+        let had = |version| {
+            let content = (self.content)(version, path);
+            matches!(content, FileContent::Bytes(bytes) if hashed(&bytes).iter().any(has))
+        };
+        had(Version::Base) || mark.commit.as_deref().is_some_and(|commit| had(Version::At(commit)))
     }
 
     /// Returns which lines of a file can be that of a finding: the one that it has become since, or if it has been removed, a new
-    /// one. Where nobody can say what the file was, all can.
+    /// one. Where nobody can say what the finding's file was, all can.
     fn line_map(&self, mark: &FindingMark, path: &str) -> impl Fn(u32) -> bool + use<F> {
-        let version = |version| match (self.content)(version, path) {
+        let version = |version, path: &str| match (self.content)(version, path) {
             FileContent::Bytes(bytes) if bytes.len() <= MAX_COMPARED => Some(bytes),
             _ => None,
         };
-        let before = mark.commit.as_deref().and_then(|commit| version(Version::At(commit)));
-        let map = before.zip(version(Version::Head)).map(|(before, after)| LineMap::of(&before, &after));
+        let was = mark.commit.as_deref().zip(mark.path.as_deref());
+        let before = was.and_then(|(commit, path)| version(Version::At(commit), path));
+        let map =
+            before.zip(version(Version::Head, path)).map(|(before, after)| LineMap::of(&before, &after));
         let line = mark.line.saturating_sub(1);
         move |number| match &map {
             None => true,
@@ -114,7 +121,7 @@ impl<'a, F: Fn(Version<'_>, &str) -> FileContent> Search<'a, F> {
             let text = lines.get(number as usize - 1).map_or("", |line| &line.text);
             return Some(at(number, text));
         }
-        let key = |number: u32| (path.to_owned(), number, mark.words.clone());
+        let key = |number: u32| (path.to_owned(), number, mark.words.clone(), mark.severity);
         let free = (1..).zip(lines).filter(|(number, line)| {
             line.hash == mark.text && is_possible(*number) && !self.taken.contains(&key(*number))
         });

@@ -2,7 +2,7 @@ use super::*;
 use crate::event::Severity;
 use crate::github::earlier_findings::FindingState;
 
-/// What `a.rs` was in the commit `old`.
+/// What `a.rs` was in the commit `01d`.
 const OLD: &str = "one()\nreturn None\ntwo()\nreturn None\nthree()\n";
 
 const PATHS: [&str; 4] = ["a.rs", "b.rs", "c.rs", "picture.png"];
@@ -29,7 +29,11 @@ fn locate(posted: Vec<EarlierFinding>, files: &[(&str, &str)]) -> KnownFindings 
     KnownFindings::locate(posted, &changed, |version, path| {
         let found = files.iter().find(|(named, _)| name(named) == path);
         match found.filter(|(named, _)| version == Version::Head || named.ends_with('=')) {
-            _ if version == Version::At("old") => FileContent::Bytes(OLD.as_bytes().to_vec()),
+            _ if version == Version::At("01d") => match path {
+                "a.rs" => FileContent::Bytes(OLD.as_bytes().to_vec()),
+                "b.rs" => FileContent::Bytes(b"import json from j".to_vec()),
+                _ => FileContent::Absent,
+            },
             Some((named, _)) if named.ends_with('?') => FileContent::Unknown,
             Some((_, text)) => FileContent::Bytes(text.as_bytes().to_vec()),
             None if path == PATHS[3] => FileContent::Bytes(vec![0x89, b'P', 0xff, 0]),
@@ -151,6 +155,11 @@ fn open_finding_is_not_taken_for_a_settled_one() {
 fn worse_finding_in_the_same_words_is_another_one() {
     let mut note = posted("a.rs", 1, "run(x)");
     note.mark.severity = Severity::Note;
+    // Both stand on the line.
+    let both = locate(vec![note, posted("a.rs", 1, "run(x)")], &[("a.rs", "run(x)")]);
+    assert!(both.findings.iter().all(|known| known.place != Place::Gone));
+    let mut note = posted("a.rs", 1, "run(x)");
+    note.mark.severity = Severity::Note;
     let known = locate(vec![note], &[("a.rs", "run(x)")]);
     let mark = FindingMark::of(Some("a.rs"), &finding(1, "run(x)", "Bad."));
     assert!(!known.has(&mark));
@@ -161,9 +170,16 @@ fn worse_finding_in_the_same_words_is_another_one() {
 fn line_is_followed_through_what_has_changed_since() {
     let at = |number: u32, text: &str| {
         let mut finding = posted("a.rs", number, "return None");
-        finding.mark.commit = Some("old".to_owned());
+        finding.mark.commit = Some("01d".to_owned());
         let known = locate(vec![finding], &[("a.rs", text)]);
-        if let Place::At(line) = &known.findings[0].place { line.number } else { 0 }
+        let own = if let Place::At(line) = &known.findings[0].place { line.number } else { 0 };
+        // So it is under another name of the file.
+        let mut finding = posted("a.rs", number, "return None");
+        finding.mark.commit = Some("01d".to_owned());
+        let known = locate(vec![finding], &[("c2.rs", text)]);
+        let renamed = if let Place::At(line) = &known.findings[0].place { line.number } else { 0 };
+        assert_eq!(renamed, own, "{text}");
+        own
     };
     for (text, expected) in [
         (OLD, [2, 4]),
@@ -177,4 +193,19 @@ fn line_is_followed_through_what_has_changed_since() {
     ] {
         assert_eq!([at(2, text), at(4, text)], expected, "{text}");
     }
+}
+
+#[test]
+fn line_that_another_file_had_already_has_not_moved_there() {
+    let mut finding = posted("a.rs", 1, "import json from j");
+    finding.mark.commit = Some("01d".to_owned());
+    let known = locate(vec![finding], &[("a.rs", "use(x)"), ("b.rs", "import json from j")]);
+    assert_eq!(known.findings[0].place, Place::Gone);
+    // What was at the head, and is gone, hides nothing that is found now.
+    let mark = FindingMark::of(Some("a.rs"), &finding_of_import());
+    assert!(!known.has(&mark));
+}
+
+fn finding_of_import() -> Finding {
+    finding(9, "import json from j", "Bad.")
 }

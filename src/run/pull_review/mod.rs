@@ -5,7 +5,7 @@ mod earlier;
 mod parts;
 mod remark;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use parking_lot::Mutex;
 use workspace::WorkspacePath;
@@ -17,6 +17,7 @@ use super::Run;
 use super::code_review::{NotChecked, RawFinding, read, resolve, worst};
 use crate::agent::{Agent, SessionOutcome};
 use crate::base::text::counted;
+use crate::base::verbose_log::detail;
 use crate::engine::CHARS_PER_TOKEN;
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, RunMode, Status, StopReason};
 use crate::git::{RemoteRepository, Repository};
@@ -32,6 +33,9 @@ const MAX_PART: usize = 15_000;
 
 /// Most parts of one review. A change that has more is not reviewed whole, which the report says.
 const MAX_PARTS: usize = 10;
+
+/// Most commits of earlier findings that are fetched.
+const MAX_COMMITS: usize = 20;
 
 /// Added to the agent's prompt.
 pub(super) const INSTRUCTION: &str = "\nReview the pull request. Your final answer must be one JSON object and nothing \
@@ -116,6 +120,7 @@ impl PullReview {
             Version::Head => FileContent::of(repository, &at, path),
             Version::At(commit) => FileContent::of(repository, commit, path),
         };
+        fetch_commits(repository, github, &posted);
         let earlier = Earlier::of(posted, &all_files, &repository.prefix(), content);
         // Against another base, the change is another one.
         let is_same = |mark: &ReviewedMark| {
@@ -282,6 +287,17 @@ async fn posted(
     let found = EarlierFinding::all(&api, number, &marker_key(key)).await?;
     let comment = StickyComment::new(api, number, true, comment_marker(key)).text().await?;
     Ok((comment.as_deref().and_then(ReviewedMark::find), found))
+}
+
+/// Fetches the commits of earlier findings that a forced push has left behind: they tell where lines were.
+fn fetch_commits(repository: &Repository, github: &Environment, posted: &[EarlierFinding]) {
+    let commits: BTreeSet<&str> =
+        posted.iter().filter_map(|finding| finding.mark.commit.as_deref()).collect();
+    for commit in commits.into_iter().take(MAX_COMMITS) {
+        if !has(repository, github, commit) {
+            detail!("the commit {commit} of an earlier finding is gone");
+        }
+    }
 }
 
 /// Returns whether the clone holds a commit; after a forced push it is fetched.
