@@ -91,10 +91,13 @@ impl<'a, F: Fn(Version<'_>, &str) -> FileContent> Search<'a, F> {
             _ => None,
         };
         let was = mark.commit.as_deref().zip(mark.path.as_deref());
-        let before = was.and_then(|(commit, path)| version(Version::At(commit), path));
+        let line = mark.line.saturating_sub(1);
+        // People can edit the line and the commit.
+        let is_right =
+            |bytes: &Vec<u8>| hashed(bytes).get(line as usize).is_some_and(|found| found.hash == mark.text);
+        let before = was.and_then(|(commit, path)| version(Version::At(commit), path)).filter(is_right);
         let map =
             before.zip(version(Version::Head, path)).map(|(before, after)| LineMap::of(&before, &after));
-        let line = mark.line.saturating_sub(1);
         move |number| match &map {
             None => true,
             Some(map) => match map.kept(line) {

@@ -196,6 +196,14 @@ fn line_is_followed_through_what_has_changed_since() {
 }
 
 #[test]
+fn edited_mark_leads_to_the_nearest_line() {
+    let mut finding = posted("a.rs", 90, "return None");
+    finding.mark.commit = Some("01d".to_owned());
+    let known = locate(vec![finding], &[("a.rs", OLD)]);
+    assert!(matches!(&known.findings[0].place, Place::At(line) if line.number == 4));
+}
+
+#[test]
 fn line_that_another_file_had_already_has_not_moved_there() {
     let mut finding = posted("a.rs", 1, "import json from j");
     finding.mark.commit = Some("01d".to_owned());
