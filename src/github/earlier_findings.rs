@@ -2,14 +2,13 @@
 //! we wrote, or among those of a review's text if the diff does not have its line.
 
 use serde::Deserialize;
-use serde_json::json;
 
 use super::api::Api;
 use super::error::ApiError;
 use super::finding_mark::{FindingMark, MARKER};
-use super::graphql::Connection;
 use super::login::{Login, is_same_login};
-use super::review::{REVIEW, State, Thread, threads};
+use super::review::REVIEW;
+use super::review_threads::{State, Thread, threads};
 
 /// A finding that we posted.
 pub struct EarlierFinding {
@@ -20,7 +19,7 @@ pub struct EarlierFinding {
     /// What became of it.
     pub state: FindingState,
     /// Its thread of comments; absent if it stands in the text of a review.
-    thread: Option<Thread>,
+    pub(super) thread: Option<Thread>,
 }
 
 /// What became of a finding on GitHub.
@@ -83,11 +82,6 @@ impl EarlierFinding {
     pub(super) fn resolvable(&self) -> Option<&Thread> {
         self.thread.as_ref().filter(|thread| matches!(thread.state, State::Open | State::Outdated))
     }
-
-    /// Returns its thread, if people have reopened it since we resolved it.
-    pub(super) fn reopened(&self) -> Option<&Thread> {
-        self.thread.as_ref().filter(|thread| thread.state == State::Reopened)
-    }
 }
 
 /// A review that stands on the pull request.
@@ -103,24 +97,8 @@ struct PostedReview {
 
 const REVIEWS: &str = "query PostedReviews($owner: String!, $name: String!, $number: Int!, $after: String) { \
     repository(owner: $owner, name: $name) { pullRequest(number: $number) { \
-    reviews(first: 100, after: $after) { pageInfo { hasNextPage endCursor } \
+    entries: reviews(first: 100, after: $after) { pageInfo { hasNextPage endCursor } \
     nodes { body isMinimized author { __typename login } } } } } }";
-
-#[derive(Deserialize)]
-struct ReviewsAnswer {
-    repository: RepositoryAnswer,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RepositoryAnswer {
-    pull_request: PullAnswer,
-}
-
-#[derive(Deserialize)]
-struct PullAnswer {
-    reviews: Connection<PostedReview>,
-}
 
 impl PostedReview {
     /// Returns all of ours.
@@ -129,24 +107,13 @@ impl PostedReview {
         let is_own = |review: &Self| {
             review.author.as_ref().is_some_and(|writer| is_same_login(&writer.login, &author))
         };
-        let (mut own, mut after) = (Vec::new(), None::<String>);
-        loop {
-            let variables =
-                json!({"owner": api.owner(), "name": api.name(), "number": number, "after": after});
-            let page: ReviewsAnswer = api.graphql(REVIEWS, variables, REVIEW).await?;
-            let (nodes, next) = page.repository.pull_request.reviews.into_parts();
-            own.extend(nodes.into_iter().filter(is_own));
-            after = next;
-            if after.is_none() {
-                return Ok(own);
-            }
-        }
+        let all: Vec<Self> = api.list_of_pull(REVIEWS, number, REVIEW).await?;
+        Ok(all.into_iter().filter(is_own).collect())
     }
 }
 
-/// Returns the marks in the text of a review, which stand above everything that a model wrote (and whose beginning is broken up
-/// in that), each with the message that stands
-/// in the list under them.
+/// Returns the marks in the text of a review, each with the message that stands in the list under them. They stand above everything
+/// that a model wrote, in which the beginning of a mark is broken up.
 fn listed(body: &str, key: &str) -> Vec<(FindingMark, Option<String>)> {
     // Others may have written above them.
     let from_marks = || body.lines().skip_while(|line| !line.starts_with(MARKER));

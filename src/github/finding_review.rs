@@ -103,10 +103,8 @@ impl FindingReview<'_> {
                 }
             }
         }
-        for thread in known.findings.iter().filter_map(|known| known.posted.reopened()) {
-            if let Err(error) = thread.keep(api).await {
-                detail!("could not note that a finding was reopened: {error}");
-            }
+        for thread in known.findings.iter().filter_map(|known| known.posted.thread.as_ref()) {
+            thread.keep_reopened(api).await;
         }
         let new: Vec<Placed> = placed.into_iter().filter(|placed| !known.has(&placed.mark)).collect();
         let lengths = new.iter().scan(0, |sum, placed| {

@@ -80,6 +80,41 @@ impl Api {
         Err(ApiError::Refused { doing: to.doing, status, message })
     }
 
+    /// Returns all entries of a list of a pull request, page by page. The query has the variables `owner`, `name`, `number` and
+    /// `after`, and calls the list `entries`.
+    pub(super) async fn list_of_pull<T: DeserializeOwned>(
+        &self,
+        query: &str,
+        number: u64,
+        to: Purpose,
+    ) -> Result<Vec<T>, ApiError> {
+        #[derive(Deserialize)]
+        struct Data<T> {
+            repository: Repository<T>,
+        }
+        #[derive(Deserialize)]
+        #[serde(rename_all = "camelCase")]
+        struct Repository<T> {
+            pull_request: Pull<T>,
+        }
+        #[derive(Deserialize)]
+        struct Pull<T> {
+            entries: Connection<T>,
+        }
+        let (mut all, mut after) = (Vec::new(), None::<String>);
+        loop {
+            let variables =
+                json!({"owner": self.owner(), "name": self.name(), "number": number, "after": after});
+            let Data { repository } = self.graphql::<Data<T>>(query, variables, to).await?;
+            let (entries, next) = repository.pull_request.entries.into_parts();
+            all.extend(entries);
+            after = next;
+            if after.is_none() {
+                return Ok(all);
+            }
+        }
+    }
+
     /// Sends a mutation that may be repeated, at the pace of requests that write.
     pub(super) async fn mutate(
         &self,

@@ -6,7 +6,7 @@ use self::search::Search;
 use super::earlier_findings::EarlierFinding;
 use super::finding_mark::FindingMark;
 use crate::event::Finding;
-use crate::git::{Repository, TreeKind};
+use crate::git::{Repository, TreeEntry, TreeKind};
 
 /// What stands in a file of a commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,13 +35,14 @@ pub enum Version<'a> {
 impl FileContent {
     /// Reads a file of a commit; the path leads from the repository's root.
     pub fn of(repository: &Repository, commit: &str, path: &str) -> Self {
-        match (repository.read_at(commit, path), repository.entry_at(commit, path)) {
-            (Ok(Some(content)), _) => Self::Bytes(content),
-            (_, Ok(Some(entry))) if matches!(entry.kind, TreeKind::Submodule | TreeKind::Link) => {
-                Self::NoFile
-            }
-            (Ok(None), Ok(_)) => Self::Absent,
-            _ => Self::Unknown,
+        let is_there = |entry: &TreeEntry| matches!(entry.kind, TreeKind::Submodule | TreeKind::Link);
+        match repository.read_at(commit, path) {
+            Ok(Some(content)) => Self::Bytes(content),
+            _ => match repository.entry_at(commit, path) {
+                Ok(entry) if entry.as_ref().is_some_and(is_there) => Self::NoFile,
+                Ok(_) => Self::Absent,
+                Err(_) => Self::Unknown,
+            },
         }
     }
 }

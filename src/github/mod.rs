@@ -46,6 +46,7 @@ mod repository_name;
 mod requirements;
 mod response;
 mod review;
+mod review_threads;
 mod sticky_comment;
 mod suggestion;
 mod swap;

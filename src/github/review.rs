@@ -9,8 +9,7 @@ use workspace::{ChangeSet, FileChange, FileState};
 
 use super::api::{Api, Method, Purpose};
 use super::error::ApiError;
-use super::graphql::Connection;
-use super::login::{Login, is_same_login};
+use super::review_threads::{State, Thread, threads};
 use super::suggestion::{MARKER, Suggestion, commentable, suggestions};
 use crate::base::text::counted;
 use crate::base::verbose_log::detail;
@@ -61,35 +60,6 @@ struct File {
     patch: Option<String>,
 }
 
-/// A thread of comments that one of ours began.
-pub(super) struct Thread {
-    id: String,
-    /// The id of its first comment.
-    comment: String,
-    /// The hidden first line.
-    pub(super) marker: String,
-    /// What stands below it.
-    pub(super) text: String,
-    pub(super) state: State,
-}
-
-/// The state of an earlier suggestion.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    /// It can be accepted.
-    Open,
-    /// Its lines have changed since.
-    Outdated,
-    /// Somebody has resolved it, and does not want it again.
-    Settled,
-    /// We have resolved it, because it was no longer planned.
-    Withdrawn,
-    /// People have reopened what we had resolved.
-    Reopened,
-    /// As [`State::Reopened`], which we have noted.
-    Kept,
-}
-
 impl Review<'_> {
     /// Posts those changes that fall on lines of the pull request's diff, and resolves earlier suggestions
     /// that are outdated or no longer planned.
@@ -99,6 +69,7 @@ impl Review<'_> {
         let mut sum = Suggested::default();
         let markers: HashSet<String> = wanted.iter().map(|found| found.marker(self.key)).collect();
         for thread in &threads {
+            thread.keep_reopened(api).await;
             let goes = match thread.state {
                 State::Open => !markers.contains(&thread.marker),
                 State::Outdated => true,
@@ -193,151 +164,10 @@ impl Review<'_> {
     }
 }
 
-/// Returns the threads that comments of ours began, by the beginning of their hidden line.
-pub(super) async fn threads(api: &Api, number: u64, ours: &str) -> Result<Vec<Thread>, ApiError> {
-    let author = api.login().await?;
-    let (mut threads, mut after) = (Vec::new(), None::<String>);
-    loop {
-        let variables = json!({"owner": api.owner(), "name": api.name(), "number": number, "after": after});
-        let page: ThreadsAnswer = api.graphql(THREADS, variables, REVIEW).await?;
-        let (nodes, next) = page.repository.pull_request.review_threads.into_parts();
-        threads.extend(nodes.into_iter().filter_map(|node| node.into_thread(&author, ours)));
-        after = next;
-        if after.is_none() {
-            return Ok(threads);
-        }
-    }
-}
-
 /// Returns the number of suggestions, and of how many in the plan they are if these are not all.
 fn suggestion_count(count: usize, all: usize) -> String {
     let all_of_them = counted(all, "suggestion", "s");
     if count == all { all_of_them } else { format!("{count} of {all_of_them}; the others are in the plan") }
-}
-
-impl Thread {
-    /// Resolves the thread, and notes in its hidden line that it was us: GitHub does not tell bots apart, and a token may be a
-    /// person's.
-    pub(super) async fn withdraw(&self, api: &Api) -> Result<(), ApiError> {
-        self.note(api, Note::Withdrawn).await?;
-        let query =
-            "mutation($id: ID!) { resolveReviewThread(input: {threadId: $id}) { thread { isResolved } } }";
-        match api.graphql::<Value>(query, json!({ "id": self.id }), REVIEW).await {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                // What is not resolved is not to look so later.
-                let _ = self.note(api, Note::None).await;
-                Err(error)
-            }
-        }
-    }
-
-    /// Notes that people have reopened the thread, so that it is theirs to resolve.
-    pub(super) async fn keep(&self, api: &Api) -> Result<(), ApiError> {
-        self.note(api, Note::Kept).await
-    }
-
-    async fn note(&self, api: &Api, note: Note) -> Result<(), ApiError> {
-        let body = format!("{}{}\n{}", self.marker.trim_end_matches(END), note.end(), self.text);
-        api.graphql::<Value>(UPDATE, json!({"comment": self.comment, "body": body}), REVIEW).await.map(drop)
-    }
-}
-
-const UPDATE: &str = "mutation UpdateReviewComment($comment: ID!, $body: String!) { \
-    updatePullRequestReviewComment(input: {pullRequestReviewCommentId: $comment, body: $body}) { clientMutationId } }";
-
-/// The end of a hidden line.
-const END: &str = " -->";
-
-/// What a hidden line says of its thread.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Note {
-    None,
-    /// We have resolved it.
-    Withdrawn,
-    /// People have reopened what we had resolved.
-    Kept,
-}
-
-impl Note {
-    fn end(self) -> &'static str {
-        match self {
-            Self::None => END,
-            Self::Withdrawn => " withdrawn -->",
-            Self::Kept => " kept -->",
-        }
-    }
-
-    /// Splits a hidden line into what it is without the note, and the note.
-    fn of(line: &str) -> (String, Self) {
-        let found = |note: Self| Some((format!("{}{END}", line.strip_suffix(note.end())?), note));
-        let noted = found(Self::Withdrawn).or_else(|| found(Self::Kept));
-        noted.unwrap_or_else(|| (line.to_owned(), Self::None))
-    }
-}
-
-const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $after: String) { \
-    repository(owner: $owner, name: $name) { pullRequest(number: $number) { \
-    reviewThreads(first: 100, after: $after) { pageInfo { hasNextPage endCursor } \
-    nodes { id isResolved isOutdated comments(first: 1) { nodes { id body author { __typename login } } } } } } } }";
-
-#[derive(Deserialize)]
-struct ThreadsAnswer {
-    repository: RepositoryAnswer,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RepositoryAnswer {
-    pull_request: PullAnswer,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PullAnswer {
-    review_threads: Connection<ThreadNode>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ThreadNode {
-    id: String,
-    is_resolved: bool,
-    is_outdated: bool,
-    comments: Comments,
-}
-
-impl ThreadNode {
-    /// Returns the thread if the author's own comment began it, with a hidden line that begins so.
-    fn into_thread(self, author: &str, ours: &str) -> Option<Thread> {
-        let first = self.comments.nodes.into_iter().next()?;
-        let is_own = first.author.is_some_and(|writer| is_same_login(&writer.login, author));
-        // Others may have written above it.
-        let line = first.body.lines().find(|line| line.starts_with(ours)).filter(|_| is_own)?;
-        let text = first.body.lines().filter(|other| *other != line).collect::<Vec<_>>().join("\n");
-        let (marker, note) = Note::of(line.trim_end());
-        let state = match (self.is_resolved, note, self.is_outdated) {
-            (true, Note::Withdrawn, _) => State::Withdrawn,
-            (true, _, _) => State::Settled,
-            (false, Note::Withdrawn, _) => State::Reopened,
-            (false, Note::Kept, _) => State::Kept,
-            (false, Note::None, true) => State::Outdated,
-            (false, Note::None, false) => State::Open,
-        };
-        Some(Thread { id: self.id, comment: first.id, marker, text, state })
-    }
-}
-
-#[derive(Deserialize)]
-struct Comments {
-    nodes: Vec<FirstComment>,
-}
-
-#[derive(Deserialize)]
-struct FirstComment {
-    id: String,
-    body: String,
-    author: Option<Login>,
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::output_files::OutputFiles;
 use super::publisher::{Arrived, PublishProblem, Publisher, sticky, wants_comment};
 use super::run::{comment_of, diagnostics_of, warn};
 use super::secret_watch::SecretSearch;
+use crate::base::text::counted;
 use crate::base::time_limit::TimeLimit;
 use crate::config::{Bounded, DeliverTo, PartialDelivery};
 use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
@@ -88,8 +89,13 @@ impl Publication<'_> {
                 Ok(PostedFindings { posted, mended, unresolved, left_out }) => {
                     tracing::info!("findings: {posted} new, {mended} fixed");
                     if unresolved > 0 {
-                        let told = "findings are fixed, and their threads could not be resolved; resolve them by hand";
-                        warn(report, format!("{unresolved} {told}"));
+                        let threads = counted(unresolved, "thread", "s");
+                        warn(
+                            report,
+                            format!(
+                                "{threads} of fixed findings could not be resolved; resolve them by hand"
+                            ),
+                        );
                     }
                     if left_out > 0 {
                         // The next review looks at the same again.

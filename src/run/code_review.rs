@@ -86,8 +86,11 @@ fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => {
-            let digits = text.trim_start_matches(|sign: char| !sign.is_ascii_digit());
+            let (before, digits) = text.split_at(text.find(|sign: char| sign.is_ascii_digit())?);
             let end = digits.find(|sign: char| !sign.is_ascii_digit() && sign != '.').unwrap_or(digits.len());
+            if before.ends_with('-') {
+                return None;
+            }
             digits[..end].trim_end_matches('.').parse().ok()
         }
         _ => None,

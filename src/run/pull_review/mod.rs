@@ -293,7 +293,8 @@ async fn posted(
 fn fetch_commits(repository: &Repository, github: &Environment, posted: &[EarlierFinding]) {
     let commits: BTreeSet<&str> =
         posted.iter().filter_map(|finding| finding.mark.commit.as_deref()).collect();
-    for commit in commits.into_iter().take(MAX_COMMITS) {
+    let missing = commits.into_iter().filter(|commit| !repository.has_commit(commit));
+    for commit in missing.take(MAX_COMMITS) {
         if !has(repository, github, commit) {
             detail!("the commit {commit} of an earlier finding is gone");
         }

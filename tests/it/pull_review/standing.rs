@@ -137,7 +137,7 @@ async fn what_people_reopen_is_theirs() {
         scene.github.fail("POST /graphql UpdateReviewComment", 403, "Resource not accessible by integration");
         let (log, _) = review(&scene, found(&[]), 0);
         assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");
-        assert!(log.contains("1 findings are fixed, and their threads could not be resolved"), "{log}");
+        assert!(log.contains("1 thread of fixed findings could not be resolved"), "{log}");
         let (log, _) = review(&scene, found(&[]), 0);
         assert!(log.contains("findings: 0 new, 1 fixed"), "{log}");
         // Somebody reopens it: it is not resolved again, and counts once its line is back.
@@ -181,6 +181,17 @@ async fn answers_are_read_as_models_write_them() {
         assert!(log.contains("findings: 1 new, 0 fixed"), "{log}");
         let (log, _) = review(&scene, found(&[with("gone.js", "error")]), 0);
         assert!(log.contains("findings: 1 new, 0 fixed"), "{log}");
+        // On one line, a note and an error in the same words stand beside each other.
+        commit(&mut scene, "d.js", "return run(y)\n");
+        for severity in ["note", "error"] {
+            let mut finding = finding("d.js", 1, "y is run.");
+            finding["severity"] = json!(severity);
+            let (log, _) = review(&scene, found(&[finding]), 0);
+            assert!(log.contains("findings: 1 new, 0 fixed"), "{severity}: {log}");
+        }
+        commit(&mut scene, "e.txt", "new\n");
+        let (log, _) = review(&scene, found(&[]), 0);
+        assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");
     })
     .await;
 }

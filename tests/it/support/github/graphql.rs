@@ -35,9 +35,9 @@ pub(super) fn answer(world: &mut World, request: &Request) -> ResponseTemplate {
         variables["body"].as_str().expect("a text").clone_into(&mut comment.body);
         json!({"updatePullRequestReviewComment": {"clientMutationId": null}})
     } else if query.contains("query PostedReviews") {
-        json!({"repository": {"pullRequest": {"reviews": reviews(world, variables)}}})
+        json!({"repository": {"pullRequest": {"entries": reviews(world, variables)}}})
     } else if query.contains("reviewThreads") {
-        json!({"repository": {"pullRequest": {"reviewThreads": threads(world, variables)}}})
+        json!({"repository": {"pullRequest": {"entries": threads(world, variables)}}})
     } else {
         world.violations.push(format!("GraphQL: {query}"));
         json!({})
