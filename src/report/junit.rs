@@ -94,7 +94,11 @@ fn hooks(report: &RunReport) -> Vec<TestCase> {
 /// seen to have taken place. No case of a successful run fails.
 fn findings(review: &ReviewRecord, status: Status) -> Vec<TestCase> {
     if review.findings.is_empty() {
-        let name = if review.standing.is_none() { "no findings" } else { "no new findings" };
+        let name = if review.standing.as_ref().is_none_or(Vec::is_empty) {
+            "no findings"
+        } else {
+            "no new findings"
+        };
         return vec![TestCaseBuilder::success(name, Duration::ZERO).set_classname("review").build()];
     }
     let case = |finding: &Finding| {

@@ -218,8 +218,8 @@ pub(super) fn read(answer: &str) -> Result<Vec<RawFinding>, InvalidReview> {
     Ok(serde_json::from_slice::<RawReview>(object.as_bytes())?.findings)
 }
 
-/// Returns the finding that a reviewer means; `None` if it says nothing, or is less certain than is asked for. Files are named from the workspace,
-/// or as a diff names them, from the root of the repository; `changed` are those of the diff.
+/// Returns the finding that a reviewer means; `None` if it says nothing, or is less certain than is asked for. Files are named
+/// from the workspace, or as a diff names them, from the root of the repository; `changed` are those of the diff.
 pub(super) fn resolve(run: &Run<'_>, said: &RawFinding, changed: &[String]) -> Option<Finding> {
     let confidence = said.confidence();
     let least = run.request.config().review.min_confidence.get();
