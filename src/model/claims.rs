@@ -27,7 +27,7 @@ pub(super) struct Claim {
 pub(super) enum ClaimAttempt {
     /// The answer may be requested. There is no claim if no other run has to know of it.
     Granted(Option<Claim>),
-    /// Answers of other runs have to end first.
+    /// Answers of other runs have to end first, or have just spent what was left.
     Busy,
 }
 
@@ -39,7 +39,7 @@ impl Drop for Claim {
 
 impl Claim {
     /// Claims that an answer may cost so many USD, at a moment when others claim less than `left` returns: whatever they come to
-    /// cost, this answer is the only one that may go beyond that. Returns `None` if others have to end first.
+    /// cost, this answer is the only one that may go beyond that. Returns `None` if others have to end first, or nothing is left.
     pub(super) fn take<E: From<io::Error>>(
         folder: &Path,
         locks: &FileLocks,
@@ -53,7 +53,8 @@ impl Claim {
         locks.lock(&lock)?;
         // Read first: an answer that ends meanwhile is in the ledger, or still among the claims.
         let others = sum(folder)?;
-        if others > 0.0 && left()? <= others {
+        // Without others as well: what was left when the caller looked may have been spent by one that has ended since.
+        if left()? <= others {
             return Ok(None);
         }
         let path = folder.join(uuid::Uuid::new_v4().to_string());
@@ -107,5 +108,6 @@ mod tests {
         fs::write(folder.path().join("left"), "99").expect("a file");
         assert!(take(0.1, 0.1).is_some());
         assert!(!folder.path().join("left").exists());
+        assert!(take(0.1, 0.0).is_none(), "an answer that is over has spent it");
     }
 }
