@@ -3,8 +3,9 @@
 
 use super::block;
 use super::hunk::{Hunk, HunkPosition, Side};
+use super::image::Image;
 use super::parse::Patch;
-use super::place::{Agreement, Image, Misplaced};
+use super::place::{Agreement, Misplaced};
 
 /// Maximum number of lines shown of what was expected and of what was found.
 const SHOWN: usize = 12;

@@ -46,7 +46,9 @@ impl Mark {
 /// Returns whether a text is in this format.
 pub(super) fn is_envelope(text: &str) -> bool {
     let begins = |mark: Mark| matches!(mark, Mark::Begin | Mark::Add(_) | Mark::Update(_) | Mark::Delete(_));
-    text.lines().take(5).any(|line| Mark::read(line.trim_start()).is_some_and(begins))
+    let is_diff = |line: &&str| ["--- ", "+++ ", "diff "].iter().any(|start| line.starts_with(start));
+    let mut first = text.lines().take(5).take_while(|line| !is_diff(line));
+    first.any(|line| Mark::read(line.trim_start()).is_some_and(begins))
 }
 
 /// Parses one patch or several. What precedes the first mark and follows the last, as in a shell's here-document, is ignored
@@ -55,7 +57,8 @@ pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {
     let mut sections: Vec<Section> = Vec::new();
     let mut file: Option<File> = None;
     let has_end = text.lines().any(|line| matches!(Mark::read(line), Some(Mark::End)));
-    for (index, line) in text.lines().enumerate() {
+    let lines: Vec<&str> = text.lines().collect();
+    for (index, line) in lines.iter().copied().enumerate() {
         // Among lines that have no sign before them, a mark has to be written by rule.
         let is_text = file.as_ref().is_some_and(|file| file.is_marked == Some(false));
         let read = Mark::read(line).filter(|_| !is_text || line.starts_with("*** "));
@@ -77,6 +80,10 @@ pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {
             sections.extend(file.take().map(File::finished).transpose()?);
             file = Some(File { header, hunks: Vec::new(), is_marked: None, empty: 0 });
         } else if matches!(read, Some(Mark::End)) {
+            if let Some(next) = text_before_end(&lines[index + 1..]) {
+                let next = index + 1 + next;
+                return Err(stray(next, lines[next]));
+            }
             sections.extend(file.take().map(File::finished).transpose()?);
         } else if let Some(last) = line.trim_end().strip_suffix(END).filter(|_| !has_end) {
             // The mark behind the last line.
@@ -94,6 +101,14 @@ pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {
     }
     sections.extend(file.map(File::finished).transpose()?);
     if sections.is_empty() { Err(ParseError::NoHunk) } else { Ok(sections) }
+}
+
+/// Returns the index of the first of the lines behind a patch that is neither empty nor a mark, if the next mark is the end of a patch
+/// again: one of the two ends was meant as text.
+fn text_before_end(behind: &[&str]) -> Option<usize> {
+    let next = behind.iter().position(|line| Mark::read(line).is_some())?;
+    let is_end = matches!(Mark::read(behind[next]), Some(Mark::End));
+    behind[..next].iter().position(|line| !line.trim().is_empty()).filter(|_| is_end)
 }
 
 fn stray(index: usize, line: &str) -> ParseError {
@@ -148,7 +163,9 @@ impl File {
             return Ok(());
         }
         let line = match line.chars().next() {
-            Some(first) if self.is_new() && first != '\\' => {
+            // The remark that there is no newline.
+            Some('\\') if line.starts_with("\\ ") => return Ok(()),
+            Some(first) if self.is_new() => {
                 let is_marked = first == '+';
                 if *self.is_marked.get_or_insert(is_marked) != is_marked {
                     return Err(());
@@ -162,7 +179,6 @@ impl File {
                 self.empty += 1;
                 return Ok(());
             }
-            Some('\\') => return Ok(()),
             Some(_) => return Err(()),
         };
         if self.hunks.is_empty() {

@@ -27,6 +27,7 @@ pub mod block;
 mod envelope;
 mod header;
 mod hunk;
+mod image;
 mod line_search;
 mod parse;
 mod place;

@@ -333,9 +333,16 @@ fn unfenced(text: &str) -> &str {
         line.starts_with("```")
     });
     let Some(inner) = text.get(start..).filter(|_| has_fence) else { return text };
-    let end = inner.match_indices("\n```").find(|(at, mark)| {
+    // Fences in what is patched stand before its own end, behind which there are words alone.
+    let is_line = |line: &str| line.starts_with(['+', '-', ' ', '\\']);
+    let end = inner.rmatch_indices("\n```").find(|(at, mark)| {
         let behind = inner[at + mark.len()..].split('\n');
-        behind.clone().next().is_some_and(|line| line.trim().is_empty()) && !behind.skip(1).any(begins_patch)
+        behind.clone().next().is_some_and(|line| line.trim().is_empty())
+    });
+    let end = end.filter(|(at, mark)| {
+        let mut behind = inner[at + mark.len()..].lines().skip(1);
+        // Words begin a paragraph of their own.
+        !behind.clone().next().is_some_and(is_line) && !behind.any(begins_patch)
     });
     match end {
         Some((at, _)) => &inner[..=at],

@@ -1,36 +1,11 @@
 //! Placement of hunks: where in a file each belongs. What Git would accept lands where Git puts it; beyond that, a hunk
 //! is taken only if there is one place for it.
 
-use std::cell::Cell;
-
 use super::anchors::Blocks;
 use super::block;
 use super::hunk::{Hunk, HunkPosition, Line, Side};
+use super::image::Image;
 use super::line_search::occurrences;
-
-/// File as it is while hunks are put into it.
-pub(super) struct Image {
-    lines: Vec<String>,
-    /// Whether a line is the result of an earlier hunk.
-    patched: Vec<bool>,
-    ends_in_newline: bool,
-    /// Index of the line behind the last hunk.
-    cursor: usize,
-    /// Whether an earlier hunk was found elsewhere than it said.
-    drifted: bool,
-    /// How many lines behind its stated place the last numbered hunk was found.
-    offset: isize,
-    /// Number of lines that the file had before all hunks.
-    original_length: usize,
-    /// Number of lines that may still be looked at.
-    work: Cell<u64>,
-}
-
-/// Maximum number of lines that are looked at for the places of a file's hunks: a second or so.
-const MAX_WORK: u64 = 1 << 27;
-
-/// Maximum size of the text of a hunk, in bytes, once it is indented as its place is.
-const MAX_TEXT: usize = 16 << 20;
 
 /// Distance from the stated line up to which each line is tried before the whole file is searched.
 const NEARBY: usize = 16;
@@ -66,43 +41,6 @@ const FUZZ: usize = 2;
 const RIVAL: usize = 3;
 
 impl Image {
-    pub(super) fn new(content: &str) -> Self {
-        let ends_in_newline = content.is_empty() || content.ends_with('\n');
-        let text = content.strip_suffix('\n').unwrap_or(content);
-        let lines: Vec<String> =
-            if content.is_empty() { Vec::new() } else { text.split('\n').map(str::to_owned).collect() };
-        Self {
-            patched: vec![false; lines.len()],
-            original_length: lines.len(),
-            lines,
-            ends_in_newline,
-            cursor: 0,
-            drifted: false,
-            offset: 0,
-            work: Cell::new(MAX_WORK),
-        }
-    }
-
-    /// Returns `true` if a hunk was found elsewhere than it said, so that numbers alone are no place.
-    pub(super) fn has_drifted(&self) -> bool {
-        self.drifted
-    }
-
-    pub(super) fn text(&self) -> String {
-        let mut text = self.lines.join("\n");
-        if self.ends_in_newline && !self.lines.is_empty() {
-            text.push('\n');
-        }
-        text
-    }
-
-    /// Takes note of lines that are looked at.
-    fn spend(&self, lines: usize) -> Result<(), Misplaced> {
-        let left = self.work.get().checked_sub(lines as u64).ok_or(Misplaced::TooCostly)?;
-        self.work.set(left);
-        Ok(())
-    }
-
     /// Puts a hunk where it belongs.
     pub(super) fn put(&mut self, hunk: &Hunk, agreement: Agreement) -> Result<(), Misplaced> {
         if agreement == Agreement::Fuzzy {
@@ -132,7 +70,8 @@ impl Image {
         for fuzz in 1..=FUZZ {
             let Some(inner) = hunk.without_outer_context(fuzz) else { break };
             let old = inner.side(Side::Old);
-            if !old.iter().any(|line| line.contains(char::is_alphanumeric)) {
+            // What is left has to say where it is.
+            if !inner.has_context() || !old.iter().any(|line| line.contains(char::is_alphanumeric)) {
                 break;
             }
             let found = match &inner.place {
@@ -196,6 +135,11 @@ impl Image {
             {
                 return Err(Misplaced::Ambiguous(self.places(old, Agreement::Exact)?));
             }
+            // Git takes a hunk that ends without context for the end of the file; a model may only have left the context out.
+            let is_elsewhere = found.is_some_and(|found| found != from) && at_end && !deletes;
+            if is_elsewhere && self.stands_at(old, from) {
+                return Err(Misplaced::Ambiguous(self.places(old, Agreement::Exact)?));
+            }
             // Without context, only the line that is stated is certain.
             let is_stated = |found: &usize| *found == from || (deletes && *found == from + 1);
             if let Some(found) = found.filter(|found| has_context || is_stated(found)) {
@@ -223,11 +167,7 @@ impl Image {
             let reaches_end = at + old.len() == total;
             at <= last && (!ends.0 || at == 0) && (!ends.1 || reaches_end) && (!no_newline || is_open(at))
         };
-        let fits = |at: usize| {
-            may_stand(at)
-                && (at..at + old.len()).all(|line| !self.patched[line])
-                && self.lines[at..at + old.len()].iter().eq(old.iter())
-        };
+        let fits = |at: usize| may_stand(at) && self.stands_at(old, at);
         let from = if ends.0 {
             0
         } else if ends.1 {
@@ -260,6 +200,13 @@ impl Image {
             return Err(Misplaced::Ambiguous(all));
         }
         Ok(nearest)
+    }
+
+    /// Returns whether lines stand at a place, none of them the result of a hunk.
+    fn stands_at(&self, old: &[&str], at: usize) -> bool {
+        let place = at..at.saturating_add(old.len());
+        self.lines.get(place.clone()).is_some_and(|lines| lines.iter().eq(old.iter()))
+            && !self.patched[place].contains(&true)
     }
 
     /// Returns all places where lines stand.
@@ -338,53 +285,5 @@ impl Image {
         first.sort_unstable();
         first.dedup();
         self.only(&first)
-    }
-
-    /// Replaces lines by the new side of a hunk. Lines that stay keep what the file has.
-    fn replace(&mut self, at: usize, hunk: &Hunk, length: usize) -> Result<(), Misplaced> {
-        let reaches_end = at + length == self.lines.len();
-        let wanted = hunk.side(Side::Old);
-        let own: Vec<&str> = self.lines[at..at + length].iter().map(String::as_str).collect();
-        let shift = block::places(&own, &wanted).into_iter().next().map(|place| place.shift);
-        let mut from = at;
-        let mut new = Vec::new();
-        let mut size = 0;
-        for line in &hunk.lines {
-            match line {
-                Line::Context(_) => {
-                    new.push(self.lines[from].clone());
-                    from += 1;
-                }
-                Line::Removed(_) => from += 1,
-                Line::Added(text) => {
-                    let indented = shift.as_ref().and_then(|shift| shift.apply_to(text));
-                    let text = indented.unwrap_or_else(|| text.clone());
-                    size += text.len();
-                    if size > MAX_TEXT {
-                        return Err(Misplaced::TooCostly);
-                    }
-                    new.push(text);
-                }
-            }
-        }
-        if reaches_end {
-            self.ends_in_newline = match hunk.no_newline {
-                (_, true) => false,
-                (true, false) => true,
-                (false, false) => self.ends_in_newline || new.is_empty(),
-            };
-        }
-        let added = new.len();
-        if added != length {
-            // The lines behind it move.
-            self.spend((self.lines.len() - at) / 16)?;
-        }
-        self.lines.splice(at..at + length, new);
-        // Lines that stay may be the context of the next hunk as well.
-        let is_new = hunk.lines.iter().filter(|line| !matches!(line, Line::Removed(_)));
-        let is_new: Vec<bool> = is_new.map(|line| matches!(line, Line::Added(_))).collect();
-        self.patched.splice(at..at + length, is_new);
-        self.cursor = at + added;
-        Ok(())
     }
 }
