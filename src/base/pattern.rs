@@ -74,6 +74,12 @@ impl Pattern {
             Ok(regex) => return Ok(Self(Engine::Linear(regex))),
             Err(error) => error.to_string(),
         };
+        // Perl's blank is a hexadecimal digit of the second engine.
+        if has_escape(pattern, 'h') {
+            return Err(InvalidPattern(
+                r"`\h` means different things to different programs; write `[ \t]`".to_owned(),
+            ));
+        }
         match Backtracking::new(pattern, options) {
             Ok(regex) => Ok(Self(Engine::Backtracking(Box::new(regex)))),
             // What only the second engine could understand is best explained by it.
@@ -265,6 +271,17 @@ impl Replaced<'_> {
         self.made += text;
         Ok(())
     }
+}
+
+/// Returns whether a pattern has a letter behind a backslash that is not escaped itself.
+fn has_escape(pattern: &str, letter: char) -> bool {
+    let mut signs = pattern.chars();
+    while let Some(sign) = signs.next() {
+        if sign == '\\' && signs.next() == Some(letter) {
+            return true;
+        }
+    }
+    false
 }
 
 #[cfg(test)]

@@ -70,7 +70,8 @@ fn in_place_of<'a>(
     written: &[&str],
     indented: &[&'a str],
 ) -> Vec<Cow<'a, str>> {
-    let is_same = |one: &&str, other: &&str| one.trim_end() == other.trim_end();
+    // Both are as the model wrote them: what differs between them is a change that it wants.
+    let is_same = |one: &&str, other: &&str| one.trim_end_matches('\r') == other.trim_end_matches('\r');
     let head = wanted.iter().zip(written).take_while(|(one, other)| is_same(one, other)).count();
     let (old, new) = (&wanted[head..], &written[head..]);
     let tail = old.iter().rev().zip(new.iter().rev());

@@ -39,12 +39,16 @@ pub(super) fn replace_lines(content: &str, lines: LineRange, new: &str) -> Resul
     };
     let note = shown(&content[bytes.clone()], first);
     let mut new = new.to_owned();
-    if has_crlf_alone(content) && !new.contains('\r') {
-        new = new.replace('\n', "\r\n");
-    }
     let ends_line = content[bytes.clone()].ends_with('\n');
     if !new.is_empty() && !new.ends_with('\n') && ends_line {
-        new += if has_crlf_alone(content) { "\r\n" } else { "\n" };
+        new += if new.contains("\r\n") { "\r\n" } else { "\n" };
+    }
+    if !new.contains('\r') {
+        new = if has_crlf_alone(content) {
+            new.replace('\n', "\r\n")
+        } else {
+            with_ends_of(&content[bytes.clone()], &new)
+        };
     }
     // A last line without an end stays one, whichever line is the last.
     let above = &content[..bytes.start];
@@ -55,6 +59,20 @@ pub(super) fn replace_lines(content: &str, lines: LineRange, new: &str) -> Resul
     };
     let content = [above, new, &content[bytes.end..]].concat();
     Ok(Edited { content, times: 1, note: Some(note) })
+}
+
+/// Returns lines with the ends of others: each with that of the line in whose place it comes, more of them with that of the last.
+fn with_ends_of(old: &str, new: &str) -> String {
+    let mut ends = old.split_inclusive('\n').map(|line| line.ends_with("\r\n"));
+    let mut is_crlf = false;
+    let line = |line: &str| {
+        is_crlf = ends.next().unwrap_or(is_crlf);
+        match line.strip_suffix('\n') {
+            Some(text) if is_crlf => format!("{text}\r\n"),
+            _ => line.to_owned(),
+        }
+    };
+    new.split_inclusive('\n').map(line).collect()
 }
 
 /// Longest part of a line that is shown.
@@ -118,6 +136,10 @@ mod tests {
             ("a\r\nb", lines(2, 2), "x\n", Some("a\r\nx")),
             ("a\nb\nc\n", lines(2, 3), "", Some("a\n")),
             ("a\r\nb\r\n", lines(1, 1), "x\ny", Some("x\r\ny\r\nb\r\n")),
+            ("a\r\nb\r\n", lines(1, 1), "x\r\ny", Some("x\r\ny\r\nb\r\n")),
+            ("a\r\nb\nc\n", lines(1, 1), "x", Some("x\r\nb\nc\n")),
+            ("a\r\nb\nc\n", lines(1, 2), "x\ny\nz\n", Some("x\r\ny\nz\nc\n")),
+            ("a\nb\r\nc\n", lines(2, 2), "x\ny\n", Some("a\nx\r\ny\r\nc\n")),
             ("a\n", lines(2, 2), "x", None),
             ("a\nb\n", lines(2, 1), "x", None),
             ("a\nb\n", lines(0, 1), "x", None),

@@ -1,6 +1,6 @@
 //! Misquoted files: a whole text between the marks of a fence, with the numbers of its lines, or with `\n` in place of its line ends.
-//! It is understood where the file's grammar knows the text that is meant and not the one that is given, and, for a fence, where no
-//! file of that kind begins with one.
+//! It is understood where the file's grammar knows the text that is meant and not the one that is given, and, for a fence, in files
+//! of some other kinds that cannot begin with one.
 
 use outline::first_syntax_error;
 
@@ -15,14 +15,17 @@ pub(super) struct Meant {
     pub(super) note: &'static str,
 }
 
-/// Extensions of files in which a fence is text.
-const PROSE: [&str; 9] = ["md", "mdx", "markdown", "rst", "txt", "adoc", "prompt", "mdc", "qmd"];
+/// Extensions of files, beside those with a grammar, that cannot begin with a fence.
+const NO_FENCE: [&str; 12] =
+    ["yml", "yaml", "toml", "json", "ini", "cfg", "conf", "properties", "sh", "bash", "sql", "css"];
 
 /// Returns the text that is meant by one for a file; `None` if it is the one that is given.
 pub(super) fn meant(name: &str, given: &str) -> Option<Meant> {
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase();
     let is_fenced = given.trim_start().starts_with("```") && given.matches("```").count() == 2;
-    if is_fenced && !extension.is_empty() && !PROSE.contains(&extension.as_str()) {
+    let cannot_begin_so =
+        || NO_FENCE.contains(&extension.as_str()) || first_syntax_error(name, given).is_some();
+    if is_fenced && cannot_begin_so() {
         let inner = Form::Fenced.apply_to(given);
         return (inner != given)
             .then(|| Meant { text: inner + "\n", note: "the fence around content was left out" });
@@ -51,6 +54,10 @@ mod tests {
             ("a.yml", "```yaml\nx: 1\n```\n", Some("x: 1\n")),
             ("a.md", "```python\nx = 1\n```", None),
             ("NOTES", "```\nx\n```", None),
+            // Of kinds that nobody has listed, nothing is known.
+            ("page.golden", "```\nx\n```\n", None),
+            ("README.md.tmpl", "```\nx\n```\n", None),
+            ("a.Rmd", "```\nx\n```\n", None),
             ("a.sh", "```sh\na\n```\nand\n```sh\nb\n```\n", None),
             ("a.py", "1\tx = 1\n2\ty = 2\n", Some("x = 1\ny = 2\n")),
             ("a.py", "     1→x = 1\n     2→\n", Some("x = 1\n\n")),

@@ -127,7 +127,8 @@ fn by_marks(content: &str, old: &str, new: &str, all: bool) -> Option<Result<Edi
 
 fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
     if lacks_line_end(content, old, new) {
-        let edited = exactly(content, old, &format!("{new}\n"), all)?;
+        let end = if old.ends_with("\r\n") { "\r\n" } else { "\n" };
+        let edited = exactly(content, old, &format!("{new}{end}"), all)?;
         let note = "new_str got the line end that old_str has, so that the next line stays a line of its own";
         return Ok(Edited { note: Some(note.to_owned()), ..edited });
     }
@@ -154,7 +155,10 @@ fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
 /// changes nothing but that line end means it.
 fn lacks_line_end(content: &str, old: &str, new: &str) -> bool {
     let Some(lines) = old.strip_suffix('\n') else { return false };
-    let begins_line = |(at, _): (usize, &str)| at == 0 || content[..at].ends_with('\n');
+    // Indentation before it is part of the line.
+    let begins_line = |(at, _): (usize, &str)| {
+        content[..at].rsplit('\n').next().is_none_or(|before| before.trim().is_empty())
+    };
     let is_kept = new.is_empty() || new.ends_with('\n') || new == lines || lines.trim().is_empty();
     !is_kept && content.match_indices(old).all(begins_line)
 }

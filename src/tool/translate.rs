@@ -193,6 +193,11 @@ fn set_line(arguments: &mut Arguments, name: &str, line: Option<i64>) {
     }
 }
 
+/// Returns whether a path stands for several files; names with braces alone, as templates have, are names.
+fn is_glob(path: &str) -> bool {
+    path.contains(['*', '?']) || path.contains('{') && path.contains(',')
+}
+
 /// Several files at once: understood if it is one, else answered with the calls to make.
 pub(super) fn bulk_read(arguments: &mut Arguments) -> Changed {
     let given = ["paths", "files", "file_paths", "include", "path"]
@@ -203,11 +208,10 @@ pub(super) fn bulk_read(arguments: &mut Arguments) -> Changed {
         one => vec![one],
     });
     let given: Vec<Value> = given.collect();
-    let globs: Vec<&str> =
-        given.iter().filter_map(text).filter(|path| path.contains(['*', '?', '{'])).collect();
+    let globs: Vec<&str> = given.iter().filter_map(text).filter(|path| is_glob(path)).collect();
     if !globs.is_empty() {
         return Err(NotUnderstood(format!(
-            "files are read by their names, one call for each; those that match: list_files(pattern={:?})",
+            "read_file takes the name of one file; to find the names of those that match, call list_files(pattern={:?})",
             globs.join(",")
         )));
     }
