@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use sanitize::untrusted::{code, markdown, visible};
+use sanitize::untrusted::{code, markdown_item, markdown_line, visible};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -245,12 +245,12 @@ impl CampaignReport {
 
     /// Returns the text of the dashboard.
     pub fn dashboard(&self) -> String {
-        let mut text = format!("**{}**\n\n", markdown(&self.headline()));
+        let mut text = format!("**{}**\n\n", markdown_line(&self.headline()));
         if let Some(stopped) = &self.stopped {
             text += &format!(
                 "> [!CAUTION]\n> Stopped: {}. Comment `/architect continue` to resume; what has gone wrong \
                  so far will then no longer count.\n\n",
-                markdown(stopped)
+                markdown_line(stopped)
             );
         }
         text += "| wave | targets | done | left | failed | red | closed | reverted |\n|--|--|--|--|--|--|--|--|\n";
@@ -265,8 +265,12 @@ impl CampaignReport {
         }
         let needs_people = |target: &&TargetReport| target.standing.needs_people();
         let is_open = |target: &&TargetReport| target.standing.is_open();
-        let notices: String =
-            self.notices.iter().take(MAX_ROWS).map(|notice| format!("- {}\n", markdown(notice))).collect();
+        let notices: String = self
+            .notices
+            .iter()
+            .take(MAX_ROWS)
+            .map(|notice| format!("- {}\n", markdown_item(notice)))
+            .collect();
         let fallen = |it: &FallenBack| {
             let files: Vec<String> = it.files.iter().take(5).map(|file| code(file)).collect();
             format!("- {}: {}\n", code(&it.id), files.join(", "))
@@ -298,7 +302,7 @@ impl CampaignReport {
         let row = |target: &&TargetReport| {
             let TargetReport { id, standing, pull_request, note, .. } = target;
             let name = pull_request.as_ref().map_or_else(|| code(id), |url| format!("[{}]({url})", code(id)));
-            let note = if note.is_empty() { String::new() } else { format!(": {}", markdown(note)) };
+            let note = if note.is_empty() { String::new() } else { format!(": {}", markdown_item(note)) };
             format!("- {name} {standing}{note}\n")
         };
         let mut rows: String = all.iter().take(MAX_ROWS).map(row).collect();

@@ -1,15 +1,22 @@
 //! Hidden lines at the beginning of our comments, by which a comment and its plan are found again.
 
+use sha2::{Digest, Sha256};
+
 /// Returns the first line of the comment, by which it is found again. The key comes from trusted
 /// configuration, but must not end the HTML comment that it stands in.
 pub fn comment_marker(key: &str) -> String {
     format!("<!-- architect-ci comment: {} -->", marker_key(key))
 }
 
-/// Reduces a key to characters that may stand in a hidden line.
+/// Reduces a key to characters that may stand in a hidden line. Where it has others, a hash of it keeps it apart from other keys.
 pub fn marker_key(key: &str) -> String {
-    let key: String = key.chars().filter(|c| c.is_ascii_alphanumeric() || "._/ -".contains(*c)).collect();
-    key.replace("--", "-")
+    let plain: String = key.chars().filter(|c| c.is_ascii_alphanumeric() || "._/ -".contains(*c)).collect();
+    let plain = plain.replace("--", "-");
+    if plain == key {
+        return plain;
+    }
+    let hash = &hex::encode(Sha256::digest(key))[..8];
+    if plain.is_empty() { hash.to_owned() } else { format!("{plain}-{hash}") }
 }
 
 /// The hidden second line of a comment that shows a plan: what is needed to apply the plan from there.
@@ -145,6 +152,19 @@ mod tests {
             assert!(!RunMark { run: 3, head: "a".into() }.is_outdated_by(&comment), "a later run");
         }
         assert!(!old.is_outdated_by("text\n<!-- architect-ci run: x b -->\n"));
+    }
+
+    #[test]
+    fn keys_that_hidden_lines_cannot_hold_stay_apart() {
+        assert_eq!(marker_key("docs/a_b.c-d e"), "docs/a_b.c-d e");
+        let keys = ["テスト", "ドキュメント", "a--b", "a-b", "docs: orders", "docs orders", "docs-->"]
+            .map(marker_key);
+        let distinct: std::collections::HashSet<&String> = keys.iter().collect();
+        assert_eq!(distinct.len(), keys.len(), "{keys:?}");
+        assert!(
+            keys.iter().all(|key| !key.is_empty() && !key.contains("--") && marker_key(key) == *key),
+            "{keys:?}"
+        );
     }
 
     #[test]

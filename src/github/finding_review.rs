@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use sanitize::untrusted::{code, markdown};
+use sanitize::untrusted::{code, markdown_behind, markdown_item};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -198,13 +198,12 @@ const HINT: &str = "; those below have no line in the diff, and count until thei
 impl Placed<'_> {
     /// Renders the finding, whose words are a model's.
     fn text(&self) -> String {
-        format!("{}{}", self.mark.heading(), markdown(&self.finding.message).trim())
+        format!("{}{}", self.mark.heading(), markdown_behind(&self.finding.message))
     }
 
     /// Renders the finding as an item of a list, with its place.
     fn listed(&self) -> String {
-        let message = markdown(&self.finding.message).trim().replace('\n', "\n  ");
-        format!("- {}{message}", self.mark.listed_heading())
+        format!("- {}{}", self.mark.listed_heading(), markdown_item(&self.finding.message))
     }
 }
 

@@ -60,12 +60,21 @@ struct File {
     patch: Option<String>,
 }
 
+/// Returns whether a marker has nothing but a hash behind its beginning.
+fn is_of_key(marker: &str, beginning: &str) -> bool {
+    let rest = marker.strip_prefix(beginning).and_then(|rest| rest.strip_suffix(" -->"));
+    rest.is_some_and(|hash| !hash.contains(' '))
+}
+
 impl Review<'_> {
     /// Posts those changes that fall on lines of the pull request's diff, and resolves earlier suggestions
     /// that are outdated or no longer planned.
     pub async fn post(&self, api: &Api, changes: &ChangeSet) -> Result<Suggested, ApiError> {
         let wanted = self.fitting(api, changes).await?;
-        let threads = threads(api, self.number, &format!("{MARKER}{} ", self.key)).await?;
+        let ours = format!("{MARKER}{} ", self.key);
+        let mut threads = threads(api, self.number, &ours).await?;
+        // Another job's key may begin with ours and a blank.
+        threads.retain(|thread| is_of_key(&thread.marker, &ours));
         let mut sum = Suggested::default();
         let markers: HashSet<String> = wanted.iter().map(|found| found.marker(self.key)).collect();
         for thread in &threads {
@@ -173,6 +182,14 @@ fn suggestion_count(count: usize, all: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn suggestions_of_another_job_are_not_ours() {
+        let ours = format!("{MARKER}docs ");
+        assert!(is_of_key(&format!("{MARKER}docs 1a2b -->"), &ours));
+        assert!(!is_of_key(&format!("{MARKER}docs style 1a2b -->"), &ours));
+        assert!(!is_of_key(&format!("{MARKER}doc 1a2b -->"), &ours));
+    }
 
     #[test]
     fn people_are_told_of_how_many_suggestions_they_see_some() {

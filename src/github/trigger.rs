@@ -1,6 +1,6 @@
 //! Decides what an event asks for: a run of the workflow's task, the command of a comment, or nothing.
 
-use sanitize::untrusted::{code, markdown};
+use sanitize::untrusted::{code, markdown_line};
 
 use super::environment::Environment;
 use super::person::Person;
@@ -186,8 +186,7 @@ fn is_trusted(rules: &Rules, sender: &Person) -> bool {
 /// Renders help as a comment: the allowed commands, after `reason` if there is one.
 pub fn help(reason: Option<&str>, orders: &[Verb]) -> String {
     let mut text = reason.map_or(String::new(), |reason| {
-        let reason = markdown(reason);
-        let reason = reason.trim_end();
+        let reason = markdown_line(reason);
         let end = if reason.ends_with('?') { "" } else { "." };
         format!("{reason}{end}\n\n")
     });

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use junit_report::{Duration, TestCase, TestCaseBuilder};
-use sanitize::untrusted::{code, fence, markdown, plain};
+use sanitize::untrusted::{code, fence, markdown_line, plain};
 
 use super::RunReport;
 use super::figures::duration;
@@ -66,7 +66,7 @@ fn changed_tests(gate: &GateRecord) -> Option<Section> {
     let title = format!(
         "{warning}Tests of {}, against the state before: {}\n",
         code(&gate.name),
-        markdown(&tests.summary()).trim()
+        markdown_line(&tests.summary())
     );
     let mut full = title.clone();
     for (what, list) in tests.lists() {
@@ -82,7 +82,7 @@ fn named(list: &NamedTests) -> String {
 
 /// Returns how a gate ended as one line of Markdown, in which no code span begins.
 pub(super) fn told(gate: &GateRecord) -> String {
-    markdown(&plain(&gate.told()).replace('`', "'")).trim().to_owned()
+    markdown_line(&plain(&gate.told()).replace('`', "'"))
 }
 
 pub(super) fn icon(gate: &GateRecord) -> &'static str {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sanitize::untrusted::{code, fence, markdown};
+use sanitize::untrusted::{code, fence, markdown, markdown_behind, markdown_item};
 use workspace::{Difference, Operation};
 
 use super::figures::{cost, cut, duration, plural, tokens};
@@ -70,7 +70,7 @@ pub(super) fn next_step(report: &RunReport) -> Section {
     if report.next_step.is_empty() {
         return Section::fixed(String::new());
     }
-    Section::fixed(format!("**Next:** {}\n\n", markdown(&report.next_step).trim_end()))
+    Section::fixed(format!("**Next:** {}\n\n", markdown_behind(&report.next_step)))
 }
 
 pub(super) fn facts(report: &RunReport) -> String {
@@ -332,7 +332,7 @@ pub(super) fn findings(report: &RunReport) -> Section {
             .file
             .as_ref()
             .map_or(String::new(), |file| format!("{}: ", code(&format!("{file}:{}", finding.line))));
-        let message = markdown(&finding.message).trim().replace('\n', "\n  ");
+        let message = markdown_item(&finding.message);
         let _ = writeln!(text, "- {icon} {place}{message}");
     }
     text.push('\n');
@@ -373,7 +373,7 @@ pub(super) fn notices(report: &RunReport) -> Section {
     }
     for (level, icon) in [(NoticeLevel::Error, "❌"), (NoticeLevel::Warning, "⚠️")] {
         for notice in report.notices.iter().filter(|notice| notice.level == level) {
-            let _ = writeln!(text, "- {icon} {}", markdown(&notice.message).replace('\n', "\n  "));
+            let _ = writeln!(text, "- {icon} {}", markdown_item(&notice.message));
         }
     }
     if !text.is_empty() {

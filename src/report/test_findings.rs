@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use junit_report::{Duration, TestCase, TestCaseBuilder};
-use sanitize::untrusted::{code, markdown};
+use sanitize::untrusted::{code, markdown_line};
 
 use super::RunReport;
 use super::figures::plural;
@@ -39,7 +39,7 @@ pub(super) fn section(report: &RunReport) -> Section {
             Severity::Warning => "⚠️",
             Severity::Note => "💡",
         };
-        let message = markdown(message).trim().replace('\n', " ");
+        let message = markdown_line(message);
         // Writing to a String cannot fail.
         let _ = writeln!(text, "- {icon} {} ({}): {message}", code(&format!("{path}:{line}")), code(kind));
     }

@@ -1,7 +1,7 @@
 //! Turns what an event asks for into a job, an answer, or nothing.
 
 use sanitize::Masker;
-use sanitize::untrusted::markdown;
+use sanitize::untrusted::markdown_behind;
 
 use super::context::RequestContext;
 use super::refusal::BatchRefusal;
@@ -162,7 +162,7 @@ impl RequestContext<'_> {
     /// Answers the person who gave a command with why it failed; the run itself ends with the error.
     async fn answer_failure(&mut self, github: &Environment, error: &str) {
         let masker = Masker::from_environment(&self.inputs.variables, &[], &[]);
-        let text = format!("The command was not carried out: {}\n", markdown(&masker.mask(error)).trim_end());
+        let text = format!("The command was not carried out: {}\n", markdown_behind(&masker.mask(error)));
         self.post_answer(github, &text).await;
         self.react(github, Reaction::Failed).await;
     }
@@ -170,7 +170,8 @@ impl RequestContext<'_> {
     /// Posts an answer to the comment that ordered something. All answers are one comment, which is updated.
     async fn post_answer(&mut self, github: &Environment, text: &str) {
         let Some(number) = github.number() else { return };
-        let key = format!("{} orders", self.comment_key());
+        // A key of its own: that of no job has a colon.
+        let key = format!("{}: orders", self.comment_key());
         let body = format!("{}{}{text}", hidden_lines(&key, None), github.order_line());
         let posted = async {
             let api = self.api(github)?.clone();

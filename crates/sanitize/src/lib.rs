@@ -28,6 +28,7 @@ pub mod environment;
 mod escaped;
 pub mod invisible;
 pub mod lookalikes;
+mod markdown;
 mod masker;
 mod reading;
 pub mod secret_names;

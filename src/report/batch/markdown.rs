@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use sanitize::untrusted::{code, markdown, plain, visible};
+use sanitize::untrusted::{code, markdown_line, plain, visible};
 
 use super::{BatchReport, TaskEnd, TaskReport};
 use crate::event::{NoticeLevel, RunMode, Status};
@@ -177,7 +177,7 @@ fn notices(report: &BatchReport) -> Section {
         );
     }
     for notice in report.notices.iter().filter(|notice| notice.level != NoticeLevel::Info) {
-        let line = markdown(&notice.message).replace('\n', " ");
+        let line = markdown_line(&notice.message);
         let _ = writeln!(text, "> ⚠️ {line}\n>");
     }
     if !text.is_empty() {

@@ -142,7 +142,11 @@ impl PullReview {
             }
             !remark.is_some_and(Remark::hides_content)
         };
-        let files: Vec<&str> = all_files.iter().map(String::as_str).filter(is_shown).collect();
+        // Of what lies beside the workspace, the agent could look at nothing but the difference, and nothing found there has a place.
+        let prefix = repository.prefix();
+        let is_within = |path: &&str| path.starts_with(&prefix);
+        let files: Vec<&str> =
+            all_files.iter().map(String::as_str).filter(is_within).filter(is_shown).collect();
         if !remarks.is_empty() {
             let told = format!(
                 "files of the pull request that a diff does not show as they are:\n{}",

@@ -1,0 +1,367 @@
+//! Markdown that others wrote: what is rendered keeps its form, and has no effect.
+
+use crate::active::active_words;
+use crate::untrusted::{code, fence, visible};
+use pulldown_cmark::{
+    CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream,
+};
+
+/// The deepest nesting of Markdown that is rendered.
+const MAX_DEPTH: usize = 32;
+
+/// Neutralizes Markdown: it keeps its form (headings, lists, tables, code) and loses its effects. The result is for lines of its own.
+pub fn markdown(text: &str) -> String {
+    rendered(text).text
+}
+
+/// Neutralizes Markdown that stands behind words in their line. What is no paragraph (a fence, a list) would be none there, and its
+/// content would be active: it begins on a line of its own, behind an empty one.
+pub fn markdown_behind(text: &str) -> String {
+    let Rendered { text, begins_in_line } = rendered(text);
+    let text = text.trim();
+    if begins_in_line || text.is_empty() { text.to_owned() } else { format!("\n\n{text}") }
+}
+
+/// Neutralizes Markdown that stands behind the words of an item of a list, to which all of it belongs.
+pub fn markdown_item(text: &str) -> String {
+    markdown_behind(text).replace('\n', "\n  ")
+}
+
+/// Neutralizes Markdown for a line, of which it is a part: code, emphasis and links keep their form.
+pub fn markdown_line(text: &str) -> String {
+    let text = visible(text) + "\n";
+    let Some(events) = nested_as_people_write(Parser::new_ext(&text, options())) else {
+        return code(&text);
+    };
+    let passive = in_line(without_html_and_images(events.into_iter()));
+    let quiet = without_active_words(TextMergeStream::new(passive.into_iter()));
+    let mut rendered = String::with_capacity(text.len());
+    match pulldown_cmark_to_cmark::cmark(apart(quiet), &mut rendered, options()) {
+        Ok(_) => rendered.trim().replace('\n', " "),
+        Err(_) => code(&text),
+    }
+}
+
+fn options() -> Options {
+    Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
+}
+
+/// Text as it is rendered.
+struct Rendered {
+    text: String,
+    /// Whether it begins with a paragraph, which may begin behind other words.
+    begins_in_line: bool,
+}
+
+fn rendered(text: &str) -> Rendered {
+    // A fence that the text leaves open is closed only where its last line ends.
+    let text = visible(text) + "\n";
+    let as_code = || Rendered { text: fence(&text, ""), begins_in_line: false };
+    let Some(events) = nested_as_people_write(Parser::new_ext(&text, options())) else {
+        return as_code();
+    };
+    let passive = without_html_and_images(events.into_iter());
+    let begins_in_line = matches!(passive.first(), None | Some(Event::Start(Tag::Paragraph)));
+    // Merged, so that `&#64;name` does not slip through as two harmless pieces.
+    let quiet = without_active_words(TextMergeStream::new(passive.into_iter()));
+    let mut rendered = String::with_capacity(text.len());
+    match pulldown_cmark_to_cmark::cmark(apart(quiet), &mut rendered, options()) {
+        Ok(_) => Rendered { text: rendered.trim_start_matches('\n').to_owned(), begins_in_line },
+        Err(_) => as_code(),
+    }
+}
+
+/// Makes one paragraph of all blocks, with code spans in place of code blocks.
+fn in_line(source: Vec<Event<'_>>) -> Vec<Event<'_>> {
+    let mut events = vec![Event::Start(Tag::Paragraph)];
+    // A blank stands between two parts, and nowhere else.
+    let (mut is_code, mut is_apart) = (false, false);
+    for event in source {
+        let begins = match &event {
+            Event::Start(Tag::Emphasis | Tag::Strong | Tag::Strikethrough | Tag::Link { .. })
+            | Event::Text(_)
+            | Event::Code(_) => true,
+            Event::End(TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link) => false,
+            other => {
+                is_code = matches!(other, Event::Start(Tag::CodeBlock(_)));
+                is_apart = true;
+                continue;
+            }
+        };
+        if begins && std::mem::take(&mut is_apart) && events.len() > 1 {
+            events.push(Event::Text(" ".into()));
+        }
+        match event {
+            Event::Text(text) if is_code => push_code(&mut events, &text),
+            event => events.push(event),
+        }
+    }
+    events.push(Event::End(TagEnd::Paragraph));
+    events
+}
+
+/// Returns all events, or `None` if they are nested deeper than in any text that people read: rendering takes time that grows
+/// with the square of the depth.
+fn nested_as_people_write<'a>(source: impl Iterator<Item = Event<'a>>) -> Option<Vec<Event<'a>>> {
+    let mut depth = 0_usize;
+    source
+        .map(|event| {
+            match event {
+                Event::Start(_) => depth += 1,
+                Event::End(_) => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            (depth <= MAX_DEPTH).then_some(event)
+        })
+        .collect()
+}
+
+/// Replaces HTML, images, and links to anything but web pages by code.
+fn without_html_and_images<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<Event<'a>> {
+    let mut events = Vec::new();
+    // How each open link ends: as a link, or as what replaces it.
+    let mut open_links = Vec::new();
+    for event in source {
+        match event {
+            // Below the headings of whatever shows this text, which it must not imitate.
+            Event::Start(Tag::Heading { level, .. }) => events.push(Event::Start(Tag::Heading {
+                level: below(level),
+                id: None,
+                classes: Vec::new(),
+                attrs: Vec::new(),
+            })),
+            Event::End(TagEnd::Heading(level)) => events.push(Event::End(TagEnd::Heading(below(level)))),
+            Event::Html(html) | Event::InlineHtml(html) => push_code(&mut events, &html),
+            // Anything else behind the signs of a fence would be read as more of them, or shown as something else than code.
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) if !is_language(&info) => {
+                events.push(Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced("".into()))));
+            }
+            // Without a fence, its first line would be code no longer where other words stand before it.
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Indented)) => {
+                events.push(Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced("".into()))));
+            }
+            // HTML blocks become the code inside of them.
+            Event::Start(Tag::HtmlBlock) => events.push(Event::Start(Tag::Paragraph)),
+            Event::End(TagEnd::HtmlBlock) => events.push(Event::End(TagEnd::Paragraph)),
+            // Every reader's browser would fetch an image; its text is kept, and its URL becomes code.
+            Event::Start(Tag::Image { dest_url, .. }) => {
+                events.push(Event::Text("image ".into()));
+                push_code(&mut events, &dest_url);
+                events.push(Event::Text(" ".into()));
+            }
+            Event::End(TagEnd::Image) => {}
+            // A box that readers would take for one that somebody has ticked.
+            Event::TaskListMarker(is_done) => {
+                events.push(Event::Text(if is_done { "☑ " } else { "☐ " }.into()));
+            }
+            Event::Start(Tag::Link { link_type, dest_url, title, id }) if is_harmless_link(&dest_url) => {
+                let link_type = if link_type == LinkType::Autolink { link_type } else { LinkType::Inline };
+                events.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
+                open_links.push(TagEnd::Link);
+            }
+            Event::Start(Tag::Link { dest_url, .. }) => {
+                push_code(&mut events, &dest_url);
+                events.push(Event::Text(" ".into()));
+                events.push(Event::Start(Tag::Emphasis));
+                open_links.push(TagEnd::Emphasis);
+            }
+            Event::End(TagEnd::Link) => events.extend(open_links.pop().map(Event::End)),
+            other => events.push(other),
+        }
+    }
+    events
+}
+
+fn below(level: HeadingLevel) -> HeadingLevel {
+    if level == HeadingLevel::H1 { HeadingLevel::H5 } else { HeadingLevel::H6 }
+}
+
+/// Languages that GitHub does not show as code: a suggestion has a button that commits it, diagrams and maps have links.
+const RENDERED: [&str; 6] = ["suggestion", "mermaid", "math", "geojson", "topojson", "stl"];
+
+fn is_language(info: &str) -> bool {
+    !RENDERED.iter().any(|rendered| info.trim().eq_ignore_ascii_case(rendered))
+        && info
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '+' | '.' | '#'))
+}
+
+/// Turns mentions and references outside of code into code.
+fn without_active_words<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<Event<'a>> {
+    let mut events = Vec::new();
+    let mut code_block = false;
+    for event in source {
+        match &event {
+            Event::Start(Tag::CodeBlock(_)) => code_block = true,
+            Event::End(TagEnd::CodeBlock) => code_block = false,
+            Event::Text(text) if !code_block => {
+                push_text(&mut events, text);
+                continue;
+            }
+            _ => {}
+        }
+        events.push(event);
+    }
+    events
+}
+
+fn push_text(events: &mut Vec<Event<'_>>, text: &str) {
+    let mut rest = 0;
+    for word in active_words(text) {
+        if word.start > rest {
+            events.push(Event::Text(CowStr::from(text[rest..word.start].to_owned())));
+        }
+        rest = word.end;
+        push_code(events, &text[word]);
+    }
+    if rest < text.len() {
+        events.push(Event::Text(CowStr::from(text[rest..].to_owned())));
+    }
+}
+
+fn push_code(events: &mut Vec<Event<'_>>, text: &str) {
+    let text = text.trim().replace('\n', " ");
+    if !text.is_empty() {
+        events.push(Event::Code(CowStr::from(text)));
+    }
+}
+
+/// Separates code spans from each other and from backticks, with which they would form one longer
+/// delimiter.
+fn apart(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
+    let mut separated: Vec<Event<'_>> = Vec::with_capacity(events.len());
+    for event in events {
+        let touches = match (separated.last(), &event) {
+            (Some(Event::Code(_)), Event::Code(_)) => true,
+            (Some(Event::Code(_)), Event::Text(text)) => text.starts_with('`'),
+            (Some(Event::Text(text)), Event::Code(_)) => text.ends_with('`'),
+            _ => false,
+        };
+        if touches {
+            separated.push(Event::Text(" ".into()));
+        }
+        separated.push(event);
+    }
+    separated
+}
+
+/// Returns whether a link may stay. Links may lead to web pages, but not to issues, which would link back,
+/// nor to scripts.
+fn is_harmless_link(url: &str) -> bool {
+    let web = url.starts_with("https://") || url.starts_with("http://");
+    web && active_words(url).is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Returns the parts of a text that a renderer would act on.
+    fn active_parts(markdown: &str) -> Vec<String> {
+        let mut active = Vec::new();
+        let mut code_block = false;
+        for event in TextMergeStream::new(Parser::new_ext(markdown, options())) {
+            match event {
+                Event::Start(Tag::CodeBlock(_)) => code_block = true,
+                Event::End(TagEnd::CodeBlock) => code_block = false,
+                Event::Text(text) if !code_block => {
+                    active.extend(active_words(&text).into_iter().map(|range| text[range].to_owned()));
+                }
+                Event::Html(html) | Event::InlineHtml(html) => active.push(html.into_string()),
+                Event::TaskListMarker(_) => active.push("a box".to_owned()),
+                Event::Start(Tag::Image { dest_url, .. }) => active.push(dest_url.into_string()),
+                Event::Start(Tag::Link { dest_url, .. }) if !is_harmless_link(&dest_url) => {
+                    active.push(dest_url.into_string());
+                }
+                _ => {}
+            }
+        }
+        active
+    }
+
+    #[test]
+    fn effects_are_gone_and_form_stays() {
+        for (text, expected) in [
+            ("Thanks @octocat!", "Thanks `@octocat`!"),
+            ("fixes #12, closes o/r#3 and GH-7", "fixes `#12`, closes `o/r#3` and `GH-7`"),
+            ("resolves https://github.com/o/r/issues/1", "resolves `https://github.com/o/r/issues/1`"),
+            ("mail me@example.com", "mail `me@example.com`"),
+            ("&#64;octocat", "`@octocat`"),
+            ("**bold** and `@code`", "**bold** and `@code`"),
+            ("![x](https://evil.example/p.png?s=1)", "image `https://evil.example/p.png?s=1` x"),
+            ("a <b onclick=x>b</b>", "a `<b onclick=x>`b`</b>`"),
+            ("<!-- architect-ci comment -->", "\\<! -- architect-ci comment -->"),
+            ("<!-- hidden -->", "`<!-- hidden -->`"),
+            ("[docs](https://example.com/a)", "[docs](https://example.com/a)"),
+            ("[run](javascript:alert)", "`javascript:alert` *run*"),
+            ("[a *b* c](https://example.com/a)", "[a *b* c](https://example.com/a)"),
+            ("&#64;![x](y)", "`@image` `y` x"),
+            ("safe\u{202e}txt", "safe⟨U+202E⟩txt"),
+            ("costs $5 or US$6, in $HOME", "costs `$5` or `US$6,` in `$HOME`"),
+            ("$$\n\\href{https://x}{y}\n$$", "`$$`\n\\href{https://x}{y}\n`$$`"),
+            ("a#1b$c", "a`#1` `b$c`"),
+            ("$`x`$ &#36;y$", "`$` `x` `$` `$y$`"),
+            ("* [x] reviewed\n* [ ] open", "* ☑ reviewed\n* ☐ open"),
+            ("# Head\n\n* one\n* two", "##### Head\n\n* one\n* two"),
+            ("```\n@octocat", "````\n@octocat\n````"),
+            ("~~~ ~~~`\n@octocat", "````\n@octocat\n````"),
+            ("~~~ c++\n@octocat", "````c++\n@octocat\n````"),
+            ("```Suggestion\nrm -rf /\n```", "````\nrm -rf /\n````"),
+            ("~~~ mermaid\ngraph TD\n~~~", "````\ngraph TD\n````"),
+            ("* a\n  ~~~\n  @octocat", "* a\n  ````\n  @octocat\n  ````"),
+        ] {
+            assert_eq!(markdown(text), expected, "{text:?}");
+            assert_eq!(active_parts(&markdown(text)), Vec::<String>::new(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn blocks_begin_no_line_of_others() {
+        let fence = "```\n\n@amy closes #9\n\n```suggestion\nevil()\n```";
+        for text in
+            [fence, "    @amy", "- ```\n  @amy <b>\n  ```", "1. ```\n   @amy\n   ```", "# @amy", "> @amy"]
+        {
+            for shown in [
+                format!("**error**: {}", markdown_behind(text)),
+                format!("- x: {}", markdown_item(text)),
+                format!("- x: {}", markdown_line(text)),
+            ] {
+                assert_eq!(active_parts(&shown), Vec::<String>::new(), "{shown}");
+            }
+        }
+        for (text, behind, line) in [
+            ("a **b**\nc", "a **b**\nc", "a **b** c"),
+            ("```\nx\ny\n```", "\n\n````\nx\ny\n````", "`x y`"),
+            ("* a\n* b", "\n\n* a\n* b", "a b"),
+            ("    x", "\n\n````\nx\n````", "`x`"),
+            ("# Head\n\ntext", "\n\n##### Head\n\ntext", "Head text"),
+            ("", "", ""),
+        ] {
+            assert_eq!(
+                (markdown_behind(text).as_str(), markdown_line(text).as_str()),
+                (behind, line),
+                "{text:?}"
+            );
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+        #[test]
+        fn nothing_active_survives(text in r"(@a|#1|\$|&#36;|\[x\] |<b>|&lt;|&#64;|!\[|\]\(|\)|https://x/issues/1|`|~~~|\n|\n\n|    |\* |\||-|<!--|-->|\\|_|\[|x| |>){0,24}") {
+            prop_assert_eq!(active_parts(&markdown(&text)), Vec::<String>::new(), "{:?}", markdown(&text));
+            // Nor does anything where it stands behind other words.
+            let behind = format!("**error**: {}\n", markdown_behind(&text));
+            prop_assert_eq!(active_parts(&behind), Vec::<String>::new(), "{:?}", behind);
+            let item = format!("- ❌ `x:1`: {}\n", markdown_item(&text));
+            prop_assert_eq!(active_parts(&item), Vec::<String>::new(), "{:?}", item);
+            let line = format!("- a ({})\n", markdown_line(&text));
+            prop_assert_eq!(active_parts(&line), Vec::<String>::new(), "{:?}", line);
+            prop_assert_eq!(line.lines().count(), 1);
+            // Nor does it have an effect on what comes after.
+            let followed = format!("{}\n\nand #1\n", markdown(&text));
+            prop_assert_eq!(active_parts(&followed), ["#1"], "{:?}", followed);
+        }
+    }
+}
