@@ -10,7 +10,7 @@ use super::translate_edit::{
     editor, insertion, insertion_after, insertion_at, insertion_before, line_edit, lines_removed, many_edits,
     prepended,
 };
-use super::translate_replace::{symbol_rename, text_replacement};
+use super::translate_replace::{pattern_replacement, symbol_rename, text_replacement};
 use super::translate_search::{
     directory_search, file_search, grep_search, noise, pattern_search, question, subagent, tree,
 };
@@ -77,6 +77,7 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("replacestringinfile", Changed("edit_file", many_edits)),
     ("multireplacestringinfile", Changed("edit_file", many_edits)),
     ("replacefilecontent", Changed("edit_file", many_edits)),
+    ("multireplacefilecontent", Changed("edit_file", many_edits)),
     ("editblock", Changed("edit_file", many_edits)),
     ("replaceinfile", Changed("edit_file", search_blocks)),
     ("applydiff", Changed("apply_patch", search_blocks)),
@@ -93,6 +94,7 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("replacelinerange", Changed("edit_file", line_edit)),
     ("deletelines", Changed("edit_file", lines_removed)),
     ("removelines", Changed("edit_file", lines_removed)),
+    ("prepend", Changed("apply_patch", prepended)),
     ("prependtofile", Changed("apply_patch", prepended)),
     ("prependfile", Changed("apply_patch", prepended)),
     ("insertatline", Changed("apply_patch", insertion_at)),
@@ -114,6 +116,9 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("replaceall", Changed("replace_text", text_replacement)),
     ("findandreplace", Changed("replace_text", text_replacement)),
     ("replacetext", Changed("replace_text", text_replacement)),
+    ("regexreplace", Changed("replace_text", pattern_replacement)),
+    ("replaceregex", Changed("replace_text", pattern_replacement)),
+    ("sedreplace", Changed("replace_text", pattern_replacement)),
     ("renamesymbol", Changed("replace_text", symbol_rename)),
     ("insertedit", Advice("write the change itself: edit_file(path=…, old_str=…, new_str=…)")),
     ("inserteditintofile", Advice("write the change itself: edit_file(path=…, old_str=…, new_str=…)")),

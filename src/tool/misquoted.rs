@@ -61,13 +61,13 @@ impl Escapes {
     }
 }
 
-/// Escapes in a replacement of which nothing tells whether they are part of the file's text.
+/// Marks in a replacement, such as escapes, of which nothing tells whether they are part of the file's text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "old_str has escapes that the file does not have there, and it is not clear whether {0} in new_str is one; give both texts as they \
-     are to stand in the file, without escapes of their own"
+    "old_str has marks such as escapes or fences that the file does not have there, and it is not clear whether {0} in new_str is one; \
+     give both texts as they are to stand in the file, without marks of their own"
 )]
-pub(super) struct UnclearEscape(&'static str);
+pub(super) struct UnclearMark(&'static str);
 
 impl Form {
     /// Returns the text that is meant by one of this form.
@@ -86,15 +86,19 @@ impl Form {
     }
 
     /// Returns the text that is meant by a replacement for `old`, which has this form.
-    pub(super) fn replacement(self, old: &str, new: &str) -> Result<String, UnclearEscape> {
-        let Self::Escaped(escapes) = self else { return Ok(self.apply_to(new)) };
+    pub(super) fn replacement(self, old: &str, new: &str) -> Result<String, UnclearMark> {
+        let Self::Escaped(escapes) = self else {
+            let meant = self.apply_to(new);
+            let keeps_fence = self == Self::Fenced && meant == new && new.trim_start().starts_with("```");
+            return if keeps_fence { Err(UnclearMark("```")) } else { Ok(meant) };
+        };
         // What the old text has in this way too is no misquotation, and of what it has not, nobody can tell.
         let is_unclear =
             |is_known: bool, escape: &str| !is_known && new.contains(escape) && !old.contains(escape);
         let kinds = [(escapes.quotes, "\\\""), (escapes.quotes, "\\'"), (escapes.backslashes, "\\\\")];
         if let Some((_, escape)) = kinds.into_iter().find(|(is_known, escape)| is_unclear(*is_known, escape))
         {
-            return Err(UnclearEscape(escape));
+            return Err(UnclearMark(escape));
         }
         // Where line ends are line ends, what looks like one is part of a string.
         let escapes = Escapes { blanks: escapes.blanks && !new.contains('\n'), ..escapes };
@@ -170,10 +174,10 @@ mod tests {
         for (escapes, old, new, expected) in [
             (quotes, r#"f(\"a\")"#, "f(\\\"b\\\")\ng(\\\"c\\\")", Ok("f(\"b\")\ng(\"c\")")),
             (quotes, r#"f(\"a\")"#, r#"f(\"a\n\")"#, Ok(r#"f("a\n")"#)),
-            (quotes, r#"f(\"a\")"#, r#"f(\"a\\n\")"#, Err(UnclearEscape(r"\\"))),
+            (quotes, r#"f(\"a\")"#, r#"f(\"a\\n\")"#, Err(UnclearMark(r"\\"))),
             (quotes, r#"f(\"a\\\")"#, r#"f(\"b\\\")"#, Ok(r#"f("b\\")"#)),
             (backslashes, r"\\d", r"\\d\\w", Ok(r"\d\w")),
-            (backslashes, r"\\d", r#"\\d\""#, Err(UnclearEscape(r#"\""#))),
+            (backslashes, r"\\d", r#"\\d\""#, Err(UnclearMark(r#"\""#))),
             (all, r"a\nb", r#"a\n\"c\\n\""#, Ok("a\n\"c\\n\"")),
             (all, r"a\nb", "a\n\\\"c\\n\\\"", Ok("a\n\"c\\n\"")),
         ] {

@@ -5,7 +5,7 @@
 use outline::first_syntax_error;
 
 use super::misquoted::{Escapes, Form};
-use super::replace_block::without_numbers;
+use super::numbered_block::without_numbers;
 
 /// Text of a file as it is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]

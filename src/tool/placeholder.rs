@@ -33,11 +33,13 @@ pub(super) fn found<'a>(new: &'a str, old: &str) -> Option<&'a str> {
 
 /// Returns the first line of a text that is an edit: a patch, or blocks to search for and replace.
 fn edit(text: &str) -> Option<&str> {
-    let first = text.trim_start().lines().next()?.trim();
+    // Before it, there may be a fence, and the name of a file.
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("```"));
+    let first = lines.next()?;
     let is_patch = first.starts_with("*** Begin Patch")
         || first.starts_with("diff --git ")
         || first.starts_with("--- ") && text.contains("\n+++ ") && text.contains("\n@@");
-    let is_block = search_replace::is_meant(first)
+    let is_block = (search_replace::is_meant(first) || lines.next().is_some_and(search_replace::is_meant))
         && search_replace::parse(text).is_none_or(|blocks| !blocks.is_empty());
     (is_patch || is_block).then_some(first)
 }

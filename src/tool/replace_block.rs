@@ -7,8 +7,9 @@ use workspace::MAX_FILE;
 
 use super::block_by_lines::by_lines;
 use super::invisible_codes::turned_back;
+use super::numbered_block::by_numbers;
 use super::text_file::without_carriage_returns;
-use super::{misquoted, typography};
+use super::{misquoted, mixed_ends, typography};
 use crate::base::text::grouped;
 
 /// Text with a block replaced.
@@ -43,38 +44,41 @@ pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<
     if old == new {
         return Err(NotReplaced::because("old_str and new_str are the same; nothing to change"));
     }
-    // In a file with Windows line ends, a block given with plain line ends means the same lines.
-    let Some(content) = without_carriage_returns(content) else { return by_text(content, old, new, all) };
     let plain = |text: &str| text.replace("\r\n", "\n");
-    let mut edited = by_text(&content, &plain(old), &plain(new), all)?;
-    edited.content = edited.content.replace('\n', "\r\n");
-    Ok(edited)
+    // In a file with Windows line ends, a block given with plain line ends means the same lines.
+    if let Some(content) = without_carriage_returns(content) {
+        let mut edited = by_text(&content, &plain(old), &plain(new), all)?;
+        edited.content = edited.content.replace('\n', "\r\n");
+        return Ok(edited);
+    }
+    if !content.contains('\r') && old.contains('\r') {
+        return by_text(content, &plain(old), &plain(new), all);
+    }
+    match mixed_ends::plain(content).filter(|_| !old.contains('\r') && !new.contains('\r')) {
+        Some(plain) => {
+            let mut edited = by_text(&plain, old, new, all)?;
+            edited.content = mixed_ends::restored(content, &plain, &edited.content);
+            Ok(edited)
+        }
+        None => by_text(content, old, new, all),
+    }
 }
 
 /// Replaces `old` as it is written, else as it was shown, else by its lines.
 fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
     if content.contains(old) {
-        return exactly(content, old, new, all);
+        // New lines are indented as the first one is, which is quoted without a part of its indentation.
+        let is_cut = !all && new.contains('\n') && begins_in_indentation(content, old);
+        let indented = is_cut.then(|| by_lines(content, old, new, all).ok()).flatten();
+        return indented.map_or_else(|| exactly(content, old, new, all), Ok);
     }
     // Files are shown with codes in place of invisible characters, so a block may be quoted with these codes.
     let meant = unmarked(old);
     if meant != old && content.contains(&meant) {
         return exactly(content, &meant, &turned_back(new, &meant), all);
     }
-    if let Some(meant) = without_numbers(old).filter(|meant| content.contains(meant.as_str())) {
-        let new = match without_numbers(new) {
-            Some(plain) => plain,
-            // Numbers before some of the lines would become part of the file.
-            None if new.lines().any(|line| without_numbers(line).is_some()) => {
-                return Err(NotReplaced::because(
-                    "the lines of old_str begin with their numbers, and only some of new_str do; give both without numbers",
-                ));
-            }
-            None => new.to_owned(),
-        };
-        let mut edited = exactly(content, &meant, &new, all)?;
-        edited.note = Some("the line numbers in old_str were left out".to_owned());
-        return Ok(edited);
+    if let Some(edited) = by_numbers(content, old, new) {
+        return edited;
     }
     let as_lines = by_lines(content, old, new, all);
     if as_lines.is_ok() {
@@ -87,6 +91,12 @@ fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
     for (form, meant) in misquoted::forms(old) {
         let new = form.replacement(old, new);
         let edited = match &new {
+            // What a fence is around are lines.
+            Ok(new) if form == misquoted::Form::Fenced => match by_lines(content, &meant, new, all) {
+                Err(_) => continue,
+                edited => edited,
+            },
+            Err(unclear) if form == misquoted::Form::Fenced => Err(NotReplaced(unclear.to_string())),
             Ok(new) if content.contains(&meant) => exactly(content, &meant, new, all),
             Err(unclear) if content.contains(&meant) => Err(NotReplaced(unclear.to_string())),
             Ok(new) => match by_lines(content, &meant, new, all) {
@@ -98,6 +108,15 @@ fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
         return edited.map(|edited| Edited { note: Some(form.described().to_owned()), ..edited });
     }
     as_lines
+}
+
+/// Returns whether a block begins behind a part of the indentation of its first line.
+fn begins_in_indentation(content: &str, old: &str) -> bool {
+    let is_indented = |at: usize| {
+        let before = content[..at].rsplit('\n').next().unwrap_or_default();
+        !before.is_empty() && before.trim().is_empty()
+    };
+    old.starts_with([' ', '\t']) && content.find(old).is_some_and(is_indented)
 }
 
 /// Replaces `old` where the file has it with other quotation marks, dashes or blanks, which the new text gets as well; `None` if it
@@ -125,7 +144,7 @@ fn by_marks(content: &str, old: &str, new: &str, all: bool) -> Option<Result<Edi
     (times > 0).then(|| Ok(Edited { content: made, times, note: Some(note.to_owned()) }))
 }
 
-fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
+pub(super) fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
     if lacks_line_end(content, old, new) {
         let end = if old.ends_with("\r\n") { "\r\n" } else { "\n" };
         let edited = exactly(content, old, &format!("{new}{end}"), all)?;
@@ -182,7 +201,7 @@ pub(super) fn not_unique(lines: &[usize], times: usize) -> String {
 }
 
 /// Returns the positions of `needle`, including overlapping ones, because either could be meant.
-fn overlapping<'a>(content: &'a str, needle: &'a str) -> impl Iterator<Item = usize> + 'a {
+pub(super) fn overlapping<'a>(content: &'a str, needle: &'a str) -> impl Iterator<Item = usize> + 'a {
     let step = needle.chars().next().map_or(1, char::len_utf8);
     let mut from = 0;
     std::iter::from_fn(move || {
@@ -194,19 +213,6 @@ fn overlapping<'a>(content: &'a str, needle: &'a str) -> impl Iterator<Item = us
 
 pub(super) fn line_of(content: &str, at: usize) -> usize {
     content[..at].matches('\n').count() + 1
-}
-
-/// Returns a block without the numbers that `read_file` puts before its lines, or `None` if a line has none.
-pub(super) fn without_numbers(block: &str) -> Option<String> {
-    let line = |line: &str| {
-        let (number, rest) = line.split_once(['\t', '→']).or_else(|| line.split_once(": "))?;
-        let is_number = !number.trim().is_empty() && number.trim().bytes().all(|byte| byte.is_ascii_digit());
-        is_number.then(|| rest.to_owned())
-    };
-    let ends = block.ends_with('\n');
-    let lines: Vec<String> =
-        block.strip_suffix('\n').unwrap_or(block).split('\n').map(line).collect::<Option<_>>()?;
-    Some(lines.join("\n") + if ends { "\n" } else { "" })
 }
 
 #[cfg(test)]

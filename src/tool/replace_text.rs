@@ -250,7 +250,7 @@ impl Args {
         let searched = if self.regex { self.pattern.as_str() } else { first_line };
         // A match of a regular expression may extend over lines.
         let spans = self.regex
-            && ["\\n", "\n", "\\s", "[^", "(?s", "\\W", "\\D", "\\R", "\\v"]
+            && ["\\n", "\n", "\\s", "[^", "[:", "\\p", "\\P", "(?s", "\\W", "\\D", "\\R", "\\v"]
                 .iter()
                 .any(|part| searched.contains(part));
         if !spans && let Ok(query) = Query::new(searched, syntax, self.case_sensitive, 1) {

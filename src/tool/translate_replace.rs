@@ -106,6 +106,14 @@ fn options(arguments: &mut Arguments) {
     }
 }
 
+/// Returns the tool that replaces what a regular expression matches, unless the call says that it is a text.
+pub(super) fn pattern_replacement(arguments: &mut Arguments) -> Changed {
+    if !names_of("replace_text", "regex").iter().any(|name| arguments.contains_key(*name)) {
+        arguments.entry("regex").or_insert(json!(true));
+    }
+    text_replacement(arguments)
+}
+
 /// Gives a replacement with options as other agents have them our arguments.
 pub(super) fn text_replacement(arguments: &mut Arguments) -> Changed {
     check_one(arguments)?;

@@ -79,8 +79,12 @@ impl FileTool for WriteFile {
                 "{path} has changed since it was last read; read it again before replacing it"
             )));
         }
+        let is_part = matches!(args.mode, WriteMode::Append | WriteMode::Lines);
+        let name = path.file_name().unwrap_or_default();
+        let meant = if is_part { None } else { meant(name, &args.content) };
+        let content = meant.as_ref().map_or(args.content.as_str(), |meant| meant.text.as_str());
         if is_replaced && let Some(Ok(old)) = before.as_ref().map(|state| text_of(&path, state)) {
-            let found = placeholder::found(&args.content, &old.text);
+            let found = placeholder::found(content, &old.text);
             if let Some(line) = found {
                 return Err(ToolError::Refused(placeholder::refusal("content", line, path.as_str())));
             }
@@ -93,10 +97,6 @@ impl FileTool for WriteFile {
                  edit_file(path=\"{file}\", old_str=…, new_str=…), to replace all of them: write_file(path=\"{file}\", content=…)"
             )));
         }
-        let is_part = matches!(args.mode, WriteMode::Append | WriteMode::Lines);
-        let name = path.file_name().unwrap_or_default();
-        let meant = if is_part { None } else { meant(name, &args.content) };
-        let content = meant.as_ref().map_or(args.content.as_str(), |meant| meant.text.as_str());
         let NewContent { bytes, keeps_crlf, closes_line } =
             args.content_of(content, &path, before.as_ref())?;
         let mut result = store(&path, before, bytes, cx)?;

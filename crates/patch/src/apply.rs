@@ -66,11 +66,16 @@ pub enum ApplyError {
 /// regardless of line ends, then regardless of trailing blanks and a uniform indentation, and at last without the outermost
 /// lines of context, where that leaves one place for each hunk.
 pub fn apply(content: &str, patch: &Patch) -> Result<String, ApplyError> {
-    // What is added to a file with CRLF endings gets them too, wherever the patch has none.
-    let applied = if has_crlf_alone(content) && !patch.hunks.iter().any(Hunk::has_cr) {
-        without_cr(content, &patch.hunks)?
-    } else {
-        exactly(content, &patch.hunks, Agreement::Exact).or_else(|_| without_cr(content, &patch.hunks))?
+    // A patch without any CR says nothing of line ends; neither does one for a file without any, if all of its lines have one.
+    let says_ends = |hunk: &Hunk| hunk.has_cr() && (content.contains('\r') || hunk.has_lf());
+    let as_it_is = patch
+        .hunks
+        .iter()
+        .any(says_ends)
+        .then(|| exactly(|| Image::with_line_ends(content), &patch.hunks, Agreement::Exact));
+    let applied = match as_it_is {
+        Some(Ok(applied)) => applied,
+        _ => without_cr(content, &patch.hunks)?,
     };
     if patch.effect.deletes() && !applied.is_empty() {
         return Err(ApplyError::Leftover);
@@ -84,22 +89,25 @@ pub fn has_crlf_alone(content: &str) -> bool {
         && content.match_indices('\n').all(|(at, _)| at > 0 && content.as_bytes().get(at - 1) == Some(&b'\r'))
 }
 
-/// Applies hunks regardless of line endings: a file with CRLF endings is patched as if it had LF endings, and
-/// gets its own back.
+/// Applies hunks regardless of line ends: each line of the file keeps its own.
 fn without_cr(content: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
-    let crlf = has_crlf_alone(content);
-    let plain = if crlf { content.replace("\r\n", "\n") } else { content.to_owned() };
     let hunks: Vec<Hunk> = hunks.iter().map(Hunk::without_cr).collect();
-    let applied = exactly(&plain, &hunks, Agreement::Exact)
-        .or_else(|failed| exactly(&plain, &hunks, Agreement::Loose).map_err(|_| failed))
-        .or_else(|failed| exactly(&plain, &hunks, Agreement::Fuzzy).map_err(|_| failed))
-        .map_err(|(index, why)| explain(&plain, &hunks, index, why))?;
-    Ok(if crlf { applied.replace('\n', "\r\n") } else { applied })
+    let by = |agreement: Agreement| exactly(|| Image::new(content), &hunks, agreement);
+    // What is said is why the lines are not there as they are written, unless they are in several places but for blanks.
+    let is_telling = |why: &Misplaced| matches!(why, Misplaced::Ambiguous(_) | Misplaced::TooCostly);
+    by(Agreement::Exact)
+        .or_else(|failed| by(Agreement::Loose).map_err(|why| if is_telling(&why.1) { why } else { failed }))
+        .or_else(|failed| by(Agreement::Fuzzy).map_err(|_| failed))
+        .map_err(|(index, why)| explain(content, &hunks, index, why))
 }
 
 /// Applies hunks one after the other. The error is the index of the first that has no place, and why.
-fn exactly(content: &str, hunks: &[Hunk], agreement: Agreement) -> Result<String, (usize, Misplaced)> {
-    let mut image = Image::new(content);
+fn exactly(
+    image: impl FnOnce() -> Image,
+    hunks: &[Hunk],
+    agreement: Agreement,
+) -> Result<String, (usize, Misplaced)> {
+    let mut image = image();
     for (index, hunk) in hunks.iter().enumerate() {
         image.put(hunk, agreement).map_err(|why| (index, why))?;
     }

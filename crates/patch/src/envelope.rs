@@ -2,7 +2,7 @@
 
 use super::header::{Existence, Header, Name};
 use super::hunk::{Hunk, HunkPosition, Line};
-use super::parse::{ParseError, Section, numbered};
+use super::parse::{ParseError, Section, is_end_remark, numbered};
 
 const END: &str = "*** End Patch";
 
@@ -163,10 +163,13 @@ impl File {
             return Ok(());
         }
         let line = match line.chars().next() {
-            // The remark that there is no newline.
-            Some('\\') if line.starts_with("\\ ") => return Ok(()),
+            Some('\\') if is_end_remark(line) => return Ok(()),
             Some(first) if self.is_new() => {
                 let is_marked = first == '+';
+                // What looks like the header of a hunk may be the first line of the text.
+                if !is_marked && self.is_marked.is_none() && !self.hunks.is_empty() {
+                    return Err(());
+                }
                 if *self.is_marked.get_or_insert(is_marked) != is_marked {
                     return Err(());
                 }

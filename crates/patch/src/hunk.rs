@@ -65,6 +65,28 @@ impl Hunk {
         self.lines.iter().any(|line| line.text().ends_with('\r'))
     }
 
+    /// Returns whether a line of it does not end in CR.
+    pub(super) fn has_lf(&self) -> bool {
+        self.lines.iter().any(|line| !line.text().ends_with('\r'))
+    }
+
+    /// Returns whether a line of its context says something, as braces and blank lines do not.
+    pub(super) fn has_telling_context(&self) -> bool {
+        let is_telling =
+            |line: &Line| matches!(line, Line::Context(text) if text.contains(char::is_alphanumeric));
+        self.lines.iter().any(is_telling)
+    }
+
+    /// Returns the hunk with a blank more before its lines of context: where none of them has its sign, the first blank of their
+    /// indentation was taken for it.
+    pub(super) fn with_signless_context(&self) -> Self {
+        let lines = self.lines.iter().map(|line| match line {
+            Line::Context(text) if !text.is_empty() => Line::Context(format!(" {text}")),
+            line => line.clone(),
+        });
+        Self { place: self.place.clone(), lines: lines.collect(), ..*self }
+    }
+
     /// Returns the hunk with the CR of CRLF endings removed.
     pub(super) fn without_cr(&self) -> Self {
         self.with_lines(&|text| text.trim_end_matches('\r'))

@@ -9,7 +9,10 @@ use super::place::Misplaced;
 
 /// File as it is while hunks are put into it.
 pub(super) struct Image {
+    /// Without their ends.
     pub(super) lines: Vec<String>,
+    /// Whether each line ends in CRLF.
+    crlf: Vec<bool>,
     /// Whether a line is the result of an earlier hunk.
     pub(super) patched: Vec<bool>,
     pub(super) ends_in_newline: bool,
@@ -32,13 +35,31 @@ const MAX_WORK: u64 = 1 << 27;
 const MAX_TEXT: usize = 16 << 20;
 
 impl Image {
+    /// Returns the image of a file whose lines are compared without their ends.
     pub(super) fn new(content: &str) -> Self {
+        let mut image = Self::with_line_ends(content);
+        let mut last = false;
+        for (index, line) in image.lines.iter_mut().enumerate() {
+            let is_open = index + 1 == image.crlf.len() && !image.ends_in_newline;
+            // A line without an end would get that of the one before it.
+            if !is_open {
+                last = line.ends_with('\r');
+                line.truncate(line.len() - usize::from(last));
+            }
+            image.crlf[index] = last;
+        }
+        image
+    }
+
+    /// Returns the image of a file in which the CR of a line end is part of the line.
+    pub(super) fn with_line_ends(content: &str) -> Self {
         let ends_in_newline = content.is_empty() || content.ends_with('\n');
         let text = content.strip_suffix('\n').unwrap_or(content);
         let lines: Vec<String> =
             if content.is_empty() { Vec::new() } else { text.split('\n').map(str::to_owned).collect() };
         Self {
             patched: vec![false; lines.len()],
+            crlf: vec![false; lines.len()],
             original_length: lines.len(),
             lines,
             ends_in_newline,
@@ -55,9 +76,15 @@ impl Image {
     }
 
     pub(super) fn text(&self) -> String {
-        let mut text = self.lines.join("\n");
-        if self.ends_in_newline && !self.lines.is_empty() {
-            text.push('\n');
+        let mut text = String::new();
+        for (index, line) in self.lines.iter().enumerate() {
+            text += line;
+            let is_open = index + 1 == self.lines.len() && !self.ends_in_newline;
+            text += match self.crlf[index] {
+                _ if is_open => "",
+                true => "\r\n",
+                false => "\n",
+            };
         }
         text
     }
@@ -76,26 +103,26 @@ impl Image {
         let own: Vec<&str> = self.lines[at..at + length].iter().map(String::as_str).collect();
         let shift = block::places(&own, &wanted).into_iter().next().map(|place| place.shift);
         let mut from = at;
-        let mut new = Vec::new();
+        let (mut new, mut crlf) = (Vec::new(), Vec::new());
         let mut size = 0;
-        let mut ends = OldEnds::default();
+        let before = self.crlf[..at].last().or(self.crlf.first());
+        let mut ends = OldEnds { removed: VecDeque::new(), last: before.is_some_and(|is_crlf| *is_crlf) };
         for line in &hunk.lines {
             match line {
                 Line::Context(_) => {
-                    ends.keep(&self.lines[from]);
+                    ends.keep(self.crlf[from]);
+                    crlf.push(self.crlf[from]);
                     new.push(self.lines[from].clone());
                     from += 1;
                 }
                 Line::Removed(_) => {
-                    ends.remove(&self.lines[from]);
+                    ends.remove(self.crlf[from]);
                     from += 1;
                 }
                 Line::Added(text) => {
                     let indented = shift.as_ref().and_then(|shift| shift.apply_to(text));
-                    let mut text = indented.unwrap_or_else(|| text.clone());
-                    if ends.next_is_crlf() && !hunk.has_cr() {
-                        text.push('\r');
-                    }
+                    let text = indented.unwrap_or_else(|| text.clone());
+                    crlf.push(ends.next_is_crlf());
                     size += text.len();
                     if size > MAX_TEXT {
                         return Err(Misplaced::TooCostly);
@@ -117,6 +144,7 @@ impl Image {
             self.spend((self.lines.len() - at) / 16)?;
         }
         self.lines.splice(at..at + length, new);
+        self.crlf.splice(at..at + length, crlf);
         // Lines that stay may be the context of the next hunk as well.
         let is_new = hunk.lines.iter().filter(|line| !matches!(line, Line::Removed(_)));
         let is_new: Vec<bool> = is_new.map(|line| matches!(line, Line::Added(_))).collect();
@@ -128,7 +156,6 @@ impl Image {
 
 /// The ends of the lines that a hunk meets, for files in which some are CRLF and some are not: an added line gets that of the line in
 /// whose place it comes, else of the one before it.
-#[derive(Default)]
 struct OldEnds {
     /// Whether each removed line that nothing has taken the place of yet ended in CRLF.
     removed: VecDeque<bool>,
@@ -136,13 +163,13 @@ struct OldEnds {
 }
 
 impl OldEnds {
-    fn keep(&mut self, line: &str) {
+    fn keep(&mut self, is_crlf: bool) {
         self.removed.clear();
-        self.last = line.ends_with('\r');
+        self.last = is_crlf;
     }
 
-    fn remove(&mut self, line: &str) {
-        self.removed.push_back(line.ends_with('\r'));
+    fn remove(&mut self, is_crlf: bool) {
+        self.removed.push_back(is_crlf);
     }
 
     fn next_is_crlf(&mut self) -> bool {

@@ -226,7 +226,11 @@ fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), P
         let known = hunk.lines.len();
         let next_file =
             line.starts_with("--- ") && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ "));
-        if line.starts_with("@@") || line.starts_with("diff --git ") || (next_file && full) {
+        // With a count that is too large, what follows still tells a file from a line that begins like its header.
+        let is_last = range.is_some_and(|range| (old + 1, new + 1) == (range.old, range.new));
+        let next_file =
+            next_file && (full || !is_last && lines.get(at + 2).is_some_and(|line| line.starts_with("@@ -")));
+        if line.starts_with("@@") || line.starts_with("diff --git ") || next_file {
             break;
         }
         if range.is_some() && full && is_signature(&lines[at..]) {
@@ -235,13 +239,17 @@ fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), P
         }
         match line.trim_end_matches('\r').chars().next() {
             // What follows a complete hunk is not part of it.
-            None if range.is_some() && full => {}
+            None if range.is_some() && full && !goes_on(&lines[at..]) => {}
+            // Of a file that is not there yet, there is no context.
+            None if range.is_some_and(|range| range.old == 0) => {
+                hunk.lines.push(Line::Added(line.to_owned()))
+            }
             // Editors and models drop the space of an empty context line.
             None => hunk.lines.push(Line::Context(line.to_owned())),
             Some(' ') => hunk.lines.push(Line::Context(line[1..].to_owned())),
             Some('+') => hunk.lines.push(Line::Added(line[1..].to_owned())),
             Some('-') => hunk.lines.push(Line::Removed(line[1..].to_owned())),
-            Some('\\') => match hunk.lines.last() {
+            Some('\\') if is_end_remark(line) => match hunk.lines.last() {
                 Some(Line::Added(_)) => hunk.no_newline.1 = true,
                 Some(Line::Removed(_)) => hunk.no_newline.0 = true,
                 _ => hunk.no_newline = (true, true),
@@ -269,6 +277,20 @@ fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), P
         return Err(ParseError::EmptyHunk(number));
     }
     Ok((hunk, at))
+}
+
+/// Returns whether lines of a hunk follow empty ones.
+fn goes_on(rest: &[&str]) -> bool {
+    const MOST: usize = 16;
+    let next = rest.iter().take(MOST).find(|line| !line.trim_end_matches('\r').is_empty());
+    next.is_some_and(|line| {
+        line.starts_with(['+', '-', ' ']) && !line.starts_with("-- ") && !line.starts_with("--- ")
+    })
+}
+
+/// Returns whether a line is the remark that the one before it has no newline, which is no line of the file.
+pub(super) fn is_end_remark(line: &str) -> bool {
+    line.get(..12).is_some_and(|start| start.eq_ignore_ascii_case("\\ no newline"))
 }
 
 /// Returns `true` if nothing is left of a patch but the signature that `git format-patch` puts below it.
@@ -326,26 +348,40 @@ fn unfenced(text: &str) -> &str {
     let begins_patch = |line: &str| {
         ["--- ", "+++ ", "diff ", "*** ", "@@"].iter().any(|start| line.trim_start().starts_with(start))
     };
-    let mut before = text.split_inclusive('\n').take_while(|line| !begins_patch(line));
     let mut start = 0;
-    let has_fence = before.any(|line| {
+    let opening = text.split_inclusive('\n').take_while(|line| !begins_patch(line)).find_map(|line| {
         start += line.len();
-        line.starts_with("```")
+        fence(line)
     });
-    let Some(inner) = text.get(start..).filter(|_| has_fence) else { return text };
+    let Some((mark, length)) = opening else { return text };
+    let inner = &text[start..];
     // Fences in what is patched stand before its own end, behind which there are words alone.
-    let is_line = |line: &str| line.starts_with(['+', '-', ' ', '\\']);
-    let end = inner.rmatch_indices("\n```").find(|(at, mark)| {
-        let behind = inner[at + mark.len()..].split('\n');
-        behind.clone().next().is_some_and(|line| line.trim().is_empty())
-    });
-    let end = end.filter(|(at, mark)| {
-        let mut behind = inner[at + mark.len()..].lines().skip(1);
-        // Words begin a paragraph of their own.
-        !behind.clone().next().is_some_and(is_line) && !behind.any(begins_patch)
-    });
-    match end {
-        Some((at, _)) => &inner[..=at],
-        None => inner.trim_end().strip_suffix("```").unwrap_or(text),
+    let is_line = |line: &str| {
+        line.starts_with(['+', '\\'])
+            || line.starts_with('-') && !line.starts_with("- ")
+            || begins_patch(line)
+    };
+    let mut end = None;
+    let mut at = 0;
+    for line in inner.split_inclusive('\n') {
+        let closes = fence(line).is_some_and(|found| found.0 == mark && found.1 >= length)
+            && line.trim_end().chars().all(|sign| sign == mark);
+        if closes {
+            end = Some(at);
+        } else if is_line(line) {
+            end = None;
+        }
+        at += line.len();
     }
+    let inner = &inner[..end.unwrap_or(inner.len())];
+    // Some close it on the last line itself.
+    let closing = mark.to_string().repeat(length);
+    if end.is_some() { inner } else { inner.trim_end().strip_suffix(&closing).unwrap_or(inner) }
+}
+
+/// Returns the character of a fence that a line begins with, and how often it stands there.
+fn fence(line: &str) -> Option<(char, usize)> {
+    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
+    let length = line.chars().take_while(|sign| *sign == mark).count();
+    (length >= 3).then_some((mark, length))
 }

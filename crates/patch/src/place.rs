@@ -46,6 +46,10 @@ impl Image {
         if agreement == Agreement::Fuzzy {
             return self.put(hunk, Agreement::Exact).or_else(|why| self.put_fuzzily(hunk, why));
         }
+        if agreement == Agreement::Loose && self.put(&hunk.with_signless_context(), Agreement::Exact).is_ok()
+        {
+            return Ok(());
+        }
         let old = hunk.side(Side::Old);
         let at = match &hunk.place {
             HunkPosition::Numbered { old_start, new_start, counts } => {
@@ -71,7 +75,7 @@ impl Image {
             let Some(inner) = hunk.without_outer_context(fuzz) else { break };
             let old = inner.side(Side::Old);
             // What is left has to say where it is.
-            if !inner.has_context() || !old.iter().any(|line| line.contains(char::is_alphanumeric)) {
+            if !inner.has_telling_context() || !old.iter().any(|line| line.contains(char::is_alphanumeric)) {
                 break;
             }
             let found = match &inner.place {
@@ -146,7 +150,11 @@ impl Image {
                 return Ok(found);
             }
         }
-        self.only(&self.places(old, agreement)?)
+        let places = self.places(old, agreement)?;
+        if agreement == Agreement::Loose && hunk.has_context() && places.contains(&from) {
+            return Ok(from);
+        }
+        self.only(&places)
     }
 
     /// Returns the place nearest to a line, as Git looks for it: forwards and backwards by turns. `ends` says whether it

@@ -20,7 +20,8 @@ impl LineMap {
     /// Returns where a line of the earlier version is in the later one, or `None` if it has been removed.
     #[must_use]
     pub fn kept(&self, line: u32) -> Option<u32> {
-        let Some(hunk) = self.hunks.iter().rev().find(|hunk| hunk.before.start <= line) else {
+        let before = self.hunks.partition_point(|hunk| hunk.before.start <= line);
+        let Some(hunk) = before.checked_sub(1).and_then(|index| self.hunks.get(index)) else {
             return Some(line);
         };
         // A hunk that only adds lines stands before the line at its start.
