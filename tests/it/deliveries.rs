@@ -254,6 +254,13 @@ async fn batch_settles_what_people_closed_until_it_changes() {
         let told = night("second", "third", 0);
         assert!(is_closed(&told[0]) && !is_closed(&told[1]), "{told:?}");
         scene.github.world().clear_faults();
+        // One that GitHub does not have hides none of the others.
+        let number = |(number, pull): (&u64, &crate::support::github::Pull)| pull.head.ends_with("nightly-t1").then_some(*number);
+        let number = scene.github.world().pulls.iter().find_map(number).expect("a pull request");
+        let gone = scene.github.world().pulls.remove(&number).expect("a pull request");
+        let told = night("first", "gone", 0);
+        assert!(is_closed(&told[0]) && !is_closed(&told[1]), "{told:?}");
+        scene.github.world().pulls.insert(number, gone);
         // Opened again by somebody, or changed: done again.
         set("nightly-t0", true);
         set("nightly-part", true);

@@ -20,7 +20,7 @@ pub(super) fn answer(world: &mut World, request: &Request) -> ResponseTemplate {
     } else if query.contains("query Outcomes") {
         json!({ "repository": {"pullRequests": outcomes(world)} })
     } else if query.contains("query ClosedPulls") {
-        json!({ "repository": closed_pulls(world, query) })
+        return closed_pulls(world, query);
     } else if query.contains("viewer") {
         json!({"viewer": {"login": BOT}})
     } else if query.contains("minimizeComment") {
@@ -74,15 +74,27 @@ fn outcomes(world: &World) -> Value {
     json!({"pageInfo": {"hasNextPage": false, "endCursor": null}, "nodes": nodes})
 }
 
-/// The states of the pull requests that a query names.
-fn closed_pulls(world: &World, query: &str) -> Value {
+/// The states of the pull requests that a query names, and an error for each that is not there.
+fn closed_pulls(world: &World, query: &str) -> ResponseTemplate {
     let numbers =
         query.split("number: ").skip(1).filter_map(|rest| rest.split(')').next()?.parse::<u64>().ok());
-    let state = |number: u64| {
-        let pull = world.pulls.get(&number).map(|pull| if pull.open { "OPEN" } else { "CLOSED" });
-        (format!("p{number}"), pull.map_or(Value::Null, |state| json!({ "state": state })))
-    };
-    numbers.map(state).collect::<serde_json::Map<_, _>>().into()
+    let (mut found, mut errors) = (serde_json::Map::new(), Vec::new());
+    for number in numbers {
+        let name = format!("p{number}");
+        let pull = world.pulls.get(&number);
+        if pull.is_none() {
+            errors.push(
+                json!({"type": "NOT_FOUND", "path": ["repository", name], "message": "Could not resolve"}),
+            );
+        }
+        let state = |open: bool| json!({ "state": if open { "OPEN" } else { "CLOSED" } });
+        found.insert(name, pull.map_or(Value::Null, |pull| state(pull.open)));
+    }
+    let mut whole = json!({"data": {"repository": found}});
+    if !errors.is_empty() {
+        whole["errors"] = json!(errors);
+    }
+    super::answer(200, &whole)
 }
 
 /// The branches that the variables name, with their open pull requests.
