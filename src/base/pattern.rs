@@ -148,6 +148,9 @@ impl Pattern {
             Engine::Linear(regex) => {
                 for found in regex.captures_iter(text) {
                     let range = found.get(0).map_or(0..0, |whole| whole.range());
+                    if self.is_behind_last_line(text, &range)? {
+                        continue;
+                    }
                     replaced.add(range, &template, &|name| {
                         let group =
                             name.parse().map_or_else(|_| found.name(name), |number| found.get(number));
@@ -162,7 +165,9 @@ impl Pattern {
                     let range = found.get(0).map_or(0..0, |whole| whole.range());
                     from = if range.is_empty() { next_boundary(text, range.end) } else { range.end };
                     // An empty match directly behind another is none.
-                    if last_end.replace(range.end) == Some(range.start) && range.is_empty() {
+                    let is_behind_match =
+                        last_end.replace(range.end) == Some(range.start) && range.is_empty();
+                    if is_behind_match || self.is_behind_last_line(text, &range)? {
                         continue;
                     }
                     replaced.add(range, &template, &|name| {
@@ -175,6 +180,16 @@ impl Pattern {
         }
         replaced.put(&text[replaced.from..])?;
         Ok((replaced.made, replaced.times))
+    }
+
+    /// Returns whether an empty match is where a line would begin behind the last line end, but there is none. What matches there
+    /// only because the text ends, such as `\z`, does not ask for a line.
+    fn is_behind_last_line(&self, text: &str, range: &Range<usize>) -> Result<bool, PatternTimeout> {
+        if !range.is_empty() || range.start < text.len() || !text.ends_with('\n') {
+            return Ok(false);
+        }
+        let with_line = format!("{text}\n");
+        Ok(self.find_at(&with_line, text.len())?.is_some_and(|found| found.start == text.len()))
     }
 }
 
@@ -244,10 +259,6 @@ impl Replaced<'_> {
         group: &dyn Fn(&str) -> &'f str,
     ) -> Result<(), ReplaceError> {
         let text = self.text;
-        // Behind the last line end there is no line that could match.
-        if range.is_empty() && range.start == text.len() && text.ends_with('\n') {
-            return Ok(());
-        }
         self.put(&text[self.from..range.start])?;
         self.from = range.end;
         self.times += 1;
@@ -333,6 +344,12 @@ mod tests {
             ("^", "# ", ("# a\n# b\n", 2)),
             ("$", ";", ("a;\nb;\n", 2)),
             ("$(?!x)", ";", ("a;\nb;\n", 2)),
+            ("", "-", ("-a-\n-b-\n", 4)),
+            // The end of the text, in so many words.
+            (r"\z", "c", ("a\nb\nc", 1)),
+            (r"$(?!\n)", "c", ("a\nb\nc", 1)),
+            (r"(?![\s\S])", "c", ("a\nb\nc", 1)),
+            (r"\s*\z", "c", ("a\nbc", 1)),
         ] {
             let found = pattern(text).expect("a pattern").replace("a\nb\n", template, 100);
             assert_eq!(found, Ok((expected.0.to_owned(), expected.1)), "{text}");
