@@ -171,11 +171,11 @@ impl BatchContext {
                 let costs = finished.report.steps.iter().filter_map(|step| step.cost_usd);
                 let dearest_answer = costs.fold(0.0, f64::max);
                 let mut report = TaskReport::of_run(&task.id, &finished.report, &folder);
-                // What did not show all that was asked is looked at again the next night, unless people close what it delivered.
+                // What did not show all that was asked is looked at again the next night, unless people close what comes of it, which
+                // another job may deliver.
                 let is_green = report.stop_reason.is_some_and(StopReason::is_green);
-                let is_shown =
-                    report.delivery.as_ref().is_some_and(|delivery| delivery.pull_request.is_some());
-                if let Some(key_parts) = self.key_parts.as_ref().filter(|_| is_green || is_shown) {
+                let has_changes = report.changed_files > 0;
+                if let Some(key_parts) = self.key_parts.as_ref().filter(|_| is_green || has_changes) {
                     let out = self.request.destination.out.join(&folder);
                     report.key = block_in_place(|| key_parts.key(task, &out));
                 }

@@ -17,7 +17,7 @@ use crate::event::{Event, Line, Notice, NoticeLevel, StopReason};
 use crate::git::{GitError, Repository};
 use crate::github::{Api, closed_pulls};
 use crate::publish::TRANSCRIPT;
-use crate::report::{TaskEnd, TaskKey, TaskReport};
+use crate::report::{SettledBecause, TaskEnd, TaskKey, TaskReport};
 use crate::sessions::read_lines;
 
 /// Begins the name of a model that is a program.
@@ -25,9 +25,6 @@ const PROGRAM: &str = "exec::";
 
 /// Stands for the content of a path that the commit does not have.
 const ABSENT: &str = "absent";
-
-/// Begins the reason why a task is settled that people do not want.
-const CLOSED: &str = "people closed its pull request";
 
 /// What keys are made from.
 pub(super) struct KeyParts {
@@ -233,20 +230,26 @@ impl PreviousResults {
     /// Returns the report of a task that is settled.
     pub(super) fn settle(&self, task: &Task, key_parts: &KeyParts) -> Option<TaskReport> {
         let (earlier, key) = self.unchanged(task, key_parts)?;
-        let is_settled = earlier.end == TaskEnd::Settled;
-        let before = earlier.notices.first().filter(|_| is_settled).map(|notice| &notice.message);
-        let why = match (&self.closed, pull_of(earlier)) {
-            (Some(closed), Some(number)) if closed.contains(&number) => {
-                format!("{CLOSED} #{number}, and nothing that it read or wrote has changed")
-            }
+        let before = earlier.settled_because;
+        let (because, why) = match (&self.closed, pull_of(earlier)) {
+            (Some(closed), Some(number)) if closed.contains(&number) => (
+                SettledBecause::Closed,
+                format!(
+                    "people closed its pull request #{number}, and nothing that it read or wrote has changed"
+                ),
+            ),
             // It was opened again.
-            (Some(_), Some(_)) if before.is_some_and(|before| before.starts_with(CLOSED)) => return None,
-            _ if !is_settled && !is_done(earlier) => return None,
-            _ => before.cloned().unwrap_or_else(|| {
-                format!("nothing that it read or wrote has changed since {}", self.started_at)
-            }),
+            (Some(_), Some(_)) if before == Some(SettledBecause::Closed) => return None,
+            _ if before.is_none() && !is_done(earlier) => return None,
+            _ => {
+                // The reason stays as it was told first.
+                let told = earlier.notices.first().filter(|_| before.is_some()).map(|it| it.message.clone());
+                let why = || format!("nothing that it read or wrote has changed since {}", self.started_at);
+                (before.unwrap_or(SettledBecause::Unchanged), told.unwrap_or_else(why))
+            }
         };
         let mut report = TaskReport::without_run(&task.id, &earlier.task, TaskEnd::Settled, &why);
+        report.settled_because = Some(because);
         report.key = Some(key.clone());
         report.model.clone_from(&earlier.model);
         report.message.clone_from(&earlier.message);

@@ -229,13 +229,13 @@ async fn batch_settles_what_people_closed_until_it_changes() {
             let pull = world.pulls.values_mut().find(|pull| pull.head.ends_with(branch)).expect("a pull request");
             pull.open = is_open;
         };
-        // What each task came to, and why.
+        // What each task came to, and why it was settled.
         let night = |before: &str, now: &str, code: i32| -> Vec<(String, String)> {
             let before = scene.sandbox.path().join(before).join("batch.json").display().to_string();
             let run = scene.batch(&["batch.yml", "--previous", &before], now).expect_code(code);
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             let tasks = run.json("batch.json")["tasks"].as_array().expect("tasks").clone();
-            tasks.iter().map(|task| (text(&task["end"]), text(&task["notices"][0]["message"]))).collect()
+            tasks.iter().map(|task| (text(&task["end"]), text(&task["settled_because"]))).collect()
         };
         night("none", "first", 2);
         let opened = scene.pulls().len();
@@ -245,8 +245,8 @@ async fn batch_settles_what_people_closed_until_it_changes() {
         let told = night("first", "second", 0);
         assert_eq!(scene.github.requests().split_off(before), ["POST /graphql"]);
         let is_closed = |(end, why): &(String, String)| {
-            assert_eq!(end, "settled", "{why}");
-            why.starts_with("people closed its pull request #")
+            assert!(end == "settled" && ["closed", "unchanged"].contains(&why.as_str()), "{end}: {why}");
+            why == "closed"
         };
         assert_eq!(told.iter().map(is_closed).collect::<Vec<_>>(), [true, false, false, false, false, true]);
         // The reason stays as long as it is true, and GitHub is not needed for that.
@@ -270,6 +270,31 @@ async fn batch_settles_what_people_closed_until_it_changes() {
         scene.github.assert_valid();
     })
     .await;
+}
+
+/// What another job delivers later may be closed by people as well.
+#[test]
+fn batch_that_delivers_nothing_tells_what_its_plans_depend_on() {
+    let sandbox = crate::support::Sandbox::new(&[
+        (
+            "batch.yml",
+            "name: b\ntasks:\n- { id: weaker, recipe: weaker.yml }\n- { id: none, recipe: none.yml }\n",
+        ),
+        (
+            "weaker.yml",
+            "steps:\n- files: [test_a.py]\n  do: [{ replace: { pattern: '    assert two.*\\n', with: '' } }]\n",
+        ),
+        ("test_a.py", "def test_a():\n    assert one() == 1\n    assert two() == 2\n"),
+    ]);
+    let run = crate::faults::batch(&sandbox, &["--mode", "dry-run", "--deliver", "none"]);
+    let tasks = run.json("batch.json")["tasks"].clone();
+    // It is done, and does not show all that was asked of it: the tests demand less than before.
+    assert_eq!(
+        (&tasks[0]["end"], &tasks[0]["stop_reason"]),
+        (&json!("success"), &json!("tests_demand_less"))
+    );
+    assert!(tasks[0]["key"].is_object(), "{tasks:#}");
+    assert!(tasks[1]["key"].is_null(), "{tasks:#}");
 }
 
 #[test]

@@ -1,9 +1,19 @@
-//! Key of a task: what its result depends on.
+//! Key of a task: what its result depends on, and why it is settled.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Why a task is settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SettledBecause {
+    /// It succeeded, and nothing that it depends on has changed since.
+    Unchanged,
+    /// People closed its pull request, and nothing that it depends on has changed since.
+    Closed,
+}
 
 /// What the result of a task depends on. While it stays the same, the task need not be done again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -17,7 +17,7 @@ use crate::event::{Exit, GateRecord, Notice, NoticeLevel, RunMode, Status, StopR
 
 pub use html::batch_html;
 pub use junit::batch_junit;
-pub use key::TaskKey;
+pub use key::{SettledBecause, TaskKey};
 pub use markdown::{batch_comment, batch_headline, batch_markdown, batch_summary, task_line};
 
 /// The version of the report format.
@@ -134,7 +134,10 @@ pub struct TaskReport {
     /// The delivery that failed and can be made later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<HeldDelivery>,
-    /// What its result depends on, if it succeeded.
+    /// Why it is settled, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settled_because: Option<SettledBecause>,
+    /// What its result depends on, if it succeeded or changed files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<TaskKey>,
     /// The folder of the task's files, relative to the report.
@@ -175,6 +178,7 @@ impl TaskReport {
             plan_digest: None,
             delivery: None,
             held: None,
+            settled_because: None,
             key: None,
             folder: String::new(),
         }
@@ -221,6 +225,7 @@ impl TaskReport {
             plan_digest: report.plan.as_ref().map(|plan| plan.digest.clone()),
             delivery: report.delivery.clone(),
             held: report.held.clone(),
+            settled_because: None,
             key: None,
             folder: folder.to_owned(),
         }
