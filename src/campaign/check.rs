@@ -126,7 +126,12 @@ impl Campaign {
     /// Returns the branch of a target, the same on every machine.
     pub fn branch(&self, id: &TargetId) -> String {
         // All are of letters, digits and dashes, with a dot before the part.
-        format!("architect-ci/{}/{}", self.file.name, id.work("campaign"))
+        format!("{}/{}", self.folder(), id.work("campaign"))
+    }
+
+    /// Returns what the names of all branches of the campaign begin with, before a `/`.
+    pub(super) fn folder(&self) -> String {
+        format!("architect-ci/{}", self.file.name)
     }
 }
 

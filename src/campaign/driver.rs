@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use futures::StreamExt;
-
 use super::error::CampaignError;
+use super::planning::first_steps;
 use super::plans::{Index, Planned};
 use super::reconcile::{Decision, Step, StepOutcome};
 use super::report::CampaignReport;
@@ -20,9 +19,6 @@ use crate::run::Signal;
 
 /// Number of times that one start tries the same step.
 const MAX_TRIES: u32 = 2;
-
-/// Number of steps after which the state is saved.
-const STEPS_AT_ONCE: usize = 25;
 
 /// A command that changes a campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,8 +129,7 @@ impl CampaignRequest {
         loop {
             let decision = session.decide().await?;
             let is_left = |step: &Step| tried.get(step).is_none_or(|tries| *tries < MAX_TRIES);
-            let steps: Vec<Step> =
-                decision.steps.iter().filter(|step| is_left(step)).take(STEPS_AT_ONCE).cloned().collect();
+            let steps = first_steps(decision.steps.iter().filter(|step| is_left(step)));
             if steps.is_empty() || signal.is_set() || !acts {
                 return conclude(session, &decision).await;
             }
@@ -158,7 +153,8 @@ impl CampaignRequest {
         session.apply_commands_if_readable().await?;
         let decision = session.decide().await?;
         let is_own = |step: &&Step| matches!(step, Step::Plan(..)) && is_of(shard, step.target());
-        let steps: Vec<Step> = decision.steps.iter().filter(is_own).cloned().collect();
+        let steps = decision.steps.iter().filter(is_own).cloned().collect();
+        let steps = session.with_undelivered(steps);
         let results = session.plan_all(&steps, signal).await;
         let targets =
             results.iter().filter_map(|(step, done)| Some((step.target().clone(), Planned::of(done)?)));
@@ -239,16 +235,25 @@ impl Session<'_> {
             | CampaignCommand::Rerun { .. }
             | CampaignCommand::Merge => {}
             CampaignCommand::Close(names) => {
-                let mut only = BTreeSet::new();
-                for name in names {
-                    let id = TargetId::try_from(name.clone()).ok();
-                    let known = id.filter(|id| self.state.targets.contains_key(id));
-                    only.insert(known.ok_or_else(|| CampaignError::NoTarget(name.clone()))?);
+                let missing = |name: &String| CampaignError::NoTarget(name.clone());
+                let only =
+                    names.iter().map(|name| TargetId::try_from(name.clone()).map_err(|_| missing(name)));
+                let only = only.collect::<Result<BTreeSet<TargetId>, _>>()?;
+                self.find_lost(&only.iter().map(TargetId::whole).collect()).await?;
+                if let Some(unknown) = only.iter().find(|id| !self.state.targets.contains_key(id)) {
+                    return Err(missing(&unknown.to_string()));
                 }
                 self.state.withdraw(&only);
             }
-            CampaignCommand::Abandon => self.state.intent = Intent::Abandoned,
-            CampaignCommand::RollBack => self.state.intent = Intent::RollingBack,
+            CampaignCommand::Abandon => {
+                self.find_lost(&BTreeSet::new()).await?;
+                self.state.intent = Intent::Abandoned;
+            }
+            CampaignCommand::RollBack => {
+                self.find_lost(&BTreeSet::new()).await?;
+                self.notices.extend(self.lost_for_good());
+                self.state.intent = Intent::RollingBack;
+            }
         }
         Ok(())
     }
@@ -267,25 +272,6 @@ async fn conclude(session: &mut Session<'_>, decision: &Decision) -> Result<Camp
     Ok(report)
 }
 
-/// Returns the outcome of each step that a plan was made for, and those of parts that are new.
-fn outcomes(
-    steps: Vec<Step>,
-    planned: Result<BTreeMap<TargetId, StepOutcome>, StepOutcome>,
-) -> Vec<(Step, StepOutcome)> {
-    let mut planned = match planned {
-        Ok(planned) => planned,
-        Err(failed) => return steps.into_iter().map(|step| (step, failed.clone())).collect(),
-    };
-    let of = |step: Step| {
-        // Nothing is left of a part whose files have other owners now.
-        let done = planned.remove(step.target()).unwrap_or(StepOutcome::Nothing);
-        (step, done)
-    };
-    let mut all: Vec<(Step, StepOutcome)> = steps.into_iter().map(of).collect();
-    all.extend(planned.into_iter().map(|(id, done)| (Step::Plan(id, None), done)));
-    all
-}
-
 impl Session<'_> {
     /// Carries out steps, and records their outcomes.
     async fn carry_out(&mut self, steps: Vec<Step>, signal: &Signal) {
@@ -302,7 +288,7 @@ impl Session<'_> {
                 self.state.record_outcome(&step, done);
             }
         }
-        for (step, done) in self.plan_all(&plans, signal).await {
+        for (step, done) in self.plan_all(&self.with_undelivered(plans), signal).await {
             if let StepOutcome::Planned { digest, .. } = &done {
                 let path = super::plans::folder(&self.request.out, step.target()).join("plan.json");
                 self.plans.insert(step.target(), path, digest.clone());
@@ -311,34 +297,11 @@ impl Session<'_> {
         }
     }
 
-    /// Makes plans, some at a time. What is split is planned once, however many of its parts are asked for; parts that nobody knew
-    /// of are among the outcomes.
-    pub(super) async fn plan_all(&self, steps: &[Step], signal: &Signal) -> Vec<(Step, StepOutcome)> {
-        let mut wholes: BTreeMap<TargetId, Vec<Step>> = BTreeMap::new();
-        for step in steps {
-            wholes.entry(step.target().whole()).or_default().push(step.clone());
-        }
-        let one = |(whole, steps): (TargetId, Vec<Step>)| async move {
-            if signal.is_set() {
-                return Vec::new();
-            }
-            let observed = steps.first().and_then(|step| self.observed.get(step.target()));
-            let is_known = |id: &TargetId| self.state.targets.contains_key(id);
-            let is_wanted = |id: &TargetId| !is_known(id) || steps.iter().any(|step| step.target() == id);
-            let planned = self.request.plan(&whole, observed, &is_wanted, signal).await;
-            // Interrupted work starts again.
-            if signal.is_set() { Vec::new() } else { outcomes(steps, planned) }
-        };
-        let all = futures::stream::iter(wholes.into_iter().map(one)).buffer_unordered(self.request.jobs);
-        all.flat_map(futures::stream::iter).collect().await
-    }
-
     async fn perform(&mut self, step: &Step, signal: &Signal) -> StepOutcome {
         let id = step.target();
-        let past = self.state.targets.get(id).map_or(0, |record| record.past);
-        if let Step::Deliver(..) = step {
+        if let (Step::Deliver(..), Some(record)) = (step, self.state.targets.get(id)) {
             let observed = self.observed.get(id);
-            return self.request.deliver((id, past), &self.plans, observed, signal).await;
+            return self.request.deliver((id, record), &self.plans, observed, signal).await;
         }
         match self.act(step).await {
             Ok(told) => self.notices.extend(told.map(|told| format!("{id}: {told}"))),

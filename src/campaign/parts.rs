@@ -1,4 +1,5 @@
 //! Plans of the parts of a target: each is saved where plans of targets are, and proven by itself if the whole had gates to pass.
+//! What a pull request has already is planned for no other one.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +9,67 @@ use tracing::instrument::WithSubscriber;
 use super::plans::folder;
 use super::reconcile::StepOutcome;
 use super::request::CampaignRequest;
-use super::split::Part;
+use super::split::{Part, TakenFiles};
 use super::target::TargetId;
 use super::work::{Target, WorkError, check, fresh, log_in, masker};
 use crate::base::fs::write_atomic;
+use crate::github::{Api, Permissions, pull_files};
 use crate::plan::{MadeGate, Plan};
 use crate::request::{ApplyRequest, InputError};
 use crate::run::{Signal, apply};
 
+/// What is known of the parts of a target when all of it is planned, by their names.
+#[derive(Clone, Debug, Default)]
+pub(super) struct KnownParts(pub(super) BTreeMap<String, KnownPart>);
+
+/// What is known of a part.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct KnownPart {
+    /// Whether its plan is asked for.
+    pub(super) is_asked_for: bool,
+    /// Its pull request, if that is open or was not merged for good.
+    pub(super) pull: Option<u64>,
+}
+
+impl KnownParts {
+    /// Returns whether a part is to be planned: it is asked for, or nobody knows of it.
+    fn is_wanted(&self, part: &str) -> bool {
+        self.0.get(part).is_none_or(|known| known.is_asked_for)
+    }
+
+    /// Returns whether there is any besides the part that nobody owns.
+    pub(super) fn is_split(&self) -> bool {
+        self.0.keys().any(|part| !part.is_empty())
+    }
+}
+
 impl CampaignRequest {
-    /// Saves the plans of those parts that `is_wanted` names. Returns what came of each.
+    /// Returns the files that pull requests of a target have already.
+    pub(super) async fn taken_files(
+        &self,
+        target: &Target<'_>,
+        parts: &KnownParts,
+    ) -> Result<TakenFiles, WorkError> {
+        let mut taken = TakenFiles::new();
+        let pulls: Vec<_> = parts.0.iter().filter_map(|(part, known)| Some((part, known.pull?))).collect();
+        if pulls.is_empty() {
+            return Ok(taken);
+        }
+        let token = self.token(target.name, Permissions::Read).await?;
+        let api = Api::new(&self.environment.of_repository(target.name, token))?;
+        for (part, number) in pulls {
+            let files = pull_files(&api, number).await?;
+            taken.extend(files.into_iter().map(|file| (file, part.clone())));
+        }
+        Ok(taken)
+    }
+
+    /// Saves the plans of those parts that are wanted. Returns what came of each.
     pub(super) async fn plan_parts(
         &self,
         whole: &Target<'_>,
         (parts, has_gates): (Vec<Part>, bool),
-        is_wanted: &(dyn Fn(&TargetId) -> bool + Sync),
+        known: &KnownParts,
         signal: &Signal,
     ) -> Result<BTreeMap<TargetId, StepOutcome>, WorkError> {
         // Where there is one part, it is the whole, whose gates have passed.
@@ -30,7 +77,7 @@ impl CampaignRequest {
         let mut outcomes = BTreeMap::new();
         for Part { name, owners, mut plan } in parts {
             let target = Target { id: &whole.id.with_part(&name), ..*whole };
-            if !is_wanted(target.id) {
+            if !known.is_wanted(&name) {
                 continue;
             }
             let out = folder(&self.out, target.id);

@@ -266,7 +266,8 @@ fn owners(id: &TargetId, record: &Record) -> Vec<String> {
     if record.owners.is_empty() {
         return vec![id.repository.owner().to_owned()];
     }
-    record.owners.clone()
+    // Names of accounts and teams are the same in any case; earlier versions kept that of the file.
+    record.owners.iter().map(|owner| owner.to_lowercase()).collect()
 }
 
 /// The outcome of a step.
@@ -376,7 +377,7 @@ impl State {
 pub fn is_finished(state: &State, decision: &Decision, observed: &BTreeMap<TargetId, Observed>) -> bool {
     let is_over = |(id, standing): (&TargetId, &Standing)| match (state.intent, standing) {
         (Intent::Forward, standing) => standing.is_final(),
-        (_, Standing::Open(_)) => false,
+        (_, Standing::Open(_) | Standing::Unknown) => false,
         (Intent::RollingBack, Standing::Merged(_)) => {
             let revert = observed.get(id).and_then(|observed| observed.revert.as_ref());
             revert.is_some_and(|revert| revert.state == PullState::Closed) || !can_write(id, observed.get(id))

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use super::drift::FallenBack;
 use super::error::CampaignError;
+use super::file::Split;
 use super::plans::{Index, Indexes, Plans};
 use super::reconcile::{Decision, Situation, Step, decide};
 use super::request::CampaignRequest;
-use super::state::{AttemptOutcome, State};
+use super::state::{AttemptOutcome, Record, State};
 use super::target::TargetId;
 use crate::base::clock::unix_seconds;
 use crate::base::error::chain;
@@ -92,21 +93,46 @@ impl<'a> Session<'a> {
         format!("<!-- architect-ci campaign {} -->", self.request.campaign.file.name)
     }
 
-    /// Observes targets that have begun and were not observed yet, or were changed since.
+    /// Returns whether there was any saved state.
+    pub(super) fn has_saved_state(&self) -> bool {
+        !self.files.files.is_empty()
+    }
+
+    /// Returns the account whose token is used for a target; empty where one is used for all.
+    pub(super) fn account<'t>(&self, id: &'t TargetId) -> &'t str {
+        if self.request.is_app() { id.repository.owner() } else { "" }
+    }
+
+    /// Observes targets that have begun and were not observed yet, or were changed since. Parts of those that have no plan yet were
+    /// opened by a start whose state is lost.
     pub(super) async fn observe(&mut self) -> Result<(), CampaignError> {
-        let wanted: Vec<TargetId> = self
-            .state
-            .targets
-            .iter()
-            .filter(|(id, record)| {
-                record.wave.is_some() && (self.stale.contains(id) || !self.observed.contains_key(id))
-            })
-            .map(|(id, _)| id.clone())
-            .collect();
+        let is_new = |id: &TargetId, record: &Record| {
+            let is_known = self.observed.contains_key(id) || record.outcome != AttemptOutcome::New;
+            id.part.is_empty() && record.wave.is_some() && !is_known
+        };
+        if self.request.campaign.file.pull_request.split == Split::Owners {
+            let new: Vec<TargetId> = self.select(is_new);
+            self.find_parts(&new).await?;
+        }
+        let wanted = self.select(|id, record| {
+            record.wave.is_some() && (self.stale.contains(id) || !self.observed.contains_key(id))
+        });
+        self.look_at(&wanted).await?;
+        self.stale.clear();
+        Ok(())
+    }
+
+    /// Returns some of the targets.
+    fn select(&self, is_in: impl Fn(&TargetId, &Record) -> bool) -> Vec<TargetId> {
+        let chosen = self.state.targets.iter().filter(|(id, record)| is_in(id, record));
+        chosen.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Observes targets.
+    pub(super) async fn look_at(&mut self, wanted: &[TargetId]) -> Result<(), CampaignError> {
         let mut groups: BTreeMap<&str, Vec<&TargetId>> = BTreeMap::new();
-        for id in &wanted {
-            let group = if self.request.is_app() { id.repository.owner() } else { "" };
-            groups.entry(group).or_default().push(id);
+        for id in wanted {
+            groups.entry(self.account(id)).or_default().push(id);
         }
         let with_file = self.request.campaign.file.repositories.with_file.as_deref();
         for (owner, ids) in groups {
@@ -128,7 +154,6 @@ impl<'a> Session<'a> {
             let found = observe(&api, &looks, with_file).await?;
             self.observed.extend(ids.into_iter().cloned().zip(found));
         }
-        self.stale.clear();
         Ok(())
     }
 
@@ -152,16 +177,19 @@ impl<'a> Session<'a> {
         let can_plan = std::mem::replace(&mut self.can_plan, true);
         let decision = self.decide().await?;
         self.can_plan = can_plan;
-        let plans = decision.steps.into_iter().filter(|step| matches!(step, Step::Plan(..)));
-        let wanted: BTreeMap<TargetId, Step> = plans.map(|step| (step.target().clone(), step)).collect();
+        let steps = decision.steps.into_iter().filter(|step| matches!(step, Step::Plan(..))).collect();
+        let steps = self.with_undelivered(steps);
+        let wholes: BTreeSet<TargetId> = steps.iter().map(|step| step.target().whole()).collect();
+        let wanted: BTreeMap<TargetId, Step> =
+            steps.into_iter().map(|step| (step.target().clone(), step)).collect();
         let Indexes { indexes, left_out } = Index::read_all(folder, name, digests)?;
         self.notices.extend(left_out.iter().map(|error| format!("left out: {}", chain(error))));
         for (folder, index) in indexes {
             for (id, planned) in index.targets {
-                // Targets that have ended since are not started again.
-                let Some(step) = wanted.get(&id).cloned().or_else(|| self.new_part(&id, &wanted)) else {
-                    continue;
-                };
+                // Targets that have ended since are not started again. A part that nobody knew of was planned with its target.
+                let is_new = !self.state.targets.contains_key(&id) && wholes.contains(&id.whole());
+                let new = || is_new.then(|| Step::Plan(id.clone(), None));
+                let Some(step) = wanted.get(&id).cloned().or_else(new) else { continue };
                 let done = planned.done();
                 if let super::reconcile::StepOutcome::Planned { digest, .. } = &done {
                     let path = super::plans::folder(&folder, &id).join("plan.json");
@@ -171,13 +199,6 @@ impl<'a> Session<'a> {
             }
         }
         Ok(())
-    }
-
-    /// Returns the step that has planned a part which nobody knew of before; `None` if the target that it is a part of was not to
-    /// be planned.
-    fn new_part(&self, id: &TargetId, wanted: &BTreeMap<TargetId, Step>) -> Option<Step> {
-        let is_new = !self.state.targets.contains_key(id);
-        (is_new && wanted.keys().any(|step| step.whole() == id.whole())).then(|| Step::Plan(id.clone(), None))
     }
 
     fn situation(&self) -> Situation<'_> {

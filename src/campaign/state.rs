@@ -129,6 +129,12 @@ impl State {
         }
     }
 
+    /// Returns the targets that have a plan in common: the whole one, and its parts.
+    pub(super) fn parts_of(&self, whole: &TargetId) -> impl Iterator<Item = (&TargetId, &Record)> {
+        // The whole one comes first in their order.
+        self.targets.range(whole..).take_while(move |(id, _)| id.is_part_of(whole))
+    }
+
     /// Replaces the targets by those that were found now. Those that are no longer found stay if they have begun.
     pub fn update_targets(&mut self, found: impl IntoIterator<Item = TargetId>) {
         let mut known = std::mem::take(&mut self.targets);

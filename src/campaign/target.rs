@@ -26,6 +26,11 @@ impl TargetId {
         self.with_part("")
     }
 
+    /// Returns whether it is a target, or a part of that.
+    pub(super) fn is_part_of(&self, whole: &Self) -> bool {
+        self.repository == whole.repository && self.task == whole.task
+    }
+
     /// Returns a part of the same target.
     pub(super) fn with_part(&self, part: &str) -> Self {
         Self { repository: self.repository.clone(), task: self.task.clone(), part: part.to_owned() }

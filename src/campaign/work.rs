@@ -6,17 +6,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sanitize::Masker;
-use sanitize::untrusted::{plain, visible};
+use sanitize::untrusted::visible;
 use tokio::task::block_in_place;
 use tracing::Dispatch;
 use tracing::instrument::WithSubscriber;
 
 use super::file::{Reviewers, Split};
+use super::file_owners::FileOwners;
+use super::parts::KnownParts;
 use super::plans::{Plans, folder};
 use super::reconcile::StepOutcome;
 use super::request::CampaignRequest;
-use super::split::{FileOwners, TooManyParts, split};
+use super::split::{TakenFiles, TooManyParts, split};
+use super::state::Record;
 use super::target::TargetId;
+use super::title::title;
 use crate::base::env::Variables;
 use crate::batch::Entry;
 use crate::config::{Bounded, DeliverTo};
@@ -26,17 +30,12 @@ use crate::github::{
     ApiError, AppError, Observed, ObservedRepository, Permissions, RepositoryName, ask_for_review,
     newest_pull,
 };
-use crate::plan::Plan;
 use crate::report::{RunReport, file_log};
 use crate::request::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest, read_plan};
 use crate::run::{Signal, apply, run};
 
 /// Longest reason of a failure that is remembered, in characters.
 const MAX_REASON: usize = 300;
-
-/// Longest title of a pull request, and longest text in it for the owners of a part, in characters.
-const MAX_TITLE: usize = 72;
-const MAX_FOR: usize = 30;
 
 /// The folder of what splits into parts, below that of the campaign's files.
 const WHOLE: &str = "whole";
@@ -112,33 +111,32 @@ impl Target<'_> {
     fn cone(&self) -> Option<Cone> {
         let more = self.entry.sparse.as_ref()?;
         // What is worked on everywhere needs everything.
-        let own = self.entry.folder.iter();
-        own.clone().next()?;
-        Cone::new(own.chain(more).cloned().chain([".github".to_owned()]))
+        let own = self.entry.folder.as_ref()?;
+        Cone::new([own].into_iter().chain(more).cloned().chain([".github".to_owned()]))
     }
 }
 
 impl CampaignRequest {
-    /// Makes the plan of a target. Returns what came of it, or of those of its parts that `is_wanted` names.
+    /// Makes the plan of a target. Returns what came of it, or of its parts: those that are asked for, and those that are new.
     pub(super) async fn plan(
         &self,
         id: &TargetId,
         observed: Option<&Observed>,
-        is_wanted: &(dyn Fn(&TargetId) -> bool + Sync),
+        parts: &KnownParts,
         signal: &Signal,
     ) -> Result<BTreeMap<TargetId, StepOutcome>, StepOutcome> {
-        Box::pin(self.try_plan(id, observed, is_wanted, signal)).await.map_err(|error| self.failed(&error))
+        Box::pin(self.try_plan(id, observed, parts, signal)).await.map_err(|error| self.failed(&error))
     }
 
     /// Delivers the plan of a target.
     pub(super) async fn deliver(
         &self,
-        (id, past): (&TargetId, u64),
+        (id, record): (&TargetId, &Record),
         plans: &Plans,
         observed: Option<&Observed>,
         signal: &Signal,
     ) -> StepOutcome {
-        match Box::pin(self.try_deliver((id, past), plans, observed, signal)).await {
+        match Box::pin(self.try_deliver((id, record), plans, observed, signal)).await {
             Ok(done) => done,
             Err(error) => self.failed(&error),
         }
@@ -177,12 +175,14 @@ impl CampaignRequest {
         &self,
         id: &TargetId,
         observed: Option<&Observed>,
-        is_wanted: &(dyn Fn(&TargetId) -> bool + Sync),
+        parts: &KnownParts,
         signal: &Signal,
     ) -> Result<BTreeMap<TargetId, StepOutcome>, WorkError> {
         let target = self.target(id, observed)?;
+        // What was split until now stays split: some of it may have been opened.
+        let is_split = self.campaign.file.pull_request.split == Split::Owners || parts.is_split();
+        let taken = if is_split { self.taken_files(&target, parts).await? } else { TakenFiles::new() };
         let repository = self.clone_of(&target).await?;
-        let is_split = self.campaign.file.pull_request.split == Split::Owners;
         // The part that nobody owns has a plan of its own in the place of the target's.
         let out = if is_split { folder(&self.out.join(WHOLE), id) } else { folder(&self.out, id) };
         fresh(&out)?;
@@ -206,7 +206,8 @@ impl CampaignRequest {
         let plan = read_plan(&out.join("plan.json"))?;
         let owners = FileOwners::read(&repository, target.commit, target.entry.folder.as_deref());
         if is_split {
-            return self.plan_parts(&target, (split(plan, &owners)?, has_gates), is_wanted, signal).await;
+            let made = split(plan, &owners, &taken)?;
+            return self.plan_parts(&target, (made, has_gates), parts, signal).await;
         }
         let outcome = if plan.files.is_empty() {
             StepOutcome::Nothing
@@ -218,7 +219,7 @@ impl CampaignRequest {
 
     async fn try_deliver(
         &self,
-        (id, past): (&TargetId, u64),
+        (id, record): (&TargetId, &Record),
         plans: &Plans,
         observed: Option<&Observed>,
         signal: &Signal,
@@ -229,7 +230,7 @@ impl CampaignRequest {
         let branch = self.campaign.branch(id);
         // What GitHub showed may be some minutes old: what people have closed or merged since is not opened again.
         let api = self.writer(now.name).await?;
-        if let Some((_, false)) = newest_pull(&api, &branch, past).await? {
+        if let Some((_, false)) = newest_pull(&api, &branch, record.past).await? {
             return Ok(StepOutcome::Seen);
         }
         let commit = plan.base.as_ref().map_or(now.commit, |base| &base.commit).to_owned();
@@ -239,9 +240,8 @@ impl CampaignRequest {
         fresh(&out)?;
         let token = self.token(target.name, Permissions::Write).await?;
         let inputs = self.inputs_of(&target, (repository.root(), &out), token);
-        let owners = FileOwners::read(&repository, target.commit, target.entry.folder.as_deref());
-        let owners = owners.of_files(&plan.files);
-        let title = self.title(&target, &plan, &owners);
+        let task = self.campaign.file.pull_request.title.as_ref().or(target.entry.task.as_ref());
+        let title = title(id, task.unwrap_or(&plan.task), &record.owners);
         let is_second = self.inputs.in_ci && self.environment.in_actions && self.environment.run_id.is_some();
         let (mut request, masker) = block_in_place(|| {
             let made = plan.made.is_some() && is_second;
@@ -270,27 +270,11 @@ impl CampaignRequest {
             return Ok(StepOutcome::Delivered { digest, pull: None });
         };
         if pull_request.reviewers == Reviewers::Owners
-            && let Err(error) = ask_for_review(&api, number, &owners).await
+            && let Err(error) = ask_for_review(&api, number, &record.owners).await
         {
             tracing::warn!("warning: {id}: {error}");
         }
         Ok(StepOutcome::Delivered { digest, pull: Some(number) })
-    }
-
-    /// Returns the title of the pull request, which may come from whoever wrote a recipe. That of a part says whose files it changes,
-    /// which comes from whoever wrote that repository's `CODEOWNERS`.
-    fn title(&self, target: &Target<'_>, plan: &Plan, owners: &[String]) -> String {
-        let given = self.campaign.file.pull_request.title.as_ref();
-        let given = given.or(target.entry.task.as_ref()).unwrap_or(&plan.task);
-        let line = given.trim().lines().next().unwrap_or_default();
-        let line = plain(line.trim_start_matches(['#', ' ']));
-        let names: Vec<&str> = owners.iter().map(|owner| owner.trim_start_matches('@')).collect();
-        let names: String = plain(&names.join(", ")).chars().take(MAX_FOR).collect();
-        if target.id.part.is_empty() || names.is_empty() {
-            return line.chars().take(MAX_TITLE).collect();
-        }
-        let room = MAX_TITLE - names.chars().count() - " ()".len();
-        format!("{} ({names})", line.chars().take(room).collect::<String>())
     }
 
     /// Returns a clone of a target's repository, which all of its parts share.
@@ -300,10 +284,9 @@ impl CampaignRequest {
         let url = format!("{server}/{}.git", target.name);
         let checkout = folder(&self.out.join("clones"), &target.id.whole());
         let remote = RemoteRepository { url: &url, server, token: token.as_deref() };
+        let cone = target.cone();
         // Git may be slow; other targets continue in the meantime.
-        Ok(block_in_place(|| {
-            Repository::shallow_clone(&checkout, remote, target.commit, target.cone().as_ref())
-        })?)
+        Ok(block_in_place(|| Repository::shallow_clone(&checkout, remote, target.commit, cone.as_ref()))?)
     }
 
     /// Returns the inputs of a target's run: flags of the campaign take precedence over the task.

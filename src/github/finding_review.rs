@@ -13,6 +13,7 @@ use super::earlier_findings::EarlierFinding;
 use super::error::ApiError;
 use super::finding_mark::FindingMark;
 use super::known_findings::{FileContent, KnownFindings, Place, Version, nearest};
+use super::pull_files::MAX_FILES;
 use super::review::REVIEW;
 use super::suggestion::commentable;
 use crate::base::text::counted;
@@ -24,9 +25,6 @@ const MAX_FINDINGS: usize = 30;
 
 /// Maximum number of characters of findings in the text of a review, of which GitHub takes 65,536.
 const MAX_TEXT: usize = 50_000;
-
-/// Maximum number of files that GitHub lists of a pull request.
-const MAX_FILES: usize = 3_000;
 
 /// A pull request to post findings on.
 #[derive(Clone, Debug)]

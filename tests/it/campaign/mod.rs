@@ -4,6 +4,7 @@
 mod files;
 mod model;
 mod orders;
+mod parts;
 mod selection;
 mod split;
 mod state;

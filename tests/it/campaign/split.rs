@@ -11,7 +11,7 @@ use serde_json::json;
 const OWNERS: &str = "/web/ @octo/web\n/api/ @dev\n/gone/ @nobody\n";
 
 /// A campaign that splits, with these further lines; `octo/mono` has files of two owners and of nobody.
-async fn splitting(more: &str) -> Scene {
+pub(super) async fn splitting(more: &str) -> Scene {
     let scene = Scene::new(more).await;
     change(&scene, "{ title: Call it new }", "{ title: Call it new, split: owners, reviewers: owners }");
     let files = [
@@ -25,14 +25,14 @@ async fn splitting(more: &str) -> Scene {
     scene
 }
 
-fn change(scene: &Scene, from: &str, to: &str) {
+pub(super) fn change(scene: &Scene, from: &str, to: &str) {
     let file = fs::read_to_string(scene.sandbox.repo().join("campaign.yml")).expect("a file");
     assert!(file.contains(from), "{file}");
     scene.sandbox.write("campaign.yml", file.replace(from, to));
 }
 
 /// How the parts of `octo/mono` stand, by the beginning of their names.
-fn parts(scene: &Scene) -> BTreeMap<String, String> {
+pub(super) fn parts(scene: &Scene) -> BTreeMap<String, String> {
     let of_part = |(id, standing): (String, String)| {
         let (whole, part) = id.split_once('@').unwrap_or((&id, ""));
         let word = part.split('-').next().unwrap_or_default();
@@ -42,15 +42,14 @@ fn parts(scene: &Scene) -> BTreeMap<String, String> {
 }
 
 /// The files that the pull requests of `octo/mono` change, by title.
-fn pulls(scene: &Scene) -> BTreeMap<String, String> {
+pub(super) fn pulls(scene: &Scene) -> BTreeMap<String, String> {
     let mut state = scene.fleet.state();
     let place = state.place("octo/mono");
-    let files = |branch: &str| place.git().text(&["diff", "--name-only", &format!("main...{branch}")]);
-    let open = place.pulls.values().filter(|pull| pull.state == "OPEN");
-    open.map(|pull| (pull.title.clone(), files(&pull.branch).expect("a diff").replace('\n', " "))).collect()
+    let open = place.pulls.iter().filter(|(_, pull)| pull.state == "OPEN");
+    open.map(|(number, pull)| (pull.title.clone(), place.files(*number).join(" "))).collect()
 }
 
-fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+pub(super) fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
 }
 
@@ -108,7 +107,8 @@ async fn campaign_splits_plans_by_owners() {
 #[tokio::test(flavor = "multi_thread")]
 async fn campaign_holds_parts_back_and_closes_them_with_their_repository() {
     let mut scene = splitting("waves: { canary: 9 }\nlimits: { open_per_owner: 1 }\n").await;
-    scene.fleet.add("octo/mono2", &[("CODEOWNERS", "* @dev\n"), ("a.txt", "old\n")]);
+    // Names are the same in any case.
+    scene.fleet.add("octo/mono2", &[("CODEOWNERS", "* @Dev\n"), ("a.txt", "old\n")]);
     let run = scene.run(&["run"]).expect_code(0);
     assert!(run.stdout.contains("! 1 waiting for a limit or for a plan"), "{}", run.stdout);
     assert_eq!(scene.fleet.state().count("OPEN"), 3, "`@dev` has one to review");

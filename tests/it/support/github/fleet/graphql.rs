@@ -52,6 +52,9 @@ pub(super) fn answer_query(state: &mut State, body: &Value) -> ResponseTemplate 
             &json!({"data": {"revertPullRequest": {"revertPullRequest": {"number": fresh}}}}),
         );
     }
+    if query.contains("query BranchesBelow") {
+        return branches_below(state, variables);
+    }
     let (mut data, mut errors) = (serde_json::Map::new(), Vec::new());
     for at in 0.. {
         let (Some(owner), Some(name)) = (text(format!("o{at}")), text(format!("n{at}"))) else { break };
@@ -97,6 +100,30 @@ pub(super) fn answer_query(state: &mut State, body: &Value) -> ResponseTemplate 
         whole["errors"] = json!(errors);
     }
     answer(200, &whole)
+}
+
+/// The branches below a name, two at a time.
+fn branches_below(state: &State, variables: &Value) -> ResponseTemplate {
+    const AT_ONCE: usize = 2;
+    let prefix = variables["prefix"].as_str().expect("a prefix");
+    let repositories = variables.as_object().expect("variables").iter();
+    let places = repositories.filter_map(|(name, owner)| {
+        let at: usize = name.strip_prefix('o')?.parse().ok()?;
+        let name = variables[format!("n{at}")].as_str()?;
+        Some((at, state.places.get(&format!("{}/{name}", owner.as_str()?))))
+    });
+    let show = |(at, place): (usize, Option<&Place>)| {
+        let listed = place?.git().text(&["for-each-ref", "--format=%(refname)", prefix]);
+        let listed = listed.unwrap_or_default();
+        let names: Vec<&str> = listed.lines().filter_map(|name| name.strip_prefix("refs/heads/")).collect();
+        let from = variables[format!("a{at}")].as_str().map_or(0, |after| after.parse().expect("a cursor"));
+        let to = names.len().min(from + AT_ONCE);
+        let nodes: Vec<Value> = names[from..to].iter().map(|name| json!({ "name": name })).collect();
+        let page = json!({"hasNextPage": to < names.len(), "endCursor": to.to_string()});
+        Some((format!("t{at}"), json!({"refs": {"nodes": nodes, "pageInfo": page}})))
+    };
+    let data: serde_json::Map<String, Value> = places.filter_map(show).collect();
+    answer(200, &json!({ "data": data }))
 }
 
 fn show_pull(place: &Place, number: u64, pull: &Pull) -> Value {

@@ -80,6 +80,8 @@ pub struct Pull {
     pub conflicting: bool,
     created: SystemTime,
     merge: Option<String>,
+    /// The files that it changed when it was closed; its branch may be gone since.
+    files: Vec<String>,
 }
 
 impl State {
@@ -121,6 +123,14 @@ impl State {
 impl Place {
     pub fn git(&self) -> &Repository {
         self.world.repository.as_ref().expect("every place has one")
+    }
+
+    /// The files that a pull request changes.
+    pub fn files(&self, number: u64) -> Vec<String> {
+        let pull = self.pulls.get(&number).expect("the pull request");
+        let range = format!("main...{}", pull.branch);
+        let files = self.git().text(&["diff", "--name-only", &range]);
+        files.map_or_else(|| pull.files.clone(), |files| files.lines().map(str::to_owned).collect())
     }
 
     /// Merges a pull request: the default branch with the branch's changes or, if they are in conflict, the branch's tree.

@@ -215,6 +215,7 @@ fn pulls(
                 conflicting: false,
                 created: SystemTime::now(),
                 merge: None,
+                files: Vec::new(),
             };
             place.pulls.insert(fresh, pull.clone());
             answer(201, &show(fresh, &pull))
@@ -230,10 +231,15 @@ fn pulls(
             place.merge(number);
             answer(200, &json!({"merged": true}))
         }
+        ("GET", ["pulls", _, "files"]) => {
+            let files = place.files(number).into_iter().map(|file| json!({"filename": file}));
+            answer(200, &files.collect())
+        }
         ("PATCH", ["pulls", _]) => {
+            let files = place.files(number);
             let Some(pull) = place.pulls.get_mut(&number) else { return missing() };
             if body["state"] == "closed" && pull.state == "OPEN" {
-                pull.state = "CLOSED";
+                (pull.state, pull.files) = ("CLOSED", files);
             }
             answer(200, &show(number, pull))
         }
