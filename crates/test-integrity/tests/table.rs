@@ -1,4 +1,5 @@
 //! The table of changes in `tests/cases`: each is made to the files of its group, and what is found is compared.
+#![expect(clippy::expect_used, reason = "what a test stands on has to be there")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -82,17 +83,47 @@ fn after(group: &Group, case: &Case) -> BTreeMap<String, String> {
     files
 }
 
-#[test]
-fn changes_are_judged_as_the_table_says() {
+/// Returns the groups of each file in the folder.
+fn table() -> Vec<(String, Vec<Group>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases");
     let mut paths: Vec<_> =
         fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).collect();
     paths.sort();
+    let groups = |path: &Path| {
+        let text = fs::read_to_string(path).expect("a file");
+        serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    paths.iter().map(|path| (name(path), groups(path))).collect()
+}
+
+#[test]
+fn another_comment_weakens_nothing() {
+    let mut commented = 0;
+    for (file, groups) in table() {
+        for (path, before) in groups.iter().flat_map(|group| &group.files) {
+            let sign = match Path::new(path).extension().and_then(|end| end.to_str()) {
+                Some("py" | "rb") => "#",
+                Some("js" | "jsx" | "ts" | "tsx" | "rs" | "go" | "java" | "kt" | "cs" | "php") => "//",
+                _ => continue,
+            };
+            let after = format!("{sign} noted\n{before}\n{sign} noted\n");
+            // What has to come first.
+            if ["#!", "<?"].iter().any(|first| before.starts_with(first)) {
+                continue;
+            }
+            let change = Change { path, before: Some(before), after: Some(&after) };
+            assert_eq!(check(&[change]), [], "{file}: {path}");
+            commented += 1;
+        }
+    }
+    assert!(commented >= 500, "{commented} files");
+}
+
+#[test]
+fn changes_are_judged_as_the_table_says() {
     let (mut weakening, mut honest, mut wrong, mut left_out) = (0, 0, Vec::new(), 0);
-    for path in paths {
-        let text = fs::read_to_string(&path).expect("a file");
-        let groups: Vec<Group> =
-            serde_yaml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    for (file, groups) in table() {
         for group in &groups {
             for (number, case) in group.cases.iter().enumerate() {
                 if !is_played(group, number) {
@@ -124,7 +155,6 @@ fn changes_are_judged_as_the_table_says() {
                 let (kinds, notes) = (of(false), of(true));
                 *if case.finds.is_empty() { &mut honest } else { &mut weakening } += 1;
                 if kinds != case.finds || notes != case.notes {
-                    let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
                     wrong.push(format!(
                         "{file}: {}: wants {:?} and the notes {:?}, found {findings:#?}",
                         case.name, case.finds, case.notes

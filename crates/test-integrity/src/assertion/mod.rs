@@ -2,12 +2,14 @@
 
 pub(crate) mod bounds;
 mod failure;
+mod sides;
 pub(crate) mod vacuous;
 pub(crate) mod vocabulary;
 
 use crate::syntax::tokens::{inner, is_object, outer_call, split};
 use bounds::Bound;
 pub(crate) use failure::is_mere_failure;
+use sides::sides_of;
 use vacuous::{formatted, is_attribute_of_mock, is_exhaustive, is_found_always, is_natural};
 
 /// How much an assertion demands.
@@ -344,18 +346,6 @@ fn is_of_nothing(text: &str) -> bool {
     let items = inner.and_then(|inner| inner.rsplit_once(" in ")).map(|(_, items)| items);
     let receiver = text.rsplit_once(" . all (").map(|(receiver, _)| receiver);
     items.or(receiver).is_some_and(crate::syntax::is_empty)
-}
-
-/// Returns both sides of a condition that demands that they are the same, if it is one.
-fn sides_of(text: &str) -> Option<(String, String)> {
-    if split(text, &[" || ", " or ", " && ", " and ", " if ", " ? "]).len() > 1 {
-        return None;
-    }
-    let sign = EXACT.iter().find(|sign| split(text, &[sign]).len() == 2)?;
-    match split(text, &[sign]).as_slice() {
-        [one, other] => Some(((*one).to_owned(), (*other).to_owned())),
-        _ => None,
-    }
 }
 
 /// Returns what an expression comes to where it names its value at once: `( x := 3 )` is `3`.

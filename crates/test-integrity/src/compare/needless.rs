@@ -88,12 +88,10 @@ fn is_absent_error(assertion: &Assertion) -> bool {
 /// less to say.
 pub(super) fn items_of_less(dropped: &mut Vec<Assertion>, then: &[Assertion], now: &[Assertion]) {
     let size = |assertion: &Assertion| -> Option<(String, usize)> {
-        let (one, other) = assertion.sides.as_ref()?;
-        let expected = if assertion.subject == *one { other } else { one };
-        let list = [" . size ( )", " . length", " . len ( )"]
-            .iter()
-            .find_map(|end| assertion.subject.strip_suffix(end));
-        let list = list.or_else(|| assertion.subject.strip_prefix("len ( ")?.strip_suffix(" )"))?;
+        let (tested, expected) = assertion.operands()?;
+        let list =
+            [" . size ( )", " . length", " . len ( )"].iter().find_map(|end| tested.strip_suffix(end));
+        let list = list.or_else(|| tested.strip_prefix("len ( ")?.strip_suffix(" )"))?;
         Some((list.to_owned(), expected.parse().ok()?))
     };
     let total = |all: &[Assertion], list: &str| -> (usize, usize) {

@@ -52,7 +52,7 @@ pub(crate) fn is_pure(text: &str) -> bool {
 }
 
 /// Returns a text without its strings, but for those that hold values of their own.
-fn without_strings(text: &str) -> String {
+pub(crate) fn without_strings(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut quote: Option<char> = None;
     let mut signs = text.chars();

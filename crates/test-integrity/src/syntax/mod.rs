@@ -14,7 +14,7 @@ use tree_sitter::{Node, Tree};
 
 use crate::files::Language;
 use bindings::Given;
-pub(crate) use literals::{is_empty, is_pure, literals};
+pub(crate) use literals::{is_empty, is_pure, literals, without_strings};
 pub(crate) use words::words;
 
 /// Time limit of parsing one text; broken text can keep a grammar busy. On a busy machine, honest text takes seconds, too, and what

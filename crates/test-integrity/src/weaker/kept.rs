@@ -9,10 +9,8 @@ use crate::assertion::{Assertion, Strength};
 /// object makes of that is for the program to say: `client.base_url = "/v1"` may well set a `URL`.
 pub(super) fn is_set_as_before(before: &Assertion, after: &Assertion) -> bool {
     let set = |assertion: &Assertion| {
-        let (one, other) = assertion.sides.as_ref()?;
-        let (first, second) = assertion.resolved.as_ref()?;
-        let of_tested = if assertion.subject == *one { (one, first) } else { (other, second) };
-        (of_tested.0 != of_tested.1 && crate::syntax::is_pure(of_tested.1)).then(|| of_tested.1.clone())
+        let ((tested, _), (value, _)) = (assertion.operands()?, assertion.resolved_operands()?);
+        (tested != value && crate::syntax::is_pure(value)).then(|| value.to_owned())
     };
     before.subject == after.subject
         && before.subject.contains(" . ")

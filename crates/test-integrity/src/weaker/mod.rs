@@ -3,6 +3,7 @@
 
 mod documents;
 mod flags;
+mod given;
 pub(crate) mod implied;
 mod kept;
 mod lossy;
@@ -147,8 +148,7 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
 
 /// Returns the unit of the last digit of the only number that is expected: a hundredth for `1.67`.
 fn last_digit(assertion: &Assertion) -> Option<f64> {
-    let (one, other) = assertion.sides.as_ref()?;
-    let expected = if assertion.subject == *one { other } else { one };
+    let (_, expected) = assertion.operands()?;
     let bare = |word: &'_ str| word.trim_matches(['"', '\'']).to_owned();
     let mut numbers = expected.split(' ').map(bare).filter(|word| word.parse::<f64>().is_ok());
     let number = numbers.next().filter(|_| numbers.next().is_none())?;
@@ -237,8 +237,7 @@ fn is_reversed(before: &Assertion, after: &Assertion) -> bool {
 /// `f ( ) [ 0 ] == 1`.
 fn is_of_part(before: &Assertion, after: &Assertion) -> bool {
     let literals = |assertion: &Assertion| -> Option<Vec<String>> {
-        let (one, other) = assertion.sides.as_ref()?;
-        let expected = if assertion.subject == *one { other } else { one };
+        let (_, expected) = assertion.operands()?;
         let is_literal = |word: &&str| {
             word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\''))
         };

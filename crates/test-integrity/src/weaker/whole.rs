@@ -131,8 +131,7 @@ fn has_captured(part: &Assertion, whole: &str) -> bool {
 /// Returns whether all of a list or an object is compared, of which a part was: `log . records [ 0 ] . level == "INFO"` and
 /// `log . tuples == [ ( "a" , logging . INFO ) ]`.
 fn is_of_same(part: &Assertion, other: &Assertion) -> bool {
-    let Some((one, two)) = other.sides.as_ref() else { return false };
-    let expected = if other.subject == *one { two } else { one };
+    let Some((_, expected)) = other.operands() else { return false };
     let root = |text: &str| {
         let word = text.split(' ').find(|word| is_name(word) && !matches!(*word, "len" | "list" | "self"));
         word.map(str::to_owned)
@@ -256,8 +255,7 @@ fn has_all(part: &Assertion, whole: &str) -> bool {
 
 /// Returns whether a value is compared part by part: all that was expected of it is expected of its parts.
 fn is_taken_apart(part: &Assertion, fresh: &[&Assertion]) -> bool {
-    let Some((one, other)) = part.sides.as_ref() else { return false };
-    let expected = if part.subject == *one { other } else { one };
+    let Some((_, expected)) = part.operands() else { return false };
     let parts: Vec<&&Assertion> = fresh
         .iter()
         .filter(|other| {

@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use crate::assertion::{Assertion, Strength};
 use crate::extract::is_function;
+use crate::syntax::tokens::inner;
 use crate::syntax::{At, is_empty, is_pure};
 use copies::{is_counted, is_same, plain};
 
@@ -168,13 +169,16 @@ impl<'a> Values<'a> {
 
 /// Returns whether a value becomes the one that is expected where the program gives none.
 fn is_default(value: &str, expected: &str) -> bool {
+    const CALLS: &[&str] =
+        &["unwrap_or (", "value_or (", "get_or (", "orElse (", "getOrElse (", "getOrDefault (", "Or ("];
+    let value = inner(value).unwrap_or(value);
     let ends = [" ?? ", " || ", " or "].iter().any(|sign| {
         value
             .split_once(sign)
             .is_some_and(|(_, default)| default == expected || default.contains(&format!("( {expected} ,")))
     });
-    let by_call = ["unwrap_or (", "orElse (", "getOrDefault ("].iter().any(|call| value.contains(call));
-    is_pure(expected) && (ends || by_call && value.ends_with(&format!(" {expected} )")))
+    let by_call = || CALLS.iter().any(|call| value.contains(call));
+    is_pure(expected) && (ends || by_call() && value.ends_with(&format!(" {expected} )")))
 }
 
 /// Returns the names that a node gives a value.

@@ -61,9 +61,6 @@ const USUAL: &[&str] = &[
 pub(in crate::extract) fn is_recomputed(assertion: At<'_>) -> bool {
     let operands = operands(assertion);
     let [tested, expected] = operands.as_slice() else { return false };
-    if is_identity(assertion) && (is_method_of(*tested, *expected) || is_method_of(*expected, *tested)) {
-        return false;
-    }
     // Both sides may be columns of one table.
     let is_shared = |one: At<'_>, other: At<'_>| {
         let (own, all) = (sources(one, false), sources(other, true));
@@ -121,20 +118,6 @@ fn operands(at: At<'_>) -> Vec<At<'_>> {
         }
         _ => Vec::new(),
     }
-}
-
-/// Returns whether both sides have to be one object: `assert a is b`.
-fn is_identity(assertion: At<'_>) -> bool {
-    let condition =
-        assertion.children().into_iter().next().filter(|_| assertion.kind() == "assert_statement");
-    let signs = condition.map(At::normal);
-    signs.is_some_and(|text| text.contains(" is ") && !text.contains(" is not "))
-}
-
-/// Returns whether one side calls a method of the other one, which may return the object itself: `response.check()`.
-fn is_method_of(call: At<'_>, object: At<'_>) -> bool {
-    let receiver = call.field("function").and_then(|function| function.field("object"));
-    receiver.is_some_and(|receiver| receiver.text() == object.text())
 }
 
 /// Returns the name of a function that a node calls, unless it says nothing about where a value is from.
