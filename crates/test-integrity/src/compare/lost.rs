@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Context;
-use super::needless::items_of_less;
+use super::needless::excuse_missing_items;
 use crate::assertion::vacuous::is_of_traits;
 use crate::assertion::{Assertion, Strength};
 use crate::extract::Test;
@@ -75,7 +75,7 @@ impl Context<'_> {
         });
         let gone = set_up_gone(&mut dropped, before, after);
         dropped.drain(..gone);
-        items_of_less(&mut dropped, then, said.all());
+        excuse_missing_items(&mut dropped, then, said.all());
         if dropped.len() <= removed {
             return findings;
         }

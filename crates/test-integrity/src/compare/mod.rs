@@ -34,7 +34,7 @@ use cases::fewer_cases;
 use doubles::{mocked, replaced};
 use loops::{only_of_found, only_of_items};
 use lost::Rest;
-use needless::{waiting_fails, without_panic, without_passes};
+use needless::{excuse_awaited_errors, excuse_panic, excuse_passes};
 use recomputed::recomputed;
 use shadow::{foreign, shadow};
 use std::collections::BTreeSet;
@@ -291,7 +291,8 @@ impl Context<'_> {
             self.before.assertions(&before.body, Some(&after.body)),
             self.after.assertions(&after.body, None),
         );
-        without_panic(&mut old, &new, self.after, (before, after));
+        excuse_panic(&mut old, before, after);
+        excuse_passes(&mut new, before, after);
         let (had, has) = (old.len(), new.len());
         let (then, now) = (old.clone(), new.clone());
         let rows = |test: &Test| test.cases.unwrap_or(1).max(1) + test.body.rows.iter().sum::<usize>();
@@ -314,9 +315,8 @@ impl Context<'_> {
             return;
         }
 
-        without_passes(&mut new, before, after);
         let (mut left, looser) = without_same(old, &mut new);
-        waiting_fails(&mut left, before, after);
+        excuse_awaited_errors(&mut left, before, after);
         for (other, kind, message) in looser {
             found(other.line, kind, format!("in `{name}`: {message}"));
         }
@@ -360,7 +360,7 @@ impl Context<'_> {
                 if (!assertion.is_link() || before.simple_name() == after.simple_name())
                     && !said.covers(&assertion)
                     && !said.refuses(&assertion, &other)
-                    && !is_said_beside(&assertion, &other, &new)
+                    && !is_said_beside(&assertion, &other, &new, &after.body.words)
                     && !self.removed.concerns_assertion(before, &assertion)
                     && (is_certain || fewer_demand(assertion.strength, &then, &now))
                 {

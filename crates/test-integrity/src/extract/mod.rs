@@ -37,7 +37,7 @@ use kinds::is_handler;
 pub(crate) use names::Names;
 pub(crate) use prefilter::may_hold_tests;
 pub(crate) use rows::Looped;
-pub(crate) use statements::statements;
+pub(crate) use statements::{Statement, statements};
 pub(crate) use support_code::TARGETS;
 pub(crate) use test_file::{Body, Mark, Skip, Test, TestFile};
 use values::{constants, golden, order, tainted};

@@ -2,6 +2,7 @@
 //! or scripts. It uses what [`crate::extract`] reads of a file and the words of [`crate::assertion`], and compares no tests.
 
 pub(crate) mod doctests;
+mod efforts;
 pub(crate) mod exemptions;
 mod hunks;
 pub(crate) mod lenient;

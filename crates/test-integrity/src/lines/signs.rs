@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::efforts::efforts;
 use crate::Change;
 use crate::files::{Language, Role, file_name};
 use crate::finding::{Finding, Kind};
@@ -68,18 +69,6 @@ const KEPT: &[(Language, &str, &str)] = &[
     (Language::Python, r#"\bwarnings\.simplefilter\(["']error"#, "warnings no longer fail"),
 ];
 
-/// Numbers of assertions that a test is to make.
-const PLANNED: [&str; 2] = [r"\bexpect\.assertions\(\s*(\d+)", r"\bt\.plan\(\s*(\d+)"];
-
-/// Numbers that say how much is tried. The fewer, the less is demanded.
-#[rustfmt::skip]
-const EFFORTS: &[&str] = &[
-    r"\bwith_cases\(\s*(\d+)", r"\bmax_examples\s*=\s*(\d+)", r"\bnumRuns:\s*(\d+)", r"@RepeatedTest\(\s*(\d+)", r"\btries\s*=\s*(\d+)",
-    PLANNED[0], PLANNED[1],
-    // Ranges of values that are generated; those of loops stand behind `for`.
-    r"(?:^|[(,])\s*(?:mut\s+)?\w+\s+in\s+[\w:]+\s*\.\.=?\s*(\d+)", r"\bmax_(?:value|size)\s*=\s*(\d+)",
-];
-
 static SIGNS: LazyLock<Vec<Sign>> = LazyLock::new(|| {
     let sign = |(language, pattern, kind, meaning): &(Language, &str, Kind, &'static str)| {
         Some(Sign { language: *language, pattern: Regex::new(pattern).ok()?, kind: *kind, meaning })
@@ -92,14 +81,6 @@ static PRODUCTS: LazyLock<Vec<(Language, Regex)>> = LazyLock::new(|| {
         .iter()
         .filter_map(|(language, pattern)| Some((*language, Regex::new(pattern).ok()?)))
         .collect()
-});
-
-static NUMBERS: LazyLock<Vec<Regex>> =
-    LazyLock::new(|| EFFORTS.iter().filter_map(|pattern| Regex::new(pattern).ok()).collect());
-
-/// Calls that assert something, in the tests that say how many there are to be.
-static ASSERTING: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"\b(?:assert|expect|should)\b|\bt\.(?:\w*(?:[eE]qual|[eE]rror|[sS]ame|[mM]atch|[tT]hrows|[tT]ruthy|[fF]alsy)|ok|notOk|not|is|deep|true|false|like|has|rejects|resolves|pass|fail)\(").ok()
 });
 
 static CHECKS: LazyLock<Vec<(Language, Regex, &'static str)>> = LazyLock::new(|| {
@@ -240,46 +221,6 @@ fn aware(changes: &[Change<'_>]) -> Vec<Finding> {
     findings
 }
 
-/// Returns the numbers of a file that say how much is tried, and that are lower than before.
-fn efforts(change: &Change<'_>) -> Vec<Finding> {
-    let (Some(before), Some(after)) = (change.before, change.after) else { return Vec::new() };
-    let numbers = |text: &str, pattern: &Regex| -> Vec<(usize, u64)> {
-        let lines = text.lines().enumerate();
-        let of_line = |line| pattern.captures_iter(line).filter_map(|found| found[1].parse().ok());
-        lines.flat_map(|(at, line)| of_line(line).map(move |number| (at + 1, number))).collect()
-    };
-    let mut findings = Vec::new();
-    for pattern in NUMBERS.iter() {
-        let (old, new) = (numbers(before, pattern), numbers(after, pattern));
-        if old.len() != new.len() {
-            continue;
-        }
-        let is_planned = PLANNED.contains(&pattern.as_str());
-        // Up to the next such number.
-        let asserted = |text: &str, all: &[(usize, u64)], place: usize| {
-            let (from, to) = (all[place].0, all.get(place + 1).map_or(usize::MAX, |next| next.0));
-            let lines = text.lines().skip(from).take(to.saturating_sub(from + 1));
-            lines
-                .map(|line| ASSERTING.as_ref().map_or(0, |asserting| asserting.find_iter(line).count()))
-                .sum()
-        };
-        for (place, ((_, was), (line, is))) in old.iter().zip(&new).enumerate() {
-            // Which assertions are gone is told of the tests.
-            let fewer = || {
-                let had: usize = asserted(before, &old, place);
-                had.saturating_sub(asserted(after, &new, place)) as u64
-            };
-            if is >= was || is_planned && fewer() >= was - is {
-                continue;
-            }
-            let (old, new) = (was, is);
-            let message = format!("{new} instead of {old} cases are tried");
-            findings.push(Finding::new(change.path, *line, Kind::FewerCases, message));
-        }
-    }
-    findings
-}
-
 /// Returns the line by which a file asks for Node's assertions in their legacy mode, which it did not before.
 fn no_longer_strict(change: &Change<'_>) -> Option<Finding> {
     const LEGACY: &[&str] = &["('assert')", "(\"assert\")", "('node:assert')", "(\"node:assert\")"];
@@ -307,7 +248,7 @@ mod tests {
 
     #[test]
     fn patterns_compile() {
-        assert_eq!((SIGNS.len(), NUMBERS.len(), CHECKS.len()), (TABLE.len(), EFFORTS.len(), KEPT.len()));
+        assert_eq!((SIGNS.len(), CHECKS.len()), (TABLE.len(), KEPT.len()));
         assert_eq!(PRODUCTS.len(), OF_PRODUCTS.len());
     }
 }

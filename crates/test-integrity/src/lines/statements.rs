@@ -8,7 +8,7 @@ use regex::Regex;
 use super::reported::Reported;
 use super::rows::{drops_groups, fewer_rows, rows, words};
 use crate::Change;
-use crate::extract::statements;
+use crate::extract::{Statement, statements};
 use crate::files::{Language, Role};
 use crate::finding::{Finding, Kind, short};
 
@@ -22,6 +22,11 @@ const MAX_CHANGED: usize = 400;
 const LOOSE: &[&str] = &[
     "any", "anything", "anytimes", "anynumber", "maybe", "lenient", "loose", "relaxed", "suppress", "allow", "ignoring", "ignore", "ignored",
     "ignores", "permissive", "optionally", "anonymous", "atleast", "atmost", "least", "most", "nonstrict", "unordered",
+];
+/// Last words of names of matchers that fit any value of a kind.
+#[rustfmt::skip]
+const OF_ANY: &[&str] = &[
+    "args", "arguments", "parameters", "int", "long", "short", "byte", "double", "float", "boolean", "bool", "char", "string", "list",
 ];
 /// Calls of a chain that say what of a call is demanded.
 #[rustfmt::skip]
@@ -65,7 +70,11 @@ pub(crate) fn compare(changes: &[Change<'_>], reported: &Reported<'_>) -> Vec<Fi
             continue;
         }
         if Language::of(change.path).is_none() {
-            findings.extend(fewer_rows(change.path, (&gone, &rows(before)), (&new, &rows(after))));
+            findings.extend(fewer_rows(
+                change.path,
+                (&gone, &rows(before, after)),
+                (&new, &rows(after, before)),
+            ));
         }
         for (line, now) in new {
             let alike = gone.iter().filter(|(_, was)| was.first() == now.first() && was.get(1) == now.get(1));
@@ -87,8 +96,6 @@ pub(crate) fn compare(changes: &[Change<'_>], reported: &Reported<'_>) -> Vec<Fi
     findings.retain(|finding| !reported.covers(&finding.path, finding.line));
     findings
 }
-
-pub(super) type Statement = (usize, Vec<String>);
 
 fn read(path: &str, text: &str) -> Vec<Statement> {
     let all = if Language::of(path).is_some() {
@@ -251,18 +258,23 @@ fn is_loose(tokens: &[String], at: usize, token: &str) -> bool {
     // A map has no order.
     let says = says && !token.ends_with("InAnyOrderEntriesOf");
     let next = tokens.get(at + 1).map_or("", String::as_str);
-    // Go, Python, Kotlin and Swift have a type of this name, and others are of what may come later.
-    let is_type = matches!(token, "any" | "Any") && next != "(" || token.starts_with("Maybe") && next == "<";
+    // Go, Python, Kotlin and Swift have a type of this name, which is neither called nor given types, and others are of what may come
+    // later.
+    let is_type = matches!(token, "any" | "Any") && !matches!(next, "(" | "<" | "[")
+        || token.starts_with("Maybe") && next == "<";
     // A server answers requests of any method: `router . Any ( "/users" , list )`.
     let is_method = words == ["any"]
         && matches!(next, "(" | ",")
         && tokens.get(at + 2).is_some_and(|path| path.starts_with("\"/") || path.starts_with("'/"));
-    // A value whose name alone has the word: `decode ( anyJson , text )`.
+    // A value whose name alone has the word: `decode ( anyJson , text )`. RSpec's `any_args` and ScalaMock's `anyInt` are matchers.
     let is_value = words.len() > 1
+        && !words.last().is_some_and(|last| OF_ANY.contains(&last.as_str()))
         && token.starts_with(char::is_lowercase)
         && at.checked_sub(1).is_some_and(|before| matches!(tokens[before].as_str(), "(" | ","))
         && matches!(next, ")" | ",");
-    says && !is_type && !is_method && !is_value
+    // FakeItEasy's `A<int>._`.
+    let is_placeholder = token == "_" && at > 1 && tokens[at - 1] == "." && tokens[at - 2] == ">";
+    says && !is_type && !is_method && !is_value || is_placeholder
 }
 
 /// Returns whether a pattern of files fits fewer than another one, all of which that one fits: `"ui/*.rs"` and `"ui/a-*.rs"`.

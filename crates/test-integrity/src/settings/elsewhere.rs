@@ -69,7 +69,7 @@ impl Settled {
                     && is_said(entries, |atom| others.iter().any(|other| other.lost.contains(atom)))
                 || rewriting.is_of_no_rule(entries)
                 || !entries.is_empty()
-                    && entries.iter().all(|entry| cargo::was_allowed_in_code(entry, changes))
+                    && entries.iter().all(|entry| cargo::was_allowed_in_code(entry, change, changes))
         };
         let settled_old = without(&old, format, &new, &is_moved_away);
         let settled_new = without(&new, format, &old, &is_moved_here);

@@ -2,6 +2,7 @@
 //! which languages there are ([`crate::files`]).
 
 pub(crate) mod bindings;
+mod code;
 pub(crate) mod free_names;
 pub(crate) mod imports;
 mod literals;
@@ -14,6 +15,7 @@ use tree_sitter::{Node, Tree};
 
 use crate::files::Language;
 use bindings::Given;
+pub(crate) use code::code_of;
 pub(crate) use literals::{is_empty, is_pure, literals, without_strings};
 pub(crate) use words::words;
 

@@ -17,9 +17,15 @@ pub(super) fn is_set_as_before(before: &Assertion, after: &Assertion) -> bool {
         && set(before).is_some_and(|was| set(after) == Some(was))
 }
 
-/// Returns whether one new assertion has all literals that another one lost, and nothing else is lost with them:
-/// `must_raise(Error, /no such/)` became `must_raise(Error)` and `assert_match(/no such/, error.message)`.
-pub(crate) fn is_said_beside(before: &Assertion, after: &Assertion, new: &[Assertion]) -> bool {
+/// Returns whether one new assertion has all literals that another one lost, of the very failure that it was about, and nothing else is
+/// lost with them: `must_raise(Error, /no such/)` became `must_raise(Error)` and `assert_match(/no such/, error.message)`. `words` are
+/// the tokens of the test after the change.
+pub(crate) fn is_said_beside(
+    before: &Assertion,
+    after: &Assertion,
+    new: &[Assertion],
+    words: &[String],
+) -> bool {
     let left: BTreeSet<&str> = after.content().collect();
     let lost: Vec<&str> = before.content().filter(|word| !left.contains(word)).collect();
     let is_text = before.is_failure() || before.text.starts_with("end . must_raise");
@@ -28,14 +34,47 @@ pub(crate) fn is_said_beside(before: &Assertion, after: &Assertion, new: &[Asser
         && before.name == after.name
         && new.iter().any(|other| {
             let theirs: BTreeSet<&str> = other.content().collect();
-            other.strength >= Strength::Bounded && lost.iter().all(|word| theirs.contains(word))
+            other.strength >= Strength::Bounded
+                && lost.iter().all(|word| theirs.contains(word))
+                && caught(words).any(|failure| theirs.contains(failure))
         })
+}
+
+/// Returns the names that a test gives to what fails: `raises ( E ) as e`, `e = assert_raises ( E )`, `e = lambda do`.
+fn caught(words: &[String]) -> impl Iterator<Item = &str> {
+    const BLOCKS: &[&str] = &["lambda", "proc", "->", "expect", "_"];
+    const EXPECTING: &[&str] = &["throw", "raise", "reject"];
+    const NEAR: usize = 20;
+    let expects = |word: &&String| EXPECTING.iter().any(|part| word.to_lowercase().contains(part));
+    let is_with = move |at: usize| {
+        words[at] == "as" && words[at.saturating_sub(NEAR)..at].iter().any(|word| expects(&word))
+    };
+    let is_given = move |at: usize| {
+        let mut value = words[at + 1..].iter().filter(|word| *word != "await").peekable();
+        let is_block = value.peek().is_some_and(|first| BLOCKS.contains(&first.as_str()));
+        // The name of what is called, with what it is in.
+        let mut called = value.enumerate().take_while(|(place, word)| {
+            if place % 2 == 0 { word.starts_with(char::is_alphabetic) } else { *word == "." }
+        });
+        words[at] == "=" && (is_block || called.any(|(_, word)| expects(&word)))
+    };
+    let places = 1..words.len().saturating_sub(1);
+    places.filter_map(move |at| {
+        let name = if is_with(at) { at + 1 } else { at - 1 };
+        (is_with(at) || is_given(at)).then(|| words[name].as_str())
+    })
+}
+
+/// Returns whether an assertion says how many a test has to make.
+pub(super) fn counts_assertions(assertion: &Assertion) -> bool {
+    ["t . plan (", "assert . expect (", "expect . assertions (", "expect . hasAssertions ("]
+        .iter()
+        .any(|start| assertion.text.starts_with(start))
 }
 
 /// Returns whether nothing is lost with an assertion: it counts the assertions of a library that the test no longer uses, or looks
 /// at the length of a value that is compared as a whole.
 pub(crate) fn counts_for_nothing(gone: &Assertion, then: &[Assertion], after: &crate::extract::Test) -> bool {
-    let is_count = ["t . plan (", "assert . expect ("].iter().any(|start| gone.text.starts_with(start));
     let object = gone.text.split(' ').next().unwrap_or_default();
     let is_of_whole = |other: &Assertion| {
         let whole = other.subject.as_str();
@@ -48,13 +87,15 @@ pub(crate) fn counts_for_nothing(gone: &Assertion, then: &[Assertion], after: &c
         let is_made_of = is_list && gone.text != other.text && narrower::root(&gone.subject) == Some(whole);
         (is_length || is_made_of) && is_pure(one) != is_pure(two) && other.strength == Strength::Exact
     };
-    // Where nothing is called back, each of the assertions is made. The first function is the test itself.
-    let functions = || after.body.words.iter().filter(|word| matches!(word.as_str(), "=>" | "function"));
-    let is_in_line = || functions().count() < 2;
+    // Where nothing is called back, chosen or repeated, each of the assertions is made. The first function is the test itself.
+    let has = |known: &[&str]| after.body.words.iter().filter(|word| known.contains(&word.as_str())).count();
+    let is_straight = || has(&["for", "while", "if", "switch", "try", "catch", "?"]) == 0;
+    let is_in_line = || has(&["=>", "function"]) < 2;
     // nock's word that all was asked for.
     let is_told = gone.text.ends_with(" . done ( )") && !after.body.words.iter().any(|word| word == "nock");
+    let is_used =
+        || object == "expect" || after.body.words.windows(2).any(|two| two[0] == object && two[1] == ".");
     is_told
-        || is_count
-            && (!after.body.words.windows(2).any(|two| two[0] == object && two[1] == ".") || is_in_line())
+        || counts_assertions(gone) && is_straight() && (!is_used() || is_in_line())
         || then.iter().any(is_of_whole)
 }

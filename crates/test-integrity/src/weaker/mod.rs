@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use crate::assertion::{Assertion, Strength, is_mere_failure};
 use crate::finding::{Kind, short};
 use flags::is_same_flag;
-use kept::is_set_as_before;
+use kept::{counts_assertions, is_set_as_before};
 pub(crate) use kept::{counts_for_nothing, is_said_beside};
 use lossy::leaves_out;
 use narrower::narrower;
@@ -34,8 +34,11 @@ pub(crate) fn most_alike(assertion: &Assertion, others: &[Assertion]) -> Option<
         let theirs: BTreeSet<&str> = other.content().collect();
         !literals.is_empty() && literals.iter().all(|word| theirs.contains(word))
     };
-    let is_chosen = others.iter().any(&has_all);
-    let scored = others.iter().enumerate().filter(|(_, other)| !is_chosen || has_all(other));
+    // A number of assertions is no value.
+    let counts = counts_assertions(assertion);
+    let alike = || others.iter().enumerate().filter(|(_, other)| counts_assertions(other) == counts);
+    let is_chosen = alike().any(|(_, other)| has_all(other));
+    let scored = alike().filter(|(_, other)| !is_chosen || has_all(other));
     let scored = scored.map(|(at, other)| {
         let theirs: BTreeSet<&str> = other.content().filter(|word| !is_keyword(word)).collect();
         let common = own.intersection(&theirs).count();

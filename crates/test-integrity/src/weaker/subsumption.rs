@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::kept::counts_assertions;
 use super::lossy::leaves_out;
 use super::reworded::CONNECTING;
 use super::{demands_the_same, is_count, is_keyword, whole};
@@ -76,6 +77,10 @@ impl<'a> Said<'a> {
                 && is_as_tight(other, assertion)
                 && known.is_subset(words)
         };
+        // Its number is none that the program gives.
+        if counts_assertions(assertion) {
+            return whole::is_counted(&self.fresh, self.all, &self.words);
+        }
         !known.is_empty()
             && (by_case
                 || self.assertions.iter().any(by_assertion)
