@@ -10,11 +10,16 @@ pub fn comment_marker(key: &str) -> String {
 
 /// Reduces a key to characters that may stand in a hidden line. Where it has others, a hash of it keeps it apart from other keys.
 pub fn marker_key(key: &str) -> String {
-    let plain: String = key.chars().filter(|c| c.is_ascii_alphanumeric() || "._/ -".contains(*c)).collect();
-    let plain = plain.replace("--", "-");
+    let mut plain: String =
+        key.chars().filter(|c| c.is_ascii_alphanumeric() || "._/ -".contains(*c)).collect();
+    // Two of them could end the line.
+    while plain.contains("--") {
+        plain = plain.replace("--", "-");
+    }
     if plain == key {
         return plain;
     }
+    let plain = plain.trim_end_matches(['-', ' ']);
     let hash = &hex::encode(Sha256::digest(key))[..8];
     if plain.is_empty() { hash.to_owned() } else { format!("{plain}-{hash}") }
 }

@@ -242,7 +242,7 @@ fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), P
             None if range.is_some() && full && !goes_on(&lines[at..]) => {}
             // Of a file that is not there yet, there is no context.
             None if range.is_some_and(|range| range.old == 0) => {
-                hunk.lines.push(Line::Added(line.to_owned()))
+                hunk.lines.push(Line::Added(line.to_owned()));
             }
             // Editors and models drop the space of an empty context line.
             None => hunk.lines.push(Line::Context(line.to_owned())),

@@ -142,11 +142,7 @@ impl PullReview {
             }
             !remark.is_some_and(Remark::hides_content)
         };
-        // Of what lies beside the workspace, the agent could look at nothing but the difference, and nothing found there has a place.
-        let prefix = repository.prefix();
-        let is_within = |path: &&str| path.starts_with(&prefix);
-        let files: Vec<&str> =
-            all_files.iter().map(String::as_str).filter(is_within).filter(is_shown).collect();
+        let files: Vec<&str> = within(&all_files, &repository.prefix()).filter(is_shown).collect();
         if !remarks.is_empty() {
             let told = format!(
                 "files of the pull request that a diff does not show as they are:\n{}",
@@ -265,6 +261,12 @@ impl PullReview {
         run.events.emit(Event::Review(ReviewRecord { pass: 1, model, findings, standing }));
         Some(self.mark).filter(|_| told.is_none())
     }
+}
+
+/// Returns the files in the workspace, which has this prefix. Of what lies beside it, the agent could look at nothing but the difference,
+/// and what it found there would have no place.
+fn within<'a>(files: &'a [String], prefix: &str) -> impl Iterator<Item = &'a str> {
+    files.iter().map(String::as_str).filter(move |path| path.starts_with(prefix))
 }
 
 /// Marks a part of the diff as what its author wrote.
