@@ -67,7 +67,8 @@ pub enum ApplyError {
 /// lines of context, where that leaves one place for each hunk.
 pub fn apply(content: &str, patch: &Patch) -> Result<String, ApplyError> {
     // A patch without any CR says nothing of line ends; neither does one for a file without any, if all of its lines have one.
-    let says_ends = |hunk: &Hunk| hunk.has_cr() && (content.contains('\r') || hunk.has_lf());
+    let has_lf_alone = content.contains('\n') && !content.contains('\r');
+    let says_ends = |hunk: &Hunk| hunk.has_cr() && (!has_lf_alone || hunk.has_lf());
     let as_it_is = patch
         .hunks
         .iter()

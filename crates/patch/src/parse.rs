@@ -361,22 +361,24 @@ fn unfenced(text: &str) -> &str {
             || line.starts_with('-') && !line.starts_with("- ")
             || begins_patch(line)
     };
-    let mut end = None;
+    let (mut end, mut closed) = (None, false);
     let mut at = 0;
     for line in inner.split_inclusive('\n') {
         let closes = fence(line).is_some_and(|found| found.0 == mark && found.1 >= length)
             && line.trim_end().chars().all(|sign| sign == mark);
         if closes {
-            end = Some(at);
+            (end, closed) = (Some(at), true);
         } else if is_line(line) {
             end = None;
         }
         at += line.len();
     }
-    let inner = &inner[..end.unwrap_or(inner.len())];
-    // Some close it on the last line itself.
-    let closing = mark.to_string().repeat(length);
-    if end.is_some() { inner } else { inner.trim_end().strip_suffix(&closing).unwrap_or(inner) }
+    match end {
+        Some(end) => &inner[..end],
+        None if closed => text,
+        // Some close it on the last line itself.
+        None => inner.trim_end().strip_suffix(&mark.to_string().repeat(length)).unwrap_or(inner),
+    }
 }
 
 /// Returns the character of a fence that a line begins with, and how often it stands there.

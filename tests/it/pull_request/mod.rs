@@ -50,7 +50,7 @@ impl Scene {
     /// Answers to orders.
     pub(crate) fn answers(&self) -> Vec<String> {
         let all = self.github.comments_by(BOT).into_iter();
-        all.filter(|body| body.starts_with("<!-- architect-ci comment: architect-ci orders -->")).collect()
+        all.filter(|body| body.starts_with("<!-- architect-ci comment: architect-ci orders-")).collect()
     }
 
     pub(crate) fn sticky(&self) -> String {
