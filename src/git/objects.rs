@@ -7,6 +7,7 @@ use std::sync::Arc;
 use gix_hash::ObjectId;
 use gix_object::{Find, Kind, TagRefIter, TreeRefIter};
 use gix_odb::HeaderExt;
+use workspace::{FileState, Mode};
 
 use super::{GitError, Repository};
 
@@ -130,6 +131,19 @@ impl Repository {
             }
         }
         Err(GitError::Link { path: path.to_owned(), commit: commit.to_owned() })
+    }
+
+    /// Returns the state of a file at a commit, or `Ok(None)` if the commit has no such file. The path is relative to the
+    /// repository's root, and no link in it is followed.
+    pub fn state_at(&self, commit: &str, path: &str) -> Result<Option<FileState>, GitError> {
+        let Some(entry) = self.entry_at(commit, path)? else { return Ok(None) };
+        let mode = match entry.kind {
+            TreeKind::File => Mode::Regular,
+            TreeKind::Executable => Mode::Executable,
+            TreeKind::Link => Mode::Link,
+            TreeKind::Folder | TreeKind::Submodule => return Ok(None),
+        };
+        Ok(Some(FileState { content: self.object(&entry.id, Kind::Blob)?.into(), mode }))
     }
 
     /// Returns the entry at a path of a commit, or `Ok(None)`. The path is relative to the repository's root,

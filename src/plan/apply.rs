@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, Operation, WorkspacePath};
+use workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, FileState, Operation, WorkspacePath};
 
 use super::file::Plan;
 use super::journal::{Journal, JournalError, MayWrite, Step};
 use super::journal_folder::JournalFolder;
 use super::links::link_outside;
-use super::planned_file::Damaged;
+use super::planned_file::{Damaged, PlanFile};
 
 /// Number of characters of a digest that have to be given: 128 bits. Another plan with fewer of them in common can be found by trying.
 const SHORTEST_DIGEST: usize = 32;
@@ -19,15 +19,18 @@ const GONE: &str = "it no longer exists";
 /// Plan that fits the checkout.
 #[derive(Debug)]
 pub struct Checked {
+    /// What the plan changes: what is left to be written, and what [`Checked::compare`] adds.
     changes: ChangeSet,
-    /// Number of files that already are as the plan leaves them.
-    pub already: usize,
+    /// What is left to be written to the checkout.
+    left: ChangeSet,
+    /// Files that already are as the plan leaves them, and their states.
+    in_place: Vec<(PlanFile, Option<FileState>)>,
 }
 
 /// Result of applying a plan.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Applied {
-    /// These files were changed.
+    /// These are the changes, of which some may have been in the checkout already.
     Done(Vec<FileChange>),
     /// There was nothing left to do.
     Already,
@@ -161,7 +164,7 @@ impl Plan {
         if let Some(file) = self.files.iter().find(|file| !paths.insert(&file.path)) {
             return Err(ApplyError::Twice(file.path.clone()));
         }
-        let (mut changes, mut stale, mut already) = (Vec::new(), Vec::new(), 0);
+        let (mut changes, mut stale, mut in_place) = (Vec::new(), Vec::new(), Vec::new());
         for file in &self.files {
             may_write(&file.path).map_err(ApplyError::Refused)?;
             // A link in the way was put there by somebody else, unless the plan removes it.
@@ -175,7 +178,7 @@ impl Plan {
             }
             let now = disk.state_of(&file.path)?;
             if file.is_after(now.as_ref()) {
-                already += 1;
+                in_place.push((file.clone(), now));
             } else if !file.is_before(now.as_ref()) {
                 let text = match (&now, &file.before_sha256) {
                     (None, _) => GONE.to_owned(),
@@ -200,7 +203,11 @@ impl Plan {
                 .into_iter()
                 .map(|path| Stale { path, now: "it is in the way of a planned file".to_owned() }),
         );
-        if stale.is_empty() { Ok(Checked { changes, already }) } else { Err(ApplyError::Stale(stale)) }
+        if stale.is_empty() {
+            Ok(Checked { left: changes.clone(), changes, in_place })
+        } else {
+            Err(ApplyError::Stale(stale))
+        }
     }
 
     fn deletes(&self, path: &WorkspacePath) -> bool {
@@ -209,7 +216,44 @@ impl Plan {
 }
 
 impl Checked {
-    /// Returns what is to be changed.
+    /// Returns the planned files that already are as the plan leaves them.
+    pub fn in_place(&self) -> impl Iterator<Item = &PlanFile> {
+        self.in_place.iter().map(|(file, _)| file)
+    }
+
+    /// Compares the files that already are as the plan leaves them with the commit that they are delivered on, whose state of
+    /// each file `committed` returns: those that the commit does not have so are changes of the plan as well.
+    pub fn compare(
+        &mut self,
+        disk: &DiskWorkspace,
+        committed: impl Fn(&PlanFile) -> Option<FileState>,
+    ) -> Result<(), ApplyError> {
+        let mut changes: Vec<FileChange> = self.left.iter().cloned().collect();
+        let mut stale = Vec::new();
+        for (file, now) in &self.in_place {
+            let before = committed(file);
+            if file.is_after(before.as_ref()) {
+                continue;
+            }
+            if file.is_before(before.as_ref()) {
+                changes.extend(FileChange::new(file.path.clone(), before, now.clone()));
+            } else {
+                let now =
+                    "it has its planned content here, but not what the plan was made from in the commit";
+                stale.push(Stale { path: file.path.clone(), now: now.to_owned() });
+            }
+        }
+        if !stale.is_empty() {
+            return Err(ApplyError::Stale(stale));
+        }
+        self.changes = ChangeSet::new(changes);
+        match link_outside(disk.path(), &self.changes)? {
+            Some(link) => Err(ApplyError::LinkOutside(link)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns what the plan changes.
     pub fn changes(&self) -> &ChangeSet {
         &self.changes
     }
@@ -224,8 +268,10 @@ impl Checked {
         if self.changes.is_empty() {
             return Ok(Applied::Already);
         }
-        let changes: Vec<FileChange> = self.changes.iter().cloned().collect();
-        Journal::write(disk, journal, &changes, observe, &|| false)?.perform(observe)?;
-        Ok(Applied::Done(changes))
+        if !self.left.is_empty() {
+            let left: Vec<FileChange> = self.left.iter().cloned().collect();
+            Journal::write(disk, journal, &left, observe, &|| false)?.perform(observe)?;
+        }
+        Ok(Applied::Done(self.changes.iter().cloned().collect()))
     }
 }

@@ -64,13 +64,14 @@ impl Plan {
 
     /// Returns the plan for the checkout as it is now, at `base`. `from` is the commit that this plan was made for;
     /// `earlier` returns the content of a file that the plan was made from, which nobody has to be trusted for: its hash is
-    /// in the plan.
+    /// in the plan. `committed` returns the state of a file at `base`, if it can be read.
     pub fn carry_over(
         &self,
         disk: &DiskWorkspace,
         from: &str,
         base: Base,
         earlier: impl Fn(&WorkspacePath) -> Option<Vec<u8>>,
+        committed: impl Fn(&WorkspacePath) -> Option<FileState>,
     ) -> Result<Self, CarryOverError> {
         let changed: Vec<&WorkspacePath> = self.changed_since(disk)?.iter().map(|file| &file.path).collect();
         let (mut files, mut merged) = (Vec::new(), Vec::new());
@@ -79,9 +80,16 @@ impl Plan {
                 files.push(file.clone());
                 continue;
             }
-            let now = disk.state_of(&file.path)?;
+            let mut now = disk.state_of(&file.path)?;
             let after = merge(file, now.as_ref(), || earlier(&file.path))?;
             merged.push(file.path.clone());
+            if now.as_ref() == Some(&after) {
+                // The checkout may have the planned change from an attempt that could not deliver it.
+                now = committed(&file.path);
+                if merge(file, now.as_ref(), || earlier(&file.path))? != after {
+                    return Err(CarryOverError::Conflict(file.path.clone()));
+                }
+            }
             // Whoever else has changed the file may have made the planned change as well.
             files.extend(
                 FileChange::new(file.path.clone(), now, Some(after)).map(|change| PlanFile::new(&change)),

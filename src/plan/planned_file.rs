@@ -130,7 +130,7 @@ impl PlanFile {
 
     /// Returns the mode of a modified file as the plan found it. It is not known of plans without `before_mode` that replace
     /// the whole content.
-    pub(super) fn mode_before(&self) -> Option<Mode> {
+    pub(crate) fn mode_before(&self) -> Option<Mode> {
         if self.op != Operation::Modify {
             return None;
         }

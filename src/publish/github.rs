@@ -24,11 +24,7 @@ use crate::request::{Deliver, JobRequest};
 /// Returns whether the contents of changed files may be sent to GitHub.
 pub(crate) fn needs_contents(request: &JobRequest) -> bool {
     let suggests = request.config().github.inline_suggestions && request.mode == RunMode::DryRun;
-    delivers(request) || (suggests && request.github.is_some())
-}
-
-fn delivers(request: &JobRequest) -> bool {
-    !matches!(request.deliver, Deliver::Nowhere | Deliver::Patch)
+    request.deliver.is_to_branch() || (suggests && request.github.is_some())
 }
 
 /// What is told where, and by what means.
@@ -126,7 +122,7 @@ impl Publication<'_> {
     ) -> Option<String> {
         let Self { request, files, .. } = self;
         let config = &request.config().github;
-        let delivers = delivers(request);
+        let delivers = request.deliver.is_to_branch();
         let github = match request.github.as_ref() {
             Some(github) if github.token.is_some() => github,
             other => {
@@ -231,6 +227,10 @@ impl Publication<'_> {
             Ok(None) => {
                 let told = "the branch already has all of these changes, so nothing was delivered".to_owned();
                 report.notices.push(Notice { level: NoticeLevel::Info, message: told });
+                if report.mode == RunMode::Apply {
+                    "Nothing was delivered: the branch already has all changes of the plan."
+                        .clone_into(&mut report.message);
+                }
             }
             Err(PublishProblem { message, about_permission, limited_until, is_on_branch }) => {
                 self.hold(report, limited_until);

@@ -61,6 +61,11 @@ const BRANCH: &str = "architect-ci/{key}-{number}";
 const MAX_TITLE: usize = 72;
 
 impl Deliver {
+    /// Returns whether changes go to a branch on GitHub.
+    pub(crate) fn is_to_branch(&self) -> bool {
+        matches!(self, Self::PullBranch { .. } | Self::OwnBranch { .. })
+    }
+
     /// Decides it. `by_comment` says whether a comment has asked for these very changes.
     pub(super) fn new(
         config: &Config,

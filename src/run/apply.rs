@@ -9,6 +9,7 @@ use super::integrity::{NotJudged, demand_less};
 use super::not_applied::NotApplied;
 use super::{Outcome, Run, records};
 use crate::agent::SessionOutcome;
+use crate::base::text::counted;
 use crate::base::verbose_log::detail;
 use crate::config::Requirement;
 use crate::engine::Caller;
@@ -73,7 +74,8 @@ impl Run<'_> {
         let may_write = |path: &_| Ok(self.engine.guardrails.check_write(path)?);
         // Of a plan that was carried over, the one before is what was reviewed.
         let reviewed = request.digest.as_deref().filter(|_| request.moved.is_none());
-        let checked = plan.check(&self.disk, reviewed, may_write)?;
+        let mut checked = plan.check(&self.disk, reviewed, may_write)?;
+        self.compare_with_commit(&mut checked, plan).await?;
         // What depends on the plan's files is seen once more when they are there.
         if let Some((command, _)) =
             commands_left(plan).find(|(command, call)| !self.is_as_shown(command, call))
@@ -211,9 +213,9 @@ impl Run<'_> {
             }
             Ok(Applied::Done(changes)) => changes.len(),
         };
-        let files = if count == 1 { "file" } else { "files" };
         let carried = plan.carried_over.as_ref().map(told).unwrap_or_default();
-        let message = format!("Applied the plan {}: {count} {files}.{carried}", short(&plan.digest));
+        let files = counted(count, "file", "s");
+        let message = format!("Applied the plan {}: {files}.{carried}", short(&plan.digest));
         if request.is_second_job() {
             // They ran where the plan was made; here nothing does.
             plan.gates.iter().for_each(|gate| self.events.emit(Event::Gate(gate.clone())));
@@ -240,8 +242,9 @@ impl Run<'_> {
     }
 
     fn change_files(&self, checked: Checked) -> Result<Applied, ApplyError> {
-        if checked.already > 0 {
-            let told = format!("{} files already have their planned content", checked.already);
+        let in_place = checked.in_place().count();
+        if in_place > 0 {
+            let told = format!("already as planned in the checkout: {}", counted(in_place, "file", "s"));
             self.events.notice(NoticeLevel::Info, told);
         }
         let applied = checked.apply(&self.disk, &self.source.journal, &|step| detail!("apply: {step:?}"))?;

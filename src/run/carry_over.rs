@@ -1,6 +1,9 @@
-//! Carries a plan over to where the pull request's branch is now, before anything of it is checked.
+//! Carries a plan over to where the pull request's branch is now, before anything of it is checked, and compares what of it the
+//! checkout already has with that branch.
 
 use std::collections::BTreeMap;
+
+use workspace::{FileState, WorkspacePath};
 
 use super::Run;
 use super::not_applied::NotApplied;
@@ -9,8 +12,11 @@ use crate::config::Follow;
 use crate::event::Base;
 use crate::git::Repository;
 use crate::github::{Api, content_at};
-use crate::plan::{CarryOverError, Plan};
+use crate::plan::{CarryOverError, Checked, Plan, PlanFile};
 use crate::request::{ApplyRequest, Moved};
+
+/// Error for a file of a commit that could not be read.
+struct Unread;
 
 impl Run<'_> {
     /// Returns the plan for where the branch is now, or `None` if the branch is where the plan was made.
@@ -35,7 +41,56 @@ impl Run<'_> {
         let repository = self.request.repository.as_ref();
         let branch = repository.and_then(Repository::branch);
         let base = Base { commit: to.clone(), branch, dirty: false };
-        Ok(Some(plan.carry_over(&self.disk, from, base, |path| earlier.get(path).cloned())?))
+        let committed = |path: &WorkspacePath| {
+            repository.and_then(|repository| {
+                repository.state_at(to, &format!("{}{path}", repository.prefix())).ok().flatten()
+            })
+        };
+        Ok(Some(plan.carry_over(&self.disk, from, base, |path| earlier.get(path).cloned(), committed)?))
+    }
+
+    /// Adds what the checkout already has of a plan, and the commit that it was made for has not, to its changes if they are to
+    /// be delivered: an attempt before may have failed to, or a step of the job may have made the same files.
+    pub(super) async fn compare_with_commit(
+        &self,
+        checked: &mut Checked,
+        plan: &Plan,
+    ) -> Result<(), NotApplied> {
+        if !self.request.deliver.is_to_branch() {
+            return Ok(());
+        }
+        let repository = self.request.repository.as_ref();
+        let head = || repository.and_then(Repository::head);
+        let commit = plan.base.as_ref().map(|base| base.commit.clone()).or_else(head);
+        let mut committed = BTreeMap::new();
+        for file in checked.in_place() {
+            let state = match &commit {
+                Some(commit) => self.state_at(commit, file).await,
+                None => Err(Unread),
+            };
+            committed
+                .insert(file.path.clone(), state.map_err(|Unread| NotApplied::Unread(file.path.clone()))?);
+        }
+        Ok(checked.compare(&self.disk, |file| committed.get(&file.path).cloned().flatten())?)
+    }
+
+    /// Returns the state of a planned file at a commit, from the clone or, where that lacks the commit, from GitHub, which does
+    /// not tell modes.
+    async fn state_at(&self, commit: &str, file: &PlanFile) -> Result<Option<FileState>, Unread> {
+        let repository = self.request.repository.as_ref();
+        let path = format!("{}{}", repository.map(Repository::prefix).unwrap_or_default(), file.path);
+        if let Some(Ok(state)) = repository.map(|repository| repository.state_at(commit, &path)) {
+            return Ok(state);
+        }
+        let github = self.request.github.as_ref().ok_or(Unread)?;
+        let asked = async { content_at(&Api::new(github)?, commit, &path).await };
+        match asked.await {
+            Ok(Some(content)) => {
+                Ok(Some(FileState { content: content.into(), mode: file.mode_before().unwrap_or(file.mode) }))
+            }
+            Err(error) if error.is_missing() => Ok(None),
+            Ok(None) | Err(_) => Err(Unread),
+        }
     }
 
     /// Returns the content of a file at a commit, from the clone or, where that lacks the commit, from GitHub. A shallow

@@ -1,5 +1,7 @@
 //! Reasons why a plan is not applied. Nothing was written then, or what was written has been reverted.
 
+use workspace::WorkspacePath;
+
 use crate::github::{ApiError, AttestationError};
 use crate::guardrails::{InspectionError, Refusal};
 use crate::plan::{ApplyError, CarryOverError, MadeError};
@@ -34,6 +36,12 @@ pub(super) enum NotApplied {
     /// The pull request is not as the configuration demands.
     #[error("the pull request does not meet `apply.requires`: {0}")]
     Unmet(String),
+    /// It is not known whether the branch already has what the checkout has of the plan.
+    #[error(
+        "{0} already has its planned content here, and the commit that the plan was made for could not be read to see whether it is \
+         there as well; start again with a fresh checkout"
+    )]
+    Unread(WorkspacePath),
     /// Whether it is could not be found out.
     #[error("could not find out whether the pull request meets `apply.requires`: {0}")]
     Unknown(#[from] ApiError),

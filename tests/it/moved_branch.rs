@@ -104,6 +104,27 @@ async fn plan_is_merged_with_changes_elsewhere_in_its_file() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn merged_plan_is_delivered_after_an_attempt_that_could_not() {
+    scene(&[], |scene| {
+        planned(&scene);
+        commits(&scene, "a.txt", &HEAD.replace("ten", "TEN"));
+        let head = push(&scene);
+        scene.refuse_commits();
+        order(&scene, 4);
+        scene.accept_commits();
+        assert!(scene.sandbox.read("a.txt").contains("FIVE"), "the checkout has it");
+        let run = order(&scene, 0);
+        let merged = HEAD.replace("five", "FIVE").replace("ten", "TEN");
+        assert_eq!(scene.branch("feature", "a.txt"), merged);
+        let server = scene.github.world().repository.as_ref().unwrap().path();
+        let parent = scene.sandbox.git(&["--git-dir", server.to_str().unwrap(), "rev-parse", "feature^"]);
+        assert_eq!(parent, head);
+        assert!(run.report()["delivery"]["commit"].is_string());
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn plan_is_merged_where_the_clone_lacks_its_commit() {
     let result = HEAD.replace("five", "FIVE").replace("ten", "TEN");
     let forced = |scene: &Scene| {

@@ -39,21 +39,17 @@ async fn apply_comment_applies_reviewed_plan() {
         );
         assert_eq!(reactions, ["eyes", "confused"]);
         // A permission is missing: the comment goes on to show the plan, for another try.
-        let server = scene.github.world().repository.as_ref().unwrap().path();
-        scene.github.forbid("POST /repos/octo/demo/git/");
-        let hook = server.join("hooks/pre-receive");
-        std::fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
-        std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        scene.refuse_commits();
         let (run, reactions) = order("/architect apply", 4);
         assert!(run.stderr.contains("`permissions: contents: write`"), "{}", run.stderr);
         assert_eq!(reactions, ["eyes", "confused"]);
         assert_eq!(scene.sticky().lines().nth(1), Some(mark.as_str()));
-        crate::support::github::GitHub::clone_open(&scene.github);
-        scene.sandbox.git(&["checkout", "--quiet", "--force", "feature"]);
-        // By its beginning.
+        scene.accept_commits();
+        // By its beginning; the checkout is as the attempt has left it.
         let (run, reactions) = order(&format!("/architect apply {}", &digest[..12]), 0);
         assert_eq!(reactions, ["eyes", "rocket"]);
         assert_eq!(scene.branch("feature", "a.txt"), HEAD.replace("five", "FIVE"));
+        assert!(run.report()["delivery"]["commit"].is_string());
         assert_eq!(run.report()["gates"][0]["passed"], true);
         assert_eq!(run.report()["mode"], "apply");
         assert!(scene.sticky().contains("**Delivered** as "), "{}", scene.sticky());

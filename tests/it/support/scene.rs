@@ -199,6 +199,24 @@ impl Scene {
         self.sandbox.script(&[vec![edit]], "Done, @octocat. Fixes #1.")
     }
 
+    /// Has GitHub refuse commits, over its API and by a push, until [`Self::accept_commits`].
+    pub fn refuse_commits(&self) {
+        self.github.forbid("POST /repos/octo/demo/git/");
+        let hook = self.push_hook();
+        std::fs::write(&hook, "#!/bin/sh\nexit 1\n").expect("a hook");
+        std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).expect("a mode");
+    }
+
+    /// Has GitHub accept commits again.
+    pub fn accept_commits(&self) {
+        drop(GitHub::clone_open(&self.github));
+        std::fs::remove_file(self.push_hook()).expect("there is a hook");
+    }
+
+    fn push_hook(&self) -> PathBuf {
+        self.github.world().repository.as_ref().unwrap().path().join("hooks/pre-receive")
+    }
+
     /// What the step has put out of this name.
     pub fn output(&self, name: &str) -> Option<String> {
         let text = std::fs::read_to_string(self.sandbox.path().join("output")).unwrap_or_default();

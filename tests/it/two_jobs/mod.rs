@@ -2,6 +2,7 @@
 //! nothing. Whatever else than the plan of the job before arrives there is refused.
 #![cfg(unix)]
 
+mod again;
 mod attested;
 mod batch;
 mod delivery;
