@@ -52,6 +52,17 @@ impl TimeLimit {
         self.0.stopped.get_or_init(Instant::now);
     }
 
+    /// Returns whether the end that was known from the start has come, and nobody has stopped the run before.
+    pub fn is_reached(&self) -> bool {
+        let is_first = |end: Instant| self.0.stopped.get().is_none_or(|stopped| *stopped >= end);
+        self.0.end.is_some_and(|end| Instant::now() >= end && is_first(end))
+    }
+
+    /// Returns why what was under way at the end of the time was cut off, for people.
+    pub fn why_cut_off(&self) -> &'static str {
+        if self.is_reached() { "the time limit of the run was reached" } else { "the run was interrupted" }
+    }
+
     /// Returns when a grace ends, as far as that is known.
     fn end_of(&self, grace: Grace) -> Option<Instant> {
         let end = self.0.end.into_iter().chain(self.0.stopped.get().copied()).min();
@@ -125,6 +136,17 @@ mod tests {
         timely.write_all(&vec![1; 100_000]).expect("there is time");
         timely.write_all(b"b").expect("there is time");
         assert_eq!(written.len(), 100_001);
+    }
+
+    #[test]
+    fn limits_know_whether_they_were_reached() {
+        let past = Instant::now().checked_sub(Duration::from_millis(1));
+        let (reached, stopped) = (TimeLimit::new(past), TimeLimit::default());
+        stopped.stop();
+        assert!(reached.is_reached() && !stopped.is_reached());
+        // What comes after the first end changes nothing.
+        reached.stop();
+        assert!(reached.is_reached());
     }
 
     #[test]

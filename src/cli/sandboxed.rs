@@ -7,9 +7,14 @@ const CANNOT_RUN: u8 = 126;
 /// Restricts itself and becomes the program. Returns an exit code if that fails, or if it had to wait for the program.
 #[cfg(target_os = "linux")]
 pub(super) fn execute() -> u8 {
-    let Some(launch) = linux::read() else {
-        eprintln!("__sandbox is internal; see `architect-ci --help`");
-        return CANNOT_RUN;
+    let launch = match linux::read() {
+        Ok(launch) => launch,
+        // What it prints would stand in the output of the command.
+        Err(linux::NoOrder::CutOff) => return CANNOT_RUN,
+        Err(linux::NoOrder::Invalid) => {
+            eprintln!("__sandbox is internal; see `architect-ci --help`");
+            return CANNOT_RUN;
+        }
     };
     // A child that cannot be shut in does not run at all.
     linux::launch(&launch).unwrap_or_else(|error| {
@@ -40,25 +45,33 @@ mod linux {
     /// Largest order that is trusted.
     const MOST: usize = 16 << 20;
 
-    /// Reads what to run, and no more: the rest of the input is the program's.
-    pub(super) fn read() -> Option<Launch> {
-        let mut length = [0; 4];
-        fill(&mut length)?;
-        let length = usize::try_from(u32::from_be_bytes(length)).ok().filter(|length| *length <= MOST)?;
-        let mut text = vec![0; length];
-        fill(&mut text)?;
-        serde_json::from_slice(&text).ok()
+    /// Reason why there is nothing to run.
+    pub(super) enum NoOrder {
+        /// The input ended before: whoever ordered it has ended, or was told to.
+        CutOff,
+        /// The input is no order.
+        Invalid,
     }
 
-    fn fill(buffer: &mut [u8]) -> Option<()> {
+    /// Reads what to run, and no more: the rest of the input is the program's.
+    pub(super) fn read() -> Result<Launch, NoOrder> {
+        let mut length = [0; 4];
+        fill(&mut length)?;
+        let length = usize::try_from(u32::from_be_bytes(length)).ok().filter(|length| *length <= MOST);
+        let mut text = vec![0; length.ok_or(NoOrder::Invalid)?];
+        fill(&mut text)?;
+        serde_json::from_slice(&text).map_err(|_| NoOrder::Invalid)
+    }
+
+    fn fill(buffer: &mut [u8]) -> Result<(), NoOrder> {
         let mut at = 0;
         while at < buffer.len() {
-            match retry_on_intr(|| rustix::io::read(rustix::stdio::stdin(), &mut buffer[at..])).ok()? {
-                0 => return None,
-                count => at += count,
+            match retry_on_intr(|| rustix::io::read(rustix::stdio::stdin(), &mut buffer[at..])) {
+                Ok(0) | Err(_) => return Err(NoOrder::CutOff),
+                Ok(count) => at += count,
             }
         }
-        Some(())
+        Ok(())
     }
 
     pub(super) fn launch(launch: &Launch) -> io::Result<u8> {

@@ -238,10 +238,11 @@ fn run(started: Option<Started>) -> io::Result<u8> {
     Ok(status.map_or(CANNOT_RUN, |status| end_as(status, by_signal)))
 }
 
-/// Reads what to run, and its input; `None` if standard input ends at once.
+/// Reads what to run, and its input; `None` if standard input ends before there is a whole line.
 fn read_request(lifeline: &mut impl BufRead) -> io::Result<Option<(SupervisorRequest, Option<Vec<u8>>)>> {
     let mut line = String::new();
-    if lifeline.read_line(&mut line)? == 0 {
+    // A request that is cut off comes from somebody who wants nothing any more.
+    if lifeline.read_line(&mut line)? == 0 || !line.ends_with('\n') {
         return Ok(None);
     }
     let request: SupervisorRequest = serde_json::from_slice(line.as_bytes())

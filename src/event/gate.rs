@@ -22,7 +22,7 @@ pub enum GateVerdict {
     FailedBefore,
     /// It failed, and before the run it passed or failed in another way.
     NewlyFailing,
-    /// It did not run.
+    /// It did not run, or not to its end, because the run ended before.
     NotRun,
 }
 
@@ -104,8 +104,22 @@ impl GateRecord {
     pub fn told(&self) -> String {
         match self.verdict {
             GateVerdict::Passed | GateVerdict::Mended | GateVerdict::Flaky => self.verdict.to_string(),
+            GateVerdict::NotRun => format!("{} ({})", self.missing(), self.ending),
             _ => format!("{} ({})", self.verdict, self.ending),
         }
+    }
+
+    /// Returns a copy that was cut off, for this reason: it shows neither that it passes nor that it fails.
+    #[must_use]
+    pub fn cut_off(self, reason: &str) -> Self {
+        // What has run has taken some time.
+        let duration_ms = self.duration_ms.max(1);
+        Self { passed: false, verdict: GateVerdict::NotRun, ending: reason.to_owned(), duration_ms, ..self }
+    }
+
+    /// Returns what is missing of a gate that did not run, or not to its end.
+    pub fn missing(&self) -> &'static str {
+        if self.duration_ms == 0 { "did not run" } else { "did not run to its end" }
     }
 
     /// Returns whether people should look at it: it did not simply pass, or what it shows is in doubt.

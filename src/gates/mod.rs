@@ -56,7 +56,12 @@ pub(crate) async fn run(
     events: &Events,
 ) -> Result<Vec<GateOutcome>, IsolationError> {
     let mut outcomes = Vec::with_capacity(gates.len());
+    let time_limit = &isolation.shell().time_limit;
     for gate in gates {
+        if cancel.is_cancelled() {
+            outcomes.push(not_begun(gate, GateRun { round, predicted }, time_limit.why_cut_off()));
+            continue;
+        }
         let pipe = PipeStatus::of(&gate.command, &isolation.shell().program);
         let environment = &isolation.shell().environment;
         let options = environment.get(PYTEST_OPTIONS).map_or("", String::as_str);
@@ -92,6 +97,8 @@ pub(crate) async fn run(
         let masked = pipe_failure(&gate.command, &pipes).map(|(codes, code)| {
             (format!("exit code {code} in a pipe, whose parts ended with {codes}"), code)
         });
+        let is_cut_off = cancel.is_cancelled()
+            && matches!(finished.ended, Ended::Cancelled | Ended::StillRunning | Ended::NotStarted(_));
         let ran = Ran {
             ended: finished.ended,
             duration: finished.duration,
@@ -100,7 +107,9 @@ pub(crate) async fn run(
             masked,
         };
         let mut outcome = outcome(gate, GateRun { round, predicted }, ran);
-        if !outcome.record.passed {
+        if is_cut_off {
+            outcome.record = outcome.record.cut_off(time_limit.why_cut_off());
+        } else if !outcome.record.passed {
             let note = withheld_variables_note(isolation.shell(), &gate.command, &outcome.record.output);
             outcome.record.output += &note;
             outcome.output += &note;
@@ -109,6 +118,12 @@ pub(crate) async fn run(
         outcomes.push(outcome);
     }
     Ok(outcomes)
+}
+
+/// Returns the outcome of a gate whose turn came after the end of the run.
+fn not_begun(gate: &GateConfig, GateRun { round, predicted }: GateRun, reason: &str) -> GateOutcome {
+    let record = GateRecord::not_run(gate.name.clone(), gate.command.clone(), gate.required, reason);
+    GateOutcome::of_record(GateRecord { round, predicted, ..record })
 }
 
 /// Returns what a run of a gate's command comes to, as long as nothing is known of the state before the run.
@@ -154,9 +169,7 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         doubt: Vec::new(),
     };
     let output = if passed { String::new() } else { output.trim().to_owned() };
-    // What was interrupted says nothing of the state that it ran on.
-    let is_certain = ended != Ended::Cancelled;
-    GateOutcome { record, failures: Failures::of(&lines), output, cut_from, results, is_certain }
+    GateOutcome { record, failures: Failures::of(&lines), output, cut_from, results, is_certain: true }
 }
 
 /// Returns the documents of JUnit's XML in an output, among other text.
@@ -221,6 +234,22 @@ mod tests {
         assert_eq!(documents(&all).count(), 2);
         let outcome = outcome_of("t", 0, &all);
         assert_eq!(outcome.results.map(|results| results.tests.len()), Some(2));
+    }
+
+    #[test]
+    fn gate_that_was_cut_off_has_neither_passed_nor_failed() {
+        let base = outcome_of("t", 0, "");
+        let mut cut = outcome_of("t", 1, "half of it");
+        cut.record = cut.record.cut_off("the run was interrupted");
+        assert_eq!(cut.record.told(), "did not run to its end (the run was interrupted)");
+        cut.judge(Some(&base));
+        assert_eq!(cut.record.verdict, GateVerdict::NotRun, "whatever it was before");
+        assert!(!cut.record.fails_run() && !cut.record.passed);
+        let mut passed = outcome_of("t", 0, "");
+        passed.judge(Some(&cut));
+        assert_eq!(passed.record.verdict, GateVerdict::Passed, "nothing shows that it was mended");
+        let record = GateRecord::not_run("t".into(), "t".into(), true, "the run was interrupted");
+        assert_eq!(record.told(), "did not run (the run was interrupted)");
     }
 
     #[test]

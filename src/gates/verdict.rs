@@ -32,7 +32,9 @@ impl GateOutcome {
 
     /// Gives the gate its verdict, and compares its tests, where it is known how it was before the run.
     pub(crate) fn judge(&mut self, before: Option<&Self>) {
-        let Some(before) = before else { return };
+        // What did not run to its end shows nothing.
+        let has_ended = |gate: &&Self| gate.record.verdict != GateVerdict::NotRun;
+        let Some(before) = before.filter(has_ended).filter(|_| has_ended(&&*self)) else { return };
         self.record.verdict = match (self.record.passed, before.record.passed) {
             (true, true) => GateVerdict::Passed,
             (true, false) => GateVerdict::Mended,

@@ -104,7 +104,7 @@ pub(super) fn cases(report: &RunReport) -> Vec<TestCase> {
             GateVerdict::Passed | GateVerdict::Mended | GateVerdict::Flaky => {
                 TestCaseBuilder::success(&name, time)
             }
-            GateVerdict::NotRun => skipped("did not run"),
+            GateVerdict::NotRun => skipped(gate.missing()),
             GateVerdict::FailedBefore => skipped("already failed before the run"),
             GateVerdict::Failed | GateVerdict::NewlyFailing if !gate.required => skipped("optional gate"),
             GateVerdict::Failed => TestCaseBuilder::failure(&name, time, "gate", &message),

@@ -13,7 +13,7 @@ use super::listed::MAX_LISTED;
 use super::proof::proof_cases;
 use super::{RunReport, gates, test_findings};
 use crate::event::{
-    Finding, HookDecision, JunitResult, NoticeLevel, Outcome, ReviewRecord, RunMode, Severity, Status,
+    Finding, HookDecision, JunitResult, NoticeLevel, Outcome, ReviewRecord, RunMode, Severity,
 };
 
 /// Error of the XML library.
@@ -39,7 +39,7 @@ pub fn junit(report: &RunReport) -> Result<String, JunitError> {
         builder.add_testsuite(suite("tests against the base", tests, report));
     }
     if let Some(review) = &report.review {
-        builder.add_testsuite(suite("review", findings(review, report.status), report));
+        builder.add_testsuite(suite("review", findings(review, report.stop_reason.clause().junit), report));
     }
     let findings_of_tests = test_findings::cases(report);
     if !findings_of_tests.is_empty() {
@@ -91,8 +91,8 @@ fn hooks(report: &RunReport) -> Vec<TestCase> {
 }
 
 /// Returns a test case for each finding, or one that passes if there are none, so that a code review is
-/// seen to have taken place. No case of a successful run fails.
-fn findings(review: &ReviewRecord, status: Status) -> Vec<TestCase> {
+/// seen to have taken place. A case fails only if `run`, the result of the run itself, does.
+fn findings(review: &ReviewRecord, run: JunitResult) -> Vec<TestCase> {
     if review.findings.is_empty() {
         let name = if review.standing.as_ref().is_none_or(Vec::is_empty) {
             "no findings"
@@ -106,7 +106,7 @@ fn findings(review: &ReviewRecord, status: Status) -> Vec<TestCase> {
         let name = clean(&format!("{} {place}", finding.severity));
         let message = clean(&finding.message);
         let mut case = match finding.severity {
-            Severity::Error if status != Status::Success => {
+            Severity::Error if run == JunitResult::Failed => {
                 TestCaseBuilder::failure(name.trim(), Duration::ZERO, "review", &message)
             }
             Severity::Error | Severity::Warning | Severity::Note => {

@@ -233,6 +233,7 @@ impl Run<'_> {
         let reason = match gates {
             _ if !succeeded => StopReason::CommandsFailed,
             Err(()) => StopReason::GatesNotRun,
+            Ok(gates) if self.is_cut_off(&gates) => StopReason::UserInterrupt,
             Ok(gates) if gates.iter().any(|gate| gate.required && !gate.passed) => StopReason::GatesFailed,
             Ok(_) if self.refuses(findings) => StopReason::TestsWeakened,
             Ok(_) if demand_less(findings) => StopReason::TestsDemandLess,

@@ -73,6 +73,9 @@ impl GateCheck {
         let records = records(&outcomes);
         let is_failed = |gate: &&GateOutcome| gate.record.required && !gate.record.passed;
         let failed: Vec<GateOutcome> = outcomes.iter().filter(is_failed).cloned().collect();
+        if agent_run.run.is_cut_off(&records) {
+            return AnswerVerdict::GiveUp(StopReason::UserInterrupt);
+        }
         self.last = Some((mutations, outcomes));
         let (old, new): (Vec<_>, Vec<_>) =
             failed.iter().partition(|gate| gate.record.verdict == GateVerdict::FailedBefore);

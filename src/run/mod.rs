@@ -53,7 +53,7 @@ use crate::base::time_limit::TimeLimit;
 use crate::command::Shell;
 use crate::config::GateConfig;
 use crate::engine::Engine;
-use crate::event::{Event, Events, GateRecord, NoticeLevel, ProofRecord, TestFinding};
+use crate::event::{Event, Events, GateRecord, GateVerdict, NoticeLevel, ProofRecord, TestFinding};
 use crate::gates::{self, GateOutcome, GateRun};
 use crate::github::{Api, Reaction, ReviewedMark, react};
 use crate::isolation::{Isolation, IsolationSource};
@@ -179,6 +179,11 @@ impl Run<'_> {
             self.events.emit(Event::Gate(record.clone()));
         }
         self.engine.ledger.note_gates(records);
+    }
+
+    /// Returns whether the end of the run is the reason why gates did not run to their ends.
+    fn is_cut_off(&self, records: &[GateRecord]) -> bool {
+        self.cancel.is_cancelled() && records.iter().any(|gate| gate.verdict == GateVerdict::NotRun)
     }
 
     /// Tells of the last run of all gates.

@@ -3,6 +3,7 @@
 use super::acceptance::Acceptance;
 use super::driver::AgentRun;
 use super::gate_outputs::outputs;
+use super::records;
 use crate::agent::{Session, SessionOutcome, StepOffset};
 use crate::engine::truncate_middle;
 use crate::event::{Event, Line, NoticeLevel, StopReason};
@@ -50,6 +51,12 @@ impl<'a> AgentRun<'a> {
                     match self.gates(round).await {
                         Ok(outcomes) => {
                             self.run.tell_outcomes(&outcomes);
+                            if self.run.is_cut_off(&records(&outcomes)) {
+                                let is_late = self.run.time_limit.is_reached();
+                                let reason =
+                                    if is_late { StopReason::Timeout } else { StopReason::UserInterrupt };
+                                return SessionOutcome { reason, ..ended };
+                            }
                             self.run.failed_gates()
                         }
                         Err(()) => return ended,

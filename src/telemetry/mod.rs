@@ -21,7 +21,7 @@ use crate::base::env::Variables;
 use crate::base::error::chain;
 use crate::base::http::http_client;
 use crate::config;
-use crate::event::{Event, Line, Observer, Status};
+use crate::event::{Event, GateVerdict, Line, Observer, Status};
 
 use endpoint::Endpoint;
 pub(crate) use endpoint::EndpointError;
@@ -320,7 +320,8 @@ impl Observer for Telemetry {
                 if self.content {
                     attributes.text("architect_ci.output", &gate.output);
                 }
-                let error = (!gate.passed).then(|| "gate_failed".to_owned());
+                let has_failed = !gate.passed && gate.verdict != GateVerdict::NotRun;
+                let error = has_failed.then(|| "gate_failed".to_owned());
                 (self.lead.as_str(), gate.duration_ms, format!("gate {}", gate.name), 1, attributes, error)
             }
         };

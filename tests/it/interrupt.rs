@@ -104,8 +104,17 @@ fn sigint_during_gate_or_review_interrupts_run() {
     let started = sandbox.path().join("gate-started");
     let args = ["--model", &model, "--mode", "dry-run"];
     let (run, _) = interrupt(&sandbox, &args, |_| started.exists(), Signal::INT);
-    let report = run.expect_code(130).report();
+    let run = run.expect_code(130);
+    let report = run.report();
     assert_eq!(report["stop_reason"], "user_interrupt", "no gate failed: {report}");
+    // Neither has the one that was cut off, nor does anything of its end stand in its output.
+    let gate = &report["gates"][0];
+    assert_eq!((&gate["verdict"], &gate["output"]), (&json!("not-run"), &json!("")), "{gate}");
+    assert_eq!(gate["ending"], "the run was interrupted");
+    let (junit, comment) = (run.file("junit.xml"), run.file("comment.md"));
+    assert!(junit.contains("<skipped") && !junit.contains("<failure"), "{junit}");
+    assert!(comment.contains("did not run"), "{comment}");
+    assert!(!run.stderr.contains("::error"), "{}", run.stderr);
 
     let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", "evaluation: basic\n")]);
     let server = ModelServer::start(vec![

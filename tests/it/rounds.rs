@@ -196,6 +196,7 @@ fn code_review_findings_return_once_and_are_reported() {
         xml.contains("testsuite") && xml.contains("error a.txt:2") && xml.contains("name=\"review\""),
         "{xml}"
     );
+    assert!(!xml.contains("<failure"), "the run has not failed: {xml}");
     assert!(run.file("report.html").contains("<h2>Review</h2>"));
 }
 

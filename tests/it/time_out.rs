@@ -180,4 +180,9 @@ fn time_out_ends_gates_that_ignore_sigterm() {
     assert!(late < MOST, "{late:?}\n{}", run.stderr);
     assert!(!lives(&marker));
     assert_eq!(files(&run).len(), 1);
+    let gate = &run.report()["gates"][0];
+    assert_eq!((&gate["verdict"], &gate["output"]), (&json!("not-run"), &json!("")), "{gate}");
+    assert_eq!(gate["ending"], "the time limit of the run was reached");
+    let junit = run.file("junit.xml");
+    assert!(junit.contains("<skipped") && !junit.contains("<failure"), "{junit}");
 }
