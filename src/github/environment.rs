@@ -10,6 +10,7 @@ use time::format_description::well_known::Rfc3339;
 use super::comment_marker::RunMark;
 use super::payload::Payload;
 use super::person::Person;
+use super::server_address::server_address;
 use crate::base::time_slots::Share;
 
 /// The head of a pull request.
@@ -161,6 +162,16 @@ pub enum EnvironmentError {
     /// The name of the repository is not `owner/repository`.
     #[error("invalid value {0:?} for `GITHUB_REPOSITORY`; use `owner/repository`")]
     Repository(String),
+    /// The address of an API is none.
+    #[error("invalid value {value:?} for `{variable}`; use an address such as `{default}`")]
+    Address {
+        /// The variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+        /// The address that is used without it.
+        default: &'static str,
+    },
 }
 
 impl Environment {
@@ -229,13 +240,15 @@ impl Environment {
         else {
             return Err(EnvironmentError::Repository(full_name));
         };
-        let api_url = get("GITHUB_API_URL").unwrap_or_else(|| "https://api.github.com".to_owned());
+        let server_at = |variable, default| server_address(variable, get(variable), default);
+        let api_url = server_at("GITHUB_API_URL", "https://api.github.com")?;
         let api_url = api_url.trim_end_matches('/').to_owned();
         // GitHub Enterprise Server has HOST/api/v3 and HOST/api/graphql.
-        let graphql_url = get("GITHUB_GRAPHQL_URL").unwrap_or_else(|| match api_url.strip_suffix("/v3") {
-            Some(api) => format!("{api}/graphql"),
-            None => format!("{api_url}/graphql"),
-        });
+        let graphql_url = match (get("GITHUB_GRAPHQL_URL"), api_url.strip_suffix("/v3")) {
+            (Some(_), _) => server_at("GITHUB_GRAPHQL_URL", "https://api.github.com/graphql")?,
+            (None, Some(api)) => format!("{api}/graphql"),
+            (None, None) => format!("{api_url}/graphql"),
+        };
         let event = get("GITHUB_EVENT_NAME").unwrap_or_else(|| likely_event(&payload).to_owned());
         let id = get("GITHUB_ACTOR_ID").and_then(|id| id.parse().ok());
         let actor = get("GITHUB_ACTOR").map(|login| Person::named(login, id));

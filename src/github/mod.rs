@@ -49,6 +49,7 @@ mod requirements;
 mod response;
 mod review;
 mod review_threads;
+mod server_address;
 mod sticky_comment;
 mod suggestion;
 mod swap;
