@@ -235,6 +235,15 @@ fn on_one_line(name: &str) -> Cow<'_, str> {
     Cow::Owned(quoted)
 }
 
+/// Returns the digest of the plan that lies next to the report: of a dry run, of changes that are held, or of the plan that was
+/// applied in place of another one.
+fn plan_digest(report: &RunReport) -> Option<&str> {
+    let planned = report.plan.as_ref().map(|plan| &plan.digest);
+    let held = || report.held.as_ref().map(|held| &held.digest);
+    let carried = || report.carried_over.as_ref().map(|carried| &carried.digest);
+    planned.or_else(held).or_else(carried).map(String::as_str)
+}
+
 /// Returns the outputs of the step.
 fn fields(
     report: &RunReport,
@@ -252,7 +261,7 @@ fn fields(
         report.exit_code.to_string(),
         changed.join("\n"),
         shown(&files.plan),
-        report.plan.as_ref().map(|plan| plan.digest.clone()).unwrap_or_default(),
+        plan_digest(report).unwrap_or_default().to_owned(),
         shown(&files.patch),
         shown(&files.junit),
         // Code scanning takes what it does not name for mended, so it names all or is nowhere.

@@ -52,6 +52,7 @@ async fn follows(config: &'static str, moved: impl FnOnce(&Scene) + Send + 'stat
                 let plan = run.json("plan.json");
                 assert_eq!((&plan["digest"], &plan["base"]["commit"]), (&carried["digest"], &json!(head)));
                 assert_ne!(carried["digest"], json!(digest));
+                assert_eq!(scene.output("plan-digest").as_deref(), carried["digest"].as_str());
                 // Both digests stand in the comment, and the gates ran where the branch is now.
                 let comment = scene.sticky();
                 for digest in [&digest, carried["digest"].as_str().unwrap()] {
