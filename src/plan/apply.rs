@@ -258,6 +258,12 @@ impl Checked {
         &self.changes
     }
 
+    /// Returns those of the changes that the checkout has already.
+    pub fn made(&self) -> Vec<FileChange> {
+        let left: BTreeSet<&WorkspacePath> = self.left.iter().map(|change| &change.path).collect();
+        self.changes.iter().filter(|change| !left.contains(&change.path)).cloned().collect()
+    }
+
     /// Changes all files, or none. `observe` is called with every step before it is made.
     pub fn apply(
         self,

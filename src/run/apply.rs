@@ -13,7 +13,7 @@ use crate::base::text::counted;
 use crate::base::verbose_log::detail;
 use crate::config::Requirement;
 use crate::engine::Caller;
-use crate::event::{Event, NoticeLevel, StopReason, TestFinding, ToolCall};
+use crate::event::{Event, GateRecord, GateVerdict, NoticeLevel, StopReason, TestFinding, ToolCall};
 use crate::git::Repository;
 use crate::github::{
     Api, Application, AttestationError, Attested, Subject, TrustedRoot, file_at, unmet, verify_attested,
@@ -205,6 +205,7 @@ impl Run<'_> {
         findings: &mut Vec<TestFinding>,
     ) -> (StopReason, String) {
         let run_commands = &request.run_commands;
+        let before = self.known_failures(&request.plan, &checked.made()).await;
         let count = match self.change_files(checked) {
             Err(error) => return self.not_applied(&error.into()),
             Ok(Applied::Already) => {
@@ -221,7 +222,12 @@ impl Run<'_> {
             plan.gates.iter().for_each(|gate| self.events.emit(Event::Gate(gate.clone())));
         }
         let succeeded = !*run_commands || self.run_commands(plan).await;
-        let gates = self.gates(1).await.map(|outcomes| records(&outcomes));
+        let gates = self.gates(1).await.map(|mut outcomes| {
+            for outcome in &mut outcomes {
+                outcome.judge(before.iter().find(|before| before.record.name == outcome.record.name));
+            }
+            records(&outcomes)
+        });
         self.tell_gates(gates.as_deref().unwrap_or_default());
         if *run_commands {
             let changes = self.engine.context.workspace.changes().unwrap_or_default();
@@ -230,13 +236,16 @@ impl Run<'_> {
                 Err(NotJudged) => return (StopReason::NotChecked, message),
             }
         }
+        let is_failed =
+            |gate: &GateRecord| gate.required && !gate.passed && gate.verdict != GateVerdict::FailedBefore;
         let reason = match gates {
             _ if !succeeded => StopReason::CommandsFailed,
             Err(()) => StopReason::GatesNotRun,
             Ok(gates) if self.is_cut_off(&gates) => StopReason::UserInterrupt,
-            Ok(gates) if gates.iter().any(|gate| gate.required && !gate.passed) => StopReason::GatesFailed,
+            Ok(gates) if gates.iter().any(is_failed) => StopReason::GatesFailed,
             Ok(_) if self.refuses(findings) => StopReason::TestsWeakened,
             Ok(_) if demand_less(findings) => StopReason::TestsDemandLess,
+            Ok(gates) if gates.iter().any(|gate| gate.required && !gate.passed) => StopReason::FailedBefore,
             Ok(_) => StopReason::Applied,
         };
         (reason, message)

@@ -18,9 +18,10 @@ use super::Run;
 use super::driver::AgentRun;
 use super::gate_outputs::ToldOnce;
 use crate::config::{GateConfig, Isolation as GateIsolation};
-use crate::event::NoticeLevel;
+use crate::event::{GateRecord, GateVerdict, NoticeLevel};
 use crate::gates::{self, GateOutcome, GateRun};
 use crate::isolation::Isolation;
+use crate::plan::Plan;
 use crate::request::ModelChoice;
 use crate::tool::{Access, OutputLimits};
 
@@ -193,6 +194,20 @@ impl Run<'_> {
         gates.map_err(|error| told(&error))
     }
 
+    /// Runs those gates of which a plan says that they failed as before, on the checkout without these changes, which it may have
+    /// already: whoever has reviewed the plan knows of these failures, and of no others.
+    pub(super) async fn known_failures(&self, plan: &Plan, changes: &[FileChange]) -> Vec<GateOutcome> {
+        let is_known = |gate: &&GateConfig| {
+            let is_it = |known: &GateRecord| known.name == gate.name;
+            plan.gates.iter().any(|known| is_it(known) && known.verdict == GateVerdict::FailedBefore)
+        };
+        let mut outcomes = Vec::new();
+        for gate in self.request.config().guardrails.quality_gates.iter().filter(is_known) {
+            outcomes.extend(self.gate_without(gate, changes).await);
+        }
+        outcomes
+    }
+
     /// Runs one gate on the checkout as it was before the run; `None` if that cannot be done.
     async fn gate_on_base(&self, gate: &GateConfig) -> Option<GateOutcome> {
         // In a dry run, the checkout is as it was.
@@ -202,7 +217,12 @@ impl Run<'_> {
             ChangeSet::default()
         };
         let changes: Vec<FileChange> = changes.iter().cloned().collect();
-        let isolation = self.base_isolation(&changes).ok()?;
+        self.gate_without(gate, &changes).await
+    }
+
+    /// Runs one gate on the checkout without these changes; `None` if that cannot be done.
+    async fn gate_without(&self, gate: &GateConfig, changes: &[FileChange]) -> Option<GateOutcome> {
+        let isolation = self.base_isolation(changes).ok()?;
         let predicted = self.tracked.is_none();
         let list = std::slice::from_ref(gate);
         let which = GateRun { round: 0, predicted };

@@ -70,6 +70,32 @@ async fn apply_comment_applies_reviewed_plan() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn gate_that_fails_as_the_plan_says_does_not_stop_its_application() {
+    const CONFIG: &[(&str, &str)] = &[(
+        ".github/architect.yml",
+        "guardrails:\n  quality_gates:\n    - { name: old, command: \"echo 'b.c:1:1: error: old'; exit 1\" }\n",
+    )];
+    scene(CONFIG, |scene| {
+        let run = scene.plan(&scene.edit("five", "FIVE"), &[]).expect_code(0);
+        assert_eq!(run.report()["stop_reason"], "failed_before");
+        scene.upload("architect-ci");
+        let order = |code: i32| {
+            let (event, _) = scene.comment_event(7, "dev", "/architect apply");
+            scene.run("issue_comment", &event, &[], &[("INPUT_TASK", "")]).expect_code(code)
+        };
+        // The second attempt finds the change in the checkout, and compares with the state without it.
+        scene.refuse_commits();
+        order(4);
+        scene.accept_commits();
+        let report = order(0).report();
+        assert_eq!((&report["stop_reason"], &report["status"]), (&"failed_before".into(), &"success".into()));
+        assert_eq!(report["gates"][0]["verdict"], "failed-before");
+        assert_eq!(scene.branch("feature", "a.txt"), HEAD.replace("five", "FIVE"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn apply_comment_refuses_mismatched_plan() {
     scene(&[], |scene| {
         let model = scene.edit("five", "FIVE");
