@@ -123,7 +123,7 @@ pub(crate) async fn run(
 /// Returns the outcome of a gate whose turn came after the end of the run.
 fn not_begun(gate: &GateConfig, GateRun { round, predicted }: GateRun, reason: &str) -> GateOutcome {
     let record = GateRecord::not_run(gate.name.clone(), gate.command.clone(), gate.required, reason);
-    GateOutcome::of_record(GateRecord { round, predicted, ..record })
+    GateOutcome::of_record(GateRecord { predicted, round, ..record })
 }
 
 /// Returns what a run of a gate's command comes to, as long as nothing is known of the state before the run.

@@ -58,6 +58,9 @@ pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<
         Some(plain) => {
             let mut edited = by_text(&plain, old, new, all)?;
             edited.content = mixed_ends::restored(content, &plain, &edited.content);
+            if old.contains('\n') && edited.note.is_none() {
+                edited.note = Some("line ends differ from old_str, and the file's own were kept".to_owned());
+            }
             Ok(edited)
         }
         None => by_text(content, old, new, all),
