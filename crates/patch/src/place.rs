@@ -46,9 +46,15 @@ impl Image {
         if agreement == Agreement::Fuzzy {
             return self.put(hunk, Agreement::Exact).or_else(|why| self.put_fuzzily(hunk, why));
         }
-        if agreement == Agreement::Loose && self.put(&hunk.with_signless_context(), Agreement::Exact).is_ok()
-        {
-            return Ok(());
+        if agreement == Agreement::Loose {
+            // Where its lines stand to the letter, blanks decide nothing.
+            match self.put(hunk, Agreement::Exact) {
+                Err(Misplaced::Missing) => {}
+                placed => return placed,
+            }
+            if self.put(&hunk.with_signless_context(), Agreement::Exact).is_ok() {
+                return Ok(());
+            }
         }
         let old = hunk.side(Side::Old);
         let at = match &hunk.place {
@@ -151,7 +157,7 @@ impl Image {
             }
         }
         let places = self.places(old, agreement)?;
-        if agreement == Agreement::Loose && hunk.has_context() && places.contains(&from) {
+        if agreement == Agreement::Loose && !self.drifted && hunk.has_context() && places.contains(&from) {
             return Ok(from);
         }
         self.only(&places)
