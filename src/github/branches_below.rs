@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::api::{Api, Method, Purpose};
 use super::error::ApiError;
+use super::graphql::Connection;
 use super::repository_name::RepositoryName;
 
 /// Repositories of one query.
@@ -34,14 +35,11 @@ pub async fn branches_below(
         let mut answers: BTreeMap<String, Option<RepositoryNode>> =
             api.graphql_by(Method::PostAgain, is_gap, &query, variables, READ).await?;
         for (at, _) in some {
-            // What is left out of the answer is not the same as what is not there.
-            let missing =
-                || ApiError::Unclear { doing: READ.doing, message: "the answer is incomplete".to_owned() };
-            let answer = answers.remove(&format!("t{at}")).ok_or_else(missing)?;
+            let answer = answers.remove(&format!("t{at}")).ok_or_else(|| ApiError::incomplete(READ.doing))?;
             let Some(refs) = answer.and_then(|repository| repository.refs) else { continue };
             let last = |branch: Branch| branch.name.rsplit('/').next().map(str::to_owned);
-            all[at].extend(refs.nodes.into_iter().filter_map(last));
-            let next = refs.page_info.end_cursor.filter(|_| refs.page_info.has_next_page);
+            let (branches, next) = refs.into_parts();
+            all[at].extend(branches.into_iter().filter_map(last));
             if let (Some(next), true) = (next, all[at].len() < MAX_BRANCHES) {
                 left.push((at, Some(next)));
             }
@@ -76,24 +74,10 @@ fn question(
 
 #[derive(Deserialize)]
 struct RepositoryNode {
-    refs: Option<Refs>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Refs {
-    nodes: Vec<Branch>,
-    page_info: PageInfo,
+    refs: Option<Connection<Branch>>,
 }
 
 #[derive(Deserialize)]
 struct Branch {
     name: String,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PageInfo {
-    has_next_page: bool,
-    end_cursor: Option<String>,
 }

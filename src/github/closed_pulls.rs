@@ -52,10 +52,9 @@ fn alias(number: u64) -> String {
 }
 
 impl Data {
-    /// Returns which of these are closed. What is left out of the answer is not the same as what is not there.
+    /// Returns which of these are closed.
     fn closed(self, numbers: &[u64]) -> Result<Vec<u64>, ApiError> {
-        let incomplete =
-            || ApiError::Unclear { doing: READ.doing, message: "the answer is incomplete".to_owned() };
+        let incomplete = || ApiError::incomplete(READ.doing);
         let pulls = self.repository.ok_or_else(incomplete)?;
         let mut closed = Vec::new();
         for number in numbers {

@@ -53,6 +53,11 @@ pub enum ApiError {
 }
 
 impl ApiError {
+    /// Returns the error for an answer that leaves out what was asked for, which is not the same as to say that it is not there.
+    pub(super) fn incomplete(doing: &'static str) -> Self {
+        Self::Unclear { doing, message: "the answer is incomplete".to_owned() }
+    }
+
     /// Returns the HTTP status of a refusal, or `None` for other errors. Refusals by GraphQL have the
     /// corresponding status.
     pub fn status(&self) -> Option<u16> {

@@ -45,10 +45,8 @@ pub async fn observe(
         let mut answers: BTreeMap<String, Option<RepositoryNode>> =
             api.graphql_by(Method::PostAgain, is_gap, &query, variables, OBSERVE).await?;
         for at in 0..some.len() {
-            // What is left out of the answer is not the same as what is not there.
-            let missing =
-                || ApiError::Unclear { doing: OBSERVE.doing, message: "the answer is incomplete".to_owned() };
-            let answer = answers.remove(&format!("t{at}")).ok_or_else(missing)?;
+            let answer =
+                answers.remove(&format!("t{at}")).ok_or_else(|| ApiError::incomplete(OBSERVE.doing))?;
             all.push(answer.map_or_else(Observed::missing, |answer| answer.observed(with_file.is_some())));
         }
     }

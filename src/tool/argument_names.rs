@@ -234,4 +234,6 @@ pub(super) const REMARKS: &[&str] = &[
     "should_read_entire_file",
     "create_directories",
     "create_dirs",
+    "code_markdown_language",
+    "empty_file",
 ];

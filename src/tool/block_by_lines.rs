@@ -1,7 +1,4 @@
-//! Replacement of whole lines that a model quotes with other blanks at their ends, other line ends or another indentation than the file
-//! has them.
-
-use std::borrow::Cow;
+//! Replacement of whole lines that a model quotes with other blanks at their ends or another indentation than the file has them.
 
 use patch::block::{nearest, numbered, places};
 
@@ -35,15 +32,14 @@ pub(super) fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result
     };
     let written: Vec<&str> = new_text.split('\n').collect();
     let replacement: Vec<&str> = replacement.split('\n').collect();
-    let mut result: Vec<Cow<'_, str>> = Vec::with_capacity(all_lines.len());
-    let (mut at, mut times, mut made, mut has_cr) = (0, 0, 0_usize, false);
+    let mut result: Vec<&str> = Vec::with_capacity(all_lines.len());
+    let (mut at, mut times, mut made) = (0, 0, 0_usize);
     for place in &found {
         if place.at < at {
             continue;
         }
-        result.extend(lines[at..place.at].iter().map(|line| Cow::Borrowed(*line)));
+        result.extend(&lines[at..place.at]);
         let found = &lines[place.at..place.at + wanted.len()];
-        has_cr |= found.iter().any(|line| line.ends_with('\r'));
         if !removes_lines {
             check_size(made.saturating_add(result.len()))?;
             made += replacement.iter().map(|line| line.len() + 1).sum::<usize>();
@@ -52,45 +48,42 @@ pub(super) fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result
         at = place.at + wanted.len();
         times += 1;
     }
-    result.extend(all_lines[at..].iter().map(|line| Cow::Borrowed(*line)));
+    result.extend(&all_lines[at..]);
     check_size(result.iter().map(|line| line.len() + 1).sum::<usize>().saturating_sub(1))?;
     let note = match shift.describe() {
         Some(difference) => format!("{difference} of indentation, and new_str was indented accordingly"),
-        None if has_cr => "line ends differ from old_str, and the file's own were kept".to_owned(),
         None => "blanks at the ends of lines differ from old_str".to_owned(),
     };
     Ok(Edited { content: result.join("\n"), times, note: Some(note) })
 }
 
 /// Returns the lines that come in place of `found`, which is quoted as `wanted`, and for which `written` is given, or `indented` as the
-/// file is. A line that stays keeps what the file has at its end, and a new one gets the line end of the one in whose place it comes.
+/// file is. A line that stays keeps what the file has at its end.
 fn in_place_of<'a>(
     found: &[&'a str],
     wanted: &[&str],
     written: &[&str],
     indented: &[&'a str],
-) -> Vec<Cow<'a, str>> {
+) -> Vec<&'a str> {
     // Both are as the model wrote them: what differs between them is a change that it wants.
-    let is_same = |one: &&str, other: &&str| one.trim_end_matches('\r') == other.trim_end_matches('\r');
-    let head = wanted.iter().zip(written).take_while(|(one, other)| is_same(one, other)).count();
+    let head = wanted.iter().zip(written).take_while(|(one, other)| one == other).count();
     let (old, new) = (&wanted[head..], &written[head..]);
     let tail = old.iter().rev().zip(new.iter().rev());
-    let tail = tail.take_while(|(one, other)| is_same(one, other)).count();
+    let tail = tail.take_while(|(one, other)| one == other).count();
     let (old_end, new_end) = (wanted.len() - tail, written.len() - tail);
     let mut next = head;
     let changed = (head..new_end).map(|at| {
-        let same = (next..old_end).take(MAX_SKIPPED).find(|own| is_same(&wanted[*own], &written[at]));
-        if let Some(own) = same.filter(|_| !written[at].trim().is_empty()) {
-            next = own + 1;
-            return Cow::Borrowed(found[own]);
+        let same = (next..old_end).take(MAX_SKIPPED).find(|own| wanted[*own] == written[at]);
+        match same.filter(|_| !written[at].trim().is_empty()) {
+            Some(own) => {
+                next = own + 1;
+                found[own]
+            }
+            None => indented[at],
         }
-        let place = if old_end > head { at.min(old_end - 1) } else { head.saturating_sub(1) };
-        let is_crlf = found[place].ends_with('\r') && !indented[at].ends_with('\r');
-        if is_crlf { Cow::Owned(format!("{}\r", indented[at])) } else { Cow::Borrowed(indented[at]) }
     });
-    let changed: Vec<Cow<'_, str>> = changed.collect();
-    let own = |lines: &[&'a str]| lines.iter().map(|line| Cow::Borrowed(*line)).collect::<Vec<_>>();
-    [own(&found[..head]), changed, own(&found[old_end..])].concat()
+    let changed: Vec<&str> = changed.collect();
+    [&found[..head], &changed, &found[old_end..]].concat()
 }
 
 /// Returns why a block was not found: the lines that are most like it, or that the edit is there already.
@@ -120,10 +113,6 @@ mod tests {
         for (file, old, new, expected) in [
             ("a  \nb\nc  \n", "a\nb\nc\n", "a\nB\nc\n", "a  \nB\nc  \n"),
             ("a  \nb \nc  \nd\n", "a\nb\nc\nd\n", "x\nb\ny\nc\nz\n", "x\nb \ny\nc  \nz\n"),
-            ("a\r\nb\nc\r\n", "a\nb\nc\n", "A\nB\nC\n", "A\r\nB\nC\r\n"),
-            ("a\r\nb\nc\r\n", "b\nc\n", "b\nn\nc\n", "a\r\nb\nn\nc\r\n"),
-            ("a\nb\r\nc\n", "a\nb", "a\nx\ny", "a\nx\r\ny\r\nc\n"),
-            ("a\nb\r\nc\n", "a\nb\n", "a\n", "a\nc\n"),
             (
                 "x {\n\ta \n\tb\n}\n",
                 "    a\n    b\n",

@@ -5,7 +5,7 @@ use super::names::Meaning::{self, Advice, Changed, Fitted, Tool};
 use super::todo_list::{one_todo, todo_list};
 use super::translate::{appended, bulk_read, line_range, renamed, written};
 use super::translate_blocks::search_blocks;
-use super::translate_command::{background, copied, of_server, shell, stopped, together};
+use super::translate_command::{background, copied, of_server, shell, started, stopped, together};
 use super::translate_edit::{
     editor, insertion, insertion_after, insertion_at, insertion_before, line_edit, lines_removed, many_edits,
     prepended,
@@ -217,11 +217,17 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("runterminalcommand", Changed("run_command", shell)),
     ("runinterminal", Changed("run_command", shell)),
     ("shellcommand", Changed("run_command", shell)),
+    ("startprocess", Changed("run_command", started)),
+    ("launchprocess", Changed("run_command", started)),
+    ("spawnprocess", Changed("run_command", started)),
     ("bashoutput", Changed("background_command", background)),
     ("taskoutput", Changed("background_command", background)),
     ("getterminaloutput", Changed("background_command", background)),
     ("commandstatus", Changed("background_command", background)),
     ("readprocessoutput", Changed("background_command", background)),
+    ("readprocess", Changed("background_command", background)),
+    ("writeprocess", Changed("background_command", background)),
+    ("interactwithprocess", Changed("background_command", background)),
     ("writestdin", Changed("background_command", background)),
     ("backgroundcommand", Changed("background_command", background)),
     ("readoutput", Changed("background_command", background)),
@@ -241,6 +247,7 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("stopprocess", Changed("background_command", stopped)),
     ("terminateprocess", Changed("background_command", stopped)),
     ("killbackground", Changed("background_command", stopped)),
+    ("forceterminate", Changed("background_command", stopped)),
     ("killshell", Changed("background_command", stopped)),
     ("killbash", Changed("background_command", stopped)),
     ("taskstop", Changed("background_command", stopped)),

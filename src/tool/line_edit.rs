@@ -1,8 +1,7 @@
 //! Edits by line numbers, as some models write them: whole lines that are replaced, and numbers that tell which of several equal blocks
 //! is meant.
 
-use patch::has_crlf_alone;
-
+use super::line_ends::PlainText;
 use super::replace_block::{Edited, NotReplaced, replace};
 use crate::base::text::shortened;
 
@@ -44,11 +43,10 @@ pub(super) fn replace_lines(content: &str, lines: LineRange, new: &str) -> Resul
         new += if new.contains("\r\n") { "\r\n" } else { "\n" };
     }
     if !new.contains('\r') {
-        new = if has_crlf_alone(content) {
-            new.replace('\n', "\r\n")
-        } else {
-            with_ends_of(&content[bytes.clone()], &new)
-        };
+        // Where the file has both kinds, the lines that are replaced say which.
+        let file = PlainText::of(content).filter(PlainText::is_uniform);
+        let lines = file.or_else(|| PlainText::of(&content[bytes.clone()]));
+        new = lines.map_or(new.clone(), |lines| lines.restored(&new));
     }
     // A last line without an end stays one, whichever line is the last.
     let above = &content[..bytes.start];
@@ -59,20 +57,6 @@ pub(super) fn replace_lines(content: &str, lines: LineRange, new: &str) -> Resul
     };
     let content = [above, new, &content[bytes.end..]].concat();
     Ok(Edited { content, times: 1, note: Some(note) })
-}
-
-/// Returns lines with the ends of others: each with that of the line in whose place it comes, more of them with that of the last.
-fn with_ends_of(old: &str, new: &str) -> String {
-    let mut ends = old.split_inclusive('\n').map(|line| line.ends_with("\r\n"));
-    let mut is_crlf = false;
-    let line = |line: &str| {
-        is_crlf = ends.next().unwrap_or(is_crlf);
-        match line.strip_suffix('\n') {
-            Some(text) if is_crlf => format!("{text}\r\n"),
-            _ => line.to_owned(),
-        }
-    };
-    new.split_inclusive('\n').map(line).collect()
 }
 
 /// Longest part of a line that is shown.

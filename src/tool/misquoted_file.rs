@@ -15,20 +15,58 @@ pub(super) struct Meant {
     pub(super) note: &'static str,
 }
 
-/// Extensions of files, beside those with a grammar, that cannot begin with a fence.
-const NO_FENCE: [&str; 12] =
-    ["yml", "yaml", "toml", "json", "ini", "cfg", "conf", "properties", "sh", "bash", "sql", "css"];
+/// Kinds of files, beside those with a grammar, that cannot begin with a fence: their extensions, or their names without any.
+const NO_FENCE: [&str; 34] = [
+    "yml",
+    "yaml",
+    "toml",
+    "json",
+    "jsonc",
+    "ini",
+    "cfg",
+    "conf",
+    "properties",
+    "env",
+    "sh",
+    "bash",
+    "zsh",
+    "fish",
+    "sql",
+    "css",
+    "scss",
+    "less",
+    "html",
+    "htm",
+    "xml",
+    "svg",
+    "vue",
+    "svelte",
+    "tsx",
+    "jsx",
+    "kt",
+    "swift",
+    "proto",
+    "graphql",
+    "tf",
+    "dockerfile",
+    "makefile",
+    "gitignore",
+];
 
 /// Returns the text that is meant by one for a file; `None` if it is the one that is given.
 pub(super) fn meant(name: &str, given: &str) -> Option<Meant> {
-    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase();
+    let kind = name.rsplit(['.', '/']).next().unwrap_or_default().to_ascii_lowercase();
     let is_fenced = given.trim_start().starts_with("```") && given.matches("```").count() == 2;
-    let cannot_begin_so =
-        || NO_FENCE.contains(&extension.as_str()) || first_syntax_error(name, given).is_some();
+    let cannot_begin_so = || NO_FENCE.contains(&kind.as_str()) || first_syntax_error(name, given).is_some();
     if is_fenced && cannot_begin_so() {
-        let inner = Form::Fenced.apply_to(given);
-        return (inner != given)
-            .then(|| Meant { text: inner + "\n", note: "the fence around content was left out" });
+        let (inner, behind) = given.rsplit_once("```").unwrap_or((given, ""));
+        let inner = Form::Fenced.apply_to(&format!("{inner}```"));
+        let note = if behind.trim().is_empty() {
+            "the fence around content was left out"
+        } else {
+            "the fence around content was left out, and the words behind it"
+        };
+        return (inner != given).then(|| Meant { text: inner + "\n", note });
     }
     first_syntax_error(name, given)?;
     let numbered =
@@ -52,7 +90,11 @@ mod tests {
         for (name, given, expected) in [
             ("a.py", "```python\nx = 1\n```", Some("x = 1\n")),
             ("a.yml", "```yaml\nx: 1\n```\n", Some("x: 1\n")),
+            ("a.tsx", "```tsx\nlet x = <p />\n```", Some("let x = <p />\n")),
+            ("docker/Dockerfile", "```dockerfile\nFROM a\n```\n\nIt builds.\n", Some("FROM a\n")),
+            ("a.py", "```python\nx = 1\n```\nThis sets x.", Some("x = 1\n")),
             ("a.md", "```python\nx = 1\n```", None),
+            ("a.md", "```python\nx = 1\n```\nThis sets x.", None),
             ("NOTES", "```\nx\n```", None),
             // Of kinds that nobody has listed, nothing is known.
             ("page.golden", "```\nx\n```\n", None),

@@ -7,9 +7,9 @@ use workspace::MAX_FILE;
 
 use super::block_by_lines::by_lines;
 use super::invisible_codes::turned_back;
+use super::line_ends::{PlainText, plain};
 use super::numbered_block::by_numbers;
-use super::text_file::without_carriage_returns;
-use super::{misquoted, mixed_ends, typography};
+use super::{misquoted, typography};
 use crate::base::text::grouped;
 
 /// Text with a block replaced.
@@ -44,27 +44,18 @@ pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<
     if old == new {
         return Err(NotReplaced::because("old_str and new_str are the same; nothing to change"));
     }
-    let plain = |text: &str| text.replace("\r\n", "\n");
-    // In a file with Windows line ends, a block given with plain line ends means the same lines.
-    if let Some(content) = without_carriage_returns(content) {
-        let mut edited = by_text(&content, &plain(old), &plain(new), all)?;
-        edited.content = edited.content.replace('\n', "\r\n");
+    let names_ends = old.contains('\r') || new.contains('\r');
+    // A block given with plain line ends means the same lines whatever ends they have in the file. Where both kinds stand in the file
+    // and the call names one of them, it is taken as it is written.
+    if let Some(file) = PlainText::of(content).filter(|file| file.is_uniform() || !names_ends) {
+        let mut edited = by_text(file.plain(), &plain(old), &plain(new), all)?;
+        edited.content = file.restored(&edited.content);
         return Ok(edited);
     }
     if !content.contains('\r') && old.contains('\r') {
         return by_text(content, &plain(old), &plain(new), all);
     }
-    match mixed_ends::plain(content).filter(|_| !old.contains('\r') && !new.contains('\r')) {
-        Some(plain) => {
-            let mut edited = by_text(&plain, old, new, all)?;
-            edited.content = mixed_ends::restored(content, &plain, &edited.content);
-            if old.contains('\n') && edited.note.is_none() {
-                edited.note = Some("line ends differ from old_str, and the file's own were kept".to_owned());
-            }
-            Ok(edited)
-        }
-        None => by_text(content, old, new, all),
-    }
+    by_text(content, old, new, all)
 }
 
 /// Replaces `old` as it is written, else as it was shown, else by its lines.

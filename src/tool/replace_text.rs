@@ -7,11 +7,12 @@ use workspace::{FileChange, FileState, MAX_FILE, ResolvedPath, WorkspacePath};
 
 use super::group_references::template;
 use super::line_edges::within_lines;
+use super::line_ends::PlainText;
 use super::matcher::Syntax;
 use super::outcome::{headline, syntax_warning, undone, write};
 use super::scope::Scope;
 use super::search::Query;
-use super::text_file::{encoded, readable, text_of, without_carriage_returns};
+use super::text_file::{encoded, readable, text_of};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::encoding::Decoded;
 use crate::base::pattern::{Pattern, PatternOptions};
@@ -184,12 +185,12 @@ impl Args {
                 }
                 continue;
             };
-            let plain = if self.names_line_ends() { None } else { without_carriage_returns(&content) };
+            let plain = PlainText::of(&content).filter(|_| !self.names_line_ends());
             let (mut after, times) = pattern
-                .replace(plain.as_deref().unwrap_or(&content), &template, limit)
+                .replace(plain.as_ref().map_or(&*content, PlainText::plain), &template, limit)
                 .map_err(|error| refused(format!("{path}: {error}; nothing was changed")))?;
-            if plain.is_some() {
-                after = after.replace('\n', "\r\n");
+            if let Some(plain) = plain.filter(|_| times > 0) {
+                after = plain.restored(&after);
             }
             if after == content {
                 unchanged += times;

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 
-use patch::has_crlf_alone;
 use workspace::{FileChange, FileState, WorkspacePath};
 
 use super::ToolError;
@@ -20,11 +19,6 @@ pub(super) fn text_of<'a>(path: &WorkspacePath, state: &'a FileState) -> Result<
             ),
         })
     })
-}
-
-/// Returns the text of a file with `\n` in place of its line ends if all of them are `\r\n`, which have to be put back.
-pub(super) fn without_carriage_returns(content: &str) -> Option<String> {
-    has_crlf_alone(content).then(|| content.replace("\r\n", "\n"))
 }
 
 /// Encodes the new text of a file. The error names what the encoding does not have, or says that the file would be read as

@@ -104,6 +104,21 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
     Ok(None)
 }
 
+/// A process that is started: in the background, unless the call waits for its end.
+pub(super) fn started(arguments: &mut Arguments) -> Changed {
+    // Whoever starts one says how long to wait for output, not how long it may run.
+    let seconds = take_number(arguments, &["max_wait_seconds"]);
+    let ms = take_number(arguments, &["timeout_ms"]);
+    if take(arguments, &["wait"]).is_some_and(|wait| is_true(&wait)) {
+        if let Some(seconds) = seconds.or(ms.map(|ms| ms / 1_000)) {
+            arguments.insert("timeout".to_owned(), json!(seconds.clamp(1, 600)));
+        }
+    } else {
+        arguments.entry("background").or_insert(json!(true));
+    }
+    shell(arguments)
+}
+
 /// A copy of a file, which a command makes.
 pub(super) fn copied(arguments: &mut Arguments) -> Changed {
     let part = |own: &'static str, other: &'static str| {
@@ -177,13 +192,15 @@ pub(super) fn background(arguments: &mut Arguments) -> Changed {
             "give the number that run_command told: background_command(id=1), background_command(id=1, action=\"stop\")".to_owned(),
         ));
     };
-    let input = take(arguments, &["chars", "input", "data"]);
+    let input = take(arguments, &["chars", "input", "input_text", "data"]);
     if input.as_ref().and_then(text).is_some() {
         return Err(NotUnderstood(NO_INPUT.to_owned()));
     }
     // Whoever waits for output says so in several ways; all of them are bounded here.
     let ms = take_number(arguments, &["yield_time_ms", "wait_ms", "timeout_ms"]);
-    let wait = take_number(arguments, &["wait", "wait_seconds", "timeout"]);
+    // That somebody waits may stand beside how long.
+    let longest = take_number(arguments, &["max_wait_seconds"]);
+    let wait = longest.or_else(|| take_number(arguments, &["wait", "wait_seconds", "timeout"]));
     // Nobody waits so many seconds: they are milliseconds as well.
     let wait = wait.map(|wait| if wait > 600 { wait / 1_000 } else { wait });
     if let Some(seconds) = wait.or(ms.map(|ms| ms / 1_000)) {

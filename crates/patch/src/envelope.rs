@@ -56,8 +56,8 @@ pub(super) fn is_envelope(text: &str) -> bool {
 pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {
     let mut sections: Vec<Section> = Vec::new();
     let mut file: Option<File> = None;
-    let has_end = text.lines().any(|line| matches!(Mark::read(line), Some(Mark::End)));
     let lines: Vec<&str> = text.lines().collect();
+    let has_end = lines.iter().any(|line| matches!(Mark::read(line), Some(Mark::End)));
     for (index, line) in lines.iter().copied().enumerate() {
         // Among lines that have no sign before them, a mark has to be written by rule.
         let is_text = file.as_ref().is_some_and(|file| file.is_marked == Some(false));

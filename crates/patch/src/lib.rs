@@ -25,6 +25,7 @@ mod anchors;
 mod apply;
 pub mod block;
 mod envelope;
+mod fence;
 mod header;
 mod hunk;
 mod image;

@@ -1,5 +1,6 @@
 //! Patch parser: reads the hunks and headers of a unified diff for one file.
 
+use super::fence::unfenced;
 use super::header::{Header, extended, is_header, name};
 use super::hunk::{Hunk, HunkPosition, Line};
 use workspace::WorkspacePath;
@@ -142,7 +143,7 @@ impl Patch {
 
 /// Parses a patch of any number of files: a unified diff, or the `*** Begin Patch` format. Returns at least one section.
 pub fn sections(text: &str) -> Result<Vec<Section>, ParseError> {
-    let text = unfenced(text);
+    let text = &*unfenced(text);
     if super::envelope::is_envelope(text) {
         return super::envelope::parse(text);
     }
@@ -341,49 +342,4 @@ impl Range {
         let ((start, old), (new_start, new)) = (pair(old)?, pair(new)?);
         Some(Self { start, old, new_start, new })
     }
-}
-
-/// Returns the text without a Markdown code fence around it, and without words before and behind that fence.
-fn unfenced(text: &str) -> &str {
-    let begins_patch = |line: &str| {
-        ["--- ", "+++ ", "diff ", "*** ", "@@"].iter().any(|start| line.trim_start().starts_with(start))
-    };
-    let mut start = 0;
-    let opening = text.split_inclusive('\n').take_while(|line| !begins_patch(line)).find_map(|line| {
-        start += line.len();
-        fence(line)
-    });
-    let Some((mark, length)) = opening else { return text };
-    let inner = &text[start..];
-    // Fences in what is patched stand before its own end, behind which there are words alone.
-    let is_line = |line: &str| {
-        line.starts_with(['+', '\\'])
-            || line.starts_with('-') && !line.starts_with("- ")
-            || begins_patch(line)
-    };
-    let (mut end, mut closed) = (None, false);
-    let mut at = 0;
-    for line in inner.split_inclusive('\n') {
-        let closes = fence(line).is_some_and(|found| found.0 == mark && found.1 >= length)
-            && line.trim_end().chars().all(|sign| sign == mark);
-        if closes {
-            (end, closed) = (Some(at), true);
-        } else if is_line(line) {
-            end = None;
-        }
-        at += line.len();
-    }
-    match end {
-        Some(end) => &inner[..end],
-        None if closed => text,
-        // Some close it on the last line itself.
-        None => inner.trim_end().strip_suffix(&mark.to_string().repeat(length)).unwrap_or(inner),
-    }
-}
-
-/// Returns the character of a fence that a line begins with, and how often it stands there.
-fn fence(line: &str) -> Option<(char, usize)> {
-    let mark = line.chars().next().filter(|mark| matches!(mark, '`' | '~'))?;
-    let length = line.chars().take_while(|sign| *sign == mark).count();
-    (length >= 3).then_some((mark, length))
 }

@@ -43,18 +43,19 @@ const RIVAL: usize = 3;
 impl Image {
     /// Puts a hunk where it belongs.
     pub(super) fn put(&mut self, hunk: &Hunk, agreement: Agreement) -> Result<(), Misplaced> {
-        if agreement == Agreement::Fuzzy {
-            return self.put(hunk, Agreement::Exact).or_else(|why| self.put_fuzzily(hunk, why));
-        }
-        if agreement == Agreement::Loose {
-            // Where its lines stand to the letter, blanks decide nothing.
+        if agreement != Agreement::Exact {
+            // Where its lines stand to the letter, nothing else decides.
             match self.put(hunk, Agreement::Exact) {
                 Err(Misplaced::Missing) => {}
                 placed => return placed,
             }
-            if self.put(&hunk.with_signless_context(), Agreement::Exact).is_ok() {
-                return Ok(());
-            }
+        }
+        if agreement == Agreement::Fuzzy {
+            return self.put_fuzzily(hunk);
+        }
+        if agreement == Agreement::Loose && self.put(&hunk.with_signless_context(), Agreement::Exact).is_ok()
+        {
+            return Ok(());
         }
         let old = hunk.side(Side::Old);
         let at = match &hunk.place {
@@ -72,11 +73,8 @@ impl Image {
         self.replace(at, hunk, old.len())
     }
 
-    /// Puts a hunk that is nowhere (`why`) to the only place that it has with the least fuzz.
-    fn put_fuzzily(&mut self, hunk: &Hunk, why: Misplaced) -> Result<(), Misplaced> {
-        if why != Misplaced::Missing {
-            return Err(why);
-        }
+    /// Puts a hunk that is nowhere to the letter to the only place that it has with the least fuzz.
+    fn put_fuzzily(&mut self, hunk: &Hunk) -> Result<(), Misplaced> {
         for fuzz in 1..=FUZZ {
             let Some(inner) = hunk.without_outer_context(fuzz) else { break };
             let old = inner.side(Side::Old);

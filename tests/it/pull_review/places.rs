@@ -125,11 +125,14 @@ async fn files_are_named_from_the_workspace_or_from_the_root() {
             let event = scene.pull_event(7, "dev");
             let args = ["--model", "openai::gpt-5", "--base-url", server.url.as_str(), "--agent", "review"];
             let args = [&args[..], &["--workspace", workspace.to_str().unwrap()]].concat();
-            scene.run("pull_request", &event, &args, &[("OPENAI_API_KEY", "none")]).expect_code(0).stderr
+            let log =
+                scene.run("pull_request", &event, &args, &[("OPENAI_API_KEY", "none")]).expect_code(0).stderr;
+            (log, serde_json::to_string(&server.bodies()).unwrap())
         };
         let both = [finding("app/srv.js", 2, "x is run."), finding("srv.js", 3, "y is run.")];
-        let log = review(&scene, &both);
+        let (log, asked) = review(&scene, &both);
         assert!(log.contains("findings: 2 new, 0 fixed"), "{log}");
+        assert!(asked.contains("+return run(x)") && !asked.contains("+TWO"), "files beside it: {asked}");
         {
             let world = scene.github.world();
             let lines: Vec<u64> = world.review_comments.values().map(|comment| comment.line).collect();
@@ -138,7 +141,7 @@ async fn files_are_named_from_the_workspace_or_from_the_root() {
         commit(&mut scene, "app/b.js", "more()\n");
         let mut again = finding("app/srv.js", 2, "In other words.");
         again["same_as"] = json!(2);
-        let log = review(
+        let (log, _) = review(
             &scene,
             &[again, finding("srv.js", 2, "x is run."), finding("app/srv.js", 3, "y is run.")],
         );
