@@ -2,7 +2,7 @@
 //! lines and the patch's.
 #![no_main]
 
-use patch::{Patch, apply};
+use patch::{Applied, Patch, apply};
 use workspace::WorkspacePath;
 use libfuzzer_sys::fuzz_target;
 
@@ -10,7 +10,7 @@ fuzz_target!(|data: (&str, &str)| {
     let (content, text) = data;
     let Ok(path) = WorkspacePath::parse("a.txt") else { return };
     let Ok(patch) = Patch::parse(text, &path) else { return };
-    if let Ok(patched) = apply(content, &patch) {
+    if let Ok(Applied { content: patched, .. }) = apply(content, &patch) {
         // Lines may be indented like those that they replace.
         let known = |line: &str| content.contains(line.trim()) || text.contains(line.trim());
         assert!(patched.lines().all(known), "a line out of nowhere: {patched:?}");

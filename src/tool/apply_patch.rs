@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use patch::{ApplyError, Effect, Hunk, HunkPosition, Patch, Section, Side, apply, sections};
+use patch::{Applied, ApplyError, Effect, Hunk, HunkPosition, Patch, Section, Side, apply, sections};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileChange, FileError, FileState, Kind, LastLink, Mode, ResolvedPath, WorkspacePath};
@@ -52,6 +52,8 @@ struct Step {
 struct Steps {
     all: Vec<Step>,
     by_path: HashMap<ResolvedPath, usize>,
+    /// What was understood otherwise than it was written, for the model.
+    notes: Vec<String>,
 }
 
 impl FileTool for ApplyPatch {
@@ -85,6 +87,7 @@ impl FileTool for ApplyPatch {
             })?;
         }
         let mut changes: Vec<FileChange> = Vec::with_capacity(steps.all.len());
+        let notes = steps.notes;
         let (links, files): (Vec<Step>, Vec<Step>) = steps.all.into_iter().partition(|step| step.is_link);
         for step in files {
             let change = FileChange::new((*step.path).clone(), step.before.clone(), step.after.clone());
@@ -108,9 +111,8 @@ impl FileTool for ApplyPatch {
             }
             _ => format!("{} changed\n{}", counted(changes.len(), "file", "s"), table(&changes)),
         };
-        for line in
-            links.iter().map(|link| format!("Deleted the link {}", link.path)).chain(miscounted(&parts))
-        {
+        let deleted = links.iter().map(|link| format!("Deleted the link {}", link.path));
+        for line in deleted.chain(miscounted(&parts)).chain(notes) {
             if !output.is_empty() && !output.ends_with('\n') {
                 output.push('\n');
             }
@@ -160,7 +162,7 @@ impl Args {
 }
 
 /// Applies a patch to the text of a file. The mark before the text may be part of the patch's lines.
-fn patched(text: &Decoded<'_>, patch: &Patch) -> Result<String, ApplyError> {
+fn patched(text: &Decoded<'_>, patch: &Patch) -> Result<Applied, ApplyError> {
     apply(&text.text, patch).or_else(|error| {
         if !text.encoding.has_mark() {
             return Err(error);
@@ -240,7 +242,11 @@ impl Part {
         }
         let before = match steps.current(path, cx) {
             Ok(_) if patch.effect == Effect::Create => {
-                return refused(format!("the patch creates {path}, but it already exists"));
+                return refused(format!(
+                    "the patch creates {path}, but it already exists: change it with its lines as context, or replace it by \
+                     write_file(path={:?}, content=…)",
+                    path.as_str()
+                ));
             }
             Ok(state) => Some(state),
             Err(FileError::Missing(_)) if patch.effect == Effect::Create || is_whole(patch) => None,
@@ -250,8 +256,13 @@ impl Part {
             Some(state) if patch.effect == Effect::Delete || !patch.hunks.is_empty() => text_of(path, state)?,
             _ => Decoded::default(),
         };
-        let patched =
+        let Applied { content: patched, shift } =
             patched(&text, patch).map_err(|error| ToolError::Refused(format!("{path}: {error}")))?;
+        if let Some(difference) = shift.and_then(|shift| shift.describe("the patch")) {
+            steps.notes.push(format!(
+                "[{path}: {difference} of indentation, and the lines of the patch were indented accordingly]"
+            ));
+        }
         // Whoever writes a recipe knows the files.
         if let Some(state) = before.as_ref().filter(|_| cx.explains_edits)
             && patch.hunks.iter().any(is_at_number_alone)

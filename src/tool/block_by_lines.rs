@@ -50,7 +50,7 @@ pub(super) fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result
     }
     result.extend(&all_lines[at..]);
     check_size(result.iter().map(|line| line.len() + 1).sum::<usize>().saturating_sub(1))?;
-    let note = match shift.describe() {
+    let note = match shift.describe("old_str") {
         Some(difference) => format!("{difference} of indentation, and new_str was indented accordingly"),
         None => "blanks at the ends of lines differ from old_str".to_owned(),
     };

@@ -30,7 +30,7 @@ const MOST_BRACES: usize = 16;
 
 /// Returns the parts of a pattern, and where look-around begins in it. What only a backtracking engine knows is read as something
 /// simpler of the same length, so that all positions stay what they are.
-fn parse(pattern: &str) -> Option<(Ast, Vec<usize>)> {
+pub(super) fn parse(pattern: &str) -> Option<(Ast, Vec<usize>)> {
     let (mut plain, mut looks) = (String::with_capacity(pattern.len()), Vec::new());
     let mut rest = pattern;
     while let Some(c) = rest.chars().next() {

@@ -1,7 +1,7 @@
 //! Edits by line numbers, as some models write them: whole lines that are replaced, and numbers that tell which of several equal blocks
 //! is meant.
 
-use super::line_ends::PlainText;
+use super::line_ends::{PlainText, plain_block};
 use super::replace_block::{Edited, NotReplaced, replace};
 use crate::base::text::shortened;
 
@@ -37,16 +37,15 @@ pub(super) fn replace_lines(content: &str, lines: LineRange, new: &str) -> Resul
         return Err(NotReplaced::because(format!("the file has no lines {first}–{last}")));
     };
     let note = shown(&content[bytes.clone()], first);
-    let mut new = new.to_owned();
     let ends_line = content[bytes.clone()].ends_with('\n');
+    let mut new = plain_block(new);
     if !new.is_empty() && !new.ends_with('\n') && ends_line {
-        new += if new.contains("\r\n") { "\r\n" } else { "\n" };
+        new.push('\n');
     }
-    if !new.contains('\r') {
-        // Where the file has both kinds, the lines that are replaced say which.
-        let file = PlainText::of(content).filter(PlainText::is_uniform);
-        let lines = file.or_else(|| PlainText::of(&content[bytes.clone()]));
-        new = lines.map_or(new.clone(), |lines| lines.restored(&new));
+    // Where the file has both kinds of line ends, the lines that are replaced say which.
+    let file = PlainText::of(content).filter(PlainText::is_uniform);
+    if let Some(lines) = file.or_else(|| PlainText::of(&content[bytes.clone()])) {
+        new = lines.restored(&new);
     }
     // A last line without an end stays one, whichever line is the last.
     let above = &content[..bytes.start];

@@ -62,6 +62,13 @@ pub(super) fn plain(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
+/// Returns a block of lines, as somebody quotes them, with `\n` in place of `\r\n`. Whoever splits a text at `\n` ends its last line with
+/// the other half of its end.
+pub(super) fn plain_block(text: &str) -> String {
+    let plain = plain(text);
+    plain.strip_suffix('\r').map(str::to_owned).unwrap_or(plain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

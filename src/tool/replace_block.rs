@@ -7,7 +7,7 @@ use workspace::MAX_FILE;
 
 use super::block_by_lines::by_lines;
 use super::invisible_codes::turned_back;
-use super::line_ends::{PlainText, plain};
+use super::line_ends::{PlainText, plain_block};
 use super::numbered_block::by_numbers;
 use super::{misquoted, typography};
 use crate::base::text::grouped;
@@ -44,18 +44,15 @@ pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<
     if old == new {
         return Err(NotReplaced::because("old_str and new_str are the same; nothing to change"));
     }
-    let names_ends = old.contains('\r') || new.contains('\r');
-    // A block given with plain line ends means the same lines whatever ends they have in the file. Where both kinds stand in the file
-    // and the call names one of them, it is taken as it is written.
-    if let Some(file) = PlainText::of(content).filter(|file| file.is_uniform() || !names_ends) {
-        let mut edited = by_text(file.plain(), &plain(old), &plain(new), all)?;
-        edited.content = file.restored(&edited.content);
-        return Ok(edited);
+    let (plain_old, plain_new) = (plain_block(old), plain_block(new));
+    // Whoever changes nothing else means the line ends.
+    if plain_old == plain_new || plain_old.is_empty() {
+        return by_text(content, old, new, all);
     }
-    if !content.contains('\r') && old.contains('\r') {
-        return by_text(content, &plain(old), &plain(new), all);
-    }
-    by_text(content, old, new, all)
+    let Some(file) = PlainText::of(content) else { return by_text(content, &plain_old, &plain_new, all) };
+    let mut edited = by_text(file.plain(), &plain_old, &plain_new, all)?;
+    edited.content = file.restored(&edited.content);
+    Ok(edited)
 }
 
 /// Replaces `old` as it is written, else as it was shown, else by its lines.

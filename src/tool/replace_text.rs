@@ -5,17 +5,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileChange, FileState, MAX_FILE, ResolvedPath, WorkspacePath};
 
-use super::group_references::template;
-use super::line_edges::within_lines;
-use super::line_ends::PlainText;
-use super::matcher::Syntax;
 use super::outcome::{headline, syntax_warning, undone, write};
+use super::replacement::Replacement;
 use super::scope::Scope;
-use super::search::Query;
 use super::text_file::{encoded, readable, text_of};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::encoding::Decoded;
-use crate::base::pattern::{Pattern, PatternOptions};
 use crate::base::text::{counted, grouped, shortened};
 
 /// Number of files whose first diff is shown.
@@ -32,11 +27,11 @@ pub(super) struct ReplaceText;
 #[serde(deny_unknown_fields)]
 pub(super) struct Args {
     /// Text to replace, or a regular expression
-    pattern: String,
+    pub(super) pattern: String,
     /// What to put in its place; $1 is a group of a regular expression
-    replacement: String,
+    pub(super) replacement: String,
     #[serde(default)]
-    regex: bool,
+    pub(super) regex: bool,
     /// Folder or file
     #[serde(default = "super::scope::here")]
     path: String,
@@ -44,7 +39,7 @@ pub(super) struct Args {
     #[serde(default = "super::scope::any")]
     file_pattern: String,
     #[serde(default = "super::scope::yes")]
-    case_sensitive: bool,
+    pub(super) case_sensitive: bool,
     /// Refuse if there are more or fewer places
     #[serde(default)]
     expect_count: Option<usize>,
@@ -156,59 +151,43 @@ impl Args {
     /// Returns the files that the call would change, or why it would change none.
     fn plan(&self, cx: &Context) -> Result<Plan, ToolError> {
         let refused = |reason: String| ToolError::Refused(reason);
-        if self.pattern.is_empty() {
-            return Err(refused("the pattern is empty".to_owned()));
-        }
-        let options = PatternOptions { ignore_case: !self.case_sensitive, multi_line: true };
-        let source = if self.regex { within_lines(&self.pattern) } else { regex::escape(&self.pattern) };
-        let pattern = Pattern::new(&source, options)
-            .map_err(|error| refused(format!("invalid pattern: {}", error.brief())))?;
-        let template = if self.regex {
-            template(&self.replacement, &pattern.groups())?
-        } else {
-            self.replacement.replace('$', "$$")
-        };
+        let replacement = Replacement::new(self)?;
         let scope = Scope::new(cx, &self.path, Some(&self.file_pattern), None)?;
         let limit = usize::try_from(MAX_FILE).unwrap_or(usize::MAX);
         let (mut planned, mut unreadable) = (Vec::new(), Vec::new());
         let (mut unchanged, mut made) = (0, 0);
-        for path in self.candidates(&scope)? {
+        for path in candidates(&replacement, &scope)? {
             cx.check_end()?;
             let before = cx.workspace.read(&path)?;
             // Files that are not text are no place for a replacement, but whoever renames has to know of those with matches.
             let Ok(Decoded { text: content, encoding }) = text_of(&path, &before) else {
                 let lossy = String::from_utf8_lossy(&before.content);
-                let has_match =
-                    || pattern.replace(&lossy, &template, limit).is_ok_and(|(_, times)| times > 0);
+                let has_match = || replacement.apply(&lossy, limit).is_ok_and(|(_, times)| times > 0);
                 if !before.content.contains(&0) && has_match() {
                     unreadable.push(path);
                 }
                 continue;
             };
-            let plain = PlainText::of(&content).filter(|_| !self.names_line_ends());
-            let (mut after, times) = pattern
-                .replace(plain.as_ref().map_or(&*content, PlainText::plain), &template, limit)
+            let (after, times) = replacement
+                .apply(&content, limit)
                 .map_err(|error| refused(format!("{path}: {error}; nothing was changed")))?;
-            if let Some(plain) = plain.filter(|_| times > 0) {
-                after = plain.restored(&after);
-            }
-            if after == content {
+            let Some(after) = after else {
                 unchanged += times;
-            } else {
-                made += after.len();
-                if made > MAX_TOTAL {
-                    return Err(refused(format!(
-                        "the files would have more than {} MiB; nothing was changed",
-                        MAX_TOTAL >> 20
-                    )));
-                }
-                let after = encoded(&path, after, encoding)?;
-                planned.push(Planned { path, before, after, times });
+                continue;
+            };
+            made += after.len();
+            if made > MAX_TOTAL {
+                return Err(refused(format!(
+                    "the files would have more than {} MiB; nothing was changed",
+                    MAX_TOTAL >> 20
+                )));
             }
+            let after = encoded(&path, after, encoding)?;
+            planned.push(Planned { path, before, after, times });
         }
         let total: usize = planned.iter().map(|file| file.times).sum();
         if planned.is_empty() {
-            let regex = if self.regex || source == self.pattern {
+            let regex = if self.regex || regex::escape(&self.pattern) == self.pattern {
                 ""
             } else {
                 "; if it is a regular expression, set regex"
@@ -236,29 +215,14 @@ impl Args {
             _ => Ok(Plan { files: planned, unreadable }),
         }
     }
+}
 
-    /// Returns `true` if line ends themselves are searched for or put in, so that files are taken as they are.
-    fn names_line_ends(&self) -> bool {
-        let names = |text: &String| text.contains('\r') || (self.regex && text.contains("\\r"));
-        names(&self.pattern) || names(&self.replacement)
+/// Returns the files that may contain a match. A pattern within a line is searched for first, which is faster than to read every file.
+fn candidates(replacement: &Replacement, scope: &Scope<'_>) -> Result<Vec<ResolvedPath>, ToolError> {
+    if let Some(query) = &replacement.query {
+        return query.matching_files(scope);
     }
-
-    /// Returns the files that may contain a match. A pattern within a line is searched for first, which is faster than
-    /// to read every file.
-    fn candidates(&self, scope: &Scope<'_>) -> Result<Vec<ResolvedPath>, ToolError> {
-        let syntax = if self.regex { Syntax::Regex } else { Syntax::Literal };
-        let first_line = self.pattern.lines().find(|line| !line.is_empty()).unwrap_or_default();
-        let searched = if self.regex { self.pattern.as_str() } else { first_line };
-        // A match of a regular expression may extend over lines.
-        let spans = self.regex
-            && ["\\n", "\n", "\\s", "[^", "[:", "\\p", "\\P", "(?s", "\\W", "\\D", "\\R", "\\v"]
-                .iter()
-                .any(|part| searched.contains(part));
-        if !spans && let Ok(query) = Query::new(searched, syntax, self.case_sensitive, 1) {
-            return query.matching_files(scope);
-        }
-        let (mut files, _) = scope.files()?;
-        files.retain(|path| scope.cx.sensitive.find(path).is_none());
-        Ok(files)
-    }
+    let (mut files, _) = scope.files()?;
+    files.retain(|path| scope.cx.sensitive.find(path).is_none());
+    Ok(files)
 }

@@ -78,7 +78,7 @@ fn patch_applies_git_diffs_as_git_does() {
         let by_git =
             git_apply.status.success().then(|| std::fs::read_to_string(repo.join("file.txt")).unwrap());
         let patch = Patch::parse(&diff, &path).unwrap_or_else(|error| panic!("{error}\n{diff}"));
-        let ours = apply(&moved, &patch);
+        let ours = apply(&moved, &patch).map(|applied| applied.content);
         match by_git {
             // Git takes the later of two places that are as near to the line number.
             Some(_) if matches!(ours, Err(ApplyError::Ambiguous { .. })) => {
@@ -135,7 +135,7 @@ fn patch_without_context_lands_where_git_puts_it() {
         let applied = git(&["apply", "--unidiff-zero", "--whitespace=nowarn", "diff"]);
         let by_git =
             applied.status.success().then(|| std::fs::read_to_string(repo.join("file.txt")).unwrap());
-        let ours = Patch::parse(&diff, &path).map(|patch| apply(&now, &patch)).expect("a patch");
+        let ours = apply(&now, &Patch::parse(&diff, &path).expect("a patch")).map(|applied| applied.content);
         if has_moved {
             // The numbers are wrong now, and Git goes by them where it finds the same line. What is not refused here has
             // to be where the text has gone, or where Git puts it.
@@ -179,7 +179,7 @@ fn patch_search_ends_where_lines_repeat_themselves() {
     }
     // It has a place, and is found there from any line.
     let far = format!("{}y\n{}", "x\n".repeat(9_000), "x\n".repeat(1_000));
-    assert_eq!(apply(&far, &parsed(&numbered)).unwrap(), far.replace('y', "z"));
+    assert_eq!(apply(&far, &parsed(&numbered)).unwrap().content, far.replace('y', "z"));
     // As many anchors as lines, each of which opens a block to the end of the file.
     let blocks: String = (0..40_000).map(|at| format!("a{at}\n b\n")).collect();
     let text = "*** Begin Patch\n*** Update File: a\n@@ a\n@@ a\n-nothing\n+z\n*** End Patch\n";

@@ -1,7 +1,7 @@
 //! Patch application: turns hunks into new content, exactly where possible, otherwise with a little fuzz; otherwise explains
 //! why they do not apply.
 
-use super::block;
+use super::block::{self, Shift};
 use super::hunk::{Hunk, HunkPosition, Side};
 use super::image::Image;
 use super::parse::Patch;
@@ -62,10 +62,19 @@ pub enum ApplyError {
     Leftover,
 }
 
+/// What a patch makes of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// The new content.
+    pub content: String,
+    /// How the lines of the patch had to be indented to be those of the file, if they had to.
+    pub shift: Option<Shift>,
+}
+
 /// Returns the content with the patch applied, or why it does not apply. Lines are compared literally first, then
 /// regardless of line ends, then regardless of trailing blanks and a uniform indentation, and at last without the outermost
 /// lines of context, where that leaves one place for each hunk.
-pub fn apply(content: &str, patch: &Patch) -> Result<String, ApplyError> {
+pub fn apply(content: &str, patch: &Patch) -> Result<Applied, ApplyError> {
     // A patch without any CR says nothing of line ends; neither does one for a file without any, if all of its lines have one.
     let has_lf_alone = content.contains('\n') && !content.contains('\r');
     let says_ends = |hunk: &Hunk| hunk.has_cr() && (!has_lf_alone || hunk.has_lf());
@@ -78,7 +87,7 @@ pub fn apply(content: &str, patch: &Patch) -> Result<String, ApplyError> {
         Some(Ok(applied)) => applied,
         _ => without_cr(content, &patch.hunks)?,
     };
-    if patch.effect.deletes() && !applied.is_empty() {
+    if patch.effect.deletes() && !applied.content.is_empty() {
         return Err(ApplyError::Leftover);
     }
     Ok(applied)
@@ -91,31 +100,40 @@ pub fn has_crlf_alone(content: &str) -> bool {
 }
 
 /// Applies hunks regardless of line ends: each line of the file keeps its own.
-fn without_cr(content: &str, hunks: &[Hunk]) -> Result<String, ApplyError> {
+fn without_cr(content: &str, hunks: &[Hunk]) -> Result<Applied, ApplyError> {
     let hunks: Vec<Hunk> = hunks.iter().map(Hunk::without_cr).collect();
     let by = |agreement: Agreement| exactly(|| Image::new(content), &hunks, agreement);
     // What is said is why the lines are not there as they are written, unless they are in several places but for blanks.
-    let is_telling = |why: &Misplaced| matches!(why, Misplaced::Ambiguous(_) | Misplaced::TooCostly);
+    let is_telling = |why: &Misplaced| !matches!(why, Misplaced::Missing);
     by(Agreement::Exact)
-        .or_else(|failed| by(Agreement::Loose).map_err(|why| if is_telling(&why.1) { why } else { failed }))
+        .or_else(|failed| by(Agreement::Loose).map_err(|why| if is_telling(&why.why) { why } else { failed }))
         .or_else(|failed| by(Agreement::Fuzzy).map_err(|_| failed))
-        .map_err(|(index, why)| explain(content, &hunks, index, why))
+        .map_err(|unplaced| unplaced.explained(&hunks))
 }
 
-/// Applies hunks one after the other. The error is the index of the first that has no place, and why.
-fn exactly(
-    image: impl FnOnce() -> Image,
-    hunks: &[Hunk],
-    agreement: Agreement,
-) -> Result<String, (usize, Misplaced)> {
+/// A hunk that has no place.
+struct Unplaced {
+    index: usize,
+    why: Misplaced,
+    /// The file with the hunks before it.
+    image: Image,
+}
+
+/// Applies hunks one after the other. The error is the first that has no place.
+fn exactly(image: impl FnOnce() -> Image, hunks: &[Hunk], agreement: Agreement) -> Result<Applied, Unplaced> {
     let mut image = image();
     for (index, hunk) in hunks.iter().enumerate() {
-        image.put(hunk, agreement).map_err(|why| (index, why))?;
+        if let Err(why) = image.put(hunk, agreement) {
+            return Err(Unplaced { index, why, image });
+        }
     }
     let by_number = |hunk: &Hunk| stated(hunk).is_some() && hunk.side(Side::Old).is_empty();
     match hunks.iter().position(by_number) {
-        Some(index) if image.has_drifted() => Err((index, Misplaced::Uncertain)),
-        _ => Ok(image.text()),
+        // Nothing says how far its lines have to move, or how they have to be indented.
+        Some(index) if image.has_drifted() || image.shift.is_some() => {
+            Err(Unplaced { index, why: Misplaced::Uncertain, image })
+        }
+        _ => Ok(Applied { content: image.text(), shift: image.shift }),
     }
 }
 
@@ -127,39 +145,66 @@ fn stated(hunk: &Hunk) -> Option<usize> {
     }
 }
 
-fn explain(content: &str, hunks: &[Hunk], failed: usize, why: Misplaced) -> ApplyError {
-    let Some(hunk) = hunks.get(failed) else { return ApplyError::Leftover };
-    match why {
-        Misplaced::Missing => {}
-        Misplaced::Ambiguous(places) => {
-            let mut lines: Vec<String> = places.iter().take(SHOWN).map(|at| (at + 1).to_string()).collect();
-            if places.len() > SHOWN {
-                lines.push("…".to_owned());
+impl Unplaced {
+    /// Returns the error for the hunk, with the lines that are most like its own.
+    fn explained(self, hunks: &[Hunk]) -> ApplyError {
+        let Some(hunk) = hunks.get(self.index) else { return ApplyError::Leftover };
+        let number = self.index + 1;
+        match self.why {
+            Misplaced::Missing => {}
+            Misplaced::Ambiguous(places) => {
+                let mut lines: Vec<String> =
+                    places.iter().take(SHOWN).map(|at| (at + 1).to_string()).collect();
+                if places.len() > SHOWN {
+                    lines.push("…".to_owned());
+                }
+                return ApplyError::Ambiguous { hunk: number, times: places.len(), lines: lines.join(", ") };
             }
-            return ApplyError::Ambiguous { hunk: failed + 1, times: places.len(), lines: lines.join(", ") };
+            Misplaced::Uncertain => return ApplyError::Uncertain { hunk: number },
+            Misplaced::TooCostly => return ApplyError::TooCostly { hunk: number },
         }
-        Misplaced::Uncertain => return ApplyError::Uncertain { hunk: failed + 1 },
-        Misplaced::TooCostly => return ApplyError::TooCostly { hunk: failed + 1 },
+        let lines: Vec<&str> = self.image.lines.iter().map(String::as_str).collect();
+        let wanted = hunk.side(Side::Old);
+        // The position of the lines themselves, otherwise of the first that is not blank, otherwise what is most like them, otherwise
+        // the header's number.
+        let telling = wanted.iter().find(|line| !line.trim().is_empty());
+        let first = || telling.and_then(|line| lines.iter().position(|have| have.trim() == line.trim()));
+        let whole = block::places(&lines, &wanted).first().map(|place| place.at);
+        let near = whole.or_else(first).or_else(|| block::nearest(&lines, &wanted).map(|(at, _)| at));
+        let start = near.or(stated(hunk).map(|start| start.saturating_sub(1))).unwrap_or(0);
+        let end = (start + wanted.len().min(SHOWN)).min(lines.len());
+        let found: String = (lines.get(start..end).unwrap_or_default().iter().enumerate())
+            .map(|(index, line)| format!("{:>5} {line}\n", start + index + 1))
+            .collect();
+        ApplyError::Hunk {
+            hunk: number,
+            hunks: hunks.len(),
+            place: self.reason(hunk, whole),
+            expected: wanted.iter().take(SHOWN).map(|line| format!("      {line}\n")).collect(),
+            found: if found.is_empty() {
+                format!("      (the file has {} lines)\n", lines.len())
+            } else {
+                found
+            },
+        }
     }
-    let lines: Vec<&str> = content.lines().collect();
-    let wanted = hunk.side(Side::Old);
-    // The position of its first line that is not blank, otherwise what is most like it, otherwise the header's number.
-    let telling = wanted.iter().find(|line| !line.trim().is_empty());
-    let first = telling.and_then(|line| lines.iter().position(|have| have.trim() == line.trim()));
-    let near = first.or_else(|| block::nearest(&lines, &wanted).map(|(at, _)| at));
-    let start = near.or(stated(hunk).map(|start| start.saturating_sub(1))).unwrap_or(0);
-    let show = |from: usize, lines: &[&str]| -> String {
-        let numbered =
-            lines.iter().enumerate().map(|(index, line)| format!("{:>5} {line}\n", from + index + 1));
-        numbered.collect()
-    };
-    let end = (start + wanted.len().min(SHOWN)).min(lines.len());
-    let found = lines.get(start..end).map_or(String::new(), |lines| show(start, lines));
-    ApplyError::Hunk {
-        hunk: failed + 1,
-        hunks: hunks.len(),
-        place: stated(hunk).map_or(String::new(), |start| format!(" at line {start} or anywhere near")),
-        expected: wanted.iter().take(SHOWN).map(|line| format!("      {line}\n")).collect(),
-        found: if found.is_empty() { format!("      (the file has {} lines)\n", lines.len()) } else { found },
+
+    /// Returns a phrase on where a hunk was looked for, or why it is not taken where its lines stand (`whole`).
+    fn reason(&self, hunk: &Hunk, whole: Option<usize>) -> String {
+        let length = hunk.side(Side::Old).len();
+        let is_made =
+            |at: usize| self.image.patched.get(at..at + length).is_some_and(|made| made.contains(&true));
+        match &hunk.place {
+            _ if whole.is_some_and(is_made) => {
+                " where an earlier hunk has made its lines; each hunk has the lines that the file had before"
+                    .to_owned()
+            }
+            HunkPosition::Anchored { at_end: true, .. } if whole.is_some() => {
+                " at the end of the file: the file goes on behind its lines, so leave out `*** End of File`"
+                    .to_owned()
+            }
+            HunkPosition::Anchored { .. } => String::new(),
+            HunkPosition::Numbered { old_start, .. } => format!(" at line {old_start} or anywhere near"),
+        }
     }
 }

@@ -92,21 +92,21 @@ impl Shift {
             .map(|lines| lines.join("\n"))
     }
 
-    /// Returns the difference in words, or `None` if there is none.
-    pub fn describe(&self) -> Option<String> {
+    /// Returns the difference in words, or `None` if there is none. `quoted` is what the block is part of.
+    pub fn describe(&self, quoted: &str) -> Option<String> {
         let name = |indent: &str| match indent.chars().next() {
             Some('\t') => format!("{} more tabs", indent.len()),
             _ => format!("{} more spaces", indent.len()),
         };
-        let (text, verb) = match self {
+        let (text, owner) = match self {
             Self::None => return None,
-            Self::Deeper(more) => (name(more), "the file has"),
-            Self::Shallower(less) => (name(less), "old_str had"),
-            Self::Tabs(width) => (format!("a tab where old_str has {width} spaces"), "the file has"),
-            Self::Spaces(width) => (format!("{width} spaces where old_str has a tab"), "the file has"),
+            Self::Deeper(more) => (name(more), "the file"),
+            Self::Shallower(less) => (name(less), quoted),
+            Self::Tabs(width) => (format!("a tab where {quoted} has {width} spaces"), "the file"),
+            Self::Spaces(width) => (format!("{width} spaces where {quoted} has a tab"), "the file"),
         };
         Some(format!(
-            "{verb} {}",
+            "{owner} has {}",
             if text.starts_with("1 ") { text.trim_end_matches('s').to_owned() } else { text }
         ))
     }

@@ -56,7 +56,13 @@ pub(super) fn is_envelope(text: &str) -> bool {
 pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {
     let mut sections: Vec<Section> = Vec::new();
     let mut file: Option<File> = None;
-    let lines: Vec<&str> = text.lines().collect();
+    let lines: Vec<&str> = text.split('\n').collect();
+    // A text that ends in a newline has one more, empty, piece.
+    let lines = lines.strip_suffix(&[""]).unwrap_or(&lines);
+    // Where the marks have it as well, it is of the transport.
+    let is_crlf = lines.iter().all(|line| line.ends_with('\r') || *line == END);
+    let lines: Vec<&str> =
+        lines.iter().map(|line| if is_crlf { line.trim_end_matches('\r') } else { line }).collect();
     let has_end = lines.iter().any(|line| matches!(Mark::read(line), Some(Mark::End)));
     for (index, line) in lines.iter().copied().enumerate() {
         // Among lines that have no sign before them, a mark has to be written by rule.
@@ -162,7 +168,7 @@ impl File {
             self.anchor(anchor);
             return Ok(());
         }
-        let line = match line.chars().next() {
+        let line = match line.trim_end_matches('\r').chars().next() {
             Some('\\') if is_end_remark(line) => return Ok(()),
             Some(first) if self.is_new() => {
                 let is_marked = first == '+';
@@ -178,6 +184,7 @@ impl File {
             Some('+') => Line::Added(line[1..].to_owned()),
             Some('-') => Line::Removed(line[1..].to_owned()),
             Some(' ') => Line::Context(line[1..].to_owned()),
+            Some('\t') => Line::Bare(line.to_owned()),
             None => {
                 self.empty += 1;
                 return Ok(());
@@ -221,7 +228,7 @@ impl File {
             // The whole file, whatever hunks it is written in.
             let lines = self.hunks.into_iter().flat_map(|hunk| hunk.lines).map(|line| match line {
                 // A blank line between others.
-                Line::Context(text) => Line::Added(text),
+                Line::Context(text) | Line::Bare(text) => Line::Added(text),
                 line => line,
             });
             let lines: Vec<Line> = lines.collect();

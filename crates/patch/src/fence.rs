@@ -39,9 +39,15 @@ impl<'a> Fenced<'a> {
             let found = opening(line);
             let closes = found.is_some_and(|found| found.0 == mark && found.1 >= length)
                 && line.trim_end().chars().all(|sign| sign == mark);
-            if let Some(end) = end.filter(|_| found.is_some() && begins_file(behind)) {
-                return Some(Self { inner: &inner[..end], next: Some(&inner[at..]) });
-            } else if closes {
+            if let (Some(end), true) = (end, found.is_some()) {
+                // Of another patch, or of what the words behind this one show.
+                let has_words = inner[end..at].contains(char::is_alphanumeric);
+                let next = begins_file(behind).then(|| &inner[at..]);
+                if next.is_some() || (has_words && !behind.lines().any(is_of_patch)) {
+                    return Some(Self { inner: &inner[..end], next });
+                }
+            }
+            if closes {
                 (end, is_closed) = (Some(at), true);
             } else if is_of_patch(line) {
                 end = None;
@@ -97,6 +103,7 @@ mod tests {
             (format!("~~~~\n{one}~~~~"), one.to_owned()),
             (format!("```\n{one}```\nand\n~~~patch\n{two}~~~\n"), format!("{one}{two}")),
             (format!("```\n{one}```\n\n```\n{one}```\n\n```\n{two}```\nDone."), format!("{one}{one}{two}")),
+            (format!("```diff\n{one}```\nThen run:\n```sh\npytest\n```\n"), one.to_owned()),
             // The second fence is one of the text that is patched.
             (format!("```\n{one} x\n```\n```sh\n y\n+z\n```\n"), format!("{one} x\n```\n```sh\n y\n+z\n")),
             (format!("```\n{one}```\n{two}"), format!("```\n{one}```\n{two}")),

@@ -63,6 +63,11 @@ impl Header {
             };
             (self.old, self.new) = (Some(names.0), Some(names.1));
         }
+        if let (None, None, None, None) = (self.existence, &self.renamed, &self.old, &self.new)
+            && let Some((old, new)) = self.git.as_deref().and_then(same_names)
+        {
+            (self.old, self.new) = (Some(Name::File(old)), Some(Name::File(new)));
+        }
         let contradiction = |what| Err(ParseError::Contradiction(what));
         let nothing = Some(Name::Nothing);
         let effect = match (self.old == nothing, self.new == nothing, self.existence) {
@@ -101,6 +106,14 @@ impl Header {
         if let Some((from, to)) = &self.renamed {
             return Ok(Some((from.clone(), Some(to.clone()))));
         }
+        if let (Some(Name::File(old)), Some(Name::File(new))) = (&self.old, &self.new) {
+            let below = |(before, after): &(&str, &str)| {
+                old.strip_prefix(before).filter(|name| new.strip_prefix(after) == Some(*name))
+            };
+            if let Some(name) = MNEMONICS.iter().find_map(below) {
+                return Ok(Some((name.to_owned(), None)));
+            }
+        }
         let plain = |name: &Option<Name>, prefix: &str| match name {
             Some(Name::File(file)) => match file.strip_prefix(prefix) {
                 Some(below) if !exists(file) || exists(below) => Some(below.to_owned()),
@@ -133,12 +146,26 @@ impl Header {
             let Some(Name::File(named)) = name else { continue };
             let whole = WorkspacePath::parse(named)?;
             let below = named.split_once('/').and_then(|(_, below)| WorkspacePath::parse(below).ok());
-            if whole != *path && below.as_ref() != Some(path) {
+            // A name without a folder leaves it to the call.
+            let own = path.as_str().rsplit('/').next();
+            let is_name =
+                |named: &WorkspacePath| !named.as_str().contains('/') && Some(named.as_str()) == own;
+            let is_short =
+                is_name(&whole) || below.as_ref().is_some_and(|below| is_name(below) && is_prefixed(named));
+            if whole != *path && below.as_ref() != Some(path) && !is_short {
                 return other(named);
             }
         }
         Ok(())
     }
+}
+
+/// What Git puts before the old and the new name if it is told to say what is compared: the commit, the index, the work tree, an object.
+const MNEMONICS: [(&str, &str); 5] = [("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"), ("1/", "2/")];
+
+/// Returns whether a name has one of the prefixes that Git puts before names.
+fn is_prefixed(name: &str) -> bool {
+    name.starts_with("a/") || name.starts_with("b/")
 }
 
 /// Returns the names in Git's line `diff --git a/NAME b/NAME` if they are one name, which is how they are told apart: a name

@@ -5,6 +5,8 @@
 pub enum Line {
     /// A line on both sides.
     Context(String),
+    /// A line on both sides that stands in the patch without the sign before it.
+    Bare(String),
     /// A line of the old side only.
     Removed(String),
     /// A line of the new side only.
@@ -13,8 +15,12 @@ pub enum Line {
 
 impl Line {
     fn text(&self) -> &str {
-        let (Self::Context(text) | Self::Removed(text) | Self::Added(text)) = self;
+        let (Self::Context(text) | Self::Bare(text) | Self::Removed(text) | Self::Added(text)) = self;
         text
+    }
+
+    pub(super) fn is_context(&self) -> bool {
+        matches!(self, Self::Context(_) | Self::Bare(_))
     }
 }
 
@@ -72,16 +78,14 @@ impl Hunk {
 
     /// Returns whether a line of its context says something, as braces and blank lines do not.
     pub(super) fn has_telling_context(&self) -> bool {
-        let is_telling =
-            |line: &Line| matches!(line, Line::Context(text) if text.contains(char::is_alphanumeric));
-        self.lines.iter().any(is_telling)
+        self.lines.iter().any(|line| line.is_context() && line.text().contains(char::is_alphanumeric))
     }
 
-    /// Returns the hunk with a blank more before its lines of context: where none of them has its sign, the first blank of their
-    /// indentation was taken for it.
-    pub(super) fn with_signless_context(&self) -> Self {
+    /// Returns the hunk as it is meant if none of its lines of context has its sign: the first blank of their indentation was taken for
+    /// it.
+    pub(super) fn with_bare_context(&self) -> Self {
         let lines = self.lines.iter().map(|line| match line {
-            Line::Context(text) if !text.is_empty() => Line::Context(format!(" {text}")),
+            Line::Context(text) if !text.is_empty() => Line::Bare(format!(" {text}")),
             line => line.clone(),
         });
         Self { place: self.place.clone(), lines: lines.collect(), ..*self }
@@ -97,16 +101,17 @@ impl Hunk {
     pub fn with_lines(&self, part: &dyn Fn(&str) -> &str) -> Self {
         let lines = self.lines.iter().map(|line| match line {
             Line::Context(text) => Line::Context(part(text).to_owned()),
+            Line::Bare(text) => Line::Bare(part(text).to_owned()),
             Line::Removed(text) => Line::Removed(part(text).to_owned()),
             Line::Added(text) => Line::Added(part(text).to_owned()),
         });
         Self { lines: lines.collect(), ..self.clone() }
     }
 
-    /// Returns the hunk without so many lines of context at its start and its end, as far as it begins and ends with context;
-    /// `None` if nothing else of the old side would be left, or if the end of the file is among them.
-    pub(super) fn without_outer_context(&self, lines: usize) -> Option<Self> {
-        let is_context = |line: &&Line| matches!(line, Line::Context(_));
+    /// Returns the hunk without so many lines of context at its start and its end, as far as it begins and ends with context, and how
+    /// many are gone at its start; `None` if nothing else of the old side would be left, or if the end of the file is among them.
+    pub(super) fn without_outer_context(&self, lines: usize) -> Option<(Self, usize)> {
+        let is_context = |line: &&Line| line.is_context();
         let leading = self.lines.iter().take(lines).take_while(is_context).count();
         let inner = &self.lines[leading..];
         let trailing = inner.iter().rev().take(lines).take_while(is_context).count();
@@ -123,7 +128,7 @@ impl Hunk {
         };
         let inner = inner[..inner.len() - trailing].to_vec();
         let hunk = Self { place, lines: inner, no_newline: self.no_newline };
-        (leading + trailing > 0 && !hunk.side(Side::Old).is_empty()).then_some(hunk)
+        (leading + trailing > 0 && !hunk.side(Side::Old).is_empty()).then_some((hunk, leading))
     }
 
     /// Returns whether the hunk removes nothing.
@@ -133,7 +138,7 @@ impl Hunk {
 
     /// Returns whether the hunk has lines that stay.
     pub(super) fn has_context(&self) -> bool {
-        self.lines.iter().any(|line| matches!(line, Line::Context(_)))
+        self.lines.iter().any(Line::is_context)
     }
 
     /// Returns `true` if there are more lines than the header says.

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::VecDeque;
 
-use super::block;
+use super::block::{self, Shift};
 use super::hunk::{Hunk, Line, Side};
 use super::place::Misplaced;
 
@@ -20,6 +20,8 @@ pub(super) struct Image {
     pub(super) cursor: usize,
     /// Whether an earlier hunk was found elsewhere than it said.
     pub(super) drifted: bool,
+    /// How the lines of a hunk had to be indented, where they had to.
+    pub(super) shift: Option<Shift>,
     /// How many lines behind its stated place the last numbered hunk was found.
     pub(super) offset: isize,
     /// Number of lines that the file had before all hunks.
@@ -65,6 +67,7 @@ impl Image {
             ends_in_newline,
             cursor: 0,
             drifted: false,
+            shift: None,
             offset: 0,
             work: Cell::new(MAX_WORK),
         }
@@ -109,7 +112,7 @@ impl Image {
         let mut ends = OldEnds { removed: VecDeque::new(), last: before.is_some_and(|is_crlf| *is_crlf) };
         for line in &hunk.lines {
             match line {
-                Line::Context(_) => {
+                Line::Context(_) | Line::Bare(_) => {
                     ends.keep(self.crlf[from]);
                     crlf.push(self.crlf[from]);
                     new.push(self.lines[from].clone());
@@ -130,6 +133,9 @@ impl Image {
                     new.push(text);
                 }
             }
+        }
+        if let Some(shift) = shift.filter(|shift| *shift != Shift::None) {
+            self.shift = Some(shift);
         }
         if reaches_end {
             self.ends_in_newline = match hunk.no_newline {

@@ -13,7 +13,7 @@
 //! let sections = sections(text)?;
 //! assert_eq!(sections[0].paths(&|_| true)?, Some(("greet.py".to_owned(), None)));
 //! let patched = apply("import os\n\ndef greet():\n    print('hi')\n", &sections[0].patch)?;
-//! assert_eq!(patched, "import os\n\ndef greet():\n    print('hello')\n");
+//! assert_eq!(patched.content, "import os\n\ndef greet():\n    print('hello')\n");
 //!
 //! let error = apply("def greet():\n    print('bye')\n", &sections[0].patch).unwrap_err();
 //! assert!(error.to_string().contains("hunk 1 of 1 does not apply"));
@@ -34,6 +34,6 @@ mod parse;
 mod place;
 pub mod search_replace;
 
-pub use apply::{ApplyError, apply, has_crlf_alone};
+pub use apply::{Applied, ApplyError, apply, has_crlf_alone};
 pub use hunk::{Hunk, HunkPosition, Line, Side};
 pub use parse::{Effect, ParseError, Patch, Section, sections};

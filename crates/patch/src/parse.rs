@@ -97,8 +97,13 @@ pub struct Section {
 
 impl Section {
     /// Creates a section from its parts. Fails if its headers contradict each other, or if it does nothing.
-    pub(super) fn new(header: Header, hunks: Vec<Hunk>) -> Result<Self, ParseError> {
+    pub(super) fn new(header: Header, mut hunks: Vec<Hunk>) -> Result<Self, ParseError> {
         let (header, effect) = header.completed()?;
+        for hunk in &mut hunks {
+            if let HunkPosition::Anchored { below, .. } = &mut hunk.place {
+                below.retain(|anchor| is_anchor(anchor, header.file()));
+            }
+        }
         // An empty file is created or deleted without any hunk, and a file is renamed without one.
         if hunks.is_empty() && effect == Effect::Change && header.renamed.is_none() {
             let named = header.file().map(str::to_owned).or(header.git);
@@ -189,6 +194,11 @@ pub fn sections(text: &str) -> Result<Vec<Section>, ParseError> {
             }
             continue;
         }
+        if let Some(new) = line.strip_prefix("+++ ").filter(|_| header.new.is_none()) {
+            header.new = Some(name(new));
+            at += 1;
+            continue;
+        }
         // Before the first header, there may be words on the patch.
         let is_within = !hunks.is_empty() || !header.is_empty();
         if is_within && !line.trim().is_empty() && !is_header(line) {
@@ -256,7 +266,7 @@ fn hunk(lines: &[&str], header: usize, number: usize) -> Result<(Hunk, usize), P
                 _ => hunk.no_newline = (true, true),
             },
             // Models drop the space of other context lines, too.
-            Some(_) if range.is_some() && !full => hunk.lines.push(Line::Context(line.to_owned())),
+            Some(_) if range.is_some() && !full => hunk.lines.push(Line::Bare(line.to_owned())),
             Some(_) => return Err(ParseError::Stray { line: at + 1, text: line.to_owned() }),
         }
         if let Some(line) = hunk.lines.get(known) {
@@ -319,6 +329,16 @@ fn place(header: &str) -> HunkPosition {
         below: if below.is_empty() { Vec::new() } else { vec![below.to_owned()] },
         at_end: false,
     }
+}
+
+/// Returns whether the text of a hunk's header is a line of the file, and not what some models write in place of numbers: dots, letters
+/// such as `-X,Y +X,Y`, or the name of the file.
+fn is_anchor(text: &str, file: Option<&str>) -> bool {
+    let stands_for_numbers = text
+        .split_once(' ')
+        .is_some_and(|(old, new)| old.starts_with('-') && new.starts_with('+') && !new.contains(' '));
+    let is_file = file.is_some_and(|file| file == text || file.ends_with(&format!("/{text}")));
+    text.contains(char::is_alphanumeric) && !stands_for_numbers && !is_file
 }
 
 /// The numbers of a header such as `@@ -10,3 +10,4 @@`.

@@ -2,7 +2,7 @@
 //! is taken only if there is one place for it.
 
 use super::anchors::Blocks;
-use super::block;
+use super::block::{self, Shift};
 use super::hunk::{Hunk, HunkPosition, Line, Side};
 use super::image::Image;
 use super::line_search::occurrences;
@@ -28,6 +28,8 @@ pub(super) enum Misplaced {
 pub(super) enum Agreement {
     /// To the letter.
     Exact,
+    /// But for trailing blanks.
+    Blanks,
     /// But for trailing blanks and a uniform indentation.
     Loose,
     /// To the letter, but for [`FUZZ`] lines of context at either end.
@@ -43,20 +45,26 @@ const RIVAL: usize = 3;
 impl Image {
     /// Puts a hunk where it belongs.
     pub(super) fn put(&mut self, hunk: &Hunk, agreement: Agreement) -> Result<(), Misplaced> {
-        if agreement != Agreement::Exact {
-            // Where its lines stand to the letter, nothing else decides.
-            match self.put(hunk, Agreement::Exact) {
+        let bare = hunk.with_bare_context();
+        let exactly = (hunk, Agreement::Exact);
+        let by_blanks = [(&bare, Agreement::Exact), (hunk, Agreement::Blanks), (&bare, Agreement::Blanks)];
+        let ways = match agreement {
+            Agreement::Exact | Agreement::Fuzzy => vec![exactly],
+            Agreement::Blanks => [&[exactly], &by_blanks[..]].concat(),
+            Agreement::Loose => [&[exactly], &by_blanks[..], &[(hunk, Agreement::Loose)]].concat(),
+        };
+        // Where its lines stand as they are written, nothing else decides.
+        for (hunk, agreement) in ways {
+            match self.put_by(hunk, agreement) {
                 Err(Misplaced::Missing) => {}
                 placed => return placed,
             }
         }
-        if agreement == Agreement::Fuzzy {
-            return self.put_fuzzily(hunk);
-        }
-        if agreement == Agreement::Loose && self.put(&hunk.with_signless_context(), Agreement::Exact).is_ok()
-        {
-            return Ok(());
-        }
+        if agreement == Agreement::Fuzzy { self.put_fuzzily(hunk) } else { Err(Misplaced::Missing) }
+    }
+
+    /// Puts a hunk where its lines agree with those of the file.
+    fn put_by(&mut self, hunk: &Hunk, agreement: Agreement) -> Result<(), Misplaced> {
         let old = hunk.side(Side::Old);
         let at = match &hunk.place {
             HunkPosition::Numbered { old_start, new_start, counts } => {
@@ -76,7 +84,7 @@ impl Image {
     /// Puts a hunk that is nowhere to the letter to the only place that it has with the least fuzz.
     fn put_fuzzily(&mut self, hunk: &Hunk) -> Result<(), Misplaced> {
         for fuzz in 1..=FUZZ {
-            let Some(inner) = hunk.without_outer_context(fuzz) else { break };
+            let Some((inner, leading)) = hunk.without_outer_context(fuzz) else { break };
             let old = inner.side(Side::Old);
             // What is left has to say where it is.
             if !inner.has_telling_context() || !old.iter().any(|line| line.contains(char::is_alphanumeric)) {
@@ -91,6 +99,10 @@ impl Image {
                 }
             };
             match found {
+                // What was left out may say that another place is meant.
+                Ok(at) if self.is_elsewhere(hunk, at.saturating_sub(leading)) => {
+                    return Err(Misplaced::Missing);
+                }
                 Ok(at) => {
                     self.drifted = true;
                     return self.replace(at, &inner, old.len());
@@ -100,6 +112,14 @@ impl Image {
             }
         }
         Err(Misplaced::Missing)
+    }
+
+    /// Returns whether a telling line of a hunk does not stand where it would with the hunk at a place, but elsewhere in the file.
+    fn is_elsewhere(&self, hunk: &Hunk, place: usize) -> bool {
+        hunk.side(Side::Old).iter().enumerate().any(|(index, line)| {
+            let stands = self.lines.get(place + index).is_some_and(|own| own == line);
+            !stands && line.contains(char::is_alphanumeric) && self.lines.iter().any(|own| own == line)
+        })
     }
 
     fn numbered(
@@ -128,7 +148,7 @@ impl Image {
         }
         if agreement == Agreement::Exact {
             let has_context = hunk.has_context();
-            let trailing = matches!(hunk.lines.last(), Some(Line::Context(_)));
+            let trailing = hunk.lines.last().is_some_and(Line::is_context);
             let at_start = old_start == 0 || (old_start == 1 && has_context);
             let at_end = (has_context && !trailing) || hunk.no_newline.1;
             // A deletion states the line before it, if there is one.
@@ -155,7 +175,8 @@ impl Image {
             }
         }
         let places = self.places(old, agreement)?;
-        if agreement == Agreement::Loose && !self.drifted && hunk.has_context() && places.contains(&from) {
+        let is_stated = !self.drifted && hunk.has_context() && places.contains(&from);
+        if agreement != Agreement::Exact && is_stated {
             return Ok(from);
         }
         self.only(&places)
@@ -228,10 +249,11 @@ impl Image {
         }
         self.spend(self.lines.len() + old.len())?;
         let lines: Vec<&str> = self.lines.iter().map(String::as_str).collect();
-        if agreement == Agreement::Loose {
+        if matches!(agreement, Agreement::Blanks | Agreement::Loose) {
             let mut left = self.work.get();
-            let places = block::places_within(&lines, old, &mut left).ok_or(Misplaced::TooCostly)?;
+            let mut places = block::places_within(&lines, old, &mut left).ok_or(Misplaced::TooCostly)?;
             self.work.set(left);
+            places.retain(|place| agreement == Agreement::Loose || place.shift == Shift::None);
             return Ok(places.into_iter().map(|place| place.at).collect());
         }
         // For each line, the index of the last one up to there that is the result of a hunk.
