@@ -103,7 +103,7 @@ pub fn has_crlf_alone(content: &str) -> bool {
 fn without_cr(content: &str, hunks: &[Hunk]) -> Result<Applied, ApplyError> {
     let hunks: Vec<Hunk> = hunks.iter().map(Hunk::without_cr).collect();
     let by = |agreement: Agreement| exactly(|| Image::new(content), &hunks, agreement);
-    // What is said is why the lines are not there as they are written, unless they are in several places but for blanks.
+    // What is said is why the lines are not there as they are written, unless blanks alone keep them from a place.
     let is_telling = |why: &Misplaced| !matches!(why, Misplaced::Missing);
     by(Agreement::Exact)
         .or_else(|failed| by(Agreement::Loose).map_err(|why| if is_telling(&why.why) { why } else { failed }))
