@@ -49,6 +49,7 @@ mod placeholder;
 mod programs;
 mod read_file;
 mod registry;
+mod repeated_name;
 mod replace_block;
 mod replace_text;
 mod restraint;
