@@ -43,6 +43,7 @@ mod multiline;
 mod names;
 mod namespaces;
 mod numbered_block;
+mod numbered_text;
 mod outcome;
 mod path_forms;
 mod placeholder;
