@@ -87,7 +87,7 @@ pub(super) const ARGUMENTS: &[(&str, &[&str], &str)] = &[
         &["allow_multiple", "allow_multiple_occurrences", "all", "replace_all_occurrences", "global"],
         "replace_all",
     ),
-    ("edit_file", &["replacements", "changes", "replacement_chunks"], "edits"),
+    ("edit_file", &["replacements", "changes", "replacement_chunks", "replace_blocks"], "edits"),
     ("edit_file", &["expected_replacements", "expected_count", "expected_occurrences"], "expect_count"),
     (
         "apply_patch",

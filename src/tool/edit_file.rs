@@ -5,10 +5,13 @@ use serde::Deserialize;
 use workspace::{FileError, FileState, ResolvedPath};
 
 use super::line_edit::{LineRange, replace_lines, replace_near};
+use super::line_ends::plain;
+use super::misquoted_file::meant;
+use super::numbered_block::Numbered;
 use super::numbered_text::{self, NewText, new_text};
 use super::outcome::store;
 use super::read_file::resolve;
-use super::replace_block::{Edited, NotReplaced, replace};
+use super::replace_block::{Edited, NotReplaced, line_of, replace};
 use super::text_file::{encoded, text_of, without_mark};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult, numbered_block, placeholder};
 use crate::base::encoding::TextEncoding;
@@ -140,8 +143,7 @@ impl Args {
     fn is_by_number(&self, edit: &Edit, content: &str, moved: isize) -> bool {
         let Edit { old_str, new_str, replace_all, .. } = edit;
         let Some(lines) = self.lines_of(edit, moved) else {
-            return !replace_all
-                && numbered_block::decide(&content.replace("\r\n", "\n"), &old_str.replace("\r\n", "\n"));
+            return numbered_block::decide(&plain(content), &plain(old_str));
         };
         if self.is_of_lines_alone(edit) {
             return true;
@@ -151,7 +153,7 @@ impl Args {
         near.is_ok_and(|near| anywhere.map(|edited| edited.content) != Ok(near.content))
     }
 
-    /// Returns an edit with the text that it means to write. The numbers of lines are no part of it.
+    /// Returns an edit with the text that it means to write, or `None` if it is the one that is given.
     fn without_numbers(
         &self,
         edit: &Edit,
@@ -159,9 +161,13 @@ impl Args {
         content: &str,
         moved: isize,
     ) -> Result<Option<Edit>, ToolError> {
+        let Some(block) = Numbered::parse(&edit.new_str) else { return Ok(None) };
         let given = self.lines_of(edit, moved).map(|lines| lines.first);
-        let found = || content.find(&edit.old_str).map(|at| content[..at].matches('\n').count() + 1);
-        let line = if edit.old_str.is_empty() { given } else { found() };
+        let found = || {
+            let (content, old) = (plain(content), plain(&edit.old_str));
+            content.find(&old).map(|at| line_of(&content, at))
+        };
+        let line = given.filter(|line| block.begins_at(*line) || edit.old_str.is_empty()).or_else(found);
         match new_text(path.file_name().unwrap_or_default(), content, &edit.old_str, &edit.new_str, line) {
             NewText::Given => Ok(None),
             NewText::Plain(new_str) => Ok(Some(Edit { new_str, ..edit.clone() })),
@@ -178,10 +184,16 @@ impl Args {
         empty: Option<FileState>,
         cx: &Context,
     ) -> Result<ToolResult, ToolError> {
-        let Some((first, others)) = self.edits.split_first() else {
-            return store(path, empty, self.single()?.new_str.into_bytes(), cx);
+        let given = match self.edits.first() {
+            Some(first) => first.new_str.clone(),
+            None => self.single()?.new_str,
         };
-        let mut content = first.new_str.clone();
+        if let Some(line) = placeholder::left_out(&given, "") {
+            return Err(ToolError::Refused(placeholder::refusal("new_str", line, path.as_str())));
+        }
+        let meant = meant(path.file_name().unwrap_or_default(), &given, None);
+        let mut content = meant.as_ref().map_or(given, |meant| meant.text.clone());
+        let others = self.edits.get(1..).unwrap_or_default();
         for (index, edit) in others.iter().enumerate() {
             let edited = self.apply(edit, &content, 0).map_err(|error| {
                 ToolError::Refused(format!(
@@ -192,7 +204,11 @@ impl Args {
             })?;
             content = edited.content;
         }
-        store(path, empty, content.into_bytes(), cx)
+        let mut result = store(path, empty, content.into_bytes(), cx)?;
+        if let Some(meant) = meant {
+            result.output += &format!("\n[{}]", meant.note);
+        }
+        Ok(result)
     }
 }
 

@@ -8,7 +8,7 @@ use super::translate_blocks::search_blocks;
 use super::translate_command::{background, copied, of_server, shell, started, stopped, together};
 use super::translate_edit::{
     editor, insertion, insertion_after, insertion_at, insertion_before, line_edit, lines_removed, many_edits,
-    prepended,
+    prepended, written_by_command,
 };
 use super::translate_replace::{content_replacement, pattern_replacement, symbol_rename, text_replacement};
 use super::translate_search::{
@@ -60,7 +60,7 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("newfile", Fitted("write_file", written)),
     ("addfile", Fitted("write_file", written)),
     ("createorupdatefile", Fitted("write_file", written)),
-    ("fswrite", Fitted("write_file", written)),
+    ("fswrite", Changed("write_file", written_by_command)),
     ("overwritefile", Fitted("write_file", written)),
     ("appendtofile", Fitted("write_file", appended)),
     ("appendfile", Fitted("write_file", appended)),

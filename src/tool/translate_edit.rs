@@ -8,7 +8,7 @@ use super::fitting::plain_names;
 use super::line_ranges::ranges;
 use super::names::Arguments;
 use super::translate::{
-    Changed, appended, is_true, joined_lines, line_range, number, parsed, take, take_number, text,
+    Changed, appended, is_true, joined_lines, line_range, number, parsed, take, take_number, text, written,
 };
 use super::translate_blocks::search_blocks;
 use super::wrapped::check_names;
@@ -248,6 +248,14 @@ pub(super) fn editor(arguments: &mut Arguments) -> Changed {
             keep(arguments, &["insert_line", "insert_text", "new_str"]);
             insertion(arguments)
         }
+        "append" => {
+            keep(arguments, &["new_str", "insert_text", "file_text"]);
+            if let Some(added) = take(arguments, &["insert_text"]) {
+                arguments.insert("new_str".to_owned(), added);
+            }
+            appended(arguments);
+            Ok(Some("write_file"))
+        }
         "edit_file" | "diff" => search_blocks(arguments),
         "undo_edit" => {
             Err(NotUnderstood("undo it by another edit: edit_file(path=…, old_str=…, new_str=…)".to_owned()))
@@ -257,6 +265,15 @@ pub(super) fn editor(arguments: &mut Arguments) -> Changed {
             "unknown command {other:?}; call read_file(path=…), write_file(path=…, content=…) or edit_file(path=…, old_str=…, new_str=…)"
         ))),
     }
+}
+
+/// Returns the tool that writes a file, or that for one of several kinds of work if the call names it.
+pub(super) fn written_by_command(arguments: &mut Arguments) -> Changed {
+    if arguments.contains_key("command") {
+        return editor(arguments);
+    }
+    written(arguments);
+    Ok(None)
 }
 
 /// Returns the tool that inserts text after a line.
