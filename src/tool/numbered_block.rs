@@ -169,12 +169,11 @@ pub(super) fn by_numbers(content: &str, old: &str, new: &str) -> Option<Result<E
             return Some(Err(NotReplaced::because(not_unique(&lines, several.len()))));
         }
     };
-    let is_numbered = |line: &str| numbered_line(line).is_some_and(|(_, mark, _)| mark == Some(block.mark));
     let numbered = Numbered::parse(new).filter(|new| new.mark == block.mark);
     let new = match &numbered {
         Some(numbered) => numbered.form(form).unwrap_or(&numbered.exact),
         // Numbers before some of the lines would become part of the file.
-        None if new.lines().any(is_numbered) => {
+        None if has_mark(new, block.mark) => {
             return Some(Err(NotReplaced::because(
                 "the lines of old_str begin with their numbers, and only some of new_str do; give both without numbers",
             )));
@@ -191,6 +190,9 @@ pub(super) fn by_numbers(content: &str, old: &str, new: &str) -> Option<Result<E
 /// Returns why a block with numbers was not found, if it is one.
 pub(super) fn not_found(content: &str, old: &str) -> Option<NotReplaced> {
     let block = Numbered::parse(old).filter(|block| block.is_consecutive && block.is_quoted())?;
+    if has_mark(content, block.mark) {
+        return None;
+    }
     let reason = match by_lines(content, &block.plain(), "", false) {
         Ok(_) => "the file has it; give old_str and new_str without numbers".to_owned(),
         Err(error) => error.to_string(),
@@ -200,7 +202,12 @@ pub(super) fn not_found(content: &str, old: &str) -> Option<NotReplaced> {
 
 /// Returns whether a text has a line that begins with a number as `read_file` puts it there.
 pub(super) fn has_numbers(text: &str) -> bool {
-    text.lines().any(|line| numbered_line(line).is_some_and(|(_, mark, _)| mark == Some(Mark::Tab)))
+    has_mark(text, Mark::Tab)
+}
+
+/// Returns whether a text has a line that begins with a number and a mark.
+fn has_mark(text: &str, mark: Mark) -> bool {
+    text.lines().any(|line| numbered_line(line).is_some_and(|(_, own, _)| own == Some(mark)))
 }
 
 #[cfg(test)]

@@ -247,6 +247,12 @@ mod tests {
                 "x",
                 Err("old_str begins with line numbers; without them: old_str not found, and nothing like it"),
             ),
+            (
+                "1: alpha\n2: beta\n",
+                "1: alpha\n2: betta",
+                "x",
+                Err("old_str not found; the nearest lines are:\n1\t1: alpha\n2\t2: beta"),
+            ),
         ] {
             assert_eq!(content(file, old, new).as_deref().map_err(String::as_str), expected, "{file:?}");
         }
