@@ -5,11 +5,13 @@
 pub(super) enum Ability {
     /// A tool.
     Tool(&'static str),
+    /// What another agent's tool does.
+    As(&'static str),
     /// Something that needs no tool, or that a command does.
     Advice(&'static str),
 }
 
-use Ability::{Advice, Tool};
+use Ability::{Advice, As, Tool};
 
 /// Answer to a question.
 pub(super) const NOBODY: &str =
@@ -166,9 +168,32 @@ const WORDS: &[(&[&str], Ability)] = &[
 pub(super) fn nearest(name: &str) -> Option<Ability> {
     let name = super::fitting::snake_case(name);
     let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).collect();
+    let has = |about: &[&str]| words.iter().any(|word| about.contains(word));
     // Several words of a name may be about several things; the rows are in the order in which one decides.
-    WORDS.iter().find(|(about, _)| words.iter().any(|word| about.contains(word))).map(|(_, ability)| *ability)
+    let ability = WORDS.iter().find(|(about, _)| has(about)).map(|(_, ability)| *ability)?;
+    // What adds to a file must not become what replaces it, nor what takes a part of it away what deletes it.
+    Some(match ability {
+        Tool("write_file") if has(&["prepend"]) => As("prepend_file"),
+        Tool("write_file") if has(&["append"]) || has(&["add"]) && has(PARTS) => As("append_file"),
+        Tool("delete_file") if has(PARTS) => Tool("edit_file"),
+        other => other,
+    })
 }
+
+/// Words for a part of a file.
+const PARTS: &[&str] = &[
+    "text",
+    "content",
+    "contents",
+    "string",
+    "block",
+    "section",
+    "paragraph",
+    "function",
+    "method",
+    "class",
+    "code",
+];
 
 /// Returns whether advice is about the web, for which some runs have tools.
 pub(super) fn is_of_web(advice: &str) -> bool {
@@ -193,6 +218,12 @@ mod tests {
             ("list_code_usages", Tool("grep")),
             ("get_symbols_overview", Tool("get_file_summary")),
             ("delete_lines", Tool("edit_file")),
+            ("delete_block", Tool("edit_file")),
+            ("delete_old_file", Tool("delete_file")),
+            ("append_text_to_file", As("append_file")),
+            ("add_section", As("append_file")),
+            ("prepend_header", As("prepend_file")),
+            ("add_new_file", Tool("write_file")),
             ("replace_symbol_body", Tool("edit_file")),
             ("project_structure", Tool("list_files")),
             ("TaskUpdate", Tool("todo")),

@@ -11,7 +11,7 @@ use super::invisible_codes::restored;
 use super::outcome::{check_size, describe, table, undone};
 use super::path_forms::parsed;
 use super::text_file::{encoded, text_of, without_mark};
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult, placeholder};
 use crate::base::encoding::Decoded;
 use crate::base::text::counted;
 
@@ -174,6 +174,24 @@ fn patched(text: &Decoded<'_>, patch: &Patch) -> Result<Applied, ApplyError> {
     })
 }
 
+/// Refuses lines that stand for others, where a hunk puts them in place of these.
+fn check_placeholders(
+    path: &ResolvedPath,
+    patch: &Patch,
+    before: &str,
+    after: &str,
+) -> Result<(), ToolError> {
+    for hunk in &patch.hunks {
+        let (old, new) = (hunk.side(Side::Old).join("\n"), hunk.side(Side::New).join("\n"));
+        let line = placeholder::left_out(&new, before)
+            .or_else(|| placeholder::in_place_of_lines(&new, before, after));
+        if let Some(line) = line.filter(|line| !old.contains(line)) {
+            return Err(ToolError::Refused(placeholder::refusal("the patch", line, path.as_str())));
+        }
+    }
+    Ok(())
+}
+
 fn is_link(path: &ResolvedPath, cx: &Context) -> bool {
     cx.workspace.stat(path).is_ok_and(|stat| stat.is_some_and(|stat| stat.kind == Kind::Link))
 }
@@ -262,6 +280,9 @@ impl Part {
             steps.notes.push(format!(
                 "[{path}: {difference} of indentation, and the lines of the patch were indented accordingly]"
             ));
+        }
+        if cx.explains_edits {
+            check_placeholders(path, patch, &text.text, &patched)?;
         }
         // Whoever writes a recipe knows the files.
         if let Some(state) = before.as_ref().filter(|_| cx.explains_edits)

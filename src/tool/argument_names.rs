@@ -59,6 +59,7 @@ pub(super) const ARGUMENTS: &[(&str, &[&str], &str)] = &[
             "find",
             "search_string",
             "find_text",
+            "needle",
             "target",
         ],
         "old_str",
@@ -75,13 +76,18 @@ pub(super) const ARGUMENTS: &[(&str, &[&str], &str)] = &[
             "replacement_content",
             "replace_string",
             "replace_with",
+            "repl",
             "updated",
             "update",
         ],
         "new_str",
     ),
-    ("edit_file", &["allow_multiple", "all", "replace_all_occurrences", "global"], "replace_all"),
-    ("edit_file", &["replacements", "changes", "replacement_chunks"], "edits"),
+    (
+        "edit_file",
+        &["allow_multiple", "allow_multiple_occurrences", "all", "replace_all_occurrences", "global"],
+        "replace_all",
+    ),
+    ("edit_file", &["replacements", "changes", "replacement_chunks", "replace_blocks"], "edits"),
     ("edit_file", &["expected_replacements", "expected_count", "expected_occurrences"], "expect_count"),
     (
         "apply_patch",
@@ -95,7 +101,7 @@ pub(super) const ARGUMENTS: &[(&str, &[&str], &str)] = &[
     ),
     (
         "replace_text",
-        &["replace", "new_string", "new_str", "new_name", "replace_with", "new", "with"],
+        &["replace", "new_string", "new_str", "new_name", "replace_with", "new", "with", "repl"],
         "replacement",
     ),
     ("replace_text", &["use_regex", "is_regex", "is_regexp"], "regex"),
@@ -191,6 +197,7 @@ pub(super) fn names_of(tool: &str, own: &'static str) -> Vec<&'static str> {
 /// Arguments that say something about a call and change nothing in what it does.
 pub(super) const REMARKS: &[&str] = &[
     "description",
+    "display_description",
     "explanation",
     "instruction",
     "instructions",
@@ -205,6 +212,7 @@ pub(super) const REMARKS: &[&str] = &[
     "tool_summary",
     "tool_action",
     "task_progress",
+    "complexity",
     "security_risk",
     "requires_approval",
     "safe_to_auto_run",

@@ -151,9 +151,7 @@ impl Registry {
         meaning: Option<Meaning>,
         root: &Path,
     ) -> Result<Understood, NotUnderstood> {
-        if let Some(Meaning::Tool(name) | Meaning::Fitted(name, _) | Meaning::Changed(name, _)) = meaning
-            && let Some(tool) = self.get(name)
-        {
+        if let Some(tool) = meaning.and_then(Meaning::tool).and_then(|name| self.get(name)) {
             take_keywords(&mut arguments, &**tool);
         }
         let name = match meaning {
@@ -235,9 +233,10 @@ impl Registry {
     fn of_no_server(&self, namespace: &str, tool: &str) -> String {
         let here = match meaning(tool) {
             Some(Meaning::Advice(advice)) => return advice.to_owned(),
-            Some(Meaning::Tool(name) | Meaning::Fitted(name, _) | Meaning::Changed(name, _)) => Some(name),
+            Some(meaning) => meaning.tool(),
             None => match abilities::nearest(tool) {
                 Some(Ability::Tool(name)) => Some(name),
+                Some(Ability::As(other)) => meaning(other).and_then(Meaning::tool),
                 _ => None,
             },
         };
@@ -270,8 +269,14 @@ impl Registry {
             }
             return Err(unknown(&format!("a program is run by a command: run_command(command={line:?})")));
         }
-        let tool = match abilities::nearest(&call.name).filter(|_| !call.name.starts_with("mcp")) {
+        let ability = abilities::nearest(&call.name).filter(|_| !call.name.starts_with("mcp"));
+        let other = match ability {
+            Some(Ability::As(other)) => meaning(other),
+            _ => None,
+        };
+        let tool = match ability {
             Some(Ability::Tool(tool)) => self.get(tool),
+            Some(Ability::As(_)) => other.and_then(Meaning::tool).and_then(|tool| self.get(tool)),
             Some(Ability::Advice(advice)) => {
                 let web = ["web_search", "fetch_url"].map(|tool| self.get(tool));
                 let is_search = abilities::is_search(&call.name);
@@ -288,7 +293,7 @@ impl Registry {
             return Err(unknown(&format!("the tools are {}", all.join(", "))));
         };
         let near = ToolCall { name: tool.name().to_owned(), ..call.clone() };
-        let as_near = self.foreign(&near, arguments, meaning(tool.name()), root);
+        let as_near = self.foreign(&near, arguments, other.or(meaning(tool.name())), root);
         match as_near.map(Understood::without_unknown) {
             Err(NotUnderstood(reason)) => {
                 let of_near = format!("{}: ", near.name);

@@ -5,12 +5,15 @@ use serde::Deserialize;
 use workspace::{FileError, FileState, ResolvedPath};
 
 use super::line_edit::{LineRange, replace_lines, replace_near};
+use super::line_ends::plain;
+use super::misquoted_file::meant;
+use super::numbered_block::Numbered;
+use super::numbered_text::{self, NewText, new_text};
 use super::outcome::store;
-use super::placeholder;
 use super::read_file::resolve;
-use super::replace_block::{Edited, NotReplaced, replace};
+use super::replace_block::{Edited, NotReplaced, line_of, replace};
 use super::text_file::{encoded, text_of, without_mark};
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult, numbered_block, placeholder};
 use crate::base::encoding::TextEncoding;
 use crate::base::text::counted;
 
@@ -62,13 +65,18 @@ struct Edit {
     /// The line near which the old text is in the file before all edits of the call.
     #[serde(default)]
     start_line: Option<usize>,
+    /// The last line in which it may be, likewise.
+    #[serde(default)]
+    end_line: Option<usize>,
 }
 
 impl Edit {
-    /// Returns the lines that the old text is in if it begins at a line.
-    fn lines_from(&self, first: usize) -> LineRange {
+    /// Returns the lines in which the old text is, where earlier edits have moved those that it names by `moved`.
+    fn lines(&self, moved: isize) -> Option<LineRange> {
+        let first = self.start_line.or(self.end_line.map(|_| 1))?.saturating_add_signed(moved);
         let length = self.old_str.trim_end_matches('\n').matches('\n').count();
-        LineRange { first, last: first.saturating_add(length) }
+        let last = self.end_line.map(|last| last.saturating_add_signed(moved));
+        Some(LineRange { first, last: last.unwrap_or(first.saturating_add(length)) })
     }
 }
 
@@ -92,7 +100,8 @@ impl Args {
                 "new_str is missing: edit_file(path={path:?}, old_str=…, new_str=…); new_str=\"\" deletes the text"
             )));
         };
-        Ok(Edit { old_str: old_str.clone(), new_str, replace_all: *replace_all, start_line: None })
+        let (start_line, end_line) = (None, None);
+        Ok(Edit { old_str: old_str.clone(), new_str, replace_all: *replace_all, start_line, end_line })
     }
 }
 
@@ -111,18 +120,58 @@ impl Args {
         first.is_empty() && self.lines().is_none()
     }
 
-    /// Makes an edit of the call. Earlier ones have moved the lines that it names by `moved`.
+    /// Returns the lines that an edit names, where earlier ones of the call have moved them by `moved`.
+    fn lines_of(&self, edit: &Edit, moved: isize) -> Option<LineRange> {
+        edit.lines(moved).or_else(|| self.lines())
+    }
+
+    /// Returns whether an edit is one of whole lines, of which nothing but their numbers is given.
+    fn is_of_lines_alone(&self, edit: &Edit) -> bool {
+        edit.old_str.is_empty() && edit.start_line.is_none() && self.start_line.is_some()
+    }
+
+    /// Makes an edit of the call.
     fn apply(&self, edit: &Edit, content: &str, moved: isize) -> Result<Edited, NotReplaced> {
-        if let Some(line) = edit.start_line {
-            let lines = edit.lines_from(line.saturating_add_signed(moved));
-            return replace_near(content, &edit.old_str, &edit.new_str, lines, edit.replace_all);
-        }
-        match self.lines() {
-            Some(lines) if edit.old_str.is_empty() && self.start_line.is_some() => {
-                replace_lines(content, lines, &edit.new_str)
-            }
+        match self.lines_of(edit, moved) {
+            Some(lines) if self.is_of_lines_alone(edit) => replace_lines(content, lines, &edit.new_str),
             Some(lines) => replace_near(content, &edit.old_str, &edit.new_str, lines, edit.replace_all),
             None => replace(content, &edit.old_str, &edit.new_str, edit.replace_all),
+        }
+    }
+
+    /// Returns whether nothing but numbers of lines says which place an edit changes.
+    fn is_by_number(&self, edit: &Edit, content: &str, moved: isize) -> bool {
+        let Edit { old_str, new_str, replace_all, .. } = edit;
+        let Some(lines) = self.lines_of(edit, moved) else {
+            return numbered_block::decide(&plain(content), &plain(old_str));
+        };
+        if self.is_of_lines_alone(edit) {
+            return true;
+        }
+        let anywhere = replace(content, old_str, new_str, *replace_all);
+        let near = replace_near(content, old_str, new_str, lines, *replace_all);
+        near.is_ok_and(|near| anywhere.map(|edited| edited.content) != Ok(near.content))
+    }
+
+    /// Returns an edit with the text that it means to write, or `None` if it is the one that is given.
+    fn without_numbers(
+        &self,
+        edit: &Edit,
+        path: &ResolvedPath,
+        content: &str,
+        moved: isize,
+    ) -> Result<Option<Edit>, ToolError> {
+        let Some(block) = Numbered::parse(&edit.new_str) else { return Ok(None) };
+        let given = self.lines_of(edit, moved).map(|lines| lines.first);
+        let found = || {
+            let (content, old) = (plain(content), plain(&edit.old_str));
+            content.find(&old).map(|at| line_of(&content, at))
+        };
+        let line = given.filter(|line| block.begins_at(*line) || edit.old_str.is_empty()).or_else(found);
+        match new_text(path.file_name().unwrap_or_default(), content, &edit.old_str, &edit.new_str, line) {
+            NewText::Given => Ok(None),
+            NewText::Plain(new_str) => Ok(Some(Edit { new_str, ..edit.clone() })),
+            NewText::Unclear => Err(ToolError::Refused(numbered_text::refusal("new_str", path.as_str()))),
         }
     }
 }
@@ -135,10 +184,16 @@ impl Args {
         empty: Option<FileState>,
         cx: &Context,
     ) -> Result<ToolResult, ToolError> {
-        let Some((first, others)) = self.edits.split_first() else {
-            return store(path, empty, self.single()?.new_str.into_bytes(), cx);
+        let given = match self.edits.first() {
+            Some(first) => first.new_str.clone(),
+            None => self.single()?.new_str,
         };
-        let mut content = first.new_str.clone();
+        if let Some(line) = placeholder::left_out(&given, "") {
+            return Err(ToolError::Refused(placeholder::refusal("new_str", line, path.as_str())));
+        }
+        let meant = meant(path.file_name().unwrap_or_default(), &given, None);
+        let mut content = meant.as_ref().map_or(given, |meant| meant.text.clone());
+        let others = self.edits.get(1..).unwrap_or_default();
         for (index, edit) in others.iter().enumerate() {
             let edited = self.apply(edit, &content, 0).map_err(|error| {
                 ToolError::Refused(format!(
@@ -149,7 +204,11 @@ impl Args {
             })?;
             content = edited.content;
         }
-        store(path, empty, content.into_bytes(), cx)
+        let mut result = store(path, empty, content.into_bytes(), cx)?;
+        if let Some(meant) = meant {
+            result.output += &format!("\n[{}]", meant.note);
+        }
+        Ok(result)
     }
 }
 
@@ -188,20 +247,24 @@ impl FileTool for EditFile {
         }
         let stale = cx.seen.is_stale(&path, &before);
         let edits = if args.edits.is_empty() { vec![args.single()?] } else { args.edits.clone() };
-        if args.start_line.is_some() && edits.iter().any(|edit| edit.old_str.is_empty()) {
-            cx.seen.check_lines(&path, &before)?;
-        }
         let text = text_of(&path, &before)?;
         let (mut content, encoding) = (text.text.into_owned(), text.encoding);
         let (mut notes, mut times) = (Vec::new(), 0);
         let mut moves: Vec<(usize, isize)> = Vec::new();
         for (index, edit) in edits.iter().enumerate() {
-            let edit = &edit.without_mark(&content, encoding);
-            if let Some(line) = placeholder::found(&edit.new_str, &content) {
-                return Err(ToolError::Refused(placeholder::refusal("new_str", line, path.as_str())));
-            }
+            let edit = edit.without_mark(&content, encoding);
             let above = moves.iter().filter(|(line, _)| Some(*line) < edit.start_line);
-            let edited = args.apply(edit, &content, above.map(|(_, by)| by).sum());
+            let moved: isize = above.map(|(_, by)| by).sum();
+            let plain = args.without_numbers(&edit, &path, &content, moved)?;
+            if plain.is_some() {
+                notes.push("the line numbers in new_str were left out".to_owned());
+            }
+            let edit = &plain.unwrap_or(edit);
+            // Whoever writes a recipe knows the lines.
+            if args.is_of_lines_alone(edit) || cx.explains_edits && args.is_by_number(edit, &content, moved) {
+                cx.seen.check_lines(&path, &before)?;
+            }
+            let edited = args.apply(edit, &content, moved);
             let edited: Edited = edited.map_err(|error| {
                 let mut reason = error.to_string();
                 if edits.len() > 1 {
@@ -212,6 +275,9 @@ impl FileTool for EditFile {
                 }
                 ToolError::Refused(reason)
             })?;
+            if let Some(line) = placeholder::found(&edit.new_str, &content, &edited.content) {
+                return Err(ToolError::Refused(placeholder::refusal("new_str", line, path.as_str())));
+            }
             let lines = |text: &str| text.matches('\n').count().cast_signed();
             moves.extend(edit.start_line.map(|line| (line, lines(&edited.content) - lines(&content))));
             content = edited.content;

@@ -8,9 +8,9 @@ use super::translate_blocks::search_blocks;
 use super::translate_command::{background, copied, of_server, shell, started, stopped, together};
 use super::translate_edit::{
     editor, insertion, insertion_after, insertion_at, insertion_before, line_edit, lines_removed, many_edits,
-    prepended,
+    prepended, written_by_command,
 };
-use super::translate_replace::{pattern_replacement, symbol_rename, text_replacement};
+use super::translate_replace::{content_replacement, pattern_replacement, symbol_rename, text_replacement};
 use super::translate_search::{
     directory_search, file_search, grep_search, noise, pattern_search, question, subagent, tree,
 };
@@ -60,10 +60,15 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("newfile", Fitted("write_file", written)),
     ("addfile", Fitted("write_file", written)),
     ("createorupdatefile", Fitted("write_file", written)),
-    ("fswrite", Fitted("write_file", written)),
+    ("fswrite", Changed("write_file", written_by_command)),
     ("overwritefile", Fitted("write_file", written)),
     ("appendtofile", Fitted("write_file", appended)),
     ("appendfile", Fitted("write_file", appended)),
+    ("fileappend", Fitted("write_file", appended)),
+    ("fsappend", Fitted("write_file", appended)),
+    ("append", Fitted("write_file", appended)),
+    ("appendtext", Fitted("write_file", appended)),
+    ("appendlines", Fitted("write_file", appended)),
     // Editing.
     ("edit", Changed("edit_file", many_edits)),
     ("editfile", Changed("edit_file", many_edits)),
@@ -79,6 +84,8 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("replacefilecontent", Changed("edit_file", many_edits)),
     ("multireplacefilecontent", Changed("edit_file", many_edits)),
     ("editblock", Changed("edit_file", many_edits)),
+    ("singlefindandreplace", Changed("edit_file", many_edits)),
+    ("multifindandreplace", Changed("edit_file", many_edits)),
     ("replaceinfile", Changed("edit_file", search_blocks)),
     ("applydiff", Changed("apply_patch", search_blocks)),
     ("strreplaceeditor", Changed("edit_file", editor)),
@@ -118,6 +125,7 @@ pub(super) const TOOLS: &[(&str, Meaning)] = &[
     ("replacetext", Changed("replace_text", text_replacement)),
     ("regexreplace", Changed("replace_text", pattern_replacement)),
     ("replaceregex", Changed("replace_text", pattern_replacement)),
+    ("replacecontent", Changed("edit_file", content_replacement)),
     ("sedreplace", Changed("replace_text", pattern_replacement)),
     ("renamesymbol", Changed("replace_text", symbol_rename)),
     ("insertedit", Advice("write the change itself: edit_file(path=…, old_str=…, new_str=…)")),

@@ -4,22 +4,14 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-use serde_json::Value;
-
-use super::names::Arguments;
-
-/// Returns the object that a text is meant as; `None` if it is cut off, or can be read in more than one way.
-pub(super) fn object(text: &str) -> Option<Arguments> {
+/// Returns a text as the JSON that is meant; `None` if it is cut off, or can be read in more than one way.
+pub(super) fn rewritten(text: &str) -> Option<String> {
     let text = without_fence(text.trim());
     let json = String::with_capacity(text.len() + 8);
     let mut writer = Writer { rest: text.chars().peekable(), json, depth: 0 };
     writer.value()?;
-    let rest: String = writer.rest.collect();
-    let is_done = rest.chars().all(|c| c.is_whitespace() || matches!(c, '}' | ']' | ')' | '`' | ';' | ','));
-    match serde_json::from_slice(writer.json.as_bytes()) {
-        Ok(Value::Object(object)) if is_done => Some(object),
-        _ => None,
-    }
+    let is_end = |c: char| c.is_whitespace() || matches!(c, '}' | ']' | ')' | '`' | ';' | ',');
+    writer.rest.all(is_end).then_some(writer.json)
 }
 
 /// Returns the text within a fence of backticks around the whole.
@@ -196,7 +188,12 @@ impl Writer<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use serde_json::{Value, json};
+
+    fn object(text: &str) -> Option<Value> {
+        let value = serde_json::from_slice(rewritten(text)?.as_bytes()).ok();
+        value.filter(Value::is_object)
+    }
 
     #[test]
     fn what_can_be_read_in_one_way_is_taken() {
@@ -209,7 +206,7 @@ mod tests {
             ("{'a': None, 'b': True, 'c': 'it\\'s \"x\"'}", json!({"a": null, "b": true, "c": "it's \"x\""})),
             ("{a: 1, b_c: 'x'}", json!({"a": 1, "b_c": "x"})),
         ] {
-            assert_eq!(object(text).map(Value::Object), Some(expected), "{text}");
+            assert_eq!(object(text), Some(expected), "{text}");
         }
         for text in [
             "{\"a\": \"cut",

@@ -5,7 +5,8 @@
 use outline::first_syntax_error;
 
 use super::misquoted::{Escapes, Form};
-use super::numbered_block::without_numbers;
+use super::numbered_block::{Numbered, has_numbers};
+use super::numbered_text::is_listed;
 
 /// Text of a file as it is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub(super) struct Meant {
 }
 
 /// Kinds of files, beside those with a grammar, that cannot begin with a fence: their extensions, or their names without any.
-const NO_FENCE: [&str; 34] = [
+pub(super) const NO_FENCE: [&str; 34] = [
     "yml",
     "yaml",
     "toml",
@@ -53,9 +54,9 @@ const NO_FENCE: [&str; 34] = [
     "gitignore",
 ];
 
-/// Returns the text that is meant by one for a file; `None` if it is the one that is given.
-pub(super) fn meant(name: &str, given: &str) -> Option<Meant> {
-    let kind = name.rsplit(['.', '/']).next().unwrap_or_default().to_ascii_lowercase();
+/// Returns the text that is meant by one for a file that has the `old` text now; `None` if it is the one that is given.
+pub(super) fn meant(name: &str, given: &str, old: Option<&str>) -> Option<Meant> {
+    let kind = kind(name);
     let is_fenced = given.trim_start().starts_with("```") && given.matches("```").count() == 2;
     let cannot_begin_so = || NO_FENCE.contains(&kind.as_str()) || first_syntax_error(name, given).is_some();
     if is_fenced && cannot_begin_so() {
@@ -68,9 +69,16 @@ pub(super) fn meant(name: &str, given: &str) -> Option<Meant> {
         };
         return (inner != given).then(|| Meant { text: inner + "\n", note });
     }
+    let numbered = Numbered::parse(given);
+    let is_whole = numbered.as_ref().is_some_and(Numbered::is_whole_file);
+    let numbered = numbered
+        .map(|block| Meant { text: block.plain(), note: "the line numbers in content were left out" })
+        .filter(|meant| !meant.text.trim().is_empty());
+    // Whether the text that is meant has errors of its own says nothing.
+    if is_whole && (first_syntax_error(name, given).is_some() || is_listed(&kind)) {
+        return numbered.filter(|_| !old.is_some_and(has_numbers));
+    }
     first_syntax_error(name, given)?;
-    let numbered =
-        without_numbers(given).map(|text| Meant { text, note: "the line numbers in content were left out" });
     let escaped = (!given.contains('\n') && given.contains("\\n")).then(|| Meant {
         text: Form::Escaped(Escapes::ALL).apply_to(given),
         note: "escapes such as \\n in content were taken as the characters that they stand for",
@@ -79,6 +87,11 @@ pub(super) fn meant(name: &str, given: &str) -> Option<Meant> {
         .into_iter()
         .flatten()
         .find(|meant| !meant.text.trim().is_empty() && first_syntax_error(name, &meant.text).is_none())
+}
+
+/// Returns the extension of a file's name, or the name if it has none.
+pub(super) fn kind(name: &str) -> String {
+    name.rsplit(['.', '/']).next().unwrap_or_default().to_ascii_lowercase()
 }
 
 #[cfg(test)]
@@ -104,13 +117,21 @@ mod tests {
             ("a.py", "1\tx = 1\n2\ty = 2\n", Some("x = 1\ny = 2\n")),
             ("a.py", "     1→x = 1\n     2→\n", Some("x = 1\n\n")),
             ("a.tsv", "1\ta\n2\tb\n", None),
+            ("a.rb", "1\tdef f\n2\n3\t  1\n4\tend\n", Some("def f\n\n  1\nend\n")),
+            ("a.py", "1| def f():\n2|     return 1\n", Some("def f():\n    return 1\n")),
+            ("a.py", "1\tdef f(:\n2\t    return 1\n", Some("def f(:\n    return 1\n")),
+            ("a.html", "1 | <p>\n2 | </p>\n", Some("<p>\n</p>\n")),
+            ("a.yml", "1: a\n2: b\n", None),
+            ("a.md", "1\ta\n3\tb\n", None),
+            ("a.md", "1\ta\n", None),
             ("a.py", "x = 1\\ny = \\\"a\\\"\\n", Some("x = 1\ny = \"a\"\n")),
             ("a.py", "print('a\\n')", None),
             ("a.py", "x = (\\n", None),
             ("a.txt", "a\\nb", None),
         ] {
-            let meant = meant(name, given);
+            let meant = meant(name, given, None);
             assert_eq!(meant.as_ref().map(|meant| meant.text.as_str()), expected, "{name} {given:?}");
         }
+        assert_eq!(meant("a.md", "1\ta\n2\tb\n", Some("1\tx\n")), None);
     }
 }

@@ -26,6 +26,16 @@ pub(super) enum Meaning {
 
 use Meaning::{Changed, Fitted, Tool};
 
+impl Meaning {
+    /// Returns the name of our tool.
+    pub(super) fn tool(self) -> Option<&'static str> {
+        match self {
+            Tool(name) | Fitted(name, _) | Changed(name, _) => Some(name),
+            Meaning::Advice(_) => None,
+        }
+    }
+}
+
 /// Returns a name in lower case without separators, and without a namespace of this machine before it.
 pub(super) fn folded(name: &str) -> String {
     let Parts { tool, elsewhere } = parts(name);

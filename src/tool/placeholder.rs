@@ -1,34 +1,142 @@
 //! Placeholders in new text: lines such as `// ... existing code ...`, which stand for lines that the text leaves out. Written to a file,
 //! they would take the place of what they stand for.
 
+use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use patch::search_replace;
 use regex::Regex;
+use workspace::{FileChange, FileState, Mode, WorkspacePath};
 
 use crate::base::text::shortened;
 
-/// A comment of nothing but dots and words for what is there already.
-static PLACEHOLDER: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let what = r"(?:existing|unchanged|remaining|previous|original|other|same|rest of|remainder of|omitted|remains? (?:the same|unchanged)|keep|as before)";
-    let mark = r"(?://+|#+|--+|;+|%+|/\*+|<!--|\{/\*|\*)";
-    let end = r"\s*(?:\*/\}?|-->)?\s*$";
-    let dots = r"(?:\.{3}|…)";
-    let about = format!(r"[^.…\n]{{0,60}}\b{what}\b[^.…\n]{{0,60}}");
-    let rest = r"(?:the )?(?:rest of|remaining|existing)\b[^.…\n]{0,60}\b(?:code|file|function|class|method|content|implementation|unchanged|the same|here)\b[^.…\n]{0,40}";
-    // Without the mark of a comment, dots at one end alone may be syntax: `...existing,`.
+/// How likely a line stands for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Certainty {
+    /// No comment says this of what is there.
+    Certain,
+    /// A comment may say it: where lines go that have no others in their place, it stands for them.
+    Possible,
+}
+
+/// Parts of a line: what makes it a comment, brackets and dots, and what is said between them.
+static PARTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let mark = r"(?://+|\#+|--+|;+|%+|/\*+|<!--|\{/\*|\*|rem\b|')";
+    let dots = r"(?:\.{3,}|…)";
     Regex::new(&format!(
-        r"(?i)^\s*(?:{mark}\s*(?:{dots}{about}{dots}?|[\(\[]?{rest}{dots}[\)\]]?)|{dots}{about}{dots}){end}"
+        r"(?ix)^\s* (?P<mark>{mark})?\s* (?P<open>[\[(])?\s* (?P<before>{dots})?(?P<gap>\s*) (?P<inner>[\[(])?\s*
+          (?P<about>[^.…]*?)\s* [\])]?\s* (?P<after>{dots})?\s* [\])]?\.?\s* (?:\*/\}}?|-->)?\s*$"
     ))
     .ok()
 });
 
-/// Returns what a text has in place of a file's own lines: a placeholder, or marks of an edit. A file that has it already may keep it.
-pub(super) fn found<'a>(new: &'a str, old: &str) -> Option<&'a str> {
-    let is_placeholder = |line: &&str| PLACEHOLDER.as_ref().is_some_and(|form| form.is_match(line));
-    let line = new.lines().find(is_placeholder);
-    let found = line.map(str::trim).filter(|line| !old.contains(line));
-    found.or_else(|| edit(new).filter(|_| edit(old).is_none()))
+/// What is there already: `the rest of the file`.
+const THERE: &str = r"(?:(?:the|all|all\sthe|your|my)\s)?(?:existing|remaining|previous|prior|other|original|unchanged|current|same|rest|remainder)(?:\sof)?(?:\s(?:the|this|your))?(?:\s[\w()]+)?\s(?:code|file|functions?|methods?|class(?:es)?|contents?|implementations?|imports?|lines?|logic|tests?|cases|fields|body|definitions?|properties|props|attributes|styles?|rules?|entries|items|config(?:uration)?|settings|routes|handlers?|script|document|text|sections?|module|statements?|variables?|options|component|template|markup|page)";
+/// What becomes of it: `remains unchanged`.
+const STATE: &str = r"(?:(?:is|are|stays?|remains?|left|goes|continues?|kept)\s)*(?:unchanged|the\ssame|same|as\sbefore|as\s(?:it|they)\s(?:is|was|are|were)|as\sis|here|omitted|untouched|intact)(?:\s(?:as\sbefore|here|for\sbrevity))?";
+
+/// Words that say that lines are there already, and that they stay.
+static STAYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let rest = r"(?:the\s)?(?:rest|remainder|others|everything\selse)";
+    Regex::new(&format!(r"(?i)^(?:(?:keep|leave)\s)?(?:{THERE}|{rest})\s{STATE}$")).ok()
+});
+
+/// Words that say that lines are there already, or that they stay.
+static IS_THERE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(&format!(r"(?i)^(?:(?:keep|leave)\s)?(?:{THERE}(?:\s{STATE})?|{STATE})$")).ok()
+});
+
+/// Words of which one is in what stands for others between dots.
+static ABOUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b(?:existing|unchanged|remaining|previous|original|other|same|rest of|remainder of|omitted|remains? (?:the same|unchanged)|keep|as before|code|methods|functions)\b").ok()
+});
+
+/// Marks that `read_file` puts where it leaves something out.
+static LEFT_OUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let range = r"[\d,]+–[\d,]+ of [\d,]+";
+    Regex::new(&format!(
+        r"… \[columns {range}; continue with [^\]]*\]\s*$|^\s*\[lines {range}(?:; [^\]]*)?\]\s*$"
+    ))
+    .ok()
+});
+
+fn matches(form: &LazyLock<Option<Regex>>, text: &str) -> bool {
+    form.as_ref().is_some_and(|form| form.is_match(text))
+}
+
+/// Returns whether a line stands for others.
+fn certainty(line: &str) -> Option<Certainty> {
+    use Certainty::{Certain, Possible};
+    const LONGEST: usize = 140;
+    if line.trim().len() > LONGEST {
+        return None;
+    }
+    let parts = PARTS.as_ref()?.captures(line)?;
+    let has = |name: &str| parts.name(name).is_some_and(|part| !part.as_str().is_empty());
+    let about = parts.name("about").map_or("", |about| about.as_str());
+    let mark = parts.name("mark").map(|mark| mark.as_str());
+    let is_bracketed = has("open") || has("inner");
+    let is_there = matches(&IS_THERE, about) || matches(&STAYS, about);
+    match (has("before"), has("after")) {
+        (true, _) | (_, true) if about.is_empty() => mark.map(|_| Possible),
+        (true, true) if matches(&ABOUT, about) => Some(if is_there { Certain } else { Possible }),
+        (true, _) | (_, true) if is_there && (mark.is_some() || is_bracketed) => Some(Certain),
+        // Without the mark of a comment, dots before one word are syntax: `...existing`.
+        (true, _) if is_there && about.contains(' ') => Some(Possible),
+        // Behind the blank, a sentence begins; without it, one goes on.
+        (true, _) if mark.is_some_and(|mark| mark != "*") && has("gap") && matches(&ABOUT, about) => {
+            Some(Possible)
+        }
+        (false, false) if (mark.is_some() || has("open")) && matches(&STAYS, about) => Some(Possible),
+        (false, false) if mark.is_some() && has("open") && is_there => Some(Possible),
+        _ => None,
+    }
+}
+
+/// Returns what a text has in place of a file's own lines: a placeholder, marks of an edit, or one of `read_file`. The text makes `after`
+/// of `before`, which may have it already.
+pub(super) fn found<'a>(new: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    let is_certain = |line: &&str| certainty(line) == Some(Certainty::Certain);
+    let is_new = |line: &&str| !before.contains(line.trim());
+    let certain = new.lines().filter(is_certain).find(is_new).map(str::trim);
+    certain
+        .or_else(|| left_out(new, before))
+        .or_else(|| in_place_of_lines(new, before, after))
+        .or_else(|| edit(new).filter(|_| edit(before).is_none()))
+}
+
+/// Returns the first mark of `read_file` in a text that a file does not have already.
+pub(super) fn left_out<'a>(new: &'a str, before: &str) -> Option<&'a str> {
+    let form = LEFT_OUT.as_ref()?;
+    let mark = |line: &'a str| form.find(line).filter(|_| !before.contains(line.trim()));
+    new.lines().find_map(mark).map(|mark| mark.as_str().trim())
+}
+
+/// Returns the first line of a text that stands for lines which are gone when it makes `after` of `before`.
+pub(super) fn in_place_of_lines<'a>(new: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    let possible: HashSet<&str> =
+        new.lines().filter(|line| certainty(line).is_some()).map(str::trim).collect();
+    if possible.is_empty() {
+        return None;
+    }
+    let state = |text: &str| FileState { content: text.as_bytes().into(), mode: Mode::Regular };
+    let path = WorkspacePath::parse("text").ok()?;
+    let diff = FileChange::new(path, Some(state(before)), Some(state(after)))?.diff();
+    let (mut removed, mut added, mut standing) = (0, 0, None);
+    for line in diff.lines().chain(["@@"]) {
+        let text = line.get(1..).unwrap_or_default().trim();
+        match line.chars().next() {
+            Some('-') => removed += usize::from(!text.is_empty()),
+            Some('+') => match possible.get(text) {
+                Some(placeholder) => standing = standing.or(Some(*placeholder)),
+                None => added += usize::from(!text.is_empty()),
+            },
+            Some('\\') => {}
+            _ if removed > added && standing.is_some() => return standing,
+            _ => (removed, added, standing) = (0, 0, None),
+        }
+    }
+    None
 }
 
 /// Returns the first line of a text that is an edit: a patch, or blocks to search for and replace.
@@ -65,15 +173,45 @@ mod tests {
             "// …existing code…",
             "/* ... remaining methods ... */",
             "<!-- ... existing content ... -->",
+            "{/* ... existing props ... */}",
             "# ... (keep the other functions as before)",
             "-- rest of the code remains the same ...",
             "...existing code...",
+            "[... rest of file ...]",
+            "... (rest unchanged)",
+            "REM ... existing code ...",
         ] {
-            assert!(found(line, "").is_some(), "{line}");
-            assert_eq!(found(line, &format!("a\n{line}\n")), None, "{line}");
+            assert_eq!(certainty(line), Some(Certainty::Certain), "{line}");
+            assert!(found(line, "", line).is_some(), "{line}");
+            let before = format!("a\n{line}\n");
+            assert_eq!(found(line, &before, &before), None, "{line}");
+        }
+        for line in [
+            "// ...",
+            "# ...",
+            "    /* ... */",
+            "<!-- ... -->",
+            "REM ...",
+            "' ...",
+            "// ... code ...",
+            "// rest of the code remains the same",
+            "# rest of the file unchanged",
+            "// existing code here",
+            "// Previous code remains unchanged.",
+            "// [rest of the code stays the same]",
+            "[rest of the file unchanged]",
+            "# ... other handlers like before",
+        ] {
+            assert_eq!(certainty(line), Some(Certainty::Possible), "{line}");
+            let after = |text: &str| format!("a\n{line}\n{text}");
+            assert!(found(line, "a\nb\nc\nd\n", &after("D\n")).is_some(), "{line}");
+            for (before, text) in [("a\nb\n", "b\n"), ("a\nb\n", "c\nd\n"), ("a\nb\n", "x\n"), ("", "")] {
+                assert_eq!(found(line, before, &after(text)), None, "{line} {before:?}");
+            }
         }
         for line in [
             "# keep existing code",
+            "# Other options",
             "    ...",
             "// The rest of the code is in b.rs.",
             "return [...existing, item]",
@@ -82,11 +220,32 @@ mod tests {
             "const all = { ...other, ...same }",
             "    ...existing,",
             "...rest",
+            "...same",
+            "// ...and the same for y",
+            "# ...otherwise keep the default",
+            " * ... the original value",
+            "# loading ...",
+            "- the same as before",
         ] {
-            assert_eq!(found(line, ""), None, "{line}");
+            assert_eq!(certainty(line), None, "{line}");
         }
-        assert!(found("*** Begin Patch\n*** End Patch\n", "x = 1\n").is_some());
-        assert_eq!(found("diff --git a/new b/new\n", "diff --git a/old b/old\n"), None);
-        assert!(found("<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "a\n").is_some());
+        assert!(found("*** Begin Patch\n*** End Patch\n", "x = 1\n", "").is_some());
+        assert_eq!(found("diff --git a/new b/new\n", "diff --git a/old b/old\n", ""), None);
+        assert!(found("<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "a\n", "").is_some());
+    }
+
+    #[test]
+    fn marks_of_what_was_not_read_are_found() {
+        for (line, expected) in [
+            ("word… [columns 1–500 of 849; continue with start_line=3, start_column=501]", true),
+            ("[lines 1–550 of 3,000; continue with start_line=551]", true),
+            ("[lines 2–3 of 3]", true),
+            ("[lines 2-3 of 3]", false),
+            ("the columns 1–500 of 849", false),
+        ] {
+            let new = format!("a\n{line}\n");
+            assert_eq!(left_out(&new, "b\n").is_some(), expected, "{line}");
+            assert_eq!(left_out(&new, &new), None, "{line}");
+        }
     }
 }

@@ -2,13 +2,14 @@
 //! understood (line ends, indentation, trailing blanks, line numbers, codes of invisible characters); for the rest, the
 //! error shows what is there.
 
+use patch::block::places;
 use sanitize::invisible::unmarked;
 use workspace::MAX_FILE;
 
 use super::block_by_lines::by_lines;
 use super::invisible_codes::turned_back;
 use super::line_ends::{PlainText, plain_block};
-use super::numbered_block::by_numbers;
+use super::numbered_block::{by_numbers, not_found};
 use super::{misquoted, typography};
 use crate::base::text::grouped;
 
@@ -84,7 +85,7 @@ fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
         let edited = match &new {
             // What a fence is around are lines.
             Ok(new) if form == misquoted::Form::Fenced => match by_lines(content, &meant, new, all) {
-                Err(_) => continue,
+                Err(_) if !has_lines(content, &meant) => continue,
                 edited => edited,
             },
             Err(unclear) if form == misquoted::Form::Fenced => Err(NotReplaced(unclear.to_string())),
@@ -98,7 +99,14 @@ fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, Not
         };
         return edited.map(|edited| Edited { note: Some(form.described().to_owned()), ..edited });
     }
-    as_lines
+    not_found(content, old).map_or(as_lines, Err)
+}
+
+/// Returns whether a text has the lines of a block, at any indentation.
+fn has_lines(content: &str, block: &str) -> bool {
+    let lines: Vec<&str> = content.split('\n').collect();
+    let wanted: Vec<&str> = block.strip_suffix('\n').unwrap_or(block).split('\n').collect();
+    !places(&lines, &wanted).is_empty()
 }
 
 /// Returns whether a block begins behind a part of the indentation of its first line.
@@ -139,8 +147,10 @@ pub(super) fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<
     if lacks_line_end(content, old, new) {
         let end = if old.ends_with("\r\n") { "\r\n" } else { "\n" };
         let edited = exactly(content, old, &format!("{new}{end}"), all)?;
-        let note = "new_str got the line end that old_str has, so that the next line stays a line of its own";
-        return Ok(Edited { note: Some(note.to_owned()), ..edited });
+        let is_last = !all && content.ends_with(old);
+        let reason = if is_last { "" } else { ", so that the next line stays a line of its own" };
+        let note = format!("new_str got the line end that old_str has{reason}");
+        return Ok(Edited { note: Some(note), ..edited });
     }
     let found: Vec<usize> = overlapping(content, old).take(20).collect();
     match found.as_slice() {
@@ -222,6 +232,24 @@ mod tests {
             ("a⟨U+200B⟩b", "a⟨U+200B⟩b", "x⟨U+200B⟩", Ok("x⟨U+200B⟩")),
             ("ab", "a⟨U+200B⟩b", "x", Err("old_str not found, and nothing like it")),
             ("a\n  b\nc\n", "2\t  b\n3\tc\n", "2\t  B\n3\tc\n", Ok("a\n  B\nc\n")),
+            (
+                "  b\nc\n  b\n",
+                "```\n  b\n```",
+                "```\n  x\n```",
+                Err("old_str is not unique (2): lines 1, 3; add lines around it, or set replace_all"),
+            ),
+            (
+                "alpha\n",
+                "1|beta\n2|gamma",
+                "x",
+                Err("old_str begins with line numbers; without them: old_str not found, and nothing like it"),
+            ),
+            (
+                "1: alpha\n2: beta\n",
+                "1: alpha\n2: betta",
+                "x",
+                Err("old_str not found; the nearest lines are:\n1\t1: alpha\n2\t2: beta"),
+            ),
         ] {
             assert_eq!(content(file, old, new).as_deref().map_err(String::as_str), expected, "{file:?}");
         }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use workspace::{FileChange, FileState, MAX_FILE, ResolvedPath, WorkspacePath};
 
 use super::outcome::{headline, syntax_warning, undone, write};
+use super::placeholder;
 use super::replacement::Replacement;
 use super::scope::Scope;
 use super::text_file::{encoded, readable, text_of};
@@ -175,6 +176,9 @@ impl Args {
                 unchanged += times;
                 continue;
             };
+            if let Some(line) = placeholder::found(&self.replacement, &content, &after) {
+                return Err(refused(placeholder::refusal("replacement", line, path.as_str())));
+            }
             made += after.len();
             if made > MAX_TOTAL {
                 return Err(refused(format!(

@@ -34,6 +34,22 @@ impl ShellPatch {
     }
 }
 
+/// Returns whether a command line would run that program on a patch, whatever else it does: here, the shell does not find it, and may go
+/// on without it.
+pub(super) fn is_tried(line: &str) -> bool {
+    let begins_command = |at: usize| {
+        let before = line[..at].trim_end_matches([' ', '\t']);
+        let is_start = before.is_empty() || before.ends_with(['\n', ';', '&', '|', '(', '{']);
+        // What is quoted, or in another here-document, is text.
+        is_start && !before.contains("<<") && shlex::split(before).is_some()
+    };
+    let is_program = |(at, program): (usize, &str)| {
+        begins_command(at) && line[at + program.len()..].chars().next().is_none_or(char::is_whitespace)
+    };
+    line.contains("*** Begin Patch")
+        && PROGRAMS.iter().any(|program| line.match_indices(program).any(is_program))
+}
+
 /// Returns the text of a here-document that ends the line.
 fn here_document(rest: &str) -> Option<String> {
     let (word, text) = rest.split_once('\n')?;
@@ -88,6 +104,22 @@ mod tests {
             let found = ShellPatch::find(&line);
             assert_eq!(found.as_ref().map(|found| found.folder.as_str()), folder, "{line}");
             assert!(found.is_none_or(|found| found.patch == PATCH), "{line}");
+        }
+    }
+
+    #[test]
+    fn patches_among_other_commands_are_noticed() {
+        for (line, expected) in [
+            (format!("apply_patch <<'EOF'\n{PATCH}EOF\ncat a"), true),
+            (format!("git add a && apply_patch <<'EOF'\n{PATCH}EOF\ncat a"), true),
+            (format!("apply_patch $'{PATCH}'"), true),
+            (format!("echo '{PATCH}' | apply_patch"), true),
+            (format!("cat > a.md <<'EOF'\napply_patch <<'X'\n{PATCH}X\nEOF"), false),
+            (format!("git commit -m 'use\napply_patch x' && echo '{PATCH}'"), false),
+            (format!("./apply_patch_to_all '{PATCH}'"), false),
+            ("apply_patch --help".to_owned(), false),
+        ] {
+            assert_eq!(is_tried(&line), expected, "{line}");
         }
     }
 

@@ -6,7 +6,7 @@ use super::argument_names::names_of;
 use super::door::NotUnderstood;
 use super::names::Arguments;
 use super::programs::{with_words, words_of};
-use super::shell_patch::{ShellPatch, below_folder, joined};
+use super::shell_patch::{ShellPatch, below_folder, is_tried, joined};
 use super::translate::{Changed, is_true, parsed, take, take_number, text};
 
 /// Answer to input for a command that runs.
@@ -91,6 +91,13 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
             let patch = below_folder(&patch, &joined(cwd, &folder));
             *arguments = Arguments::from_iter([("patch".to_owned(), json!(patch))]);
             return Ok(Some("apply_patch"));
+        }
+        if is_tried(&line) {
+            return Err(NotUnderstood(
+                "a patch is applied by a call of its own, and nothing was done: apply_patch(patch=\"*** Begin Patch …\"); the other \
+                 commands follow: run_command(command=…)"
+                    .to_owned(),
+            ));
         }
         arguments.insert("command".to_owned(), json!(line));
     }

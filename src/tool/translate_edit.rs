@@ -8,9 +8,10 @@ use super::fitting::plain_names;
 use super::line_ranges::ranges;
 use super::names::Arguments;
 use super::translate::{
-    Changed, appended, is_true, joined_lines, line_range, number, parsed, take, take_number, text,
+    Changed, appended, is_true, joined_lines, line_range, number, parsed, take, take_number, text, written,
 };
 use super::translate_blocks::search_blocks;
+use super::wrapped::check_names;
 
 /// Returns the tool for edits in a list, whose parts have names of their own, and gives them ours.
 pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
@@ -55,6 +56,9 @@ pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
         }
     }
     let Some(edits) = take(arguments, &names_of("edit_file", "edits")) else { return Ok(None) };
+    if let Some(json) = edits.as_str() {
+        check_names(json)?;
+    }
     let edits = match parsed(edits) {
         Value::Array(edits) => edits,
         one @ Value::Object(_) => vec![one],
@@ -96,6 +100,7 @@ fn part(arguments: &mut Arguments, mut edit: Arguments) -> Result<Value, NotUnde
     let mut taken = |own: &'static str| take(&mut edit, &names_of("edit_file", own));
     let (old, new, all) = (taken("old_str"), taken("new_str"), taken("replace_all"));
     let line = take_number(&mut edit, &["start_line", "line"]);
+    let last = take_number(&mut edit, &["end_line"]);
     if let Some(path) = take(&mut edit, &["path", "file_path"]) {
         let known = arguments.get("path").or(arguments.get("file_path"));
         if known.is_some_and(|known| *known != path) {
@@ -117,8 +122,10 @@ fn part(arguments: &mut Arguments, mut edit: Arguments) -> Result<Value, NotUnde
     }
     let all = all.or_else(|| arguments.get("replace_all").cloned()).is_some_and(|all| is_true(&all));
     let mut own = json!({"old_str": old, "new_str": new, "replace_all": all});
-    if let Some(line) = line {
-        own["start_line"] = json!(line);
+    for (name, line) in [("start_line", line), ("end_line", last)] {
+        if let Some(line) = line {
+            own[name] = json!(line);
+        }
     }
     Ok(own)
 }
@@ -241,6 +248,14 @@ pub(super) fn editor(arguments: &mut Arguments) -> Changed {
             keep(arguments, &["insert_line", "insert_text", "new_str"]);
             insertion(arguments)
         }
+        "append" => {
+            keep(arguments, &["new_str", "insert_text", "file_text"]);
+            if let Some(added) = take(arguments, &["insert_text"]) {
+                arguments.insert("new_str".to_owned(), added);
+            }
+            appended(arguments);
+            Ok(Some("write_file"))
+        }
         "edit_file" | "diff" => search_blocks(arguments),
         "undo_edit" => {
             Err(NotUnderstood("undo it by another edit: edit_file(path=…, old_str=…, new_str=…)".to_owned()))
@@ -250,6 +265,15 @@ pub(super) fn editor(arguments: &mut Arguments) -> Changed {
             "unknown command {other:?}; call read_file(path=…), write_file(path=…, content=…) or edit_file(path=…, old_str=…, new_str=…)"
         ))),
     }
+}
+
+/// Returns the tool that writes a file, or that for one of several kinds of work if the call names it.
+pub(super) fn written_by_command(arguments: &mut Arguments) -> Changed {
+    if arguments.contains_key("command") {
+        return editor(arguments);
+    }
+    written(arguments);
+    Ok(None)
 }
 
 /// Returns the tool that inserts text after a line.

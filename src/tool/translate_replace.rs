@@ -7,6 +7,7 @@ use super::door::NotUnderstood;
 use super::fitting::plain_names;
 use super::names::Arguments;
 use super::translate::{Changed, is_true, take, text};
+use super::translate_edit::many_edits;
 use super::translate_search::{extensions, is_regex, left_out, listed, place};
 
 /// Gives a rename of a symbol our arguments: its name is a whole word.
@@ -16,7 +17,7 @@ pub(super) fn symbol_rename(arguments: &mut Arguments) -> Changed {
 }
 
 /// Names of what is replaced.
-const PATTERNS: [&str; 11] = [
+const PATTERNS: [&str; 12] = [
     "pattern",
     "search",
     "find",
@@ -28,10 +29,11 @@ const PATTERNS: [&str; 11] = [
     "name_path",
     "query",
     "regexp",
+    "needle",
 ];
 /// Names of what is put in place of a pattern.
-const REPLACEMENTS: [&str; 8] =
-    ["replacement", "replace", "new_string", "new_str", "new_name", "replace_with", "new", "with"];
+const REPLACEMENTS: [&str; 9] =
+    ["replacement", "replace", "new_string", "new_str", "new_name", "replace_with", "new", "with", "repl"];
 
 /// Returns a replacement as one of a regular expression that means the same text.
 fn as_template(replacement: &Value) -> Value {
@@ -106,8 +108,44 @@ fn options(arguments: &mut Arguments) {
     }
 }
 
+/// Returns the tool for one place of a file that is a text, or else matches a regular expression, as `mode` says.
+pub(super) fn content_replacement(arguments: &mut Arguments) -> Changed {
+    match take(arguments, &["mode"]).as_ref().and_then(text) {
+        Some("regex") => pattern_replacement(arguments).map(|tool| tool.or(Some("replace_text"))),
+        Some("literal") | None => many_edits(arguments),
+        Some(other) => Err(NotUnderstood(format!(
+            "unknown mode {other:?}; call edit_file(path=…, old_str=…, new_str=…), or replace_text(pattern=…, replacement=…, regex=true)"
+        ))),
+    }
+}
+
+/// Gives a call of the agent whose replacement is called `repl` what its tool does: a dot matches line ends, and of several matches,
+/// none is meant unless the call says so.
+fn one_match(arguments: &mut Arguments) {
+    if !arguments.contains_key("repl") {
+        return;
+    }
+    if !take(arguments, &["allow_multiple_occurrences"]).as_ref().is_some_and(is_true) {
+        arguments.entry("expect_count").or_insert(json!(1));
+    }
+    let pattern = PATTERNS.iter().find_map(|name| take(arguments, &[name]));
+    arguments.extend(pattern.map(|pattern| {
+        let dotted =
+            pattern.as_str().filter(|text| text.contains('.')).map(|text| json!(format!("(?s){text}")));
+        ("pattern".to_owned(), dotted.unwrap_or(pattern))
+    }));
+}
+
 /// Returns the tool that replaces what a regular expression matches, unless the call says that it is a text.
 pub(super) fn pattern_replacement(arguments: &mut Arguments) -> Changed {
+    // The name of the expression is that of the option here.
+    let is_expression = |given: &Value| given.as_str().is_some_and(|given| given.parse::<bool>().is_err());
+    if arguments.get("regex").is_some_and(is_expression)
+        && let Some(expression) = arguments.remove("regex")
+    {
+        arguments.entry("pattern").or_insert(expression);
+    }
+    one_match(arguments);
     if !names_of("replace_text", "regex").iter().any(|name| arguments.contains_key(*name)) {
         arguments.entry("regex").or_insert(json!(true));
     }

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use super::door::NotUnderstood;
 use super::lenient_json;
 use super::names::Arguments;
-use crate::base::text::counted;
+use super::repeated_name::repeated;
+use crate::base::text::{counted, shortened};
 
 /// Names under which all arguments of a call are handed over together.
 const WRAPPERS: [&str; 9] = [
@@ -25,8 +26,8 @@ const BESIDE: [&str; 6] = ["name", "tool", "tool_name", "toolName", "id", "type"
 /// Returns the arguments as an object: given as one, as JSON text of one, in elements, or as the one text that a tool takes.
 pub(super) fn object(arguments: &Value) -> Result<Arguments, NotUnderstood> {
     match arguments {
-        Value::Object(object) => Ok(unwrapped(object.clone())),
-        Value::String(text) => of_text(text).map(unwrapped),
+        Value::Object(object) => unwrapped(object.clone()),
+        Value::String(text) => of_text(text).and_then(unwrapped),
         Value::Array(items) => match items.as_slice() {
             [] => Ok(Map::new()),
             [one @ (Value::Object(_) | Value::String(_))] => object(one),
@@ -38,24 +39,45 @@ pub(super) fn object(arguments: &Value) -> Result<Arguments, NotUnderstood> {
 }
 
 /// Returns the object that another one does nothing but hold.
-fn unwrapped(object: Arguments) -> Arguments {
+fn unwrapped(object: Arguments) -> Result<Arguments, NotUnderstood> {
     let mut inner = object.iter().filter(|(name, _)| !BESIDE.contains(&name.as_str()));
-    let (Some((name, value)), None) = (inner.next(), inner.next()) else { return object };
+    let (Some((name, value)), None) = (inner.next(), inner.next()) else { return Ok(object) };
     if !WRAPPERS.contains(&name.as_str()) {
-        return object;
+        return Ok(object);
     }
     match value {
         Value::Object(inner) => unwrapped(inner.clone()),
-        Value::String(text) if text.trim_start().starts_with('{') => match lenient_json::object(text) {
+        Value::String(text) if text.trim_start().starts_with('{') => match lenient_object(text)? {
             Some(inner) => unwrapped(inner),
-            None => object,
+            None => Ok(object),
         },
-        _ => object,
+        _ => Ok(object),
     }
+}
+
+/// Returns the object that a text is meant as, or `None` if it is none.
+fn lenient_object(text: &str) -> Result<Option<Arguments>, NotUnderstood> {
+    let Some(json) = lenient_json::rewritten(text) else { return Ok(None) };
+    check_names(&json)?;
+    match serde_json::from_slice(json.as_bytes()) {
+        Ok(Value::Object(object)) => Ok(Some(object)),
+        _ => Ok(None),
+    }
+}
+
+/// Refuses arguments in which a name has two values.
+pub(super) fn check_names(json: &str) -> Result<(), NotUnderstood> {
+    let Some(name) = repeated(json) else { return Ok(()) };
+    Err(NotUnderstood(format!(
+        "Invalid arguments: `{}` has two values in one object, and nothing was done; make one call for each, all in one turn, or give \
+         several edits of one file as a list: edit_file(path=…, edits=[{{\"old_str\": …, \"new_str\": …}}, …])",
+        shortened(&name, 100)
+    )))
 }
 
 fn of_text(text: &str) -> Result<Arguments, NotUnderstood> {
     let plain = lenient_json::without_fence(text.trim());
+    check_names(plain)?;
     match serde_json::from_slice(plain.as_bytes()) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(list @ Value::Array(_)) if plain.starts_with("[{") => object(&list),
@@ -78,7 +100,7 @@ fn nearly_object(text: &str, error: &serde_json::Error) -> Result<Arguments, Not
     if objects.len() > 1 {
         return Err(too_many(objects.len()));
     }
-    if let Some(object) = lenient_json::object(text) {
+    if let Some(object) = lenient_object(text)? {
         return Ok(object);
     }
     if error.is_eof() {
@@ -160,7 +182,9 @@ pub(super) fn keyword_arguments(text: &str, known: &dyn Fn(&str) -> bool) -> Opt
             let (value, after) = value.split_once([',', '\n']).unwrap_or((value, ""));
             (value.trim().to_owned(), after)
         });
-        arguments.insert(name.to_owned(), json!(value));
+        if arguments.insert(name.to_owned(), json!(value)).is_some() {
+            return None;
+        }
         rest = after.trim_start_matches([',', ' ', '\n', '\t']);
     }
     (!arguments.is_empty()).then_some(arguments)
@@ -232,6 +256,12 @@ mod tests {
         assert!(elements(&deep(100)).is_some());
         assert_eq!(elements(&deep(200)), None);
         assert_eq!(elements("<path>a</path><path>b</path>"), None);
+        let twice = r#"{"old_str": "a", "new_str": "b", "old_str": "c", "new_str": "d"}"#;
+        for given in [json!(twice), json!({"arguments": twice}), json!(twice.replace('"', "'"))] {
+            let error = object(&given).expect_err("two edits").to_string();
+            assert!(error.contains("`old_str` has two values in one object"), "{error}");
+        }
+        assert!(object(&json!("{'path': 'a', 'path': 'a'}")).is_ok());
     }
 
     #[test]
@@ -243,6 +273,7 @@ mod tests {
             ("read_file(path='a, b.py')", Some(json!({"path": "a, b.py"}))),
             ("path=\"a\\n\\\"b\\\" \\d\\\\n\"", Some(json!({"path": "a\n\"b\" \\d\\n"}))),
             ("path='it\\'s\n\\n', start_line=2", Some(json!({"path": "it's\n\\n", "start_line": "2"}))),
+            ("path='a', path='b'", None),
             ("path='a' ; echo", None),
             ("FOO=1 make", None),
             ("a.py", None),

@@ -5,13 +5,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileError, FileState, ResolvedPath};
 
-use super::misquoted_file::meant;
+use super::misquoted_file::{Meant, meant};
 use super::outcome::store;
 use super::path_forms::lines_behind;
-use super::placeholder;
 use super::read_file::resolve;
 use super::text_file::{encoded, text_of};
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult, numbered_text, placeholder};
 
 /// Tool that creates or replaces a file, or appends to it.
 pub(super) struct WriteFile;
@@ -79,16 +78,10 @@ impl FileTool for WriteFile {
                 "{path} has changed since it was last read; read it again before replacing it"
             )));
         }
-        let is_part = matches!(args.mode, WriteMode::Append | WriteMode::Lines);
-        let name = path.file_name().unwrap_or_default();
-        let meant = if is_part { None } else { meant(name, &args.content) };
+        let old = before.as_ref().and_then(|state| text_of(&path, state).ok());
+        let old = old.as_ref().map(|old| old.text.as_ref());
+        let meant = args.meant(&path, old, is_replaced)?;
         let content = meant.as_ref().map_or(args.content.as_str(), |meant| meant.text.as_str());
-        if is_replaced && let Some(Ok(old)) = before.as_ref().map(|state| text_of(&path, state)) {
-            let found = placeholder::found(content, &old.text);
-            if let Some(line) = found {
-                return Err(ToolError::Refused(placeholder::refusal("content", line, path.as_str())));
-            }
-        }
         if before.is_none()
             && let Some(file) = with_lines_behind(&path, cx)
         {
@@ -140,6 +133,31 @@ fn with_lines_behind(path: &ResolvedPath, cx: &Context) -> Option<ResolvedPath> 
 }
 
 impl Args {
+    /// Returns the text that is meant for a file with an `old` text, or `None` if it is the one that is given. What stands for other text
+    /// is none.
+    fn meant(
+        &self,
+        path: &ResolvedPath,
+        old: Option<&str>,
+        is_replaced: bool,
+    ) -> Result<Option<Meant>, ToolError> {
+        let is_part = matches!(self.mode, WriteMode::Append | WriteMode::Lines);
+        let name = path.file_name().unwrap_or_default();
+        let meant = if is_part { None } else { meant(name, &self.content, old) };
+        let content = meant.as_ref().map_or(self.content.as_str(), |meant| meant.text.as_str());
+        if meant.is_none() && numbered_text::is_unclear(name, content, old) {
+            return Err(ToolError::Refused(numbered_text::refusal("content", path.as_str())));
+        }
+        let found = match old {
+            Some(old) if is_replaced => placeholder::found(content, old, content),
+            old => placeholder::left_out(content, old.unwrap_or_default()),
+        };
+        match found {
+            Some(line) => Err(ToolError::Refused(placeholder::refusal("content", line, path.as_str()))),
+            None => Ok(meant),
+        }
+    }
+
     /// Returns the content of the file as it will be. Text keeps its encoding, and what is no text is replaced by text.
     fn content_of(
         &self,

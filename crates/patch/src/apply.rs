@@ -116,12 +116,12 @@ struct Unplaced {
     index: usize,
     why: Misplaced,
     /// The file with the hunks before it.
-    image: Image,
+    image: Box<Image>,
 }
 
 /// Applies hunks one after the other. The error is the first that has no place.
 fn exactly(image: impl FnOnce() -> Image, hunks: &[Hunk], agreement: Agreement) -> Result<Applied, Unplaced> {
-    let mut image = image();
+    let mut image = Box::new(image());
     for (index, hunk) in hunks.iter().enumerate() {
         if let Err(why) = image.put(hunk, agreement) {
             return Err(Unplaced { index, why, image });
