@@ -47,7 +47,7 @@ pub use mutation::{Mutation, MutationKind, mutations};
 use files::Role;
 use lines::reported::{Reported, Starts};
 use lines::{doctests, exemptions, lenient, marks, scripted, signs, silenced, statements, unbuilt};
-use settings::places;
+use settings::{packages, places};
 
 /// Longest text that is judged, in bytes. Longer ones are data rather than tests.
 pub const MAX_BYTES: usize = 2 * 1024 * 1024;
@@ -132,6 +132,10 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
             Role::Source | Role::Test | Role::Other => {}
         }
     }
+    findings.retain(|finding| {
+        !places::is_of_lost_feature(finding, &changes) && !places::is_of_moved_file(finding, &changes)
+    });
+    let mut findings = packages::note_gone(findings, &changes);
     findings
         .sort_by(|one, other| (&one.path, one.line, one.kind).cmp(&(&other.path, other.line, other.kind)));
     findings.dedup();
@@ -154,7 +158,7 @@ pub fn check_among(changes: &[Change<'_>], others: impl FnOnce() -> Vec<(String,
     let is_of_base =
         |finding: &Finding| extract::classes::OF_BASE.iter().any(|why| finding.message.ends_with(why));
     let is_open = |finding: &Finding| {
-        finding.kind == Kind::VanishedTest
+        matches!(finding.kind, Kind::VanishedTest | Kind::FewerAssertions | Kind::EmptyTest)
             || is_of_marks(finding)
             || is_of_base(finding)
             || places::is_of_places(finding)

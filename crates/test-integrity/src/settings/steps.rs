@@ -120,7 +120,18 @@ fn arguments(path: &str, before: &str, after: &str) -> Vec<Finding> {
             .collect()
     };
     let known = given(before);
-    let new = given(after).into_iter().filter(|(option, _)| known.iter().all(|(other, _)| other != option));
+    // Links that cannot be followed say nothing of the program.
+    let is_of_links = |line: usize| {
+        let above: Vec<&str> = after.lines().take(line).collect();
+        let uses = above
+            .into_iter()
+            .rev()
+            .find_map(|line| line.trim().trim_start_matches("- ").strip_prefix("uses:"));
+        uses.is_some_and(|name| ["lychee", "link"].iter().any(|word| name.contains(word)))
+    };
+    let new = given(after)
+        .into_iter()
+        .filter(|(option, line)| known.iter().all(|(other, _)| other != option) && !is_of_links(*line));
     new.map(|(option, line)| {
         Finding::new(
             path,
