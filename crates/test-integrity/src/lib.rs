@@ -159,7 +159,8 @@ pub fn check_among(changes: &[Change<'_>], others: impl FnOnce() -> Vec<(String,
         |finding: &Finding| extract::classes::OF_BASE.iter().any(|why| finding.message.ends_with(why));
     // Tests of Java inherit their helpers from classes in other files.
     let is_of_helpers = |finding: &Finding| {
-        matches!(finding.kind, Kind::FewerAssertions | Kind::EmptyTest) && finding.path.ends_with(".java")
+        matches!(finding.kind, Kind::FewerAssertions | Kind::EmptyTest)
+            && files::extension(&finding.path) == "java"
     };
     let is_open = |finding: &Finding| {
         finding.kind == Kind::VanishedTest

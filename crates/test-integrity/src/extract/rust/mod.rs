@@ -299,7 +299,7 @@ fn of_file(root: At<'_>) -> Option<Skip> {
 
 /// Returns whether a module is built for tests alone, or has some.
 fn holds_tests(module: At<'_>) -> bool {
-    let mut above = std::iter::successors(module.node.prev_sibling(), |node| node.prev_sibling())
+    let mut above = std::iter::successors(module.node.prev_sibling(), tree_sitter::Node::prev_sibling)
         .take_while(|node| node.kind() == "attribute_item" || node.kind().ends_with("comment"));
     above.any(|node| module.with(node).text().contains("test")) || module.text().contains("#[test]")
 }
