@@ -52,6 +52,9 @@ use settings::{packages, places};
 /// Longest text that is judged, in bytes. Longer ones are data rather than tests.
 pub const MAX_BYTES: usize = 2 * 1024 * 1024;
 
+/// Most findings for which reasons are looked for in all of the change.
+const MAX_REASONED: usize = 200;
+
 /// Both states of one file that a change touches.
 #[derive(Clone, Copy, Debug)]
 pub struct Change<'a> {
@@ -132,9 +135,12 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
             Role::Source | Role::Test | Role::Other => {}
         }
     }
-    findings.retain(|finding| {
-        !places::is_of_lost_feature(finding, &changes) && !places::is_of_moved_file(finding, &changes)
-    });
+    // Of so many, nobody reads each.
+    if findings.len() <= MAX_REASONED {
+        findings.retain(|finding| {
+            !places::is_of_lost_feature(finding, &changes) && !places::is_of_moved_file(finding, &changes)
+        });
+    }
     let mut findings = packages::note_gone(findings, &changes);
     findings
         .sort_by(|one, other| (&one.path, one.line, one.kind).cmp(&(&other.path, other.line, other.kind)));

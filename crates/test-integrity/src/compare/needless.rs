@@ -137,6 +137,9 @@ pub(super) fn excuse_called_anyway(old: &mut Vec<Assertion>, after: &Test) {
     });
 }
 
+/// Most failures of one test that are looked for in it.
+const MAX_ACCEPTED: usize = 20;
+
 /// Names of what a callback is given first if something failed.
 const ERRORS: &[&str] = &["err", "error", "e"];
 
@@ -242,6 +245,7 @@ pub(super) fn excuse_accepted(
     let found: Vec<(String, Option<String>)> = dropped
         .iter()
         .filter(|gone| gone.is_failure())
+        .take(MAX_ACCEPTED)
         .filter_map(|gone| Some((gone.text.clone(), accepted(gone)?)))
         .collect();
     dropped.retain(|gone| {

@@ -149,10 +149,12 @@ pub(crate) fn compare(changes: &[Change<'_>], reported: &Reported<'_>) -> Vec<Fi
             let is_link = words.first() == Some(&".") && is_demand(&words[1..], &[]);
             let is_alone = difference.come.iter().all(|(at, _)| at.abs_diff(*line) > 3);
             // The line above has it now.
-            let is_joined = difference.rewritten.iter().any(|other| {
-                other.line.abs_diff(*line) <= 3 && other.new.windows(words.len()).any(|now| now == words)
-            });
-            if is_link && is_alone && !is_joined {
+            let is_joined = || {
+                difference.rewritten.iter().any(|other| {
+                    other.line.abs_diff(*line) <= 3 && other.new.windows(words.len()).any(|now| now == words)
+                })
+            };
+            if is_link && is_alone && !is_joined() {
                 found(
                     *line,
                     None,

@@ -28,6 +28,8 @@ const MIN_WORD: usize = 4;
 const MAX_CASES: usize = 100;
 /// Least number of lines of code that a change takes away for each that it adds, if it chiefly removes.
 const REMOVED_PER_ADDED: usize = 2;
+/// Most files of a change among which one is looked for that another one has become.
+const MAX_RENAMED: usize = 200;
 /// Least number of lines of code that a change takes away, if it removes what a test was about.
 const MIN_REMOVED: usize = 3;
 
@@ -178,6 +180,8 @@ struct LostCode {
     lines: usize,
     /// Words that nothing of it has.
     words: BTreeSet<String>,
+    /// The same in small letters.
+    lower: BTreeSet<String>,
     /// Parts of the words of the lines that are gone, in small letters.
     parts: BTreeSet<String>,
     /// Whether no line is new.
@@ -215,7 +219,8 @@ impl<'c> Dropped<'c> {
         };
         let code = self.changes.iter().find(is_of_it)?;
         // Code that has another name now is still there.
-        let is_moved = self.changes.iter().any(|other| is_renamed(other, &[*code]));
+        let is_moved =
+            self.changes.len() > MAX_RENAMED || self.changes.iter().any(|other| is_renamed(other, &[*code]));
         (!is_moved).then(|| format!("`{}` is gone as well", code.path))
     }
 
@@ -281,11 +286,10 @@ fn named_after(test: &Test, code: &LostCode) -> Option<String> {
         .into_iter()
         .filter(|word| word.len() > 2 && !OF_ANY.contains(&word.as_str()))
         .collect();
-    let lost: BTreeSet<String> = code.words.iter().map(|word| word.to_lowercase()).collect();
     let mut parts = own.iter().filter(|word| word.len() >= MIN_WORD && code.parts.contains(*word));
     let named = own
         .iter()
-        .find(|word| lost.contains(*word))
+        .find(|word| code.lower.contains(*word))
         .or_else(|| parts.next().filter(|_| parts.next().is_some()))?;
     Some(format!("the change chiefly removes code that it is named after, by `{named}`"))
 }
@@ -302,9 +306,11 @@ fn dropped(changes: &[Change<'_>]) -> LostCode {
         return LostCode::default();
     }
     let gone = old.lines.iter().filter(|(line, count)| new.lines.get(*line).is_none_or(|now| now < count));
+    let gone_words: BTreeSet<String> = old.words.difference(&new.words).cloned().collect();
     LostCode {
         lines,
-        words: old.words.difference(&new.words).cloned().collect(),
+        lower: gone_words.iter().map(|word| word.to_lowercase()).collect(),
+        words: gone_words,
         parts: gone.flat_map(|(line, _)| words(line)).collect(),
         is_all: added == 0,
     }

@@ -1,14 +1,24 @@
-//! Hooks of pre-commit: which one a line belongs to.
+//! Hooks of pre-commit: which lines belong to those that are new.
+
+use std::collections::BTreeSet;
 
 use crate::files::file_name;
 
-/// Returns whether a line of the configuration of pre-commit belongs to a hook that was not there before. Lines are counted from 0.
-pub(super) fn is_of_new(path: &str, before: &str, after: &str, at: usize) -> bool {
-    let id = |line: &str| Some(line.trim().trim_start_matches("- ").strip_prefix("id:")?.trim().to_owned());
-    let above: Vec<&str> = after.lines().take(at + 1).collect();
-    let hook = above.into_iter().rev().find_map(id);
-    file_name(path).starts_with(".pre-commit-config")
-        && hook.is_some_and(|hook| before.lines().filter_map(id).all(|known| known != hook))
+/// Returns the lines of the configuration of pre-commit, from 1, that belong to hooks which were not there before.
+pub(super) fn lines_of_new(path: &str, before: &str, after: &str) -> BTreeSet<usize> {
+    fn id(line: &str) -> Option<&str> {
+        Some(line.trim().trim_start_matches("- ").strip_prefix("id:")?.trim())
+    }
+    if !file_name(path).starts_with(".pre-commit-config") {
+        return BTreeSet::new();
+    }
+    let known: BTreeSet<&str> = before.lines().filter_map(id).collect();
+    let mut is_new = false;
+    let of_new = |(at, line): (usize, &str)| {
+        is_new = id(line).map_or(is_new, |id| !known.contains(id));
+        is_new.then_some(at + 1)
+    };
+    after.lines().enumerate().filter_map(of_new).collect()
 }
 
 #[cfg(test)]
@@ -19,9 +29,7 @@ mod tests {
     fn lines_belong_to_the_hook_above() {
         let before = "repos:\n- hooks:\n  - id: ruff\n";
         let after = "repos:\n- hooks:\n  - id: ruff\n    exclude: a\n  - id: codespell\n    exclude: b\n";
-        for (at, expected) in [(1, false), (3, false), (5, true)] {
-            assert_eq!(is_of_new(".pre-commit-config.yaml", before, after, at), expected, "{at}");
-        }
-        assert!(!is_of_new("ci.yaml", before, after, 5));
+        assert_eq!(lines_of_new(".pre-commit-config.yaml", before, after), BTreeSet::from([5, 6]));
+        assert!(lines_of_new("ci.yaml", before, after).is_empty());
     }
 }

@@ -151,9 +151,8 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     let mut met = std::collections::BTreeSet::new();
     findings.retain(|finding| met.insert((finding.line, finding.kind)));
     // What a hook does not do that was not there before, nobody did.
-    findings.retain(|finding| {
-        finding.line < 2 || !hooks::is_of_new(change.path, before, after, finding.line - 1)
-    });
+    let of_new_hooks = hooks::lines_of_new(change.path, before, after);
+    findings.retain(|finding| !of_new_hooks.contains(&finding.line));
     findings
 }
 

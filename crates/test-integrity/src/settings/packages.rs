@@ -10,9 +10,14 @@ const MANIFESTS: &[&str] = &[
     "package.json", "Cargo.toml", "pyproject.toml", "setup.py", "go.mod", "pom.xml", "build.gradle", "build.gradle.kts",
 ];
 
+/// Most manifests of a change that are looked at.
+const MAX_PACKAGES: usize = 20;
+
 /// Turns what is found in packages that are gone as a whole into notes: whether they may go is for people to decide.
 pub(crate) fn note_gone(findings: Vec<Finding>, changes: &[Change<'_>]) -> Vec<Finding> {
-    let folders: Vec<&str> = changes.iter().filter_map(|change| folder(change, changes)).collect();
+    let manifests = changes.iter().filter(|change| MANIFESTS.contains(&file_name(change.path)));
+    let folders: Vec<&str> =
+        manifests.take(MAX_PACKAGES).filter_map(|change| folder(change, changes)).collect();
     let noted = |finding: Finding| {
         let package = folders.iter().find(|folder| finding.path.starts_with(**folder));
         let reason = package.map(|folder| format!("the package `{}` is gone", folder.trim_end_matches('/')));

@@ -85,7 +85,7 @@ pub(super) fn compare(path: &str, before: &str, after: &str) -> Vec<Finding> {
             // The same in another version of golangci-lint.
         } else if line.contains("testMatch") && is_of_new_project(before, after, at) {
             // What it selects runs beside all that ran before.
-        } else if names_only_packages(after, at) || fits_more_files(before, line) {
+        } else if names_only_packages(after, line, at) || fits_more_files(before, line) {
             // Nobody's tests are left out.
         } else if let Some((_, _, kind, meaning)) = signs.iter().find(|(_, sign, ..)| sign.is_match(line)) {
             findings.push(Finding::new(path, at + 1, *kind, format!("{meaning}: `{}`", short(line))));
@@ -106,7 +106,11 @@ fn is_dependency(line: &str) -> bool {
 
 /// Returns whether the list of what is left out that begins at a line only names the folder of installed packages, where runners look for
 /// no tests anyway.
-fn names_only_packages(text: &str, at: usize) -> bool {
+fn names_only_packages(text: &str, line: &str, at: usize) -> bool {
+    // Only of few lines, whatever the length of the file, is the rest read.
+    if !line.contains("IgnorePatterns") {
+        return false;
+    }
     let rest: Vec<&str> = text.lines().skip(at).take(MAX_LIST).collect();
     let rest = rest.join(" ");
     let list = rest.split_once('[').and_then(|(key, rest)| Some((key, rest.split_once(']')?.0)));

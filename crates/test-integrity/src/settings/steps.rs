@@ -121,17 +121,20 @@ fn arguments(path: &str, before: &str, after: &str) -> Vec<Finding> {
     };
     let known = given(before);
     // Links that cannot be followed say nothing of the program.
-    let is_of_links = |line: usize| {
-        let above: Vec<&str> = after.lines().take(line).collect();
-        let uses = above
-            .into_iter()
-            .rev()
-            .find_map(|line| line.trim().trim_start_matches("- ").strip_prefix("uses:"));
-        uses.is_some_and(|name| ["lychee", "link"].iter().any(|word| name.contains(word)))
-    };
+    let mut is_link = false;
+    let of_links: BTreeSet<usize> = after
+        .lines()
+        .enumerate()
+        .filter_map(|(at, line)| {
+            if let Some(name) = line.trim().trim_start_matches("- ").strip_prefix("uses:") {
+                is_link = ["lychee", "link"].iter().any(|word| name.contains(word));
+            }
+            is_link.then_some(at + 1)
+        })
+        .collect();
     let new = given(after)
         .into_iter()
-        .filter(|(option, line)| known.iter().all(|(other, _)| other != option) && !is_of_links(*line));
+        .filter(|(option, line)| known.iter().all(|(other, _)| other != option) && !of_links.contains(line));
     new.map(|(option, line)| {
         Finding::new(
             path,
