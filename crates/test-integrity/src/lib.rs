@@ -47,10 +47,13 @@ pub use mutation::{Mutation, MutationKind, mutations};
 use files::Role;
 use lines::reported::{Reported, Starts};
 use lines::{doctests, exemptions, lenient, marks, scripted, signs, silenced, statements, unbuilt};
-use settings::places;
+use settings::{packages, places};
 
 /// Longest text that is judged, in bytes. Longer ones are data rather than tests.
 pub const MAX_BYTES: usize = 2 * 1024 * 1024;
+
+/// Most findings for which reasons are looked for in all of the change.
+const MAX_REASONED: usize = 200;
 
 /// Both states of one file that a change touches.
 #[derive(Clone, Copy, Debug)]
@@ -132,6 +135,13 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
             Role::Source | Role::Test | Role::Other => {}
         }
     }
+    // Of so many, nobody reads each.
+    if findings.len() <= MAX_REASONED {
+        findings.retain(|finding| {
+            !places::is_of_lost_feature(finding, &changes) && !places::is_of_moved_file(finding, &changes)
+        });
+    }
+    let mut findings = packages::note_gone(findings, &changes);
     findings
         .sort_by(|one, other| (&one.path, one.line, one.kind).cmp(&(&other.path, other.line, other.kind)));
     findings.dedup();
@@ -153,8 +163,14 @@ pub fn check_among(changes: &[Change<'_>], others: impl FnOnce() -> Vec<(String,
     let is_of_marks = |finding: &Finding| finding.message.ends_with(marks::LEFT_OUT);
     let is_of_base =
         |finding: &Finding| extract::classes::OF_BASE.iter().any(|why| finding.message.ends_with(why));
+    // Tests of Java inherit their helpers from classes in other files.
+    let is_of_helpers = |finding: &Finding| {
+        matches!(finding.kind, Kind::FewerAssertions | Kind::EmptyTest)
+            && files::extension(&finding.path) == "java"
+    };
     let is_open = |finding: &Finding| {
         finding.kind == Kind::VanishedTest
+            || is_of_helpers(finding)
             || is_of_marks(finding)
             || is_of_base(finding)
             || places::is_of_places(finding)

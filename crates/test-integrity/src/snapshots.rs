@@ -14,7 +14,10 @@ pub(crate) fn compare(change: &Change<'_>, changes: &[Change<'_>]) -> Vec<Findin
     let Some(before) = change.before else { return Vec::new() };
     let old = entries(before);
     let Some(after) = change.after else {
-        if is_said_by_test(change.path, changes) || is_moved(change.path, &old, changes) {
+        if is_said_by_test(change.path, changes)
+            || is_moved(change.path, &old, changes)
+            || is_gone_with_test(change.path, changes)
+        {
             return Vec::new();
         }
         let message = format!("the snapshot is gone, with {} entries", old.len().max(1));
@@ -78,6 +81,17 @@ fn is_moved(path: &str, old: &BTreeMap<String, String>, changes: &[Change<'_>]) 
         let is_kept = |entry: &&String| kept.contains(shown(entry)) || kept.contains(renamed(entry).as_str());
         old.values().filter(is_kept).count() * 2 > old.len()
     })
+}
+
+/// Returns whether the file of tests that a snapshot belongs to is gone as well, so that its tests say what is lost:
+/// `ui/__snapshots__/page.test.js.snap` and `ui/page.test.js`.
+fn is_gone_with_test(path: &str, changes: &[Change<'_>]) -> bool {
+    let test = path.replacen("__snapshots__/", "", 1);
+    let test = test.strip_suffix(".snap").filter(|test| test.len() + 5 < path.len());
+    // Another snapshot may be what the test compares with under another name.
+    let is_new = |change: &Change<'_>| change.before.is_none() && Role::of(change.path) == Role::Snapshot;
+    test.is_some_and(|test| changes.iter().any(|change| change.path == test && change.after.is_none()))
+        && !changes.iter().any(is_new)
 }
 
 /// Returns whether an entry holds nothing: `null`, an empty text, or an element without content.
@@ -162,11 +176,14 @@ fn entries(text: &str) -> BTreeMap<String, String> {
     let mut entries: BTreeMap<String, String> = BTreeMap::new();
     let mut name = String::new();
     for line in text.lines() {
+        let mut line = line.to_owned();
         if line.starts_with("exports[") || line.starts_with("# name:") {
+            // Vitest has a sign between the names of groups where Jest has none.
+            line = line.replace(" > ", " ");
             line.clone_into(&mut name);
         }
         let entry = entries.entry(name.clone()).or_default();
-        *entry += line;
+        *entry += &line;
         entry.push('\n');
     }
     if entries.len() > 1 {

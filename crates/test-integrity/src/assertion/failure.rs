@@ -10,6 +10,7 @@ pub(crate) fn is_mere_failure(assertion: &Assertion) -> bool {
         "Assertions . fail (",
         "self . fail (",
         "pytest . fail (",
+        "assert False ,",
         "throw new AssertionError",
         "raise AssertionError",
     ];

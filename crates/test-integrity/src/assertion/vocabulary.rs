@@ -115,6 +115,8 @@ pub(crate) fn is_of_a_value(name: &str) -> bool {
 /// Returns how much an assertion demands, by its name.
 pub(crate) fn strength(name: &str) -> Strength {
     let name = plain(name);
+    // Older libraries have the negation within the name: `toNotThrow`.
+    let name = name.strip_prefix("tonot").map_or(name.clone(), |rest| format!("notto{rest}"));
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
     if let Some(opposite) = name.strip_prefix("not").filter(|rest| rest.starts_with("to")) {
         // What is not there is one value.

@@ -9,7 +9,13 @@ pub(super) fn fewer_cases(
     (before_state, before): (&State, &Test),
     (after_state, after): (&State, &Test),
 ) -> Option<(usize, usize)> {
-    let fewer = match (before.cases, after.cases) {
+    // Each case may have become a value of a fixture.
+    let by_fixtures = (before_state.values_of_fixtures(before), after_state.values_of_fixtures(after));
+    let all = |cases: Option<usize>, values: usize| match cases {
+        Some(cases) => Some(cases.saturating_mul(values)),
+        None => (values > 1).then_some(values),
+    };
+    let fewer = match (all(before.cases, by_fixtures.0), all(after.cases, by_fixtures.1)) {
         (Some(old), Some(new)) => Some((old, new)),
         // Cases may have become the rows of a loop, or the items of one list that is compared.
         (Some(old), None) if old > 1 && !after.body.is_repeated => {

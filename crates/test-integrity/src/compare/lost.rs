@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Context;
-use super::needless::excuse_missing_items;
+use super::needless::{excuse_accepted, excuse_missing_items};
 use crate::assertion::vacuous::is_of_traits;
 use crate::assertion::{Assertion, Strength};
 use crate::extract::Test;
@@ -73,9 +73,13 @@ impl Context<'_> {
                 && !counts_for_nothing(assertion, then, after)
                 && !is_implied(assertion, then)
         });
+        if is_set_up_by_runner(before, after) {
+            dropped.retain(|assertion| !is_of_set_up(assertion));
+        }
         let gone = set_up_gone(&mut dropped, before, after);
         dropped.drain(..gone);
         excuse_missing_items(&mut dropped, then, said.all());
+        excuse_accepted(&mut dropped, before, then, said.all());
         if dropped.len() <= removed {
             return findings;
         }
@@ -125,6 +129,24 @@ impl Context<'_> {
         }
         findings
     }
+}
+
+/// Returns whether Go's runner sets something up, and takes it away, that a test of its own did before.
+fn is_set_up_by_runner(before: &Test, after: &Test) -> bool {
+    let count = |test: &Test| {
+        let calls = test.body.words.windows(3).filter(|three| {
+            three[0] == "t" && three[1] == "." && matches!(three[2].as_str(), "TempDir" | "Setenv" | "Chdir")
+        });
+        calls.count()
+    };
+    count(after) > count(before)
+}
+
+/// Returns whether an assertion demands that something could be set up or taken away: `assert.NoError(t, os.RemoveAll(folder))`.
+fn is_of_set_up(assertion: &Assertion) -> bool {
+    const CALLS: &[&str] =
+        &["os . Remove", "os . Setenv", "os . Unsetenv", "os . Chdir", "os . MkdirTemp", "ioutil . TempDir"];
+    assertion.strength == Strength::Present && CALLS.iter().any(|call| assertion.subject.starts_with(call))
 }
 
 /// Puts first the demands that there is no error of calls that the test no longer makes, and returns how many there are.

@@ -34,7 +34,7 @@ use cases::fewer_cases;
 use doubles::{mocked, replaced};
 use loops::{only_of_found, only_of_items};
 use lost::Rest;
-use needless::{excuse_awaited_errors, excuse_panic, excuse_passes};
+use needless::{excuse_awaited_errors, excuse_called_anyway, excuse_panic, excuse_passes, excuse_rules};
 use recomputed::recomputed;
 use shadow::{foreign, shadow};
 use std::collections::BTreeSet;
@@ -70,6 +70,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
             after.classes.extend(classes);
         }
     }
+    support::lend_helpers(unchanged, &mut before, &mut after);
     before.settle();
     after.settle();
     support::leave_idle_hooks(&mut before, &mut after);
@@ -181,7 +182,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
     findings.extend(lost.into_iter().map(|(test, asserted)| {
         let what = if test.is_hook() { "what asserts for many tests," } else { "the test" };
         let message = format!("{what} `{}` is gone", test.name);
-        let by_code = || context.dropped.reason(test, &test.body.words);
+        let by_code = || context.dropped.reason_of_gone(test);
         let reason = successors.take_place_of(test, &asserted).or_else(by_code);
         Finding::new(&test.path, test.line, Kind::VanishedTest, message).noted_if(reason)
     }));
@@ -292,6 +293,7 @@ impl Context<'_> {
             self.after.assertions(&after.body, None),
         );
         excuse_panic(&mut old, before, after);
+        excuse_called_anyway(&mut old, after);
         excuse_passes(&mut new, before, after);
         let (had, has) = (old.len(), new.len());
         let (then, now) = (old.clone(), new.clone());
@@ -317,6 +319,9 @@ impl Context<'_> {
 
         let (mut left, looser) = without_same(old, &mut new);
         excuse_awaited_errors(&mut left, before, after);
+        excuse_rules(&mut left, &new);
+        // What went to another test became none of this one's.
+        left.retain(|assertion| !self.moved.contains(&assertion.text));
         for (other, kind, message) in looser {
             found(other.line, kind, format!("in `{name}`: {message}"));
         }

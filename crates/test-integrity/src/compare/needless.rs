@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::assertion::vocabulary::plain;
 use crate::assertion::{Assertion, Strength};
 use crate::extract::Test;
 use crate::syntax::is_pure;
@@ -85,6 +86,60 @@ pub(super) fn excuse_awaited_errors(dropped: &mut Vec<Assertion>, before: &Test,
     });
 }
 
+/// Removes from `left` what a rule of JUnit 4 expected of a failure, and the assertions that have to fail now, as far as a new assertion
+/// on a failure says it: `thrown.expect(IOException.class)` became `assertThatThrownBy(() -> load()).isInstanceOf(IOException.class)`.
+pub(super) fn excuse_rules(left: &mut Vec<Assertion>, new: &[Assertion]) {
+    const OF_FAILURES: &[&str] =
+        &["assertThatThrownBy (", "assertThatExceptionOfType (", "assertThrows (", "thenThrownBy ("];
+    let failures: Vec<&str> = new
+        .iter()
+        .map(|other| other.text.as_str())
+        .filter(|text| OF_FAILURES.iter().any(|name| text.contains(name)))
+        .collect();
+    left.retain(|assertion| {
+        let text = assertion.text.as_str();
+        let says = |given: &str| failures.iter().any(|failure| failure.contains(given));
+        let of_rule = text.split_once(" . expect ( ").or_else(|| text.split_once(" . expectMessage ( "));
+        let of_rule =
+            of_rule.filter(|(rule, _)| !rule.contains(' ')).and_then(|(_, given)| given.strip_suffix(" )"));
+        let of_mark = text.strip_prefix("@ Test ( expected = ").and_then(|given| given.strip_suffix(" )"));
+        !(says(text) || of_rule.or(of_mark).is_some_and(says))
+    });
+}
+
+/// Removes from `old` the demands that something fails not, as far as the test still does it: a failure ends it anyway.
+pub(super) fn excuse_called_anyway(old: &mut Vec<Assertion>, after: &Test) {
+    const NAMES: &[&str] = &[
+        "doesnotthrow",
+        "assertdoesnotthrow",
+        "nottothrow",
+        "nottothrowerror",
+        "notpanics",
+        "doesnotreject",
+    ];
+    let words: BTreeSet<&str> = after.body.words.iter().map(String::as_str).collect();
+    let still = |text: &str| {
+        let inner =
+            text.split_once(" => ").or_else(|| text.split_once(" -> ")).or_else(|| text.split_once(" { "));
+        let inner: Vec<&str> = inner.map(|(_, inner)| inner.split(' ').collect()).unwrap_or_default();
+        let mut named = inner.windows(2).filter_map(|two| match two {
+            [".", name] | [name, "("] if name.starts_with(char::is_alphabetic) => Some(*name),
+            _ => None,
+        });
+        let mut met = named.by_ref().peekable();
+        met.peek().is_some() && met.all(|name| NAMES.contains(&plain(name).as_str()) || words.contains(name))
+    };
+    // A call that is asked again whether it fails is another assertion.
+    let asks = |word: &&str| NAMES.contains(&plain(word).as_str()) || *word == "toThrow";
+    let is_asked = words.iter().any(asks);
+    old.retain(|assertion| {
+        is_asked || !NAMES.contains(&plain(&assertion.name).as_str()) || !still(&assertion.text)
+    });
+}
+
+/// Most failures of one test that are looked for in it.
+const MAX_ACCEPTED: usize = 20;
+
 /// Names of what a callback is given first if something failed.
 const ERRORS: &[&str] = &["err", "error", "e"];
 
@@ -148,6 +203,56 @@ pub(super) fn excuse_missing_items(dropped: &mut Vec<Assertion>, then: &[Asserti
             !is_item
         });
     }
+}
+
+/// Removes from `dropped` the demands that a call of Python's fails, with what was said of these failures, if the result of the same call
+/// is compared now: that is another expectation.
+pub(super) fn excuse_accepted(
+    dropped: &mut Vec<Assertion>,
+    before: &Test,
+    then: &[Assertion],
+    now: &[Assertion],
+) {
+    let words = &before.body.words;
+    let is_compared = |call: &str| {
+        now.iter().any(|new| {
+            new.strength >= Strength::Partial
+                && !new.is_failure()
+                && new.text.contains(call)
+                && then.iter().all(|old| old.text != new.text)
+        })
+    };
+    let accepted = |failure: &Assertion| -> Option<Option<String>> {
+        let own: Vec<&str> = failure.text.split(' ').collect();
+        let at = words.windows(own.len()).position(|some| some.iter().eq(own.iter()))?;
+        let rest = &words[at + own.len()..];
+        let (name, block) = match rest {
+            [word, name, colon, block @ ..] if word == "as" && colon == ":" => (Some(name.clone()), block),
+            [colon, block @ ..] if colon == ":" => (None, block),
+            _ => return None,
+        };
+        let mut depth = 0_usize;
+        let end = block.iter().position(|word| {
+            depth = match word.as_str() {
+                "(" => depth + 1,
+                ")" => depth.saturating_sub(1),
+                _ => depth,
+            };
+            word == ")" && depth == 0
+        })?;
+        is_compared(&block[..=end].join(" ")).then_some(name)
+    };
+    let found: Vec<(String, Option<String>)> = dropped
+        .iter()
+        .filter(|gone| gone.is_failure())
+        .take(MAX_ACCEPTED)
+        .filter_map(|gone| Some((gone.text.clone(), accepted(gone)?)))
+        .collect();
+    dropped.retain(|gone| {
+        let is_of =
+            |name: &Option<String>| name.as_ref().is_some_and(|name| gone.content().any(|word| word == name));
+        !found.iter().any(|(text, name)| gone.text == *text || is_of(name))
+    });
 }
 
 /// Returns the place of the item of a list that an assertion is about.

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Change;
-use crate::extract::{TARGETS, Test, TestFile};
-use crate::files::Language;
+use crate::extract::{TARGETS, Test, TestFile, tests as read};
+use crate::files::{Language, Role};
 use crate::finding::Finding;
 use crate::matching::state::State;
 
@@ -94,4 +94,27 @@ pub(super) fn starts_nothing(test: &Test, changes: &[Change<'_>], unchanged: &[C
     let is_here = |file: &&Change<'_>| folder(file.path) == folder(&test.path);
     changes.iter().filter(is_here).any(|file| file.before.is_some_and(has_specs))
         && !changes.iter().chain(unchanged).filter(is_here).any(|file| file.after.is_some_and(has_specs))
+}
+
+/// Makes the helpers of the files that stay known to both states, so that a test says as much if it calls one of them in place of one
+/// of the same name that the change touches.
+pub(super) fn lend_helpers(unchanged: &[Change<'_>], before: &mut State, after: &mut State) {
+    let called: BTreeSet<String> = after
+        .tests
+        .iter()
+        .flat_map(|test| &test.body.calls)
+        .filter(|name| before.has_helper(name) && !after.has_helper(name))
+        .cloned()
+        .collect();
+    if called.is_empty() {
+        return;
+    }
+    for file in unchanged.iter().filter(|file| matches!(Role::of(file.path), Role::Test)) {
+        let text = file.after.unwrap_or_default();
+        if called.iter().any(|name| text.contains(name.as_str())) {
+            let helpers = read(file.path, text).helpers;
+            before.lend(&helpers);
+            after.lend(&helpers);
+        }
+    }
 }

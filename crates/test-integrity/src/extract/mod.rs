@@ -153,7 +153,7 @@ trait Reader {
             }
             // A promise that is returned is waited for.
             let is_result = at.kind() == "return_statement" && early_exit::waits(self, at);
-            if self.is_return(at) && !inside.nested && !is_result {
+            if self.is_return(at) && !inside.nested && !is_result && !early_exit::follows_failure(at) {
                 returns.push((at.line(), inside.condition, at.text().to_owned()));
             } else if reach::is_exit(at) && !(inside.nested || inside.condition || inside.guarded) {
                 returns.push((at.line(), false, at.text().to_owned()));

@@ -79,9 +79,23 @@ fn is_body(kind: &str) -> bool {
     )
 }
 
+/// Returns whether a node is a method of a class within another one, which has to be called on an object of it.
+fn is_of_inner_class(at: At<'_>) -> bool {
+    let class = at
+        .node
+        .parent()
+        .filter(|body| matches!(body.kind(), "class_body" | "interface_body"))
+        .and_then(|body| body.parent());
+    let outer = class.filter(|_| at.kind() == "method_declaration").and_then(|class| class.parent());
+    outer.is_some_and(|outer| matches!(outer.kind(), "class_body" | "interface_body"))
+}
+
 /// Returns the name that a node defines. A name that stands for something of its own name, such as a version of it with other
 /// settings, counts as the same; so does what comes from a library.
 fn definition(at: At<'_>) -> Option<String> {
+    if is_of_inner_class(at) {
+        return None;
+    }
     let (name, value) = match at.kind() {
         "function_definition"
         | "function_declaration"
@@ -111,7 +125,13 @@ fn definition(at: At<'_>) -> Option<String> {
             return true;
         }
         let words = value.words();
+        // `const got = baseGot.extend({…})`
+        let is_version = |word: &&str| word.to_lowercase().ends_with(&text.to_lowercase()) && text.len() > 2;
+        let is_extended =
+            words.windows(2).any(|two| two[0] == "." && matches!(two[1], "extend" | "defaults"));
+        let is_made_of_it = is_extended && words.first().is_some_and(is_version);
         !words.contains(&text)
+            && !is_made_of_it
             && !words.iter().any(|word| matches!(*word, "require" | "import"))
             && !matches!(value.kind(), "member_expression" | "await_expression" | "attribute")
     });

@@ -121,6 +121,8 @@ pub(crate) struct TestFile {
     pub(crate) hooks: Vec<Test>,
     /// What skips the tests of other files.
     pub(crate) everywhere: Vec<Skip>,
+    /// How many values the fixtures of Python have, for each of which a test that asks for them runs, by their names.
+    pub(crate) fixtures: BTreeMap<String, usize>,
     pub(crate) classes: Vec<Class>,
     /// What the file as a whole replaces by mocks.
     pub(crate) mocks: Vec<Mark>,

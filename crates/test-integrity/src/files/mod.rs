@@ -220,7 +220,9 @@ fn is_test(path: &str) -> bool {
         || stem.ends_with("Spec")
         || (stem.starts_with("Test") && extension(path) == "java")
         || (stem.ends_with("IT") && extension(path) == "java");
-    in_folder || by_name || is_support(path)
+    // What the build puts into the program is none, whatever it is named.
+    let is_of_program = extension(path) == "java" && format!("/{path}").contains("/src/main/");
+    in_folder || by_name && !is_of_program || is_support(path)
 }
 
 /// Returns the format of a file that steers test runners, linters, type checkers or CI.

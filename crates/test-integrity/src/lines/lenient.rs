@@ -148,7 +148,13 @@ pub(crate) fn compare(changes: &[Change<'_>], reported: &Reported<'_>) -> Vec<Fi
             let words = tokens(text);
             let is_link = words.first() == Some(&".") && is_demand(&words[1..], &[]);
             let is_alone = difference.come.iter().all(|(at, _)| at.abs_diff(*line) > 3);
-            if is_link && is_alone {
+            // The line above has it now.
+            let is_joined = || {
+                difference.rewritten.iter().any(|other| {
+                    other.line.abs_diff(*line) <= 3 && other.new.windows(words.len()).any(|now| now == words)
+                })
+            };
+            if is_link && is_alone && !is_joined() {
                 found(
                     *line,
                     None,
@@ -335,6 +341,10 @@ fn fits_everything(rewritten: &Rewritten<'_>) -> bool {
         let name = plain(word);
         force(word) == 3 || matches!(name.as_str(), "matches" | "match" | "with" | "should")
     });
+    // Go's `any` is another name of this.
+    if old.as_slice() == ["interface", "{", "}"] {
+        return false;
+    }
     let had = old.iter().any(is_everything);
     let is_more = theirs.iter().any(is_everything) && (!had || new.len() < old.len());
     only && demands && is_more && old.iter().filter(is_word).count() > 0

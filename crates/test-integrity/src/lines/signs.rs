@@ -10,6 +10,9 @@ use crate::Change;
 use crate::files::{Language, Role, file_name};
 use crate::finding::{Finding, Kind};
 
+/// Most lines of a change that are asked whether they steer only what is new.
+const MAX_ASKED: usize = 50;
+
 /// Line that makes tests demand less, whatever test it stands in.
 struct Sign {
     language: Language,
@@ -131,6 +134,13 @@ fn no_longer_checked(changes: &[Change<'_>]) -> Vec<Finding> {
             let is_about_code = *language != Language::Rust
                 || names.filter(|name| name.starts_with(char::is_uppercase)).all(|name| after.contains(name));
             // An expected error that is merely ignored is still there; one whose code is gone is not.
+            // What went with its test is told of that.
+            let test = (*language == Language::Python)
+                .then(|| test_above(change.before.unwrap_or_default(), at))
+                .flatten();
+            if test.is_some_and(|test| !after.contains(&format!("def {test}("))) {
+                continue;
+            }
             let is_ignored = *language != Language::EcmaScript
                 || after.matches("@ts-ignore").count()
                     > change.before.unwrap_or_default().matches("@ts-ignore").count();
@@ -148,6 +158,15 @@ fn no_longer_checked(changes: &[Change<'_>]) -> Vec<Finding> {
     findings
 }
 
+/// Returns the name of the test of Python that a line stands in. Lines are counted from 1.
+fn test_above(text: &str, line: usize) -> Option<&str> {
+    let above: Vec<&str> = text.lines().take(line).collect();
+    let name = |line: &'_ str| line.trim_start().trim_start_matches("async ").starts_with("def ");
+    let own = above.into_iter().rev().find(|line| name(line))?;
+    let name = own.trim_start().trim_start_matches("async ").strip_prefix("def ")?.split('(').next()?;
+    name.starts_with("test").then_some(name)
+}
+
 /// Returns what new lines of the files of tests mean for all tests of the file.
 pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
     let mut findings = no_longer_checked(changes);
@@ -156,6 +175,7 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
         *known.entry(line.trim()).or_default() += 1;
     }
     let is_moved = changes.iter().any(|change| change.after.is_none() && Role::of(change.path) == Role::Test);
+    let mut asked = 0;
     for change in changes.iter().filter(|change| is_steering(change.path)) {
         let Some(language) = Language::of(change.path) else { continue };
         for (at, line) in change.after.unwrap_or_default().lines().enumerate() {
@@ -166,6 +186,12 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
             }
             let is_sign = |sign: &&Sign| sign.language == language && sign.pattern.is_match(line);
             if let Some(sign) = SIGNS.iter().find(is_sign).filter(|_| !is_comment(line)) {
+                // All of the change is read for the answer.
+                asked += 1;
+                let text = change.after.unwrap_or_default();
+                if asked <= MAX_ASKED && (is_own_function(line, text) || leaves_out_new(line, changes)) {
+                    continue;
+                }
                 let message = format!("{}: `{}`", sign.meaning, crate::finding::short(line));
                 let finding = Finding::new(change.path, at + 1, sign.kind, message);
                 // Nothing ran here before, unless it was moved from elsewhere.
@@ -181,6 +207,38 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
     }
     findings.extend(aware(changes));
     findings
+}
+
+/// Returns whether a line of `conftest.py` only keeps files from being collected that are new, or that were left out before as well, maybe
+/// by a path from another folder.
+fn leaves_out_new(line: &str, changes: &[Change<'_>]) -> bool {
+    let is_list = |line: &str| line.trim_start().starts_with("collect_ignore");
+    let names = |line: &'_ str| -> Vec<String> {
+        let texts = line.split(['"', '\'']).skip(1).step_by(2);
+        texts.map(|text| file_name(text).to_owned()).collect()
+    };
+    let is_new = |name: &String| {
+        changes.iter().any(|change| change.before.is_none() && file_name(change.path) == name)
+            || changes
+                .iter()
+                .flat_map(|change| change.before.unwrap_or_default().lines())
+                .any(|line| is_list(line) && names(line).contains(name))
+    };
+    let own = if is_list(line) { names(line) } else { Vec::new() };
+    !own.is_empty() && own.iter().all(is_new)
+}
+
+/// Returns whether a line of JavaScript defines a function that has the name of one of the runner's, in a file whose tests are made by
+/// another: none of its calls begins with the name of a test.
+fn is_own_function(line: &str, text: &str) -> bool {
+    let name = line.strip_prefix("function ").and_then(|rest| rest.split('(').next());
+    name.is_some_and(|name| {
+        let call = format!("{name}(");
+        let is_of_test = |given: &str| given.trim_start().starts_with(['"', '\'', '`']);
+        matches!(name, "it" | "test" | "describe")
+            && !text.split(call.as_str()).skip(1).any(is_of_test)
+            && !text.contains(&format!("{name}."))
+    })
 }
 
 /// Returns whether code does something else when it is tested.

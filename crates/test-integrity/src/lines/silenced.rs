@@ -70,23 +70,51 @@ pub(crate) fn compare(changes: &[Change<'_>], reported: &Reported<'_>) -> Vec<Fi
             if *of_all && !is_read_before_all(change.path) {
                 continue;
             }
-            let same = |text: Option<&str>| pattern.find_iter(text.unwrap_or_default()).count();
+            let found_in = |text: &'_ str| -> Vec<(usize, String)> {
+                let all = pattern
+                    .find_iter(text)
+                    .filter(|found| !is_of_one_object(text, found.start(), found.as_str()));
+                all.map(|found| (found.start(), found.as_str().to_owned())).collect()
+            };
+            let same = |text: Option<&str>| found_in(text.unwrap_or_default()).len();
             let known: usize = of_tests()
                 .filter(|other| Language::of(other.path) == Some(*of))
                 .map(|other| same(other.before))
                 .sum();
-            let Some(found) =
-                pattern.find_iter(after).nth(same(change.before)).filter(|_| same(Some(after)) > known)
-            else {
-                continue;
-            };
-            let line = after[..found.start()].matches('\n').count() + 1;
-            let message = format!("{meaning}: `{}`", short(found.as_str()));
+            let all = found_in(after);
+            let new = all.get(same(change.before)).filter(|_| all.len() > known);
+            let Some((start, found)) = new else { continue };
+            let line = after[..*start].matches('\n').count() + 1;
+            let message = format!("{meaning}: `{}`", short(found));
             findings.push(Finding::new(change.path, line, Kind::LooserRule, message));
         }
     }
     findings.retain(|finding| !reported.covers(&finding.path, finding.line));
     findings
+}
+
+/// Returns whether a listener is one of the errors of a single object, such as a stream that a test breaks: nothing of the test fails where
+/// nobody hears them.
+fn is_of_one_object(text: &str, start: usize, listener: &str) -> bool {
+    const OF_ALL: &[&str] = &[
+        "process",
+        "window",
+        "global",
+        "globalThis",
+        "self",
+        "document",
+        "page",
+        "browser",
+        "context",
+        "driver",
+        "cy",
+        "Cypress",
+    ];
+    let is_name = |sign: char| sign.is_alphanumeric() || matches!(sign, '_' | '$');
+    let before = text[..start].trim_end();
+    let receiver = before.rsplit(|sign: char| !is_name(sign)).next().unwrap_or_default();
+    let event = listener.split(['"', '\'', '`']).nth(1);
+    event == Some("error") && !OF_ALL.contains(&receiver)
 }
 
 /// Returns whether a runner reads a file before all tests, or many.

@@ -103,7 +103,34 @@ fn read(path: &str, text: &str) -> Vec<Statement> {
     } else {
         text.lines().enumerate().map(|(at, line)| (at + 1, words(line))).collect()
     };
-    all.into_iter().filter(|(_, words)| (2..=MAX_TOKENS).contains(&words.len())).collect()
+    let is_go = Language::of(path) == Some(Language::Go);
+    let plain = all.into_iter().map(|(line, words)| {
+        let words = without_last_commas(words);
+        (line, if is_go { with_any(words) } else { words })
+    });
+    plain.filter(|(_, words)| (2..=MAX_TOKENS).contains(&words.len())).collect()
+}
+
+/// Returns the tokens of Go with the shorter name of the type that everything is of: `any` for `interface{}`.
+fn with_any(words: Vec<String>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::with_capacity(words.len());
+    for word in words {
+        found.push(word);
+        if found.ends_with(&["interface".to_owned(), "{".to_owned(), "}".to_owned()]) {
+            found.truncate(found.len() - 3);
+            found.push("any".to_owned());
+        }
+    }
+    found
+}
+
+/// Removes the commas behind the last items of lists, which formatters set and remove.
+fn without_last_commas(words: Vec<String>) -> Vec<String> {
+    let is_last = |at: usize| {
+        words[at] == "," && words.get(at + 1).is_some_and(|next| matches!(next.as_str(), ")" | "]" | "}"))
+    };
+    let kept: Vec<bool> = (0..words.len()).map(|at| !is_last(at)).collect();
+    words.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(word, _)| word).collect()
 }
 
 /// Takes out what is in both.
@@ -254,7 +281,9 @@ fn is_loose(tokens: &[String], at: usize, token: &str) -> bool {
     let says = is_name
         && words
             .iter()
-            .any(|word| LOOSE.contains(&word.as_str()) || LOOSE.contains(&words.concat().as_str()));
+            .any(|word| LOOSE.contains(&word.as_str()) || LOOSE.contains(&words.concat().as_str()))
+        // A class or a function may have no name.
+        && (words.first().is_none_or(|first| first != "anonymous") || words.len() == 1);
     // A map has no order.
     let says = says && !token.ends_with("InAnyOrderEntriesOf");
     let next = tokens.get(at + 1).map_or("", String::as_str);
@@ -262,6 +291,13 @@ fn is_loose(tokens: &[String], at: usize, token: &str) -> bool {
     // later.
     let is_type = matches!(token, "any" | "Any") && !matches!(next, "(" | "<" | "[")
         || token.starts_with("Maybe") && next == "<";
+    // A type of TypeScript's, which nothing demands at run time: `as AnyEvent`, `: any[]`; and a memory order of Rust's.
+    let last = |places: usize| at.checked_sub(places).map_or("", |at| tokens[at].as_str());
+    let is_list = next == "[" && tokens.get(at + 2).is_some_and(|end| end == "]");
+    let is_type = is_type
+        || last(1) == "as"
+        || token == "any" && is_list && matches!(last(1), ":" | "<" | "|")
+        || last(1) == "::" && last(2) == "Ordering";
     // A server answers requests of any method: `router . Any ( "/users" , list )`.
     let is_method = words == ["any"]
         && matches!(next, "(" | ",")

@@ -127,6 +127,8 @@ impl<'c> Removed<'c> {
         let names = |part: &str| self.gone().names.contains(part) && !test.body.defined.contains_key(part);
         words.into_iter().any(|word| match literal(word) {
             Some(text) => self.has_text(text),
+            // A pattern is one word, in which a sign that means something else stands behind a backslash.
+            None if word.contains(' ') => self.has_text(&word.replace('\\', "")),
             None => word.split(['.', ':']).any(names),
         })
     }
@@ -152,7 +154,10 @@ fn loses(change: &Change<'_>, name: &str) -> bool {
     let defines = |text: &str| {
         let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
         let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
-        words.windows(2).any(|two| WORDS.contains(&two[0]) && two[1] == name)
+        // In `type: Name`, a member has the name of a keyword.
+        words.windows(2).any(|two| {
+            WORDS.contains(&two[0]) && two[1] == name && text.contains(&format!("{} {name}", two[0]))
+        })
     };
     let before = change.before.unwrap_or_default();
     before.contains(name) && defines(before) && !defines(change.after.unwrap_or_default())

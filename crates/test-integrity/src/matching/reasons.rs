@@ -10,14 +10,16 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::definitions::Removed;
+use super::renamed::is_renamed;
 use super::state::State;
 use crate::Change;
 use crate::assertion::{Assertion, Strength, vocabulary};
 use crate::extract::Test;
 use crate::extract::rust::test_items::TestItems;
-use crate::files::{Language, Role};
+use crate::files::{Language, Role, extension, stem, subject};
 use crate::finding::{Finding, Kind};
 use crate::syntax::free_names::outer_words;
+use crate::syntax::words;
 use crate::weaker::is_keyword;
 
 /// Shortest word whose loss says what a test was about.
@@ -26,6 +28,8 @@ const MIN_WORD: usize = 4;
 const MAX_CASES: usize = 100;
 /// Least number of lines of code that a change takes away for each that it adds, if it chiefly removes.
 const REMOVED_PER_ADDED: usize = 2;
+/// Most files of a change among which one is looked for that another one has become.
+const MAX_RENAMED: usize = 200;
 /// Least number of lines of code that a change takes away, if it removes what a test was about.
 const MIN_REMOVED: usize = 3;
 
@@ -166,28 +170,77 @@ fn calls(test: &Test) -> BTreeSet<&str> {
 pub(crate) struct Dropped<'c> {
     changes: &'c [Change<'c>],
     removed: &'c Removed<'c>,
-    words: OnceCell<BTreeSet<String>>,
+    code: OnceCell<LostCode>,
+}
+
+/// What the code of a change has no longer.
+#[derive(Default)]
+struct LostCode {
+    /// Number of lines.
+    lines: usize,
+    /// Words that nothing of it has.
+    words: BTreeSet<String>,
+    /// The same in small letters.
+    lower: BTreeSet<String>,
+    /// Parts of the words of the lines that are gone, in small letters.
+    parts: BTreeSet<String>,
+    /// Whether no line is new.
+    is_all: bool,
 }
 
 impl<'c> Dropped<'c> {
     pub(crate) fn by(changes: &'c [Change<'c>], removed: &'c Removed<'c>) -> Self {
-        Self { changes, removed, words: OnceCell::new() }
+        Self { changes, removed, code: OnceCell::new() }
+    }
+
+    /// Returns the reason why a test is gone: the program used a name or text of it and does no longer, or the code that is gone is what
+    /// the test is named after.
+    pub(crate) fn reason_of_gone(&self, test: &Test) -> Option<String> {
+        let code = self.code();
+        let least = if code.is_all { 1 } else { MIN_REMOVED };
+        let by_words = || self.reason(test, &test.body.words).or_else(|| self.went_with_code(test));
+        // What has another name now is still there.
+        let is_kept = || words(test.simple_name()).iter().any(|word| self.removed.has_renamed(word));
+        let by_name = || if is_kept() { None } else { named_after(test, code) };
+        (code.lines >= least).then(|| by_words().or_else(by_name))?
+    }
+
+    /// Returns the reason why a test is gone, if its file went with the one that it is named after.
+    fn went_with_code(&self, test: &Test) -> Option<String> {
+        let is_gone = |change: &Change<'_>| change.before.is_some() && change.after.is_none();
+        let file =
+            self.changes.iter().find(|change| change.path == test.path).filter(|change| is_gone(change))?;
+        let subject = subject(file.path);
+        let is_of_it = |change: &&Change<'_>| {
+            Role::of(change.path) == Role::Source
+                && is_gone(change)
+                && extension(change.path) == extension(file.path)
+                && stem(change.path) == subject
+        };
+        let code = self.changes.iter().find(is_of_it)?;
+        // Code that has another name now is still there.
+        let is_moved =
+            self.changes.len() > MAX_RENAMED || self.changes.iter().any(|other| is_renamed(other, &[*code]));
+        (!is_moved).then(|| format!("`{}` is gone as well", code.path))
+    }
+
+    fn code(&self) -> &LostCode {
+        self.code.get_or_init(|| dropped(self.changes))
     }
 
     /// Returns the reason why a test asserts less than before, by the words that it no longer has.
     pub(crate) fn reason_of_pair(&self, before: &Test, after: &Test) -> Option<String> {
         let kept: BTreeSet<&String> = after.body.words.iter().collect();
+        if self.code().lines < MIN_REMOVED {
+            return None;
+        }
         self.reason(before, before.body.words.iter().filter(|word| !kept.contains(word)))
     }
 
     /// Returns the reason why some words of a test are gone, if the program used one of them and does no longer.
-    pub(crate) fn reason<'a>(
-        &self,
-        test: &Test,
-        words: impl IntoIterator<Item = &'a String>,
-    ) -> Option<String> {
+    fn reason<'a>(&self, test: &Test, words: impl IntoIterator<Item = &'a String>) -> Option<String> {
         let words: Vec<String> = words.into_iter().cloned().collect();
-        let dropped = self.words.get_or_init(|| dropped(self.changes));
+        let dropped = &self.code().words;
         if dropped.is_empty() {
             return None;
         }
@@ -218,18 +271,49 @@ fn bare(word: &str) -> &str {
         .map_or(word, |text| text.trim_end_matches(['"', '\'', '`']))
 }
 
-/// Returns the words that the code of the change no longer has, if it chiefly removes code.
-fn dropped(changes: &[Change<'_>]) -> BTreeSet<String> {
+/// Returns the reason why a test is gone that is named after code which is gone: one word of its name is one that no code has any more, or
+/// two are parts of what stood there.
+fn named_after(test: &Test, code: &LostCode) -> Option<String> {
+    const OF_ANY: &[&str] = &[
+        "test", "tests", "should", "shouldn", "shouldnt", "does", "doesn", "doesnt", "not", "and", "the",
+        "for", "from", "with", "without", "when", "then", "that", "this", "into", "only", "are", "can",
+        "cannot", "has", "have", "returns", "return", "throws", "throw", "raises", "raise", "works", "gets",
+        "get", "set", "sets", "value", "values", "true", "false", "none", "null", "error", "errors", "all",
+        "any", "new", "default", "name", "type", "data", "list", "string", "object", "called", "call",
+        "calls",
+    ];
+    let own: BTreeSet<String> = words(test.simple_name())
+        .into_iter()
+        .filter(|word| word.len() > 2 && !OF_ANY.contains(&word.as_str()))
+        .collect();
+    let mut parts = own.iter().filter(|word| word.len() >= MIN_WORD && code.parts.contains(*word));
+    let named = own
+        .iter()
+        .find(|word| code.lower.contains(*word))
+        .or_else(|| parts.next().filter(|_| parts.next().is_some()))?;
+    Some(format!("the change chiefly removes code that it is named after, by `{named}`"))
+}
+
+/// Returns what the code of the change no longer has, if it chiefly removes code.
+fn dropped(changes: &[Change<'_>]) -> LostCode {
     let (mut old, mut new) = (Code::default(), Code::default());
     for change in changes.iter().filter(|change| Role::of(change.path) == Role::Source) {
         old.read(change.path, change.before.unwrap_or_default());
         new.read(change.path, change.after.unwrap_or_default());
     }
-    let (removed, added) = (old.lines_beyond(&new), new.lines_beyond(&old));
-    if removed < MIN_REMOVED || removed < added * REMOVED_PER_ADDED {
-        return BTreeSet::new();
+    let (lines, added) = (old.lines_beyond(&new), new.lines_beyond(&old));
+    if lines < added * REMOVED_PER_ADDED {
+        return LostCode::default();
     }
-    old.words.difference(&new.words).cloned().collect()
+    let gone = old.lines.iter().filter(|(line, count)| new.lines.get(*line).is_none_or(|now| now < count));
+    let gone_words: BTreeSet<String> = old.words.difference(&new.words).cloned().collect();
+    LostCode {
+        lines,
+        lower: gone_words.iter().map(|word| word.to_lowercase()).collect(),
+        words: gone_words,
+        parts: gone.flat_map(|(line, _)| words(line)).collect(),
+        is_all: added == 0,
+    }
 }
 
 /// Lines of code, with how often each is there, and their words.

@@ -31,6 +31,8 @@ pub(crate) struct State {
     coroutines: BTreeSet<String>,
     mocks: Vec<(String, Mark)>,
     pub(crate) classes: Vec<Class>,
+    /// How many values fixtures have, by their names.
+    fixtures: BTreeMap<String, usize>,
     /// Names of each file.
     pub(crate) names: BTreeMap<String, Names>,
 }
@@ -42,12 +44,35 @@ impl State {
         self.helpers.extend(file.helpers);
         self.hollow.extend(file.hollow);
         self.classes.extend(file.classes);
+        self.fixtures.extend(file.fixtures);
         self.functions.extend(file.functions);
         self.coroutines.extend(file.coroutines);
         self.everywhere.extend(file.everywhere.into_iter().map(|skip| (path.to_owned(), skip)));
         self.skipping.extend(file.skipping.into_iter().map(|(name, skip)| (name, (path.to_owned(), skip))));
         self.names.insert(path.to_owned(), file.names);
         self.mocks.extend(file.mocks.into_iter().map(|mark| (path.to_owned(), mark)));
+    }
+
+    /// Returns whether a function of this name asserts something for the tests that call it.
+    pub(crate) fn has_helper(&self, name: &str) -> bool {
+        self.helpers.contains_key(name)
+    }
+
+    /// Takes in helpers of a file that the change does not touch, but for those whose names others have.
+    pub(crate) fn lend(&mut self, helpers: &BTreeMap<String, Body>) {
+        for (name, body) in helpers {
+            self.helpers.entry(name.clone()).or_insert_with(|| body.clone());
+        }
+    }
+
+    /// Returns for how many values of the fixtures that it asks for a test runs.
+    pub(crate) fn values_of_fixtures(&self, test: &Test) -> usize {
+        let asked: BTreeSet<&str> =
+            test.body.calls.iter().map(|name| name.split(':').next().unwrap_or(name).trim()).collect();
+        asked
+            .into_iter()
+            .filter_map(|name| self.fixtures.get(name))
+            .fold(1, |all, own| all.saturating_mul(*own))
     }
 
     /// Notes which tests are skipped by a function that they call, or by a fixture that they ask for.

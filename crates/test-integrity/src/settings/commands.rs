@@ -28,6 +28,7 @@ static TOOL: LazyLock<Option<Regex>> = LazyLock::new(|| {
         r"(?x)\b(?:
             (?P<two> cargo\s+(?:(?:\+\S+|-\S+|hack)\s+)*(?:test|nextest|clippy|fmt|deny|audit|hack|llvm-cov|tarpaulin|check|machete|udeps|semver-checks|vet|geiger|careful|miri|mutants) | (?:rich)?go\s+(?:test|vet) | gotestsum
               | (?:npm|yarn|pnpm|bun)\s+(?:run\s+)?(?:test|lint|typecheck|type-check|check|coverage|ci\b|verify|validate)[\w:-]* | npm\s+t\b
+              | (?:react-scripts|craco|ng|egg-bin|vue-cli-service|tsdx|aegir|kcd-scripts|wp-scripts)\s+(?:test|lint|cov)[\w:-]*
               | deno\s+(?:test|lint|check) | dotnet\s+(?:test|format) | (?:flutter|dart)\s+(?:test|analyze) | bazel(?:isk)?\s+test | terraform\s+(?:fmt|validate|test) | buf\s+(?:lint|breaking)
               | (?:trivy|snyk|helm|meson|dagger)\s+(?:fs|image|config|repo|test|lint) | go\s+tool\s+cover | swift\s+test | zig\s+build\s+test | mix\s+(?:test|credo|dialyzer|format|ci|check)
               | (?:mvn|mvnw)\s+[^\n]*?(?:test|verify|install) | (?:gradle|gradlew)\s+[^\n]*?(?:test|check|build)
@@ -87,11 +88,17 @@ pub(super) fn checks(text: &str, format: Format) -> Vec<Check> {
     let Some(tool) = TOOL.as_ref() else { return Vec::new() };
     let text = &*inputs::as_commands(text);
     let mut checks = Vec::new();
+    let mut is_of_others = false;
     for (at, line) in lines(text, format) {
         if checks.len() >= super::MAX_CHECKS {
             break;
         }
         let content = line.trim();
+        if format == Format::Sections && !line.starts_with([' ', '\t']) && !content.is_empty() {
+            is_of_others = names_others(content);
+        } else if is_of_others {
+            continue;
+        }
         if content.starts_with('#') || content.starts_with("//") || is_description(content, format) {
             continue;
         }
@@ -191,6 +198,15 @@ fn is_forgiven(text: &str) -> bool {
     !is_check && FAILS.as_ref().is_some_and(|fails| !fails.is_match(then))
 }
 
+/// Keys of sections that name packages, versions or environments.
+const OTHERS: &[&str] =
+    &["deps", "extras", "profile", "requires", "name", "description", "envlist", "env_list", "python"];
+
+/// Returns whether the lines below one of a section name packages, versions or environments, by the key of the line.
+fn names_others(line: &str) -> bool {
+    OTHERS.contains(&line.split(['=', ':']).next().unwrap_or(line).trim())
+}
+
 /// Returns whether a line names something rather than running it.
 fn is_description(line: &str, format: Format) -> bool {
     let line = line.trim_start_matches("- ");
@@ -199,10 +215,7 @@ fn is_description(line: &str, format: Format) -> bool {
             .iter()
             .any(|key| line.starts_with(key)),
         Format::Sections => {
-            const OTHERS: &[&str] =
-                &["deps", "extras", "profile", "requires", "name", "description", "envlist", "env_list"];
-            let key = line.split('=').next().unwrap_or(line).trim();
-            OTHERS.contains(&key)
+            names_others(line)
                 || !line.contains("commands") && !line.contains('=') && line.split_whitespace().count() == 1
         }
         Format::Json | Format::Text => false,

@@ -10,6 +10,7 @@ mod flags;
 mod flatten;
 mod general;
 mod goals;
+mod hooks;
 mod inputs;
 mod keys;
 mod lists;
@@ -18,6 +19,7 @@ mod migration;
 mod narrow;
 mod numbers;
 mod options;
+pub(crate) mod packages;
 mod parts;
 mod patterns;
 pub(crate) mod places;
@@ -128,7 +130,7 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     let known: HashSet<(&str, &str)> =
         old.iter().filter(|known| known.is_item).map(|known| (&*known.key, &*known.value)).collect();
     for entry in new.iter().filter(|entry| entry.is_item && exempts(&entry.key)) {
-        if !known.contains(&(&*entry.key, &*entry.value)) {
+        if !known.contains(&(&*entry.key, &*entry.value)) && !is_folder_of_packages(&entry.value) {
             report(
                 entry.line,
                 Kind::LooserRule,
@@ -148,6 +150,9 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     findings.extend(general.map(|(line, kind, message)| Finding::new(change.path, line, kind, message)));
     let mut met = std::collections::BTreeSet::new();
     findings.retain(|finding| met.insert((finding.line, finding.kind)));
+    // What a hook does not do that was not there before, nobody did.
+    let of_new_hooks = hooks::lines_of_new(change.path, before, after);
+    findings.retain(|finding| !of_new_hooks.contains(&finding.line));
     findings
 }
 
@@ -284,6 +289,11 @@ fn exempts(key: &str) -> bool {
     }
     let key = last(key);
     EXEMPTIONS.contains(&key.as_str()) || key.starts_with("reportoff")
+}
+
+/// Returns whether a pattern is that of the folder of installed packages, which holds no tests of the project's own.
+fn is_folder_of_packages(pattern: &str) -> bool {
+    pattern.trim_matches(['/', '*', '<', '>']).trim_start_matches("rootDir>/") == "node_modules"
 }
 
 fn is_on(value: &str) -> bool {

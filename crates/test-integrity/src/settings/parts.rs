@@ -11,7 +11,13 @@ pub(super) fn own_part(check: &Check) -> &str {
 /// Returns whether a command that looked at everything, or at a folder, now names files or folders in it.
 pub(super) fn is_part(before: &str, after: &str) -> bool {
     let paths = |text: &str| -> Vec<String> {
-        let words = text.split_whitespace().map(|word| word.trim_matches(['"', '\'', ',']).to_owned());
+        const OF_CONFIGURATION: &[&str] =
+            &["--config", "--config-file", "-c", "--rcfile", "--project", "-p", "--manifest-path"];
+        // The file of settings of a tool says nothing of what it looks at.
+        let given: Vec<&str> = text.split_whitespace().collect();
+        let is_configuration = |at: usize| at > 0 && OF_CONFIGURATION.contains(&given[at - 1]);
+        let words = given.iter().enumerate().filter(|(at, _)| !is_configuration(*at));
+        let words = words.map(|(_, word)| word.trim_matches(['"', '\'', ',']).to_owned());
         let is_path = |word: &String| {
             !word.starts_with(['-', '{', '$'])
                 && !word.contains("://")

@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::signs::OTHER_FILES;
 use crate::Change;
-use crate::files::file_name;
+use crate::files::{Role, file_name};
 use crate::finding::{Finding, Kind};
 
 /// Returns whether a finding says that other files are looked at than before.
@@ -20,6 +20,38 @@ pub(crate) fn is_of_places(finding: &Finding) -> bool {
 /// Returns whether a finding says that a list newly leaves something out.
 fn is_of_exemption(finding: &Finding) -> bool {
     finding.kind == Kind::LooserRule && finding.message.ends_with("` from a check")
+}
+
+/// Returns whether a list no longer names something that the change takes out of the code as well: the code named it before, and nothing
+/// that the change touches does now.
+pub(crate) fn is_of_lost_feature(finding: &Finding, changes: &[Change<'_>]) -> bool {
+    const SHORTEST: usize = 5;
+    let named = finding.message.split_once("no longer names `").map(|(_, rest)| rest.trim_end_matches('`'));
+    let is_word = |name: &&str| {
+        name.len() >= SHORTEST && name.chars().all(|sign| sign.is_alphanumeric() || matches!(sign, '-' | '_'))
+    };
+    let Some(name) = named.filter(is_word).filter(|_| finding.kind == Kind::LooserRule) else { return false };
+    let is_code = |change: &&Change<'_>| Role::of(change.path) == Role::Source;
+    let has = |text: Option<&str>| text.is_some_and(|text| text.contains(name));
+    changes.iter().filter(is_code).any(|change| has(change.before))
+        && !changes.iter().any(|change| has(change.after))
+}
+
+/// Returns whether a list leaves out of a check what a file was exempt from that has another path now: `src/a/list.py:F401`.
+pub(crate) fn is_of_moved_file(finding: &Finding, changes: &[Change<'_>]) -> bool {
+    let exempt =
+        finding.message.split_once("exempts `").and_then(|(_, rest)| rest.strip_suffix("` from a check"));
+    let Some((path, rules)) = exempt.and_then(|exempt| exempt.split_once(':')) else { return false };
+    let settings = changes.iter().find(|change| change.path == finding.path).and_then(|change| change.before);
+    let plain = |text: &str| text.replace([' ', '"', '\''], "");
+    let before = plain(settings.unwrap_or_default());
+    let is_new = changes.iter().any(|change| change.path == path && change.before.is_none());
+    is_new
+        && changes.iter().any(|change| {
+            change.after.is_none()
+                && file_name(change.path) == file_name(path)
+                && before.contains(&plain(&format!("{}:{rules}", change.path)))
+        })
 }
 
 /// Returns whether settings name other folders than before because the change moved all files of the old ones there. `changes` have to

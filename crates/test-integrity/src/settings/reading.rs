@@ -175,6 +175,10 @@ pub(super) fn reading(key: &str) -> Option<Reading> {
             Reading::Minimum
         });
     }
+    // How sure a linter has to be of what it says: the higher, the less it says.
+    if has(&own, &["min", "minimum"]) && has(&own, &["confidence"]) {
+        return Some(Reading::Maximum);
+    }
     if has(&own, &["min", "minimum", "under", "least", "msi", "floor"])
         && !has(&own, &["complexity", "length", "len"])
         && !is_neutral

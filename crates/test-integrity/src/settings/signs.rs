@@ -5,7 +5,11 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::is_folder_of_packages;
 use crate::finding::{Finding, Kind, short};
+
+/// Most lines of a list that says what is left out.
+const MAX_LIST: usize = 8;
 
 // Paths of the files that a tool reads.
 const YAML: &str = r"\.ya?ml$";
@@ -71,15 +75,68 @@ pub(super) fn compare(path: &str, before: &str, after: &str) -> Vec<Finding> {
             *count -= 1;
         } else if line.starts_with("<!--") {
             // What is a comment leaves nothing out.
+        } else if path.ends_with("package.json") && is_dependency(line) {
+            // A package that has the name of a key.
+        } else if line.starts_with("exclude")
+            && ["group:", "group =", "module:", "module ="].iter().any(|key| line.contains(key))
+        {
+            // A dependency of a dependency.
         } else if line == "default: none" && known.contains_key("disable-all: true") {
             // The same in another version of golangci-lint.
         } else if line.contains("testMatch") && is_of_new_project(before, after, at) {
             // What it selects runs beside all that ran before.
+        } else if names_only_packages(after, line, at) || fits_more_files(before, line) {
+            // Nobody's tests are left out.
         } else if let Some((_, _, kind, meaning)) = signs.iter().find(|(_, sign, ..)| sign.is_match(line)) {
             findings.push(Finding::new(path, at + 1, *kind, format!("{meaning}: `{}`", short(line))));
         }
     }
     findings
+}
+
+/// Returns whether a line of `package.json` names a package with its version: `"@rollup/plugin-alias": "^5.1.0"`.
+fn is_dependency(line: &str) -> bool {
+    let version = line
+        .split_once("\": \"")
+        .map(|(_, version)| version.trim_start_matches(['^', '~', '>', '=', ' ', 'v']));
+    let is_version =
+        |version: &str| version.starts_with(|sign: char| sign.is_ascii_digit()) && version.contains('.');
+    line.starts_with('"') && version.is_some_and(is_version)
+}
+
+/// Returns whether the list of what is left out that begins at a line only names the folder of installed packages, where runners look for
+/// no tests anyway.
+fn names_only_packages(text: &str, line: &str, at: usize) -> bool {
+    // Only of few lines, whatever the length of the file, is the rest read.
+    if !line.contains("IgnorePatterns") {
+        return false;
+    }
+    let rest: Vec<&str> = text.lines().skip(at).take(MAX_LIST).collect();
+    let rest = rest.join(" ");
+    let list = rest.split_once('[').and_then(|(key, rest)| Some((key, rest.split_once(']')?.0)));
+    list.is_some_and(|(key, list)| {
+        let named: Vec<&str> =
+            list.split(',').map(|name| name.trim().trim_matches(['"', '\'', '`'])).collect();
+        key.contains("IgnorePatterns")
+            && named.iter().any(|name| !name.is_empty())
+            && named.iter().all(|name| name.is_empty() || is_folder_of_packages(name))
+    })
+}
+
+/// Returns whether a line says by the same key as one before which files are tested, and by a pattern that fits these and others:
+/// `.js` became `.[tj]s`.
+fn fits_more_files(before: &str, line: &str) -> bool {
+    const OF_BOTH: &[&str] =
+        &["[tj]s", "[jt]s", "(js|ts)", "(ts|js)", "(j|t)s", "(t|j)s", "{js,ts}", "{ts,js}"];
+    let narrowed = |line: &str| {
+        let plain = line.replace('\\', "");
+        OF_BOTH.iter().fold(plain, |line, both| line.replace(both, "js"))
+    };
+    let is_key = ["testMatch", "testRegex"].iter().any(|key| line.contains(key));
+    let now = narrowed(line);
+    is_key
+        && OF_BOTH.iter().any(|both| line.contains(both))
+        && before.lines().any(|was| narrowed(was).trim() == now && was.trim() != line)
 }
 
 /// Returns whether a line stands in an object whose name is new, beside all objects that had a name before: a further project of

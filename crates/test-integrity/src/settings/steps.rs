@@ -120,7 +120,21 @@ fn arguments(path: &str, before: &str, after: &str) -> Vec<Finding> {
             .collect()
     };
     let known = given(before);
-    let new = given(after).into_iter().filter(|(option, _)| known.iter().all(|(other, _)| other != option));
+    // Links that cannot be followed say nothing of the program.
+    let mut is_link = false;
+    let of_links: BTreeSet<usize> = after
+        .lines()
+        .enumerate()
+        .filter_map(|(at, line)| {
+            if let Some(name) = line.trim().trim_start_matches("- ").strip_prefix("uses:") {
+                is_link = ["lychee", "link"].iter().any(|word| name.contains(word));
+            }
+            is_link.then_some(at + 1)
+        })
+        .collect();
+    let new = given(after)
+        .into_iter()
+        .filter(|(option, line)| known.iter().all(|(other, _)| other != option) && !of_links.contains(line));
     new.map(|(option, line)| {
         Finding::new(
             path,

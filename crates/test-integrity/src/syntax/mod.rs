@@ -101,7 +101,8 @@ impl<'a> At<'a> {
             if at.is_comment() {
                 return false;
             }
-            words.extend(Some(at.text().trim()).filter(|text| is_token && !text.is_empty()));
+            let is_layout = || at.kind() == "," && is_behind_last(at.node);
+            words.extend(Some(at.text().trim()).filter(|text| is_token && !text.is_empty() && !is_layout()));
             !is_token
         });
         words
@@ -126,6 +127,14 @@ impl<'a> At<'a> {
     pub(crate) fn normal(self) -> String {
         self.words().join(" ")
     }
+}
+
+/// Returns whether a comma stands behind the last argument of a call or the last item of a list, where formatters set and remove it.
+fn is_behind_last(comma: Node<'_>) -> bool {
+    const KINDS: &[&str] = &["arguments", "argument_list", "array", "list", "object", "dictionary"];
+    let is_end = |next: Node<'_>| matches!(next.kind(), ")" | "]" | "}");
+    comma.parent().is_some_and(|parent| KINDS.contains(&parent.kind()))
+        && comma.next_sibling().is_some_and(is_end)
 }
 
 /// Returns whether a kind of node is that of a whole string.

@@ -8,6 +8,7 @@ pub(crate) mod implied;
 mod kept;
 mod lossy;
 mod messages;
+mod methods;
 pub(crate) mod narrower;
 pub(crate) mod reworded;
 pub(crate) mod subsumption;
@@ -21,6 +22,7 @@ use flags::is_same_flag;
 use kept::{counts_assertions, is_set_as_before};
 pub(crate) use kept::{counts_for_nothing, is_said_beside};
 use lossy::leaves_out;
+use methods::{is_never_called, is_same_equality, is_same_search, is_without_members};
 use narrower::narrower;
 
 /// Returns the assertion that has most words in common with one, if they have enough.
@@ -94,7 +96,7 @@ pub(crate) fn weaker(before: &Assertion, after: &Assertion) -> Option<(Kind, Str
         assertion.text.strip_prefix("assert ").is_some_and(crate::assertion::vocabulary::is_constant)
     };
     let is_nothing = after.strength == Strength::Nothing || is_constant(after) && !is_constant(before);
-    if is_nothing && is_set_as_before(before, after) {
+    if is_nothing && (is_set_as_before(before, after) || is_same_equality(before, after)) {
         return None;
     }
     if is_nothing && before.strength > Strength::Nothing {
@@ -230,8 +232,8 @@ fn compares_itself<'a>(before: &Assertion, after: &'a Assertion) -> Option<&'a s
 
 /// Returns whether a condition has to be false now where it had to be true: another expectation, which is not a weaker one.
 fn is_reversed(before: &Assertion, after: &Assertion) -> bool {
-    let is_pair =
-        |names: (&str, &str)| names == ("istrue", "isfalse") || names == ("asserttrue", "assertfalse");
+    const PAIRS: &[(&str, &str)] = &[("istrue", "isfalse"), ("asserttrue", "assertfalse")];
+    let is_pair = |(one, other): (&str, &str)| PAIRS.contains(&(one, other)) || PAIRS.contains(&(other, one));
     let plain = |assertion: &Assertion| crate::assertion::vocabulary::plain(&assertion.name);
     !before.subject.is_empty() && before.subject == after.subject && is_pair((&plain(before), &plain(after)))
 }
@@ -332,8 +334,19 @@ pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
         && after.text.starts_with("assert not ")
         && before.subject.rsplit(' ').next() == after.text.rsplit(' ').next();
     let of_flag = is_same_flag(before, after);
-    let of_words = of_nothing || of_truth || of_length || of_members || of_start || of_matcher;
-    before.text != after.text && (of_words || of_failure || of_flag)
+    // What testify takes for an error is one, which is nil if there is none.
+    let of_error = before.name == "Nil" && after.name == "NoError" && before.subject == after.subject;
+    let of_search = is_same_search(before, after);
+    let of_words = of_search
+        || is_never_called(before, after)
+        || is_without_members(before, after)
+        || of_nothing
+        || of_truth
+        || of_length
+        || of_members
+        || of_start
+        || of_matcher;
+    before.text != after.text && (of_words || of_failure || of_flag || of_error)
 }
 
 /// Returns whether a condition lost one of the parts that all had to hold.

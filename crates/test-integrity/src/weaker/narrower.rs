@@ -31,7 +31,10 @@ const OF_NO_MATTER: &[&str] =
 /// Returns how an assertion looks at less than another one on the same value.
 pub(super) fn narrower(before: &Assertion, after: &Assertion) -> Option<&'static str> {
     let came_from_tested = before.is_recomputed || before.is_of_callback;
-    let is_new = after.is_recomputed && !came_from_tested && !returns_its_object(before, after);
+    let is_new = after.is_recomputed
+        && !came_from_tested
+        && !returns_its_object(before, after)
+        && !compared_the_same(before, after);
     if is_new && before.strength > Strength::Nothing {
         return Some("whose expected value comes from what is tested");
     }
@@ -107,6 +110,16 @@ fn returns_its_object(before: &Assertion, after: &Assertion) -> bool {
         && after.sides.as_ref().is_some_and(|(one, other)| is_method(one, other) || is_method(other, one))
 }
 
+/// Returns whether an assertion of another style compared the same expressions, which are more than names: these may stand for something
+/// else now.
+fn compared_the_same(before: &Assertion, after: &Assertion) -> bool {
+    let had = |side: &str| format!(" {} ", before.text).contains(&format!(" {side} "));
+    before.text != after.text
+        && after.sides.as_ref().is_some_and(|(one, other)| {
+            had(one) && had(other) && [one, other].iter().any(|side| side.contains(' '))
+        })
+}
+
 /// Returns the names of kinds of failures in a text.
 fn kinds(text: &str) -> BTreeSet<&str> {
     let is_kind = |word: &&str| {
@@ -144,13 +157,17 @@ fn has_fewer_members(before: &Assertion, after: &Assertion) -> bool {
     let words =
         |assertion: &Assertion| -> BTreeSet<String> { assertion.content().map(str::to_owned).collect() };
     let (old, new) = (words(before), words(after));
+    // By what path the assertion is called, and which form a function has, says nothing of members.
+    let path = before.text.split(" ( ").next().unwrap_or_default();
+    let is_member =
+        |word: &String| !matches!(word.as_str(), "function" | "async" | "new") && !path.contains(word);
     before.subject == after.subject
         && name(before).is_some()
         && name(before) == name(after)
         && before.text.contains('{')
         && !before.text.contains("=>")
-        && old.len() > new.len()
         && new.is_subset(&old)
+        && old.difference(&new).any(is_member)
 }
 
 /// Returns whether it was asked of a value whether it has something, and is now only whether there is any.
@@ -248,6 +265,10 @@ fn turns_off(before: &Assertion, after: &Assertion) -> bool {
 /// Returns whether a value that is made of the one that was looked at, or a part of it, is compared with less than before:
 /// `f ( ) == { "id" : 1 , "name" : "a" }` became `set ( f ( ) ) == { "id" , "name" }`.
 fn is_projection(before: &Assertion, after: &Assertion) -> bool {
+    // A matcher of one member is given its name beside its value.
+    if [". property (", ". header (", "HaveProperty ("].iter().any(|matcher| before.text.contains(matcher)) {
+        return false;
+    }
     let is_word = |word: &&str| {
         word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\'' | '`'))
     };

@@ -100,10 +100,13 @@ impl<'a> Said<'a> {
             && failure.strength >= Strength::Bounded
             && assertion.subject.contains('(')
             && failure.text.contains(&assertion.subject)
-            && self.fresh.iter().filter(|other| !is_failure(other)).any(|other| {
-                other.strength >= Strength::Bounded
-                    && ["Message", "message", ". what", "str ("].iter().any(|word| other.text.contains(word))
-            })
+            && (failure.strength == Strength::Exact
+                || self.fresh.iter().filter(|other| !is_failure(other)).any(|other| {
+                    other.strength >= Strength::Bounded
+                        && ["Message", "message", ". what", "str ("]
+                            .iter()
+                            .any(|word| other.text.contains(word))
+                }))
     }
 
     /// Returns whether an assertion on the one call of a mock says what one on its calls said.
@@ -196,7 +199,7 @@ impl ExpectedFailure<'_> {
         }
         self.0.strength == Strength::Exact
             && words.clone().any(|word| OF_FAILURES.contains(&word))
-            && !words.any(|word| word == "0")
+            && !words.any(|word| word == "0" && !assertion.text.contains("[ 0 ]"))
             && literals(&assertion.text).all(|literal| expected.contains(&literal.to_lowercase()))
     }
 }

@@ -77,6 +77,10 @@ impl Reader for EcmaScript {
         let parts = parts(at);
         let (first, rest) = parts.split_first()?;
         let last = rest.last().copied().unwrap_or("");
+        // Doubles of the library `expect`.
+        if *first == "expect" && matches!(rest, ["createSpy" | "spyOn" | "restoreSpies", ..]) {
+            return None;
+        }
         if *first == "expect" && rest.first() == Some(&"type") && checks::ends(at) {
             return of_types(at, first, rest);
         }

@@ -63,8 +63,25 @@ pub(crate) fn worse(one: Option<Skip>, other: Option<Skip>) -> Option<Skip> {
     }
 }
 
+/// Returns whether the statement before one fails the test: `t.fail('no body'); return;`.
+pub(in crate::extract) fn follows_failure(at: At<'_>) -> bool {
+    const FAILURES: &[&str] = &[
+        "t.fail(",
+        "assert.fail(",
+        "fail(",
+        "pytest.fail(",
+        "self.fail(",
+        "t.Fatal(",
+        "t.Fatalf(",
+        "t.FailNow(",
+    ];
+    let before = at.node.prev_named_sibling().map_or("", |before| at.with(before).text());
+    FAILURES.iter().any(|failure| before.starts_with(failure))
+}
+
 /// Returns whether what a node returns asserts something once it is there. A function that is returned does so only if it is called.
 pub(in crate::extract) fn waits<R: Reader + ?Sized>(reader: &R, at: At<'_>) -> bool {
     let is_made = at.children().first().is_some_and(|value| is_function(value.kind()));
-    !is_made && at.descendants().into_iter().skip(1).any(|below| reader.assertion(below).is_some())
+    let demands = |below: At<'_>| reader.assertion(below).is_some() || !reader.links(below).is_empty();
+    !is_made && at.descendants().into_iter().skip(1).any(demands)
 }

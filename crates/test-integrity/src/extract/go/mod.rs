@@ -345,11 +345,9 @@ fn elsewhere(path: &str, text: &str) -> Option<Skip> {
         text: format!("the file is for `{system}` alone"),
     });
     let mut above = text.lines().take_while(|line| !line.starts_with("package ")).enumerate();
-    let constraint = above.find(|(_, line)| line.starts_with("//go:build ")).map(|(at, line)| Skip {
-        line: at + 1,
-        is_conditional: true,
-        text: line.to_owned(),
-    });
+    let constraint = above
+        .find(|(_, line)| ["//go:build ", "// +build "].iter().any(|start| line.starts_with(start)))
+        .map(|(at, line)| Skip { line: at + 1, is_conditional: true, text: line.to_owned() });
     constraint.or(by_name)
 }
 

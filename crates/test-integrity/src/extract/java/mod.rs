@@ -211,6 +211,8 @@ struct Outer<'a> {
     skip: Option<Skip>,
     /// Whether the class is one of JUnit 3, whose tests are known by their names.
     is_test_case: bool,
+    /// Whether no test of the file is marked, so that classes with a base are taken for those of JUnit 3.
+    is_unmarked: bool,
     hidden: Option<&'static str>,
 }
 
@@ -224,7 +226,8 @@ impl<'a> Outer<'a> {
         Self {
             names: [self.names.clone(), vec![class.field("name").map_or("", At::text)]].concat(),
             skip: worse(worse(Annotations::of(class).skip, is_abstract), self.skip.clone()),
-            is_test_case: superclass.contains("TestCase"),
+            is_test_case: superclass.contains("TestCase") || self.is_unmarked && !superclass.is_empty(),
+            is_unmarked: self.is_unmarked,
             hidden: self.hidden.or_else(|| not_nested(class)),
         }
     }
@@ -257,7 +260,10 @@ fn is_soft(body: &str) -> bool {
 pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let mut file = TestFile::default();
     let mut all: Option<Skip> = None;
-    let mut waiting = vec![(root, Outer::default())];
+    // The base of a class of JUnit 3 is often one of the project's own.
+    let marks = ["@Test", "org.junit.jupiter", "org.junit.Test", "org.testng"];
+    let is_unmarked = is_collected(path) && !marks.iter().any(|mark| root.text().contains(mark));
+    let mut waiting = vec![(root, Outer { is_unmarked, ..Outer::default() })];
     while let Some((at, outer)) = waiting.pop() {
         match at.kind() {
             "class_declaration" | "interface_declaration" => {
@@ -274,7 +280,10 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 let mut body = Java.body(block);
                 let is_soft = is_soft(block.text());
                 body.assertions.iter_mut().for_each(|assertion| assertion.is_swallowed |= is_soft);
-                if annotations.is_test || outer.is_test_case && name.starts_with("test") {
+                let has_none = at.field("parameters").is_some_and(|given| given.children().is_empty());
+                let is_void = at.field("type").is_some_and(|kind| kind.text() == "void");
+                let is_by_name = outer.is_test_case && name.starts_with("test") && has_none && is_void;
+                if annotations.is_test || is_by_name {
                     let private = modifier(at, "private");
                     let private = private.map(|text| Skip { line: at.line(), is_conditional: false, text });
                     let around = worse(worse(annotations.skip, private), outer.skip);

@@ -24,6 +24,10 @@ pub(super) struct Decorators {
     pub(super) class: Class,
     /// Names of all decorators.
     pub(super) names: Vec<String>,
+    /// Name of the fixture that the function is, if it has another one, and how many values it has.
+    pub(super) fixture: Option<(Option<String>, usize)>,
+    /// Names of fixtures that are asked for.
+    pub(super) asked: Vec<String>,
     pub(super) mocks: Vec<Mark>,
     /// Failures that the whole function has to end with.
     pub(super) failures: Vec<Assertion>,
@@ -49,6 +53,11 @@ impl Decorators {
                 all.failures.extend(failure(decorator));
             } else if matches!(last, "given" | "settings" | "example" | "override_settings") {
                 all.words.extend(decorator.words().into_iter().map(str::to_owned));
+            } else if last == "fixture" {
+                all.fixture = fixture(decorator);
+            } else if last == "usefixtures" {
+                let texts = decorator.descendants().into_iter().filter(|below| below.kind() == "string");
+                all.asked.extend(texts.map(|text| text.text().trim_matches(['"', '\'']).to_owned()));
             } else if matches!(last, "parametrize" | "expand" | "data" | "ddt") {
                 // The names come first, and may be a tuple as well.
                 let given = decorator.descendants().into_iter().find(|below| below.kind() == "argument_list");
@@ -83,6 +92,17 @@ impl Decorators {
         }
         all
     }
+}
+
+/// Returns the name that a decorator gives a fixture, and how many values it has: `@pytest.fixture(name="size", params=[1, 2])`.
+fn fixture(decorator: At<'_>) -> Option<(Option<String>, usize)> {
+    let given = decorator.descendants().into_iter().filter(|below| below.kind() == "keyword_argument");
+    let given: Vec<(&str, At<'_>)> =
+        given.filter_map(|at| Some((at.field("name")?.text(), at.field("value")?))).collect();
+    let of = |key: &str| given.iter().find(|(name, _)| *name == key).map(|(_, value)| *value);
+    let values = of("params").filter(|values| matches!(values.kind(), "list" | "tuple"))?;
+    let name = of("name").map(|name| name.text().trim_matches(['"', '\'']).to_owned());
+    Some((name, running(values)))
 }
 
 /// Returns the failure that a decorator expects: `@raises(KeyError)`.

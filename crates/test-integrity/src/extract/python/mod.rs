@@ -260,6 +260,8 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                     words: Vec::new(),
                     cells: Vec::new(),
                     names: Vec::new(),
+                    fixture: None,
+                    asked: own.asked,
                     mocks: [outer.mocks, own.mocks].concat(),
                     failures: Vec::new(),
                 };
@@ -280,6 +282,10 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 let parameters = at.field("parameters").map(At::children).unwrap_or_default();
                 body.calls.extend(parameters.into_iter().map(|parameter| parameter.text().to_owned()));
                 let own = Decorators::of(at);
+                body.calls.extend(own.asked.iter().chain(&outer.asked).cloned());
+                if let Some((other, values)) = own.fixture {
+                    file.fixtures.insert(other.unwrap_or_else(|| name.to_owned()), values);
+                }
                 if name.starts_with("test") {
                     let skip = own.skip.or_else(|| outer.skip.clone());
                     body.skip = worse(skip, body.skip.take());

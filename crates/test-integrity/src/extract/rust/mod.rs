@@ -297,20 +297,32 @@ fn of_file(root: At<'_>) -> Option<Skip> {
         .next()
 }
 
+/// Returns whether a module is built for tests alone, or has some.
+fn holds_tests(module: At<'_>) -> bool {
+    let mut above = std::iter::successors(module.node.prev_sibling(), tree_sitter::Node::prev_sibling)
+        .take_while(|node| node.kind() == "attribute_item" || node.kind().ends_with("comment"));
+    above.any(|node| module.with(node).text().contains("test")) || module.text().contains("#[test]")
+}
+
 /// Reads the tests of a Rust file.
 pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
     let mut file = TestFile::default();
     // A program's own functions panic as well.
     let is_file_of_tests = Role::of(path) == Role::Test;
-    let mut waiting: Vec<(At<'_>, Vec<&str>, Option<Skip>)> = vec![(root, Vec::new(), of_file(root))];
-    while let Some((at, names, outer)) = waiting.pop() {
+    let mut waiting: Vec<(At<'_>, Vec<&str>, Option<Skip>, bool)> =
+        vec![(root, Vec::new(), of_file(root), is_file_of_tests)];
+    while let Some((at, names, outer, is_of_tests)) = waiting.pop() {
         match at.kind() {
             "mod_item" => {
                 let skip = worse(Attributes::of(at).skip, outer);
+                let is_of_tests = is_of_tests || holds_tests(at);
                 let names = [names, vec![at.field("name").map_or("", At::text)]].concat();
                 if let Some(body) = at.field("body") {
                     waiting.extend(
-                        body.children().into_iter().rev().map(|child| (child, names.clone(), skip.clone())),
+                        body.children()
+                            .into_iter()
+                            .rev()
+                            .map(|child| (child, names.clone(), skip.clone(), is_of_tests)),
                     );
                 }
             }
@@ -338,12 +350,16 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                         cases,
                         hidden: None,
                     });
-                } else if is_file_of_tests || !names.is_empty() {
+                } else if is_of_tests {
                     file.add_function(name, body);
                 }
             }
-            _ => waiting
-                .extend(at.children().into_iter().rev().map(|child| (child, names.clone(), outer.clone()))),
+            _ => waiting.extend(
+                at.children()
+                    .into_iter()
+                    .rev()
+                    .map(|child| (child, names.clone(), outer.clone(), is_of_tests)),
+            ),
         }
     }
     file

@@ -1,0 +1,55 @@
+//! What a matcher demanded, and a method of the value or another matcher demands now.
+
+use std::collections::BTreeSet;
+
+use super::is_keyword;
+use crate::assertion::Assertion;
+
+/// Returns whether a text or a pattern has to be found, or must not be found, by a method where it was by a matcher before:
+/// `expect(a).toMatch('b')` and `assert(a.includes('b'))`.
+pub(super) fn is_same_search(before: &Assertion, after: &Assertion) -> bool {
+    const MATCHERS: &[&str] = &["toMatch (", "toContain (", ". match (", ". include (", ". contain ("];
+    const METHODS: &[&str] = &[". includes (", ". test (", ". indexOf ("];
+    let is_negative =
+        |text: &str| text.contains(" not . ") || text.contains("( ! ") || text.contains("doesNotMatch");
+    let theirs: BTreeSet<&str> = after.content().collect();
+    let is_matcher =
+        |word: &str| matches!(word, "toMatch" | "toContain" | "match" | "include" | "contain" | "to");
+    // What is a mere text for one is a pattern for the other, which such a text fits as well.
+    MATCHERS.iter().any(|matcher| before.text.contains(matcher))
+        && METHODS.iter().any(|method| after.text.contains(method))
+        && is_negative(&before.text) == is_negative(&after.text)
+        && before.content().all(|word| is_keyword(word) || is_matcher(word) || theirs.contains(word))
+}
+
+/// Returns whether two values are compared that one of them was asked about before: `assertTrue(a.equals(b))` and `assertEquals(a, b)`.
+pub(super) fn is_same_equality(before: &Assertion, after: &Assertion) -> bool {
+    after.sides.as_ref().is_some_and(|(one, other)| {
+        let asks = |one: &str, other: &str| before.text.contains(&format!("{one} . equals ( {other} )"));
+        one != other && (asks(one, other) || asks(other, one))
+    })
+}
+
+/// Returns whether an object must have no members, where it was compared with an empty one before.
+pub(super) fn is_without_members(before: &Assertion, after: &Assertion) -> bool {
+    let keys = format!("Object . keys ( {} ) . length", before.subject);
+    let is_empty = before.sides.as_ref().is_some_and(|(one, other)| one == "{ }" || other == "{ }");
+    let has_none = || {
+        [format!("! {keys}"), format!("{keys} , 0"), format!("{keys} === 0")]
+            .iter()
+            .any(|none| after.text.contains(none))
+    };
+    is_empty && !before.subject.is_empty() && has_none()
+}
+
+/// Returns whether a mock must not be called, where it had to have no calls before.
+pub(super) fn is_never_called(before: &Assertion, after: &Assertion) -> bool {
+    let has_none = before.text.ends_with(". length ) . toBe ( 0 )")
+        || before.text.ends_with(". length ) . toEqual ( 0 )");
+    let mock = before.subject.split(" . calls").next().unwrap_or_default();
+    let mock = mock.strip_suffix(" . mock").unwrap_or(mock);
+    has_none
+        && before.subject.contains(" . calls")
+        && after.subject == mock
+        && ["not . toBeCalled (", "not . toHaveBeenCalled ("].iter().any(|never| after.text.contains(never))
+}
