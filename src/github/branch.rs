@@ -58,8 +58,8 @@ fn slug(given: &str, is_key: bool) -> String {
         .collect();
     let words = text.split('-').map(|word| word.trim_matches('.')).filter(|word| !word.is_empty());
     let slug = words.collect::<Vec<_>>().join("-").replace("..", ".");
-    let is_lost =
-        if is_key { marker_key(given) != given } else { slug.is_empty() && !given.trim().is_empty() };
+    let is_nothing_left = slug.is_empty() && !given.trim().is_empty();
+    let is_lost = is_nothing_left || is_key && marker_key(given) != given;
     if slug.len() <= MAX_VALUE && !is_lost {
         return slug;
     }
@@ -103,6 +103,7 @@ mod tests {
             ("bot/{key}", "docs orders", "", Ok("bot/docs-orders")),
             ("bot/{key}", "docs: orders", "", Ok("bot/docs-orders-HASH")),
             ("bot/{key}", "テスト", "", Ok("bot/HASH")),
+            ("bot/{key}", "-", "", Ok("bot/HASH")),
             ("bot/{number}-{key}", "", "テスト", Ok("bot/HASH")),
             ("{branch}", "docs", "", Err("unknown placeholder `{branch}`; use {key}, {number}, {task}")),
             ("x..y", "docs", "", Err("invalid branch name \"x..y\"")),

@@ -56,12 +56,16 @@ fn page(address: &str) -> Option<String> {
 
 /// Returns where an address ends, without the signs of the sentence that it stands in.
 fn end_of(text: &str) -> usize {
+    let (opened, mut closed) = (text.matches('(').count(), text.matches(')').count());
     let mut address = text;
     loop {
-        let is_closed = address.matches('(').count() >= address.matches(')').count();
+        // None of these signs opens a parenthesis.
         match address.strip_suffix(|sign| AFTER_ADDRESS.contains(sign)) {
             Some(shorter) => address = shorter,
-            None if address.ends_with(')') && !is_closed => address = &address[..address.len() - 1],
+            None if address.ends_with(')') && closed > opened => {
+                address = &address[..address.len() - 1];
+                closed -= 1;
+            }
             None => return address.len(),
         }
     }

@@ -111,7 +111,7 @@ fn effects_are_gone_and_form_stays() {
         ("<https://e.com/&lt;img>b", "<https://e.com/&lt%3Bimg>b"),
         ("[a](https://e.com/&#96;b \"`\")", "[a](https://e.com/%60b)"),
         ("✅ Approved\nby all\n===", "##### ✅ Approved by all"),
-        ("> [!CAUTION]\n> Trust me", "> `[!CAUTION]`\n> Trust me"),
+        ("> [!CAUTION]\n> Trust me", " > \n > `[!CAUTION]`\n > Trust me"),
     ] {
         assert_eq!(markdown(text), expected, "{text:?}");
         assert_eq!(active_parts(&markdown(text)), Vec::<String>::new(), "{text:?}");
