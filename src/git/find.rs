@@ -30,8 +30,11 @@ pub(super) struct Held {
     pub(super) common: HeldFolder,
     pub(super) hash: Kind,
     pub(super) settings: Settings,
-    /// Private repositories that hold fetched commits, the newest last; dropping them deletes them.
-    pub(super) fetched: Mutex<Vec<PrivateRepository>>,
+    /// The private repository that holds all fetched commits; dropping it deletes it. There is but one: Git does not follow
+    /// repositories that borrow from each other deeper than a few.
+    pub(super) fetched: Mutex<Option<PrivateRepository>>,
+    /// Held while a commit is fetched, because two fetches would lock each other out of the same files.
+    pub(super) fetching: Mutex<()>,
     pub(super) store: Mutex<Option<Arc<gix_odb::Store>>>,
     pub(super) recent: RecentObjects,
 }
@@ -178,6 +181,7 @@ impl Held {
             hash,
             settings,
             fetched: Mutex::default(),
+            fetching: Mutex::default(),
             store: Mutex::default(),
             recent: RecentObjects::default(),
         })

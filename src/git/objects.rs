@@ -328,7 +328,7 @@ impl Repository {
             return Ok(store.to_cache_arc());
         }
         let fetched = self.held.fetched.lock();
-        let folder = match fetched.last() {
+        let folder = match &*fetched {
             Some(private) => private.objects(),
             None => self.held.common.path()?.join("objects"),
         };

@@ -19,7 +19,7 @@ const COPIED: [&str; 5] = ["autocrlf", "eol", "filemode", "ignorecase", "symlink
 pub(super) struct PrivateRepository(TempDir);
 
 impl PrivateRepository {
-    /// Creates a repository that borrows the objects of the clone, or of the last fetch.
+    /// Creates a repository that borrows the objects of the clone, and those that were fetched.
     pub(super) fn new(held: &Held) -> Result<Self, GitError> {
         let folder = tempfile::Builder::new().prefix("architect-ci-git-").tempdir()?;
         let path = folder.path();
@@ -29,7 +29,7 @@ impl PrivateRepository {
         fs::write(path.join("config"), config(held))?;
         let common = held.common.path()?;
         let fetched = held.fetched.lock();
-        let source = fetched.last().map_or(common, Self::path);
+        let source = fetched.as_ref().map_or(common, Self::path);
         let objects = source.join("objects");
         let name = objects.to_str().filter(|name| !name.contains('\n') && !name.starts_with('"'));
         let name = name.ok_or_else(|| GitError::Unusable {

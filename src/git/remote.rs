@@ -26,13 +26,21 @@ pub struct RemoteRepository<'a> {
 impl Repository {
     /// Fetches one commit without its history into a private repository; the clone is not changed.
     pub fn fetch(&self, place: RemoteRepository<'_>, commit: &str) -> Result<(), GitError> {
-        let private = PrivateRepository::new(&self.held)?;
+        let _alone = self.held.fetching.lock();
+        let private = self.fetched()?;
         let args = ["fetch", "--quiet", "--no-tags", "--depth=1", place.url, commit];
-        remotely(private.path(), place, args)?;
-        // Each private repository borrows the objects of the one before it.
-        self.held.fetched.lock().push(private);
+        remotely(&private, place, args)?;
         self.forget_store();
         Ok(())
+    }
+
+    /// Returns the path of the repository for fetched commits.
+    fn fetched(&self) -> Result<PathBuf, GitError> {
+        if let Some(private) = &*self.held.fetched.lock() {
+            return Ok(private.path().to_owned());
+        }
+        let private = PrivateRepository::new(&self.held)?;
+        Ok(self.held.fetched.lock().insert(private).path().to_owned())
     }
 
     /// Creates a commit on top of `push.parent` and pushes it to a branch. Returns the id of the new commit.

@@ -1,5 +1,6 @@
 //! Names of branches, made from a template in the configuration.
 
+use super::comment_marker::marker_key;
 use crate::base::integrity::digest;
 
 /// Error for a template that gives no name of a branch.
@@ -18,12 +19,15 @@ pub enum BranchNameError {
     Invalid(String),
 }
 
+/// The placeholder for the key of a job, whose branch no other job has.
+const KEY: &str = "key";
+
 /// Fills in a template such as `architect-ci/{key}-{number}` and checks that the result is a valid name.
 /// Empty values leave no dashes behind.
 pub fn branch_name(template: &str, values: &[(&str, String)]) -> Result<String, BranchNameError> {
     let mut name = template.to_owned();
     for (key, value) in values {
-        name = name.replace(&format!("{{{key}}}"), &slug(value));
+        name = name.replace(&format!("{{{key}}}"), &slug(value, *key == KEY));
     }
     if let Some(at) = name.find(['{', '}']) {
         let known: Vec<String> = values.iter().map(|(key, _)| format!("{{{key}}}")).collect();
@@ -45,19 +49,24 @@ pub fn branch_name(template: &str, values: &[(&str, String)]) -> Result<String, 
 const MAX_VALUE: usize = 60;
 
 /// Converts a text into a part of a branch name: lower case, dashes for all but letters, digits, `.` and
-/// `_`. A long one is cut, and a hash of the whole distinguishes it from others that begin alike.
-fn slug(text: &str) -> String {
-    let text: String = text
+/// `_`. A long one is cut, and a hash of the whole distinguishes it from others that begin alike; so does one where nothing is
+/// left, and if `is_key`, where signs are gone that distinguish keys.
+fn slug(given: &str, is_key: bool) -> String {
+    let text: String = given
         .chars()
         .map(|c| if c.is_ascii_alphanumeric() || "._".contains(c) { c.to_ascii_lowercase() } else { '-' })
         .collect();
     let words = text.split('-').map(|word| word.trim_matches('.')).filter(|word| !word.is_empty());
     let slug = words.collect::<Vec<_>>().join("-").replace("..", ".");
-    if slug.len() <= MAX_VALUE {
+    let is_nothing_left = slug.is_empty() && !given.trim().is_empty();
+    let is_lost = is_nothing_left || is_key && marker_key(given) != given;
+    if slug.len() <= MAX_VALUE && !is_lost {
         return slug;
     }
-    let hash = &digest(slug.as_bytes())[..8];
-    format!("{}-{hash}", slug[..MAX_VALUE - 9].trim_end_matches(['-', '.']))
+    let whole = if is_lost { given } else { &slug };
+    let hash = &digest(whole.as_bytes())[..8];
+    let begin = slug[..slug.len().min(MAX_VALUE - 9)].trim_end_matches(['-', '.']);
+    if begin.is_empty() { hash.to_owned() } else { format!("{begin}-{hash}") }
 }
 
 /// Returns whether `git check-ref-format --branch` would accept the name.
@@ -90,16 +99,23 @@ mod tests {
             ("architect-ci/{key}-{number}", "docs", "", Ok("architect-ci/docs")),
             ("{number}/{task}", "docs", "", Ok("rename-a_b-c")),
             ("bot/{key}", "../../x", "", Ok("bot/x")),
-            ("bot/{key}", "a b~c^d:e", "", Ok("bot/a-b-c-d-e")),
+            ("bot/{key}", "a b~c^d:e", "", Ok("bot/a-b-c-d-e-HASH")),
+            ("bot/{key}", "docs orders", "", Ok("bot/docs-orders")),
+            ("bot/{key}", "docs: orders", "", Ok("bot/docs-orders-HASH")),
+            ("bot/{key}", "テスト", "", Ok("bot/HASH")),
+            ("bot/{key}", "-", "", Ok("bot/HASH")),
+            ("bot/{number}-{key}", "", "テスト", Ok("bot/HASH")),
             ("{branch}", "docs", "", Err("unknown placeholder `{branch}`; use {key}, {number}, {task}")),
             ("x..y", "docs", "", Err("invalid branch name \"x..y\"")),
             ("{number}", "docs", "", Err("invalid branch name \"\"")),
             ("a.lock", "docs", "", Err("invalid branch name \"a.lock\"")),
         ] {
             let found = branch_name(template, &values(key, number));
+            let hash = if number.is_ascii() { key } else { number };
+            let hash = &digest(hash.as_bytes())[..8];
             assert_eq!(
                 found.map_err(|error| error.to_string()),
-                expected.map(str::to_owned).map_err(str::to_owned),
+                expected.map(|name| name.replace("HASH", hash)).map_err(str::to_owned),
                 "{template} {key}"
             );
         }

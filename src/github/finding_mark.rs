@@ -50,6 +50,12 @@ impl FindingMark {
         }
     }
 
+    /// Returns whether another finding says the same in the same place, however severe it is.
+    pub fn repeats(&self, other: &Self) -> bool {
+        (&self.path, self.line, &self.text, &self.words)
+            == (&other.path, other.line, &other.text, &other.words)
+    }
+
     /// Returns the hash of a line as [`Finding::place_of`] gives it; `None` if nothing stands on it.
     pub(super) fn text_of(place: &str) -> Option<String> {
         let text: String = place.chars().filter(|sign| !sign.is_whitespace()).collect();
@@ -148,6 +154,15 @@ mod tests {
         assert!(!is_same("test `ok` and `p`", "test `!ok` and `*p`"));
         assert!(!is_same("call `f`", "call `f()`") && !is_same("use `Map`", "use `map`"));
         assert!(!is_same("x is run", "x is not run"));
+    }
+
+    #[test]
+    fn finding_is_repeated_in_one_place_alone() {
+        let of = |path: &str, message: &str| FindingMark::of(Some(path), &finding(message));
+        let bad = of("a.rs", "Bad, `x`.");
+        assert!(of("a.rs", "**Bad**, `x`").repeats(&bad));
+        assert!(!of("b.rs", "Bad, `x`.").repeats(&bad) && !of("a.rs", "Bad, `y`.").repeats(&bad));
+        assert!(!FindingMark { line: 8, ..bad.clone() }.repeats(&bad));
     }
 
     #[test]

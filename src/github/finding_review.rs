@@ -104,7 +104,16 @@ impl FindingReview<'_> {
         for thread in known.findings.iter().filter_map(|known| known.posted.thread.as_ref()) {
             thread.keep_reopened(api).await;
         }
-        let new: Vec<Placed> = placed.into_iter().filter(|placed| !known.has(&placed.mark)).collect();
+        let mut new: Vec<Placed> = Vec::new();
+        for one in placed.into_iter().filter(|placed| !known.has(&placed.mark)) {
+            // Two lines of a merge commit can be one at the head.
+            let is_said = |other: &Placed<'_>| {
+                one.mark.repeats(&other.mark) && one.mark.severity <= other.mark.severity
+            };
+            if !new.iter().any(is_said) {
+                new.push(one);
+            }
+        }
         let lengths = new.iter().scan(0, |sum, placed| {
             *sum += placed.mark.render(self.key).len() + placed.listed().chars().count() + 2;
             Some(*sum)

@@ -13,7 +13,7 @@ use crate::git::{Repository, TreeEntry, TreeKind};
 pub enum FileContent {
     /// This; what is no text has no lines that a finding was on.
     Bytes(Vec<u8>),
-    /// Something without lines: a submodule, or a link that leads out.
+    /// Something without lines: a folder, a submodule, or a link that leads out.
     NoFile,
     /// There is no such file.
     Absent,
@@ -35,7 +35,8 @@ pub enum Version<'a> {
 impl FileContent {
     /// Reads a file of a commit; the path leads from the repository's root.
     pub fn of(repository: &Repository, commit: &str, path: &str) -> Self {
-        let is_there = |entry: &TreeEntry| matches!(entry.kind, TreeKind::Submodule | TreeKind::Link);
+        let is_there =
+            |entry: &TreeEntry| matches!(entry.kind, TreeKind::Folder | TreeKind::Submodule | TreeKind::Link);
         match repository.read_at(commit, path) {
             Ok(Some(content)) => Self::Bytes(content),
             _ => match repository.entry_at(commit, path) {

@@ -1,7 +1,7 @@
 //! Suggestions on a pull request: posts new ones as one review, never posts one twice, and resolves those
 //! that are no longer planned.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -60,10 +60,30 @@ struct File {
     patch: Option<String>,
 }
 
-/// Returns whether a marker has nothing but a hash behind its beginning.
-fn is_of_key(marker: &str, beginning: &str) -> bool {
+/// Returns what stands behind the beginning of a marker, if that is nothing but hashes.
+fn hashes_of<'a>(marker: &'a str, beginning: &str) -> Option<&'a str> {
     let rest = marker.strip_prefix(beginning).and_then(|rest| rest.strip_suffix(" -->"));
-    rest.is_some_and(|hash| !hash.contains(' '))
+    rest.filter(|hashes| !hashes.contains(' '))
+}
+
+/// Returns, for each suggestion, the index of the one that stands already in its place: by the lines around it, or, as these
+/// change as well, another one of the same lines that stands for no other suggestion. Both are given by their hashes.
+fn standing(wanted: &[(&str, &str)], posted: &[Option<&str>]) -> Vec<Option<usize>> {
+    let mut found = vec![None; wanted.len()];
+    for is_exact in [true, false] {
+        for (index, (id, place)) in wanted.iter().enumerate() {
+            if found[index].is_some() {
+                continue;
+            }
+            let is_meant = |hashes: &str| {
+                let (other, around) = hashes.split_once('-').unwrap_or((hashes, ""));
+                other == *id && (around == *place || !is_exact)
+            };
+            let is_free = |at: usize| posted[at].is_some_and(is_meant) && !found.contains(&Some(at));
+            found[index] = (0..posted.len()).find(|at| is_free(*at));
+        }
+    }
+    found
 }
 
 impl Review<'_> {
@@ -74,13 +94,19 @@ impl Review<'_> {
         let ours = format!("{MARKER}{} ", self.key);
         let mut threads = threads(api, self.number, &ours).await?;
         // Another job's key may begin with ours and a blank.
-        threads.retain(|thread| is_of_key(&thread.marker, &ours));
+        threads.retain(|thread| hashes_of(&thread.marker, &ours).is_some());
         let mut sum = Suggested::default();
-        let markers: HashSet<String> = wanted.iter().map(|found| found.marker(self.key)).collect();
-        for thread in &threads {
+        let stands = |thread: &Thread| !matches!(thread.state, State::Outdated | State::Withdrawn);
+        let standing_threads = threads.iter().map(|thread| Some(thread).filter(|thread| stands(thread)));
+        let posted: Vec<Option<&str>> =
+            standing_threads.map(|thread| hashes_of(&thread?.marker, &ours)).collect();
+        let ids: Vec<(&str, &str)> =
+            wanted.iter().map(|found| (found.id.as_str(), found.place.as_str())).collect();
+        let known = standing(&ids, &posted);
+        for (at, thread) in threads.iter().enumerate() {
             thread.keep_reopened(api).await;
             let goes = match thread.state {
-                State::Open => !markers.contains(&thread.marker),
+                State::Open => !known.contains(&Some(at)),
                 State::Outdated => true,
                 // What people have reopened is theirs.
                 State::Settled | State::Withdrawn | State::Reopened | State::Kept => false,
@@ -92,14 +118,12 @@ impl Review<'_> {
                 }
             }
         }
-        let stands = |thread: &&Thread| !matches!(thread.state, State::Outdated | State::Withdrawn);
-        let settled: HashSet<&str> =
-            threads.iter().filter(stands).map(|thread| thread.marker.as_str()).collect();
-        let (known, mut new): (Vec<_>, Vec<_>) =
-            wanted.into_iter().partition(|found| settled.contains(found.marker(self.key).as_str()));
-        sum.known = known.len();
-        let is_left = |thread: &&Thread| thread.state == State::Open && markers.contains(&thread.marker);
-        let space = MAX_SUGGESTIONS.min(self.most).saturating_sub(threads.iter().filter(is_left).count());
+        let is_open = |at: &&usize| threads[**at].state == State::Open;
+        let left = known.iter().flatten().filter(is_open).count();
+        let space = MAX_SUGGESTIONS.min(self.most).saturating_sub(left);
+        let is_new = wanted.into_iter().zip(&known).filter(|(_, known)| known.is_none());
+        let mut new: Vec<Suggestion> = is_new.map(|(found, _)| found).collect();
+        sum.known = known.len() - new.len();
         sum.left_out = new.len().saturating_sub(space);
         new.truncate(space);
         if new.is_empty() {
@@ -186,9 +210,28 @@ mod tests {
     #[test]
     fn suggestions_of_another_job_are_not_ours() {
         let ours = format!("{MARKER}docs ");
-        assert!(is_of_key(&format!("{MARKER}docs 1a2b -->"), &ours));
-        assert!(!is_of_key(&format!("{MARKER}docs style 1a2b -->"), &ours));
-        assert!(!is_of_key(&format!("{MARKER}doc 1a2b -->"), &ours));
+        assert_eq!(hashes_of(&format!("{MARKER}docs 1a2b-3c -->"), &ours), Some("1a2b-3c"));
+        assert_eq!(hashes_of(&format!("{MARKER}docs style 1a2b -->"), &ours), None);
+        assert_eq!(hashes_of(&format!("{MARKER}doc 1a2b -->"), &ours), None);
+    }
+
+    #[test]
+    fn equal_lines_have_suggestions_of_their_own() {
+        for (wanted, posted, expected) in [
+            // Another place of the same lines, before and behind the one that has its suggestion.
+            (&[("a", "1"), ("a", "2")][..], &[Some("a-1")][..], &[Some(0), None][..]),
+            (&[("a", "1"), ("a", "2")], &[Some("a-2")], &[None, Some(0)]),
+            // One place of two is no longer planned, which leaves its suggestion to nobody.
+            (&[("a", "2")], &[Some("a-1"), Some("a-2")], &[Some(1)]),
+            // The lines around it have changed; the second form is that of an earlier version.
+            (&[("a", "3")], &[Some("a-1")], &[Some(0)]),
+            (&[("a", "3")], &[Some("a")], &[Some(0)]),
+            // Places that look the same all around.
+            (&[("a", "1"), ("a", "1")], &[Some("a-1"), Some("a-1")], &[Some(0), Some(1)]),
+            (&[("a", "1")], &[None, Some("b-1")], &[None]),
+        ] {
+            assert_eq!(standing(wanted, posted), expected, "{wanted:?} {posted:?}");
+        }
     }
 
     #[test]

@@ -147,17 +147,21 @@ impl StickyComment {
         })
     }
 
-    /// Returns the plans that comments of ours show, whatever their keys.
-    pub async fn shown_plans(&self) -> Result<Vec<ShownPlan>, ApiError> {
+    /// Returns the plans that comments of ours offer to apply, whatever their keys, and the texts of those that offer none.
+    pub async fn shown_plans(&self) -> Result<(Vec<ShownPlan>, Vec<String>), ApiError> {
         let author = self.author().await?;
-        let mut plans = Vec::new();
+        let (mut plans, mut others) = (Vec::new(), Vec::new());
         let note = |comment: Comment| {
             let text = comment.body.as_deref().filter(|_| comment.is_by(author))?;
-            plans.push(ShownPlan { key: key_of(text)?.to_owned(), mark: PlanMark::find(text)? });
+            let key = key_of(text)?.to_owned();
+            match PlanMark::find(text) {
+                Some(mark) => plans.push(ShownPlan { key, mark }),
+                None => others.push(text.to_owned()),
+            }
             None::<()>
         };
         self.api.find(&self.list(), self.to, note).await?;
-        Ok(plans)
+        Ok((plans, others))
     }
 
     async fn find(&self) -> Result<FoundComment, ApiError> {

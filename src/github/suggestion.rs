@@ -11,6 +11,9 @@ use workspace::{FileChange, Mode};
 /// The beginning of the hidden first line of a suggestion's comment.
 pub(super) const MARKER: &str = "<!-- architect-ci suggestion: ";
 
+/// Number of lines on either side of others by which equal lines of a file are told apart.
+const AROUND: usize = 3;
+
 /// A replacement for a range of lines in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Suggestion {
@@ -24,6 +27,8 @@ pub(super) struct Suggestion {
     pub(super) text: String,
     /// A hash of the path and of the old and new lines, by which the suggestion is found again.
     pub(super) id: String,
+    /// A hash of the lines around them, which tells equal lines of a file apart.
+    pub(super) place: String,
 }
 
 /// Parses the hunks of a pull request's diff into the line ranges (first, last) on the head's side that
@@ -72,15 +77,27 @@ pub(super) fn suggestions(change: &FileChange, path: &str, ranges: &[(u64, u64)]
             }
         };
         let replaced: String = old.get(first - 1..last)?.concat();
-        let (first, last) = (first as u64, last as u64);
-        let within = ranges.iter().any(|(from, to)| *from <= first && last <= *to);
+        let is_within = |(from, to): &(u64, u64)| *from <= first as u64 && last as u64 <= *to;
+        let within = ranges.iter().any(is_within);
         let sayable = |text: &str| (text.is_empty() || text.ends_with('\n')) && visible(text) == text;
         (within && sayable(&text) && sayable(&replaced)).then(|| {
-            let id = hex::encode(Sha256::digest(format!("{path}\0{replaced}\0{text}")))[..16].to_owned();
-            Suggestion { path: path.to_owned(), first, last, text, id }
+            let id = hash(&format!("{path}\0{replaced}\0{text}"));
+            let place = hash(&around(&old, first, last));
+            Suggestion { path: path.to_owned(), first: first as u64, last: last as u64, text, id, place }
         })
     });
     hunks.collect()
+}
+
+fn hash(text: &str) -> String {
+    hex::encode(Sha256::digest(text))[..16].to_owned()
+}
+
+/// Returns the lines around those from `first` to `last`, which count from 1.
+fn around(lines: &[&str], first: usize, last: usize) -> String {
+    let above = &lines[(first - 1).saturating_sub(AROUND)..first - 1];
+    let below = &lines[last..lines.len().min(last + AROUND)];
+    format!("{}\0{}", above.concat(), below.concat())
 }
 
 impl Suggestion {
@@ -93,7 +110,7 @@ impl Suggestion {
     }
 
     pub(super) fn marker(&self, key: &str) -> String {
-        format!("{MARKER}{key} {} -->", self.id)
+        format!("{MARKER}{key} {}-{} -->", self.id, self.place)
     }
 }
 
@@ -148,11 +165,17 @@ mod tests {
 
     #[test]
     fn a_fence_inside_does_not_end_the_suggestion() {
-        let found =
-            Suggestion { path: "a.md".into(), first: 1, last: 1, text: "````\n".into(), id: "0".into() };
+        let found = Suggestion {
+            path: "a.md".into(),
+            first: 1,
+            last: 1,
+            text: "````\n".into(),
+            id: "0".into(),
+            place: "1".into(),
+        };
         assert_eq!(
             found.body("k", "o"),
-            "<!-- architect-ci suggestion: k 0 -->\n`````suggestion\n````\n`````\n<sub>o</sub>"
+            "<!-- architect-ci suggestion: k 0-1 -->\n`````suggestion\n````\n`````\n<sub>o</sub>"
         );
     }
 }

@@ -55,12 +55,28 @@ impl ParsedComment {
         let (word, text) = rest.split_once(|c: char| c.is_ascii_whitespace()).unwrap_or((rest, ""));
         let text = Some(text.trim()).filter(|text| !text.is_empty()).map(str::to_owned);
         let known = Verb::ALL.into_iter().find(|verb| verb.word().eq_ignore_ascii_case(word));
+        let behind = &rest[word.len()..];
         match known {
+            Some(verb @ (Verb::Apply | Verb::Continue)) => {
+                let text = behind.lines().next().and_then(name).map(str::to_owned);
+                Self::Command(CommentCommand { verb, text })
+            }
             Some(verb) => Self::Command(CommentCommand { verb, text }),
             None if word.is_empty() => Self::Command(CommentCommand { verb: Verb::Help, text: None }),
             None => Self::Unknown(word.chars().take(40).collect()),
         }
     }
+}
+
+/// Returns the first word of a line, which names a plan or a run, without what people put around it: backticks, a full stop, the
+/// name of the algorithm.
+fn name(line: &str) -> Option<&str> {
+    let given = line.split_ascii_whitespace().next()?;
+    let inner = given.trim_start_matches(|sign: char| !sign.is_ascii_alphanumeric());
+    let inner = inner.strip_prefix("sha256:").unwrap_or(inner);
+    let end = inner.find(|sign: char| !sign.is_ascii_alphanumeric()).unwrap_or(inner.len());
+    // Where nothing is left, it names something all the same, which is not there.
+    Some(if end == 0 { given } else { &inner[..end] })
 }
 
 /// The part of the configuration that decides about events.
@@ -231,6 +247,14 @@ mod tests {
             ("/architect", order(Verb::Help, None)),
             ("/Architect apply 0123abcd", order(Verb::Apply, Some("0123abcd"))),
             ("/architect: plan", order(Verb::Plan, None)),
+            ("/architect apply `0123abcd`", order(Verb::Apply, Some("0123abcd"))),
+            ("/architect apply 0123abcd.", order(Verb::Apply, Some("0123abcd"))),
+            ("/architect apply 0123abcd please", order(Verb::Apply, Some("0123abcd"))),
+            ("/architect apply [0123abcd](x)", order(Verb::Apply, Some("0123abcd"))),
+            ("/architect apply sha256:0123abcd", order(Verb::Apply, Some("0123abcd"))),
+            ("/architect apply …", order(Verb::Apply, Some("…"))),
+            ("/architect apply\r\n\r\nLGTM", order(Verb::Apply, None)),
+            ("/architect continue 4711, thanks", order(Verb::Continue, Some("4711"))),
             ("/architect deploy now", ParsedComment::Unknown("deploy".into())),
             ("/architecture is nice", ParsedComment::Nothing),
             ("   /architect plan", order(Verb::Plan, None)),

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-use sanitize::untrusted::{code, fence};
+use sanitize::untrusted::{code, fence, markdown_line};
 
 use super::footer::{self, is_link};
 use super::size_budget::{Section, fit};
@@ -64,6 +64,9 @@ impl CommentFrame {
         }
     }
 }
+
+/// What stands before the reason why the plan of a comment is not to be applied.
+pub const NOT_APPLICABLE: &str = "**This plan cannot be applied**: ";
 
 /// Renders the comment within [`COMMENT_LIMIT`].
 pub fn comment(report: &RunReport, frame: &CommentFrame) -> String {
@@ -126,9 +129,21 @@ fn folded(title: &str, inside: Vec<Section>) -> Section {
     Section::new(4, full, String::new())
 }
 
+/// Returns why a plan is not to be applied.
+fn why_not(report: &RunReport) -> Option<String> {
+    let plan = report.plan.as_ref().filter(|_| report.has_changes())?;
+    Some(match &plan.incomplete {
+        Some(reason) => format!("it is incomplete: {}", markdown_line(reason)),
+        None if !plan.differences.is_empty() => "the checkout changed during the run".to_owned(),
+        None => format!("the run did not succeed: {}", report.stop_reason.clause().sentence),
+    })
+}
+
 /// Renders how to apply the plan: an order to copy, and the command for a checkout elsewhere.
 fn how_to_apply(report: &RunReport, by_comment: bool) -> String {
-    let Some(plan) = report.applicable_plan().filter(|_| report.has_changes()) else { return String::new() };
+    let Some(plan) = report.applicable_plan().filter(|_| report.has_changes()) else {
+        return why_not(report).map(|why| format!("{NOT_APPLICABLE}{why}\n\n")).unwrap_or_default();
+    };
     let local = fence(&format!("architect-ci apply plan.json --digest {}", plan.digest), "sh");
     if !by_comment {
         return format!(

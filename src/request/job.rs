@@ -15,6 +15,7 @@ use crate::github::{
     may_write, plan_of_run, react, trailer,
 };
 use crate::plan::Plan;
+use crate::report::NOT_APPLICABLE;
 
 /// What is to be done.
 #[derive(Debug)]
@@ -275,8 +276,11 @@ impl RequestContext<'_> {
         }
         let key = self.comment_key();
         let api = self.api(github)?;
-        let all = StickyComment::new(api.clone(), number, true, comment_marker(&key)).shown_plans().await?;
-        let shown = choose(all, &marker_key(&key), digest)?;
+        let sticky = StickyComment::new(api.clone(), number, true, comment_marker(&key));
+        let (all, others) = sticky.shown_plans().await?;
+        let why =
+            others.iter().find_map(|text| text.lines().find_map(|line| line.strip_prefix(NOT_APPLICABLE)));
+        let shown = choose(all, &marker_key(&key), digest, why)?;
         let mark = &shown.mark;
         let pull = Pull::get(api, number).await?;
         if pull.state != "open" {
@@ -331,10 +335,19 @@ impl From<ApiError> for NoPlan {
     }
 }
 
-/// Returns the plan of that digest, whatever the key of its comment; without a digest, that of our own key.
-fn choose(mut all: Vec<ShownPlan>, key: &str, digest: Option<&str>) -> Result<ShownPlan, NoPlan> {
+/// Returns the plan of that digest, whatever the key of its comment; without a digest, that of our own key. `why` says why a plan
+/// that is shown is not offered to be applied.
+fn choose(
+    mut all: Vec<ShownPlan>,
+    key: &str,
+    digest: Option<&str>,
+    why: Option<&str>,
+) -> Result<ShownPlan, NoPlan> {
     if all.is_empty() {
-        return Err(NoPlan::refused("no comment on this pull request shows a plan"));
+        return Err(NoPlan::Refused(match why {
+            Some(why) => format!("the plan that is shown cannot be applied: {}", why.trim_end_matches('.')),
+            None => "no comment on this pull request shows a plan".to_owned(),
+        }));
     }
     let listed = |all: &[ShownPlan]| {
         let each = |plan: &ShownPlan| format!("`{CALL} apply {}` ({})", short_digest(&plan.mark), plan.key);
@@ -389,8 +402,15 @@ mod tests {
         let all = || vec![shown("a", "0123456789a"), shown("b", "0123456789b"), shown("c", "0123456789b")];
         for (digest, expected) in [("01234567", None), ("0123456789a", Some("a")), ("0123456789b", Some("b"))]
         {
-            let found = choose(all(), "a", Some(digest)).ok().map(|plan| plan.key);
+            let found = choose(all(), "a", Some(digest), None).ok().map(|plan| plan.key);
             assert_eq!(found.as_deref(), expected, "{digest}");
+        }
+        for (why, expected) in [
+            (Some("it is incomplete: x."), "the plan that is shown cannot be applied: it is incomplete: x"),
+            (None, "no comment on this pull request shows a plan"),
+        ] {
+            let found = choose(Vec::new(), "a", None, why);
+            assert!(matches!(found, Err(NoPlan::Refused(told)) if told == expected), "{expected}");
         }
     }
 }

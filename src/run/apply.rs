@@ -14,6 +14,7 @@ use crate::base::verbose_log::detail;
 use crate::config::Requirement;
 use crate::engine::Caller;
 use crate::event::{Event, GateRecord, GateVerdict, NoticeLevel, StopReason, TestFinding, ToolCall};
+use crate::gates::GateOutcome;
 use crate::git::Repository;
 use crate::github::{
     Api, Application, AttestationError, Attested, Subject, TrustedRoot, file_at, unmet, verify_attested,
@@ -204,32 +205,27 @@ impl Run<'_> {
         plan: &Plan,
         findings: &mut Vec<TestFinding>,
     ) -> (StopReason, String) {
-        let run_commands = &request.run_commands;
         let before = self.known_failures(&request.plan, &checked.made()).await;
-        let count = match self.change_files(checked) {
+        let applied = match self.change_files(checked) {
             Err(error) => return self.not_applied(&error.into()),
-            Ok(Applied::Already) => {
-                let message = format!("The plan {} is already applied.", short(&plan.digest));
-                return (StopReason::Applied, message);
-            }
-            Ok(Applied::Done(changes)) => changes.len(),
+            Ok(applied) => applied,
         };
-        let carried = plan.carried_over.as_ref().map(told).unwrap_or_default();
-        let files = counted(count, "file", "s");
-        let message = format!("Applied the plan {}: {files}.{carried}", short(&plan.digest));
+        let message = message(plan, &applied);
+        // Whoever has brought the files here may have run them, and twice could be too often.
+        let have_run = applied == Applied::Already && !plan.files.is_empty();
+        let run_commands = request.run_commands && !have_run;
+        if request.run_commands && have_run && commands_left(plan).next().is_some() {
+            let told = "the plan's commands were not run, because all of its files are here already";
+            self.events.notice(NoticeLevel::Warning, told);
+        }
         if request.is_second_job() {
             // They ran where the plan was made; here nothing does.
             plan.gates.iter().for_each(|gate| self.events.emit(Event::Gate(gate.clone())));
         }
-        let succeeded = !*run_commands || self.run_commands(plan).await;
-        let gates = self.gates(1).await.map(|mut outcomes| {
-            for outcome in &mut outcomes {
-                outcome.judge(before.iter().find(|before| before.record.name == outcome.record.name));
-            }
-            records(&outcomes)
-        });
+        let succeeded = !run_commands || self.run_commands(plan).await;
+        let gates = self.judged_gates(&before).await;
         self.tell_gates(gates.as_deref().unwrap_or_default());
-        if *run_commands {
+        if run_commands {
             let changes = self.engine.context.workspace.changes().unwrap_or_default();
             match self.judge_tests(&changes).await {
                 Ok(found) => *findings = found,
@@ -246,9 +242,30 @@ impl Run<'_> {
             Ok(_) if self.refuses(findings) => StopReason::TestsWeakened,
             Ok(_) if demand_less(findings) => StopReason::TestsDemandLess,
             Ok(gates) if gates.iter().any(|gate| gate.required && !gate.passed) => StopReason::FailedBefore,
+            Ok(gates) if gates.iter().any(|gate| gate.required && gate.verdict == GateVerdict::Flaky) => {
+                StopReason::GatesFlaky
+            }
             Ok(_) => StopReason::Applied,
         };
         (reason, message)
+    }
+
+    /// Runs the gates, and those that would fail the run once more. `before` are the outcomes of gates without the plan.
+    async fn judged_gates(&self, before: &[GateOutcome]) -> Result<Vec<GateRecord>, ()> {
+        let before = |name: &str| before.iter().find(|before| before.record.name == name);
+        let mut outcomes = self.gates(1).await?;
+        for first in &mut outcomes {
+            first.judge(before(&first.record.name));
+            let list = &self.request.config().guardrails.quality_gates;
+            if let Some((_, mut second)) = self.passing_again(list, first, 1).await? {
+                second.judge(before(&second.record.name));
+                second.is_second_try_of(first);
+                if second.record.passed {
+                    *first = second;
+                }
+            }
+        }
+        Ok(records(&outcomes))
     }
 
     fn change_files(&self, checked: Checked) -> Result<Applied, ApplyError> {
@@ -289,6 +306,16 @@ impl Run<'_> {
             effects.command.is_some_and(|found| found.line == command.command && found.cwd == command.cwd)
         })
     }
+}
+
+/// Returns what is said of a plan that has been applied.
+fn message(plan: &Plan, applied: &Applied) -> String {
+    let Applied::Done(changes) = applied else {
+        return format!("The plan {} is already applied.", short(&plan.digest));
+    };
+    let files = counted(changes.len(), "file", "s");
+    let carried = plan.carried_over.as_ref().map(told).unwrap_or_default();
+    format!("Applied the plan {}: {files}.{carried}", short(&plan.digest))
 }
 
 /// Returns the names of what is in a folder; none if there is no such folder.

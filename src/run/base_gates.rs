@@ -176,9 +176,27 @@ impl Run<'_> {
         self.state_with(&back)
     }
 
+    /// Runs a required gate that would fail the run once more, on the state on which it began. Returns the outcome, and the gate's
+    /// place in the list, if it passes there: it is flaky then.
+    pub(super) async fn passing_again(
+        &self,
+        list: &[GateConfig],
+        first: &GateOutcome,
+        round: u32,
+    ) -> Result<Option<(usize, GateOutcome)>, ()> {
+        // What did not end by itself takes as long again.
+        if !first.record.fails_run() || first.record.exit_code < 0 {
+            return Ok(None);
+        }
+        let Some(at) = list.iter().position(|gate| gate.name == first.record.name) else { return Ok(None) };
+        // It may need what those before it build.
+        let second = self.gates_afresh(&list[..=at], round).await?.pop();
+        Ok(second.filter(|second| second.record.passed).map(|second| (at, second)))
+    }
+
     /// Runs gates on a new state with the run's changes, and with nothing that commands have left next to them. None of them runs where
     /// there is no such state.
-    pub(super) async fn gates_afresh(&self, list: &[GateConfig], round: u32) -> Result<Vec<GateOutcome>, ()> {
+    async fn gates_afresh(&self, list: &[GateConfig], round: u32) -> Result<Vec<GateOutcome>, ()> {
         let predicted = self.tracked.is_none();
         if !predicted && self.isolation.has_left_files() {
             // The first run began without them.

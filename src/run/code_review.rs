@@ -62,11 +62,12 @@ impl RawFinding {
         whole(number(&self.same_as)?)
     }
 
-    /// Returns how certain the reviewer is, in percent; some give a share of one.
+    /// Returns how certain the reviewer is, in percent; some give a share of one, which itself is all of it.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped to a percentage")]
     fn confidence(&self) -> Option<u8> {
         let given = number(&self.confidence)?;
-        let is_share = given > 0.0 && given < 1.0;
+        let says_percent = self.confidence.as_str().is_some_and(|text| text.contains('%'));
+        let is_share = given > 0.0 && given <= 1.0 && !says_percent;
         let percent = if is_share { given * 100.0 } else { given };
         Some(percent.clamp(0.0, 100.0).round() as u8)
     }
@@ -233,11 +234,8 @@ pub(super) fn resolve(run: &Run<'_>, said: &RawFinding, changed: &[String]) -> O
     };
     let prefix = run.request.repository.as_ref().map(Repository::prefix).unwrap_or_default();
     let named = said.file.as_str().unwrap_or_default().trim();
-    let from_root = named.strip_prefix(&prefix).filter(|_| !prefix.is_empty());
-    let paths =
-        [Some(named), from_root].into_iter().flatten().filter_map(|path| WorkspacePath::parse(path).ok());
     let is_in_diff = |path: &WorkspacePath| changed.contains(&format!("{prefix}{path}"));
-    let file = paths.filter(exists).min_by_key(|path| !is_in_diff(path));
+    let file = paths_of(named, &prefix).into_iter().filter(exists).min_by_key(|path| !is_in_diff(path));
     // What it quotes is masked before it is compared with what stands on GitHub.
     let message = run.engine.masker.mask(said.message.as_str().unwrap_or_default().trim());
     if message.is_empty() {
@@ -252,6 +250,21 @@ pub(super) fn resolve(run: &Run<'_>, said: &RawFinding, changed: &[String]) -> O
     let line = number(&said.line).and_then(whole).unwrap_or(1_u32).max(1);
     let place = file.as_ref().and_then(|path| line_of(workspace.as_ref(), path, line)).unwrap_or_default();
     Some(Finding { file, line, severity: said.severity(), message, place, confidence })
+}
+
+/// Returns the files that a reviewer may mean, the likeliest first: as it names them, as the header of a diff names them, from the
+/// root of something, or with the separators of another system. `prefix` leads from the root of the repository to the workspace.
+fn paths_of(named: &str, prefix: &str) -> Vec<WorkspacePath> {
+    let of_diff = ["a/", "b/"].iter().find_map(|side| named.strip_prefix(side));
+    let forms = [Some(named.to_owned()), of_diff.map(str::to_owned), Some(named.replace('\\', "/"))];
+    let mut paths = Vec::new();
+    for form in forms.into_iter().flatten() {
+        let form = form.trim_start_matches('/');
+        let from_root = form.strip_prefix(prefix).filter(|_| !prefix.is_empty());
+        let found = [Some(form), from_root].into_iter().flatten();
+        paths.extend(found.filter_map(|path| WorkspacePath::parse(path).ok()));
+    }
+    paths
 }
 
 /// Sorts findings, the worst first, and returns as many as are kept, with the number of the others.
@@ -303,4 +316,46 @@ pub(super) fn complaint(findings: &[&Finding]) -> String {
         text += &format!("- {}: {place}{}\n", finding.severity, finding.message);
     }
     text + "Fix the findings that are correct, then finish again; say which ones you did not fix, and why."
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn files_are_found_however_they_are_named() {
+        let first = |named: &str, prefix: &str, wanted: &str| {
+            paths_of(named, prefix).iter().any(|path| path.as_str() == wanted)
+        };
+        for (named, prefix, wanted) in [
+            ("lib/a.rs", "", "lib/a.rs"),
+            ("b/lib/a.rs", "", "lib/a.rs"),
+            ("/lib/a.rs", "", "lib/a.rs"),
+            ("lib\\a.rs", "", "lib/a.rs"),
+            ("b/app/lib/a.rs", "app/", "lib/a.rs"),
+            ("b/a.rs", "", "b/a.rs"),
+        ] {
+            assert!(first(named, prefix, wanted), "{named}: {:?}", paths_of(named, prefix));
+        }
+    }
+
+    #[test]
+    fn confidence_is_a_percentage_or_a_share_of_one() {
+        for (given, expected) in [
+            (json!(90), Some(90)),
+            (json!(0.9), Some(90)),
+            (json!(1.0), Some(100)),
+            (json!(1), Some(100)),
+            (json!("1%"), Some(1)),
+            (json!("0.5"), Some(50)),
+            (json!(0), Some(0)),
+            (json!(120), Some(100)),
+            (json!("high"), None),
+        ] {
+            let finding = RawFinding { confidence: given.clone(), ..RawFinding::default() };
+            assert_eq!(finding.confidence(), expected, "{given}");
+        }
+    }
 }

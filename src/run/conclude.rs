@@ -93,8 +93,14 @@ impl AgentRun<'_> {
 fn says_nothing(message: &str) -> bool {
     let mut rest = message;
     let mut is_blank = true;
+    let mut is_code = false;
     while let Some((before, comment)) = rest.split_once("<!--") {
         is_blank &= is_blank_text(before);
+        // Each run of backticks begins or ends code, in which a comment is shown.
+        let runs =
+            before.split('`').zip(before.split('`').skip(1)).filter(|(one, _)| !one.is_empty()).count();
+        is_code ^= (runs + usize::from(before.starts_with('`'))) % 2 == 1;
+        is_blank &= !is_code;
         // Without an end, all of it is a comment.
         rest = comment.split_once("-->").map_or("", |(_, after)| after);
     }
@@ -121,6 +127,9 @@ mod tests {
             ("<!-- a -->x", false),
             ("x <!-- a -->", false),
             ("`x`", false),
+            ("`<!--`", false),
+            ("```\n<!-- a -->\n```", false),
+            ("```\n```\n<!-- a -->", true),
             ("✅", false),
         ] {
             assert_eq!(says_nothing(message), expected, "{message:?}");

@@ -125,18 +125,8 @@ impl GateCheck {
         let round = self.round + self.runs;
         let list = &agent_run.request.job.config().guardrails.quality_gates;
         for first in &mut outcomes {
-            // What did not end by itself takes as long again.
-            if !first.record.fails_run() || first.record.exit_code < 0 {
-                continue;
-            }
-            let Some(at) = list.iter().position(|gate| gate.name == first.record.name) else { continue };
-            // It may need what those before it build.
-            let Some(mut second) = agent_run.run.gates_afresh(&list[..=at], round).await?.pop() else {
-                continue;
-            };
-            if !second.record.passed {
-                continue;
-            }
+            let again = agent_run.run.passing_again(list, first, round).await?;
+            let Some((at, mut second)) = again else { continue };
             let before = agent_run.base.outcome(agent_run, &list[at], &second).await;
             second.judge(before.as_ref());
             second.is_second_try_of(first);

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 
 use crate::support::Sandbox;
-use architect_ci::git::Repository;
+use architect_ci::git::{RemoteRepository, Repository};
 use serde_json::json;
 
 /// Sensitive files are nobody's to see, in history either.
@@ -161,5 +161,30 @@ fn git_folder_shows_what_git_needs_alone() {
         );
         assert!(results[1].contains("before") && !results[1].contains("fatal"), "{mode}: {}", results[1]);
         sandbox.git(&["checkout", "--quiet", "--", "."]);
+    }
+}
+
+#[test]
+fn commits_that_were_fetched_one_by_one_are_there_together() {
+    let origin = Sandbox::new(&[("a.txt", "0\n")]);
+    let commits: Vec<String> = (1..=8)
+        .map(|number| {
+            origin.write("a.txt", format!("{number}\n"));
+            origin.commit("more")
+        })
+        .collect();
+    let clone = Sandbox::without_git(&[]);
+    let url = format!("file://{}", origin.repo().display());
+    crate::support::git(clone.path(), &["clone", "--quiet", "--depth=1", &url, "repo"]);
+    let repository = Repository::find(&clone.repo(), None).unwrap().unwrap();
+    let place = RemoteRepository { url: &url, server: "file://", token: None };
+    for commit in commits.iter().rev().filter(|commit| !repository.has_commit(commit)) {
+        repository.fetch(place, commit).unwrap();
+    }
+    for (commit, number) in commits.iter().zip(1..) {
+        assert_eq!(repository.read_at(commit, "a.txt").unwrap(), Some(format!("{number}\n").into_bytes()));
+        // Git's own program reads them as well.
+        let diff = repository.diff_to_head(commit, &["a.txt"]);
+        assert_eq!(diff.is_some_and(|diff| diff.contains("+8")), number < 8, "{number}");
     }
 }

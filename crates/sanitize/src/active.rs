@@ -5,13 +5,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Words that GitHub acts on: mentions, references to issues (which closing keywords need), links to issues, and
-/// dollars, between which it sets formulas that may have links.
+/// Words that GitHub acts on: mentions and addresses of mail, references to issues (which closing keywords need), links to issues,
+/// the first words of alerts, and dollars, between which it sets formulas that may have links.
 static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
     Regex::new(
         r"(?ix) https?://[^\s<>]+ /(?:issues|pull|discussions|commit)/ [^\s<>]*
-        | (?:[\w.-]+/[\w.-]+)? \# \d+ | \b GH-\d+ | [\w.+-]* @ [a-z0-9] (?:[\w/.-]*\w)? | \$ \S*",
+        | (?:[\w.-]+/[\w.-]+)? \# \d+ | \b GH-\d+ | (?:mailto:|xmpp:)? [\w.+-]* @ [a-z0-9] (?:[\w/.-]*\w)?
+        | \[![a-z]+\] | \$ \S*",
     )
     .expect("the pattern is valid")
 });
@@ -19,7 +20,7 @@ static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns whether a text can have an active word: the pattern takes long to compile, and most texts have none.
 fn may_be_active(text: &str) -> bool {
     let names_issue = || text.as_bytes().windows(3).any(|three| three.eq_ignore_ascii_case(b"gh-"));
-    text.contains(['#', '@', '$']) || text.contains("://") || names_issue()
+    text.contains(['#', '@', '$']) || text.contains("://") || text.contains("[!") || names_issue()
 }
 
 /// Finds the active words of a text.

@@ -20,6 +20,7 @@
 //! ```
 
 mod active;
+mod addresses;
 mod assigned;
 pub mod csv;
 mod cut;

@@ -1,10 +1,12 @@
 //! Markdown that others wrote: what is rendered keeps its form, and has no effect.
 
 use crate::active::active_words;
+use crate::addresses::{Address, addresses, encoded};
 use crate::untrusted::{code, fence, visible};
 use pulldown_cmark::{
     CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream,
 };
+use std::ops::Range;
 
 /// The deepest nesting of Markdown that is rendered.
 const MAX_DEPTH: usize = 32;
@@ -121,8 +123,16 @@ fn without_html_and_images<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<E
     let mut events = Vec::new();
     // How each open link ends: as a link, or as what replaces it.
     let mut open_links = Vec::new();
+    let mut is_heading = false;
     for event in source {
+        is_heading = match &event {
+            Event::Start(Tag::Heading { .. }) => true,
+            Event::End(TagEnd::Heading(_)) => false,
+            _ => is_heading,
+        };
         match event {
+            // A heading of several lines would be underlined, which makes one of the second level of it.
+            Event::SoftBreak | Event::HardBreak if is_heading => events.push(Event::Text(" ".into())),
             // Below the headings of whatever shows this text, which it must not imitate.
             Event::Start(Tag::Heading { level, .. }) => events.push(Event::Start(Tag::Heading {
                 level: below(level),
@@ -154,9 +164,15 @@ fn without_html_and_images<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<E
             Event::TaskListMarker(is_done) => {
                 events.push(Event::Text(if is_done { "☑ " } else { "☐ " }.into()));
             }
-            Event::Start(Tag::Link { link_type, dest_url, title, id }) if is_harmless_link(&dest_url) => {
-                let link_type = if link_type == LinkType::Autolink { link_type } else { LinkType::Inline };
-                events.push(Event::Start(Tag::Link { link_type, dest_url, title, id }));
+            Event::Start(Tag::Link { link_type: LinkType::Autolink, dest_url, .. })
+                if is_harmless_link(&dest_url) =>
+            {
+                events.push(link(LinkType::Autolink, encoded(&dest_url)));
+                open_links.push(TagEnd::Link);
+            }
+            // A title could have backticks, with which code would begin.
+            Event::Start(Tag::Link { dest_url, .. }) if is_harmless_link(&dest_url) => {
+                events.push(link(LinkType::Inline, encoded(&dest_url)));
                 open_links.push(TagEnd::Link);
             }
             Event::Start(Tag::Link { dest_url, .. }) => {
@@ -170,6 +186,10 @@ fn without_html_and_images<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<E
         }
     }
     events
+}
+
+fn link<'a>(link_type: LinkType, url: String) -> Event<'a> {
+    Event::Start(Tag::Link { link_type, dest_url: url.into(), title: "".into(), id: "".into() })
 }
 
 fn below(level: HeadingLevel) -> HeadingLevel {
@@ -186,16 +206,25 @@ fn is_language(info: &str) -> bool {
             .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '+' | '.' | '#'))
 }
 
-/// Turns mentions and references outside of code into code.
+/// Turns mentions and references outside of code into code, and addresses into links that end where they do.
 fn without_active_words<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<Event<'a>> {
     let mut events = Vec::new();
     let mut code_block = false;
+    let mut around = None;
     for event in source {
         match &event {
             Event::Start(Tag::CodeBlock(_)) => code_block = true,
             Event::End(TagEnd::CodeBlock) => code_block = false,
+            Event::Start(Tag::Link { link_type, dest_url, .. }) => {
+                around = Some((*link_type, dest_url.clone()));
+            }
+            Event::End(TagEnd::Link) => around = None,
             Event::Text(text) if !code_block => {
-                push_text(&mut events, text);
+                match &around {
+                    // This is what its reader sees of it, and where it leads.
+                    Some((LinkType::Autolink, url)) => events.push(Event::Text(url.clone())),
+                    around => push_text(&mut events, text, around.is_some()),
+                }
                 continue;
             }
             _ => {}
@@ -205,18 +234,46 @@ fn without_active_words<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<Even
     events
 }
 
-fn push_text(events: &mut Vec<Event<'_>>, text: &str) {
+fn push_text(events: &mut Vec<Event<'_>>, text: &str, is_in_link: bool) {
     let mut rest = 0;
-    for word in active_words(text) {
-        if word.start > rest {
-            events.push(Event::Text(CowStr::from(text[rest..word.start].to_owned())));
+    let mut push_up_to = |events: &mut Vec<Event<'_>>, part: &Range<usize>| {
+        if part.start > rest {
+            events.push(Event::Text(CowStr::from(text[rest..part.start].to_owned())));
         }
-        rest = word.end;
-        push_code(events, &text[word]);
+        rest = part.end;
+    };
+    for Address { range, url } in passive_parts(text) {
+        push_up_to(events, &range);
+        match url {
+            Some(url) if !is_in_link => events.extend([
+                link(LinkType::Autolink, url.clone()),
+                Event::Text(url.into()),
+                Event::End(TagEnd::Link),
+            ]),
+            // There are no links in links.
+            _ => push_code(events, &text[range]),
+        }
     }
-    if rest < text.len() {
-        events.push(Event::Text(CowStr::from(text[rest..].to_owned())));
+    push_up_to(events, &(text.len()..text.len()));
+}
+
+/// Returns the parts of a text that are not to stay as they are, in their order: active words, which lead nowhere, and addresses. What
+/// overlaps is one part.
+fn passive_parts(text: &str) -> Vec<Address> {
+    let words = active_words(text).into_iter().map(|range| Address { range, url: None });
+    let mut all: Vec<Address> = words.chain(addresses(text)).collect();
+    all.sort_by_key(|part| part.range.start);
+    let mut parts: Vec<Address> = Vec::with_capacity(all.len());
+    for part in all {
+        match parts.last_mut() {
+            Some(last) if part.range.start < last.range.end => {
+                last.range.end = last.range.end.max(part.range.end);
+                last.url = None;
+            }
+            _ => parts.push(part),
+        }
     }
+    parts
 }
 
 fn push_code(events: &mut Vec<Event<'_>>, text: &str) {
@@ -248,120 +305,10 @@ fn apart(events: Vec<Event<'_>>) -> Vec<Event<'_>> {
 /// Returns whether a link may stay. Links may lead to web pages, but not to issues, which would link back,
 /// nor to scripts.
 fn is_harmless_link(url: &str) -> bool {
-    let web = url.starts_with("https://") || url.starts_with("http://");
-    web && active_words(url).is_empty()
+    let lower = url.to_ascii_lowercase();
+    let is_web = lower.starts_with("https://") || lower.starts_with("http://");
+    is_web && active_words(url).is_empty()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// Returns the parts of a text that a renderer would act on.
-    fn active_parts(markdown: &str) -> Vec<String> {
-        let mut active = Vec::new();
-        let mut code_block = false;
-        for event in TextMergeStream::new(Parser::new_ext(markdown, options())) {
-            match event {
-                Event::Start(Tag::CodeBlock(_)) => code_block = true,
-                Event::End(TagEnd::CodeBlock) => code_block = false,
-                Event::Text(text) if !code_block => {
-                    active.extend(active_words(&text).into_iter().map(|range| text[range].to_owned()));
-                }
-                Event::Html(html) | Event::InlineHtml(html) => active.push(html.into_string()),
-                Event::TaskListMarker(_) => active.push("a box".to_owned()),
-                Event::Start(Tag::Image { dest_url, .. }) => active.push(dest_url.into_string()),
-                Event::Start(Tag::Link { dest_url, .. }) if !is_harmless_link(&dest_url) => {
-                    active.push(dest_url.into_string());
-                }
-                _ => {}
-            }
-        }
-        active
-    }
-
-    #[test]
-    fn effects_are_gone_and_form_stays() {
-        for (text, expected) in [
-            ("Thanks @octocat!", "Thanks `@octocat`!"),
-            ("fixes #12, closes o/r#3 and GH-7", "fixes `#12`, closes `o/r#3` and `GH-7`"),
-            ("resolves https://github.com/o/r/issues/1", "resolves `https://github.com/o/r/issues/1`"),
-            ("mail me@example.com", "mail `me@example.com`"),
-            ("&#64;octocat", "`@octocat`"),
-            ("**bold** and `@code`", "**bold** and `@code`"),
-            ("![x](https://evil.example/p.png?s=1)", "image `https://evil.example/p.png?s=1` x"),
-            ("a <b onclick=x>b</b>", "a `<b onclick=x>`b`</b>`"),
-            ("<!-- architect-ci comment -->", "\\<! -- architect-ci comment -->"),
-            ("<!-- hidden -->", "`<!-- hidden -->`"),
-            ("[docs](https://example.com/a)", "[docs](https://example.com/a)"),
-            ("[run](javascript:alert)", "`javascript:alert` *run*"),
-            ("[a *b* c](https://example.com/a)", "[a *b* c](https://example.com/a)"),
-            ("&#64;![x](y)", "`@image` `y` x"),
-            ("safe\u{202e}txt", "safe⟨U+202E⟩txt"),
-            ("costs $5 or US$6, in $HOME", "costs `$5` or `US$6,` in `$HOME`"),
-            ("$$\n\\href{https://x}{y}\n$$", "`$$`\n\\href{https://x}{y}\n`$$`"),
-            ("a#1b$c", "a`#1` `b$c`"),
-            ("$`x`$ &#36;y$", "`$` `x` `$` `$y$`"),
-            ("* [x] reviewed\n* [ ] open", "* ☑ reviewed\n* ☐ open"),
-            ("# Head\n\n* one\n* two", "##### Head\n\n* one\n* two"),
-            ("```\n@octocat", "````\n@octocat\n````"),
-            ("~~~ ~~~`\n@octocat", "````\n@octocat\n````"),
-            ("~~~ c++\n@octocat", "````c++\n@octocat\n````"),
-            ("```Suggestion\nrm -rf /\n```", "````\nrm -rf /\n````"),
-            ("~~~ mermaid\ngraph TD\n~~~", "````\ngraph TD\n````"),
-            ("* a\n  ~~~\n  @octocat", "* a\n  ````\n  @octocat\n  ````"),
-        ] {
-            assert_eq!(markdown(text), expected, "{text:?}");
-            assert_eq!(active_parts(&markdown(text)), Vec::<String>::new(), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn blocks_begin_no_line_of_others() {
-        let fence = "```\n\n@amy closes #9\n\n```suggestion\nevil()\n```";
-        for text in
-            [fence, "    @amy", "- ```\n  @amy <b>\n  ```", "1. ```\n   @amy\n   ```", "# @amy", "> @amy"]
-        {
-            for shown in [
-                format!("**error**: {}", markdown_behind(text)),
-                format!("- x: {}", markdown_item(text)),
-                format!("- x: {}", markdown_line(text)),
-            ] {
-                assert_eq!(active_parts(&shown), Vec::<String>::new(), "{shown}");
-            }
-        }
-        for (text, behind, line) in [
-            ("a **b**\nc", "a **b**\nc", "a **b** c"),
-            ("```\nx\ny\n```", "\n\n````\nx\ny\n````", "`x y`"),
-            ("* a\n* b", "\n\n* a\n* b", "a b"),
-            ("    x", "\n\n````\nx\n````", "`x`"),
-            ("# Head\n\ntext", "\n\n##### Head\n\ntext", "Head text"),
-            ("", "", ""),
-        ] {
-            assert_eq!(
-                (markdown_behind(text).as_str(), markdown_line(text).as_str()),
-                (behind, line),
-                "{text:?}"
-            );
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(2_000))]
-        #[test]
-        fn nothing_active_survives(text in r"(@a|#1|\$|&#36;|\[x\] |<b>|&lt;|&#64;|!\[|\]\(|\)|https://x/issues/1|`|~~~|\n|\n\n|    |\* |\||-|<!--|-->|\\|_|\[|x| |>){0,24}") {
-            prop_assert_eq!(active_parts(&markdown(&text)), Vec::<String>::new(), "{:?}", markdown(&text));
-            // Nor does anything where it stands behind other words.
-            let behind = format!("**error**: {}\n", markdown_behind(&text));
-            prop_assert_eq!(active_parts(&behind), Vec::<String>::new(), "{:?}", behind);
-            let item = format!("- ❌ `x:1`: {}\n", markdown_item(&text));
-            prop_assert_eq!(active_parts(&item), Vec::<String>::new(), "{:?}", item);
-            let line = format!("- a ({})\n", markdown_line(&text));
-            prop_assert_eq!(active_parts(&line), Vec::<String>::new(), "{:?}", line);
-            prop_assert_eq!(line.lines().count(), 1);
-            // Nor does it have an effect on what comes after.
-            let followed = format!("{}\n\nand #1\n", markdown(&text));
-            prop_assert_eq!(active_parts(&followed), ["#1"], "{:?}", followed);
-        }
-    }
-}
+mod tests;

@@ -5,6 +5,11 @@
 //! keywords close issues, images call home, HTML hides, direction marks deceive, and lines that start with
 //! `::` are commands to the runner.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use crate::active::active_words;
 use crate::invisible::shown;
 
@@ -58,8 +63,24 @@ fn longest_run(text: &str, wanted: char) -> usize {
     longest
 }
 
-/// Formats a text as one line for titles and commit messages, in which nothing notifies anybody or closes
-/// an issue.
+/// What keeps CI from running on a commit whose message has it: `[skip ci]` in its forms, and the trailer `skip-checks`.
+static SKIPS: LazyLock<Regex> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
+    Regex::new(
+        r"(?ix) (\[ | skip- | \*)
+            (\s* (?: (?:skip|no) [\s-]+ [\w-]+ | [\w-]+ [\s-]+ skip) \s* \] | checks \s* : | NO_CI)",
+    )
+    .expect("the pattern is valid")
+});
+
+fn without_skips(line: &str) -> Cow<'_, str> {
+    // The pattern takes long to compile.
+    let may_skip = line.contains(['[', '*']) || line.contains(':');
+    if may_skip { SKIPS.replace_all(line, "$1 $2") } else { line.into() }
+}
+
+/// Formats a text as one line for titles and commit messages, in which nothing notifies anybody, closes an issue, or keeps
+/// checks from running.
 pub fn plain(text: &str) -> String {
     let line = visible(text).replace(['\n', '\t'], " ");
     let mut plain = String::with_capacity(line.len());
@@ -68,10 +89,15 @@ pub fn plain(text: &str) -> String {
         plain += &line[rest..word.start];
         rest = word.end;
         let word = line[word].replace('@', "@ ").replace('#', "# ");
-        plain += &word.replace("://", ": //").replace("GH-", "GH ");
+        match word.split_at_checked("GH-".len()) {
+            Some((issue, number)) if issue.eq_ignore_ascii_case("GH-") => {
+                plain += &format!("{} {number}", issue.trim_end_matches('-'));
+            }
+            _ => plain += &word.replace("://", ": //"),
+        }
     }
     plain += &line[rest..];
-    plain
+    without_skips(&plain).into_owned()
 }
 
 /// Escapes a message for a workflow command, just as the runner's own toolkit does.
@@ -114,6 +140,21 @@ mod tests {
         for (given, kept) in [("rust", "rust"), ("suggestion", ""), ("Mermaid", ""), ("geojson", "")] {
             let text = markdown(&format!("```{given}\na\n```\n"));
             assert!(text.lines().next().is_some_and(|line| line.trim_matches('`') == kept), "{text}");
+        }
+    }
+
+    #[test]
+    fn titles_have_no_effect() {
+        for (text, expected) in [
+            ("fix #1 for @octo/team", "fix # 1 for @ octo/team"),
+            ("closes gh-7 and GH-8", "closes gh 7 and GH 8"),
+            ("a [skip ci] b [CI  SKIP]", "a [ skip ci] b [ CI  SKIP]"),
+            ("[no ci][skip actions] [actions skip]", "[ no ci][ skip actions] [ actions skip]"),
+            ("done\nskip-checks: true", "done skip- checks: true"),
+            ("***NO_CI***", "*** NO_CI***"),
+            ("[x] skip the checks: no", "[x] skip the checks: no"),
+        ] {
+            assert_eq!(plain(text), expected, "{text:?}");
         }
     }
 

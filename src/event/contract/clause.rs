@@ -306,13 +306,13 @@ impl StopReason {
                 Exit::Interrupted,
                 Conclusion::Cancelled,
                 "the run was interrupted",
-                "continue with `architect-ci sessions resume`",
+                "continue with `architect-ci sessions resume`, or apply the plan again",
             ),
             Self::Terminated => stopped(
                 Exit::Terminated,
                 Conclusion::Cancelled,
                 "the run was terminated",
-                "continue with `architect-ci sessions resume`",
+                "continue with `architect-ci sessions resume`, or apply the plan again",
             ),
             Self::LlmError => {
                 failed("the model failed", "read the error; if the provider was down, try again later")

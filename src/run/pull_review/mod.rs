@@ -22,8 +22,8 @@ use crate::engine::CHARS_PER_TOKEN;
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, RunMode, Status, StopReason};
 use crate::git::{RemoteRepository, Repository};
 use crate::github::{
-    Api, ApiError, EarlierFinding, Environment, FileContent, ReviewedMark, StickyComment, Subject, Version,
-    comment_marker, marker_key,
+    Api, ApiError, EarlierFinding, Environment, FileContent, FindingMark, ReviewedMark, StickyComment,
+    Subject, Version, comment_marker, marker_key,
 };
 use crate::tool::Access;
 use sanitize::untrusted::{fence, visible, visible_line};
@@ -208,10 +208,12 @@ impl PullReview {
         let mut findings: Vec<Finding> = Vec::new();
         for raw in found.into_iter().chain(said) {
             let Some(finding) = resolve(run, &raw, &self.files) else { continue };
-            // Each part of a change may show it.
-            let is_same = |other: &&mut Finding| {
-                (&other.file, other.line, &other.message) == (&finding.file, finding.line, &finding.message)
+            // Each part of a change may show it, and models say things twice.
+            let mark = |finding: &Finding| {
+                FindingMark::of(finding.file.as_ref().map(WorkspacePath::as_str), finding)
             };
+            let own = mark(&finding);
+            let is_same = |other: &&mut Finding| mark(other).repeats(&own);
             match findings.iter_mut().find(is_same) {
                 _ if self.earlier.is_repeated_by(raw.same_as(), &finding) => {}
                 Some(other) => other.severity = other.severity.max(finding.severity),

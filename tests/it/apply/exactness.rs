@@ -79,6 +79,54 @@ fn apply_runs_commands_on_request_and_gates() {
 }
 
 #[test]
+fn gates_run_although_the_plan_is_here_already() {
+    let config = "guardrails: { quality_gates: [{ name: check, command: '! grep -q BAD other.txt' }] }\n";
+    let sandbox = Sandbox::new(&[(".architect.yml", config), ("other.txt", "o\n")]);
+    let place = plan(&sandbox, &[vec![("write_file", json!({"path": "b.txt", "content": "new\n"}))]]);
+    // Somebody has made the change, and breaks the gate.
+    sandbox.write("b.txt", "new\n");
+    sandbox.write("other.txt", "BAD\n");
+    sandbox.commit("made already");
+    let run = apply(&sandbox, &place, &[]).expect_code(1);
+    let report = run.report();
+    assert_eq!(
+        (&report["stop_reason"], &report["gates"][0]["passed"]),
+        (&json!("gates_failed"), &json!(false))
+    );
+    assert!(run.stdout.contains("is already applied"), "{}", run.stdout);
+    sandbox.write("other.txt", "o\n");
+    sandbox.commit("mended");
+    let report = apply(&sandbox, &place, &[]).expect_code(0).report();
+    assert_eq!((&report["stop_reason"], &report["gates"][0]["passed"]), (&json!("applied"), &json!(true)));
+}
+
+#[test]
+fn apply_is_not_failed_by_a_flaky_gate() {
+    let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
+    // What is outside of the checkout is no part of the state.
+    let outside = sandbox.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    let outside = outside.to_str().unwrap();
+    let gate = format!(
+        "test ! -e b.txt || test -e {outside}/mark || {{ touch {outside}/mark; echo error: at times; exit 1; }}"
+    );
+    let config = format!(
+        "guardrails:\n  quality_gates:\n    - {{ name: g, command: '{gate}' }}\ncommands: {{ writable_paths: [{outside}] }}\n"
+    );
+    sandbox.write(".architect.yml", config);
+    sandbox.commit("settings");
+    let place = plan(&sandbox, &[vec![("write_file", json!({"path": "b.txt", "content": "new\n"}))]]);
+    let _ = fs::remove_file(format!("{outside}/mark"));
+    let report = apply(&sandbox, &place, &[]).expect_code(0).report();
+    assert_eq!(
+        (&report["stop_reason"], &report["gates"][0]["verdict"]),
+        (&json!("gates_flaky"), &json!("flaky")),
+        "{}",
+        report["gates"]
+    );
+}
+
+#[test]
 fn apply_does_not_repeat_commands_whose_changes_are_planned() {
     let sandbox = Sandbox::new(&[("notes.txt", "zero\n")]);
     let append = json!({"command": "echo one >> notes.txt && ln -s notes.txt link.txt"});

@@ -94,24 +94,30 @@ fn poison(value: &mut Value, text: &str, key: &str) {
 /// What somebody's Markdown renderer would act on, besides what we wrote ourselves.
 fn active(markdown: &str) -> Vec<String> {
     let words = Regex::new(r"(?i)(^|[^\w`])@\w|#\d|\bGH-\d|https?://\S+/(issues|pull)/").unwrap();
+    // GitHub makes a link of all that stands behind them, code as well.
+    let address = Regex::new(r"(?i)(https?|ftp)://|\bwww\.").unwrap();
     let own = Regex::new(
         r"(?s)^(\s|<details open>|</?(details|summary|sub|code)>|<!-- architect-ci comment: [\w ._/-]* -->|[^<>]|&[lgq]\w+;)*$",
     )
     .unwrap();
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let (mut found, mut code) = (Vec::new(), false);
+    let (mut found, mut code, mut link) = (Vec::new(), false, false);
     for event in TextMergeStream::new(Parser::new_ext(markdown, options)) {
         match event {
             Event::Start(Tag::CodeBlock(_)) => code = true,
             Event::End(TagEnd::CodeBlock) => code = false,
-            Event::Text(text) if !code && words.is_match(&text) => found.push(text.into_string()),
+            Event::Text(text) if !code && (words.is_match(&text) || !link && address.is_match(&text)) => {
+                found.push(text.into_string());
+            }
             Event::Html(text) | Event::InlineHtml(text) if !own.is_match(&text) => {
                 found.push(text.into_string());
             }
             Event::Start(Tag::Image { dest_url, .. }) => found.push(dest_url.into_string()),
-            Event::Start(Tag::Link { dest_url, .. }) if !dest_url.starts_with("http") => {
-                found.push(dest_url.into_string());
+            Event::Start(Tag::Link { dest_url, .. }) => {
+                link = true;
+                found.extend((!dest_url.starts_with("http")).then(|| dest_url.into_string()));
             }
+            Event::End(TagEnd::Link) => link = false,
             _ => {}
         }
     }

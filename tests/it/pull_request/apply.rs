@@ -56,6 +56,15 @@ async fn apply_comment_applies_reviewed_plan() {
         // The comment shows no plan now.
         let (run, _) = order("/architect apply", 6);
         assert!(run.stdout.contains("no comment on this pull request shows a plan"), "{}", run.stdout);
+        // One that is shown, and not offered to be applied, with the reason.
+        scene.sandbox.git(&["checkout", "--quiet", "--force", "feature"]);
+        scene.plan(&scene.edit("six", "SIX"), &["--max-steps", "1"]).expect_code(2);
+        let (run, _) = order("/architect apply", 6);
+        assert!(
+            run.stdout.contains("the plan that is shown cannot be applied: it is incomplete: the step limit"),
+            "{}",
+            run.stdout
+        );
         // All refusals are one comment, which says what was ordered, by whom, and is updated.
         let answers = scene.answers();
         assert_eq!(answers.len(), 1, "{answers:?}");
@@ -63,7 +72,7 @@ async fn apply_comment_applies_reviewed_plan() {
             answers[0].contains("> [`/architect apply`](") && answers[0].contains("by [`dev`]("),
             "{answers:?}"
         );
-        assert!(answers[0].contains("The plan was not applied: no comment"), "{answers:?}");
+        assert!(answers[0].contains("The plan was not applied: the plan that"), "{answers:?}");
         scene.github.assert_valid();
     })
     .await;

@@ -64,7 +64,9 @@ async fn equal_lines_have_findings_of_their_own() {
     scene(CONFIG, |mut scene| {
         commit(&mut scene, "a.js", "return run(x)\n\nother()\n\nreturn run(x)\n");
         let bad = |line: u64| finding("a.js", line, "x is run unchecked: `a < b`.");
-        let (log, _) = review(&scene, found(&[bad(1), bad(5), bad(5)]), 0);
+        // The last two say again what the second one does.
+        let emphasized = finding("a.js", 5, "**x** is run unchecked: `a < b`");
+        let (log, _) = review(&scene, found(&[bad(1), bad(5), bad(5), emphasized]), 0);
         assert!(log.contains("findings: 2 new, 0 fixed"), "{log}");
         // Another equal line, and other code in the same words.
         commit(&mut scene, "a.js", "return run(x)\n\nother()\n\nreturn run(x)\n\nreturn run(x)\n");
@@ -88,6 +90,19 @@ async fn equal_lines_have_findings_of_their_own() {
             [finding("a.js", 1, "y is walked."), finding("b.js", 1, "x is run unchecked: `a < b`.")];
         let (log, _) = review(&scene, found(&swapped), 0);
         assert!(log.contains("findings: 0 new, 0 fixed"), "{log}");
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn finding_on_a_folder_stays_as_long_as_the_folder() {
+    scene(CONFIG, |mut scene| {
+        commit(&mut scene, "lib/a.js", "a()\n");
+        let (log, _) = review(&scene, found(&[finding("lib/", 1, "Nothing tests this.")]), 0);
+        assert!(log.contains("findings: 1 new, 0 fixed"), "{log}");
+        assert_eq!(heading_later(&mut scene), "### ⚠️ review: nothing new, 1 open from before");
+        scene.sandbox.git(&["rm", "--quiet", "-r", "lib"]);
+        assert_eq!(heading_later(&mut scene), "### ✅ review: no findings");
     })
     .await;
 }
