@@ -132,10 +132,11 @@ fn folded(title: &str, inside: Vec<Section>) -> Section {
 /// Returns why a plan is not to be applied.
 fn why_not(report: &RunReport) -> Option<String> {
     let plan = report.plan.as_ref().filter(|_| report.has_changes())?;
-    Some(match &plan.incomplete {
-        Some(reason) => format!("it is incomplete: {}", markdown_line(reason)),
-        None if !plan.differences.is_empty() => "the checkout changed during the run".to_owned(),
-        None => format!("the run did not succeed: {}", report.stop_reason.clause().sentence),
+    Some(match (&plan.incomplete, &plan.refused) {
+        (Some(reason), _) => format!("it is incomplete: {}", markdown_line(reason)),
+        (None, Some(reason)) => markdown_line(reason),
+        (None, None) if !plan.differences.is_empty() => "the checkout changed during the run".to_owned(),
+        (None, None) => format!("the run did not succeed: {}", report.stop_reason.clause().sentence),
     })
 }
 

@@ -23,6 +23,7 @@ mod masked_lists;
 mod mutation;
 mod network;
 mod paint;
+mod plan;
 mod progress;
 mod proof;
 mod prose;
@@ -40,13 +41,13 @@ use std::io;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use workspace::{Difference, FileDiff, LineCounts, Operation, WorkspacePath};
+use workspace::{FileDiff, LineCounts, Operation, WorkspacePath};
 
 use crate::config::DeliverTo;
 use crate::event::{
     Base, Block, Class, Expectation, GateRecord, HookRecord, MutationRecord, NetworkRecord, Notice, Outcome,
-    PlannedAction, ProofRecord, RecipeMatches, ReviewRecord, RunMode, Status, StopReason, SubagentRecord,
-    TestFinding, Usage,
+    ProofRecord, RecipeMatches, ReviewRecord, RunMode, Status, StopReason, SubagentRecord, TestFinding,
+    Usage,
 };
 use crate::plan::{CarriedOver, Plan};
 
@@ -69,6 +70,7 @@ pub use markdown::markdown;
 pub use masked_lists::{Lists, plan_holds_secret};
 pub use mutation::mutation_text;
 pub use paint::painted;
+pub use plan::PlanReport;
 pub use progress::Progress;
 pub use proof::{proof_junit, proof_text};
 pub use sarif::{drift_sarif, sarif};
@@ -184,22 +186,6 @@ pub struct StepSummary {
     /// What it cost, in USD; absent if the model's price is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-}
-
-/// The plan of a dry run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct PlanReport {
-    /// The digest of the plan.
-    pub digest: String,
-    /// Why the plan is incomplete, and therefore not applied.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub incomplete: Option<String>,
-    /// The actions, in order.
-    pub actions: Vec<PlannedAction>,
-    /// The number of files that were compared to see whether the checkout changed.
-    pub verified_files: usize,
-    /// Files of the checkout that did change.
-    pub differences: Vec<Difference>,
 }
 
 /// The branch and the commit that hold the changes of a run.
@@ -378,10 +364,9 @@ impl RunReport {
         !self.files.is_empty()
     }
 
-    /// Returns the plan if it may be applied: it is whole, it fits a known state, and the run that made it succeeded.
+    /// Returns the plan if it may be applied: it is whole, nothing in it would be refused, it fits a known state, and the run that made it succeeded.
     pub fn applicable_plan(&self) -> Option<&PlanReport> {
-        let is_whole = |plan: &&PlanReport| plan.incomplete.is_none() && plan.differences.is_empty();
-        self.plan.as_ref().filter(is_whole).filter(|_| self.status == Status::Success)
+        self.plan.as_ref().filter(|plan| plan.is_whole()).filter(|_| self.status == Status::Success)
     }
 
     /// Serializes the report as JSON, as it is written to a file.

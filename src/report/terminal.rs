@@ -181,6 +181,9 @@ fn plan(report: &RunReport, frame: TerminalFrame<'_>) -> String {
     if let Some(reason) = &plan.incomplete {
         text += &format!("✗ the plan cannot be applied, because it is incomplete: {}\n", visible(reason));
     }
+    if let Some(reason) = &plan.refused {
+        text += &format!("✗ an apply on GitHub would refuse the plan: {}\n", visible(reason));
+    }
     if plan.actions.is_empty() {
         text += "No write actions were planned.\n";
     } else if report.applicable_plan().is_some() {

@@ -5,6 +5,7 @@
 mod apply_request;
 mod base_files;
 mod catalog;
+mod chosen_plan;
 mod context;
 pub(crate) mod credentials;
 mod deliver;

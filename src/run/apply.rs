@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use sanitize::untrusted::code;
-use workspace::FileChange;
+use workspace::{ChangeSet, FileChange};
 
 use super::integrity::{NotJudged, demand_less};
 use super::not_applied::NotApplied;
@@ -13,13 +13,13 @@ use crate::base::text::counted;
 use crate::base::verbose_log::detail;
 use crate::config::Requirement;
 use crate::engine::Caller;
-use crate::event::{Event, GateRecord, GateVerdict, NoticeLevel, StopReason, TestFinding, ToolCall};
+use crate::event::{Event, GateRecord, GateVerdict, NoticeLevel, RunMode, StopReason, TestFinding, ToolCall};
 use crate::gates::GateOutcome;
 use crate::git::Repository;
 use crate::github::{
     Api, Application, AttestationError, Attested, Subject, TrustedRoot, file_at, unmet, verify_attested,
 };
-use crate::guardrails::{BaseFiles, CODE_OWNERS, inspect};
+use crate::guardrails::{BaseFiles, CODE_OWNERS, InspectionError, inspect};
 use crate::plan::{Applied, ApplyError, CarriedOver, Checked, JournalError, Plan, PlannedCommand};
 use crate::request::ApplyRequest;
 use crate::tool::Access;
@@ -94,24 +94,36 @@ impl Run<'_> {
         }
         // On GitHub, whoever has reviewed the plan saw it rendered.
         if self.request.github.is_some() {
-            let rules = &self.request.config().apply;
-            let repository = self.request.repository.as_ref();
-            let prefix = repository.map(Repository::prefix).unwrap_or_default();
-            let trusted = self.trusted_commit();
-            let trusted = repository.zip(trusted.as_deref());
-            let read =
-                |path: &str| trusted.and_then(|(repository, commit)| repository.read_at(commit, path).ok());
-            let base = BaseFiles {
-                prefix: &prefix,
-                is_there: read(".").is_some(),
-                read: &|path| read(path).flatten(),
-                names: &|folder| names_in(&self.disk.path().join(folder.as_str())),
-            };
-            inspect(checked.changes(), &self.request.location, rules, &self.engine.masker, &base)?;
+            self.inspect(checked.changes())?;
         }
         self.check_attestation(&request.plan).await?;
         self.check_pull_request(request, plan).await?;
         Ok(checked)
+    }
+
+    /// Looks for what a reviewer of these changes could overlook.
+    fn inspect(&self, changes: &ChangeSet) -> Result<(), InspectionError> {
+        let rules = &self.request.config().apply;
+        let repository = self.request.repository.as_ref();
+        let prefix = repository.map(Repository::prefix).unwrap_or_default();
+        let trusted = self.trusted_commit();
+        let trusted = repository.zip(trusted.as_deref());
+        let read =
+            |path: &str| trusted.and_then(|(repository, commit)| repository.read_at(commit, path).ok());
+        let base = BaseFiles {
+            prefix: &prefix,
+            is_there: read(".").is_some(),
+            read: &|path| read(path).flatten(),
+            names: &|folder| names_in(&self.disk.path().join(folder.as_str())),
+        };
+        inspect(changes, &self.request.location, rules, &self.engine.masker, &base)
+    }
+
+    /// Returns why an apply on GitHub would refuse what a dry run there has planned.
+    pub(super) fn refusal(&self) -> Option<String> {
+        let is_plan = self.request.mode == RunMode::DryRun && self.request.github.is_some();
+        let changes = self.engine.context.workspace.changes().ok().filter(|_| is_plan)?;
+        self.inspect(&changes).err().map(|error| error.to_string())
     }
 
     /// Returns the commit that is trusted: the base of a pull request, otherwise what is checked out.

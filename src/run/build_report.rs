@@ -33,6 +33,7 @@ impl Run<'_> {
         let Outcome { mut ended, structured, cost_usd, mut test_findings, proof, carried, reviewed, matches } =
             outcome;
         self.end_session(&mut ended, &mut test_findings).await;
+        let refused = self.refusal();
         let time_limit = self.time_limit.clone();
         let Self { request, events, collector, engine, baseline, disk, shell, tracked, isolation, .. } = self;
         drop(disk);
@@ -95,13 +96,10 @@ impl Run<'_> {
             files,
             matches: matches.matches(),
             calls: collected.calls,
-            plan: plan.as_ref().filter(|plan| plan.is_sealed()).map(|plan| PlanReport {
-                digest: plan.digest.clone(),
-                incomplete: plan.incomplete.clone(),
-                actions: Vec::new(),
-                verified_files,
-                differences,
-            }),
+            plan: plan
+                .as_ref()
+                .filter(|plan| plan.is_sealed())
+                .map(|plan| reported(plan, refused, verified_files, differences)),
             delivery: None,
             held: None,
             reviewed_base: reviewed.as_ref().map(|mark| mark.base.clone()),
@@ -214,6 +212,17 @@ fn complete(
     plan.incomplete = incomplete(ended, request.config(), collected);
     mark_made(plan, request, ended.clause().status, collected);
     plan.seal_until(time_limit);
+}
+
+/// Returns what the report says of a plan; its actions are told elsewhere.
+fn reported(
+    plan: &Plan,
+    refused: Option<String>,
+    verified_files: usize,
+    differences: Vec<Difference>,
+) -> PlanReport {
+    let (digest, incomplete) = (plan.digest.clone(), plan.incomplete.clone());
+    PlanReport { digest, incomplete, refused, actions: Vec::new(), verified_files, differences }
 }
 
 /// Returns why the plan of a run that ended so is not whole.

@@ -1,5 +1,7 @@
 //! A plan that is applied by a comment.
 
+use serde_json::json;
+
 use crate::support::github::BOT;
 use crate::support::scene::{HEAD, Scene, scene};
 
@@ -100,6 +102,22 @@ async fn gate_that_fails_as_the_plan_says_does_not_stop_its_application() {
         assert_eq!((&report["stop_reason"], &report["status"]), (&"failed_before".into(), &"success".into()));
         assert_eq!(report["gates"][0]["verdict"], "failed-before");
         assert_eq!(scene.branch("feature", "a.txt"), HEAD.replace("five", "FIVE"));
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plan_that_an_apply_would_refuse_is_not_offered() {
+    scene(&[], |scene| {
+        // A name that other systems cannot have.
+        let write = ("write_file", json!({"path": "n?.txt", "content": "x\n"}));
+        scene.plan(&scene.sandbox.script(&[vec![write]], "done"), &[]).expect_code(0);
+        let comment = scene.sticky();
+        let why = "**This plan cannot be applied**: the name n?.txt is another one on some systems";
+        assert!(comment.contains(why) && !comment.contains("To apply exactly this plan"), "{comment}");
+        let (event, _) = scene.comment_event(7, "dev", "/architect apply");
+        let run = scene.run("issue_comment", &event, &[], &[("INPUT_TASK", "")]).expect_code(6);
+        assert!(run.stdout.contains("cannot be applied: the name n?.txt is"), "{}", run.stdout);
     })
     .await;
 }
