@@ -212,6 +212,50 @@ impl Args {
     }
 }
 
+/// How far the edits of a call have moved the lines of the file, as it was before the call.
+#[derive(Default)]
+struct Moves {
+    /// The line at which each edit was made, and by how many lines it has moved what follows.
+    by_line: Vec<(usize, isize)>,
+    /// Whether an edit was made in several places.
+    are_many: bool,
+}
+
+impl Moves {
+    /// Returns by how many lines a line has moved.
+    fn of(&self, line: usize) -> isize {
+        self.by_line.iter().filter(|(at, _)| *at < line).map(|(_, by)| by).sum()
+    }
+
+    /// Returns whether numbers may be those of other lines now. A number in the quoted text itself (`line` is none) is compared with
+    /// the lines as they are now.
+    fn are_unclear(&self, line: Option<usize>) -> bool {
+        self.are_many || (line.is_none() && !self.by_line.is_empty())
+    }
+
+    /// Notes what an edit has done to a text.
+    fn note(&mut self, before: &str, edited: &Edited, line: Option<usize>) {
+        let lines = |text: &str| text.matches('\n').count().cast_signed();
+        let by = lines(&edited.content) - lines(before);
+        if by == 0 {
+            return;
+        }
+        self.are_many |= edited.times > 1;
+        let at = line.unwrap_or_else(|| {
+            let pairs = before.split('\n').zip(edited.content.split('\n'));
+            let now = pairs.take_while(|(one, other)| one == other).count() + 1;
+            // Where that line was before the call.
+            let mut earlier = self.by_line.clone();
+            earlier.sort_unstable();
+            earlier.into_iter().fold(now, |at, (line, by)| {
+                let is_above = line < at;
+                if is_above { at.saturating_add_signed(-by) } else { at }
+            })
+        });
+        self.by_line.push((at, by));
+    }
+}
+
 impl FileTool for EditFile {
     type Args = Args;
 
@@ -250,18 +294,26 @@ impl FileTool for EditFile {
         let text = text_of(&path, &before)?;
         let (mut content, encoding) = (text.text.into_owned(), text.encoding);
         let (mut notes, mut times) = (Vec::new(), 0);
-        let mut moves: Vec<(usize, isize)> = Vec::new();
+        let mut moves = Moves::default();
         for (index, edit) in edits.iter().enumerate() {
             let edit = edit.without_mark(&content, encoding);
-            let above = moves.iter().filter(|(line, _)| Some(*line) < edit.start_line);
-            let moved: isize = above.map(|(_, by)| by).sum();
+            let moved = edit.start_line.map_or(0, |line| moves.of(line));
             let plain = args.without_numbers(&edit, &path, &content, moved)?;
             if plain.is_some() {
                 notes.push("the line numbers in new_str were left out".to_owned());
             }
             let edit = &plain.unwrap_or(edit);
+            let is_by_number = args.is_by_number(edit, &content, moved);
+            if is_by_number && moves.are_unclear(edit.start_line) {
+                return Err(ToolError::Refused(format!(
+                    "edit {} of {}: nothing but its line number says which of several equal places is meant, and an earlier edit has \
+                     moved the lines; none was made: give old_str with lines around it, or make two calls",
+                    index + 1,
+                    edits.len()
+                )));
+            }
             // Whoever writes a recipe knows the lines.
-            if args.is_of_lines_alone(edit) || cx.explains_edits && args.is_by_number(edit, &content, moved) {
+            if args.is_of_lines_alone(edit) || cx.explains_edits && is_by_number {
                 cx.seen.check_lines(&path, &before)?;
             }
             let edited = args.apply(edit, &content, moved);
@@ -278,8 +330,7 @@ impl FileTool for EditFile {
             if let Some(line) = placeholder::found(&edit.new_str, &content, &edited.content) {
                 return Err(ToolError::Refused(placeholder::refusal("new_str", line, path.as_str())));
             }
-            let lines = |text: &str| text.matches('\n').count().cast_signed();
-            moves.extend(edit.start_line.map(|line| (line, lines(&edited.content) - lines(&content))));
+            moves.note(&content, &edited, edit.start_line);
             content = edited.content;
             times += edited.times;
             notes.extend(edited.note);

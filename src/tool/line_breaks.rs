@@ -1,7 +1,7 @@
 //! Line ends in regular expressions: whether a pattern may match more than a line, and what `\r\n` in one means.
 
 use regex_syntax::ParserBuilder;
-use regex_syntax::ast::Ast;
+use regex_syntax::ast::{AssertionKind, Ast};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::line_edges::parse;
@@ -63,8 +63,10 @@ pub(super) fn with_any_line_ends(pattern: &str) -> String {
     made + &pattern[from..]
 }
 
-/// Notes where each `\r` ends that a `\n` follows.
+/// Notes where each `\r` ends that a `\n` follows, or the end of a line.
 fn note_returns(ast: &Ast, ends: &mut Vec<usize>) {
+    let is_end =
+        |ast: &Ast| matches!(ast, Ast::Assertion(assertion) if assertion.kind == AssertionKind::EndLine);
     let is = |ast: &Ast, c: char| matches!(ast, Ast::Literal(literal) if literal.c == c);
     match ast {
         Ast::Group(group) => note_returns(&group.ast, ends),
@@ -72,7 +74,7 @@ fn note_returns(ast: &Ast, ends: &mut Vec<usize>) {
         Ast::Alternation(several) => several.asts.iter().for_each(|ast| note_returns(ast, ends)),
         Ast::Concat(row) => {
             for (index, part) in row.asts.iter().enumerate() {
-                let is_followed = row.asts.get(index + 1).is_some_and(|next| is(next, '\n'));
+                let is_followed = row.asts.get(index + 1).is_some_and(|next| is(next, '\n') || is_end(next));
                 if is(part, '\r') && is_followed {
                     ends.push(part.span().end.offset);
                 }
@@ -141,7 +143,7 @@ mod tests {
             (r"(?<=a)\r\n", r"(?<=a)\r?\n"),
             (r"[^\r\n]\r?\n", r"[^\r\n]\r?\n"),
             (r"C:\\r\n", r"C:\\r\n"),
-            (r"\r$", r"\r$"),
+            (r"a\r$", r"a\r?$"),
             ("(", "("),
         ] {
             assert_eq!(with_any_line_ends(pattern), expected, "{pattern}");

@@ -6,7 +6,7 @@ use outline::first_syntax_error;
 
 use super::misquoted::{Escapes, Form};
 use super::numbered_block::{Numbered, has_numbers};
-use super::numbered_text::is_listed;
+use super::numbered_text::has_no_tables;
 
 /// Text of a file as it is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub(super) fn meant(name: &str, given: &str, old: Option<&str>) -> Option<Meant>
         .map(|block| Meant { text: block.plain(), note: "the line numbers in content were left out" })
         .filter(|meant| !meant.text.trim().is_empty());
     // Whether the text that is meant has errors of its own says nothing.
-    if is_whole && (first_syntax_error(name, given).is_some() || is_listed(&kind)) {
+    if is_whole && has_no_tables(name) {
         return numbered.filter(|_| !old.is_some_and(has_numbers));
     }
     first_syntax_error(name, given)?;

@@ -16,6 +16,16 @@ const CODE: [&str; 24] = [
     "scala", "dart", "lua", "pl", "ps1", "bat", "gradle", "ex", "hs",
 ];
 
+/// Kinds of files beside them that may hold a table in which the first column counts.
+const WITH_TABLES: [&str; 9] = ["md", "markdown", "mdx", "rst", "sql", "conf", "cfg", "m", "env"];
+
+/// Returns whether numbers before the lines of a file can be nothing but those of the lines.
+pub(super) fn has_no_tables(name: &str) -> bool {
+    let kind = kind(name);
+    (is_listed(&kind) && !WITH_TABLES.contains(&kind.as_str()))
+        || first_syntax_error(name, "1\tx\n2\ty\n").is_some()
+}
+
 /// Returns whether the lines of a file do not begin with numbers and tabs, by its name.
 fn is_code(name: &str) -> bool {
     is_listed(&kind(name)) || first_syntax_error(name, "1\tx\n2\ty\n").is_some()
@@ -44,9 +54,10 @@ pub(super) fn new_text(name: &str, content: &str, old: &str, new: &str, line: Op
     if !is_of_lines || NUMBERED.contains(&kind(name).as_str()) || has_numbers(old) || has_numbers(content) {
         return NewText::Given;
     }
-    if line.is_some_and(|line| block.begins_at(line)) {
+    let is_at_line = line.is_some_and(|line| block.begins_at(line));
+    if is_at_line && has_no_tables(name) {
         NewText::Plain(block.plain())
-    } else if is_code(name) {
+    } else if is_at_line || is_code(name) {
         NewText::Unclear
     } else {
         NewText::Given

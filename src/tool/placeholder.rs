@@ -1,7 +1,7 @@
 //! Placeholders in new text: lines such as `// ... existing code ...`, which stand for lines that the text leaves out. Written to a file,
 //! they would take the place of what they stand for.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use patch::search_replace;
@@ -11,21 +11,21 @@ use workspace::{FileChange, FileState, Mode, WorkspacePath};
 use crate::base::text::shortened;
 
 /// How likely a line stands for others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Certainty {
-    /// No comment says this of what is there.
-    Certain,
-    /// A comment may say it: where lines go that have no others in their place, it stands for them.
+    /// A comment may say it: where more lines go than come in their place, it stands for them.
     Possible,
+    /// Where lines go, no comment says this.
+    Certain,
 }
 
 /// Parts of a line: what makes it a comment, brackets and dots, and what is said between them.
 static PARTS: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let mark = r"(?://+|\#+|--+|;+|%+|/\*+|<!--|\{/\*|\*|rem\b|')";
+    let mark = r"(?://+!?|\#+|--+|;+|%+|/\*+|<!--|\{/\*|\(\*|::|\*|@?rem\b|')";
     let dots = r"(?:\.{3,}|…)";
     Regex::new(&format!(
         r"(?ix)^\s* (?P<mark>{mark})?\s* (?P<open>[\[(])?\s* (?P<before>{dots})?(?P<gap>\s*) (?P<inner>[\[(])?\s*
-          (?P<about>[^.…]*?)\s* [\])]?\s* (?P<after>{dots})?\s* [\])]?\.?\s* (?:\*/\}}?|-->)?\s*$"
+          (?P<about>[^.…]*?)\s* [\])]?\s* (?P<after>{dots})?\s* [\])]?\.?\s* (?:\*/\}}?|-->|\*\)|\#+)?\s*$"
     ))
     .ok()
 });
@@ -45,6 +45,10 @@ static STAYS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 static IS_THERE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!(r"(?i)^(?:(?:keep|leave)\s)?(?:{THERE}(?:\s{STATE})?|{STATE})$")).ok()
 });
+
+/// Words that say that there is more.
+static REST: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?i)^(?:the\s)?(?:rest|remainder)\sof\s").ok());
 
 /// Words of which one is in what stands for others between dots.
 static ABOUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -87,8 +91,10 @@ fn certainty(line: &str) -> Option<Certainty> {
         (true, _) if mark.is_some_and(|mark| mark != "*") && has("gap") && matches(&ABOUT, about) => {
             Some(Possible)
         }
-        (false, false) if (mark.is_some() || has("open")) && matches(&STAYS, about) => Some(Possible),
-        (false, false) if mark.is_some() && has("open") && is_there => Some(Possible),
+        (false, false) if (mark.is_some() || has("open")) && matches(&STAYS, about) => Some(Certain),
+        (false, false) if mark.is_some() && (has("open") || matches(&REST, about)) && is_there => {
+            Some(Possible)
+        }
         _ => None,
     }
 }
@@ -96,11 +102,7 @@ fn certainty(line: &str) -> Option<Certainty> {
 /// Returns what a text has in place of a file's own lines: a placeholder, marks of an edit, or one of `read_file`. The text makes `after`
 /// of `before`, which may have it already.
 pub(super) fn found<'a>(new: &'a str, before: &str, after: &str) -> Option<&'a str> {
-    let is_certain = |line: &&str| certainty(line) == Some(Certainty::Certain);
-    let is_new = |line: &&str| !before.contains(line.trim());
-    let certain = new.lines().filter(is_certain).find(is_new).map(str::trim);
-    certain
-        .or_else(|| left_out(new, before))
+    left_out(new, before)
         .or_else(|| in_place_of_lines(new, before, after))
         .or_else(|| edit(new).filter(|_| edit(before).is_none()))
 }
@@ -114,26 +116,33 @@ pub(super) fn left_out<'a>(new: &'a str, before: &str) -> Option<&'a str> {
 
 /// Returns the first line of a text that stands for lines which are gone when it makes `after` of `before`.
 pub(super) fn in_place_of_lines<'a>(new: &'a str, before: &str, after: &str) -> Option<&'a str> {
-    let possible: HashSet<&str> =
-        new.lines().filter(|line| certainty(line).is_some()).map(str::trim).collect();
-    if possible.is_empty() {
+    let is_new = |line: &&str| !before.contains(line.trim());
+    let placeholders: HashMap<&str, Certainty> =
+        new.lines().filter(is_new).filter_map(|line| Some((line.trim(), certainty(line)?))).collect();
+    if placeholders.is_empty() {
         return None;
     }
     let state = |text: &str| FileState { content: text.as_bytes().into(), mode: Mode::Regular };
     let path = WorkspacePath::parse("text").ok()?;
     let diff = FileChange::new(path, Some(state(before)), Some(state(after)))?.diff();
-    let (mut removed, mut added, mut standing) = (0, 0, None);
+    let (mut removed, mut added, mut standing) = (0, 0, None::<(Certainty, &str)>);
     for line in diff.lines().chain(["@@"]) {
         let text = line.get(1..).unwrap_or_default().trim();
         match line.chars().next() {
             Some('-') => removed += usize::from(!text.is_empty()),
-            Some('+') => match possible.get(text) {
-                Some(placeholder) => standing = standing.or(Some(*placeholder)),
+            Some('+') => match placeholders.get_key_value(text) {
+                Some((line, certainty)) => standing = standing.max(Some((*certainty, *line))),
                 None => added += usize::from(!text.is_empty()),
             },
             Some('\\') => {}
-            _ if removed > added && standing.is_some() => return standing,
-            _ => (removed, added, standing) = (0, 0, None),
+            _ => {
+                // A line that has another in its place is not left out.
+                match standing {
+                    Some((Certainty::Certain, line)) if removed > 0 => return Some(line),
+                    Some((Certainty::Possible, line)) if removed > added + 1 => return Some(line),
+                    _ => (removed, added, standing) = (0, 0, None),
+                }
+            }
         }
     }
     None
@@ -179,12 +188,24 @@ mod tests {
             "...existing code...",
             "[... rest of file ...]",
             "... (rest unchanged)",
+            "// rest of the code remains the same",
+            "# rest of the file unchanged",
+            "// Previous code remains unchanged.",
+            "// [rest of the code stays the same]",
+            "[rest of the file unchanged]",
+            "// existing code here",
             "REM ... existing code ...",
+            "//! ... existing code ...",
+            "# ... existing code ... #",
+            "(* ... existing code ... *)",
+            ":: ... existing code ...",
         ] {
             assert_eq!(certainty(line), Some(Certainty::Certain), "{line}");
-            assert!(found(line, "", line).is_some(), "{line}");
-            let before = format!("a\n{line}\n");
-            assert_eq!(found(line, &before, &before), None, "{line}");
+            let after = format!("a\n{line}\n");
+            assert!(found(line, "a\nb\n", &after).is_some(), "{line}");
+            for before in ["a\n", &after] {
+                assert_eq!(found(line, before, &after), None, "{line} {before:?}");
+            }
         }
         for line in [
             "// ...",
@@ -194,13 +215,9 @@ mod tests {
             "REM ...",
             "' ...",
             "// ... code ...",
-            "// rest of the code remains the same",
-            "# rest of the file unchanged",
-            "// existing code here",
-            "// Previous code remains unchanged.",
-            "// [rest of the code stays the same]",
-            "[rest of the file unchanged]",
             "# ... other handlers like before",
+            "# rest of the implementation",
+            "{/* rest of the component */}",
         ] {
             assert_eq!(certainty(line), Some(Certainty::Possible), "{line}");
             let after = |text: &str| format!("a\n{line}\n{text}");

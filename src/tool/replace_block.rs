@@ -48,7 +48,12 @@ pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<
     let (plain_old, plain_new) = (plain_block(old), plain_block(new));
     // Whoever changes nothing else means the line ends.
     if plain_old == plain_new || plain_old.is_empty() {
-        return by_text(content, old, new, all);
+        let mut edited = by_text(content, old, new, all)?;
+        // Whoever puts `\r\n` in the place of `\n` does not mean that of `\r\n`.
+        if !content.contains("\r\r\n") {
+            edited.content = edited.content.replace("\r\r\n", "\r\n");
+        }
+        return Ok(edited);
     }
     let Some(file) = PlainText::of(content) else { return by_text(content, &plain_old, &plain_new, all) };
     let mut edited = by_text(file.plain(), &plain_old, &plain_new, all)?;

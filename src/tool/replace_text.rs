@@ -12,6 +12,7 @@ use super::scope::Scope;
 use super::text_file::{encoded, readable, text_of};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::encoding::Decoded;
+use crate::base::pattern::ReplaceError;
 use crate::base::text::{counted, grouped, shortened};
 
 /// Number of files whose first diff is shown.
@@ -148,32 +149,40 @@ fn first_diffs(changes: &[FileChange]) -> String {
     text
 }
 
+/// What a search has found in the files.
+#[derive(Default)]
+struct Found {
+    planned: Vec<Planned>,
+    unreadable: Vec<ResolvedPath>,
+    /// Number of places at which the replacement gives the same text.
+    unchanged: usize,
+}
+
+/// Makes the new text of a file, of at most so many bytes, and counts the places.
+type Apply<'a> = &'a dyn Fn(&str, usize) -> Result<(Option<String>, usize), ReplaceError>;
+
 impl Args {
-    /// Returns the files that the call would change, or why it would change none.
-    fn plan(&self, cx: &Context) -> Result<Plan, ToolError> {
+    /// Makes the new texts of files.
+    fn find(&self, files: &[ResolvedPath], cx: &Context, apply: Apply<'_>) -> Result<Found, ToolError> {
         let refused = |reason: String| ToolError::Refused(reason);
-        let replacement = Replacement::new(self)?;
-        let scope = Scope::new(cx, &self.path, Some(&self.file_pattern), None)?;
         let limit = usize::try_from(MAX_FILE).unwrap_or(usize::MAX);
-        let (mut planned, mut unreadable) = (Vec::new(), Vec::new());
-        let (mut unchanged, mut made) = (0, 0);
-        for path in candidates(&replacement, &scope)? {
+        let (mut found, mut made) = (Found::default(), 0);
+        for path in files {
             cx.check_end()?;
-            let before = cx.workspace.read(&path)?;
+            let before = cx.workspace.read(path)?;
             // Files that are not text are no place for a replacement, but whoever renames has to know of those with matches.
-            let Ok(Decoded { text: content, encoding }) = text_of(&path, &before) else {
+            let Ok(Decoded { text: content, encoding }) = text_of(path, &before) else {
                 let lossy = String::from_utf8_lossy(&before.content);
-                let has_match = || replacement.apply(&lossy, limit).is_ok_and(|(_, times)| times > 0);
+                let has_match = || apply(&lossy, limit).is_ok_and(|(_, times)| times > 0);
                 if !before.content.contains(&0) && has_match() {
-                    unreadable.push(path);
+                    found.unreadable.push(path.clone());
                 }
                 continue;
             };
-            let (after, times) = replacement
-                .apply(&content, limit)
+            let (after, times) = apply(&content, limit)
                 .map_err(|error| refused(format!("{path}: {error}; nothing was changed")))?;
             let Some(after) = after else {
-                unchanged += times;
+                found.unchanged += times;
                 continue;
             };
             if let Some(line) = placeholder::found(&self.replacement, &content, &after) {
@@ -186,9 +195,25 @@ impl Args {
                     MAX_TOTAL >> 20
                 )));
             }
-            let after = encoded(&path, after, encoding)?;
-            planned.push(Planned { path, before, after, times });
+            let after = encoded(path, after, encoding)?;
+            found.planned.push(Planned { path: path.clone(), before, after, times });
         }
+        Ok(found)
+    }
+
+    /// Returns the files that the call would change, or why it would change none.
+    fn plan(&self, cx: &Context) -> Result<Plan, ToolError> {
+        let refused = |reason: String| ToolError::Refused(reason);
+        let replacement = Replacement::new(self)?;
+        let scope = Scope::new(cx, &self.path, Some(&self.file_pattern), None)?;
+        let files = candidates(&replacement, &scope)?;
+        let mut found = self.find(&files, cx, &|content, limit| replacement.apply(content, limit))?;
+        // Whoever changes nothing else, in any file, means the line ends.
+        if found.planned.is_empty() && replacement.may_mean_line_ends() {
+            found =
+                self.find(&files, cx, &|content, limit| replacement.apply_to_line_ends(content, limit))?;
+        }
+        let Found { planned, unreadable, unchanged } = found;
         let total: usize = planned.iter().map(|file| file.times).sum();
         if planned.is_empty() {
             let regex = if self.regex || regex::escape(&self.pattern) == self.pattern {

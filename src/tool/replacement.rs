@@ -14,8 +14,6 @@ pub(super) struct Replacement {
     pattern: Pattern,
     /// The pattern as it was written, if line ends themselves may be searched for or put in.
     as_written: Option<Pattern>,
-    /// Whether nothing else is searched for.
-    is_of_line_ends: bool,
     template: String,
     /// Finds the files with a match, where each is within a line.
     pub(super) query: Option<Query>,
@@ -42,46 +40,43 @@ impl Replacement {
         } else {
             args.replacement.replace('$', "$$")
         };
-        let names_returns = template.contains('\r')
-            || args.pattern.contains('\r')
-            || (args.regex && ["\\r", "\\x0d", "\\x0D"].iter().any(|part| args.pattern.contains(part)));
-        let is_of_line_ends = names_returns && matches_line_ends_alone(&as_written);
+        let names_ends =
+            template.contains('\r') || source != as_written || matches_line_ends_alone(&as_written);
         // In it, `$` stands before `\n` alone. The second engine does not know the flag.
         let with_returns = || compiled(&format!("(?-R){as_written}")).or_else(|_| compiled(&as_written));
-        let as_written = names_returns.then(with_returns).transpose()?;
+        let as_written = names_ends.then(with_returns).transpose()?;
         let first_line = args.pattern.lines().find(|line| !line.is_empty()).unwrap_or_default();
         let (searched, syntax) =
             if args.regex { (source.as_str(), Syntax::Regex) } else { (first_line, Syntax::Literal) };
-        let is_within_line = !args.regex || (!may_span_lines(&source) && !names_returns);
+        let is_within_line = !args.regex || (!may_span_lines(&source) && !names_ends);
         let query = is_within_line.then(|| Query::new(searched, syntax, args.case_sensitive, 1).ok());
-        Ok(Self { pattern, as_written, is_of_line_ends, template, query: query.flatten() })
+        Ok(Self { pattern, as_written, template, query: query.flatten() })
     }
 
-    /// Returns the new text of a file, or `None` if it stays as it is, and the number of places that were found. It ends as soon as the
-    /// text is longer than `limit`, in bytes.
+    /// Returns the new text of a file, or `None` if it stays as it is, and the number of places that were found; each line keeps its end.
+    /// It ends as soon as the text is longer than `limit`, in bytes.
     pub(super) fn apply(&self, content: &str, limit: usize) -> Result<(Option<String>, usize), ReplaceError> {
-        if self.is_of_line_ends
-            && let (Some(made), times) = self.apply_to_line_ends(content, limit)?
-        {
-            return Ok((Some(made), times));
-        }
         let file = PlainText::of(content);
         let text = file.as_ref().map_or(content, PlainText::plain);
         let (made, times) = self.pattern.replace(text, &self.template, limit)?;
-        let made = if self.as_written.is_some() { plain(&made) } else { made };
-        if made != text {
-            let made = match file {
-                Some(file) => file.restored(&made),
-                None => made,
-            };
-            return Ok((Some(made), times));
+        let made = if self.template.contains('\r') { plain(&made) } else { made };
+        if made == text {
+            return Ok((None, times));
         }
-        // Whoever changes nothing else means the line ends.
-        if self.as_written.is_some() { self.apply_to_line_ends(content, limit) } else { Ok((None, times)) }
+        let made = match file {
+            Some(file) => file.restored(&made),
+            None => made,
+        };
+        Ok((Some(made), times))
     }
 
-    /// Does the same with line ends as they are in the file.
-    fn apply_to_line_ends(
+    /// Returns whether a call that changes no text may be meant to change line ends.
+    pub(super) fn may_mean_line_ends(&self) -> bool {
+        self.as_written.is_some()
+    }
+
+    /// Does the same as [`apply`](Self::apply) with line ends as they are in the file, where nothing but these would change.
+    pub(super) fn apply_to_line_ends(
         &self,
         content: &str,
         limit: usize,
@@ -92,6 +87,7 @@ impl Replacement {
         if !content.contains("\r\r\n") {
             made = made.replace("\r\r\n", "\r\n");
         }
-        Ok(((made != content).then_some(made), times))
+        let is_same_text = plain(&made) == plain(content);
+        Ok(((made != content && is_same_text).then_some(made), times))
     }
 }

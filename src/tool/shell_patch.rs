@@ -39,15 +39,30 @@ impl ShellPatch {
 pub(super) fn is_tried(line: &str) -> bool {
     let begins_command = |at: usize| {
         let before = line[..at].trim_end_matches([' ', '\t']);
-        let is_start = before.is_empty() || before.ends_with(['\n', ';', '&', '|', '(', '{']);
+        let last = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+        let is_start = before.is_empty()
+            || before.ends_with(['\n', ';', '&', '|', '(', '{'])
+            || BEFORE_COMMAND.contains(&last)
+            || is_assignment(last);
         // What is quoted, or in another here-document, is text.
-        is_start && !before.contains("<<") && shlex::split(before).is_some()
+        let is_in_document = before.rsplit_once("<<").is_some_and(|(_, rest)| rest.contains('\n'));
+        is_start && !is_in_document && shlex::split(before).is_some()
     };
     let is_program = |(at, program): (usize, &str)| {
         begins_command(at) && line[at + program.len()..].chars().next().is_none_or(char::is_whitespace)
     };
     line.contains("*** Begin Patch")
         && PROGRAMS.iter().any(|program| line.match_indices(program).any(is_program))
+}
+
+/// Words behind which a command begins.
+const BEFORE_COMMAND: [&str; 8] = ["then", "do", "else", "env", "exec", "time", "command", "!"];
+
+/// Returns whether a word before a command sets a variable for it.
+fn is_assignment(word: &str) -> bool {
+    word.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty() && name.chars().all(|sign| sign.is_ascii_alphanumeric() || sign == '_')
+    })
 }
 
 /// Returns the text of a here-document that ends the line.
@@ -114,6 +129,9 @@ mod tests {
             (format!("git add a && apply_patch <<'EOF'\n{PATCH}EOF\ncat a"), true),
             (format!("apply_patch $'{PATCH}'"), true),
             (format!("echo '{PATCH}' | apply_patch"), true),
+            (format!("cat <<'EOF' | apply_patch\n{PATCH}EOF\nls"), true),
+            (format!("if true; then apply_patch <<'EOF'\n{PATCH}EOF\nfi"), true),
+            (format!("FOO=1 apply_patch <<'EOF'\n{PATCH}EOF\nls"), true),
             (format!("cat > a.md <<'EOF'\napply_patch <<'X'\n{PATCH}X\nEOF"), false),
             (format!("git commit -m 'use\napply_patch x' && echo '{PATCH}'"), false),
             (format!("./apply_patch_to_all '{PATCH}'"), false),

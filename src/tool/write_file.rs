@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileError, FileState, ResolvedPath};
 
+use super::line_ends::plain;
 use super::misquoted_file::{Meant, meant};
 use super::outcome::store;
 use super::path_forms::lines_behind;
@@ -169,7 +170,11 @@ impl Args {
         let Some(before) = before else { return Ok(NewContent::plain(self.added_to(content, ""))) };
         match text_of(path, before) {
             Ok(old) => {
-                // Endings that are given decide, as they do in an edit.
+                // Of a whole text, the endings that are given decide; what is added has those of the file.
+                let is_of_one_kind =
+                    old.text.contains('\n') && (has_crlf_alone(&old.text) || !old.text.contains('\r'));
+                let added = (adds && is_of_one_kind).then(|| plain(content));
+                let content = added.as_deref().unwrap_or(content);
                 let keeps_crlf = has_crlf_alone(&old.text) && !content.contains('\r');
                 let new = if adds { self.added_to(content, &old.text) } else { content.to_owned() };
                 let has_ends = new.contains('\n');

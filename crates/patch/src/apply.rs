@@ -47,6 +47,15 @@ pub enum ApplyError {
         /// The number of the hunk, from 1.
         hunk: usize,
     },
+    /// A hunk that adds indented lines beside lines without indentation, in a patch that is indented otherwise than the file.
+    #[error(
+        "the patch is indented otherwise than the file, and the lines of hunk {hunk} do not say how its own are to be indented; write them as \
+         the file is indented"
+    )]
+    Unindented {
+        /// The number of the hunk, from 1.
+        hunk: usize,
+    },
     /// A hunk in a file that repeats itself so much, or a patch of so many hunks, that the search for it was given up.
     #[error(
         "the search for the place of hunk {hunk} takes too long in this file; make several smaller patches, or use write_file"
@@ -122,9 +131,13 @@ struct Unplaced {
 /// Applies hunks one after the other. The error is the first that has no place.
 fn exactly(image: impl FnOnce() -> Image, hunks: &[Hunk], agreement: Agreement) -> Result<Applied, Unplaced> {
     let mut image = Box::new(image());
+    let mut flush = None;
     for (index, hunk) in hunks.iter().enumerate() {
         if let Err(why) = image.put(hunk, agreement) {
             return Err(Unplaced { index, why, image });
+        }
+        if std::mem::take(&mut image.is_flush) {
+            flush.get_or_insert(index);
         }
     }
     let by_number = |hunk: &Hunk| stated(hunk).is_some() && hunk.side(Side::Old).is_empty();
@@ -132,6 +145,9 @@ fn exactly(image: impl FnOnce() -> Image, hunks: &[Hunk], agreement: Agreement) 
         // Nothing says how far its lines have to move, or how they have to be indented.
         Some(index) if image.has_drifted() || image.shift.is_some() => {
             Err(Unplaced { index, why: Misplaced::Uncertain, image })
+        }
+        None if image.shift.is_some() && flush.is_some() => {
+            Err(Unplaced { index: flush.unwrap_or_default(), why: Misplaced::Unindented, image })
         }
         _ => Ok(Applied { content: image.text(), shift: image.shift }),
     }
@@ -160,6 +176,7 @@ impl Unplaced {
                 }
                 return ApplyError::Ambiguous { hunk: number, times: places.len(), lines: lines.join(", ") };
             }
+            Misplaced::Unindented => return ApplyError::Unindented { hunk: number },
             Misplaced::Uncertain => return ApplyError::Uncertain { hunk: number },
             Misplaced::TooCostly => return ApplyError::TooCostly { hunk: number },
         }

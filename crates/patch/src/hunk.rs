@@ -14,7 +14,7 @@ pub enum Line {
 }
 
 impl Line {
-    fn text(&self) -> &str {
+    pub(super) fn text(&self) -> &str {
         let (Self::Context(text) | Self::Bare(text) | Self::Removed(text) | Self::Added(text)) = self;
         text
     }

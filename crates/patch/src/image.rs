@@ -22,6 +22,8 @@ pub(super) struct Image {
     pub(super) drifted: bool,
     /// How the lines of a hunk had to be indented, where they had to.
     pub(super) shift: Option<Shift>,
+    /// Whether a hunk adds indented lines, and its own place does not say how these are indented in the file.
+    pub(super) is_flush: bool,
     /// How many lines behind its stated place the last numbered hunk was found.
     pub(super) offset: isize,
     /// Number of lines that the file had before all hunks.
@@ -68,6 +70,7 @@ impl Image {
             cursor: 0,
             drifted: false,
             shift: None,
+            is_flush: false,
             offset: 0,
             work: Cell::new(MAX_WORK),
         }
@@ -134,8 +137,13 @@ impl Image {
                 }
             }
         }
+        let is_indented = |line: &str| line.starts_with([' ', '\t']) && !line.trim().is_empty();
         if let Some(shift) = shift.filter(|shift| *shift != Shift::None) {
             self.shift = Some(shift);
+        } else {
+            let mut added = hunk.lines.iter().filter(|line| matches!(line, Line::Added(_)));
+            self.is_flush |=
+                added.any(|line| is_indented(line.text())) && !wanted.iter().any(|line| is_indented(line));
         }
         if reaches_end {
             self.ends_in_newline = match hunk.no_newline {
