@@ -59,7 +59,8 @@ fn slug(given: &str, is_key: bool) -> String {
     let words = text.split('-').map(|word| word.trim_matches('.')).filter(|word| !word.is_empty());
     let slug = words.collect::<Vec<_>>().join("-").replace("..", ".");
     let is_nothing_left = slug.is_empty() && !given.trim().is_empty();
-    let is_lost = is_nothing_left || is_key && marker_key(given) != given;
+    let is_lock = slug.strip_suffix(".lock").is_some();
+    let is_lost = is_nothing_left || is_lock || is_key && marker_key(given) != given;
     if slug.len() <= MAX_VALUE && !is_lost {
         return slug;
     }
@@ -103,6 +104,7 @@ mod tests {
             ("bot/{key}", "docs orders", "", Ok("bot/docs-orders")),
             ("bot/{key}", "docs: orders", "", Ok("bot/docs-orders-HASH")),
             ("bot/{key}", "テスト", "", Ok("bot/HASH")),
+            ("bot/{key}", "a.lock", "", Ok("bot/a.lock-HASH")),
             ("bot/{key}", "-", "", Ok("bot/HASH")),
             ("bot/{number}-{key}", "", "テスト", Ok("bot/HASH")),
             ("{branch}", "docs", "", Err("unknown placeholder `{branch}`; use {key}, {number}, {task}")),

@@ -67,19 +67,26 @@ fn hashes_of<'a>(marker: &'a str, beginning: &str) -> Option<&'a str> {
 }
 
 /// Returns, for each suggestion, the index of the one that stands already in its place: by the lines around it, or, as these
-/// change as well, another one of the same lines that stands for no other suggestion. Both are given by their hashes.
-fn standing(wanted: &[(&str, &str)], posted: &[Option<&str>]) -> Vec<Option<usize>> {
+/// change as well, another one of the same lines that stands for no other suggestion and, by its index and the hash of its own
+/// place, `may_move` there. Both are given by their hashes.
+fn standing(
+    wanted: &[(&str, &str)],
+    posted: &[Option<&str>],
+    may_move: &dyn Fn(usize, usize, &str) -> bool,
+) -> Vec<Option<usize>> {
     let mut found = vec![None; wanted.len()];
     for is_exact in [true, false] {
         for (index, (id, place)) in wanted.iter().enumerate() {
             if found[index].is_some() {
                 continue;
             }
-            let is_meant = |hashes: &str| {
+            let is_meant = |at: usize, hashes: &str| {
                 let (other, around) = hashes.split_once('-').unwrap_or((hashes, ""));
-                other == *id && (around == *place || !is_exact)
+                other == *id && (around == *place || !is_exact && may_move(index, at, around))
             };
-            let is_free = |at: usize| posted[at].is_some_and(is_meant) && !found.contains(&Some(at));
+            let is_free = |at: usize| {
+                posted[at].is_some_and(|hashes| is_meant(at, hashes)) && !found.contains(&Some(at))
+            };
             found[index] = (0..posted.len()).find(|at| is_free(*at));
         }
     }
@@ -102,7 +109,11 @@ impl Review<'_> {
             standing_threads.map(|thread| hashes_of(&thread?.marker, &ours)).collect();
         let ids: Vec<(&str, &str)> =
             wanted.iter().map(|found| (found.id.as_str(), found.place.as_str())).collect();
-        let known = standing(&ids, &posted);
+        // What people have settled at one place, or what is said of one that still is there, is not said of another.
+        let may_move = |index: usize, at: usize, place: &str| {
+            !threads[at].is_outdated && !wanted[index].elsewhere.iter().any(|other| other == place)
+        };
+        let known = standing(&ids, &posted, &may_move);
         for (at, thread) in threads.iter().enumerate() {
             thread.keep_reopened(api).await;
             let goes = match thread.state {
@@ -216,6 +227,19 @@ mod tests {
     }
 
     #[test]
+    fn what_is_settled_at_another_place_is_not_settled_here() {
+        let may_move = |_: usize, at: usize, place: &str| at != 0 && place != "2";
+        for (posted, expected) in [
+            (&[Some("a-1")][..], None),
+            (&[None, Some("a-1")], Some(1)),
+            (&[None, Some("a-2")], None),
+            (&[Some("a-3"), None], Some(0)),
+        ] {
+            assert_eq!(standing(&[("a", "3")], posted, &may_move), [expected], "{posted:?}");
+        }
+    }
+
+    #[test]
     fn equal_lines_have_suggestions_of_their_own() {
         for (wanted, posted, expected) in [
             // Another place of the same lines, before and behind the one that has its suggestion.
@@ -230,7 +254,7 @@ mod tests {
             (&[("a", "1"), ("a", "1")], &[Some("a-1"), Some("a-1")], &[Some(0), Some(1)]),
             (&[("a", "1")], &[None, Some("b-1")], &[None]),
         ] {
-            assert_eq!(standing(wanted, posted), expected, "{wanted:?} {posted:?}");
+            assert_eq!(standing(wanted, posted, &|_, _, _| true), expected, "{wanted:?} {posted:?}");
         }
     }
 

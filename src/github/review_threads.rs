@@ -19,6 +19,8 @@ pub(super) struct Thread {
     /// What stands below it.
     pub(super) text: String,
     pub(super) state: State,
+    /// Whether the lines that it is about have changed since.
+    pub(super) is_outdated: bool,
 }
 
 /// The state of a thread.
@@ -140,7 +142,7 @@ impl ThreadNode {
             (false, Note::None, true) => State::Outdated,
             (false, Note::None, false) => State::Open,
         };
-        Some(Thread { id: self.id, comment: first.id, marker, text, state })
+        Some(Thread { id: self.id, comment: first.id, marker, text, state, is_outdated: self.is_outdated })
     }
 }
 

@@ -29,6 +29,8 @@ pub(super) struct Suggestion {
     pub(super) id: String,
     /// A hash of the lines around them, which tells equal lines of a file apart.
     pub(super) place: String,
+    /// The same of all other places of the file that have the old lines.
+    pub(super) elsewhere: Vec<String>,
 }
 
 /// Parses the hunks of a pull request's diff into the line ranges (first, last) on the head's side that
@@ -83,7 +85,14 @@ pub(super) fn suggestions(change: &FileChange, path: &str, ranges: &[(u64, u64)]
         (within && sayable(&text) && sayable(&replaced)).then(|| {
             let id = hash(&format!("{path}\0{replaced}\0{text}"));
             let place = hash(&around(&old, first, last));
-            Suggestion { path: path.to_owned(), first: first as u64, last: last as u64, text, id, place }
+            let starts = (1..=old.len().saturating_sub(last - first)).filter(|start| *start != first);
+            let is_same = |start: &usize| old[*start - 1..*start + last - first] == old[first - 1..last];
+            let elsewhere = starts
+                .filter(is_same)
+                .map(|start| hash(&around(&old, start, start + last - first)))
+                .collect();
+            let (first, last) = (first as u64, last as u64);
+            Suggestion { path: path.to_owned(), first, last, text, id, place, elsewhere }
         })
     });
     hunks.collect()
@@ -164,6 +173,21 @@ mod tests {
     }
 
     #[test]
+    fn equal_lines_elsewhere_in_the_file_are_known() {
+        let state = |text: &str| Some(FileState { content: text.as_bytes().into(), mode: Mode::Regular });
+        let path = WorkspacePath::parse("a.txt").expect("a path");
+        let change =
+            FileChange::new(path, state("a\nx\nb\nc\nx\n"), state("a\ny\nb\nc\nx\n")).expect("a change");
+        let [found] = suggestions(&change, "a.txt", &[(1, 9)]).try_into().expect("one suggestion");
+        let lines = ["a\n", "x\n", "b\n", "c\n", "x\n"];
+        assert_eq!((found.first, found.last), (2, 2));
+        assert_eq!(
+            (found.place, found.elsewhere),
+            (hash(&around(&lines, 2, 2)), vec![hash(&around(&lines, 5, 5))])
+        );
+    }
+
+    #[test]
     fn a_fence_inside_does_not_end_the_suggestion() {
         let found = Suggestion {
             path: "a.md".into(),
@@ -172,6 +196,7 @@ mod tests {
             text: "````\n".into(),
             id: "0".into(),
             place: "1".into(),
+            elsewhere: Vec::new(),
         };
         assert_eq!(
             found.body("k", "o"),

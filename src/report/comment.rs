@@ -66,7 +66,15 @@ impl CommentFrame {
 }
 
 /// What stands before the reason why the plan of a comment is not to be applied.
-pub const NOT_APPLICABLE: &str = "**This plan cannot be applied**: ";
+const NOT_APPLICABLE: &str = "**This plan cannot be applied**: ";
+
+/// The hidden end of the line with that reason, which no text of others can have.
+const OURS: &str = " <!-- architect-ci: no apply -->";
+
+/// Returns why the plan of a comment is not to be applied, if the comment says so.
+pub fn reason_not_to_apply(comment: &str) -> Option<&str> {
+    comment.lines().find_map(|line| line.strip_prefix(NOT_APPLICABLE)?.strip_suffix(OURS))
+}
 
 /// Renders the comment within [`COMMENT_LIMIT`].
 pub fn comment(report: &RunReport, frame: &CommentFrame) -> String {
@@ -143,7 +151,7 @@ fn why_not(report: &RunReport) -> Option<String> {
 /// Renders how to apply the plan: an order to copy, and the command for a checkout elsewhere.
 fn how_to_apply(report: &RunReport, by_comment: bool) -> String {
     let Some(plan) = report.applicable_plan().filter(|_| report.has_changes()) else {
-        return why_not(report).map(|why| format!("{NOT_APPLICABLE}{why}\n\n")).unwrap_or_default();
+        return why_not(report).map(|why| format!("{NOT_APPLICABLE}{why}{OURS}\n\n")).unwrap_or_default();
     };
     let local = fence(&format!("architect-ci apply plan.json --digest {}", plan.digest), "sh");
     if !by_comment {
@@ -226,5 +234,22 @@ pub fn check_summary(report: &RunReport, task: Option<&str>) -> String {
             return text;
         }
         limit -= (text.len() - CHECK_LIMIT).min(limit / 2);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sanitize::untrusted::markdown;
+
+    use super::*;
+
+    #[test]
+    fn the_reason_not_to_apply_is_nobody_elses() {
+        let own = format!("All is well.\n\n{NOT_APPLICABLE}it is incomplete{OURS}\n");
+        assert_eq!(reason_not_to_apply(&own), Some("it is incomplete"));
+        for message in [format!("{NOT_APPLICABLE}renew the token"), own] {
+            let shown = markdown(&message);
+            assert_eq!(reason_not_to_apply(&shown), None, "{shown}");
+        }
     }
 }

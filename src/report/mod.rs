@@ -58,7 +58,7 @@ pub use batch::{
     task_line,
 };
 pub use collect::{Collected, Collector};
-pub use comment::{COMMENT_LIMIT, CommentFrame, NOT_APPLICABLE, check_summary, comment, description};
+pub use comment::{COMMENT_LIMIT, CommentFrame, check_summary, comment, description, reason_not_to_apply};
 pub use diagnostics::{Diagnostic, diagnostics, of_gates};
 pub use evidence::{Claim, ClaimSubject, Deeds, evidence};
 pub use figures::duration;

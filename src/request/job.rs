@@ -16,7 +16,7 @@ use crate::github::{
     react, trailer,
 };
 use crate::plan::Plan;
-use crate::report::NOT_APPLICABLE;
+use crate::report::reason_not_to_apply;
 
 /// What is to be done.
 #[derive(Debug)]
@@ -279,8 +279,7 @@ impl RequestContext<'_> {
         let api = self.api(github)?;
         let sticky = StickyComment::new(api.clone(), number, true, comment_marker(&key));
         let (all, others) = sticky.shown_plans().await?;
-        let why =
-            others.iter().find_map(|text| text.lines().find_map(|line| line.strip_prefix(NOT_APPLICABLE)));
+        let why = others.iter().find_map(|text| reason_not_to_apply(text));
         let shown = choose(all, &marker_key(&key), digest, why)?;
         let mark = &shown.mark;
         let pull = Pull::get(api, number).await?;

@@ -10,8 +10,8 @@ use regex::Regex;
 static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
     Regex::new(
-        r"(?ix) https?://[^\s<>]+ /(?:issues|pull|discussions|commit)/ [^\s<>]*
-        | (?:[\w.-]+/[\w.-]+)? \# \d+ | \b GH-\d+ | (?:mailto:|xmpp:)? [\w.+-]* @ [a-z0-9] (?:[\w/.-]*\w)?
+        r"(?ix) (?:https?://|www\.)[^\s<>]+ /(?:issues|pull|discussions|commit)/ [^\s<>]*
+        | (?:[\w.-]+/[\w.-]+)? \# \d+ | GH-\d+ | (?:mailto:|xmpp:)? [\w.+-]* @ [a-z0-9._-] (?:[\w/.-]*\w)?
         | \[![a-z]+\] | \$ \S*",
     )
     .expect("the pattern is valid")
@@ -20,7 +20,12 @@ static ACTIVE: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns whether a text can have an active word: the pattern takes long to compile, and most texts have none.
 fn may_be_active(text: &str) -> bool {
     let names_issue = || text.as_bytes().windows(3).any(|three| three.eq_ignore_ascii_case(b"gh-"));
-    text.contains(['#', '@', '$']) || text.contains("://") || text.contains("[!") || names_issue()
+    let names_page = || text.as_bytes().windows(4).any(|four| four.eq_ignore_ascii_case(b"www."));
+    text.contains(['#', '@', '$'])
+        || text.contains("://")
+        || names_page()
+        || text.contains("[!")
+        || names_issue()
 }
 
 /// Finds the active words of a text.

@@ -8,14 +8,20 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What an address begins with, and signs that stand in one as they are.
+/// What an address begins with, and all that GitHub takes for a part of it.
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
-    Regex::new(r"(?i)(?:https?://|ftp://|www\.)[\w~:/?#@!$&()*+,;=%'.-]*").expect("the pattern is valid")
+    Regex::new(r"(?i)(?:https?://|ftp://|www\.)[^\s<]*").expect("the pattern is valid")
 });
 
 /// Signs that end a sentence, or what is marked in one, rather than an address.
-const AFTER_ADDRESS: &str = "?!.,:;*_~'";
+const AFTER_ADDRESS: &str = "?!.,:;*_~'\"";
+
+/// Signs that end what has been opened before the address.
+const PAIRS: [(char, char); 3] = [('(', ')'), ('[', ']'), ('{', '}')];
+
+/// Signs in an address that Markdown would read.
+const READ: [char; 5] = ['_', '*', '~', '[', ']'];
 
 /// A part of a text that GitHub would begin a link with.
 #[derive(Debug)]
@@ -56,19 +62,47 @@ fn page(address: &str) -> Option<String> {
 
 /// Returns where an address ends, without the signs of the sentence that it stands in.
 fn end_of(text: &str) -> usize {
-    let (opened, mut closed) = (text.matches('(').count(), text.matches(')').count());
+    let mut left = PAIRS.map(|(open, close)| {
+        let count = |sign: char| text.matches(sign).count();
+        count(close).saturating_sub(count(open))
+    });
     let mut address = text;
     loop {
-        // None of these signs opens a parenthesis.
-        match address.strip_suffix(|sign| AFTER_ADDRESS.contains(sign)) {
-            Some(shorter) => address = shorter,
-            None if address.ends_with(')') && closed > opened => {
+        if let Some(shorter) = address.strip_suffix(|sign| AFTER_ADDRESS.contains(sign)) {
+            address = shorter;
+            continue;
+        }
+        let closes = |(_, close): &(char, char)| address.ends_with(*close);
+        match PAIRS.iter().position(closes).filter(|pair| left[*pair] > 0) {
+            Some(pair) => {
+                left[pair] -= 1;
                 address = &address[..address.len() - 1];
-                closed -= 1;
             }
             None => return address.len(),
         }
     }
+}
+
+/// Returns a text in which Markdown reads no sign of an address, so that none is torn apart. `is_text` returns whether a position of
+/// the text is neither in code nor in a link.
+pub(crate) fn with_whole_addresses(text: &str, is_text: &dyn Fn(usize) -> bool) -> String {
+    let (mut whole, mut from) = (String::with_capacity(text.len()), 0);
+    for found in ADDRESS.find_iter(text).filter(|found| is_text(found.start())) {
+        // With a backtick, code begins.
+        let address = found.as_str().split('`').next().unwrap_or_default();
+        let end = found.start() + end_of(address);
+        whole += &text[from..found.start()];
+        let mut is_escaped = false;
+        for sign in text[found.start()..end].chars() {
+            if READ.contains(&sign) && !is_escaped {
+                whole.push('\\');
+            }
+            is_escaped = sign == '\\' && !is_escaped;
+            whole.push(sign);
+        }
+        from = end;
+    }
+    whole + &text[from..]
 }
 
 /// Encodes the signs of a URL that could end it, or the cell of a table that it stands in, or begin code.
@@ -100,7 +134,11 @@ mod tests {
             ("see http://e.com.", &["http://e.com"][..]),
             ("(https://e.com/a_(b))", &["https://e.com/a_(b)"]),
             ("HTTPS://E.com/a?b=c&d#e, www.e.com: x", &["HTTPS://E.com/a?b=c&d#e", "http://www.e.com"]),
-            ("http://e.com/`a`", &["http://e.com/"]),
+            ("http://e.com/`a`", &["http://e.com/`a`"]),
+            (
+                "see \"https://e.com/a[b]={c}\", [https://e.com/d]",
+                &["https://e.com/a[b]={c}", "https://e.com/d"],
+            ),
             ("http://e.com/<img>", &["http://e.com/"]),
         ] {
             let found: Vec<String> = addresses(text).into_iter().filter_map(|found| found.url).collect();
@@ -116,6 +154,15 @@ mod tests {
             "xhttp://.",
         ] {
             assert!(matches!(addresses(text)[..], [Address { url: None, .. }]), "{text}");
+        }
+        for (text, expected) in [
+            ("see https://e.com/__init__.py, __so__", r"see https://e.com/\_\_init\_\_.py, __so__"),
+            ("**https://e.com/a*b**", r"**https://e.com/a\*b**"),
+            (r"https://e.com/\_x", r"https://e.com/\_x"),
+            ("https://e.com/a_`b_c`", "https://e.com/a_`b_c`"),
+        ] {
+            assert_eq!(with_whole_addresses(text, &|_| true), expected);
+            assert_eq!(with_whole_addresses(text, &|_| false), text);
         }
         assert_eq!(encoded("https://e.com/`a` \\|ä"), "https://e.com/%60a%60%20%5C%7Cä");
     }

@@ -1,7 +1,7 @@
 //! Markdown that others wrote: what is rendered keeps its form, and has no effect.
 
 use crate::active::active_words;
-use crate::addresses::{Address, addresses, encoded};
+use crate::addresses::{Address, addresses, encoded, with_whole_addresses};
 use crate::untrusted::{code, fence, visible};
 use pulldown_cmark::{
     CodeBlockKind, CowStr, Event, HeadingLevel, LinkType, Options, Parser, Tag, TagEnd, TextMergeStream,
@@ -31,7 +31,7 @@ pub fn markdown_item(text: &str) -> String {
 
 /// Neutralizes Markdown for a line, of which it is a part: code, emphasis and links keep their form.
 pub fn markdown_line(text: &str) -> String {
-    let text = visible(text) + "\n";
+    let text = readable(text);
     let Some(events) = nested_as_people_write(Parser::new_ext(&text, options())) else {
         return code(&text);
     };
@@ -42,6 +42,26 @@ pub fn markdown_line(text: &str) -> String {
         Ok(_) => rendered.trim().replace('\n', " "),
         Err(_) => code(&text),
     }
+}
+
+/// Returns a text as it is read: with codes in place of what cannot be seen, and with addresses that no emphasis begins in.
+fn readable(text: &str) -> String {
+    // A fence that the text leaves open is closed only where its last line ends.
+    let text = visible(text) + "\n";
+    let (mut around, mut parts) = (0_usize, Vec::new());
+    for (event, range) in Parser::new_ext(&text, options()).into_offset_iter() {
+        match event {
+            Event::Start(Tag::CodeBlock(_) | Tag::Link { .. } | Tag::Image { .. }) => around += 1,
+            Event::End(TagEnd::CodeBlock | TagEnd::Link | TagEnd::Image) => around = around.saturating_sub(1),
+            Event::Text(_) if around == 0 => parts.push(range),
+            _ => {}
+        }
+    }
+    let is_text = |at: usize| {
+        let before = parts.partition_point(|part| part.start <= at);
+        before.checked_sub(1).is_some_and(|index| parts[index].contains(&at))
+    };
+    with_whole_addresses(&text, &is_text)
 }
 
 fn options() -> Options {
@@ -56,8 +76,7 @@ struct Rendered {
 }
 
 fn rendered(text: &str) -> Rendered {
-    // A fence that the text leaves open is closed only where its last line ends.
-    let text = visible(text) + "\n";
+    let text = readable(text);
     let as_code = || Rendered { text: fence(&text, ""), begins_in_line: false };
     let Some(events) = nested_as_people_write(Parser::new_ext(&text, options())) else {
         return as_code();
@@ -245,11 +264,14 @@ fn push_text(events: &mut Vec<Event<'_>>, text: &str, is_in_link: bool) {
     for Address { range, url } in passive_parts(text) {
         push_up_to(events, &range);
         match url {
-            Some(url) if !is_in_link => events.extend([
-                link(LinkType::Autolink, url.clone()),
-                Event::Text(url.into()),
-                Event::End(TagEnd::Link),
-            ]),
+            Some(url) if !is_in_link && is_harmless_link(&url) => {
+                let url = encoded(&url);
+                events.extend([
+                    link(LinkType::Autolink, url.clone()),
+                    Event::Text(url.into()),
+                    Event::End(TagEnd::Link),
+                ]);
+            }
             // There are no links in links.
             _ => push_code(events, &text[range]),
         }

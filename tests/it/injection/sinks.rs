@@ -97,7 +97,7 @@ fn active(markdown: &str) -> Vec<String> {
     // GitHub makes a link of all that stands behind them, code as well.
     let address = Regex::new(r"(?i)(https?|ftp)://|\bwww\.").unwrap();
     let own = Regex::new(
-        r"(?s)^(\s|<details open>|</?(details|summary|sub|code)>|<!-- architect-ci comment: [\w ._/-]* -->|[^<>]|&[lgq]\w+;)*$",
+        r"(?s)^(\s|<details open>|</?(details|summary|sub|code)>|<!-- architect-ci comment: [\w ._/-]* -->|<!-- architect-ci: no apply -->|[^<>]|&[lgq]\w+;)*$",
     )
     .unwrap();
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
