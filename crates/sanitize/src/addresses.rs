@@ -8,14 +8,14 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What an address begins with, and all that GitHub takes for a part of it.
+/// What an address begins with, and what may be a part of it. GitHub goes on behind `>`, which no address has.
 static ADDRESS: LazyLock<Regex> = LazyLock::new(|| {
     #[expect(clippy::expect_used, reason = "a constant pattern, compiled in a test")]
-    Regex::new(r"(?i)(?:https?://|ftp://|www\.)[^\s<]*").expect("the pattern is valid")
+    Regex::new(r"(?i)(?:https?://|ftp://|www\.)[^\s<>]*").expect("the pattern is valid")
 });
 
 /// Signs that end a sentence, or what is marked in one, rather than an address.
-const AFTER_ADDRESS: &str = "?!.,:;*_~'\"";
+const AFTER_ADDRESS: &str = "?!.,:;*_~'\"”“„’‘»«›…–—。，、）」";
 
 /// Signs that end what has been opened before the address.
 const PAIRS: [(char, char); 3] = [('(', ')'), ('[', ']'), ('{', '}')];
@@ -134,6 +134,8 @@ mod tests {
             ("see http://e.com.", &["http://e.com"][..]),
             ("(https://e.com/a_(b))", &["https://e.com/a_(b)"]),
             ("HTTPS://E.com/a?b=c&d#e, www.e.com: x", &["HTTPS://E.com/a?b=c&d#e", "http://www.e.com"]),
+            ("“www.e.com”, —http://e.com/a—", &["http://www.e.com", "http://e.com/a"]),
+            ("http://e.com/a>", &["http://e.com/a"]),
             ("http://e.com/`a`", &["http://e.com/`a`"]),
             (
                 "see \"https://e.com/a[b]={c}\", [https://e.com/d]",

@@ -186,7 +186,7 @@ fn without_html_and_images<'a>(source: impl Iterator<Item = Event<'a>>) -> Vec<E
             Event::Start(Tag::Link { link_type: LinkType::Autolink, dest_url, .. })
                 if is_harmless_link(&dest_url) =>
             {
-                events.push(link(LinkType::Autolink, encoded(&dest_url)));
+                events.push(link(LinkType::Autolink, encoded(&dest_url.replace("&amp;", "&"))));
                 open_links.push(TagEnd::Link);
             }
             // A title could have backticks, with which code would begin.

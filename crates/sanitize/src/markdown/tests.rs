@@ -87,6 +87,8 @@ fn effects_are_gone_and_form_stays() {
         ("costs $5 or US$6, in $HOME", "costs `$5` or `US$6,` in `$HOME`"),
         ("https://e.com/a/__init__.py#L1 and __so__", "<https://e.com/a/__init__.py#L1> and **so**"),
         ("closes www.github.com/o/r/pull/3", "closes `www.github.com/o/r/pull/3`"),
+        ("<https://e.com/?a=1&amp;b=2>", "<https://e.com/?a=1&b=2>"),
+        ("&lt;https://e.com/a&gt;", "\\<<https://e.com/a>\\>"),
         ("#1GH-3", "`#1` `GH-3`"),
         ("a@-b.co", "`a@-b.co`"),
         ("$$\n\\href{https://x}{y}\n$$", "`$$`\n\\href{<https://x%7D%7By>}\n`$$`"),
