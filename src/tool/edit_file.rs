@@ -215,45 +215,48 @@ impl Args {
 /// How far the edits of a call have moved the lines of the file, as it was before the call.
 #[derive(Default)]
 struct Moves {
-    /// The line at which each edit was made, and by how many lines it has moved what follows.
-    by_line: Vec<(usize, isize)>,
-    /// Whether an edit was made in several places.
-    are_many: bool,
+    /// The lines that each edit has replaced by more or fewer ones, and by how many it has moved what follows.
+    known: Vec<(LineRange, isize)>,
+    /// Whether there are edits of which nothing says for certain where in the file they were made.
+    has_unknown: bool,
 }
 
 impl Moves {
     /// Returns by how many lines a line has moved.
     fn of(&self, line: usize) -> isize {
-        self.by_line.iter().filter(|(at, _)| *at < line).map(|(_, by)| by).sum()
+        self.known.iter().filter(|(lines, _)| lines.last < line).map(|(_, by)| by).sum()
     }
 
-    /// Returns whether numbers may be those of other lines now. A number in the quoted text itself (`line` is none) is compared with
-    /// the lines as they are now.
+    /// Returns whether a number may be that of another line now. One in the quoted text itself (`line` is none) is compared with the
+    /// lines as they are now.
     fn are_unclear(&self, line: Option<usize>) -> bool {
-        self.are_many || (line.is_none() && !self.by_line.is_empty())
+        let is_replaced =
+            |line: usize| self.known.iter().any(|(lines, _)| (lines.first..=lines.last).contains(&line));
+        self.has_unknown || line.map_or(!self.known.is_empty(), is_replaced)
     }
 
-    /// Notes what an edit has done to a text.
-    fn note(&mut self, before: &str, edited: &Edited, line: Option<usize>) {
-        let lines = |text: &str| text.matches('\n').count().cast_signed();
-        let by = lines(&edited.content) - lines(before);
+    /// Notes what an edit has done to a text, where earlier ones had moved its line by `moved`.
+    fn note(&mut self, before: &str, edit: &Edit, edited: &Edited, moved: isize) {
+        let count = |text: &str| text.matches('\n').count().cast_signed();
+        let by = count(&edited.content) - count(before);
         if by == 0 {
             return;
         }
-        self.are_many |= edited.times > 1;
-        let at = line.unwrap_or_else(|| {
-            let pairs = before.split('\n').zip(edited.content.split('\n'));
-            let now = pairs.take_while(|(one, other)| one == other).count() + 1;
-            // Where that line was before the call.
-            let mut earlier = self.by_line.clone();
-            earlier.sort_unstable();
-            earlier.into_iter().fold(now, |at, (line, by)| {
-                let is_above = line < at;
-                if is_above { at.saturating_add_signed(-by) } else { at }
-            })
-        });
-        self.by_line.push((at, by));
+        let place =
+            edit.lines(moved).filter(|lines| edited.times == 1 && stands_at(before, &edit.old_str, *lines));
+        match edit.lines(0).filter(|_| place.is_some()) {
+            Some(lines) => self.known.push((lines, by)),
+            None => self.has_unknown = true,
+        }
     }
+}
+
+/// Returns whether whole lines of a text are those of a block.
+fn stands_at(content: &str, block: &str, lines: LineRange) -> bool {
+    let (content, block) = (plain(content), plain(block));
+    let wanted = block.trim_end_matches('\n').split('\n').map(str::trim_end);
+    let found = content.split('\n').skip(lines.first.saturating_sub(1)).map(str::trim_end);
+    !block.trim().is_empty() && wanted.eq(found.take((lines.last + 1).saturating_sub(lines.first)))
 }
 
 impl FileTool for EditFile {
@@ -330,7 +333,7 @@ impl FileTool for EditFile {
             if let Some(line) = placeholder::found(&edit.new_str, &content, &edited.content) {
                 return Err(ToolError::Refused(placeholder::refusal("new_str", line, path.as_str())));
             }
-            moves.note(&content, &edited, edit.start_line);
+            moves.note(&content, edit, &edited, moved);
             content = edited.content;
             times += edited.times;
             notes.extend(edited.note);

@@ -49,12 +49,14 @@ pub enum ApplyError {
     },
     /// A hunk that adds indented lines beside lines without indentation, in a patch that is indented otherwise than the file.
     #[error(
-        "the patch is indented otherwise than the file, and the lines of hunk {hunk} do not say how its own are to be indented; write them as \
-         the file is indented"
+        "hunk {shifted} is indented otherwise than the file, and hunk {hunk} does not say how its own lines are to be indented; write hunk \
+         {shifted} as the file is indented"
     )]
     Unindented {
         /// The number of the hunk, from 1.
         hunk: usize,
+        /// The number of the one that is indented otherwise.
+        shifted: usize,
     },
     /// A hunk in a file that repeats itself so much, or a patch of so many hunks, that the search for it was given up.
     #[error(
@@ -131,7 +133,7 @@ struct Unplaced {
 /// Applies hunks one after the other. The error is the first that has no place.
 fn exactly(image: impl FnOnce() -> Image, hunks: &[Hunk], agreement: Agreement) -> Result<Applied, Unplaced> {
     let mut image = Box::new(image());
-    let mut flush = None;
+    let (mut flush, mut shifted) = (None, None);
     for (index, hunk) in hunks.iter().enumerate() {
         if let Err(why) = image.put(hunk, agreement) {
             return Err(Unplaced { index, why, image });
@@ -139,15 +141,18 @@ fn exactly(image: impl FnOnce() -> Image, hunks: &[Hunk], agreement: Agreement) 
         if std::mem::take(&mut image.is_flush) {
             flush.get_or_insert(index);
         }
+        if image.shift.is_some() {
+            shifted.get_or_insert(index);
+        }
     }
     let by_number = |hunk: &Hunk| stated(hunk).is_some() && hunk.side(Side::Old).is_empty();
+    if let (Some(index), Some(shifted)) = (flush, shifted) {
+        return Err(Unplaced { index, why: Misplaced::Unindented { shifted }, image });
+    }
     match hunks.iter().position(by_number) {
         // Nothing says how far its lines have to move, or how they have to be indented.
         Some(index) if image.has_drifted() || image.shift.is_some() => {
             Err(Unplaced { index, why: Misplaced::Uncertain, image })
-        }
-        None if image.shift.is_some() && flush.is_some() => {
-            Err(Unplaced { index: flush.unwrap_or_default(), why: Misplaced::Unindented, image })
         }
         _ => Ok(Applied { content: image.text(), shift: image.shift }),
     }
@@ -176,7 +181,9 @@ impl Unplaced {
                 }
                 return ApplyError::Ambiguous { hunk: number, times: places.len(), lines: lines.join(", ") };
             }
-            Misplaced::Unindented => return ApplyError::Unindented { hunk: number },
+            Misplaced::Unindented { shifted } => {
+                return ApplyError::Unindented { hunk: number, shifted: shifted + 1 };
+            }
             Misplaced::Uncertain => return ApplyError::Uncertain { hunk: number },
             Misplaced::TooCostly => return ApplyError::TooCostly { hunk: number },
         }

@@ -19,8 +19,8 @@ pub(super) enum Misplaced {
     Ambiguous(Vec<usize>),
     /// It only adds lines, and nothing says where.
     Uncertain,
-    /// Its lines do not say how they are indented, and those of other hunks are indented otherwise than in the file.
-    Unindented,
+    /// Its lines do not say how they are indented, and those of another hunk, by its index, are indented otherwise than in the file.
+    Unindented { shifted: usize },
     /// The file and the patch repeat themselves so much that the search was given up.
     TooCostly,
 }
