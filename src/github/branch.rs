@@ -50,7 +50,7 @@ const MAX_VALUE: usize = 60;
 
 /// Converts a text into a part of a branch name: lower case, dashes for all but letters, digits, `.` and
 /// `_`. A long one is cut, and a hash of the whole distinguishes it from others that begin alike; so does one where nothing is
-/// left, and if `is_key`, where signs are gone that distinguish keys.
+/// left, or which no branch may end with, and if `is_key`, where signs are gone that distinguish keys.
 fn slug(given: &str, is_key: bool) -> String {
     let text: String = given
         .chars()

@@ -109,7 +109,7 @@ impl Review<'_> {
             standing_threads.map(|thread| hashes_of(&thread?.marker, &ours)).collect();
         let ids: Vec<(&str, &str)> =
             wanted.iter().map(|found| (found.id.as_str(), found.place.as_str())).collect();
-        // What people have settled at one place, or what is said of one that still is there, is not said of another.
+        // A thread about lines that have changed, or about another place of the file that still is there, says nothing of this one.
         let may_move = |index: usize, at: usize, place: &str| {
             !threads[at].is_outdated && !wanted[index].elsewhere.iter().any(|other| other == place)
         };

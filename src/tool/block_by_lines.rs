@@ -54,7 +54,7 @@ pub(super) fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result
         Some(difference) => format!("{difference} of indentation, and new_str was indented accordingly"),
         None => "blanks at the ends of lines differ from old_str".to_owned(),
     };
-    Ok(Edited { content: result.join("\n"), times, note: Some(note) })
+    Ok(Edited { content: result.join("\n"), times, is_by_number: false, note: Some(note) })
 }
 
 /// Returns the lines that come in place of `found`, which is quoted as `wanted`, and for which `written` is given, or `indented` as the

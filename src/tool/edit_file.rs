@@ -6,6 +6,7 @@ use workspace::{FileError, FileState, ResolvedPath};
 
 use super::line_edit::{LineRange, replace_lines, replace_near};
 use super::line_ends::plain;
+use super::line_moves::Moves;
 use super::misquoted_file::meant;
 use super::numbered_block::Numbered;
 use super::numbered_text::{self, NewText, new_text};
@@ -13,7 +14,7 @@ use super::outcome::store;
 use super::read_file::resolve;
 use super::replace_block::{Edited, NotReplaced, line_of, replace};
 use super::text_file::{encoded, text_of, without_mark};
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult, numbered_block, placeholder};
+use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult, placeholder};
 use crate::base::encoding::TextEncoding;
 use crate::base::text::counted;
 
@@ -71,12 +72,11 @@ struct Edit {
 }
 
 impl Edit {
-    /// Returns the lines in which the old text is, where earlier edits have moved those that it names by `moved`.
-    fn lines(&self, moved: isize) -> Option<LineRange> {
-        let first = self.start_line.or(self.end_line.map(|_| 1))?.saturating_add_signed(moved);
+    /// Returns the lines that the edit names, in which its old text was before the call.
+    fn lines(&self) -> Option<LineRange> {
+        let first = self.start_line.or(self.end_line.map(|_| 1))?;
         let length = self.old_str.trim_end_matches('\n').matches('\n').count();
-        let last = self.end_line.map(|last| last.saturating_add_signed(moved));
-        Some(LineRange { first, last: last.unwrap_or(first.saturating_add(length)) })
+        Some(LineRange { first, last: self.end_line.unwrap_or(first.saturating_add(length)) })
     }
 }
 
@@ -122,7 +122,7 @@ impl Args {
 
     /// Returns the lines that an edit names, where earlier ones of the call have moved them by `moved`.
     fn lines_of(&self, edit: &Edit, moved: isize) -> Option<LineRange> {
-        edit.lines(moved).or_else(|| self.lines())
+        edit.lines().map(|lines| lines.moved(moved)).or_else(|| self.lines())
     }
 
     /// Returns whether an edit is one of whole lines, of which nothing but their numbers is given.
@@ -137,20 +137,6 @@ impl Args {
             Some(lines) => replace_near(content, &edit.old_str, &edit.new_str, lines, edit.replace_all),
             None => replace(content, &edit.old_str, &edit.new_str, edit.replace_all),
         }
-    }
-
-    /// Returns whether nothing but numbers of lines says which place an edit changes.
-    fn is_by_number(&self, edit: &Edit, content: &str, moved: isize) -> bool {
-        let Edit { old_str, new_str, replace_all, .. } = edit;
-        let Some(lines) = self.lines_of(edit, moved) else {
-            return numbered_block::decide(&plain(content), &plain(old_str));
-        };
-        if self.is_of_lines_alone(edit) {
-            return true;
-        }
-        let anywhere = replace(content, old_str, new_str, *replace_all);
-        let near = replace_near(content, old_str, new_str, lines, *replace_all);
-        near.is_ok_and(|near| anywhere.map(|edited| edited.content) != Ok(near.content))
     }
 
     /// Returns an edit with the text that it means to write, or `None` if it is the one that is given.
@@ -212,53 +198,6 @@ impl Args {
     }
 }
 
-/// How far the edits of a call have moved the lines of the file, as it was before the call.
-#[derive(Default)]
-struct Moves {
-    /// The lines that each edit has replaced by more or fewer ones, and by how many it has moved what follows.
-    known: Vec<(LineRange, isize)>,
-    /// Whether there are edits of which nothing says for certain where in the file they were made.
-    has_unknown: bool,
-}
-
-impl Moves {
-    /// Returns by how many lines a line has moved.
-    fn of(&self, line: usize) -> isize {
-        self.known.iter().filter(|(lines, _)| lines.last < line).map(|(_, by)| by).sum()
-    }
-
-    /// Returns whether a number may be that of another line now. One in the quoted text itself (`line` is none) is compared with the
-    /// lines as they are now.
-    fn are_unclear(&self, line: Option<usize>) -> bool {
-        let is_replaced =
-            |line: usize| self.known.iter().any(|(lines, _)| (lines.first..=lines.last).contains(&line));
-        self.has_unknown || line.map_or(!self.known.is_empty(), is_replaced)
-    }
-
-    /// Notes what an edit has done to a text, where earlier ones had moved its line by `moved`.
-    fn note(&mut self, before: &str, edit: &Edit, edited: &Edited, moved: isize) {
-        let count = |text: &str| text.matches('\n').count().cast_signed();
-        let by = count(&edited.content) - count(before);
-        if by == 0 {
-            return;
-        }
-        let place =
-            edit.lines(moved).filter(|lines| edited.times == 1 && stands_at(before, &edit.old_str, *lines));
-        match edit.lines(0).filter(|_| place.is_some()) {
-            Some(lines) => self.known.push((lines, by)),
-            None => self.has_unknown = true,
-        }
-    }
-}
-
-/// Returns whether whole lines of a text are those of a block.
-fn stands_at(content: &str, block: &str, lines: LineRange) -> bool {
-    let (content, block) = (plain(content), plain(block));
-    let wanted = block.trim_end_matches('\n').split('\n').map(str::trim_end);
-    let found = content.split('\n').skip(lines.first.saturating_sub(1)).map(str::trim_end);
-    !block.trim().is_empty() && wanted.eq(found.take((lines.last + 1).saturating_sub(lines.first)))
-}
-
 impl FileTool for EditFile {
     type Args = Args;
 
@@ -306,21 +245,7 @@ impl FileTool for EditFile {
                 notes.push("the line numbers in new_str were left out".to_owned());
             }
             let edit = &plain.unwrap_or(edit);
-            let is_by_number = args.is_by_number(edit, &content, moved);
-            if is_by_number && moves.are_unclear(edit.start_line) {
-                return Err(ToolError::Refused(format!(
-                    "edit {} of {}: nothing but its line number says which of several equal places is meant, and an earlier edit has \
-                     moved the lines; none was made: give old_str with lines around it, or make two calls",
-                    index + 1,
-                    edits.len()
-                )));
-            }
-            // Whoever writes a recipe knows the lines.
-            if args.is_of_lines_alone(edit) || cx.explains_edits && is_by_number {
-                cx.seen.check_lines(&path, &before)?;
-            }
-            let edited = args.apply(edit, &content, moved);
-            let edited: Edited = edited.map_err(|error| {
+            let edited = args.apply(edit, &content, moved).map_err(|error| {
                 let mut reason = error.to_string();
                 if edits.len() > 1 {
                     reason = format!("edit {} of {}: {reason}; none was made", index + 1, edits.len());
@@ -330,10 +255,25 @@ impl FileTool for EditFile {
                 }
                 ToolError::Refused(reason)
             })?;
+            if edited.is_by_number && moves.are_unclear(edit.start_line) {
+                return Err(ToolError::Refused(format!(
+                    "edit {} of {}: nothing but its line number says which of several equal places is meant, and an earlier edit has \
+                     moved the lines; none was made: give old_str with lines around it, or make two calls",
+                    index + 1,
+                    edits.len()
+                )));
+            }
+            // Whoever writes a recipe knows the lines.
+            if args.is_of_lines_alone(edit) || cx.explains_edits && edited.is_by_number {
+                cx.seen.check_lines(&path, &before)?;
+            }
             if let Some(line) = placeholder::found(&edit.new_str, &content, &edited.content) {
                 return Err(ToolError::Refused(placeholder::refusal("new_str", line, path.as_str())));
             }
-            moves.note(&content, edit, &edited, moved);
+            match edit.lines() {
+                Some(lines) => moves.note(lines, &edit.old_str, &content, &edited),
+                None => moves.note_unknown(&content, &edited),
+            }
             content = edited.content;
             times += edited.times;
             notes.extend(edited.note);

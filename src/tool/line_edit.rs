@@ -16,6 +16,11 @@ impl LineRange {
     /// The last line of any file.
     pub(super) const END: usize = usize::MAX;
 
+    /// Returns the lines so many lines farther on.
+    pub(super) fn moved(self, by: isize) -> Self {
+        Self { first: self.first.saturating_add_signed(by), last: self.last.saturating_add_signed(by) }
+    }
+
     /// Returns the bytes of the lines, or `None` if the text does not have them.
     fn bytes(self, content: &str) -> Option<std::ops::Range<usize>> {
         let mut starts: Vec<usize> = vec![0];
@@ -55,7 +60,7 @@ pub(super) fn replace_lines(content: &str, lines: LineRange, new: &str) -> Resul
         (false, false) => (above, without_end(&new)),
     };
     let content = [above, new, &content[bytes.end..]].concat();
-    Ok(Edited { content, times: 1, note: Some(note) })
+    Ok(Edited { content, times: 1, is_by_number: true, note: Some(note) })
 }
 
 /// Longest part of a line that is shown.
@@ -99,8 +104,11 @@ pub(super) fn replace_near(
         Err(_) if !all => return Err(error.clone()),
         edited => edited?,
     };
-    let content = [&content[..bytes.start], &edited.content, &content[bytes.end..]].concat();
-    Ok(Edited { content, ..edited })
+    let made = [&content[..bytes.start], &edited.content, &content[bytes.end..]].concat();
+    // Where all are meant, they may be all that there are.
+    let anywhere = all.then(|| replace(content, old, new, all).ok()).flatten();
+    let is_by_number = anywhere.is_none_or(|anywhere| anywhere.content != made);
+    Ok(Edited { content: made, is_by_number, ..edited })
 }
 
 #[cfg(test)]

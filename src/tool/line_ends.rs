@@ -62,6 +62,12 @@ pub(super) fn plain(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
+/// Returns a text that was made of another by putting in line ends. Whoever puts `\r\n` in the place of `\n` does not mean the one of
+/// `\r\n`.
+pub(super) fn without_doubled_returns(content: &str, made: String) -> String {
+    if content.contains("\r\r\n") { made } else { made.replace("\r\r\n", "\r\n") }
+}
+
 /// Returns a block of lines, as somebody quotes them, with `\n` in place of `\r\n`. Whoever splits a text at `\n` ends its last line with
 /// the other half of its end.
 pub(super) fn plain_block(text: &str) -> String {

@@ -4,9 +4,9 @@
 
 use outline::first_syntax_error;
 
+use super::file_kind::FileKind;
 use super::misquoted::{Escapes, Form};
 use super::numbered_block::{Numbered, has_numbers};
-use super::numbered_text::has_no_tables;
 
 /// Text of a file as it is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,49 +16,11 @@ pub(super) struct Meant {
     pub(super) note: &'static str,
 }
 
-/// Kinds of files, beside those with a grammar, that cannot begin with a fence: their extensions, or their names without any.
-pub(super) const NO_FENCE: [&str; 34] = [
-    "yml",
-    "yaml",
-    "toml",
-    "json",
-    "jsonc",
-    "ini",
-    "cfg",
-    "conf",
-    "properties",
-    "env",
-    "sh",
-    "bash",
-    "zsh",
-    "fish",
-    "sql",
-    "css",
-    "scss",
-    "less",
-    "html",
-    "htm",
-    "xml",
-    "svg",
-    "vue",
-    "svelte",
-    "tsx",
-    "jsx",
-    "kt",
-    "swift",
-    "proto",
-    "graphql",
-    "tf",
-    "dockerfile",
-    "makefile",
-    "gitignore",
-];
-
 /// Returns the text that is meant by one for a file that has the `old` text now; `None` if it is the one that is given.
 pub(super) fn meant(name: &str, given: &str, old: Option<&str>) -> Option<Meant> {
-    let kind = kind(name);
+    let kind = FileKind::of(name);
     let is_fenced = given.trim_start().starts_with("```") && given.matches("```").count() == 2;
-    let cannot_begin_so = || NO_FENCE.contains(&kind.as_str()) || first_syntax_error(name, given).is_some();
+    let cannot_begin_so = || !kind.may_begin_with_fence() || first_syntax_error(name, given).is_some();
     if is_fenced && cannot_begin_so() {
         let (inner, behind) = given.rsplit_once("```").unwrap_or((given, ""));
         let inner = Form::Fenced.apply_to(&format!("{inner}```"));
@@ -75,7 +37,7 @@ pub(super) fn meant(name: &str, given: &str, old: Option<&str>) -> Option<Meant>
         .map(|block| Meant { text: block.plain(), note: "the line numbers in content were left out" })
         .filter(|meant| !meant.text.trim().is_empty());
     // Whether the text that is meant has errors of its own says nothing.
-    if is_whole && has_no_tables(name) {
+    if is_whole && kind.has_no_numbers() {
         return numbered.filter(|_| !old.is_some_and(has_numbers));
     }
     first_syntax_error(name, given)?;
@@ -87,11 +49,6 @@ pub(super) fn meant(name: &str, given: &str, old: Option<&str>) -> Option<Meant>
         .into_iter()
         .flatten()
         .find(|meant| !meant.text.trim().is_empty() && first_syntax_error(name, &meant.text).is_none())
-}
-
-/// Returns the extension of a file's name, or the name if it has none.
-pub(super) fn kind(name: &str) -> String {
-    name.rsplit(['.', '/']).next().unwrap_or_default().to_ascii_lowercase()
 }
 
 #[cfg(test)]

@@ -146,13 +146,6 @@ enum Form {
     BehindBlank,
 }
 
-/// Returns whether nothing but its numbers says which of several places of a text a block is.
-pub(super) fn decide(content: &str, old: &str) -> bool {
-    let Some(block) = Numbered::parse(old).filter(|_| !content.contains(old)) else { return false };
-    let Some((_, places)) = block.places(content) else { return false };
-    places.len() > 1 && places.iter().any(|at| line_of(content, *at) == block.first)
-}
-
 /// Replaces whole lines that are given with their numbers; `None` if they are nowhere. Numbers behind which there is a colon or a bar
 /// may be part of the text: they have to be those of the lines.
 pub(super) fn by_numbers(content: &str, old: &str, new: &str) -> Option<Result<Edited, NotReplaced>> {
@@ -184,7 +177,9 @@ pub(super) fn by_numbers(content: &str, old: &str, new: &str) -> Option<Result<E
     let (place, behind) = place.split_at(meant.len());
     let note = Some("the line numbers in old_str were left out".to_owned());
     let edited = exactly(place, meant, new, false);
-    Some(edited.map(|edited| Edited { content: [before, &edited.content, behind].concat(), times: 1, note }))
+    let is_by_number = places.len() > 1;
+    let content = |edited: &Edited| [before, &edited.content, behind].concat();
+    Some(edited.map(|edited| Edited { content: content(&edited), times: 1, is_by_number, note }))
 }
 
 /// Returns why a block with numbers was not found, if it is one.
@@ -244,12 +239,12 @@ mod tests {
     #[test]
     fn numbers_decide_between_equal_places_alone() {
         for (content, old, expected) in [
-            ("a\nb\na\n", "3\ta", true),
-            ("a\nb\na\n", "2\tb", false),
-            ("a\nb\na\n", "7\ta", false),
-            ("a\nb\n3\ta\na\na\n", "3\ta", false),
+            ("a\nb\na\n", "3\ta", Some(true)),
+            ("a\nb\na\n", "2\tb", Some(false)),
+            ("a\nb\na\n", "7\ta", None),
         ] {
-            assert_eq!(decide(content, old), expected, "{old}");
+            let edited = by_numbers(content, old, "x").expect("a place");
+            assert_eq!(edited.ok().map(|edited| edited.is_by_number), expected, "{old}");
         }
     }
 }

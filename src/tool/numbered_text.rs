@@ -1,40 +1,8 @@
 //! New text with line numbers, as models copy it from what `read_file` shows. In files of code, the numbers are left out where they are
 //! those of the lines; where that is not certain, the text is refused.
 
-use outline::first_syntax_error;
-
-use super::misquoted_file::{NO_FENCE, kind};
+use super::file_kind::FileKind;
 use super::numbered_block::{Numbered, has_numbers};
-
-/// Kinds of files whose lines may begin with numbers.
-const NUMBERED: [&str; 12] =
-    ["tsv", "csv", "tab", "psv", "txt", "dat", "data", "log", "out", "lst", "golden", "snap"];
-
-/// Kinds of files, beside those with a grammar and [`NO_FENCE`], whose lines do not begin with numbers.
-const CODE: [&str; 24] = [
-    "md", "markdown", "mdx", "rst", "rb", "php", "kts", "cs", "c", "h", "cpp", "cc", "hpp", "m", "mm",
-    "scala", "dart", "lua", "pl", "ps1", "bat", "gradle", "ex", "hs",
-];
-
-/// Kinds of files beside them that may hold a table in which the first column counts.
-const WITH_TABLES: [&str; 9] = ["md", "markdown", "mdx", "rst", "sql", "conf", "cfg", "m", "env"];
-
-/// Returns whether numbers before the lines of a file can be nothing but those of the lines.
-pub(super) fn has_no_tables(name: &str) -> bool {
-    let kind = kind(name);
-    (is_listed(&kind) && !WITH_TABLES.contains(&kind.as_str()))
-        || first_syntax_error(name, "1\tx\n2\ty\n").is_some()
-}
-
-/// Returns whether the lines of a file do not begin with numbers and tabs, by its name.
-fn is_code(name: &str) -> bool {
-    is_listed(&kind(name)) || first_syntax_error(name, "1\tx\n2\ty\n").is_some()
-}
-
-/// Returns whether the lines of files of a kind do not begin with numbers, although it may have no grammar.
-pub(super) fn is_listed(kind: &str) -> bool {
-    CODE.contains(&kind) || NO_FENCE.contains(&kind)
-}
 
 /// How the new text of an edit is written.
 #[derive(Debug, PartialEq, Eq)]
@@ -51,13 +19,14 @@ pub(super) enum NewText {
 pub(super) fn new_text(name: &str, content: &str, old: &str, new: &str, line: Option<usize>) -> NewText {
     let Some(block) = Numbered::parse(new) else { return NewText::Given };
     let is_of_lines = block.is_as_read() && block.is_of_lines(line);
-    if !is_of_lines || NUMBERED.contains(&kind(name).as_str()) || has_numbers(old) || has_numbers(content) {
+    let kind = FileKind::of(name);
+    if !is_of_lines || kind.is_data() || has_numbers(old) || has_numbers(content) {
         return NewText::Given;
     }
     let is_at_line = line.is_some_and(|line| block.begins_at(line));
-    if is_at_line && has_no_tables(name) {
+    if is_at_line && kind.has_no_numbers() {
         NewText::Plain(block.plain())
-    } else if is_at_line || is_code(name) {
+    } else if is_at_line || kind.is_code() {
         NewText::Unclear
     } else {
         NewText::Given
@@ -68,8 +37,9 @@ pub(super) fn new_text(name: &str, content: &str, old: &str, new: &str, line: Op
 pub(super) fn is_unclear(name: &str, given: &str, old: Option<&str>) -> bool {
     let is_numbered =
         Numbered::parse(given).is_some_and(|block| block.is_as_read() && block.is_of_lines(None));
-    let may_have = NUMBERED.contains(&kind(name).as_str()) || old.is_some_and(has_numbers);
-    is_numbered && !may_have && (is_code(name) || old.is_some())
+    let kind = FileKind::of(name);
+    let may_have = kind.is_data() || old.is_some_and(has_numbers);
+    is_numbered && !may_have && (kind.is_code() || old.is_some())
 }
 
 /// Returns why a text with numbers is not written.

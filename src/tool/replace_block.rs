@@ -8,7 +8,7 @@ use workspace::MAX_FILE;
 
 use super::block_by_lines::by_lines;
 use super::invisible_codes::turned_back;
-use super::line_ends::{PlainText, plain_block};
+use super::line_ends::{PlainText, plain_block, without_doubled_returns};
 use super::numbered_block::{by_numbers, not_found};
 use super::{misquoted, typography};
 use crate::base::text::grouped;
@@ -19,6 +19,8 @@ pub(super) struct Edited {
     pub(super) content: String,
     /// Number of replacements.
     pub(super) times: usize,
+    /// Whether nothing but numbers of lines says that this place is meant.
+    pub(super) is_by_number: bool,
     /// What was understood otherwise than it was written, for the model.
     pub(super) note: Option<String>,
 }
@@ -49,10 +51,7 @@ pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<
     // Whoever changes nothing else means the line ends.
     if plain_old == plain_new || plain_old.is_empty() {
         let mut edited = by_text(content, old, new, all)?;
-        // Whoever puts `\r\n` in the place of `\n` does not mean that of `\r\n`.
-        if !content.contains("\r\r\n") {
-            edited.content = edited.content.replace("\r\r\n", "\r\n");
-        }
+        edited.content = without_doubled_returns(content, edited.content);
         return Ok(edited);
     }
     let Some(file) = PlainText::of(content) else { return by_text(content, &plain_old, &plain_new, all) };
@@ -145,7 +144,7 @@ fn by_marks(content: &str, old: &str, new: &str, all: bool) -> Option<Result<Edi
     }
     made += &content[from..];
     let note = "the file has other quotation marks, dashes or blanks than old_str, and new_str was written with those of the file";
-    (times > 0).then(|| Ok(Edited { content: made, times, note: Some(note.to_owned()) }))
+    (times > 0).then(|| Ok(Edited { content: made, times, is_by_number: false, note: Some(note.to_owned()) }))
 }
 
 pub(super) fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
@@ -161,13 +160,13 @@ pub(super) fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<
     match found.as_slice() {
         [at] => {
             let content = [&content[..*at], new, &content[at + old.len()..]].concat();
-            Ok(Edited { content, times: 1, note: None })
+            Ok(Edited { content, times: 1, is_by_number: false, note: None })
         }
         _ if all => {
             let times = content.matches(old).count();
             let kept = content.len().saturating_sub(times.saturating_mul(old.len()));
             check_size(new.len().saturating_mul(times).saturating_add(kept))?;
-            Ok(Edited { content: content.replace(old, new), times, note: None })
+            Ok(Edited { content: content.replace(old, new), times, is_by_number: false, note: None })
         }
         several => {
             let lines: Vec<usize> = several.iter().map(|at| line_of(content, *at)).collect();

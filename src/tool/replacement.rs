@@ -3,7 +3,7 @@
 use super::group_references::template;
 use super::line_breaks::{matches_line_ends_alone, may_span_lines, with_any_line_ends};
 use super::line_edges::within_lines;
-use super::line_ends::{PlainText, plain};
+use super::line_ends::{PlainText, plain, without_doubled_returns};
 use super::matcher::Syntax;
 use super::search::Query;
 use super::{ToolError, replace_text::Args};
@@ -82,11 +82,8 @@ impl Replacement {
         limit: usize,
     ) -> Result<(Option<String>, usize), ReplaceError> {
         let Some(pattern) = &self.as_written else { return Ok((None, 0)) };
-        let (mut made, times) = pattern.replace(content, &self.template, limit)?;
-        // Whoever puts `\r\n` in the place of `\n` does not mean that of `\r\n`.
-        if !content.contains("\r\r\n") {
-            made = made.replace("\r\r\n", "\r\n");
-        }
+        let (made, times) = pattern.replace(content, &self.template, limit)?;
+        let made = without_doubled_returns(content, made);
         let is_same_text = plain(&made) == plain(content);
         Ok(((made != content && is_same_text).then_some(made), times))
     }

@@ -145,10 +145,10 @@ fn exactly(image: impl FnOnce() -> Image, hunks: &[Hunk], agreement: Agreement) 
             shifted.get_or_insert(index);
         }
     }
-    let by_number = |hunk: &Hunk| stated(hunk).is_some() && hunk.side(Side::Old).is_empty();
     if let (Some(index), Some(shifted)) = (flush, shifted) {
         return Err(Unplaced { index, why: Misplaced::Unindented { shifted }, image });
     }
+    let by_number = |hunk: &Hunk| stated(hunk).is_some() && hunk.side(Side::Old).is_empty();
     match hunks.iter().position(by_number) {
         // Nothing says how far its lines have to move, or how they have to be indented.
         Some(index) if image.has_drifted() || image.shift.is_some() => {
