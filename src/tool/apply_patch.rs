@@ -8,7 +8,7 @@ use serde::Deserialize;
 use workspace::{FileChange, FileError, FileState, Kind, LastLink, Mode, ResolvedPath, WorkspacePath};
 
 use super::invisible_codes::restored;
-use super::outcome::{check_size, describe, table, undone};
+use super::outcome::{check_lines, check_size, describe, table, undone};
 use super::path_forms::parsed;
 use super::text_file::{encoded, text_of, without_mark};
 use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult, placeholder};
@@ -112,7 +112,7 @@ impl FileTool for ApplyPatch {
             _ => format!("{} changed\n{}", counted(changes.len(), "file", "s"), table(&changes)),
         };
         let deleted = links.iter().map(|link| format!("Deleted the link {}", link.path));
-        for line in deleted.chain(miscounted(&parts)).chain(notes) {
+        for line in deleted.chain(miscounted(&parts)).chain(notes).chain(args.without_end()) {
             if !output.is_empty() && !output.ends_with('\n') {
                 output.push('\n');
             }
@@ -123,6 +123,13 @@ impl FileTool for ApplyPatch {
 }
 
 impl Args {
+    /// Returns a remark on a patch that may have been cut off, because the mark of its end is missing.
+    fn without_end(&self) -> Option<String> {
+        let has = |mark: &str| self.patch.to_ascii_lowercase().contains(mark);
+        (has("*** begin patch") && !has("end patch"))
+            .then(|| "[the patch has no `*** End Patch`; if it was cut off, send what is missing]".to_owned())
+    }
+
     fn parts(&self, cx: &Context) -> Result<Vec<Part>, ToolError> {
         let refused = |error: &dyn std::fmt::Display| ToolError::Refused(error.to_string());
         let resolved = |path: &str, last: LastLink| -> Result<ResolvedPath, ToolError> {
@@ -301,6 +308,10 @@ impl Part {
         };
         let after = FileState { content, mode };
         check_size(path, after.content.len())?;
+        let change = FileChange::new(WorkspacePath::clone(path), before.clone(), Some(after.clone()));
+        if let Some(change) = change.filter(|_| !patch.effect.deletes()) {
+            check_lines(&change, cx)?;
+        }
         match &self.moved_to {
             _ if patch.effect.deletes() => steps.set(path, before, None),
             Some(to) => {

@@ -84,7 +84,7 @@ impl<'a> FileKind<'a> {
     }
 
     /// Returns whether the language of the file, if it is known, has no lines that begin with numbers.
-    fn has_such_grammar(&self) -> bool {
+    pub(super) fn has_such_grammar(&self) -> bool {
         first_syntax_error(self.name, "1\tx\n2\ty\n").is_some()
     }
 
@@ -96,6 +96,11 @@ impl<'a> FileKind<'a> {
     /// Returns whether lines of the kind may begin with numbers as a matter of course.
     pub(super) fn is_data(&self) -> bool {
         self.is_of(&DATA)
+    }
+
+    /// Returns whether the marks of a patch may be lines of the kind as a matter of course.
+    pub(super) fn may_hold_patches(&self) -> bool {
+        self.is_of(&["patch", "diff", "rej", "orig"]) || self.is_of(&PROSE) || self.is_data()
     }
 
     /// Returns whether numbers before lines of the kind are hardly ever part of them.

@@ -67,6 +67,7 @@ mod search;
 mod search_code;
 mod search_files;
 mod shell_patch;
+mod stray_lines;
 mod text_file;
 mod todo_list;
 mod translate;

@@ -8,7 +8,7 @@ const MAX_NUMBERED: usize = 100;
 
 /// What stands between a number and its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Mark {
+pub(super) enum Mark {
     /// A tab, as `read_file` has it, or an arrow.
     Tab,
     /// A bar.
@@ -29,8 +29,8 @@ pub(super) struct Numbered {
     behind_blank: Option<String>,
 }
 
-/// Line with a number before it; the mark is missing if there is nothing but the number.
-fn numbered_line(line: &str) -> Option<(usize, Option<Mark>, &str)> {
+/// Returns the number before a line, the mark behind it, and the rest; the mark is missing if there is nothing but the number.
+pub(super) fn number_before(line: &str) -> Option<(usize, Option<Mark>, &str)> {
     let line = line.trim_start();
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();
     let (number, rest) = line.split_at(digits);
@@ -53,7 +53,7 @@ impl Numbered {
     /// numbers around it say that it is one.
     pub(super) fn parse(block: &str) -> Option<Self> {
         let (text, end) = block.strip_suffix('\n').map_or((block, ""), |text| (text, "\n"));
-        let lines: Vec<_> = text.split('\n').map(numbered_line).collect::<Option<_>>()?;
+        let lines: Vec<_> = text.split('\n').map(number_before).collect::<Option<_>>()?;
         let mark = lines.iter().find_map(|(_, mark, _)| *mark)?;
         let is_consecutive = lines.windows(2).all(|pair| pair[0].0.checked_add(1) == Some(pair[1].0));
         let is_other = |own: &Option<Mark>| own.map_or(!is_consecutive, |own| own != mark);
@@ -201,8 +201,8 @@ pub(super) fn has_numbers(text: &str) -> bool {
 }
 
 /// Returns whether a text has a line that begins with a number and a mark.
-fn has_mark(text: &str, mark: Mark) -> bool {
-    text.lines().any(|line| numbered_line(line).is_some_and(|(_, own, _)| own == Some(mark)))
+pub(super) fn has_mark(text: &str, mark: Mark) -> bool {
+    text.lines().any(|line| number_before(line).is_some_and(|(_, own, _)| own == Some(mark)))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use workspace::{FileChange, FileError, FileState, MAX_FILE, Mode, Operation, Res
 
 use super::invisible_codes::restored;
 use super::text_file::{encoded, readable, remark};
-use super::{Context, ToolError, ToolResult};
+use super::{Context, ToolError, ToolResult, stray_lines};
 use crate::base::encoding::{Decoded, decode};
 use crate::base::text::{counted, shortened};
 
@@ -40,13 +40,24 @@ pub(super) fn write(
 ) -> Result<Option<FileChange>, ToolError> {
     let content = with_characters(path, before.as_ref(), content, cx)?;
     check_size(path, content.len())?;
-    // Nobody waits for a call that has taken too long, so what it writes later would be in no report.
-    cx.check_end()?;
-    cx.workspace.write(path, &content)?;
     let mode = before.as_ref().map_or(Mode::Regular, |state| state.mode);
     let after = FileState { content: content.into(), mode };
+    let change = FileChange::new((**path).clone(), before, Some(after.clone()));
+    if let Some(change) = &change {
+        check_lines(change, cx)?;
+    }
+    // Nobody waits for a call that has taken too long, so what it writes later would be in no report.
+    cx.check_end()?;
+    cx.workspace.write(path, &after.content)?;
     cx.seen.note_written(path, &after);
-    Ok(FileChange::new((**path).clone(), before, Some(after)))
+    Ok(change)
+}
+
+/// Refuses a change that adds lines with numbers which the language of the file does not have.
+pub(super) fn check_lines(change: &FileChange, cx: &Context) -> Result<(), ToolError> {
+    // Whoever writes a recipe was shown no numbers.
+    let reason = if cx.explains_edits { stray_lines::refusal(change) } else { None };
+    reason.map_or(Ok(()), |reason| Err(ToolError::Refused(reason)))
 }
 
 /// Returns new content with invisible characters where a model repeats their codes.
@@ -86,7 +97,7 @@ pub(super) fn describe(change: &FileChange) -> String {
     if change.operation() == Operation::Modify && !change.is_binary() {
         text += &line_above(change, &places(&change.diff()));
     }
-    text.extend(syntax_warning(change).map(|warning| format!("\n{warning}")));
+    text.extend(warnings(change).map(|warning| format!("\n{warning}")));
     text.extend(remark.map(|remark| format!("\n[{remark}]")));
     text
 }
@@ -153,8 +164,13 @@ fn line_above(change: &FileChange, places: &[usize]) -> String {
     }
 }
 
+/// Returns what is wrong with a file after a change.
+pub(super) fn warnings(change: &FileChange) -> impl Iterator<Item = String> {
+    syntax_warning(change).into_iter().chain(stray_lines::warning(change))
+}
+
 /// Returns a warning if the file parsed before and does not any more.
-pub(super) fn syntax_warning(change: &FileChange) -> Option<String> {
+fn syntax_warning(change: &FileChange) -> Option<String> {
     let change = readable(change);
     let name = change.path.file_name()?;
     let text = |state: &FileState| std::str::from_utf8(&state.content).map(str::to_owned).ok();
@@ -181,7 +197,7 @@ pub(super) fn table(changes: &[FileChange]) -> String {
     if changes.len() > MAX_ROWS {
         text += &format!("… and {}\n", counted(changes.len() - MAX_ROWS, "more file", "s"));
     }
-    text.extend(changes.iter().filter_map(syntax_warning).take(10).map(|warning| warning + "\n"));
+    text.extend(changes.iter().flat_map(warnings).take(10).map(|warning| warning + "\n"));
     text
 }
 

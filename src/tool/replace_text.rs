@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileChange, FileState, MAX_FILE, ResolvedPath, WorkspacePath};
 
-use super::outcome::{headline, syntax_warning, undone, write};
+use super::outcome::{check_lines, headline, undone, warnings, write};
 use super::placeholder;
 use super::replacement::Replacement;
 use super::scope::Scope;
@@ -117,7 +117,7 @@ impl FileTool for ReplaceText {
             text += &format!("Not replaced in {}\n", others(&unreadable));
         }
         text += &first_diffs(&changes);
-        text.extend(changes.iter().filter_map(syntax_warning).take(10).map(|warning| warning + "\n"));
+        text.extend(changes.iter().flat_map(warnings).take(10).map(|warning| warning + "\n"));
         Ok(ToolResult { changes, ..ToolResult::done(text) })
     }
 }
@@ -196,6 +196,12 @@ impl Args {
                 )));
             }
             let after = encoded(path, after, encoding)?;
+            let state = FileState { content: after.as_slice().into(), mode: before.mode };
+            if let Some(change) =
+                FileChange::new(WorkspacePath::clone(path), Some(before.clone()), Some(state))
+            {
+                check_lines(&change, cx)?;
+            }
             found.planned.push(Planned { path: path.clone(), before, after, times });
         }
         Ok(found)

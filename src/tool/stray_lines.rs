@@ -1,0 +1,337 @@
+//! Stray lines: what a change adds that was hardly meant to become part of a file, such as numbers before lines, words in place of lines
+//! that are gone, or the marks of a patch. Where the language of the file settles it, they are refused; otherwise the model is told.
+
+use std::sync::LazyLock;
+
+use outline::first_syntax_error;
+use regex::Regex;
+use workspace::{FileChange, FileState};
+
+use super::file_kind::FileKind;
+use super::numbered_block::{Mark, has_mark, number_before};
+use super::text_file::readable;
+use crate::base::text::shortened;
+
+/// Longest part of a line that is shown.
+const MAX_SHOWN: usize = 100;
+
+/// Lines that a change adds next to each other, in place of lines that are gone.
+struct Addition<'a> {
+    /// The number of the first one in the new file.
+    line: usize,
+    /// The number of the first line in the old file that is gone, or of the next one there.
+    old_line: usize,
+    added: Vec<&'a str>,
+    /// Number of lines that are gone, and of those among them that are not blank.
+    gone: usize,
+    removed: usize,
+}
+
+/// Consecutive numbers before lines.
+struct Numbers<'a> {
+    /// The first line with its number.
+    line: &'a str,
+    count: usize,
+    mark: Mark,
+    /// Whether they are those of the lines, in the old file or in the new one.
+    are_own: bool,
+}
+
+/// Words that say that lines are left out. Whether they do is for the model to say.
+static LEFT_OUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let what = r"code|file|functions?|methods?|class|contents?|implementation|imports?|lines?|logic|tests?|fields|body|definitions?|properties|styles?|rules?|entries|items|settings|routes|handlers?|sections?|module|statements?|variables?";
+    Regex::new(&format!(
+        r"(?ix)\b(?:rest|remainder)\s of\b
+        | \b(?:existing|remaining|previous|original|other|unchanged)\s (?:{what})\b
+        | \b(?:unchanged|omitted|unmodified|as\s before|for\s brevity|stays?\s the\s same|remains?\s the\s same)\b
+        | ^\W*(?:\.{{3,}}|…)\W*$"
+    ))
+    .ok()
+});
+
+/// What a line begins with that is no code.
+static COMMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^\s*(?://|#|--|;|%|/\*|<!--|\{/\*|\(\*|\*|'|\[|\(|<|\.{3,}|…|===|~~~|(?i:rem\b))").ok()
+});
+
+/// Marks of patches and of merges.
+static PATCH: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"^(?:\*\*\* (?:Begin Patch|End Patch|Update File: |Add File: |Delete File: )|@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|<{7} \S|>{7} \S)").ok()
+});
+
+fn is_match(form: &LazyLock<Option<Regex>>, line: &str) -> bool {
+    form.as_ref().is_some_and(|form| form.is_match(line))
+}
+
+/// Returns the first number of a part of a hunk's header, such as `12` of `-12,3`.
+fn start(range: Option<&str>) -> usize {
+    let digits = range.unwrap_or_default().trim_start_matches(['-', '+']);
+    digits.split(',').next().and_then(|number| number.parse().ok()).unwrap_or(1).max(1)
+}
+
+/// Returns the additions of a unified diff.
+fn additions(diff: &str) -> Vec<Addition<'_>> {
+    let mut all: Vec<Addition<'_>> = Vec::new();
+    let (mut line, mut old_line, mut is_open) = (1, 1, false);
+    for text in diff.lines() {
+        if let Some(header) = text.strip_prefix("@@ ") {
+            let mut ranges = header.split(' ');
+            (old_line, line, is_open) = (start(ranges.next()), start(ranges.next()), false);
+            continue;
+        }
+        let sign = text.as_bytes().first();
+        if !matches!(sign, Some(b'+' | b'-')) {
+            let is_line = sign != Some(&b'\\');
+            is_open &= !is_line;
+            (line, old_line) = (line + usize::from(is_line), old_line + usize::from(is_line));
+            continue;
+        }
+        if !is_open {
+            all.push(Addition { line, old_line, added: Vec::new(), gone: 0, removed: 0 });
+            is_open = true;
+        }
+        let (Some(addition), Some(text)) = (all.last_mut(), text.get(1..)) else { continue };
+        if sign == Some(&b'+') {
+            addition.added.push(text);
+            line += 1;
+        } else {
+            addition.gone += 1;
+            addition.removed += usize::from(!text.trim().is_empty());
+            old_line += 1;
+        }
+    }
+    all
+}
+
+impl<'a> Addition<'a> {
+    /// Returns the first consecutive numbers before the lines, of which one at least has a text.
+    fn numbers(&self) -> Option<Numbers<'a>> {
+        let mut at = 0;
+        while let Some(line) = self.added.get(at).copied() {
+            let Some((first, Some(mark), _)) = number_before(line) else {
+                at += 1;
+                continue;
+            };
+            let follows = |(index, line): &(usize, &&str)| {
+                number_before(line).is_some_and(|(number, own, _)| {
+                    Some(number) == first.checked_add(*index) && own.is_none_or(|own| own == mark)
+                })
+            };
+            let run: Vec<&str> =
+                self.added.iter().skip(at).enumerate().take_while(follows).map(|(_, line)| *line).collect();
+            let has_text =
+                run.iter().any(|line| number_before(line).is_some_and(|(.., text)| !text.trim().is_empty()));
+            if has_text {
+                let is_of_gone = (self.old_line..self.old_line + self.gone.max(1)).contains(&first);
+                let are_own = first == self.line + at || is_of_gone;
+                return Some(Numbers { line, count: run.len(), mark, are_own });
+            }
+            at += run.len();
+        }
+        None
+    }
+
+    /// Returns the first line that says that others are left out, if more lines are gone than come in their place.
+    fn left_out(&self) -> Option<&'a str> {
+        let is_left_out = |line: &str| {
+            is_match(&COMMENT, line) && is_match(&LEFT_OUT, line) && line.trim().chars().count() <= MAX_SHOWN
+        };
+        let found = *self.added.iter().find(|line| is_left_out(line))?;
+        let others = self.added.iter().filter(|line| !line.trim().is_empty() && **line != found).count();
+        (self.removed > others + 1).then_some(found)
+    }
+}
+
+/// Texts of a file before and after a change.
+struct Texts<'a> {
+    name: &'a str,
+    before: &'a str,
+    after: &'a str,
+}
+
+impl<'a> Texts<'a> {
+    /// Returns the texts of a change in UTF-8 that leaves a file.
+    fn of(change: &'a FileChange) -> Option<Self> {
+        let text = |state: &'a FileState| std::str::from_utf8(&state.content).ok();
+        let before = change.before.as_ref().map_or(Some(""), text)?;
+        Some(Self { name: change.path.file_name()?, before, after: text(change.after.as_ref()?)? })
+    }
+
+    /// Returns numbers that hardly belong to the lines that a change adds: the file has no such lines, and its kind seldom has.
+    fn numbers<'b>(&self, additions: &[Addition<'b>]) -> Option<Numbers<'b>> {
+        let is_meant = |numbers: &Numbers<'_>| has_mark(self.before, numbers.mark);
+        let counts = |numbers: &Numbers<'_>| match numbers.mark {
+            Mark::Tab => numbers.count > 1 || numbers.are_own || self.breaks_file(),
+            Mark::Bar => numbers.count > 1 || numbers.are_own && self.breaks_file(),
+            Mark::Colon => numbers.count > 1 && numbers.are_own && self.breaks_file(),
+        };
+        if FileKind::of(self.name).is_data() {
+            return None;
+        }
+        additions
+            .iter()
+            .find_map(|addition| addition.numbers().filter(|found| counts(found) && !is_meant(found)))
+    }
+
+    /// Returns whether only the new text has lines that end in CRLF and others that end in LF.
+    fn mixes_line_ends(&self) -> bool {
+        let is_mixed = |text: &str| {
+            let crlf = text.matches("\r\n").count();
+            crlf > 0 && crlf < text.matches('\n').count()
+        };
+        is_mixed(self.after) && !is_mixed(self.before)
+    }
+
+    /// Returns whether the file parsed before and no longer does.
+    fn breaks_file(&self) -> bool {
+        first_syntax_error(self.name, self.after).is_some()
+            && first_syntax_error(self.name, self.before).is_none()
+    }
+
+    /// Returns whether the language of the file says that the numbers are no part of it. What it takes may be the text of a string.
+    fn excludes(&self, numbers: &Numbers<'_>) -> bool {
+        let kind = FileKind::of(self.name);
+        if kind.has_such_grammar() {
+            self.breaks_file() || numbers.are_own && first_syntax_error(self.name, self.before).is_some()
+        } else {
+            kind.has_no_numbers() && numbers.are_own
+        }
+    }
+}
+
+/// Returns why a change is not made: lines that it adds begin with numbers, which the language of the file does not have there.
+pub(super) fn refusal(change: &FileChange) -> Option<String> {
+    let change = readable(change);
+    let texts = Texts::of(&change)?;
+    // Most files have no such lines, and a diff takes more time than to find that out.
+    if ![Mark::Tab, Mark::Bar, Mark::Colon].iter().any(|mark| has_mark(texts.after, *mark)) {
+        return None;
+    }
+    let diff = change.diff();
+    let numbers = texts.numbers(&additions(&diff)).filter(|numbers| texts.excludes(numbers))?;
+    Some(format!(
+        "the new lines of {} begin with line numbers, such as `{}`, which would be written to it; nothing was changed: give them without \
+         numbers",
+        change.path,
+        shortened(numbers.line.trim(), MAX_SHOWN)
+    ))
+}
+
+/// Returns a warning on what a change has added that was hardly meant to be part of the file.
+pub(super) fn warning(change: &FileChange) -> Option<String> {
+    let change = readable(change);
+    let texts = Texts::of(&change)?;
+    let diff = change.diff();
+    let additions = additions(&diff);
+    let (path, shown) = (&change.path, |line: &str| shortened(line.trim(), MAX_SHOWN));
+    if let Some(numbers) = texts.numbers(&additions) {
+        return Some(format!(
+            "[warning: new lines of {path} begin with numbers, such as `{}`; if they are those of the lines, take them out]",
+            shown(numbers.line)
+        ));
+    }
+    if let Some(line) =
+        additions.iter().find_map(Addition::left_out).filter(|line| !texts.before.contains(line.trim()))
+    {
+        return Some(format!(
+            "[warning: `{}` is now in {path} as it is, and lines are gone; if it stands for them, put them back]",
+            shown(line)
+        ));
+    }
+    if texts.mixes_line_ends() {
+        return Some(format!(
+            "[warning: some lines of {path} end in CRLF now, and some in LF; before, all had the same end]"
+        ));
+    }
+    let is_patch = FileKind::of(texts.name).may_hold_patches();
+    let is_mark = |line: &&str| is_match(&PATCH, line) && !texts.before.contains(*line);
+    let mark = additions.iter().flat_map(|addition| addition.added.iter().copied()).find(is_mark);
+    mark.filter(|_| !is_patch).map(|line| {
+        format!(
+            "[warning: `{}`, which is a mark of a patch or merge, is now in {path} as it is]",
+            shown(line)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use workspace::{Mode, WorkspacePath};
+
+    use super::*;
+
+    fn change(name: &str, before: &str, after: &str) -> FileChange {
+        let state = |text: &str| FileState { content: text.as_bytes().into(), mode: Mode::Regular };
+        let before = Some(before).filter(|text| !text.is_empty()).map(state);
+        FileChange::new(WorkspacePath::parse(name).expect("a path"), before, Some(state(after)))
+            .expect("a change")
+    }
+
+    #[test]
+    fn numbers_are_refused_where_the_language_has_none() {
+        const PY: &str = "a = 1\nb = 2\nc = 3\n";
+        const YML: &str = "a: 1\nb: 2\nc: 3\n";
+        for (name, before, after, [refused, warned]) in [
+            ("a.py", PY, "a = 1\n2\tb = 5\nc = 3\n", [true, true]),
+            ("a.py", PY, "a = 1\n2| b = 5\n3| c = 4\n", [true, true]),
+            ("a.py", PY, "a = 1\n2 | b = 5\nc = 3\n", [true, true]),
+            ("a.py", PY, "a = 1\n2: b = 5\n3: c = 4\n", [true, true]),
+            // The numbers that the lines had before others came above them.
+            ("a.py", PY, "a = 1\nx = 0\n2\tb = 5\nc = 3\n", [true, true]),
+            ("a.py", PY, "a = 1\n7\tb = 5\n8\tc = 4\n", [true, true]),
+            // Text of a string, one operand of several, keys.
+            ("a.py", PY, "a = '''\n2\tb\n3\tc\n'''\n", [false, true]),
+            ("a.py", PY, "a = (1\n| 2\n| 3)\n", [false, false]),
+            ("a.py", PY, "a = {\n2: 5,\n3: 6,\n}\n", [false, false]),
+            ("a.py", "a = '''\n1\tx\n'''\n", "a = '''\n1\tx\n2\ty\n3\tz\n'''\n", [false, false]),
+            ("a.yml", YML, "a: 1\n2\tb: 5\nc: 3\n", [true, true]),
+            ("a.yml", YML, "a: 1\n2| b: 5\n3| c: 4\n", [true, true]),
+            ("a.yml", YML, "a: |\n  7\tb\n  8\tc\n", [false, true]),
+            ("a.yml", YML, "2: b\n3: c\n", [false, false]),
+            ("a.md", "# a\n\nb\n", "# a\n\n3\tB\n4\tC\n", [false, true]),
+            ("a.md", "# a\n\nb\n", "# a\n\n1. B\n2. C\n", [false, false]),
+            ("a.tsv", "x\ty\n", "1\ta\n2\tb\n", [false, false]),
+            ("a.py", "", "1\ta = 1\n2\tb = 2\n", [true, true]),
+        ] {
+            let change = change(name, before, after);
+            let found = [refusal(&change), warning(&change)];
+            assert_eq!(
+                found.each_ref().map(Option::is_some),
+                [refused, warned],
+                "{name} {after:?}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn words_for_lines_that_are_gone_and_marks_of_patches_are_told() {
+        const OLD: &str = "a = 1\nb = 2\nc = 3\nd = 4\n";
+        for (before, after, warned) in [
+            (OLD, "a = 1\n# --- rest of file ---\n", true),
+            (OLD, "a = 5\n/* unchanged */\n", true),
+            (OLD, "a = 5\n[rest of the file]\n", true),
+            (OLD, "a = 5\n// <existing code>\n", true),
+            (OLD, "a = 5\n...\n", true),
+            // Nothing is gone, or as many lines come in their place.
+            (OLD, "a = 1\nb = 2\nc = 3\nd = 4\n# the other settings stay as before\n", false),
+            (OLD, "a = 1\n# other options\nb = 3\nc = 4\nd = 5\n", false),
+            (OLD, "a = 1\n# nothing to see\n", false),
+            (OLD, "a = 1\nrest_of_file = 2\n", false),
+            (OLD, "a = 1\n<<<<<<< HEAD\nb = 2\n=======\nb = 3\n>>>>>>> x\nc = 3\nd = 4\n", true),
+            ("", "*** Begin Patch\n*** Update File: a\n", true),
+            ("", "a\n=======\nb\n", false),
+        ] {
+            let warning = warning(&change("a.conf", before, after));
+            assert_eq!(warning.is_some(), warned, "{after:?}: {warning:?}");
+        }
+        for (before, after, warned) in [
+            ("a\nb\n", "a\nc\r\n", true),
+            ("a\r\nb\r\n", "a\r\nc\n", true),
+            ("a\nb\n", "a\r\nb\r\n", false),
+            ("a\nb\r\n", "a\nc\r\n", false),
+        ] {
+            assert_eq!(warning(&change("a.conf", before, after)).is_some(), warned, "{after:?}");
+        }
+        assert_eq!(warning(&change("a.patch", "", "@@ -1,2 +1,2 @@\n-a\n+b\n")), None);
+    }
+}
