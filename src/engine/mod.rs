@@ -31,7 +31,7 @@ use crate::guardrails::{self, Guardrails};
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
 use crate::plan::{DryRunTracker, summarize_call};
 use crate::tool::{
-    Access, BackgroundCommands, Call, Context, Registry, Tool, ToolResult, Understood, invalid_arguments,
+    Access, BackgroundCommands, Call, Context, Registry, ResolvedCall, Tool, ToolResult, invalid_arguments,
 };
 
 use confirm::{ConfirmPolicy, Confirmation};
@@ -240,7 +240,7 @@ impl Engine {
     }
 
     fn prepared(&self, call: &ToolCall) -> Option<Box<dyn Call>> {
-        let Understood { tool, call, .. } =
+        let ResolvedCall { tool, call, .. } =
             self.registry.understand(call, self.context.workspace.root()).ok()?;
         tool.prepare(&call.arguments).ok()
     }

@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 
+use super::agent_run::AgentRun;
 use super::code_review::{self, CodeReview, NotChecked};
-use super::driver::AgentRun;
 use super::gate_check::GateCheck;
 use super::integrity::{self, demand_less};
 use super::pull_review::PullReview;

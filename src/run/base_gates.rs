@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{ChangeSet, FileChange, FileError};
 
 use super::Run;
-use super::driver::AgentRun;
+use super::agent_run::AgentRun;
 use super::gate_outputs::ToldOnce;
 use crate::config::{GateConfig, Isolation as GateIsolation};
 use crate::event::{GateRecord, GateVerdict, NoticeLevel};

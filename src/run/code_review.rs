@@ -9,7 +9,7 @@ use serde_json::Value;
 use workspace::{LastLink, Workspace, WorkspacePath};
 
 use super::Run;
-use super::driver::AgentRun;
+use super::agent_run::AgentRun;
 use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Limits, RepoMap, Session};
 use crate::base::text::counted;
 use crate::event::{Event, Finding, NoticeLevel, ReviewRecord, Severity};

@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use sanitize::invisible::is_invisible;
 
-use super::driver::AgentRun;
+use super::agent_run::AgentRun;
 use super::integrity::demand_less;
 use crate::agent::SessionOutcome;
 use crate::config::TestIntegrity;

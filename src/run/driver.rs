@@ -12,12 +12,12 @@ use time::OffsetDateTime;
 use workspace::{Checks, Damage};
 
 use super::acceptance::Acceptance;
+use super::agent_run::AgentRun;
 use super::base_gates::BaseGates;
 use super::briefing::Briefing;
 use super::budget::budget;
 use super::chosen_model::model;
 use super::code_review::CodeReview;
-use super::context::Surroundings;
 use super::first_request::{MAX_COUNTED_TASK, outline_budget};
 use super::prepare::{AgentExtras, Prepared};
 use super::pull_review::{INSTRUCTION, PullReview};
@@ -26,51 +26,21 @@ use super::setup::RunSetup;
 use super::shell_setup::MODEL;
 use super::signals::Clock;
 use super::structured::{self, Structured};
-use super::test_proof::Shown;
 use super::{Outcome, Run, Signal, context};
-use crate::agent::{
-    Agent, Dispatch, Guides, Limits, RegainedResult, RepoMap, Session, StepOffset, SubagentContext,
-};
+use crate::agent::{Agent, Dispatch, Guides, Limits, RepoMap, Session, StepOffset, SubagentContext};
 use crate::base::fs::lock_folder;
 use crate::config::{Isolation as GateIsolation, ProveTests};
-use crate::event::{NoticeLevel, RunMode, Status, StopReason, TestFinding};
+use crate::event::{NoticeLevel, RunMode, Status, StopReason};
 use crate::gates::GateOutcome;
 use crate::git::Repository;
 use crate::hooks::{HookEvent, Subject};
-use crate::mcp::Servers;
-use crate::model::{Backoff, Budget, ChatModel, ExecModel, ExecOptions, MaskedModel};
+use crate::model::{Backoff, ChatModel, ExecModel, ExecOptions, MaskedModel};
 use crate::recipe::{MatchTable, RecipePlayer};
 use crate::request::{InputError, JobRequest, ModelChoice, RunRequest};
 use crate::tool::Tool;
 
 /// The first wait before a failed model call is tried again.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
-
-/// A run in which an agent works.
-pub(super) struct AgentRun<'a> {
-    pub(super) run: Run<'a>,
-    pub(super) request: &'a RunRequest,
-    /// What the model may cost, and has cost.
-    pub(super) budget: Arc<Budget>,
-    /// Sends sub-agents.
-    dispatch: Arc<Dispatch>,
-    /// Other people's tools.
-    servers: Servers,
-    /// What agents are told of the checkout.
-    pub(super) surroundings: Surroundings,
-    /// Gates on the state before the run.
-    pub(super) base: BaseGates,
-    /// Whether a requested check could not be carried out.
-    pub(super) is_unchecked: AtomicBool,
-    /// What the change does to the meaning of tests, as it was judged last.
-    pub(super) test_findings: Mutex<Vec<TestFinding>>,
-    /// What the tests of the change showed when they last ran.
-    pub(super) shown: Mutex<Option<Shown>>,
-    /// Places that a recipe has changed.
-    matches: Arc<MatchTable>,
-    /// Results of calls that were under way when the session was interrupted.
-    pub(super) regained: Vec<RegainedResult>,
-}
 
 /// What an agent's work came to, before it is reported.
 pub(super) struct Worked<'a> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-use super::driver::AgentRun;
+use super::agent_run::AgentRun;
 use super::gate_outputs::{named, outputs};
 use super::records;
 use crate::agent::AnswerVerdict;

@@ -14,7 +14,7 @@ use workspace::{
 };
 
 use super::Run;
-use super::driver::AgentRun;
+use super::agent_run::AgentRun;
 use crate::base::text::counted;
 use crate::base::time_limit::Grace;
 use crate::config::TestIntegrity;

@@ -1,6 +1,7 @@
 //! One run, from the request to the report.
 
 mod acceptance;
+mod agent_run;
 mod agents_network;
 mod apply;
 mod attached;

@@ -86,7 +86,7 @@ impl<'a> Run<'a> {
         test_command(config).map_err(InputError::rules)?;
         let (variables, keys) = (&request.variables, &request.secret_variables);
         let guardrails = Arc::new(guardrails);
-        let temp = temp(request);
+        let temp = temporary(&request.variables);
         let Attached { outputs, folders } = attached(request, &masker, &events)?;
         let attached_folders: Vec<PathBuf> = folders.iter().map(|folder| folder.path().to_owned()).collect();
         let shell_context = shell_setup::ShellContext {
@@ -311,11 +311,6 @@ fn guardrails(request: &JobRequest, clock: &Clock) -> Result<Guardrails, Invalid
         ..guardrails::GuardrailContext::of_repository(request.repository.as_ref(), &request.workspace)
     };
     Guardrails::new(&config.guardrails, guardrail_context)
-}
-
-/// Where throw-away copies go.
-pub(super) fn temp(request: &JobRequest) -> PathBuf {
-    temporary(&request.variables)
 }
 
 /// Returns the root of the repository if the checkout is a subfolder of it. A repository that contains the home folder, too,

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use workspace::{ChangeSet, FileChange, OverlayWorkspace};
 
-use super::driver::AgentRun;
+use super::agent_run::AgentRun;
 use crate::agent::{AnswerVerdict, RECIPE_WRITER};
 use crate::base::error::chain;
 use crate::event::{GateRecord, GateVerdict, RunMode, StopReason, millis};

@@ -5,7 +5,7 @@ use workspace::{
     DiskWorkspace, FileChange, FileError, FileState, OverlayWorkspace, TrackedWorkspace, WorkspacePath,
 };
 
-use super::driver::AgentRun;
+use super::agent_run::AgentRun;
 use super::setup::RunSetup;
 use crate::agent::{DISPATCH, History, RegainedResult};
 use crate::engine::Caller;

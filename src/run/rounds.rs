@@ -1,7 +1,7 @@
 //! Rounds: each starts a new conversation with the notes of the previous one, until all checks pass.
 
 use super::acceptance::Acceptance;
-use super::driver::AgentRun;
+use super::agent_run::AgentRun;
 use super::gate_outputs::outputs;
 use super::records;
 use crate::agent::{Session, SessionOutcome, StepOffset};

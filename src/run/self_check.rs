@@ -8,7 +8,7 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 
 use super::Run;
-use super::driver::AgentRun;
+use super::agent_run::AgentRun;
 use crate::agent::{Agent, AnswerCheck, AnswerVerdict, Limits, Session};
 use crate::engine::truncate_middle;
 use crate::event::NoticeLevel;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use workspace::{ChangeSet, FileChange, FileError, Judge, OverlayWorkspace};
 
 use super::Run;
-use super::driver::AgentRun;
+use super::agent_run::AgentRun;
 use crate::agent::AnswerVerdict;
 use crate::config::{Config, Isolation as GateIsolation, ProveTests, Unproven};
 use crate::event::{Activity, Event, Events, NoticeLevel, ProofRecord, ProofVerdict, StopReason};

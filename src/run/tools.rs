@@ -7,7 +7,7 @@ use std::time::Instant;
 use tokio_util::sync::CancellationToken;
 use workspace::{Judge, TrackedWorkspace};
 
-use super::prepare::temp;
+use crate::base::env::temporary;
 use crate::command::{Containment, Policy, Shell};
 use crate::event::{Events, NoticeLevel};
 use crate::mcp::{self, Server, Servers, WatchedCheckout};
@@ -105,7 +105,7 @@ impl ToolSetup<'_> {
             }),
             root: self.request.workspace.clone(),
             base: self.request.base_files.clone(),
-            temp: temp(self.request),
+            temp: temporary(&self.request.variables),
             deadline: self.deadline,
             cancel: self.cancel.clone(),
             events: self.events.clone(),

@@ -3,6 +3,9 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+/// Arguments of a call.
+pub(super) type Arguments = Map<String, Value>;
+
 /// Reason why the arguments of a call cannot be used, in words for the model.
 #[derive(Debug, thiserror::Error)]
 pub enum ArgumentsError {

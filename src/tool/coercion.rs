@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::names::Arguments;
+use super::arguments::Arguments;
 
 /// Most seconds that a command may take.
 const MAX_SECONDS: u64 = 600;

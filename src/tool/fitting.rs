@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use workspace::inside;
 
 use super::argument_names::{ARGUMENTS, REMARKS};
+use super::arguments::Arguments;
 use super::coercion::{coerced, in_seconds};
-use super::door::{NotUnderstood, Understood};
-use super::names::Arguments;
+use super::resolved_call::{ResolvedCall, UnresolvedCall};
 use super::wrapped::keyword_arguments;
 use super::{Tool, path_forms};
 use crate::event::ToolCall;
@@ -32,13 +32,13 @@ pub(super) fn finished(
     arguments: Arguments,
     tool: &Arc<dyn Tool>,
     root: &Path,
-) -> Result<Understood, NotUnderstood> {
+) -> Result<ResolvedCall, UnresolvedCall> {
     let name = tool.name().to_owned();
     let arguments = fitted(&**tool, arguments, root);
     if let Some(Value::Array(several)) = arguments.get("path") {
         let path = |path: &Value| path.get("path").unwrap_or(path).clone();
         let calls = several.iter().take(5).map(|one| format!("{name}(path={}, …)", path(one)));
-        return Err(NotUnderstood(format!(
+        return Err(UnresolvedCall(format!(
             "make one call for each, all in one turn: {}",
             calls.collect::<Vec<_>>().join(", ")
         )));
@@ -46,14 +46,14 @@ pub(super) fn finished(
     for name in ["path", "cwd", "from", "to"] {
         let given = arguments.get(name).and_then(Value::as_str);
         if let Some((given, meant)) = given.and_then(|given| Some((given, of_another_root(given, root)?))) {
-            return Err(NotUnderstood(format!(
+            return Err(UnresolvedCall(format!(
                 "ACCESS DENIED: {given} is outside of the workspace; did you mean {name}={meant:?}?"
             )));
         }
     }
     let arguments = Value::Object(arguments);
     let call = ToolCall { name, arguments, ..call.clone() };
-    Ok(Understood { tool: Arc::clone(tool), call, ignored: Vec::new() })
+    Ok(ResolvedCall { tool: Arc::clone(tool), call, ignored: Vec::new() })
 }
 
 /// Returns the relative path that is meant by an absolute one at which there is nothing, as if the checkout were elsewhere: one at which

@@ -1,7 +1,7 @@
 //! Table of other agents' tools: their names, and what each is here.
 
 use super::abilities::{NOBODY, SCRIPT};
-use super::names::Meaning::{self, Advice, Changed, Fitted, Tool};
+use super::foreign_tool::ForeignTool::{self, Advice, Changed, Fitted, Tool};
 use super::todo_list::{one_todo, todo_list};
 use super::translate::{appended, bulk_read, line_range, renamed, written};
 use super::translate_blocks::search_blocks;
@@ -26,7 +26,7 @@ const LINES: &str =
     "there is no window to move; name the lines: read_file(path=\"…\", start_line=…, end_line=…)";
 
 /// Tools by the names that other agents give them, in lower case and without separators.
-pub(super) const TOOLS: &[(&str, Meaning)] = &[
+pub(super) const TOOLS: &[(&str, ForeignTool)] = &[
     // Reading.
     ("read", Changed("read_file", line_range)),
     ("readfile", Changed("read_file", line_range)),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::translate::{number, parsed};
+use super::argument_values::{number, parsed};
 
 /// First and last line of a range; without one, it is open on that side.
 pub(super) type Ends = (Option<i64>, Option<i64>);

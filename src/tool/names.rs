@@ -1,43 +1,13 @@
 //! Names of tools that models bring with them from other agents, and what is understood by each. Whatever a call is
 //! understood as passes through the pipeline like any other.
 
-use super::door::NotUnderstood;
+use super::foreign_tool::ForeignTool::{self, Changed, Fitted, Tool};
 use super::foreign_tools::TOOLS;
 use super::namespaces::{Parts, parts, plain};
 use crate::base::command_template::Dialect;
-use serde_json::{Map, Value};
-
-/// Arguments of a call.
-pub(super) type Arguments = Map<String, Value>;
-
-/// What another agent's tool is here.
-#[derive(Clone, Copy)]
-pub(super) enum Meaning {
-    /// A tool of ours, whose arguments have other names at most.
-    Tool(&'static str),
-    /// A tool of ours, after a change of the arguments.
-    Fitted(&'static str, fn(&mut Arguments)),
-    /// A tool of ours, after a change of the arguments that may fail; the function may name another one. The error is a sentence that
-    /// contains the right call.
-    Changed(&'static str, fn(&mut Arguments) -> Result<Option<&'static str>, NotUnderstood>),
-    /// Nothing of ours; a sentence says what to do instead.
-    Advice(&'static str),
-}
-
-use Meaning::{Changed, Fitted, Tool};
-
-impl Meaning {
-    /// Returns the name of our tool.
-    pub(super) fn tool(self) -> Option<&'static str> {
-        match self {
-            Tool(name) | Fitted(name, _) | Changed(name, _) => Some(name),
-            Meaning::Advice(_) => None,
-        }
-    }
-}
 
 /// Returns a name in lower case without separators, and without a namespace of this machine before it.
-pub(super) fn folded(name: &str) -> String {
+pub(super) fn normalized_name(name: &str) -> String {
     let Parts { tool, elsewhere } = parts(name);
     plain(if elsewhere.is_some() { name } else { tool })
 }
@@ -67,7 +37,7 @@ pub(crate) fn known_by_name(name: &str) -> Result<(), UnknownTool> {
     if name.starts_with("mcp_") || own.contains(&name) {
         return Ok(());
     }
-    let same = own.iter().find(|own| folded(own) == folded(name)).copied();
+    let same = own.iter().find(|own| normalized_name(own) == normalized_name(name)).copied();
     let nearest = same.or_else(|| crate::base::did_you_mean::nearest(name, own.iter().copied()));
     Err(UnknownTool { nearest: nearest.map(str::to_owned) })
 }
@@ -76,8 +46,11 @@ pub(crate) fn known_by_name(name: &str) -> Result<(), UnknownTool> {
 pub(crate) fn known_in_some_run(name: &str) -> Result<(), UnknownTool> {
     let registry = super::Registry::with_built_in();
     let own: Vec<&str> = registry.all().map(|tool| tool.name()).chain(OF_SOME_RUNS).collect();
-    let wanted = folded(name);
-    if name.starts_with("mcp_") || meaning(name).is_some() || own.iter().any(|own| folded(own) == wanted) {
+    let wanted = normalized_name(name);
+    if name.starts_with("mcp_")
+        || meaning(name).is_some()
+        || own.iter().any(|own| normalized_name(own) == wanted)
+    {
         return Ok(());
     }
     let nearest = crate::base::did_you_mean::nearest(name, own).map(str::to_owned);
@@ -86,9 +59,9 @@ pub(crate) fn known_in_some_run(name: &str) -> Result<(), UnknownTool> {
 
 /// Returns the language of the command lines that a tool runs, by whatever name it is called; `None` if it runs none.
 pub(crate) fn command_dialect(name: &str) -> Option<Dialect> {
-    let wanted = folded(name);
+    let wanted = normalized_name(name);
     let is = |own: &str| {
-        wanted == folded(own)
+        wanted == normalized_name(own)
             || matches!(meaning(name), Some(Tool(meant) | Fitted(meant, _) | Changed(meant, _)) if meant == own)
     };
     if is("run_powershell") {
@@ -101,8 +74,8 @@ pub(crate) fn command_dialect(name: &str) -> Option<Dialect> {
 }
 
 /// Returns what another agent's tool is here.
-pub(super) fn meaning(name: &str) -> Option<Meaning> {
-    let name = folded(name);
+pub(super) fn meaning(name: &str) -> Option<ForeignTool> {
+    let name = normalized_name(name);
     TOOLS.iter().find(|(foreign, _)| *foreign == name).map(|(_, meaning)| *meaning)
 }
 
@@ -116,11 +89,11 @@ mod tests {
     fn every_name_stands_once_and_as_it_is_looked_up() {
         let mut seen = BTreeSet::new();
         for (name, _) in TOOLS {
-            assert_eq!(folded(name), *name);
+            assert_eq!(normalized_name(name), *name);
             assert!(seen.insert(name), "{name}");
         }
-        assert_eq!(folded("functions.Read_File"), "readfile");
-        assert_eq!(folded("developer__shell"), "shell");
+        assert_eq!(normalized_name("functions.Read_File"), "readfile");
+        assert_eq!(normalized_name("developer__shell"), "shell");
         assert!(meaning("mcp__filesystem__write_file").is_some());
         for name in ["mcp__ssh__exec", "docker.exec", "s3/write"] {
             assert!(meaning(name).is_none() && command_dialect(name).is_none(), "{name}");

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::names::Arguments;
+use super::arguments::Arguments;
 
 /// Programs that models call like tools.
 const PROGRAMS: [&str; 49] = [

@@ -4,8 +4,8 @@
 use serde_json::Value;
 
 use super::Tool;
-use super::door::{NotUnderstood, usage};
-use super::names::Arguments;
+use super::arguments::Arguments;
+use super::resolved_call::{UnresolvedCall, usage};
 
 /// Words in the name of an argument that, if it is true, only tries the call.
 const TRIES: [&str; 8] = ["dry", "dryrun", "preview", "simulate", "simulation", "pretend", "noop", "whatif"];
@@ -74,7 +74,7 @@ impl Restraints {
     }
 
     /// Obeys them in a call of a tool. The error says what to call instead.
-    pub(super) fn obeyed(&self, tool: &dyn Tool, arguments: &mut Value) -> Result<(), NotUnderstood> {
+    pub(super) fn obeyed(&self, tool: &dyn Tool, arguments: &mut Value) -> Result<(), UnresolvedCall> {
         if !tool.sensitive() {
             return Ok(());
         }
@@ -86,7 +86,7 @@ impl Restraints {
                 }
                 _ => "to do it".to_owned(),
             };
-            Err(NotUnderstood(format!(
+            Err(UnresolvedCall(format!(
                 "{} has no {name}, and nothing was done; {call}, leave it out: {}",
                 tool.name(),
                 usage(tool)

@@ -43,7 +43,7 @@ fn strip(schema: &mut Value) {
     }
 }
 
-/// Returns a schema as the model is offered it: shorter, and true of what people would write. The door takes `null` for
+/// Returns a schema as the model is offered it: shorter, and true of what people would write. The resolution of calls takes `null` for
 /// what is optional and says which argument it does not know, so that none of this has to be in each request.
 pub(crate) fn offered(mut schema: Value) -> Value {
     shorten(&mut schema);

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::door::NotUnderstood;
-use super::names::Arguments;
-use super::translate::{Changed, is_true, parsed, take, text};
+use super::argument_values::{parsed, take, text};
+use super::arguments::Arguments;
+use super::resolved_call::UnresolvedCall;
+use super::translate::{Changed, is_true};
 
 /// Gives the entries of a list their own names: what is to be done, and how far it is.
 pub(super) fn todo_list(arguments: &mut Arguments) -> Changed {
@@ -15,13 +16,13 @@ pub(super) fn todo_list(arguments: &mut Arguments) -> Changed {
         other => other,
     });
     let Some(Value::Array(entries)) = given else {
-        return Err(NotUnderstood(
+        return Err(UnresolvedCall(
             "give the whole list: todo(items=[{\"task\": \"…\", \"status\": \"open\"}])".to_owned(),
         ));
     };
     let own: Option<Vec<Value>> = entries.into_iter().map(entry).collect();
     let Some(own) = own else {
-        return Err(NotUnderstood(
+        return Err(UnresolvedCall(
             "an entry is {\"task\": \"…\", \"status\": \"open\", \"doing\" or \"done\"}: todo(items=[…])"
                 .to_owned(),
         ));

@@ -3,41 +3,16 @@
 use serde_json::{Value, json};
 
 use super::argument_names::names_of;
-use super::door::NotUnderstood;
+use super::argument_values::{number, take, take_number, text};
+use super::arguments::Arguments;
 use super::fitting::plain_names;
 use super::line_ranges::{Ends, ranges};
-use super::names::Arguments;
 use super::path_forms::{LinesBehind, lines_behind};
+use super::resolved_call::UnresolvedCall;
 pub(super) use super::restraint::is_yes as is_true;
 
 /// Result of a change: the tool, if it is another than the table says.
-pub(super) type Changed = Result<Option<&'static str>, NotUnderstood>;
-
-/// Takes the first of several arguments out of a call.
-pub(super) fn take(arguments: &mut Arguments, names: &[&str]) -> Option<Value> {
-    names.iter().filter_map(|name| arguments.remove(*name)).find(|value| !value.is_null())
-}
-
-/// Takes the first of several arguments, if it is a number. What is none stays, for the tool to complain of.
-pub(super) fn take_number(arguments: &mut Arguments, names: &[&str]) -> Option<i64> {
-    let name = names.iter().find(|name| arguments.contains_key(**name))?;
-    let number = number(arguments.get(*name)?)?;
-    arguments.remove(*name);
-    Some(number)
-}
-
-/// Returns a whole number, which may be written as text.
-pub(super) fn number(value: &Value) -> Option<i64> {
-    let whole = |real: &f64| real.fract() == 0.0;
-    value
-        .as_i64()
-        .or_else(|| format!("{:.0}", value.as_f64().filter(whole)?).parse().ok())
-        .or_else(|| value.as_str()?.trim().parse().ok())
-}
-
-pub(super) fn text(value: &Value) -> Option<&str> {
-    value.as_str().filter(|text| !text.is_empty())
-}
+pub(super) type Changed = Result<Option<&'static str>, UnresolvedCall>;
 
 /// Names of a path that is read.
 const PATHS: [&str; 5] = ["path", "file_path", "file", "filename", "input"];
@@ -97,7 +72,7 @@ pub(super) fn line_range(arguments: &mut Arguments) -> Changed {
     }
     let is_below = |name: &str| arguments.get(name).and_then(number).is_some_and(|line| line < 0);
     if is_below("start_line") || is_below("offset") {
-        return Err(NotUnderstood(
+        return Err(UnresolvedCall(
             "lines are counted from 1: read_file(path=…, start_line=1); for the last ones, run_command(command=\"tail -n 20 FILE\")"
                 .to_owned(),
         ));
@@ -210,7 +185,7 @@ pub(super) fn bulk_read(arguments: &mut Arguments) -> Changed {
     let given: Vec<Value> = given.collect();
     let globs: Vec<&str> = given.iter().filter_map(text).filter(|path| is_glob(path)).collect();
     if !globs.is_empty() {
-        return Err(NotUnderstood(format!(
+        return Err(UnresolvedCall(format!(
             "read_file takes the name of one file; to find the names of those that match, call list_files(pattern={:?})",
             globs.join(",")
         )));
@@ -258,24 +233,16 @@ fn ranges_of(path: &str, ranges: Option<&[Ends]>) -> Vec<String> {
 }
 
 /// Refuses a call that is several.
-fn one_call_each(what: &str, calls: &[String]) -> NotUnderstood {
+fn one_call_each(what: &str, calls: &[String]) -> UnresolvedCall {
     const MAX_CALLS: usize = 10;
     let more = if calls.len() > MAX_CALLS { ", …" } else { "" };
     let calls = calls.iter().take(MAX_CALLS).cloned().collect::<Vec<_>>().join(", ");
-    NotUnderstood(format!("make one call for each {what}, all in one turn: {calls}{more}"))
+    UnresolvedCall(format!("make one call for each {what}, all in one turn: {calls}{more}"))
 }
 
 /// Returns the path that a call gives.
 fn path_in(arguments: &Arguments) -> &str {
     PATHS.iter().find_map(|name| arguments.get(*name).and_then(text)).unwrap_or("…")
-}
-
-/// Returns a value that was given as JSON text.
-pub(super) fn parsed(value: Value) -> Value {
-    match &value {
-        Value::String(text) => serde_json::from_slice(text.as_bytes()).unwrap_or(value),
-        _ => value,
-    }
 }
 
 /// Takes a new name as one in the folder of the file.

@@ -6,11 +6,12 @@ use patch::search_replace::{self, Block};
 use serde_json::{Value, json};
 
 use super::argument_names::names_of;
-use super::door::NotUnderstood;
+use super::argument_values::{number, take, text};
+use super::arguments::Arguments;
 use super::fitting::plain_names;
-use super::names::Arguments;
+use super::resolved_call::UnresolvedCall;
 use super::shell_patch::below_folder;
-use super::translate::{Changed, number, take, text};
+use super::translate::Changed;
 use super::translate_command::shell;
 use super::translate_edit::{EDIT, insertion_at, many_edits};
 
@@ -70,7 +71,7 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
     let diff = arguments.remove(name).unwrap_or_default();
     let diff = diff.as_str().unwrap_or_default();
     let Some(blocks) = search_replace::parse(diff).filter(|blocks| !blocks.is_empty()) else {
-        return Err(NotUnderstood(format!(
+        return Err(UnresolvedCall(format!(
             "a block is `<<<<<<< SEARCH`, the old lines, `=======`, the new ones, `>>>>>>> REPLACE`; or call {EDIT}"
         )));
     };
@@ -80,7 +81,7 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
     let given = given.iter().find_map(|name| arguments.get(*name).and_then(text));
     let is_other = |file: &&&str| given.is_some_and(|given| !Path::new(given).ends_with(file));
     if named.len() > 1 || named.iter().any(|file| is_other(&file)) {
-        return Err(NotUnderstood(format!(
+        return Err(UnresolvedCall(format!(
             "the blocks are for {}; make one call for each file: {EDIT}",
             named.join(", ")
         )));
@@ -133,7 +134,7 @@ fn edits_of(arguments: &mut Arguments, mut blocks: Vec<Block>) -> Changed {
 }
 
 /// Takes the one file that a call lists, with its changes.
-fn one_file(arguments: &mut Arguments) -> Result<(), NotUnderstood> {
+fn one_file(arguments: &mut Arguments) -> Result<(), UnresolvedCall> {
     let is_of_files = |name: &&str| {
         let given = arguments.get(*name).filter(|given| has_objects(given));
         let all = given
@@ -159,7 +160,7 @@ fn one_file(arguments: &mut Arguments) -> Result<(), NotUnderstood> {
             .take(5)
             .map(|path| format!("edit_file(path={path:?}, old_str=…, new_str=…)"))
             .collect();
-        return Err(NotUnderstood(format!(
+        return Err(UnresolvedCall(format!(
             "make one call for each file, all in one turn: {}",
             calls.join(", ")
         )));
@@ -198,7 +199,7 @@ fn patch_text(patch: &Value) -> Option<String> {
 }
 
 /// Takes a patch that is given as the command line of a program: `["apply_patch", "*** Begin Patch …"]`.
-fn patch_as_command(arguments: &mut Arguments) -> Result<(), NotUnderstood> {
+fn patch_as_command(arguments: &mut Arguments) -> Result<(), UnresolvedCall> {
     if arguments.contains_key("patch") {
         return Ok(());
     }
@@ -213,7 +214,7 @@ fn patch_as_command(arguments: &mut Arguments) -> Result<(), NotUnderstood> {
         as_command.extend(arguments.remove(name).map(|folder| (name.to_owned(), folder)));
     }
     if shell(&mut as_command)?.is_none() {
-        return Err(NotUnderstood(
+        return Err(UnresolvedCall(
             "it applies a patch: apply_patch(patch=\"*** Begin Patch …\"); a command is run by run_command(command=…)"
                 .to_owned(),
         ));

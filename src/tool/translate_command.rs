@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::argument_names::names_of;
-use super::door::NotUnderstood;
-use super::names::Arguments;
+use super::argument_values::{parsed, take, take_number, text};
+use super::arguments::Arguments;
 use super::programs::{with_words, words_of};
+use super::resolved_call::UnresolvedCall;
 use super::shell_patch::{ShellPatch, below_folder, is_tried, joined};
-use super::translate::{Changed, is_true, parsed, take, take_number, text};
+use super::translate::{Changed, is_true};
 
 /// Answer to input for a command that runs.
 const NO_INPUT: &str = "commands get no input; give what it reads with the command: run_command(command=\"printf 'y\\n' | …\"), and read \
@@ -19,7 +20,7 @@ const NO_WORDS: &str =
 
 /// Takes commands as lists, with times in milliseconds; and patches, which some models hand to the shell.
 pub(super) fn shell(arguments: &mut Arguments) -> Changed {
-    let no_words = || NotUnderstood(NO_WORDS.to_owned());
+    let no_words = || UnresolvedCall(NO_WORDS.to_owned());
     if let Some(Value::Array(lines)) = arguments.get("commands") {
         // What follows a comment or a here-document would be part of it.
         let is_plain = |line: &&str| !line.contains(['#', '\n']);
@@ -47,7 +48,7 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
         arguments.remove("shell");
     }
     if take(arguments, &["is_input"]).is_some_and(|is_input| is_true(&is_input)) {
-        return Err(NotUnderstood(NO_INPUT.to_owned()));
+        return Err(UnresolvedCall(NO_INPUT.to_owned()));
     }
     if let Some(env) = arguments.get_mut("env") {
         *env = variables(env);
@@ -93,7 +94,7 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
             return Ok(Some("apply_patch"));
         }
         if is_tried(&line) {
-            return Err(NotUnderstood(
+            return Err(UnresolvedCall(
                 "a patch is applied by a call of its own, and nothing was done: apply_patch(patch=\"*** Begin Patch …\"); the other \
                  commands follow: run_command(command=…)"
                     .to_owned(),
@@ -133,7 +134,7 @@ pub(super) fn copied(arguments: &mut Arguments) -> Changed {
         shlex::try_quote(name.unwrap_or(other)).unwrap_or_default()
     };
     let line = format!("cp {} {}", part("from", "FROM"), part("to", "TO"));
-    Err(NotUnderstood(format!("a command copies: run_command(command={line:?})")))
+    Err(UnresolvedCall(format!("a command copies: run_command(command={line:?})")))
 }
 
 /// Returns whether an option of a shell says that a command line follows, and nothing about how it is run: `-nc` runs none of it.
@@ -195,13 +196,13 @@ pub(super) fn background(arguments: &mut Arguments) -> Changed {
         id.to_string().split(|c: char| !c.is_ascii_digit()).find_map(|part| part.parse::<u32>().ok())
     });
     let Some(id) = id else {
-        return Err(NotUnderstood(
+        return Err(UnresolvedCall(
             "give the number that run_command told: background_command(id=1), background_command(id=1, action=\"stop\")".to_owned(),
         ));
     };
     let input = take(arguments, &["chars", "input", "input_text", "data"]);
     if input.as_ref().and_then(text).is_some() {
-        return Err(NotUnderstood(NO_INPUT.to_owned()));
+        return Err(UnresolvedCall(NO_INPUT.to_owned()));
     }
     // Whoever waits for output says so in several ways; all of them are bounded here.
     let ms = take_number(arguments, &["yield_time_ms", "wait_ms", "timeout_ms"]);
@@ -247,7 +248,7 @@ pub(super) fn together(arguments: &mut Arguments) -> Changed {
         uses.iter().filter_map(Value::as_array).flatten().filter_map(call).take(5).collect();
     let calls =
         if calls.is_empty() { "read_file(path=…), grep(pattern=…)".to_owned() } else { calls.join(", ") };
-    Err(NotUnderstood(format!("make each call by itself, all in one turn: {calls}")))
+    Err(UnresolvedCall(format!("make each call by itself, all in one turn: {calls}")))
 }
 
 /// A tool of a server, which has a name of its own here.
@@ -257,7 +258,7 @@ pub(super) fn of_server(arguments: &mut Arguments) -> Changed {
     };
     let (server, tool) =
         (part(&["server_name", "server"], "SERVER"), part(&["tool_name", "tool", "uri"], "TOOL"));
-    Err(NotUnderstood(format!(
+    Err(UnresolvedCall(format!(
         "tools of servers have names of their own: mcp_{server}_{tool}(…), if this run has it"
     )))
 }

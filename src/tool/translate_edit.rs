@@ -3,13 +3,12 @@
 use serde_json::{Value, json};
 
 use super::argument_names::{REMARKS, names_of};
-use super::door::NotUnderstood;
+use super::argument_values::{number, parsed, take, take_number, text};
+use super::arguments::Arguments;
 use super::fitting::plain_names;
 use super::line_ranges::ranges;
-use super::names::Arguments;
-use super::translate::{
-    Changed, appended, is_true, joined_lines, line_range, number, parsed, take, take_number, text, written,
-};
+use super::resolved_call::UnresolvedCall;
+use super::translate::{Changed, appended, is_true, joined_lines, line_range, written};
 use super::translate_blocks::search_blocks;
 use super::wrapped::check_names;
 
@@ -24,7 +23,7 @@ pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
     lines_of(arguments);
     arguments.remove("target_lint_error_ids");
     if arguments.contains_key("code_edit") {
-        return Err(NotUnderstood(format!(
+        return Err(UnresolvedCall(format!(
             "nothing fills in what is left out; give the lines that change, as they are and as they will be: {EDIT}"
         )));
     }
@@ -50,7 +49,7 @@ pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
             return search_blocks(arguments);
         }
         if has(arguments, &["content", "contents", "file_text"]) {
-            return Err(NotUnderstood(
+            return Err(UnresolvedCall(
                 "a whole file is written with write_file(path=…, content=…), a part of it with edit_file(path=…, old_str=…, new_str=…)".to_owned(),
             ));
         }
@@ -62,7 +61,7 @@ pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
     let edits = match parsed(edits) {
         Value::Array(edits) => edits,
         one @ Value::Object(_) => vec![one],
-        _ => return Err(NotUnderstood(format!("edits has to be a list: {EDIT}"))),
+        _ => return Err(UnresolvedCall(format!("edits has to be a list: {EDIT}"))),
     };
     let edits: Option<Vec<Arguments>> = edits
         .into_iter()
@@ -71,7 +70,7 @@ pub(super) fn many_edits(arguments: &mut Arguments) -> Changed {
             _ => None,
         })
         .collect();
-    match edits.ok_or_else(|| NotUnderstood(format!("an edit is an object: {EDIT}")))? {
+    match edits.ok_or_else(|| UnresolvedCall(format!("an edit is an object: {EDIT}")))? {
         mut one if one.len() == 1 => single(arguments, one.swap_remove(0)),
         several => {
             let own: Result<Vec<Value>, _> = several.into_iter().map(|edit| part(arguments, edit)).collect();
@@ -88,7 +87,7 @@ pub(super) const EDIT: &str = "edit_file(path=…, old_str=…, new_str=…)";
 fn single(arguments: &mut Arguments, edit: Arguments) -> Changed {
     for (name, value) in edit {
         if arguments.get(&name).is_some_and(|other| *other != value) {
-            return Err(NotUnderstood(format!("the call and its edit differ in `{name}`: {EDIT}")));
+            return Err(UnresolvedCall(format!("the call and its edit differ in `{name}`: {EDIT}")));
         }
         arguments.insert(name, value);
     }
@@ -96,7 +95,7 @@ fn single(arguments: &mut Arguments, edit: Arguments) -> Changed {
 }
 
 /// Returns one of several edits in our form. What it says beyond that cannot be obeyed.
-fn part(arguments: &mut Arguments, mut edit: Arguments) -> Result<Value, NotUnderstood> {
+fn part(arguments: &mut Arguments, mut edit: Arguments) -> Result<Value, UnresolvedCall> {
     let mut taken = |own: &'static str| take(&mut edit, &names_of("edit_file", own));
     let (old, new, all) = (taken("old_str"), taken("new_str"), taken("replace_all"));
     let line = take_number(&mut edit, &["start_line", "line"]);
@@ -104,7 +103,7 @@ fn part(arguments: &mut Arguments, mut edit: Arguments) -> Result<Value, NotUnde
     if let Some(path) = take(&mut edit, &["path", "file_path"]) {
         let known = arguments.get("path").or(arguments.get("file_path"));
         if known.is_some_and(|known| *known != path) {
-            return Err(NotUnderstood(format!(
+            return Err(UnresolvedCall(format!(
                 "make one call for each file: edit_file(path={path}, old_str=…, new_str=…)"
             )));
         }
@@ -113,10 +112,10 @@ fn part(arguments: &mut Arguments, mut edit: Arguments) -> Result<Value, NotUnde
         }
     }
     let (Some(old), Some(new)) = (old, new) else {
-        return Err(NotUnderstood(format!("an edit needs old_str and new_str: {EDIT}")));
+        return Err(UnresolvedCall(format!("an edit needs old_str and new_str: {EDIT}")));
     };
     if let Some(name) = edit.keys().find(|name| !REMARKS.contains(&name.as_str())) {
-        return Err(NotUnderstood(format!(
+        return Err(UnresolvedCall(format!(
             "one of several edits has no `{name}`, and nothing was done; make it a call of its own: {EDIT}"
         )));
     }
@@ -188,7 +187,7 @@ pub(super) fn line_edit(arguments: &mut Arguments) -> Changed {
             arguments.insert("new_str".to_owned(), new);
             Ok(Some("edit_file"))
         }
-        _ => Err(NotUnderstood(
+        _ => Err(UnresolvedCall(
             "say which lines, and what they become: edit_file(path=…, old_str=\"the lines as they are\", new_str=…)".to_owned(),
         )),
     }
@@ -258,10 +257,10 @@ pub(super) fn editor(arguments: &mut Arguments) -> Changed {
         }
         "edit_file" | "diff" => search_blocks(arguments),
         "undo_edit" => {
-            Err(NotUnderstood("undo it by another edit: edit_file(path=…, old_str=…, new_str=…)".to_owned()))
+            Err(UnresolvedCall("undo it by another edit: edit_file(path=…, old_str=…, new_str=…)".to_owned()))
         }
         "" if arguments.contains_key("old_str") => many_edits(arguments),
-        other => Err(NotUnderstood(format!(
+        other => Err(UnresolvedCall(format!(
             "unknown command {other:?}; call read_file(path=…), write_file(path=…, content=…) or edit_file(path=…, old_str=…, new_str=…)"
         ))),
     }
@@ -313,7 +312,7 @@ pub(super) fn insertion(arguments: &mut Arguments) -> Changed {
     };
     // A line alone may be the one before the text, or the one behind it.
     let (Some(line), Some(inserted)) = (line.filter(|line| *line >= 0), inserted) else {
-        return Err(NotUnderstood("say where: edit_file(path=…, old_str=\"the line before\", new_str=\"the line before\\nthe new lines\")".to_owned()));
+        return Err(UnresolvedCall("say where: edit_file(path=…, old_str=\"the line before\", new_str=\"the line before\\nthe new lines\")".to_owned()));
     };
     let lines: Vec<&str> = inserted.strip_suffix('\n').unwrap_or(&inserted).split('\n').collect();
     let mut patch = format!("@@ -{line},0 +{},{} @@\n", line.saturating_add(1), lines.len());

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::argument_names::names_of;
-use super::door::NotUnderstood;
+use super::argument_values::{take, text};
+use super::arguments::Arguments;
 use super::fitting::plain_names;
-use super::names::Arguments;
-use super::translate::{Changed, is_true, take, text};
+use super::resolved_call::UnresolvedCall;
+use super::translate::{Changed, is_true};
 use super::translate_edit::many_edits;
 use super::translate_search::{extensions, is_regex, left_out, listed, place};
 
@@ -56,7 +57,7 @@ fn as_word(text: &str) -> String {
 const SEVERAL: [&str; 4] = ["operations", "replacements", "edits", "changes"];
 
 /// Refuses several replacements in one call: a later one would see what an earlier one has written.
-fn check_one(arguments: &Arguments) -> Result<(), NotUnderstood> {
+fn check_one(arguments: &Arguments) -> Result<(), UnresolvedCall> {
     let call = |(old, new): (&Value, &Value)| format!("replace_text(pattern={old}, replacement={new})");
     let given = |names: &[&str], of: &Arguments| names.iter().find_map(|name| of.get(*name)).cloned();
     let pair = |one: &Value| {
@@ -73,7 +74,7 @@ fn check_one(arguments: &Arguments) -> Result<(), NotUnderstood> {
         _ => return Ok(()),
     };
     let calls = calls.into_iter().take(10).collect::<Vec<_>>().join(", ");
-    Err(NotUnderstood(format!("make one call for each, all in one turn: {calls}")))
+    Err(UnresolvedCall(format!("make one call for each, all in one turn: {calls}")))
 }
 
 /// Takes options that say what is done anyway, and those that we have other names for.
@@ -113,7 +114,7 @@ pub(super) fn content_replacement(arguments: &mut Arguments) -> Changed {
     match take(arguments, &["mode"]).as_ref().and_then(text) {
         Some("regex") => pattern_replacement(arguments).map(|tool| tool.or(Some("replace_text"))),
         Some("literal") | None => many_edits(arguments),
-        Some(other) => Err(NotUnderstood(format!(
+        Some(other) => Err(UnresolvedCall(format!(
             "unknown mode {other:?}; call edit_file(path=…, old_str=…, new_str=…), or replace_text(pattern=…, replacement=…, regex=true)"
         ))),
     }

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::argument_names::REMARKS;
-use super::door::NotUnderstood;
+use super::argument_values::{number, take, take_number, text};
+use super::arguments::Arguments;
 use super::multiline::first_line;
-use super::names::Arguments;
-use super::translate::{Changed, is_true, number, take, take_number, text};
+use super::resolved_call::UnresolvedCall;
+use super::translate::{Changed, is_true};
 
 /// Folders and files by name; a search term is part of a name.
 pub(super) fn directory_search(arguments: &mut Arguments) {
@@ -125,7 +126,7 @@ fn searched(arguments: &mut Arguments) -> Changed {
         == Some(true)
     {
         let pattern = arguments.get("pattern").and_then(text).unwrap_or("PATTERN");
-        return Err(NotUnderstood(format!(
+        return Err(UnresolvedCall(format!(
             "it shows the lines that match; those that do not: run_command(command={:?})",
             format!("grep -vn -e {} FILE", shlex::try_quote(pattern).unwrap_or_default())
         )));
@@ -181,7 +182,7 @@ fn searched(arguments: &mut Arguments) -> Changed {
     if let Some(pattern) = arguments.get("pattern").and_then(text)
         && let Some(first) = first_line(pattern, is_multiline).filter(|_| !is_literal)
     {
-        return Err(NotUnderstood(format!(
+        return Err(UnresolvedCall(format!(
             "a pattern is searched for within a line; see what is around its first one: grep(pattern={first:?}, context_lines=5)"
         )));
     }
@@ -327,7 +328,7 @@ pub(super) fn question(arguments: &mut Arguments) -> Changed {
         .split(|c: char| !c.is_alphanumeric() && c != '_')
         .max_by_key(|word| word.len())
         .unwrap_or("word");
-    Err(NotUnderstood(format!(
+    Err(UnresolvedCall(format!(
         "there is no search by meaning; search for a word or a pattern: grep(pattern={word:?})"
     )))
 }

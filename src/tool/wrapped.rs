@@ -2,10 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::door::NotUnderstood;
+use super::arguments::Arguments;
 use super::lenient_json;
-use super::names::Arguments;
 use super::repeated_name::repeated;
+use super::resolved_call::UnresolvedCall;
 use crate::base::text::{counted, shortened};
 
 /// Names under which all arguments of a call are handed over together.
@@ -24,7 +24,7 @@ const WRAPPERS: [&str; 9] = [
 const BESIDE: [&str; 6] = ["name", "tool", "tool_name", "toolName", "id", "type"];
 
 /// Returns the arguments as an object: given as one, as JSON text of one, in elements, or as the one text that a tool takes.
-pub(super) fn object(arguments: &Value) -> Result<Arguments, NotUnderstood> {
+pub(super) fn object(arguments: &Value) -> Result<Arguments, UnresolvedCall> {
     match arguments {
         Value::Object(object) => unwrapped(object.clone()),
         Value::String(text) => of_text(text).and_then(unwrapped),
@@ -39,7 +39,7 @@ pub(super) fn object(arguments: &Value) -> Result<Arguments, NotUnderstood> {
 }
 
 /// Returns the object that another one does nothing but hold.
-fn unwrapped(object: Arguments) -> Result<Arguments, NotUnderstood> {
+fn unwrapped(object: Arguments) -> Result<Arguments, UnresolvedCall> {
     let mut inner = object.iter().filter(|(name, _)| !BESIDE.contains(&name.as_str()));
     let (Some((name, value)), None) = (inner.next(), inner.next()) else { return Ok(object) };
     if !WRAPPERS.contains(&name.as_str()) {
@@ -56,7 +56,7 @@ fn unwrapped(object: Arguments) -> Result<Arguments, NotUnderstood> {
 }
 
 /// Returns the object that a text is meant as, or `None` if it is none.
-fn lenient_object(text: &str) -> Result<Option<Arguments>, NotUnderstood> {
+fn lenient_object(text: &str) -> Result<Option<Arguments>, UnresolvedCall> {
     let Some(json) = lenient_json::rewritten(text) else { return Ok(None) };
     check_names(&json)?;
     match serde_json::from_slice(json.as_bytes()) {
@@ -66,16 +66,16 @@ fn lenient_object(text: &str) -> Result<Option<Arguments>, NotUnderstood> {
 }
 
 /// Refuses arguments in which a name has two values.
-pub(super) fn check_names(json: &str) -> Result<(), NotUnderstood> {
+pub(super) fn check_names(json: &str) -> Result<(), UnresolvedCall> {
     let Some(name) = repeated(json) else { return Ok(()) };
-    Err(NotUnderstood(format!(
+    Err(UnresolvedCall(format!(
         "Invalid arguments: `{}` has two values in one object, and nothing was done; make one call for each, all in one turn, or give \
          several edits of one file as a list: edit_file(path=…, edits=[{{\"old_str\": …, \"new_str\": …}}, …])",
         shortened(&name, 100)
     )))
 }
 
-fn of_text(text: &str) -> Result<Arguments, NotUnderstood> {
+fn of_text(text: &str) -> Result<Arguments, UnresolvedCall> {
     let plain = lenient_json::without_fence(text.trim());
     check_names(plain)?;
     match serde_json::from_slice(plain.as_bytes()) {
@@ -87,14 +87,14 @@ fn of_text(text: &str) -> Result<Arguments, NotUnderstood> {
     }
 }
 
-fn too_many(objects: usize) -> NotUnderstood {
-    NotUnderstood(format!(
+fn too_many(objects: usize) -> UnresolvedCall {
+    UnresolvedCall(format!(
         "Invalid arguments: {objects} objects in one call; make one call for each, all in one turn"
     ))
 }
 
 /// Returns the arguments in a text that is meant as an object. The error says what is wrong with it.
-fn nearly_object(text: &str, error: &serde_json::Error) -> Result<Arguments, NotUnderstood> {
+fn nearly_object(text: &str, error: &serde_json::Error) -> Result<Arguments, UnresolvedCall> {
     let objects: Vec<Value> =
         serde_json::Deserializer::from_str(text).into_iter().map_while(Result::ok).collect();
     if objects.len() > 1 {
@@ -104,13 +104,13 @@ fn nearly_object(text: &str, error: &serde_json::Error) -> Result<Arguments, Not
         return Ok(object);
     }
     if error.is_eof() {
-        return Err(NotUnderstood(format!(
+        return Err(UnresolvedCall(format!(
             "Invalid arguments: not valid JSON: the call was cut off after {} of arguments, and nothing of it was done; make it \
              again, smaller: a long file in parts (write_file, then write_file with mode=\"append\"), many edits in several calls",
             counted(text.chars().count(), "character", "s")
         )));
     }
-    Err(NotUnderstood(format!(
+    Err(UnresolvedCall(format!(
         "Invalid arguments: not valid JSON: {error}; within a string, write \\n for a line end, \\\" for a quote and \\\\ for a backslash"
     )))
 }

@@ -1,6 +1,6 @@
 //! Actions of workflows that run a tool, as commands of it.
 
-use super::commands::Check;
+use super::check::Check;
 
 /// Actions, and the tools that they run.
 const TOOLS: &[(&str, &str)] = &[

@@ -4,23 +4,13 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::check::Check;
 use super::flatten::flatten;
 use super::parts::{is_part, own_part};
 use super::purposes::is_replaced;
 use super::{actions, goals, inputs, narrow, numbers, purposes, recipes, shell};
 use crate::files::{Format, extension};
 use crate::finding::{Finding, Kind};
-
-/// One command that checks something.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Check {
-    pub(super) line: usize,
-    /// The tool and what tells its uses apart: `cargo test`, `pytest`.
-    pub(super) tool: String,
-    pub(super) text: String,
-    /// Options by which it checks less.
-    pub(super) narrow: Vec<String>,
-}
 
 /// Programs that test, lint or type-check, by the words that they are called with.
 static TOOL: LazyLock<Option<Regex>> = LazyLock::new(|| {

@@ -4,7 +4,8 @@
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
-use super::commands::{Check, checks};
+use super::check::Check;
+use super::commands::checks;
 use super::flatten::{Entry, flatten};
 use super::migration::Migrations;
 use super::{cargo, exempts, is_on, is_rule, last, matrix, script};

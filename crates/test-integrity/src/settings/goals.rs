@@ -1,6 +1,6 @@
 //! Goals of builds: what Maven and Gradle are told to check.
 
-use super::commands::Check;
+use super::check::Check;
 
 /// Returns the goal of a build that checks something, and that none of its calls names any more.
 pub(super) fn lost<'a>(check: &'a Check, now: &[&'a Check]) -> Option<(&'a str, &'a Check)> {

@@ -3,6 +3,7 @@
 
 mod actions;
 mod cargo;
+mod check;
 mod code;
 mod commands;
 mod elsewhere;

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::commands::Check;
+use super::check::Check;
 use super::reading::{Reading, reading};
 use crate::syntax::words;
 

@@ -1,6 +1,6 @@
 //! Parts of commands, and commands that look at a part of what they looked at before.
 
-use super::commands::Check;
+use super::check::Check;
 
 /// Returns the part of a line, between semicolons, that calls the tool.
 pub(super) fn own_part(check: &Check) -> &str {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::commands::{Check, checks};
+use super::check::Check;
+use super::commands::checks;
 use crate::files::Format;
 
 /// Returns whether another tool of the same purpose runs now, which did not before.

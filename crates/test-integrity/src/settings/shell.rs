@@ -1,6 +1,6 @@
 //! Scripts of shells: what ends them before their checks, drops their result, or lets them go on after a failure.
 
-use super::commands::Check;
+use super::check::Check;
 use crate::files::extension;
 use crate::finding::{Finding, Kind};
 

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::super::commands::{Check, lost};
+use super::super::check::Check;
+use super::super::commands::lost;
 use super::super::elsewhere::runs;
 use super::super::flatten::flatten;
 use super::super::{actions, last, purposes, workflow};

@@ -1,5 +1,5 @@
-//! The door of the pipeline: what a call means, before anything is decided about it. Models bring names and habits from
-//! other agents; what can be understood in one way only is taken, and the rest is answered with the right call.
+//! Resolution of calls: which tool a call means, and with which arguments, before anything is decided about it. Models bring names and
+//! habits from other agents; what can be understood in one way only is taken, and the rest is answered with the right call.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,106 +7,39 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::abilities::{self, Ability};
+use super::arguments::Arguments;
 use super::fitting::{finished, plain_names, take_keywords};
-use super::names::{Arguments, Meaning, OF_SOME_RUNS, folded, meaning};
+use super::foreign_tool::ForeignTool;
+use super::names::{OF_SOME_RUNS, meaning, normalized_name};
 use super::namespaces::{Parts, parts};
 use super::programs;
+use super::resolved_call::{ResolvedCall, UnresolvedCall, usage};
 use super::restraint::Restraints;
 use super::wrapped::object;
 use super::{Registry, Tool};
-use crate::base::did_you_mean::nearest;
 use crate::base::text::shortened;
 use crate::event::ToolCall;
 
-/// Most arguments that are left out of a call.
-const MAX_IGNORED: usize = 32;
-
-/// Call as it was understood.
-pub struct Understood {
-    /// Tool that is meant.
-    pub tool: Arc<dyn Tool>,
-    /// The call with the tool's own name and arguments.
-    pub call: ToolCall,
-    /// Arguments that the tool does not know, and that are left out of the call.
-    pub ignored: Vec<String>,
-}
-
-impl Understood {
-    /// Leaves out arguments that the tool does not know, if the call means the same without them: those that say nothing, and those
-    /// of a tool that only looks, unless one is a known name misspelt.
-    fn without_unknown(mut self) -> Self {
-        if Arc::clone(&self.tool).prepare(&self.call.arguments).is_ok() {
-            return self;
-        }
-        let schema = self.tool.parameters();
-        let (Some(known), Some(given)) = (schema["properties"].as_object(), self.call.arguments.as_object())
-        else {
-            return self;
-        };
-        let says_nothing = |value: &Value| match value {
-            Value::Null => true,
-            // What is not to be done is said to a tool that does something.
-            Value::Bool(false) => !self.tool.sensitive(),
-            Value::String(text) => text.is_empty(),
-            Value::Array(items) => items.is_empty(),
-            Value::Object(members) => members.is_empty(),
-            Value::Number(_) | Value::Bool(true) => false,
-        };
-        let is_misspelt = |name: &str| nearest(name, known.keys().map(String::as_str)).is_some();
-        let is_kept =
-            |name: &str, value: &Value| !says_nothing(value) && (self.tool.sensitive() || is_misspelt(name));
-        let (mut kept, mut ignored) = (self.call.arguments.clone(), Vec::new());
-        while let Err(error) = Arc::clone(&self.tool).prepare(&kept) {
-            let error = error.to_string();
-            let is_unknown = |name: &str| error.contains(&format!("unknown field `{name}`"));
-            let unknown = given.iter().find(|(name, _)| is_unknown(name));
-            let unknown =
-                unknown.filter(|(name, value)| ignored.len() < MAX_IGNORED && !is_kept(name, value));
-            let (Some((name, _)), Some(arguments)) = (unknown, kept.as_object_mut()) else { return self };
-            arguments.shift_remove(name);
-            ignored.push(name.clone());
-        }
-        (self.call.arguments, self.ignored) = (kept, ignored);
-        self
-    }
-
-    /// Returns what the model is told of arguments that were left out.
-    pub fn remark(&self) -> Option<String> {
-        (!self.ignored.is_empty()).then(|| {
-            format!(
-                "[ignored, because {} has no such argument: {}]",
-                self.tool.name(),
-                self.ignored.join(", ")
-            )
-        })
-    }
-}
-
-/// Reason why a call is not understood: a sentence for the model that contains the right call.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct NotUnderstood(pub(super) String);
-
 impl Registry {
     /// Returns what a call means. `root` is the path of the checkout.
-    pub fn understand(&self, call: &ToolCall, root: &Path) -> Result<Understood, NotUnderstood> {
-        self.meant(call, root).map_err(|NotUnderstood(mut reason)| {
+    pub fn understand(&self, call: &ToolCall, root: &Path) -> Result<ResolvedCall, UnresolvedCall> {
+        self.meant(call, root).map_err(|UnresolvedCall(mut reason)| {
             // A call that helps in most runs may not be possible in this one.
             let missing = |tool: &&&str| reason.contains(&format!("{tool}(")) && !self.has(tool);
             let missing: Vec<&str> = OF_SOME_RUNS.iter().filter(missing).copied().collect();
             for tool in missing {
                 reason += &format!("; {tool} is not available in this run");
             }
-            NotUnderstood(reason)
+            UnresolvedCall(reason)
         })
     }
 
-    fn meant(&self, call: &ToolCall, root: &Path) -> Result<Understood, NotUnderstood> {
+    fn meant(&self, call: &ToolCall, root: &Path) -> Result<ResolvedCall, UnresolvedCall> {
         let named = ToolCall { name: self.plain_name(&call.name).to_owned(), ..call.clone() };
         let call = &named;
         let own = self.get(&call.name);
         if let Some(tool) = own.filter(|tool| tool.takes_arguments_as_given()) {
-            return Ok(Understood { tool: Arc::clone(tool), call: call.clone(), ignored: Vec::new() });
+            return Ok(ResolvedCall { tool: Arc::clone(tool), call: call.clone(), ignored: Vec::new() });
         }
         let mut arguments = Arguments::new();
         for (name, value) in plain_names(object(&call.arguments)?) {
@@ -124,7 +57,7 @@ impl Registry {
         let as_own = own.map(|tool| self.translated(call, arguments.clone(), tool, root));
         let understood = match (as_own, meaning(&call.name)) {
             (Some(Ok(understood)), other) => {
-                let fits = |understood: &Understood| {
+                let fits = |understood: &ResolvedCall| {
                     Arc::clone(&understood.tool).prepare(&understood.call.arguments).is_ok()
                 };
                 // A name that means one thing here and another elsewhere: what the arguments fit is meant.
@@ -148,29 +81,29 @@ impl Registry {
         &self,
         call: &ToolCall,
         mut arguments: Arguments,
-        meaning: Option<Meaning>,
+        meaning: Option<ForeignTool>,
         root: &Path,
-    ) -> Result<Understood, NotUnderstood> {
-        if let Some(tool) = meaning.and_then(Meaning::tool).and_then(|name| self.get(name)) {
+    ) -> Result<ResolvedCall, UnresolvedCall> {
+        if let Some(tool) = meaning.and_then(ForeignTool::tool).and_then(|name| self.get(name)) {
             take_keywords(&mut arguments, &**tool);
         }
         let name = match meaning {
-            Some(Meaning::Advice(advice)) => {
-                return Err(NotUnderstood(format!("Tool not found: {}; {advice}", call.name)));
+            Some(ForeignTool::Advice(advice)) => {
+                return Err(UnresolvedCall(format!("Tool not found: {}; {advice}", call.name)));
             }
-            Some(Meaning::Tool(name)) => name.to_owned(),
-            Some(Meaning::Fitted(name, change)) => {
+            Some(ForeignTool::Tool(name)) => name.to_owned(),
+            Some(ForeignTool::Fitted(name, change)) => {
                 change(&mut arguments);
                 name.to_owned()
             }
-            Some(Meaning::Changed(name, change)) => {
+            Some(ForeignTool::Changed(name, change)) => {
                 let changed = change(&mut arguments)
-                    .map_err(|advice| NotUnderstood(format!("{}: {advice}", call.name)))?;
+                    .map_err(|advice| UnresolvedCall(format!("{}: {advice}", call.name)))?;
                 changed.unwrap_or(name).to_owned()
             }
             None => {
-                let wanted = folded(&call.name);
-                match self.all().find(|tool| folded(tool.name()) == wanted) {
+                let wanted = normalized_name(&call.name);
+                match self.all().find(|tool| normalized_name(tool.name()) == wanted) {
                     Some(own) => {
                         take_keywords(&mut arguments, &**own);
                         own.name().to_owned()
@@ -180,7 +113,7 @@ impl Registry {
             }
         };
         let Some(tool) = self.get(&name) else {
-            return Err(NotUnderstood(format!(
+            return Err(UnresolvedCall(format!(
                 "Tool not found: {} ({name} is not available in this run)",
                 call.name
             )));
@@ -195,14 +128,14 @@ impl Registry {
         mut arguments: Arguments,
         tool: &Arc<dyn Tool>,
         root: &Path,
-    ) -> Result<Understood, NotUnderstood> {
+    ) -> Result<ResolvedCall, UnresolvedCall> {
         let mut tool = tool;
         take_keywords(&mut arguments, &**tool);
         match meaning(&call.name) {
-            Some(Meaning::Fitted(name, change)) if name == tool.name() => change(&mut arguments),
-            Some(Meaning::Changed(name, change)) if name == tool.name() => {
+            Some(ForeignTool::Fitted(name, change)) if name == tool.name() => change(&mut arguments),
+            Some(ForeignTool::Changed(name, change)) if name == tool.name() => {
                 let changed =
-                    change(&mut arguments).map_err(|advice| NotUnderstood(format!("{name}: {advice}")))?;
+                    change(&mut arguments).map_err(|advice| UnresolvedCall(format!("{name}: {advice}")))?;
                 tool = changed.and_then(|name| self.get(name)).unwrap_or(tool);
             }
             _ => {}
@@ -213,9 +146,9 @@ impl Registry {
     /// Returns the name of a tool without what models leave around it: `<|channel|>commentary`, `:0`, elements.
     fn plain_name<'a>(&self, name: &'a str) -> &'a str {
         let is_known = |name: &str| {
-            let wanted = folded(name);
+            let wanted = normalized_name(name);
             !wanted.is_empty()
-                && (meaning(name).is_some() || self.all().any(|tool| folded(tool.name()) == wanted))
+                && (meaning(name).is_some() || self.all().any(|tool| normalized_name(tool.name()) == wanted))
         };
         if is_known(name) {
             return name;
@@ -232,11 +165,11 @@ impl Registry {
     /// may not be what is meant.
     fn of_no_server(&self, namespace: &str, tool: &str) -> String {
         let here = match meaning(tool) {
-            Some(Meaning::Advice(advice)) => return advice.to_owned(),
+            Some(ForeignTool::Advice(advice)) => return advice.to_owned(),
             Some(meaning) => meaning.tool(),
             None => match abilities::nearest(tool) {
                 Some(Ability::Tool(name)) => Some(name),
-                Some(Ability::As(other)) => meaning(other).and_then(Meaning::tool),
+                Some(Ability::As(other)) => meaning(other).and_then(ForeignTool::tool),
                 _ => None,
             },
         };
@@ -256,9 +189,9 @@ impl Registry {
         call: &ToolCall,
         arguments: Arguments,
         root: &Path,
-    ) -> Result<Understood, NotUnderstood> {
+    ) -> Result<ResolvedCall, UnresolvedCall> {
         let name = &shortened(&call.name, 100);
-        let unknown = |way: &str| NotUnderstood(format!("Tool not found: {name}; {way}"));
+        let unknown = |way: &str| UnresolvedCall(format!("Tool not found: {name}; {way}"));
         if let Parts { tool, elsewhere: Some(namespace) } = parts(&call.name) {
             return Err(unknown(&self.of_no_server(namespace, tool)));
         }
@@ -276,7 +209,7 @@ impl Registry {
         };
         let tool = match ability {
             Some(Ability::Tool(tool)) => self.get(tool),
-            Some(Ability::As(_)) => other.and_then(Meaning::tool).and_then(|tool| self.get(tool)),
+            Some(Ability::As(_)) => other.and_then(ForeignTool::tool).and_then(|tool| self.get(tool)),
             Some(Ability::Advice(advice)) => {
                 let web = ["web_search", "fetch_url"].map(|tool| self.get(tool));
                 let is_search = abilities::is_search(&call.name);
@@ -294,8 +227,8 @@ impl Registry {
         };
         let near = ToolCall { name: tool.name().to_owned(), ..call.clone() };
         let as_near = self.foreign(&near, arguments, other.or(meaning(tool.name())), root);
-        match as_near.map(Understood::without_unknown) {
-            Err(NotUnderstood(reason)) => {
+        match as_near.map(ResolvedCall::without_unknown) {
+            Err(UnresolvedCall(reason)) => {
                 let of_near = format!("{}: ", near.name);
                 Err(unknown(reason.strip_prefix(&of_near).unwrap_or(&reason)))
             }
@@ -321,25 +254,4 @@ fn written_out(call: &ToolCall) -> String {
         format!("{name}={}", if value.len() > MAX_VALUE { "…" } else { value.as_str() })
     });
     format!("{}({})", call.name, arguments.collect::<Vec<_>>().join(", "))
-}
-
-/// Returns a message for the model about arguments that a tool does not take. What is wrong with a value needs no list
-/// of names.
-pub(crate) fn invalid_arguments(tool: &dyn Tool, error: &str) -> String {
-    let is_about_names = error.contains("missing field") || error.contains("unknown field");
-    let call = if is_about_names { format!("; the call is {}", usage(tool)) } else { String::new() };
-    format!("Invalid arguments: {error}{call}")
-}
-
-/// Returns the right way to call a tool: `read_file(path=…, [start_line=…], [end_line=…])`.
-pub(super) fn usage(tool: &dyn Tool) -> String {
-    let schema = tool.parameters();
-    let required = |name: &str| {
-        schema["required"].as_array().is_some_and(|required| required.iter().any(|one| one == name))
-    };
-    let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name.as_str());
-    let (must, may): (Vec<&str>, Vec<&str>) = names.partition(|name| required(name));
-    let must = must.iter().map(|name| format!("{name}=…"));
-    let may = may.iter().map(|name| format!("[{name}=…]"));
-    format!("{}({})", tool.name(), must.chain(may).collect::<Vec<_>>().join(", "))
 }
