@@ -202,7 +202,7 @@ async fn suggested_calls_can_be_made() {
                 .expect("arguments");
         for given in [&registry, &without_commands] {
             let cx = context(Arc::new(OverlayWorkspace::new(Arc::clone(&disk))), true);
-            // Of the tools that are not built in, only the answers of the door are of interest.
+            // Of the tools that are not built in, only what their calls are resolved to is of interest.
             let understood = given.understand(&tool_call(name, &args), cx.workspace.root());
             let answer = match &understood {
                 Err(error) => error.to_string(),
