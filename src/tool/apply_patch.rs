@@ -112,7 +112,9 @@ impl FileTool for ApplyPatch {
             _ => format!("{} changed\n{}", counted(changes.len(), "file", "s"), table(&changes)),
         };
         let deleted = links.iter().map(|link| format!("Deleted the link {}", link.path));
-        for line in deleted.chain(miscounted(&parts)).chain(notes).chain(args.without_end()) {
+        for line in
+            deleted.chain(miscounted(&parts)).chain(notes).chain(args.without_end()).chain(cut_off(&parts))
+        {
             if !output.is_empty() && !output.ends_with('\n') {
                 output.push('\n');
             }
@@ -216,6 +218,19 @@ fn is_whole(patch: &Patch) -> bool {
             && hunk.side(Side::Old).is_empty()
     };
     patch.effect == Effect::Change && matches!(patch.hunks.as_slice(), [only] if is_first(only))
+}
+
+/// Returns a remark on a patch whose last hunk may have been cut off behind lines that it takes out: its header says that more come in
+/// their place.
+fn cut_off(parts: &[Part]) -> Option<String> {
+    let part = parts.last()?;
+    let hunk = part.section.patch.hunks.last()?;
+    hunk.lacks_added_lines().then(|| {
+        format!(
+            "[{}: the last hunk takes lines out, and has fewer new ones than its header says; if the patch was cut off, add what is missing]",
+            part.path
+        )
+    })
 }
 
 /// Returns a remark on hunks that have more lines than their headers say: all of these lines count.

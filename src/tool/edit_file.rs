@@ -267,7 +267,7 @@ impl FileTool for EditFile {
             if args.is_of_lines_alone(edit) || cx.explains_edits && edited.is_by_number {
                 cx.seen.check_lines(&path, &before)?;
             }
-            if let Some(line) = placeholder::found(&edit.new_str, &content, &edited.content) {
+            if let Some(line) = placeholder::found(path.as_str(), &edit.new_str, &content, &edited.content) {
                 return Err(ToolError::Refused(placeholder::refusal("new_str", line, path.as_str())));
             }
             match edit.lines() {

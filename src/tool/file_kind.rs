@@ -9,8 +9,15 @@ pub(super) struct FileKind<'a> {
     extension: String,
 }
 
-/// Kinds, beside those with a grammar, that cannot begin with a fence, and whose lines do not begin with numbers.
-const CODE: [&str; 49] = [
+/// Kinds that cannot begin with a fence, and whose lines do not begin with numbers, beside those whose grammar says so. In JavaScript, a
+/// fence is a template with a tag.
+const CODE: [&str; 55] = [
+    "js",
+    "ts",
+    "mjs",
+    "cjs",
+    "mts",
+    "cts",
     "yml",
     "yaml",
     "toml",

@@ -96,6 +96,9 @@ impl Form {
         let is_unclear =
             |is_known: bool, escape: &str| !is_known && new.contains(escape) && !old.contains(escape);
         let kinds = [(escapes.quotes, "\\\""), (escapes.quotes, "\\'"), (escapes.backslashes, "\\\\")];
+        // Beside other escapes, one of a line end is one as well, or part of a string.
+        let blanks = [(escapes.blanks, "\\n"), (escapes.blanks, "\\t")];
+        let kinds = kinds.into_iter().chain(blanks);
         if let Some((_, escape)) = kinds.into_iter().find(|(is_known, escape)| is_unclear(*is_known, escape))
         {
             return Err(UnclearMark(escape));
@@ -173,7 +176,8 @@ mod tests {
         let [quotes, backslashes, _, all] = Escapes::SETS;
         for (escapes, old, new, expected) in [
             (quotes, r#"f(\"a\")"#, "f(\\\"b\\\")\ng(\\\"c\\\")", Ok("f(\"b\")\ng(\"c\")")),
-            (quotes, r#"f(\"a\")"#, r#"f(\"a\n\")"#, Ok(r#"f("a\n")"#)),
+            (quotes, r#"f(\"a\")"#, r#"f(\"a\n\")"#, Err(UnclearMark(r"\n"))),
+            (quotes, r#"f(\"a\n\")"#, r#"f(\"b\n\")"#, Ok(r#"f("b\n")"#)),
             (quotes, r#"f(\"a\")"#, r#"f(\"a\\n\")"#, Err(UnclearMark(r"\\"))),
             (quotes, r#"f(\"a\\\")"#, r#"f(\"b\\\")"#, Ok(r#"f("b\\")"#)),
             (backslashes, r"\\d", r"\\d\\w", Ok(r"\d\w")),

@@ -40,15 +40,27 @@ pub(super) fn meant(name: &str, given: &str, old: Option<&str>) -> Option<Meant>
     if is_whole && kind.has_no_numbers() {
         return numbered.filter(|_| !old.is_some_and(has_numbers));
     }
-    first_syntax_error(name, given)?;
     let escaped = (!given.contains('\n') && given.contains("\\n")).then(|| Meant {
         text: Form::Escaped(Escapes::ALL).apply_to(given),
         note: "escapes such as \\n in content were taken as the characters that they stand for",
     });
+    // One line that ends in an escape, or is one comment, is no text of code.
+    let is_one_comment = || given.matches("\\n").count() > 1 && is_comment(given);
+    if kind.is_code() && (given.trim_end().ends_with("\\n") || is_one_comment()) {
+        let is_clean = |meant: &Meant| first_syntax_error(name, &meant.text).is_none();
+        return escaped.filter(|meant| !meant.text.trim().is_empty() && is_clean(meant));
+    }
+    first_syntax_error(name, given)?;
     [numbered, escaped]
         .into_iter()
         .flatten()
         .find(|meant| !meant.text.trim().is_empty() && first_syntax_error(name, &meant.text).is_none())
+}
+
+/// Returns whether a text begins with what makes a line a comment.
+fn is_comment(text: &str) -> bool {
+    let text = text.trim_start();
+    ["#", "//", "/*", "<!--", "--", ";"].iter().any(|mark| text.starts_with(mark))
 }
 
 #[cfg(test)]
@@ -82,6 +94,15 @@ mod tests {
             ("a.md", "1\ta\n3\tb\n", None),
             ("a.md", "1\ta\n", None),
             ("a.py", "x = 1\\ny = \\\"a\\\"\\n", Some("x = 1\ny = \"a\"\n")),
+            (
+                "a.py",
+                "#!/usr/bin/env python3\\nimport os\\nprint(1)",
+                Some("#!/usr/bin/env python3\nimport os\nprint(1)"),
+            ),
+            ("a.yml", "a: 1\\nb: 2\\n", Some("a: 1\nb: 2\n")),
+            ("a.sh", "printf 'a\\nb\\n'", None),
+            ("a.md", "# A line with \\n in it", None),
+            ("a.js", "```js\nlet a = 1\n```", Some("let a = 1\n")),
             ("a.py", "print('a\\n')", None),
             ("a.py", "x = (\\n", None),
             ("a.txt", "a\\nb", None),

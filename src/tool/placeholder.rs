@@ -8,6 +8,7 @@ use patch::search_replace;
 use regex::Regex;
 use workspace::{FileChange, FileState, Mode, WorkspacePath};
 
+use super::file_kind::FileKind;
 use crate::base::text::shortened;
 
 /// How likely a line stands for others.
@@ -83,7 +84,9 @@ fn certainty(line: &str) -> Option<Certainty> {
     let is_there = matches(&IS_THERE, about) || matches(&STAYS, about);
     match (has("before"), has("after")) {
         (true, _) | (_, true) if about.is_empty() => mark.map(|_| Possible),
-        (true, true) if matches(&ABOUT, about) => Some(if is_there { Certain } else { Possible }),
+        (true, true) if mark.is_some() || is_bracketed || matches(&ABOUT, about) => {
+            Some(if is_there { Certain } else { Possible })
+        }
         (true, _) | (_, true) if is_there && (mark.is_some() || is_bracketed) => Some(Certain),
         // Without the mark of a comment, dots before one word are syntax: `...existing`.
         (true, _) if is_there && about.contains(' ') => Some(Possible),
@@ -91,7 +94,7 @@ fn certainty(line: &str) -> Option<Certainty> {
         (true, _) if mark.is_some_and(|mark| mark != "*") && has("gap") && matches(&ABOUT, about) => {
             Some(Possible)
         }
-        (false, false) if (mark.is_some() || has("open")) && matches(&STAYS, about) => Some(Certain),
+        (false, false) if (mark.is_some() || has("open")) && matches(&STAYS, about) => Some(Possible),
         (false, false) if mark.is_some() && (has("open") || matches(&REST, about)) && is_there => {
             Some(Possible)
         }
@@ -101,10 +104,10 @@ fn certainty(line: &str) -> Option<Certainty> {
 
 /// Returns what a text has in place of a file's own lines: a placeholder, marks of an edit, or one of `read_file`. The text makes `after`
 /// of `before`, which may have it already.
-pub(super) fn found<'a>(new: &'a str, before: &str, after: &str) -> Option<&'a str> {
+pub(super) fn found<'a>(name: &str, new: &'a str, before: &str, after: &str) -> Option<&'a str> {
     left_out(new, before)
         .or_else(|| in_place_of_lines(new, before, after))
-        .or_else(|| edit(new).filter(|_| edit(before).is_none()))
+        .or_else(|| edit(new).filter(|_| edit(before).is_none() && !FileKind::of(name).may_hold_patches()))
 }
 
 /// Returns the first mark of `read_file` in a text that a file does not have already.
@@ -188,12 +191,6 @@ mod tests {
             "...existing code...",
             "[... rest of file ...]",
             "... (rest unchanged)",
-            "// rest of the code remains the same",
-            "# rest of the file unchanged",
-            "// Previous code remains unchanged.",
-            "// [rest of the code stays the same]",
-            "[rest of the file unchanged]",
-            "// existing code here",
             "REM ... existing code ...",
             "//! ... existing code ...",
             "# ... existing code ... #",
@@ -202,9 +199,9 @@ mod tests {
         ] {
             assert_eq!(certainty(line), Some(Certainty::Certain), "{line}");
             let after = format!("a\n{line}\n");
-            assert!(found(line, "a\nb\n", &after).is_some(), "{line}");
+            assert!(found("a.py", line, "a\nb\n", &after).is_some(), "{line}");
             for before in ["a\n", &after] {
-                assert_eq!(found(line, before, &after), None, "{line} {before:?}");
+                assert_eq!(found("a.py", line, before, &after), None, "{line} {before:?}");
             }
         }
         for line in [
@@ -215,15 +212,23 @@ mod tests {
             "REM ...",
             "' ...",
             "// ... code ...",
+            "// existing code here",
+            "# ... 45 more lines ...",
+            "# [... truncated ...]",
+            "// rest of the code remains the same",
+            "# rest of the file unchanged",
+            "// Previous code remains unchanged.",
+            "// [rest of the code stays the same]",
+            "[rest of the file unchanged]",
             "# ... other handlers like before",
             "# rest of the implementation",
             "{/* rest of the component */}",
         ] {
             assert_eq!(certainty(line), Some(Certainty::Possible), "{line}");
             let after = |text: &str| format!("a\n{line}\n{text}");
-            assert!(found(line, "a\nb\nc\nd\n", &after("D\n")).is_some(), "{line}");
+            assert!(found("a.py", line, "a\nb\nc\nd\n", &after("D\n")).is_some(), "{line}");
             for (before, text) in [("a\nb\n", "b\n"), ("a\nb\n", "c\nd\n"), ("a\nb\n", "x\n"), ("", "")] {
-                assert_eq!(found(line, before, &after(text)), None, "{line} {before:?}");
+                assert_eq!(found("a.py", line, before, &after(text)), None, "{line} {before:?}");
             }
         }
         for line in [
@@ -246,9 +251,10 @@ mod tests {
         ] {
             assert_eq!(certainty(line), None, "{line}");
         }
-        assert!(found("*** Begin Patch\n*** End Patch\n", "x = 1\n", "").is_some());
-        assert_eq!(found("diff --git a/new b/new\n", "diff --git a/old b/old\n", ""), None);
-        assert!(found("<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "a\n", "").is_some());
+        assert!(found("a.py", "*** Begin Patch\n*** End Patch\n", "x = 1\n", "").is_some());
+        assert_eq!(found("a.patch", "*** Begin Patch\n*** End Patch\n", "x = 1\n", ""), None);
+        assert_eq!(found("a.py", "diff --git a/new b/new\n", "diff --git a/old b/old\n", ""), None);
+        assert!(found("a.py", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "a\n", "").is_some());
     }
 
     #[test]

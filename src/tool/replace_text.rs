@@ -185,7 +185,7 @@ impl Args {
                 found.unchanged += times;
                 continue;
             };
-            if let Some(line) = placeholder::found(&self.replacement, &content, &after) {
+            if let Some(line) = placeholder::found(path.as_str(), &self.replacement, &content, &after) {
                 return Err(refused(placeholder::refusal("replacement", line, path.as_str())));
             }
             made += after.len();

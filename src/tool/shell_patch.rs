@@ -18,41 +18,90 @@ impl ShellPatch {
     /// Returns the patch that a command line applies: `apply_patch <<'EOF' …` or `apply_patch '…'`, after `cd FOLDER &&` or
     /// without it; `None` if the line does anything else.
     pub(super) fn find(line: &str) -> Option<Self> {
-        let line = line.trim();
+        let inner = shell_argument(line);
+        let line = inner.as_deref().unwrap_or(line).trim();
         let (folder, line) = match line.strip_prefix("cd ").and_then(|rest| rest.split_once("&&")) {
             Some((folder, line)) => (shlex::split(folder).filter(|words| words.len() == 1)?.remove(0), line),
             None => (String::new(), line),
         };
         let line = line.trim_start();
+        let line = &line[folder_of_program(line).len()..];
         let rest = PROGRAMS.iter().find_map(|program| line.strip_prefix(program))?;
         let rest = rest.strip_prefix(char::is_whitespace)?.trim_start();
         let patch = match rest.strip_prefix("<<") {
             Some(rest) => here_document(rest)?,
             None => shlex::split(rest).filter(|words| words.len() == 1)?.remove(0),
         };
-        patch.trim_start().starts_with("*** Begin Patch").then_some(Self { folder, patch })
+        let is_patch = |start: &&str| patch.trim_start().starts_with(*start);
+        ["*** Begin Patch", "--- ", "diff --git "].iter().any(is_patch).then_some(Self { folder, patch })
     }
+}
+
+/// Returns the folder before the name of a program with which a line begins: `./` or `/usr/bin/`; empty without one.
+fn folder_of_program(line: &str) -> &str {
+    let word = line.split(char::is_whitespace).next().unwrap_or_default();
+    word.rfind('/').map_or("", |at| &word[..=at])
+}
+
+/// Returns the command line that another shell gets as its only argument: `bash -lc '…'`.
+fn shell_argument(line: &str) -> Option<String> {
+    let words = shlex::split(line)?;
+    let [shell, option, inner] = words.as_slice() else { return None };
+    let is_shell = ["bash", "sh", "zsh"].contains(&shell.rsplit('/').next().unwrap_or_default());
+    (is_shell && option.starts_with('-') && option.ends_with('c')).then(|| inner.clone())
+}
+
+/// Returns a command line without the texts of its here-documents; `None` if it ends within one.
+fn without_documents(line: &str) -> Option<String> {
+    let (mut plain, mut rest) = (String::new(), line);
+    while let Some((before, behind)) = rest.split_once("<<") {
+        plain += before;
+        if let Some(behind) = behind.strip_prefix('<') {
+            rest = behind;
+            continue;
+        }
+        let Some((opening, text)) = behind.split_once('\n') else {
+            plain += behind;
+            return Some(plain);
+        };
+        let opening = opening.trim_start_matches('-').trim_start();
+        let length = opening.find([' ', '\t', ';', '&', '|', '>', '<', ')']).unwrap_or(opening.len());
+        let (word, others) = opening.split_at(length);
+        let word = word.trim_matches(['\'', '"', '\\']);
+        plain += others;
+        plain.push('\n');
+        let mut lines = text.split_inclusive('\n');
+        lines.by_ref().find(|line| line.trim() == word)?;
+        rest = &text[text.len() - lines.map(str::len).sum::<usize>()..];
+    }
+    Some(plain + rest)
 }
 
 /// Returns whether a command line would run that program on a patch, whatever else it does: here, the shell does not find it, and may go
 /// on without it.
 pub(super) fn is_tried(line: &str) -> bool {
+    let inner = shell_argument(line);
+    let line = inner.as_deref().unwrap_or(line);
     let begins_command = |at: usize| {
-        let before = line[..at].trim_end_matches([' ', '\t']);
+        // What is quoted, or in another here-document, is text.
+        let Some(before) = without_documents(&line[..at]).filter(|before| shlex::split(before).is_some())
+        else {
+            return false;
+        };
+        let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
+        let before = if word.ends_with('/') { &before[..before.len() - word.len()] } else { before.as_str() };
+        let before = before.trim_end_matches([' ', '\t']);
         let last = before.rsplit(char::is_whitespace).next().unwrap_or_default();
-        let is_start = before.is_empty()
+        before.is_empty()
             || before.ends_with(['\n', ';', '&', '|', '(', '{'])
             || BEFORE_COMMAND.contains(&last)
-            || is_assignment(last);
-        // What is quoted, or in another here-document, is text.
-        let is_in_document = before.rsplit_once("<<").is_some_and(|(_, rest)| rest.contains('\n'));
-        is_start && !is_in_document && shlex::split(before).is_some()
+            || is_assignment(last)
     };
     let is_program = |(at, program): (usize, &str)| {
         begins_command(at) && line[at + program.len()..].chars().next().is_none_or(char::is_whitespace)
     };
-    line.contains("*** Begin Patch")
-        && PROGRAMS.iter().any(|program| line.match_indices(program).any(is_program))
+    let has_patch = line.contains("*** Begin Patch") || line.contains("\n--- ") && line.contains("\n+++ ");
+    has_patch && PROGRAMS.iter().any(|program| line.match_indices(program).any(is_program))
 }
 
 /// Words behind which a command begins.
@@ -113,6 +162,8 @@ mod tests {
             (format!("apply_patch <<'EOF'\n{PATCH}EOF\nrm a"), None),
             (format!("apply_patch <<'EOF' && rm a\n{PATCH}EOF"), None),
             (format!("apply_patch <<'EOF'\n{PATCH}EOF\nrm a\nEOF"), None),
+            (format!("./apply_patch <<'EOF'\n{PATCH}EOF"), Some("")),
+            (format!("bash -lc \"apply_patch <<'EOF'\n{PATCH}EOF\n\""), Some("")),
             ("apply_patch --help".to_owned(), None),
             ("git apply <<'EOF'\nx\nEOF".to_owned(), None),
         ] {
@@ -132,6 +183,13 @@ mod tests {
             (format!("cat <<'EOF' | apply_patch\n{PATCH}EOF\nls"), true),
             (format!("if true; then apply_patch <<'EOF'\n{PATCH}EOF\nfi"), true),
             (format!("FOO=1 apply_patch <<'EOF'\n{PATCH}EOF\nls"), true),
+            (format!("cat > p.txt <<'EOF'\n{PATCH}EOF\napply_patch p.txt; rm p.txt"), true),
+            (
+                format!("cat > n.txt <<'END' && ls\nit's\nEND\n/usr/bin/apply_patch <<'EOF'\n{PATCH}EOF\nls"),
+                true,
+            ),
+            (format!("bash -lc 'cd a; apply_patch <<EOF\n{PATCH}EOF\nls'"), true),
+            ("git status; apply_patch <<'EOF'\n--- a\n+++ a\n@@ -1 +1 @@\n-a\n+b\nEOF\nls".to_owned(), true),
             (format!("cat > a.md <<'EOF'\napply_patch <<'X'\n{PATCH}X\nEOF"), false),
             (format!("git commit -m 'use\napply_patch x' && echo '{PATCH}'"), false),
             (format!("./apply_patch_to_all '{PATCH}'"), false),

@@ -35,16 +35,19 @@ struct Numbers<'a> {
     mark: Mark,
     /// Whether they are those of the lines, in the old file or in the new one.
     are_own: bool,
+    /// Whether the lines come in place of others.
+    are_in_place: bool,
 }
 
-/// Words that say that lines are left out. Whether they do is for the model to say.
+/// What says that lines are left out: words, or dots at the beginning. Whether it does is for the model to say.
 static LEFT_OUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let what = r"code|file|functions?|methods?|class|contents?|implementation|imports?|lines?|logic|tests?|fields|body|definitions?|properties|styles?|rules?|entries|items|settings|routes|handlers?|sections?|module|statements?|variables?";
     Regex::new(&format!(
         r"(?ix)\b(?:rest|remainder)\s of\b
         | \b(?:existing|remaining|previous|original|other|unchanged)\s (?:{what})\b
-        | \b(?:unchanged|omitted|unmodified|as\s before|for\s brevity|stays?\s the\s same|remains?\s the\s same)\b
-        | ^\W*(?:\.{{3,}}|…)\W*$"
+        | \b(?:unchanged|omitted|unmodified|truncated|snip(?:ped)?|no\s changes?|as\s before|for\s brevity|stays?\s the\s same|remains?\s the\s same)\b
+        | 其余|其他|不变|省略
+        | ^\W*(?:\.{{3,}}|…)"
     ))
     .ok()
 });
@@ -54,9 +57,14 @@ static COMMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"^\s*(?://|#|--|;|%|/\*|<!--|\{/\*|\(\*|\*|'|\[|\(|<|\.{3,}|…|===|~~~|(?i:rem\b))").ok()
 });
 
-/// Marks of patches and of merges.
-static PATCH: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^(?:\*\*\* (?:Begin Patch|End Patch|Update File: |Add File: |Delete File: )|@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@|<{7} \S|>{7} \S)").ok()
+/// Marks of patches, of merges and of fences, and line ends that are written as escapes in a comment.
+static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(
+        r"(?x)^(?:\*\*\*\ (?:Begin\ Patch|End\ Patch|Update\ File:\ |Add\ File:\ |Delete\ File:\ )
+          | @@\ -\d+(?:,\d+)?\ \+\d+(?:,\d+)?\ @@ | <{7}\ \S | >{7}\ \S | \s*```[\w+-]*\s*$ | \s*<!\[CDATA\[
+          | \s*(?:\#|//)[^\x22'`]*\\n\s{2,}\S )",
+    )
+    .ok()
 });
 
 fn is_match(form: &LazyLock<Option<Regex>>, line: &str) -> bool {
@@ -122,23 +130,24 @@ impl<'a> Addition<'a> {
             let has_text =
                 run.iter().any(|line| number_before(line).is_some_and(|(.., text)| !text.trim().is_empty()));
             if has_text {
-                let is_of_gone = (self.old_line..self.old_line + self.gone.max(1)).contains(&first);
-                let are_own = first == self.line + at || is_of_gone;
-                return Some(Numbers { line, count: run.len(), mark, are_own });
+                let is_of_gone = (self.old_line..self.old_line + self.gone).contains(&first);
+                // Keys are often small numbers.
+                let are_own = first == self.line + at || is_of_gone && mark != Mark::Colon;
+                return Some(Numbers { line, count: run.len(), mark, are_own, are_in_place: self.gone > 0 });
             }
             at += run.len();
         }
         None
     }
 
-    /// Returns the first line that says that others are left out, if more lines are gone than come in their place.
+    /// Returns the first line that says that others are left out, if more lines are gone than come in their place beside it.
     fn left_out(&self) -> Option<&'a str> {
         let is_left_out = |line: &str| {
             is_match(&COMMENT, line) && is_match(&LEFT_OUT, line) && line.trim().chars().count() <= MAX_SHOWN
         };
         let found = *self.added.iter().find(|line| is_left_out(line))?;
         let others = self.added.iter().filter(|line| !line.trim().is_empty() && **line != found).count();
-        (self.removed > others + 1).then_some(found)
+        (self.removed > others).then_some(found)
     }
 }
 
@@ -160,12 +169,16 @@ impl<'a> Texts<'a> {
     /// Returns numbers that hardly belong to the lines that a change adds: the file has no such lines, and its kind seldom has.
     fn numbers<'b>(&self, additions: &[Addition<'b>]) -> Option<Numbers<'b>> {
         let is_meant = |numbers: &Numbers<'_>| has_mark(self.before, numbers.mark);
+        let kind = FileKind::of(self.name);
         let counts = |numbers: &Numbers<'_>| match numbers.mark {
-            Mark::Tab => numbers.count > 1 || numbers.are_own || self.breaks_file(),
-            Mark::Bar => numbers.count > 1 || numbers.are_own && self.breaks_file(),
-            Mark::Colon => numbers.count > 1 && numbers.are_own && self.breaks_file(),
+            Mark::Tab => numbers.are_own || numbers.count > 1 && kind.has_no_numbers() || self.breaks_file(),
+            Mark::Bar if numbers.count > 1 => numbers.are_own || self.breaks_file(),
+            Mark::Bar => numbers.are_own && self.breaks_file(),
+            Mark::Colon => {
+                numbers.are_own && numbers.count > 1 && (!kind.has_such_grammar() || self.breaks_file())
+            }
         };
-        if FileKind::of(self.name).is_data() {
+        if kind.is_data() {
             return None;
         }
         additions
@@ -188,13 +201,16 @@ impl<'a> Texts<'a> {
             && first_syntax_error(self.name, self.before).is_none()
     }
 
-    /// Returns whether the language of the file says that the numbers are no part of it. What it takes may be the text of a string.
+    /// Returns whether the language of the file says that the numbers are no part of it. What it takes may be the text of a string, a
+    /// number with a colon may be a key, and where there is no grammar, lines of a table may be part of a script.
     fn excludes(&self, numbers: &Numbers<'_>) -> bool {
         let kind = FileKind::of(self.name);
-        if kind.has_such_grammar() {
+        if numbers.mark == Mark::Colon {
+            false
+        } else if kind.has_such_grammar() {
             self.breaks_file() || numbers.are_own && first_syntax_error(self.name, self.before).is_some()
         } else {
-            kind.has_no_numbers() && numbers.are_own
+            kind.has_no_numbers() && numbers.mark == Mark::Tab && numbers.are_own && numbers.are_in_place
         }
     }
 }
@@ -243,10 +259,10 @@ pub(super) fn warning(change: &FileChange) -> Option<String> {
             "[warning: some lines of {path} end in CRLF now, and some in LF; before, all had the same end]"
         ));
     }
-    let is_patch = FileKind::of(texts.name).may_hold_patches();
-    let is_mark = |line: &&str| is_match(&PATCH, line) && !texts.before.contains(*line);
+    let may_be_meant = FileKind::of(texts.name).may_hold_patches();
+    let is_mark = |line: &&str| is_match(&MARK, line) && !texts.before.contains(*line);
     let mark = additions.iter().flat_map(|addition| addition.added.iter().copied()).find(is_mark);
-    mark.filter(|_| !is_patch).map(|line| {
+    mark.filter(|_| !may_be_meant).map(|line| {
         format!(
             "[warning: `{}`, which is a mark of a patch or merge, is now in {path} as it is]",
             shown(line)
@@ -275,7 +291,7 @@ mod tests {
             ("a.py", PY, "a = 1\n2\tb = 5\nc = 3\n", [true, true]),
             ("a.py", PY, "a = 1\n2| b = 5\n3| c = 4\n", [true, true]),
             ("a.py", PY, "a = 1\n2 | b = 5\nc = 3\n", [true, true]),
-            ("a.py", PY, "a = 1\n2: b = 5\n3: c = 4\n", [true, true]),
+            ("a.py", PY, "a = 1\n2: b = 5\n3: c = 4\n", [false, true]),
             // The numbers that the lines had before others came above them.
             ("a.py", PY, "a = 1\nx = 0\n2\tb = 5\nc = 3\n", [true, true]),
             ("a.py", PY, "a = 1\n7\tb = 5\n8\tc = 4\n", [true, true]),
@@ -285,10 +301,14 @@ mod tests {
             ("a.py", PY, "a = {\n2: 5,\n3: 6,\n}\n", [false, false]),
             ("a.py", "a = '''\n1\tx\n'''\n", "a = '''\n1\tx\n2\ty\n3\tz\n'''\n", [false, false]),
             ("a.yml", YML, "a: 1\n2\tb: 5\nc: 3\n", [true, true]),
-            ("a.yml", YML, "a: 1\n2| b: 5\n3| c: 4\n", [true, true]),
+            ("a.yml", YML, "a: 1\n2| b: 5\n3| c: 4\n", [false, true]),
+            ("a.sh", "", "cat <<E\n1\ta\n2\tb\nE\n", [false, true]),
+            ("a.sh", "", "case $1 in\n  1 | one) a ;;\n  2 | two) b ;;\nesac\n", [false, false]),
+            ("a.sql", "", "COPY a FROM stdin;\n1\ta\n2\tb\n", [false, false]),
             ("a.yml", YML, "a: |\n  7\tb\n  8\tc\n", [false, true]),
             ("a.yml", YML, "2: b\n3: c\n", [false, false]),
             ("a.md", "# a\n\nb\n", "# a\n\n3\tB\n4\tC\n", [false, true]),
+            ("a.md", "# a\n\nb\n", "# a\n\n1\tB\n2\tC\n", [false, false]),
             ("a.md", "# a\n\nb\n", "# a\n\n1. B\n2. C\n", [false, false]),
             ("a.tsv", "x\ty\n", "1\ta\n2\tb\n", [false, false]),
             ("a.py", "", "1\ta = 1\n2\tb = 2\n", [true, true]),
@@ -313,6 +333,15 @@ mod tests {
             (OLD, "a = 5\n// <existing code>\n", true),
             (OLD, "a = 5\n...\n", true),
             // Nothing is gone, or as many lines come in their place.
+            (OLD, "a = 1\n# ... 45 more lines ...\n", true),
+            (OLD, "a = 1\n# ...rest\n", true),
+            (OLD, "a = 1\n# [truncated]\n", true),
+            (OLD, "a = 1\n# No changes needed below this line\n", true),
+            (OLD, "a = 1\n# 其余代码保持不变\n", true),
+            (OLD, "a = 1\n  // ...\nc = 3\nd = 4\n", true),
+            (OLD, "```sh\na = 1\n```\nb = 2\nc = 3\nd = 4\n", true),
+            (OLD, "    # new\\n    x = 2\\n    return x\nb = 2\nc = 3\nd = 4\n", true),
+            (OLD, "# split at \\n and trim\nb = 2\nc = 3\nd = 4\n", false),
             (OLD, "a = 1\nb = 2\nc = 3\nd = 4\n# the other settings stay as before\n", false),
             (OLD, "a = 1\n# other options\nb = 3\nc = 4\nd = 5\n", false),
             (OLD, "a = 1\n# nothing to see\n", false),

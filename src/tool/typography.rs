@@ -82,6 +82,8 @@ pub(super) fn respelled(old: &str, new: &str, found: &str) -> String {
         (Some(from), Some(to)) => Spelling::new(&old[line_start..line_end], &found[from..to]),
         _ => Spelling::default(),
     };
+    // Who writes other marks where the file has plain ones does so in all lines.
+    let spelling = if spelling.is_empty() { Spelling::new(old, found).with_plain_alone() } else { spelling };
     let changed = spelling.for_text(changed).apply_to(changed, new[..head].chars().next_back());
     [&found[..first], &changed, &found[last..]].concat()
 }
@@ -120,9 +122,15 @@ impl Spelling {
 
     /// Returns the spelling for a new text: in one of several lines, which may be code, plain marks stay plain.
     fn for_text(self, text: &str) -> Self {
-        if !text.contains('\n') {
-            return self;
-        }
+        if text.contains('\n') { self.with_plain_alone() } else { self }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.pairs.is_empty() && self.ellipsis.is_none()
+    }
+
+    /// Returns what of the spelling puts plain marks in the place of others.
+    fn with_plain_alone(self) -> Self {
         let to_plain = |(one, other): &(char, char)| plain(*one).is_some() && plain(*other).is_none();
         Self {
             pairs: self.pairs.into_iter().filter(to_plain).collect(),

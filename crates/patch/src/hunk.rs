@@ -151,6 +151,15 @@ impl Hunk {
         }
     }
 
+    /// Returns `true` if the hunk ends with lines that it removes, and more lines of the new side are missing than of the old one: those
+    /// of the context would be missing on both.
+    pub fn lacks_added_lines(&self) -> bool {
+        let HunkPosition::Numbered { counts: (old, new), .. } = self.place else { return false };
+        let missing = |count: usize, side: Side| count.saturating_sub(self.side(side).len());
+        matches!(self.lines.last(), Some(Line::Removed(_)))
+            && missing(new, Side::New) > missing(old, Side::Old)
+    }
+
     /// Returns the text of the lines of one side.
     pub fn side(&self, side: Side) -> Vec<&str> {
         let other = |line: &Line| match side {
