@@ -270,7 +270,7 @@ fn what_a_refused_command_took_away_is_there_for_the_next() {
 }
 
 #[test]
-fn links_that_take_the_place_of_a_repositorys_folder_lead_nobody_elsewhere() {
+fn repository_folder_replaced_by_link_is_not_followed() {
     let elsewhere = tempfile::tempdir().unwrap();
     fs::create_dir(elsewhere.path().join(".git")).unwrap();
     fs::write(elsewhere.path().join(".git/config"), "mine\n").unwrap();

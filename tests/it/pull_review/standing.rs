@@ -127,7 +127,7 @@ async fn older_review_resolves_nothing_of_a_newer_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_people_reopen_is_theirs() {
+async fn review_leaves_reopened_threads_alone() {
     scene(CONFIG, |mut scene| {
         commit(&mut scene, "a.js", "safe()\nreturn run(x)\n");
         let bad = finding("a.js", 2, "x is run unchecked.");

@@ -4,9 +4,13 @@ pub mod github;
 pub mod kills;
 pub mod limited_server;
 pub mod model;
+#[cfg(target_os = "linux")]
+pub mod processes;
 pub mod program;
 pub mod scene;
 pub mod sealed;
+pub mod tools;
+pub mod wait;
 
 use std::collections::BTreeMap;
 use std::fs;
