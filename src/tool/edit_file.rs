@@ -227,8 +227,7 @@ impl FileTool for EditFile {
             && (!args.old_str.is_empty() || args.new_str.is_some() || args.lines().is_some())
         {
             return Err(ToolError::Refused(
-                "the call has edits, and an edit of its own beside them; nothing was changed: make two calls"
-                    .to_owned(),
+                "give either `edits` or `old_str` and `new_str`, not both; nothing was changed".to_owned(),
             ));
         }
         let stale = cx.seen.is_stale(&path, &before);

@@ -129,7 +129,7 @@ fn others(files: &[ResolvedPath]) -> String {
     let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
     let count = counted(files.len(), "file", "s");
     format!(
-        "{count} with matches in an encoding that cannot be told, which only a command can change: {}{more}",
+        "{count} with matches in an unknown encoding, which only a command can change: {}{more}",
         names.join(", ")
     )
 }

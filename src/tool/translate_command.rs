@@ -196,7 +196,7 @@ pub(super) fn background(arguments: &mut Arguments) -> Changed {
     });
     let Some(id) = id else {
         return Err(NotUnderstood(
-            "give the number that run_command told: background_command(id=1), background_command(id=1, action=\"stop\")".to_owned(),
+            "give the number that run_command returned: background_command(id=1), background_command(id=1, action=\"stop\")".to_owned(),
         ));
     };
     let input = take(arguments, &["chars", "input", "input_text", "data"]);
