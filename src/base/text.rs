@@ -24,8 +24,8 @@ pub(crate) fn first_chars(text: &str, max: usize) -> &str {
     text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Returns a text of at most `max` characters as it is, and a longer one as its beginning with an ellipsis. Whoever masks the text
-/// later finds the beginning of a secret by that mark, where the cut has taken its end.
+/// Returns a text of at most `max` characters as it is, and a longer one as its beginning with an ellipsis. If the text is masked
+/// later, the masker finds the beginning of a secret by that mark, where the cut has taken its end.
 pub(crate) fn shortened(text: &str, max: usize) -> String {
     let start = first_chars(text, max);
     if start.len() < text.len() { format!("{}…", start.trim_end()) } else { text.to_owned() }

@@ -1,5 +1,5 @@
-//! What a batch has done so far, on disk: a list of tasks, then a line for each that was begun or ended. Only one
-//! process works on it at a time.
+//! Journal of a batch, on disk: a list of tasks, then a line for each that was begun or ended. Only one process works on it at
+//! a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};

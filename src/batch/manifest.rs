@@ -1,4 +1,5 @@
-//! What a batch comes to: every task by itself, for good. Shards on other machines work from the same list.
+//! Batch manifest: the fully expanded list of tasks, fixed before anything starts. Shards on other machines work from the same
+//! list.
 
 use std::collections::BTreeSet;
 use std::path::Path;

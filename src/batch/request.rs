@@ -123,7 +123,7 @@ impl BatchRequest {
         {
             return Err(StartError::Event(github.event.clone()).into());
         }
-        // Whoever runs this by hand may do so.
+        // Outside of Actions, a person runs this by hand, and needs no permission.
         if let Some(github) = context.github.as_ref().filter(|github| github.in_actions) {
             context.may_start_batch(github).await?;
         }

@@ -1,4 +1,5 @@
-//! How a campaign stands, as data and as text. Everything in it that others wrote is made harmless on its way out.
+//! Campaign report: the standing of a campaign, as data and as text. Everything in it that others wrote is made harmless on its
+//! way out.
 
 use std::collections::BTreeMap;
 

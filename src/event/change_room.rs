@@ -1,5 +1,4 @@
-//! Rule by which the changes that are told of a big run are cut: nobody reads more than some thousand lines of them, and the exact
-//! ones are in the plan and its patch.
+//! Size limit for the changes that reports repeat. The exact changes are in the plan and its patch.
 
 use serde_json::Value;
 

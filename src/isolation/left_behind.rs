@@ -1,4 +1,5 @@
-//! What commands leave where Git ignores it: it appears in no diff, so it is reported, and it casts doubt on what runs or loads it.
+//! Files that commands leave where Git ignores them: they appear in no diff, so they are reported, and they cast doubt on what
+//! runs or loads them.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -195,7 +195,7 @@ fn trust(
         Subject::PullRequest { base: Some(base), .. } => Trust::Base(base.clone()),
         // Anybody's pull request may have caused it, and the job may have checked that out.
         _ if github.is_after_another_run() => Trust::Base(own()?),
-        // Whoever runs this by hand has looked at the checkout.
+        // A person who runs this by hand is responsible for the checkout.
         _ if !github.in_actions => Trust::Checkout,
         _ => {
             let own = own()?;

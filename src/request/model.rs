@@ -1,4 +1,4 @@
-//! Which model is asked, at which address, with which key.
+//! Selects the model, its address and its key.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

@@ -88,7 +88,7 @@ pub struct Inputs {
     pub variables: Variables,
     /// Whether nobody is there to ask.
     pub in_ci: bool,
-    /// What was given, by name: what it takes to ask for the same again. Where files go is said by where they are.
+    /// Inputs needed to resume this run, by name, except `out`, which the session folder implies.
     pub given: BTreeMap<String, String>,
 }
 

@@ -213,7 +213,7 @@ impl Run<'_> {
     }
 
     /// Runs those gates of which a plan says that they failed as before, on the checkout without these changes, which it may have
-    /// already: whoever has reviewed the plan knows of these failures, and of no others.
+    /// already: reviewers of the plan know of these failures, and of no others.
     pub(super) async fn known_failures(&self, plan: &Plan, changes: &[FileChange]) -> Vec<GateOutcome> {
         let is_known = |gate: &&GateConfig| {
             let is_it = |known: &GateRecord| known.name == gate.name;

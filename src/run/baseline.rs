@@ -37,9 +37,8 @@ pub(super) struct Checkout {
     pub(super) is_fresh: bool,
 }
 
-/// The commit and where every file stands, or, where files may change (`protected` says which may not), what protected
-/// ones hold: found out beside the first model call. The
-/// receiver tells when that is done, and the first tool may run.
+/// Captures the commit and the states of files in the background; the receiver resolves when this is done, and the first tool waits for
+/// it. Where files may change, only the protected ones are captured (`protected` says which they are).
 pub(super) fn capture_baseline(
     Checkout { root, repository, is_fresh }: Checkout,
     out: PathBuf,

@@ -124,7 +124,7 @@ pub(crate) async fn apply(
     Box::pin(setup.finish(run, outcome, &request.job, &masker, &signal)).await
 }
 
-/// Tells whoever asked by a comment that the run did not come about.
+/// Reacts to the comment that requested the run, if one did, to say that the run did not start.
 pub(crate) async fn not_started(request: &JobRequest) {
     let Some((github, comment)) =
         request.github.as_ref().and_then(|github| Some((github, github.comment.as_ref()?)))

@@ -162,7 +162,7 @@ pub struct Context {
 const BYTES_PER_TOKEN: usize = 4;
 
 impl Context {
-    /// Returns the context for a caller who is allowed to do so much.
+    /// Returns the context for a caller with this access level.
     #[must_use]
     pub fn by(&self, access: Access) -> Self {
         Self { access, ..self.clone() }

@@ -113,7 +113,7 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
 
 /// A process that is started: in the background, unless the call waits for its end.
 pub(super) fn started(arguments: &mut Arguments) -> Changed {
-    // Whoever starts one says how long to wait for output, not how long it may run.
+    // Arguments of a start say how long to wait for output, not how long the command may run.
     let seconds = take_number(arguments, &["max_wait_seconds"]);
     let ms = take_number(arguments, &["timeout_ms"]);
     if take(arguments, &["wait"]).is_some_and(|wait| is_true(&wait)) {
@@ -203,9 +203,9 @@ pub(super) fn background(arguments: &mut Arguments) -> Changed {
     if input.as_ref().and_then(text).is_some() {
         return Err(NotUnderstood(NO_INPUT.to_owned()));
     }
-    // Whoever waits for output says so in several ways; all of them are bounded here.
+    // A wait for output is written in several ways; all of them are bounded here.
     let ms = take_number(arguments, &["yield_time_ms", "wait_ms", "timeout_ms"]);
-    // That somebody waits may stand beside how long.
+    // A flag that says whether to wait may stand beside how long.
     let longest = take_number(arguments, &["max_wait_seconds"]);
     let wait = longest.or_else(|| take_number(arguments, &["wait", "wait_seconds", "timeout"]));
     // Nobody waits so many seconds: they are milliseconds as well.

@@ -6,7 +6,6 @@ use std::fs;
 use std::path::Path;
 use std::thread;
 
-
 use serde_json::{Value, json};
 
 use crate::copies::{without_namespaces, without_namespaces_having};

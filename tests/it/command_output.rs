@@ -1,4 +1,4 @@
-//! What the model gets of a command's output, and where it finds the rest.
+//! Output of commands: the part that the model gets, and the place of the rest.
 #![cfg(target_os = "linux")]
 
 use crate::support::processes::{is_alive, unique_seconds};

@@ -100,7 +100,8 @@ async fn files_keep_their_encoding() {
             // These two bytes are one character of UTF-8.
             let args = json!({"path": "b.txt", "content": "\u{c3}\u{a9}"});
             let refused = call(&registry, &cx, "write_file", &args).await;
-            let says = "b.txt: in windows-1252 (Latin-1), this text would be misread as another encoding; write it";
+            let says =
+                "b.txt: in windows-1252 (Latin-1), this text would be misread as another encoding; write it";
             assert!(refused.error.is_some_and(|error| error.contains(says)));
             assert_eq!(now("b.txt"), before);
         }

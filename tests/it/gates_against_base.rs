@@ -69,7 +69,6 @@ fn last_text(body: &Value) -> String {
         .map_or(String::new(), |last| last["content"].to_string())
 }
 
-
 const GATE: &str = "    - { name: tests, command: sh run.sh }\n";
 
 /// `run.sh` prints what `results.txt` says, and fails if a test in it does.

@@ -1,5 +1,5 @@
-//! What commands see of Git's own folders, and what gates and hooks see of them: the first without secrets, the second
-//! without what the first did.
+//! Git's own folders as commands see them, and as gates and hooks do: the first without secrets, the second without what the
+//! first did.
 #![cfg(target_os = "linux")]
 
 use std::fs;

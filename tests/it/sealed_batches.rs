@@ -6,7 +6,6 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-
 use crate::support::github::GitHub;
 use crate::support::sealed::{KEY, OTHER_KEY, batch, copy, plans, start, take_along};
 use crate::support::wait::{wait_until_or, wait_while_running};

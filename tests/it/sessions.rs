@@ -50,9 +50,7 @@ fn interrupted(mode: &str) -> Sandbox {
     let transcript = || fs::read_to_string(sandbox.out().join("transcript.jsonl")).unwrap_or_default();
     wait_until_or(
         || format!("two calls: {}", transcript()),
-        || {
-            transcript().matches("\"type\":\"call\"").count() >= 2 && out.join("session.json").exists()
-        },
+        || transcript().matches("\"type\":\"call\"").count() >= 2 && out.join("session.json").exists(),
     );
     let listed =
         program(&sandbox, &["sessions", "list", "--in", sandbox.path().to_str().unwrap()]).expect_code(0);

@@ -1,4 +1,5 @@
-//! What cannot be measured is no gift: answers that do not say what they used, answers that are lost, ledgers that nobody can use.
+//! Costs that cannot be measured still count: answers that do not say what they used, answers that are lost, ledgers that
+//! cannot be used.
 #![cfg(unix)]
 
 use std::fs::{self, File};

@@ -23,7 +23,6 @@ fn run_within(sandbox: &Sandbox, seconds: u64, mode: &str, turns: &[Vec<(&str, V
     (run, began.elapsed().saturating_sub(Duration::from_secs(seconds)))
 }
 
-
 fn files(run: &Run) -> Vec<(String, String)> {
     let report = run.report();
     let text = |value: &Value| value.as_str().expect("a text").to_owned();

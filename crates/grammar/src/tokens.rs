@@ -138,7 +138,9 @@ mod tests {
         let limit = Duration::from_mins(1);
         let found = tokens("    return 'x'\n}\n) else {", Language::JavaScript, limit);
         assert!(found.iter().any(|(range, _)| *range == (11..14)), "{found:?}");
-        for text in ["", "\0\u{fffd}((((", "\"", "/*", "é 'é", "\"é\u{1f600} 1 /* é", "\u{feff}return 1\r\n\"é\r"] {
+        for text in
+            ["", "\0\u{fffd}((((", "\"", "/*", "é 'é", "\"é\u{1f600} 1 /* é", "\u{feff}return 1\r\n\"é\r"]
+        {
             for language in Language::ALL {
                 assert_ordered(&format!("{language:?}"), text, &tokens(text, language, limit));
             }

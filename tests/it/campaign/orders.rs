@@ -1,9 +1,8 @@
-//! What people and the file of a campaign order, and what a campaign does with it: waves that wait for a comment, merges, ends,
-//! second tries, reviewers, tokens of an app.
+//! Orders to a campaign by people and by its file, and what the campaign does with them: waves that wait for a comment, merges,
+//! ends, second tries, reviewers, tokens of an app.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
-
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! What MCP servers change in the checkout, during their calls and after them: judged like the changes of commands,
-//! whatever the size, name and kind of a file, with namespaces and without.
+//! Changes by MCP servers in the checkout, during their calls and after them: judged like the changes of commands, whatever the
+//! size, name and kind of a file, with namespaces and without.
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsStr;

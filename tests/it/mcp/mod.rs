@@ -8,7 +8,6 @@ mod guardrails;
 mod http;
 mod tools;
 
-
 use crate::support::processes::{Process, find};
 use crate::support::wait::wait_until;
 use crate::support::{Run, Sandbox};

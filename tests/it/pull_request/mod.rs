@@ -1,4 +1,4 @@
-//! What a pull request gets: the comment in all its lives, suggestions, a check run, a plan applied by comment.
+//! Publishing to a pull request: the comment in all its lives, suggestions, a check run, a plan applied by comment.
 #![cfg(unix)]
 
 mod apply;

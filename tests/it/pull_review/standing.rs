@@ -1,5 +1,5 @@
-//! What stands on the pull request from earlier reviews: it is not said again in other words, it counts until it is gone, and only
-//! the run of the latest commit changes it.
+//! Findings that stand on the pull request from earlier reviews: they are not repeated in other words, they count until they
+//! are gone, and only the run of the latest commit changes them.
 
 use serde_json::{Value, json};
 

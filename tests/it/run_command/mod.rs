@@ -36,7 +36,6 @@ fn timeless(result: &str) -> String {
     format!("{first}|{}", rest.replace('\n', "|"))
 }
 
-
 fn start(sandbox: &Sandbox, script: &str) -> Child {
     let model = sandbox.script(&[vec![command(script)]], "done");
     sandbox

@@ -1,4 +1,4 @@
-//! How commands end: with all that they have started.
+//! Ends of commands: with everything that they have started.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What the model is told of a command, and what is recorded of it.
+//! Results of commands, as the model reads them and as they are recorded.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What the integration tests share: throw-away repositories, the real binary, loopback servers.
+//! Support shared by the integration tests: throw-away repositories, the real binary, loopback servers.
 
 pub mod github;
 pub mod kills;

@@ -35,7 +35,6 @@ fn tests_prove_takes_no_test_for_proof_because_it_stands_alone() {
         &[("TestShop > test_trivial", "not-run")],
     );
     if let Some(pytest) = tool("pytest") {
-
         sandbox.write("tests/test_shop.py", format!("{head}{half}{trivial}"));
         expect_with(
             &sandbox,

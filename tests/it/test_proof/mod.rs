@@ -13,7 +13,6 @@ use crate::support::Sandbox;
 use crate::support::tools::path_with;
 use serde_json::Value;
 
-
 struct Proved {
     code: Option<i32>,
     text: String,
