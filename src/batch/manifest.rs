@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{Entry, Pilot};
 use super::problem::Problem;
+use crate::base::bounded::Usd;
 use crate::base::integrity::digest;
-use crate::config::Usd;
 use crate::request::InputError;
 
 /// The version of the format.

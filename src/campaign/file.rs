@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::bounded::Bounded;
 use crate::batch::{Entry, Percent};
-use crate::config::Bounded;
 use crate::github::RepositoryName;
 
 /// One change for many repositories, in waves.

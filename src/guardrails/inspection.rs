@@ -12,7 +12,8 @@ use super::attributes;
 use super::dependencies::{self, BaseFiles, DependencyError};
 use super::programs::is_program;
 use super::spaces::text_aside;
-use crate::config::{Apply, Bounded};
+use crate::base::bounded::Bounded;
+use crate::config::Apply;
 
 /// The places where GitHub looks for the owners of files.
 pub(crate) const CODE_OWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];

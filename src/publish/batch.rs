@@ -142,7 +142,7 @@ async fn comment(
         Ok(Ok(Posted::At(url))) => Ok(Some(url)),
         Ok(Ok(Posted::Outdated)) => Ok(None),
         Ok(Err(error)) => Err(error),
-        Err(_) => Err(ApiError::Unusable("GitHub did not answer in time".to_owned())),
+        Err(_) => Err(ApiError::Timeout),
     }
 }
 

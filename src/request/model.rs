@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::{InputError, Inputs};
-use crate::config::{self, Bounded, Config, ConfigError, Evaluation};
+use crate::base::bounded::Bounded;
+use crate::config::{self, Config, ConfigError, Evaluation};
 use crate::model::{ModelName, Provider};
 use crate::recipe::Recipe;
 use crate::trust::Trusted;

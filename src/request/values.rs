@@ -9,9 +9,10 @@ use sanitize::secret_names::without_userinfo;
 use super::catalog::INPUTS;
 use super::error::InputError;
 use super::lookup::Lookup;
+use crate::base::bounded::{Bounded, Usd};
 use crate::base::did_you_mean::nearest;
 use crate::base::env::Variables;
-use crate::config::{Bounded, Comment, DeliverTo, Usd};
+use crate::config::{Comment, DeliverTo};
 use crate::event::{Expectation, RunMode};
 
 /// The modes that can be requested.

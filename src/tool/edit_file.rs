@@ -14,9 +14,10 @@ use super::outcome::store;
 use super::read_file::resolve;
 use super::replace_block::{Edited, NotReplaced, line_of, replace};
 use super::text_file::{encoded, text_of, without_mark};
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult, placeholder};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, placeholder};
 use crate::base::encoding::TextEncoding;
 use crate::base::text::counted;
+use crate::event::Effects;
 
 /// Tool that replaces one block of text.
 pub(super) struct EditFile;

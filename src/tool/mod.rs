@@ -94,7 +94,6 @@ use tokio_util::sync::CancellationToken;
 use workspace::{FileError, FileState, ResolvedPath, SensitiveFiles, Workspace};
 
 use crate::base::time_limit::Grace;
-pub use crate::event::{CommandEffect, Effects, Remote};
 pub use arguments::ArgumentsError;
 pub use async_tool::AsyncTool;
 pub use background::{BackgroundCommand, BackgroundCommands};

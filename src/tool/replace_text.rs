@@ -10,10 +10,11 @@ use super::placeholder;
 use super::replacement::Replacement;
 use super::scope::Scope;
 use super::text_file::{encoded, readable, text_of};
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::encoding::Decoded;
 use crate::base::pattern::ReplaceError;
 use crate::base::text::{counted, grouped, shortened};
+use crate::event::Effects;
 
 /// Number of files whose first diff is shown.
 const MAX_DIFFS: usize = 3;
