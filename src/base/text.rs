@@ -19,6 +19,27 @@ pub(crate) fn counted(number: usize, noun: &str, plural: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { plural })
 }
 
+/// Returns the text within a fence of backticks around the whole, or the text itself. In a fence of several lines, the rest of the
+/// first one is the name of a language; in one of a single line, only `json` is.
+pub(crate) fn without_fence(text: &str) -> &str {
+    let inner = || {
+        let inner = text.strip_prefix("```")?;
+        let inner = match inner.split_once('\n') {
+            Some((_, inner)) => inner,
+            None => inner.strip_prefix("json").unwrap_or(inner),
+        };
+        Some(inner.trim_end().strip_suffix("```")?.trim())
+    };
+    inner().unwrap_or(text)
+}
+
+/// Serializes a value as JSON the way that files have it: indented, with a newline at the end.
+pub(crate) fn pretty_json(value: &impl serde::Serialize) -> std::io::Result<String> {
+    let mut text = serde_json::to_string_pretty(value)?;
+    text.push('\n');
+    Ok(text)
+}
+
 /// Returns the beginning of a text, at most `max` characters.
 pub(crate) fn first_chars(text: &str, max: usize) -> &str {
     text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])

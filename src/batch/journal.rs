@@ -262,7 +262,7 @@ impl Journal {
         if let Some(variables) = anew {
             self.file.set_len(0).map_err(|error| failed(&self.path, error))?;
             let path = self.path.with_file_name(MANIFEST);
-            let written = write_durable(&path, manifest.json().as_bytes());
+            let written = manifest.json().and_then(|text| write_durable(&path, text.as_bytes()));
             let sealed = written.and_then(|()| self.seal(variables).put(manifest.digest().as_bytes()));
             sealed.map_err(|error| failed(&path, error))?;
         }

@@ -211,7 +211,7 @@ fn execute_with(
         log_painted("\n── the agent's answer\n");
     }
     output.print_result(&if output.json {
-        finished.report.json()
+        finished.report.json().map_err(|error| InputError::Write { path: "the output".into(), error })?
     } else {
         format!("{}\n", finished.message.trim_end())
     });

@@ -252,7 +252,5 @@ fn candidates(replacement: &Replacement, scope: &Scope<'_>) -> Result<Vec<Resolv
     if let Some(query) = &replacement.query {
         return query.matching_files(scope);
     }
-    let (mut files, _) = scope.files()?;
-    files.retain(|path| scope.cx.sensitive.find(path).is_none());
-    Ok(files)
+    Ok(scope.readable_files()?.0)
 }

@@ -8,6 +8,7 @@ use super::names::Arguments;
 use super::programs::{with_words, words_of};
 use super::shell_patch::{ShellPatch, below_folder, is_tried, joined};
 use super::translate::{Changed, is_true, parsed, take, take_number, text};
+use crate::base::text::without_fence;
 
 /// Answer to input for a command that runs.
 const NO_INPUT: &str = "commands get no input; give what it reads with the command: run_command(command=\"printf 'y\\n' | …\"), and read \
@@ -144,7 +145,7 @@ fn is_command_flag(flag: &str) -> bool {
 
 /// Returns a command line without the fence around it, or the prompt before it.
 fn shown_line(line: &str) -> &str {
-    let line = super::lenient_json::without_fence(line.trim());
+    let line = without_fence(line.trim());
     line.strip_prefix("$ ").unwrap_or(line)
 }
 
