@@ -3,14 +3,14 @@
 //! wrote ever runs on the checkout itself.
 
 mod auto_loaded;
-mod beside;
-mod doubt;
+mod background_commands;
 mod isolated_run;
 mod keep;
 mod left_behind;
 mod lost;
 mod state;
 mod tool_folders;
+mod untrusted_build_output;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,6 @@ use crate::base::verbose_log::detail;
 use crate::command::sandbox::{Rights, View};
 use crate::command::{Ended, Finished, Job, LiveOutput, PipeStatus, Shell};
 use crate::event::{Events, NoticeLevel};
-use doubt::Built;
 pub use isolated_run::{IsolatedRun, LostChanges};
 pub use keep::LeftBehind;
 use keep::{CommandOrigin, Keeper};
@@ -37,6 +36,7 @@ pub use state::{
     Author, BaseState, Before, CarryError, FoundChanges, Isolated, IsolationError, IsolationSource, Secrets,
     mask_repository,
 };
+use untrusted_build_output::Built;
 
 /// The isolated state of a run, created when it is first needed.
 pub struct Isolation {

@@ -1,6 +1,6 @@
 //! Publishes a batch that has ended.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sanitize::Masker;

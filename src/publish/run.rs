@@ -81,7 +81,7 @@ pub(crate) async fn publish_run(
         let is_withheld = !matches!(error, PlanFileError::Write { .. });
         has_no_plan |= is_withheld;
         // Without its plan or patch, such a run has no result.
-        let is_result = plan.is_some() || request.deliver == Deliver::Patch || !request.alone;
+        let is_result = plan.is_some() || request.deliver == Deliver::Patch || !request.standalone;
         let is_late = matches!(error, PlanFileError::TimeUp);
         if is_withheld && (is_result || is_late) && report.stop_reason.yields() {
             report.end(if is_late { StopReason::Timeout } else { StopReason::PlanWithheld });
@@ -148,7 +148,7 @@ pub(crate) async fn publish_run(
         end_unwritten(&mut report);
         write(&mut report, comment_url.as_deref());
     }
-    if request.alone {
+    if request.standalone {
         annotate(&request.variables, || annotations(&report, &diagnostics_of(request, &report, &prefix)));
     }
     let frame = TerminalFrame {

@@ -77,7 +77,7 @@ pub struct JobRequest {
     /// The sets of hosts that the agent's commands can ask for, if the configuration says nothing and this is CI.
     pub default_hosts: Option<Vec<HostRule>>,
     /// Whether this is a job by itself, and not one of many.
-    pub alone: bool,
+    pub standalone: bool,
     /// Folders that the checkout shares with that of a batch.
     pub shared_folders: Vec<SharedFolder>,
     /// Rate of requests to the model that other processes have a share in.
@@ -347,7 +347,7 @@ impl<'a> Draft<'a> {
             secrets,
             warnings: self.warnings,
             default_hosts,
-            alone: true,
+            standalone: true,
             shared_folders: Vec::new(),
             shared_rate: None,
             pull_requests: Arc::default(),

@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use workspace::{IsProtected, ProtectedFiles, Snapshot};
 
-use crate::agent::News;
+use crate::agent::PendingMessages;
 use crate::base::text::{grouped, shortened};
 use crate::event::Base;
 use crate::git::{LocalChanges, Repository};
@@ -43,7 +43,7 @@ pub(super) fn capture_baseline(
     Checkout { root, repository, is_fresh }: Checkout,
     out: PathBuf,
     protected: Option<IsProtected>,
-    news: Arc<News>,
+    pending: Arc<PendingMessages>,
 ) -> (JoinHandle<Baseline>, watch::Receiver<bool>) {
     let (tell, ready) = watch::channel(false);
     let baseline = tokio::task::spawn_blocking(move || {
@@ -60,7 +60,7 @@ pub(super) fn capture_baseline(
             prefix: repository.as_ref().map(Repository::prefix).unwrap_or_default(),
         };
         if let Some(told) = told(&changed) {
-            news.add(told);
+            pending.add(told);
         }
         tell.send_replace(true);
         baseline

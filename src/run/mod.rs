@@ -48,7 +48,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use workspace::{DiskWorkspace, OverlayWorkspace, PathGlobs, TrackedWorkspace};
 
-use crate::agent::{self, News};
+use crate::agent::{self, PendingMessages};
 use crate::base::time_limit::TimeLimit;
 use crate::command::Shell;
 use crate::config::GateConfig;
@@ -89,7 +89,7 @@ struct Run<'a> {
     /// Whether commands of a dry run are only recorded, unless they only look.
     records_commands: bool,
     /// What the agent is told while it works.
-    news: Arc<News>,
+    pending: Arc<PendingMessages>,
     /// How much of outputs the agent is shown.
     limits: OutputLimits,
     /// The gates when they last ran.

@@ -94,6 +94,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{FileError, FileState, ResolvedPath, SensitiveFiles, Workspace};
 
 use crate::base::time_limit::Grace;
+use crate::event::Effects;
 pub use arguments::ArgumentsError;
 pub use async_tool::AsyncTool;
 pub use background::{BackgroundCommand, BackgroundCommands};

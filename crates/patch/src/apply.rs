@@ -119,7 +119,7 @@ fn without_cr(content: &str, hunks: &[Hunk]) -> Result<Applied, ApplyError> {
     by(Agreement::Exact)
         .or_else(|failed| by(Agreement::Loose).map_err(|why| if is_telling(&why.why) { why } else { failed }))
         .or_else(|failed| by(Agreement::Fuzzy).map_err(|_| failed))
-        .map_err(Unplaced::explained)
+        .map_err(|unplaced| unplaced.explained(hunks.len()))
 }
 
 /// A hunk that has no place.
@@ -173,7 +173,7 @@ fn stated(hunk: &Hunk) -> Option<usize> {
 
 impl Unplaced<'_> {
     /// Returns the error for the hunk, with the lines that are most like its own.
-    fn explained(self) -> ApplyError {
+    fn explained(self, hunks: usize) -> ApplyError {
         let hunk = self.hunk;
         let number = self.index + 1;
         match self.why {
@@ -207,8 +207,8 @@ impl Unplaced<'_> {
             .collect();
         ApplyError::Hunk {
             hunk: number,
-            hunks: hunks.len(),
-            place: self.reason(hunk, whole),
+            hunks,
+            place: self.reason(whole),
             expected: wanted.iter().take(SHOWN).map(|line| format!("      {line}\n")).collect(),
             found: if found.is_empty() {
                 format!("      (the file has {} lines)\n", lines.len())
@@ -219,7 +219,8 @@ impl Unplaced<'_> {
     }
 
     /// Returns a phrase on where a hunk was looked for, or why it is not taken where its lines stand (`whole`).
-    fn reason(&self, hunk: &Hunk, whole: Option<usize>) -> String {
+    fn reason(&self, whole: Option<usize>) -> String {
+        let hunk = self.hunk;
         let length = hunk.side(Side::Old).len();
         let is_made =
             |at: usize| self.image.patched.get(at..at + length).is_some_and(|made| made.contains(&true));

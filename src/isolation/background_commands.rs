@@ -1,4 +1,4 @@
-//! Commands that run beside others: servers that tests need.
+//! Commands in the background: servers that tests need.
 
 use std::sync::atomic::Ordering;
 
