@@ -1,5 +1,5 @@
-//! What the other tests need of the machine. Cargo runs it before them and stops if it fails, so that what is missing is
-//! named once, and not by each test in its own way.
+//! Requirements of the other tests on the machine. Cargo runs this before them and stops if it fails, so that missing programs
+//! are named once, and not by each test in its own way.
 #![cfg(unix)]
 
 use std::path::Path;

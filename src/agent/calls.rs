@@ -60,7 +60,7 @@ impl Session<'_> {
         let mut repetition = Repetition::None;
         for (index, (call, result)) in calls.into_iter().zip(results).enumerate() {
             let mut content = result.text();
-            // Whoever says what was decided long ago is not caught in a loop: a recipe does the same for many files.
+            // A recipe or a transcript is not caught in a loop: it may do the same for many files.
             let is_judged = is_model && index < most && result.progress != Progress::Pending;
             let seen = if is_judged { detector.observe(&call, &content) } else { Repetition::None };
             if seen == Repetition::Warn {

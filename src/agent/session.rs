@@ -15,7 +15,7 @@ use super::history::History;
 use super::limits::Limits;
 use super::loop_detector::{LoopDetector, Repetition};
 use super::model_request::Failure;
-use super::news::News;
+use super::pending_messages::PendingMessages;
 use super::unmade_call::Unmade;
 use crate::engine::Engine;
 use crate::event::StopReason;
@@ -79,8 +79,8 @@ pub struct Session<'a> {
     pub offset: StepOffset,
     /// Conversation before an interruption; empty unless the run was resumed.
     pub history: History,
-    /// News for the agent while it works.
-    pub news: Arc<News>,
+    /// Messages for the agent that come up while it works.
+    pub pending: Arc<PendingMessages>,
     /// Guides of the repository for the folders that the agent touches.
     pub guides: Guides,
 }
@@ -116,7 +116,7 @@ impl<'a> Session<'a> {
             is_main: false,
             offset: StepOffset::default(),
             history: History::default(),
-            news: Arc::default(),
+            pending: Arc::default(),
             guides: Guides::default(),
         }
     }
@@ -318,7 +318,7 @@ impl Session<'_> {
         if self.tokens(conversation) >= self.limits.context_tokens {
             self.make_room(conversation, most).await;
         }
-        conversation.notes.extend(self.news.take());
+        conversation.notes.extend(self.pending.take());
         let warning = self.steps_left(conversation);
         conversation.notes.extend(warning);
         let details =

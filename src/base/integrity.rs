@@ -116,6 +116,11 @@ pub(crate) fn digest(text: &[u8]) -> String {
     hex::encode(Sha256::digest(text))
 }
 
+/// Returns the first 16 hexadecimal digits of that, by which a text that nobody attacks is recognized.
+pub(crate) fn short_digest(text: &str) -> String {
+    hex::encode(&Sha256::digest(text)[..8])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,4 +1,4 @@
-//! What every part may use and nothing of the project is needed for: text, files, the network, the environment.
+//! Utilities that depend on nothing else in the project.
 
 pub(crate) mod backoff;
 mod backtracking;

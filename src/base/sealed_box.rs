@@ -181,7 +181,7 @@ pub(crate) fn open(key: &SealKey, sealed: &[u8]) -> Result<(SealedHeader, Vec<u8
         .open_in_place(only_nonce(), Aad::from(&sealed[..head]), &mut packed)
         .map_err(|_| SealError::Broken)?;
     let mut content = Vec::new();
-    // Whoever has the key has sealed it, and yet a mistake must not fill the memory.
+    // It was sealed with the same key; even so, a mistake must not fill the memory.
     GzDecoder::new(&*packed).take(MAX_CONTENT + 1).read_to_end(&mut content)?;
     if content.len() as u64 > MAX_CONTENT { Err(SealError::TooLarge) } else { Ok((header, content)) }
 }

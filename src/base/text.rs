@@ -19,13 +19,34 @@ pub(crate) fn counted(number: usize, noun: &str, plural: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { plural })
 }
 
+/// Returns the text within a fence of backticks around the whole, or the text itself. In a fence of several lines, the rest of the
+/// first one is the name of a language; in one of a single line, only `json` is.
+pub(crate) fn without_fence(text: &str) -> &str {
+    let inner = || {
+        let inner = text.strip_prefix("```")?;
+        let inner = match inner.split_once('\n') {
+            Some((_, inner)) => inner,
+            None => inner.strip_prefix("json").unwrap_or(inner),
+        };
+        Some(inner.trim_end().strip_suffix("```")?.trim())
+    };
+    inner().unwrap_or(text)
+}
+
+/// Serializes a value as JSON the way that files have it: indented, with a newline at the end.
+pub(crate) fn pretty_json(value: &impl serde::Serialize) -> std::io::Result<String> {
+    let mut text = serde_json::to_string_pretty(value)?;
+    text.push('\n');
+    Ok(text)
+}
+
 /// Returns the beginning of a text, at most `max` characters.
 pub(crate) fn first_chars(text: &str, max: usize) -> &str {
     text.char_indices().nth(max).map_or(text, |(end, _)| &text[..end])
 }
 
-/// Returns a text of at most `max` characters as it is, and a longer one as its beginning with an ellipsis. Whoever masks the text
-/// later finds the beginning of a secret by that mark, where the cut has taken its end.
+/// Returns a text of at most `max` characters as it is, and a longer one as its beginning with an ellipsis. If the text is masked
+/// later, the masker finds the beginning of a secret by that mark, where the cut has taken its end.
 pub(crate) fn shortened(text: &str, max: usize) -> String {
     let start = first_chars(text, max);
     if start.len() < text.len() { format!("{}…", start.trim_end()) } else { text.to_owned() }

@@ -255,7 +255,7 @@ impl BatchContext {
     /// Returns how much time a task may take, if that is limited.
     fn time_left(&self, task: &Task) -> Option<Duration> {
         let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let own = task.entry.timeout.map(crate::config::Bounded::seconds);
+        let own = task.entry.timeout.map(crate::base::bounded::Bounded::seconds);
         [left, own].into_iter().flatten().min()
     }
 

@@ -8,11 +8,11 @@ use workspace::{Glob, WorkspacePath};
 use super::file::{BatchFile, Entry, Source};
 use super::manifest::{MAX_TASKS, Manifest, ManifestError, Task, slug};
 use super::problem::{LinesError, Problem};
+use crate::base::bounded::Bounded;
 use crate::base::command_template::{CommandTemplate, Dialect, operand};
 use crate::base::integrity::digest;
 use crate::base::template::{fill, is_name, names, path_part};
 use crate::base::text::shortened;
-use crate::config::Bounded;
 
 /// Most characters of a value in a task's text.
 const MAX_VALUE: usize = 300;

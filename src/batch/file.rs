@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::problem::Problem;
-use crate::config::{Bounded, DeliverTo, GateConfig, Usd};
+use crate::base::bounded::{Bounded, Usd};
+use crate::config::{DeliverTo, GateConfig};
 use crate::event::{Expectation, RunMode};
 
 /// A list of tasks, and limits on all of them together.

@@ -1,4 +1,4 @@
-//! Held deliveries: finished work that could not be handed over, because GitHub had enough of us or was not to be reached.
+//! Held deliveries: finished work that could not be handed over, because of a rate limit or an outage.
 //!
 //! The plan that a run then leaves beside its report is delivered by a later start, without a model and without executing
 //! anything. It is sealed when the run ends, because commands of later tasks may be able to write to the output folder.

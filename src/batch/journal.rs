@@ -1,5 +1,5 @@
-//! What a batch has done so far, on disk: a list of tasks, then a line for each that was begun or ended. Only one
-//! process works on it at a time.
+//! Journal of a batch, on disk: a list of tasks, then a line for each that was begun or ended. Only one process works on it at
+//! a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
@@ -262,7 +262,7 @@ impl Journal {
         if let Some(variables) = anew {
             self.file.set_len(0).map_err(|error| failed(&self.path, error))?;
             let path = self.path.with_file_name(MANIFEST);
-            let written = write_durable(&path, manifest.json().as_bytes());
+            let written = manifest.json().and_then(|text| write_durable(&path, text.as_bytes()));
             let sealed = written.and_then(|()| self.seal(variables).put(manifest.digest().as_bytes()));
             sealed.map_err(|error| failed(&path, error))?;
         }

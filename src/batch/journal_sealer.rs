@@ -80,8 +80,11 @@ impl JournalSealer {
         }
         let sealer = Self { place, series, state: Mutex::new(state) };
         if is_new {
-            // At once: whoever goes on from here must not take up an older journal.
-            let begun = Segment { manifest: Some(manifest.json()), ..Segment::default() };
+            // At once: a start that goes on from here must not take up an older journal.
+            let text = manifest
+                .json()
+                .map_err(|error| SealedJournalError::Io { path: sealer.place.out.clone(), error })?;
+            let begun = Segment { manifest: Some(text), ..Segment::default() };
             sealer.write(&mut sealer.state(), begun)?;
         }
         Ok(sealer)

@@ -1,6 +1,8 @@
-//! What a batch comes to: every task by itself, for good. Shards on other machines work from the same list.
+//! Batch manifest: the fully expanded list of tasks, fixed before anything starts. Shards on other machines work from the same
+//! list.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::Path;
 
 use schemars::JsonSchema;
@@ -8,8 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::file::{Entry, Pilot};
 use super::problem::Problem;
+use crate::base::bounded::Usd;
 use crate::base::integrity::digest;
-use crate::config::Usd;
+use crate::base::text::pretty_json;
+use crate::git::is_object_id;
 use crate::request::InputError;
 
 /// The version of the format.
@@ -125,28 +129,21 @@ impl Manifest {
                 return Err(unusable(format!("invalid or duplicate id {:?}", task.id)));
             }
         }
-        if !is_commit(&manifest.commit) {
+        if !is_object_id(&manifest.commit) {
             return Err(unusable(format!("invalid commit {:?}", manifest.commit)));
         }
         Ok(manifest)
     }
 
-    /// Returns the manifest as it is written.
-    pub fn json(&self) -> String {
-        // The types hold nothing that JSON cannot.
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+    /// Serializes the manifest as it is written to a file.
+    pub fn json(&self) -> io::Result<String> {
+        pretty_json(self)
     }
 
     /// Returns the digest that identifies this list.
     pub fn digest(&self) -> String {
         digest(&serde_json::to_vec(self).unwrap_or_default())
     }
-}
-
-fn is_commit(text: &str) -> bool {
-    matches!(text.len(), 40 | 64) && text.chars().all(|c| c.is_ascii_hexdigit())
 }
 
 /// Most characters of an id.

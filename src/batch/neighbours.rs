@@ -1,5 +1,5 @@
-//! What models did where a recipe was not enough: later tasks of the same recipe read it, and the recipe gets it back as
-//! further tests, from which people or the agent `recipe` make a further rule.
+//! Examples of what models did where a recipe was not enough: later tasks of the same recipe read them, and the recipe gets
+//! them back as further tests, from which people or the agent `recipe` make a further rule.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -30,7 +30,7 @@ impl Entry {
 impl JobRequest {
     /// Makes a run one of many: all of them share one report, and no two have the same files.
     pub(crate) fn make_one_of_many(&mut self) {
-        self.alone = false;
+        self.standalone = false;
         let config = &mut self.origin.config;
         let github = &mut config.github;
         (github.check_run, github.inline_suggestions, github.progress, github.required) =

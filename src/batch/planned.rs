@@ -1,5 +1,5 @@
-//! What another job of the same workflow run has planned for each task of a batch. A job that can write takes these plans; it
-//! has no model and executes nothing of the checkout.
+//! Plans that another job of the same workflow run has made for the tasks of a batch. A job that can write takes these plans;
+//! it has no model and executes nothing of the checkout.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

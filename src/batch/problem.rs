@@ -1,4 +1,4 @@
-//! What can be wrong with a batch as it is written.
+//! Problems of a batch as it is written.
 
 use workspace::{InvalidGlob, PathError};
 

@@ -1,4 +1,4 @@
-//! What people see while a batch runs: groups in GitHub's log, lines in another, a live table on a terminal.
+//! Display of a batch while it runs: groups in GitHub's log, lines in another, a live table on a terminal.
 
 use std::collections::BTreeMap;
 use std::fs;

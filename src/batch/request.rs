@@ -13,7 +13,8 @@ use super::sealed;
 use super::shard::shards;
 use super::task_paths::TaskPaths;
 use super::{BatchFile, Manifest, ReportDigests, RetryOn, Shard, StartError, Task};
-use crate::config::{Bounded, Config, ConfigError, Usd, parse_as};
+use crate::base::bounded::{Bounded, Usd};
+use crate::config::{Config, ConfigError, parse_as};
 use crate::event::RunMode;
 use crate::git::Repository;
 use crate::github::{BranchStates, RecordBranch};
@@ -123,7 +124,7 @@ impl BatchRequest {
         {
             return Err(StartError::Event(github.event.clone()).into());
         }
-        // Whoever runs this by hand may do so.
+        // Outside of Actions, a person runs this by hand, and needs no permission.
         if let Some(github) = context.github.as_ref().filter(|github| github.in_actions) {
             context.may_start_batch(github).await?;
         }

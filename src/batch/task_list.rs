@@ -65,7 +65,7 @@ async fn printed(
     }
     let state = Throwaway::new(&request.checkout, request.repository.as_ref(), &config, variables, &keys)?;
     let state = state.state(&[]).map_err(InputError::rules)?;
-    let timeout = request.timeout.or_else(|| batch.timeout.map(crate::config::Bounded::seconds));
+    let timeout = request.timeout.or_else(|| batch.timeout.map(crate::base::bounded::Bounded::seconds));
     let deadline = timeout.map(|timeout| Instant::now() + timeout);
     for command in commands {
         // Of an output that is too long, nothing more need be waited for.

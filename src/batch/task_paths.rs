@@ -1,4 +1,4 @@
-//! Where a task of a batch is worked on.
+//! Folders in which a task of a batch is worked on.
 
 use std::path::Path;
 use std::time::Duration;

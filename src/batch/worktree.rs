@@ -12,10 +12,10 @@ use super::file::Entry;
 use super::journal::JOURNAL;
 use super::manifest::Task;
 use super::shared_folders;
+use crate::base::bounded::Bounded;
 use crate::base::file_locks::FileLocks;
 use crate::base::fs::spread_folders_in;
 use crate::command::sandbox::SharedFolder;
-use crate::config::Bounded;
 use crate::git::{CallLimit, Cone, GitError, Repository, worktree_locks};
 
 /// Where worktrees of a batch lie, below its output folder; hidden, so that no artifact takes them along.

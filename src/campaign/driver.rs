@@ -337,7 +337,7 @@ impl Session<'_> {
             Step::Merge(_, number, head) => merge_pull(&api, *number, head).await?,
             Step::Revert(_, number) => {
                 let pull = observed.and_then(|it| it.pulls.iter().find(|pull| pull.number == *number));
-                let gone = || ApiError::Unusable(format!("#{number} was not found"));
+                let gone = || ApiError::NoSuchPull(*number);
                 let title = format!("Revert: {} (#{number})", self.request.campaign.file.name);
                 revert_pull(&api, &pull.ok_or_else(gone)?.node, &title).await?;
             }

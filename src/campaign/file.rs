@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::bounded::Bounded;
 use crate::batch::{Entry, Percent};
-use crate::config::Bounded;
 use crate::github::RepositoryName;
 
 /// One change for many repositories, in waves.
@@ -94,7 +94,7 @@ pub enum Split {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Reviewers {
-    /// Whoever GitHub asks by itself.
+    /// The people that GitHub requests by itself.
     #[default]
     None,
     /// The code owners of the changed files, of drafts as well.

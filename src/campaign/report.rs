@@ -1,6 +1,8 @@
-//! How a campaign stands, as data and as text. Everything in it that others wrote is made harmless on its way out.
+//! Campaign report: the standing of a campaign, as data and as text. Everything in it that others wrote is made harmless on its
+//! way out.
 
 use std::collections::BTreeMap;
+use std::io;
 
 use sanitize::untrusted::{code, markdown_item, markdown_line, visible};
 use schemars::JsonSchema;
@@ -13,6 +15,7 @@ use super::standing::{Standing, StandingKind};
 use super::state::{Intent, Record};
 use super::target::TargetId;
 use super::waves::tally;
+use crate::base::text::pretty_json;
 use crate::event::Exit;
 
 /// The version of the format.
@@ -179,12 +182,9 @@ impl CampaignReport {
         }
     }
 
-    /// Returns it as JSON.
-    pub fn json(&self) -> String {
-        // The types hold nothing that JSON cannot.
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+    /// Serializes the report as it is written to a file.
+    pub fn json(&self) -> io::Result<String> {
+        pretty_json(self)
     }
 
     /// Returns one line.

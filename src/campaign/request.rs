@@ -9,9 +9,10 @@ use workspace::{DiskWorkspace, LastLink, WorkspacePath};
 use super::check::Campaign;
 use super::error::CampaignError;
 use super::file::CampaignFile;
+use crate::base::bounded::Bounded;
 use crate::base::fs::{open_file, read_at_most, write_atomic};
 use crate::batch::check_tests;
-use crate::config::{Bounded, parse_as};
+use crate::config::parse_as;
 use crate::github::{
     Api, AppError, AppTokens, Environment, MAX_LISTED, Permissions, RepositoryName, repositories_of, search,
 };

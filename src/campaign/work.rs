@@ -21,9 +21,10 @@ use super::split::{TakenFiles, TooManyParts, split};
 use super::state::Record;
 use super::target::TargetId;
 use super::title::title;
+use crate::base::bounded::Bounded;
 use crate::base::env::Variables;
 use crate::batch::Entry;
-use crate::config::{Bounded, DeliverTo};
+use crate::config::DeliverTo;
 use crate::event::{RunMode, Status};
 use crate::git::{Cone, GitError, RemoteRepository, Repository};
 use crate::github::{

@@ -7,7 +7,7 @@ use sanitize::Masker;
 
 use super::flags::{InputFlags, InputSet};
 use super::run::{Output, print_error, runtime, step_output};
-use super::style::below;
+use super::style::{below, log_error};
 use crate::base::fs::write_atomic;
 use crate::base::text::counted;
 use crate::batch::{
@@ -144,8 +144,8 @@ async fn plan(request: &BatchRequest, lookup: &Lookup, most: u32) -> Result<Exit
     let signal = on_signals().map_err(InputError::Signals)?;
     let manifest = load_manifest(request, &signal).await?;
     let path = request.destination.out.join("manifest.json");
-    write_atomic(&path, manifest.json().as_bytes())
-        .map_err(|error| InputError::Write { path: path.clone(), error })?;
+    let written = manifest.json().and_then(|text| write_atomic(&path, text.as_bytes()));
+    written.map_err(|error| InputError::Write { path: path.clone(), error })?;
     let matrix = matrix(&manifest, most).to_string();
     let count = manifest.tasks.len();
     step_output(
@@ -177,7 +177,10 @@ pub(super) fn masker(destination: &BatchDestination, key: Option<&str>) -> Arc<M
 /// Says how it ended.
 pub(super) fn conclude(output: &Output, report: &BatchReport, path: &str) {
     if output.json {
-        output.print_result(&report.json());
+        match report.json() {
+            Ok(text) => output.print_result(&text),
+            Err(error) => log_error(&format!("could not print the report: {error}")),
+        }
     } else {
         let page = Path::new(path).with_extension("html");
         let page = if page.exists() { format!("{}\n", page.display()) } else { String::new() };

@@ -258,8 +258,9 @@ fn print_result(
     masker: &Masker,
 ) -> Result<(), CampaignError> {
     let path = request.out.join("campaign.json");
-    let json = masker.mask(&report.json()).into_owned();
-    write_atomic(&path, json.as_bytes()).map_err(|error| CampaignError::Write { path, error })?;
+    let failed = |error| CampaignError::Write { path: path.clone(), error };
+    let json = masker.mask(&report.json().map_err(failed)?).into_owned();
+    write_atomic(&path, json.as_bytes()).map_err(failed)?;
     step_output(
         lookup,
         &[

@@ -206,7 +206,7 @@ fn lines(rules: &Rules) -> Exit {
             .map_err(std::io::Error::from)
             .and_then(|()| out.write_all(b"\n"));
         if written.is_err() {
-            // Whoever read has gone away.
+            // The reader of the output has gone away.
             return Exit::Success;
         }
     }

@@ -12,7 +12,7 @@ use super::print;
 use super::style::{below, log_error, log_painted};
 use crate::command::sandbox::hide_process;
 use crate::event::Exit;
-use crate::publish::{OUTPUTS, RunResult, StepOutputs};
+use crate::publish::{RunResult, StepOutputs, outputs_without_run};
 use crate::report::{LogFormat, Verbosity, init_log};
 use crate::request::{INPUTS, InputError, Inputs, Job, JobRequest, Lookup, Skip};
 use crate::run::{apply, not_started, on_signals, run};
@@ -211,7 +211,7 @@ fn execute_with(
         log_painted("\n── the agent's answer\n");
     }
     output.print_result(&if output.json {
-        finished.report.json()
+        finished.report.json().map_err(|error| InputError::Write { path: "the output".into(), error })?
     } else {
         format!("{}\n", finished.message.trim_end())
     });
@@ -255,7 +255,7 @@ pub(super) fn print_skipped(lookup: &Lookup, skip: &Skip) -> Exit {
     let masker = Masker::from_environment(lookup.variables(), &[], &[]);
     let message = masker.mask(&visible(&skip.message)).into_owned();
     let status = if skip.exit == Exit::Success { "skipped" } else { "failed" };
-    write_step(lookup, Some(&markdown(&message)), &ended_early(status, skip.exit));
+    write_step(lookup, Some(&markdown(&message)), &outputs_without_run(status, skip.exit));
     if lookup.in_actions() {
         let kind = if skip.exit == Exit::Success { "notice" } else { "error" };
         let _ =
@@ -263,16 +263,6 @@ pub(super) fn print_skipped(lookup: &Lookup, skip: &Skip) -> Exit {
     }
     print(&log_lines(&format!("{}\n", message.trim_end())));
     skip.exit
-}
-
-/// Returns the outputs of a step that ended before there was a run: all of them, most of them empty.
-fn ended_early(status: &str, exit: Exit) -> Vec<(&'static str, String)> {
-    let value = |name| match name {
-        "status" => status.to_owned(),
-        "exit-code" => exit.code().to_string(),
-        _ => String::new(),
-    };
-    OUTPUTS.into_iter().map(|name| (name, value(name))).collect()
 }
 
 /// Writes the outputs of a step that is not a run.
@@ -314,6 +304,6 @@ pub(super) fn print_error(lookup: &Lookup, error: &InputError) -> Exit {
         let _ = writeln!(std::io::stderr(), "::error title=architect-ci::{}", command_data(&text));
     }
     let summary = format!("### ❌ Not started\n\n{}\n", markdown(&text));
-    write_step(lookup, Some(&summary), &ended_early("failed", error.exit()));
+    write_step(lookup, Some(&summary), &outputs_without_run("failed", error.exit()));
     error.exit()
 }

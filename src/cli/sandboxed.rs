@@ -123,7 +123,7 @@ mod linux {
         loop {
             let Some((pid, status)) = retry_on_intr(|| wait(WaitOptions::empty()))? else { continue };
             if Some(pid) == program {
-                // Whoever is left in this world is a child of its first process.
+                // Any process that is left in this world is a child of its first process.
                 let is_last = wait(WaitOptions::NOHANG).is_err_and(|error| error == Errno::CHILD);
                 // The outputs end with the program, and not with this.
                 rustix::stdio::dup2_stdout(&nothing)?;

@@ -1,5 +1,5 @@
-//! How a command ended, told by the first process of its world before that process ends itself: with it ends the file system
-//! that was made for the command, which takes longer than most commands that look.
+//! Ending of a command, told by the first process of its world before that process ends itself: with it ends the file system
+//! that was made for the command, which takes longer than most commands that only read.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read};

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::sandbox::{Namespaces, Restrictions, Sandbox, Sockets};
 use super::spawn::Shell;
 #[cfg(target_os = "linux")]
-use crate::egress::meeting::SharedNetwork;
+use crate::egress::socket_handover::SharedNetwork;
 use crate::egress::{Egress, Proxy, Reach, Session};
 use crate::event::NetworkRecord;
 
@@ -155,9 +155,9 @@ fn in_own_network(
     use std::net::{Ipv4Addr, SocketAddr};
 
     use super::sandbox::OwnNetwork;
-    use crate::egress::meeting::{MAX_SOCKETS, Meeting, PORT};
-    let path = sandbox.meeting()?;
-    let meeting = Meeting::at(path.clone(), network.map(Arc::clone))?;
+    use crate::egress::socket_handover::{MAX_SOCKETS, PORT, SocketHandover};
+    let path = sandbox.handover_path()?;
+    let handover = SocketHandover::at(path.clone(), network.map(Arc::clone))?;
     let mut addresses: Vec<SocketAddr> =
         egress.local_servers().iter().map(|server| server.addresses[0]).collect();
     if addresses.len() >= MAX_SOCKETS {
@@ -173,8 +173,8 @@ fn in_own_network(
     let port = port.unwrap_or(PORT);
     addresses.insert(0, (Ipv4Addr::LOCALHOST, port).into());
     restrictions.sockets = Sockets::Internet;
-    restrictions.network = Some(OwnNetwork { meeting: path, addresses, is_shared: network.is_some() });
-    Ok((Session::in_own_network(egress, meeting), port))
+    restrictions.network = Some(OwnNetwork { handover: path, addresses, is_shared: network.is_some() });
+    Ok((Session::in_own_network(egress, handover), port))
 }
 
 #[cfg(not(target_os = "linux"))]

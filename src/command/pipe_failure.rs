@@ -9,7 +9,7 @@ const SEARCHES: [&str; 9] = ["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "dif
 
 /// Returns the first pipe of which a part failed that nobody can have meant to fail, with that part's exit code.
 pub(crate) fn pipe_failure<'a>(line: &str, pipes: &'a [PipeCodes]) -> Option<(&'a PipeCodes, i32)> {
-    // Whoever writes that wants no failure.
+    // Such an ending says that a failure is intended to be ignored.
     if line.trim_end().ends_with("|| true") || line.trim_end().ends_with("|| :") {
         return None;
     }

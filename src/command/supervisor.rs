@@ -154,7 +154,7 @@ fn prepare(child_sandbox: Option<ChildSandbox>) -> io::Result<Option<Started>> {
         let spawn = |program| Command::new(program).arg(SANDBOX).env_clear().stdin(Stdio::piped()).spawn();
         if sender.send(leave().and(program).and_then(spawn)).is_ok() {
             while let Ok(user) = become_other.recv() {
-                // Whoever asked for it does the same, and reports an error.
+                // The thread that requests this does the same, and reports an error.
                 let _ = sandbox::become_user(&user);
             }
         }

@@ -15,7 +15,6 @@ mod source;
 mod tests;
 mod verb;
 
-pub use crate::base::bounded::{Bounded, Usd};
 pub use apply::{Apply, Follow, LockFiles, Requirement};
 pub use costs::{Costs, Unmeasured};
 pub use dry_run::{DryRun, Isolation, PlannedCommands};

@@ -334,7 +334,7 @@ impl Default for Web {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ContextLimits {
-    /// Maximum number of tokens of one tool result; longer ones keep head and tail.
+    /// Maximum number of tokens of one tool result; of longer ones, only a part is shown.
     pub max_tool_result_tokens: Bounded<100, 1_000_000>,
     /// Maximum number of tokens of the conversation.
     pub max_context_tokens: Bounded<1_000, 10_000_000>,

@@ -1,4 +1,4 @@
-//! Dialing: from the host that was asked for to a connection, by the rules.
+//! Connects to a requested host if the rules allow it.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};

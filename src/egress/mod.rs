@@ -5,16 +5,16 @@
 //! other way out is its sandbox: a network of its own, in which the session's sockets are all that is there, or else
 //! rules of the kernel for ports.
 
+mod connection_limit;
 mod dial;
 mod host_requests;
 mod http;
-#[cfg(target_os = "linux")]
-pub mod meeting;
 mod peer;
 mod relay;
-mod room;
 mod rules;
 mod session;
+#[cfg(target_os = "linux")]
+pub mod socket_handover;
 mod socks;
 mod target;
 mod upstream;

@@ -11,7 +11,7 @@ use rustls::server::Acceptor;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf, copy_bidirectional_with_sizes};
 use url::Host;
 
-use super::room::ConnectionPermit;
+use super::connection_limit::ConnectionPermit;
 use super::target::Target;
 
 /// Bytes that are on their way in each direction of a connection.

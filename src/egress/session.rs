@@ -9,10 +9,10 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use super::connection_limit::ConnectionLimit;
 use super::dial::{DialError, Dialed};
 use super::host_requests::HostRequests;
 use super::relay::{Counted, relay};
-use super::room::Room;
 use super::target::Target;
 use super::upstream::{Protocol, Upstream};
 use super::{Egress, http, socks};
@@ -37,9 +37,9 @@ pub(super) struct Shared {
     pub(super) stop: CancellationToken,
     asked: HostRequests,
     /// Places for clients.
-    clients: Room,
+    clients: ConnectionLimit,
     /// Places for connections to hosts.
-    connections: Room,
+    connections: ConnectionLimit,
 }
 
 /// A connection to a host that may be asked for.
@@ -58,8 +58,8 @@ impl Session {
             token,
             stop: stop.clone(),
             asked: HostRequests::default(),
-            clients: Room::for_clients(),
-            connections: Room::for_connections(),
+            clients: ConnectionLimit::for_clients(),
+            connections: ConnectionLimit::for_connections(),
         });
         Self { shared, _stop: stop.drop_guard() }
     }
@@ -74,15 +74,15 @@ impl Session {
         Ok((session, port, token))
     }
 
-    /// Starts a session on sockets that come by way of `meeting`: a listening one of the proxy, and one for each of
+    /// Starts a session on sockets that come by way of `handover`: a listening one of the proxy, and one for each of
     /// the servers of this machine that the list names.
     #[cfg(target_os = "linux")]
-    pub fn in_own_network(egress: &Arc<Egress>, meeting: super::meeting::Meeting) -> Self {
+    pub fn in_own_network(egress: &Arc<Egress>, handover: super::socket_handover::SocketHandover) -> Self {
         let session = Self::new(egress, None);
         let shared = Arc::clone(&session.shared);
         tokio::spawn(async move {
             let sockets = tokio::select! {
-                sockets = meeting.sockets() => sockets,
+                sockets = handover.sockets() => sockets,
                 () = shared.stop.cancelled() => return,
             };
             let served = sockets.and_then(|sockets| {
@@ -201,7 +201,7 @@ impl Shared {
 /// Serves each client of a socket by a task, until the session ends.
 fn accept<F, Fut>(
     listener: std::net::TcpListener,
-    room: Room,
+    limit: ConnectionLimit,
     stop: CancellationToken,
     serve: F,
 ) -> io::Result<()>
@@ -224,7 +224,7 @@ where
             };
             // Not before there is a client: a socket that is not used takes no place from other commands.
             let place = tokio::select! {
-                place = room.place() => place,
+                place = limit.place() => place,
                 () = stop.cancelled() => return,
             };
             let (work, stop) = (serve(client), stop.clone());

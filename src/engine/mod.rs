@@ -311,7 +311,7 @@ impl Engine {
             return Ok(());
         }
         let shown = match &cleared.effects.command {
-            // Whoever says yes to a command has seen all of it.
+            // A person has to see all of a command before confirming it.
             Some(command) => {
                 format!("{}(command={})", cleared.tool.name(), Value::from(command.line.as_str()))
             }

@@ -1,4 +1,4 @@
-//! What a run is doing at the moment: shown to whoever watches, and part of no record.
+//! Current activity of a run: shown to people who watch it, and part of no record.
 
 use std::collections::BTreeMap;
 use std::fmt;

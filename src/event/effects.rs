@@ -1,4 +1,4 @@
-//! What a tool call would touch, known before it runs.
+//! Effects of a tool call: everything that it would touch, known before it runs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -3,7 +3,7 @@
 
 mod activity;
 mod bus;
-mod change_room;
+mod change_size_limit;
 mod contract;
 mod effects;
 mod exit;
@@ -26,7 +26,7 @@ use workspace::LineCounts;
 
 pub use activity::{Activities, Activity, ActivityChanges, ActivityGuard, Ongoing, OngoingActivity};
 pub use bus::{Events, Observer, millis};
-pub use change_room::ChangeRoom;
+pub use change_size_limit::ChangeSizeLimit;
 pub use contract::{Clause, Conclusion, Expectation, JunitResult, Work, answered};
 pub use effects::{CommandEffect, Effects, Remote};
 pub use exit::Exit;

@@ -1,4 +1,4 @@
-//! What running the tests of a change on the old code and on the new says about each of them.
+//! Verdicts on tests of a change, from running them on the old code and on the new.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a code review finds.
+//! Findings of a code review.
 
 use std::fmt;
 

@@ -142,7 +142,7 @@ impl Repository {
     }
 
     /// Returns the root of an enclosing repository whose commit has an entry at the path of this one, or
-    /// `None`. Whoever made that commit chose what is in this repository.
+    /// `None`. The author of that commit chose what is in this repository.
     pub fn imposed_on(&self, border: Option<&Path>) -> Result<Option<PathBuf>, GitError> {
         let canonical = border.and_then(|border| border.canonicalize().ok());
         let Some(above) = self.root().parent().filter(|_| canonical.as_deref() != Some(self.root())) else {

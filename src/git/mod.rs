@@ -42,6 +42,11 @@ pub use shown::{is_head, is_shown, looked_into};
 pub(crate) use worktree::worktree_locks;
 pub use write_out::WriteOutError;
 
+/// Returns whether a text has the form of a full object id.
+pub(crate) fn is_object_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|digit| digit.is_ascii_hexdigit())
+}
+
 /// Reasons why a question to Git has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum GitError {

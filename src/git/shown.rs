@@ -1,5 +1,5 @@
-//! What of Git's own folder is shown to commands: a list of what Git needs, so that what others keep there (keys of
-//! git-crypt, tokens of large-file storage, caches of resolved conflicts) is not shown, whatever it is called.
+//! Parts of Git's own folder that commands are shown: a list of what Git needs, so that anything else there (keys of git-crypt,
+//! tokens of large-file storage, caches of resolved conflicts) is not shown, whatever it is called.
 
 /// Files and folders of the checkout's state, and of the repository.
 const SHOWN: [&str; 25] = [

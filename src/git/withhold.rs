@@ -12,7 +12,7 @@ use gix_hash::ObjectId;
 use super::history::Rewritten;
 use super::private::PrivateRepository;
 use super::program::Call;
-use super::{GitError, Repository};
+use super::{GitError, Repository, is_object_id};
 
 /// References that stand next to the others.
 const HEADS: [&str; 5] = ["HEAD", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "packed-refs"];
@@ -175,7 +175,7 @@ impl Repository {
     fn tips(&self) -> Result<Vec<String>, GitError> {
         let mut tips = HashSet::new();
         let mut read = |text: &str| {
-            let ids = text.split_whitespace().filter(|word| is_id(word));
+            let ids = text.split_whitespace().filter(|word| is_object_id(word));
             tips.extend(ids.map(str::to_owned));
         };
         let (own, common) = (self.held.git_dir.path()?, self.held.common.path()?);
@@ -203,9 +203,4 @@ impl Repository {
 
 fn lines(words: &[String]) -> String {
     words.iter().map(|word| format!("{word}\n")).collect()
-}
-
-/// Returns whether a word has the form of a full object id.
-fn is_id(word: &str) -> bool {
-    matches!(word.len(), 40 | 64) && word.chars().all(|digit| digit.is_ascii_hexdigit())
 }

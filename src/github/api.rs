@@ -103,19 +103,16 @@ enum Token {
 impl Api {
     /// Creates a client with the job's token; sends no request. Must be called within a Tokio runtime.
     pub fn new(environment: &Environment) -> Result<Self, ApiError> {
-        let token = environment
-            .token
-            .as_ref()
-            .ok_or_else(|| ApiError::Unusable("no token; set `github-token` or GITHUB_TOKEN".to_owned()))?;
+        let token = environment.token.as_ref().ok_or(ApiError::NoToken)?;
         // Redirects are followed by hand, because some lead to hosts that must not see the token.
         let http = http_client_builder().read_timeout(SILENCE).redirect(Policy::none()).build();
-        let http = http.map_err(|error| ApiError::Unusable(chain(&error)))?;
+        let http = http.map_err(|error| ApiError::NoClient(chain(&error)))?;
         let client = |base: &str| {
             Octocrab::builder()
                 .personal_token(token.clone())
                 .base_uri(base)
                 .and_then(|builder| builder.build_with_reqwest(http.clone()))
-                .map_err(|error| ApiError::Unusable(chain(&error)))
+                .map_err(|error| ApiError::NoClient(chain(&error)))
         };
         let Environment { owner, repository, api_url, graphql_url, .. } = environment;
         let installation = token.starts_with("ghs_");

@@ -50,7 +50,7 @@ pub async fn file_at(api: &Api, commit: &str, path: &str) -> Result<Option<Strin
     match content(api, commit, path, READ).await {
         Ok(bytes) => {
             let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
-            let not_text = || ApiError::Unusable(format!("{path} is not a text file"));
+            let not_text = || ApiError::NotText(path.to_owned());
             text.ok_or_else(not_text).map(Some)
         }
         Err(error) if error.status() == Some(404) => {

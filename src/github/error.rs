@@ -47,9 +47,41 @@ pub enum ApiError {
         /// A description of the failure.
         message: String,
     },
-    /// No request was possible, for example without a token.
-    #[error("could not send a request to GitHub: {0}")]
-    Unusable(String),
+    /// There was no response in time. The operation may have been carried out.
+    #[error("GitHub did not answer in time")]
+    Timeout,
+    /// There is no token.
+    #[error("could not send a request to GitHub: no token; set `github-token` or GITHUB_TOKEN")]
+    NoToken,
+    /// No client could be created; with the reason.
+    #[error("could not create a client for GitHub: {0}")]
+    NoClient(String),
+    /// A thread without a runtime cannot wait for a response.
+    #[error("could not wait for a response of GitHub")]
+    NoRuntime(#[from] tokio::runtime::TryCurrentError),
+    /// A task that sent requests was aborted or panicked.
+    #[error("a request to GitHub was aborted")]
+    Aborted(#[from] tokio::task::JoinError),
+    /// The run has nothing to do with GitHub.
+    #[error("this run is not on GitHub")]
+    NotOnGitHub,
+    /// An event that has no pull request and no issue.
+    #[error("the event does not belong to a pull request or issue")]
+    NoSubject,
+    /// A pull request that GitHub does not show.
+    #[error("the pull request #{0} was not found")]
+    NoSuchPull(u64),
+    /// A pull request with more files than GitHub lists.
+    #[error("GitHub lists only {listed} of the files of #{number}")]
+    TooManyFiles {
+        /// The number of the pull request.
+        number: u64,
+        /// The number of files that GitHub lists.
+        listed: usize,
+    },
+    /// A file of the repository that is not text.
+    #[error("{0} is not a text file")]
+    NotText(String),
 }
 
 impl ApiError {
@@ -65,7 +97,7 @@ impl ApiError {
             Self::Unauthorized(_) => Some(401),
             Self::Forbidden { .. } => Some(403),
             Self::Refused { status, .. } => Some(*status),
-            Self::RateLimited { .. } | Self::Unclear { .. } | Self::Unusable(_) => None,
+            _ => None,
         }
     }
 

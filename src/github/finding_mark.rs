@@ -4,8 +4,8 @@ use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use sanitize::untrusted::code;
-use sha2::{Digest, Sha256};
 
+use crate::base::integrity::short_digest;
 use crate::event::{Finding, Severity};
 
 /// The beginning of the line.
@@ -46,7 +46,7 @@ impl FindingMark {
             commit: None,
             severity: finding.severity,
             text: Self::text_of(&finding.place),
-            words: hash(&words(&finding.message)),
+            words: short_digest(&words(&finding.message)),
         }
     }
 
@@ -59,7 +59,7 @@ impl FindingMark {
     /// Returns the hash of a line as [`Finding::place_of`] gives it; `None` if nothing stands on it.
     pub(super) fn text_of(place: &str) -> Option<String> {
         let text: String = place.chars().filter(|sign| !sign.is_whitespace()).collect();
-        (!text.is_empty()).then(|| hash(&text))
+        (!text.is_empty()).then(|| short_digest(&text))
     }
 
     /// Renders the line of a finding of jobs with this key.
@@ -123,10 +123,6 @@ fn words(message: &str) -> String {
     }
     words.retain(|word| !word.is_empty());
     words.join(" ")
-}
-
-fn hash(text: &str) -> String {
-    hex::encode(Sha256::digest(text))[..16].to_owned()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What GitHub says of one of many repositories, and of the pull requests from one branch there. Campaigns decide by this,
-//! so that a lost or outdated state never leads to a second pull request.
+//! State of one of many repositories on GitHub, with the pull requests from one branch there. Campaigns decide by this, so that
+//! a lost or outdated state never leads to a second pull request.
 
 use super::RepositoryName;
 

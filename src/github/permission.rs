@@ -1,6 +1,6 @@
 //! Permission to weaken tests: a label of the pull request or issue, or a trailer of its head commit.
 //!
-//! Whoever may open a pull request writes its commits, and whoever may triage sets labels. So a label counts if the person
+//! People who may open a pull request write its commits, and people who may triage set labels. So a label counts if the person
 //! who has set it last may write to the repository and has seen the head commit, and a trailer if GitHub has verified that
 //! the commit was signed by such a person. The author's name in a commit counts for nothing.
 
@@ -80,7 +80,7 @@ pub enum LabelsSince {
 }
 
 impl LabelsSince {
-    /// Returns since when a label is about the head of an event's pull request. Whoever may push can do so at any time after
+    /// Returns since when a label is about the head of an event's pull request. A push may come at any time after
     /// a label was set. An issue has no head, and an event about the label itself contains the head, too.
     pub fn of(environment: &Environment, label: &str) -> Self {
         let sets_it = || {

@@ -20,7 +20,7 @@ pub async fn pull_files(api: &Api, number: u64) -> Result<Vec<String>, ApiError>
     }
     let files: Vec<File> = api.list(&format!("/pulls/{number}/files"), LIST).await?;
     if files.len() >= MAX_FILES {
-        return Err(ApiError::Unusable(format!("GitHub lists only {MAX_FILES} of the files of #{number}")));
+        return Err(ApiError::TooManyFiles { number, listed: MAX_FILES });
     }
     Ok(files.into_iter().flat_map(|file| [Some(file.filename), file.previous_filename]).flatten().collect())
 }

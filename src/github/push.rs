@@ -64,7 +64,7 @@ pub async fn by_push(
                 _ => Err(failed(error)),
             };
         }
-        Err(error) => return Err(DeliverError::Api(ApiError::Unusable(error.to_string()))),
+        Err(error) => return Err(DeliverError::Api(error.into())),
     };
     let pull = delivery.pull_of(api, &branch, &ground.pull, true).await?;
     Ok(Some(Delivered { branch, commit: Some(commit), existing: None, pull, merged, is_pushed: true }))

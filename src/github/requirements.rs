@@ -1,4 +1,4 @@
-//! What a configuration demands of a pull request before a plan is applied to its branch, as GitHub knows it at that moment.
+//! Requirements of a configuration for a pull request, checked on GitHub at the moment before a plan is applied to its branch.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -159,7 +159,7 @@ impl Reviews {
         };
         for (login, (id, review)) in last {
             let is_author = pull.author().is_some_and(|author| is_same_login(author, &login));
-            // Whoever has another name by now is the same person.
+            // A person who has another name by now is still the same.
             let asks = askers.iter().any(|asker| asker.may_be(&login, id));
             if is_author || asks || !may_write(api, &login).await? {
                 continue;

@@ -5,8 +5,9 @@
 
 use diffy::{DiffOptions, Line};
 use sanitize::untrusted::visible;
-use sha2::{Digest, Sha256};
 use workspace::{FileChange, Mode};
+
+use crate::base::integrity::short_digest;
 
 /// The beginning of the hidden first line of a suggestion's comment.
 pub(super) const MARKER: &str = "<!-- architect-ci suggestion: ";
@@ -83,23 +84,19 @@ pub(super) fn suggestions(change: &FileChange, path: &str, ranges: &[(u64, u64)]
         let within = ranges.iter().any(is_within);
         let sayable = |text: &str| (text.is_empty() || text.ends_with('\n')) && visible(text) == text;
         (within && sayable(&text) && sayable(&replaced)).then(|| {
-            let id = hash(&format!("{path}\0{replaced}\0{text}"));
-            let place = hash(&around(&old, first, last));
+            let id = short_digest(&format!("{path}\0{replaced}\0{text}"));
+            let place = short_digest(&around(&old, first, last));
             let starts = (1..=old.len().saturating_sub(last - first)).filter(|start| *start != first);
             let is_same = |start: &usize| old[*start - 1..*start + last - first] == old[first - 1..last];
             let elsewhere = starts
                 .filter(is_same)
-                .map(|start| hash(&around(&old, start, start + last - first)))
+                .map(|start| short_digest(&around(&old, start, start + last - first)))
                 .collect();
             let (first, last) = (first as u64, last as u64);
             Suggestion { path: path.to_owned(), first, last, text, id, place, elsewhere }
         })
     });
     hunks.collect()
-}
-
-fn hash(text: &str) -> String {
-    hex::encode(Sha256::digest(text))[..16].to_owned()
 }
 
 /// Returns the lines around those from `first` to `last`, which count from 1.
@@ -183,7 +180,7 @@ mod tests {
         assert_eq!((found.first, found.last), (2, 2));
         assert_eq!(
             (found.place, found.elsewhere),
-            (hash(&around(&lines, 2, 2)), vec![hash(&around(&lines, 5, 5))])
+            (short_digest(&around(&lines, 2, 2)), vec![short_digest(&around(&lines, 5, 5))])
         );
     }
 

@@ -12,7 +12,8 @@ use super::attributes;
 use super::dependencies::{self, BaseFiles, DependencyError};
 use super::programs::is_program;
 use super::spaces::text_aside;
-use crate::config::{Apply, Bounded};
+use crate::base::bounded::Bounded;
+use crate::config::Apply;
 
 /// The places where GitHub looks for the owners of files.
 pub(crate) const CODE_OWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS"];
@@ -88,9 +89,7 @@ pub(crate) enum InspectionError {
         reason: String,
     },
     /// A submodule that gives way to files of the plan.
-    #[error(
-        "{path} stands in the place of the submodule {module}, which it would replace; change it by hand"
-    )]
+    #[error("{path} replaces the submodule {module}; change it by hand")]
     Submodule {
         /// The file.
         path: WorkspacePath,
@@ -109,13 +108,13 @@ pub(crate) enum InspectionError {
     },
     /// Something that is run, and that nobody can read.
     #[error(
-        "{0} would be a program that nobody can read; let it be built or fetched where it is needed, or change it by hand"
+        "{0} is an executable that cannot be reviewed; build or fetch it in the job that needs it, or change it by hand"
     )]
     Program(WorkspacePath),
     /// Something that is neither text nor a picture, so that nobody can see what it is.
     #[error(
-        "{0} would be a binary file, and neither a picture nor a font as its name says, so nobody sees what is in it; let it be made or \
-         fetched where it is needed, or change it by hand"
+        "{0} is a binary file, but not the picture or font that its name says, so it cannot be reviewed; build or fetch it in the job that \
+         needs it, or change it by hand"
     )]
     Binary(WorkspacePath),
     /// Text so far to the right that nobody looks there.

@@ -27,10 +27,11 @@ use workspace::{
     Glob, PathGlobs, ProgramFiles, Proposed, SensitiveFiles, Workspace, WorkspaceLocation, WorkspacePath,
 };
 
+use crate::base::bounded::Bounded;
 use crate::base::pattern::{Pattern, PatternOptions};
 use crate::base::time_limit::TimeLimit;
 use crate::command::Patterns;
-use crate::config::{self, Bounded};
+use crate::config::{self};
 use crate::event::{Class, CommandEffect, Effects};
 
 use code_rules::CodeRule;

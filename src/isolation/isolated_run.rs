@@ -1,4 +1,4 @@
-//! What a command came to, and what became of its changes.
+//! Result of a command in isolation, and the fate of its changes.
 
 use workspace::{FileChange, WorkspacePath};
 

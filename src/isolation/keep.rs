@@ -1,4 +1,4 @@
-//! What becomes of a command's changes: they are judged, and then kept or reverted.
+//! Judges the changes of a command, and then keeps or reverts them.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! What commands leave where Git ignores it: it appears in no diff, so it is reported, and it casts doubt on what runs or loads it.
+//! Files that commands leave where Git ignores them: they appear in no diff, so they are reported, and they cast doubt on what
+//! runs or loads them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +8,7 @@ use workspace::WorkspacePath;
 
 use super::keep::LeftBehind;
 use super::tool_folders::{ToolFolders, tool_folder};
-use super::{Isolation, auto_loaded, doubt};
+use super::{Isolation, auto_loaded, untrusted_build_output};
 use crate::event::NoticeLevel;
 use crate::plan::may_lead_outside;
 
@@ -57,7 +58,7 @@ impl Isolation {
     pub fn doubts(&self, line: &str) -> Vec<String> {
         let path = self.shell.environment.get("PATH").map(String::as_str);
         let built = self.built.lock();
-        let mut doubts = doubt::doubts(line, path, self.root(), &built);
+        let mut doubts = untrusted_build_output::doubts(line, path, self.root(), &built);
         let (folders, changed) = self.tool_folders(!built.is_empty());
         doubts.extend(auto_loaded_among(built.keys(), &folders));
         // Bytecode that Git does not ignore is in the diff, but nobody can read it.

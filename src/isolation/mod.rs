@@ -3,14 +3,14 @@
 //! wrote ever runs on the checkout itself.
 
 mod auto_loaded;
-mod beside;
-mod doubt;
+mod background_commands;
 mod isolated_run;
 mod keep;
 mod left_behind;
 mod lost;
 mod state;
 mod tool_folders;
+mod untrusted_build_output;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,11 +23,11 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 use workspace::{CheckoutModes, Judge, Restored, WorkspacePath};
 
+use crate::base::blocking::elsewhere;
 use crate::base::verbose_log::detail;
 use crate::command::sandbox::{Rights, View};
 use crate::command::{Ended, Finished, Job, LiveOutput, PipeStatus, Shell};
 use crate::event::{Events, NoticeLevel};
-use doubt::Built;
 pub use isolated_run::{IsolatedRun, LostChanges};
 pub use keep::LeftBehind;
 use keep::{CommandOrigin, Keeper};
@@ -36,6 +36,7 @@ pub use state::{
     Author, BaseState, Before, CarryError, FoundChanges, Isolated, IsolationError, IsolationSource, Secrets,
     mask_repository,
 };
+use untrusted_build_output::Built;
 
 /// The isolated state of a run, created when it is first needed.
 pub struct Isolation {
@@ -194,7 +195,7 @@ impl Isolation {
         let below = self.below.clone();
         let owner = work.owner.clone();
         let changes_nothing = (rights == Rights::Look || keep == Keep::Nothing) && shell.is_sandboxed();
-        let (isolated, before, reader) = blocking(move || {
+        let (isolated, before, reader) = elsewhere(move || {
             let mut isolated = isolated;
             isolated.update(&below)?;
             let reader = changes_nothing.then(|| isolated.reader(author)).flatten();
@@ -231,7 +232,7 @@ impl Isolation {
         let keeper = Keeper { judge: Arc::clone(&self.judge), time_limit: self.shell.time_limit.clone() };
         // None of its own processes is left, so nobody else can have its files open.
         let is_alone = self.alive_beside.load(Ordering::SeqCst) == 0;
-        let ran = blocking(move || {
+        let ran = elsewhere(move || {
             let mut isolated = isolated;
             let (ran, isolated) = if let Err(error) = isolated.leave(author) {
                 let reason = format!("what the command left in the `.git` folder is in the way: {error}");
@@ -269,7 +270,7 @@ impl Isolation {
         let started = Instant::now();
         if self.shell.namespaces(&self.source.root).await.is_some() {
             let source = self.source.clone();
-            if let Some(isolated) = blocking(move || Isolated::mounted(&source)).await {
+            if let Some(isolated) = elsewhere(move || Isolated::mounted(&source)).await {
                 let took = started.elapsed().as_secs_f64() * 1000.0;
                 detail!("commands run on an overlay, which took {took:.1} ms to mount");
                 self.report_git(&isolated);
@@ -278,7 +279,7 @@ impl Isolation {
         }
         detail!("overlays cannot be mounted");
         let source = self.source.clone();
-        let (copied, bytes, modes) = blocking(move || {
+        let (copied, bytes, modes) = elsewhere(move || {
             let copied = Isolated::copied(&source)?;
             let bytes = copied.bytes();
             Ok::<_, IsolationError>((copied, bytes, CheckoutModes::remember(&source.root)))
@@ -333,13 +334,5 @@ impl IsolatedCommand<'_> {
         let job =
             Job { command, pipe, cwd, root, view, rights, variables, stdin, merge, output, timeout, cancel };
         shell.run(job).await
-    }
-}
-
-/// Runs blocking work off the async threads, and resumes a panic of it here.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(value) => value,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::bounded_lines::BoundedLines;
 use super::error::StartError;
-use super::polite::Polite;
+use super::request_limit::RequestLimit;
 use super::{ServerContext, stderr_note};
 use crate::base::env::Variables;
 use crate::base::http::http_client;
@@ -263,7 +263,8 @@ pub(super) async fn connect(
                 config = config.auth_header(token);
             }
             let transport = StreamableHttpClientTransport::with_client(client, config);
-            let service = tokio::time::timeout_at(limit.until, Client.serve(Polite::new(transport))).await;
+            let service =
+                tokio::time::timeout_at(limit.until, Client.serve(RequestLimit::new(transport))).await;
             let service = service.map_err(|_| late())?.map_err(failed)?;
             Ok(Connection { service, child: None })
         }
@@ -284,7 +285,8 @@ pub(super) async fn connect(
             let (child, stdin, stdout) = started.map_err(StartError::Program)?;
             let shaken = tokio::time::timeout_at(
                 limit.until,
-                Client.serve(Polite::new(AsyncRwTransport::new_client(BoundedLines::new(stdout), stdin))),
+                Client
+                    .serve(RequestLimit::new(AsyncRwTransport::new_client(BoundedLines::new(stdout), stdin))),
             )
             .await;
             let error = match shaken {

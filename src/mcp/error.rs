@@ -1,4 +1,4 @@
-//! What goes wrong with a server: it does not start, one of its tools cannot be used, or a call gets no result.
+//! Errors of a server: it does not start, one of its tools cannot be used, or a call gets no result.
 
 use std::io;
 

@@ -9,7 +9,7 @@ mod content;
 mod error;
 mod listing;
 mod named_paths;
-mod polite;
+mod request_limit;
 mod schema;
 mod tool;
 mod watched;

@@ -10,6 +10,7 @@ use workspace::{
     ChangeSet, Checks, Damage, FileError, Judge, LateChanges, Mirror, SettledChanges, TrackedWorkspace,
 };
 
+use crate::base::blocking::elsewhere;
 use crate::event::{Events, NoticeLevel};
 use crate::plan::{link_outside, outside};
 use crate::tool::ToolResult;
@@ -43,7 +44,7 @@ impl WatchedCheckout {
     /// Copies the checkout to a folder in `temp`.
     pub(super) async fn watch(&self, temp: &Path) -> io::Result<()> {
         let (tracked, temp, own) = (Arc::clone(&self.tracked), temp.to_owned(), self.own.clone());
-        let mirror = blocking(move || Mirror::new(tracked, &temp, &own)).await?;
+        let mirror = elsewhere(move || Mirror::new(tracked, &temp, &own)).await?;
         *self.mirror.lock().await = Some(Arc::new(mirror));
         Ok(())
     }
@@ -59,7 +60,7 @@ impl WatchedCheckout {
         }
         let before = {
             let mirror = Arc::clone(mirror);
-            blocking(move || mirror.before()).await
+            elsewhere(move || mirror.before()).await
         };
         let before = match before {
             Ok(before) => before,
@@ -68,7 +69,7 @@ impl WatchedCheckout {
         let mut result = call.await;
         let (mirror, judge) = (Arc::clone(mirror), Arc::clone(&self.judge));
         let SettledChanges { changes, large, dropped, warnings, refused } =
-            blocking(move || mirror.settle(&before, &judge)).await;
+            elsewhere(move || mirror.settle(&before, &judge)).await;
         result.note_changes(changes, &large, dropped, &warnings);
         result.refused = refused;
         result
@@ -79,7 +80,7 @@ impl WatchedCheckout {
         let held = self.mirror.lock().await;
         let Some(mirror) = held.as_ref() else { return Ok(()) };
         let (settling, judge) = (Arc::clone(mirror), Arc::clone(&self.judge));
-        let settled = blocking(move || settling.settle_late(&judge, checks)).await;
+        let settled = elsewhere(move || settling.settle_late(&judge, checks)).await;
         let joined = |paths: Vec<String>| paths.join(", ");
         match settled {
             Ok(LateChanges { kept, restored }) => {
@@ -110,12 +111,4 @@ impl WatchedCheckout {
 
 fn not_inspected(error: &FileError) -> String {
     format!("could not inspect the checkout, so the server is not called: {error}")
-}
-
-/// Runs blocking work off the async threads, and resumes a panic of it here.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match tokio::task::spawn_blocking(work).await {
-        Ok(value) => value,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
-    }
 }

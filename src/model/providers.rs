@@ -20,11 +20,12 @@ use super::quota::retry_after;
 use super::retry::MAX_WAIT;
 use super::usage::of_provider;
 use super::{ChatModel, Completion, Message, ModelError, Opaque, Provider, Request, ToolSchema};
+use crate::base::bounded::Bounded;
 use crate::base::http::http_client;
 use crate::base::text::shortened;
 use crate::base::time_slots::SharedRate;
 use crate::base::verbose_log::detail;
-use crate::config::{Bounded, Llm};
+use crate::config::Llm;
 use crate::event::ToolCall;
 
 /// Settings of a provider's model besides its name.

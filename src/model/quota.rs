@@ -1,5 +1,5 @@
-//! What the headers of a refusal say about when a further request makes sense: the time to wait, or else when quotas that are
-//! used up are full again.
+//! Reads from the headers of a refusal when a further request makes sense: the time to wait, or else when quotas that are used
+//! up are full again.
 
 use std::time::{Duration, SystemTime};
 

@@ -90,7 +90,7 @@ impl Plan {
                     return Err(CarryOverError::Conflict(file.path.clone()));
                 }
             }
-            // Whoever else has changed the file may have made the planned change as well.
+            // Another change of the file may have made the planned change as well.
             files.extend(
                 FileChange::new(file.path.clone(), now, Some(after)).map(|change| PlanFile::new(&change)),
             );

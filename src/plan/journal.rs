@@ -1,8 +1,8 @@
 //! Apply journal: changes all files or none, even if the process dies in between.
 //!
 //! First, the old and the new content of every file is written outside of the checkout (see [`JournalFolder`]), then, in
-//! one step, a journal that lists them. From then on, each file changes by a rename, which needs no space. Whoever finds
-//! a journal later puts every file back. This is possible at any time, and can be repeated.
+//! one step, a journal that lists them. From then on, each file changes by a rename, which needs no space. If a
+//! journal is found later, every file is put back. This is possible at any time, and can be repeated.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,4 +1,4 @@
-//! Where the journal of an apply lies: where no commit can put anything, because whoever finds a journal carries it out.
+//! Folder of the journal of an apply: no commit can put anything there, because a journal that is found is carried out.
 
 use std::fs;
 use std::path::{Path, PathBuf};

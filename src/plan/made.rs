@@ -1,5 +1,5 @@
-//! Where a plan was made: the run of a workflow, and its outcome there. It is part of what the digest covers, so nobody
-//! can give a plan another origin without giving it another digest.
+//! Origin of a plan: the run of a workflow, and its outcome there. The digest covers it, so a plan cannot get another origin
+//! without getting another digest.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

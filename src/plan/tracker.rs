@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::Value;
 
-use crate::event::{ChangeRoom, PlannedAction};
+use crate::event::{ChangeSizeLimit, PlannedAction};
 
 /// Maximum length of an argument that is shown in full, in characters.
 const MAX_ARGUMENT: usize = 60;
@@ -17,14 +17,14 @@ type ActionLog = Box<dyn Fn(&PlannedAction) + Send + Sync>;
 pub struct DryRunTracker {
     actions: Vec<PlannedAction>,
     /// Room for what further actions write and change.
-    room: ChangeRoom,
+    size_limit: ChangeSizeLimit,
     log: Option<ActionLog>,
 }
 
 impl DryRunTracker {
     /// Appends an action. Of thousands, only the first keep what they write and change: the plan has the files.
     pub fn record(&mut self, mut action: PlannedAction) {
-        self.room.fit_action(&mut action);
+        self.size_limit.fit_action(&mut action);
         if let Some(log) = &self.log {
             log(&action);
         }
@@ -33,9 +33,9 @@ impl DryRunTracker {
 
     /// Continues with the actions of an earlier part of the run.
     pub fn take_up(&mut self, actions: Vec<PlannedAction>) {
-        self.room = ChangeRoom::default();
+        self.size_limit = ChangeSizeLimit::default();
         self.actions = actions;
-        self.actions.iter_mut().for_each(|action| self.room.fit_action(action));
+        self.actions.iter_mut().for_each(|action| self.size_limit.fit_action(action));
     }
 
     /// Tells `log` of every action from now on.

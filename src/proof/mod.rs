@@ -1,13 +1,13 @@
 //! Proof that tests are about a change: the tests that it adds or changes run on the old code, where they have to fail, and
 //! on the new, where they have to pass. Both are throw-away states, behind the sandbox that gates have.
 
-mod again;
 mod command;
 mod compiled;
 mod missing;
 mod mutate;
 mod observed;
 mod prove;
+mod rerun;
 mod side;
 mod since;
 mod states;

@@ -1,4 +1,4 @@
-//! What a run of the tests shows of each of them.
+//! Observed result of each test in a run of the tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -7,8 +7,8 @@ use test_integrity::ChangedTest;
 use tokio_util::sync::CancellationToken;
 use workspace::FileChange;
 
-use super::again::Pair;
 use super::observed::{Observed, StateOfTests};
+use super::rerun::Pair;
 use super::{ProofError, States, TestCommand};
 use crate::event::{ProofRecord, ProofVerdict, TestProof, millis};
 use crate::isolation::Isolation;

@@ -1,6 +1,6 @@
 //! Publishes a batch that has ended.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sanitize::Masker;
@@ -76,12 +76,12 @@ pub async fn publish_batch(
 ) -> Result<PublishedBatch, InputError> {
     let mut report = masked(&report, Format::BatchReport, masker)?;
     let key = destination.key.clone().unwrap_or_else(|| report.batch.clone());
-    write(&report, destination, masker, &key)?;
+    let mut digest = write(&report, destination, masker, &key)?;
     if let Err(error) = batch_matches::write(&report, &destination.out) {
         let message = format!("could not write the table of matches: {error}");
         tracing::warn!("warning: {message}");
         report.notices.push(Notice { level: NoticeLevel::Warning, message });
-        write(&report, destination, masker, &key)?;
+        digest = write(&report, destination, masker, &key)?;
     }
     let mut url = None;
     match comment(&report, destination, masker, &key).await {
@@ -92,22 +92,25 @@ pub async fn publish_batch(
             tracing::warn!("warning: {message}");
             report.notices.push(Notice { level: NoticeLevel::Warning, message });
             report = masked(&report, Format::BatchReport, masker)?;
-            write(&report, destination, masker, &key)?;
+            digest = write(&report, destination, masker, &key)?;
         }
     }
-    tell_runner(&report, destination, masker, url.as_deref());
+    tell_runner(&report, &digest, destination, masker, url.as_deref());
     Ok(PublishedBatch { path: destination.out.join("batch.json"), report })
 }
 
+/// Writes all files, and returns the digest of the report in JSON.
 fn write(
     report: &BatchReport,
     destination: &BatchDestination,
     masker: &Masker,
     key: &str,
-) -> Result<(), InputError> {
+) -> Result<String, InputError> {
     let junit = batch_junit(report).map_err(InputError::Junit)?;
+    let failed = |path: &Path, error| InputError::Write { path: path.to_owned(), error };
+    let json = report.json().map_err(|error| failed(&destination.out.join("batch.json"), error))?;
     for (name, text) in [
-        ("batch.json", report.json()),
+        ("batch.json", json.clone()),
         ("batch.md", batch_markdown(report)),
         ("batch.html", batch_html(report)),
         ("comment.md", batch_comment(report, &hidden_lines(key, None))),
@@ -117,10 +120,9 @@ fn write(
         let path = destination.out.join(name);
         // JSON keeps its form; renderings may bring together what was apart.
         let text = if name == "batch.json" { text.as_str().into() } else { masker.mask_rendered(&text) };
-        write_atomic(&path, text.as_bytes())
-            .map_err(|error| InputError::Write { path: path.clone(), error })?;
+        write_atomic(&path, text.as_bytes()).map_err(|error| failed(&path, error))?;
     }
-    Ok(())
+    Ok(digest(json.as_bytes()))
 }
 
 async fn comment(
@@ -142,12 +144,13 @@ async fn comment(
         Ok(Ok(Posted::At(url))) => Ok(Some(url)),
         Ok(Ok(Posted::Outdated)) => Ok(None),
         Ok(Err(error)) => Err(error),
-        Err(_) => Err(ApiError::Unusable("GitHub did not answer in time".to_owned())),
+        Err(_) => Err(ApiError::Timeout),
     }
 }
 
 fn tell_runner(
     report: &BatchReport,
+    digest: &str,
     destination: &BatchDestination,
     masker: &Masker,
     comment_url: Option<&str>,
@@ -159,7 +162,7 @@ fn tell_runner(
         ("junit-path", shown("junit.xml")),
         ("report-path", shown("batch.json")),
         // Of what was written, not of what is there by now.
-        ("report-digest", digest(report.json().as_bytes())),
+        ("report-digest", digest.to_owned()),
         ("out-path", destination.out.display().to_string()),
         ("comment-url", comment_url.unwrap_or_default().to_owned()),
         ("cost-usd", report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default()),

@@ -11,6 +11,7 @@ mod progress_comment;
 mod publisher;
 mod repost;
 mod run;
+mod run_outputs;
 mod secret_watch;
 mod step_outputs;
 
@@ -21,4 +22,5 @@ pub(crate) use progress_comment::ProgressComment;
 pub use repost::Repost;
 pub use run::RunResult;
 pub(crate) use run::{RunArtifacts, publish_run};
-pub(crate) use step_outputs::{OUTPUTS, StepOutputs};
+pub(crate) use run_outputs::outputs_without_run;
+pub(crate) use step_outputs::StepOutputs;

@@ -110,7 +110,7 @@ impl Publisher<'_> {
         self.within(sticky.put(body)).await
     }
 
-    /// Says to whoever asked by a comment how it went.
+    /// Reacts to the comment that requested the run, if one did, with how it went.
     pub(super) async fn react(&self, success: bool) -> Result<(), PublishProblem> {
         let Some(comment) = &self.github.comment else { return Ok(()) };
         let reaction = if success { Reaction::Done } else { Reaction::Failed };

@@ -23,8 +23,7 @@ impl<'a> Repost<'a> {
     /// if the pull request has moved on since that run, or is closed.
     pub async fn resolve(inputs: &'a Inputs) -> Result<Option<Self>, InputError> {
         let context = RequestContext::read(inputs)?;
-        let nowhere = |why: &str| InputError::GitHub(ApiError::Unusable(why.to_owned()));
-        let mut github = context.github.clone().ok_or_else(|| nowhere("this run is not on GitHub"))?;
+        let mut github = context.github.clone().ok_or(InputError::GitHub(ApiError::NotOnGitHub))?;
         if let Some(run) = github.other_run.clone() {
             let asked = async { Pull::of_run(context.api(&github)?, &run).await };
             let pull = asked.await.map_err(InputError::GitHub)?;
@@ -35,8 +34,7 @@ impl<'a> Repost<'a> {
             let id = other_run.as_ref().map(|run| run.id).unwrap_or_default();
             github.run_url = Some(format!("{server_url}/{owner}/{repository}/actions/runs/{id}"));
         }
-        let number =
-            github.number().ok_or_else(|| nowhere("the event does not belong to a pull request or issue"))?;
+        let number = github.number().ok_or(InputError::GitHub(ApiError::NoSubject))?;
         Ok(Some(Self { context, github, number }))
     }
 

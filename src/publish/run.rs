@@ -1,10 +1,8 @@
 //! Publishes a run that has ended.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use sanitize::Masker;
-use sanitize::invisible::is_invisible;
 use sanitize::untrusted::{log_lines, visible};
 use tokio_util::sync::CancellationToken;
 use workspace::ChangeSet;
@@ -13,8 +11,9 @@ use super::github::Publication;
 use super::output_files::{OutputFiles, PlanFileError};
 use super::progress_comment::ProgressComment;
 use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
+use super::run_outputs::RunOutputs;
 use super::secret_watch::SecretSearch;
-use super::step_outputs::{OUTPUTS, StepOutputs, annotate};
+use super::step_outputs::{StepOutputs, annotate};
 use crate::base::env::is_in_actions;
 use crate::base::integrity::HashWriter;
 use crate::base::time_limit::TimeLimit;
@@ -82,7 +81,7 @@ pub(crate) async fn publish_run(
         let is_withheld = !matches!(error, PlanFileError::Write { .. });
         has_no_plan |= is_withheld;
         // Without its plan or patch, such a run has no result.
-        let is_result = plan.is_some() || request.deliver == Deliver::Patch || !request.alone;
+        let is_result = plan.is_some() || request.deliver == Deliver::Patch || !request.standalone;
         let is_late = matches!(error, PlanFileError::TimeUp);
         if is_withheld && (is_result || is_late) && report.stop_reason.yields() {
             report.end(if is_late { StopReason::Timeout } else { StopReason::PlanWithheld });
@@ -106,7 +105,8 @@ pub(crate) async fn publish_run(
         let summary = masker.mask_rendered(&summary(report)).into_owned();
         let is_review = request.config().review.pull_requests && report.mode == RunMode::DryRun;
         let has_all_findings = !is_review || report.review.is_some();
-        for failed in step.write(Some(&summary), &fields(report, files, comment_url, has_all_findings)) {
+        let outputs = RunOutputs { report, files, comment_url, has_all_findings };
+        for failed in step.write(Some(&summary), &outputs.fields()) {
             warn(report, failed);
         }
         failed
@@ -148,7 +148,7 @@ pub(crate) async fn publish_run(
         end_unwritten(&mut report);
         write(&mut report, comment_url.as_deref());
     }
-    if request.alone {
+    if request.standalone {
         annotate(&request.variables, || annotations(&report, &diagnostics_of(request, &report, &prefix)));
     }
     let frame = TerminalFrame {
@@ -213,72 +213,4 @@ pub(super) fn comment_of(request: &JobRequest, report: &RunReport) -> String {
 pub(super) fn warn(report: &mut RunReport, message: String) {
     tracing::warn!("warning: {message}");
     report.notices.push(Notice { level: NoticeLevel::Warning, message });
-}
-
-/// Returns a file name for a list with one on each line, which programs read and people see. A name with a character that
-/// breaks lines, or that nobody sees, is a string of JSON with that character escaped, and so is one that looks like one.
-fn on_one_line(name: &str) -> Cow<'_, str> {
-    let is_unclear = |c: char| c.is_control() || is_invisible(c);
-    if !name.starts_with('"') && !name.chars().any(is_unclear) {
-        return Cow::Borrowed(name);
-    }
-    let mut quoted = String::new();
-    for c in serde_json::Value::from(name).to_string().chars() {
-        if is_unclear(c) {
-            let units =
-                c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
-            quoted += &units;
-        } else {
-            quoted.push(c);
-        }
-    }
-    Cow::Owned(quoted)
-}
-
-/// Returns the digest of the plan that lies next to the report: of a dry run, of changes that are held, or of the plan that was
-/// applied in place of another one.
-fn plan_digest(report: &RunReport) -> Option<&str> {
-    let planned = report.plan.as_ref().map(|plan| &plan.digest);
-    let held = || report.held.as_ref().map(|held| &held.digest);
-    let carried = || report.carried_over.as_ref().map(|carried| &carried.digest);
-    planned.or_else(held).or_else(carried).map(String::as_str)
-}
-
-/// Returns the outputs of the step.
-fn fields(
-    report: &RunReport,
-    files: &OutputFiles,
-    comment_url: Option<&str>,
-    has_all_findings: bool,
-) -> Vec<(&'static str, String)> {
-    let shown = |path: &Path| if path.exists() { path.display().to_string() } else { String::new() };
-    let changed: Vec<Cow<'_, str>> =
-        report.files.iter().map(|file| on_one_line(file.path.as_str())).collect();
-    let usage = report.usage;
-    let delivery = report.delivery.as_ref();
-    let values: [String; OUTPUTS.len()] = [
-        report.status.to_string(),
-        report.exit_code.to_string(),
-        changed.join("\n"),
-        shown(&files.plan),
-        plan_digest(report).unwrap_or_default().to_owned(),
-        shown(&files.patch),
-        shown(&files.junit),
-        // Code scanning takes what it does not name for mended, so it names all or is nowhere.
-        if has_all_findings { shown(&files.sarif) } else { String::new() },
-        shown(&files.report),
-        // The comment always lies there; the configuration may have others elsewhere.
-        files.comment.parent().map(shown).unwrap_or_default(),
-        comment_url.unwrap_or_default().to_owned(),
-        delivery.map(|delivery| delivery.branch.clone()).unwrap_or_default(),
-        delivery
-            .and_then(|delivery| delivery.commit.clone().or(delivery.existing.clone()))
-            .unwrap_or_default(),
-        delivery.and_then(|delivery| Some(delivery.pull_request.as_ref()?.url.clone())).unwrap_or_default(),
-        report.cost_usd.map(|cost| format!("{cost:.6}")).unwrap_or_default(),
-        (usage.input + usage.output).to_string(),
-        visible(&report.message),
-        report.structured_output.as_ref().map(ToString::to_string).unwrap_or_default(),
-    ];
-    OUTPUTS.into_iter().zip(values).collect()
 }

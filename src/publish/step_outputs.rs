@@ -6,28 +6,6 @@ use std::path::PathBuf;
 use crate::base::env::{Variables, is_in_actions};
 use crate::github::{StepFile, outputs};
 
-/// Names of all outputs that a step has, whatever became of it.
-pub(crate) const OUTPUTS: [&str; 18] = [
-    "status",
-    "exit-code",
-    "changed-files",
-    "plan-path",
-    "plan-digest",
-    "patch-path",
-    "junit-path",
-    "sarif-path",
-    "report-path",
-    "out-path",
-    "comment-url",
-    "branch",
-    "commit",
-    "pull-request-url",
-    "cost-usd",
-    "tokens",
-    "summary",
-    "structured-output",
-];
-
 /// Where the runner reads outputs and the summary of this step.
 #[derive(Debug)]
 pub(crate) struct StepOutputs {

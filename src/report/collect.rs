@@ -6,8 +6,8 @@ use parking_lot::Mutex;
 
 use super::{CallSummary, StepSummary};
 use crate::event::{
-    Block, ChangeRoom, Event, GateRecord, HookRecord, Line, MutationRecord, NetworkRecord, Notice, Observer,
-    ReviewRecord, SubagentRecord, Usage,
+    Block, ChangeSizeLimit, Event, GateRecord, HookRecord, Line, MutationRecord, NetworkRecord, Notice,
+    Observer, ReviewRecord, SubagentRecord, Usage,
 };
 
 /// The parts of a report that the events so far have filled.
@@ -29,7 +29,7 @@ pub struct Collected {
     /// Whether the turn of the last answer goes on with the next one.
     continues: bool,
     /// Room for the changes of further calls.
-    room: ChangeRoom,
+    size_limit: ChangeSizeLimit,
     /// What calls that have not ended search for, by agent and id.
     searches: BTreeMap<(String, String), String>,
 }
@@ -87,7 +87,7 @@ impl Observer for Collector {
                     collected.edits.1 += usize::from(call.success);
                 }
                 let mut diff = call.diff.clone();
-                collected.room.fit(&mut diff);
+                collected.size_limit.fit(&mut diff);
                 let pattern = collected.searches.remove(&(call.agent.clone(), call.id.clone()));
                 collected.calls.push(CallSummary {
                     at_ms: line.at_ms.saturating_sub(call.duration_ms),

@@ -201,7 +201,7 @@ fn small_print(report: &RunReport, frame: &CommentFrame) -> String {
         }
     }
     parts.extend(report.run_url.as_deref().and_then(footer::run_link));
-    // Whoever finds the comment may never have heard of us.
+    // Readers of the comment may not know this program.
     format!("<sub>{} · {}</sub>\n", env!("CARGO_PKG_NAME"), parts.join(" · "))
 }
 

@@ -1,5 +1,5 @@
-//! What a run is doing now, for people who watch it: a line that moves on a terminal, and reminders of what takes long in
-//! any other log.
+//! Live display of a run for people who watch it: a line that moves on a terminal, and reminders of what takes long in any
+//! other log.
 
 use std::collections::BTreeMap;
 use std::io::{IsTerminal, stderr};

@@ -43,6 +43,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use workspace::{FileDiff, LineCounts, Operation, WorkspacePath};
 
+use crate::base::text::pretty_json;
 use crate::config::DeliverTo;
 use crate::event::{
     Base, Block, Class, Expectation, GateRecord, HookRecord, MutationRecord, NetworkRecord, Notice, Outcome,
@@ -370,11 +371,8 @@ impl RunReport {
     }
 
     /// Serializes the report as JSON, as it is written to a file.
-    pub fn json(&self) -> String {
-        let mut text = Vec::new();
-        // The types hold nothing that JSON cannot express.
-        let _ = self.write_json(&mut text);
-        String::from_utf8_lossy(&text).into_owned()
+    pub fn json(&self) -> io::Result<String> {
+        pretty_json(self)
     }
 
     /// Writes the report as JSON, indented, with a newline at the end.

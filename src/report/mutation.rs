@@ -1,4 +1,4 @@
-//! What tests notice of faults in the change, as lines.
+//! Renders the faults in the change that tests do or do not notice, as lines.
 
 use sanitize::untrusted::visible;
 

@@ -1,4 +1,4 @@
-//! What tests say about a change, as lines and as JUnit cases.
+//! Renders what tests say about a change, as lines and as JUnit cases.
 
 use junit_report::{Duration, ReportBuilder, TestCase, TestCaseBuilder, TestSuiteBuilder};
 use sanitize::untrusted::{code, visible};

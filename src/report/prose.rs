@@ -1,4 +1,4 @@
-//! What people and the agent said: the task and the final message, cut where space is short.
+//! Texts by people and the agent: the task and the final message, cut where space is short.
 
 use sanitize::untrusted::{code, markdown};
 

@@ -101,11 +101,11 @@ impl<'a> RequestContext<'a> {
 
     /// Returns the client for GitHub.
     pub(crate) fn api(&self, github: &Environment) -> Result<&Api, ApiError> {
-        if self.api.get().is_none() {
-            // Nobody else can have been first: requests are made by one thread.
-            let _ = self.api.set(Api::new(github)?);
+        if let Some(api) = self.api.get() {
+            return Ok(api);
         }
-        self.api.get().ok_or_else(|| ApiError::Unusable("no client".to_owned()))
+        let api = Api::new(github)?;
+        Ok(self.api.get_or_init(|| api))
     }
 
     /// Reads a file of the repository from GitHub. Files that steer a run are read without `await`, and hardly ever from
@@ -116,7 +116,7 @@ impl<'a> RequestContext<'a> {
         commit: &str,
         path: &str,
     ) -> Result<Option<String>, ApiError> {
-        let runtime = Handle::try_current().map_err(|error| ApiError::Unusable(error.to_string()))?;
+        let runtime = Handle::try_current()?;
         let api = self.api(github)?;
         block_in_place(|| runtime.block_on(file_at(api, commit, path)))
     }
@@ -195,7 +195,7 @@ fn trust(
         Subject::PullRequest { base: Some(base), .. } => Trust::Base(base.clone()),
         // Anybody's pull request may have caused it, and the job may have checked that out.
         _ if github.is_after_another_run() => Trust::Base(own()?),
-        // Whoever runs this by hand has looked at the checkout.
+        // A person who runs this by hand is responsible for the checkout.
         _ if !github.in_actions => Trust::Checkout,
         _ => {
             let own = own()?;

@@ -1,4 +1,4 @@
-//! Where the changes of a run go: decided before it starts.
+//! Destination of the changes of a run, decided before it starts.
 
 use sanitize::untrusted::plain;
 

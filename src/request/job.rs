@@ -57,7 +57,7 @@ impl Job {
             Trigger::Start { order, asker } => (order, asker, None),
             Trigger::Explain { asker, reason } => (None, asker, Some(reason)),
         };
-        // Whoever runs this by hand may do so.
+        // Outside of Actions, a person runs this by hand, and needs no permission.
         if let Some(login) = asker.filter(|_| github.in_actions)
             && !context.may_start(&github, &login).await?
         {

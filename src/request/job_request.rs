@@ -16,12 +16,13 @@ use super::programs::Programs;
 use super::refusal::ProgramRefusal;
 use super::values::DESCRIBED;
 use super::{Deliver, InputError, Inputs, ModelChoice, credentials};
+use crate::base::bounded::Bounded;
 use crate::base::env::Variables;
 use crate::base::time_slots::SharedRate;
 use crate::command::BaseFiles;
 use crate::command::sandbox::SharedFolder;
 use crate::config::hosts::sets_of;
-use crate::config::{Bounded, Config, GateConfig, Hooks, HostRule};
+use crate::config::{Config, GateConfig, Hooks, HostRule};
 use crate::event::{Expectation, RunMode, Status};
 use crate::git::Repository;
 use crate::github::{self, BranchStates, Environment, PlanMark};
@@ -76,7 +77,7 @@ pub struct JobRequest {
     /// The sets of hosts that the agent's commands can ask for, if the configuration says nothing and this is CI.
     pub default_hosts: Option<Vec<HostRule>>,
     /// Whether this is a job by itself, and not one of many.
-    pub alone: bool,
+    pub standalone: bool,
     /// Folders that the checkout shares with that of a batch.
     pub shared_folders: Vec<SharedFolder>,
     /// Rate of requests to the model that other processes have a share in.
@@ -346,7 +347,7 @@ impl<'a> Draft<'a> {
             secrets,
             warnings: self.warnings,
             default_hosts,
-            alone: true,
+            standalone: true,
             shared_folders: Vec::new(),
             shared_rate: None,
             pull_requests: Arc::default(),

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use super::error::InputError;
 use super::shared_ledger::SharedLedger;
 use super::values::Inputs;
+use crate::base::bounded::Usd;
 use crate::base::env::{Variables, state_folder};
-use crate::config::{Config, Usd};
+use crate::config::Config;
 use crate::model::{Ledger, LedgerError, LedgerLabels, LedgerLimits};
 
 /// Returns the ledger of this user, unless there is no folder for it.

@@ -5,8 +5,8 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use super::error::InputError;
+use crate::base::bounded::Bounded;
 use crate::base::env::{Variables, is_in_actions, is_in_ci};
-use crate::config::Bounded;
 
 /// Flags and variables, asked for one input at a time.
 #[derive(Clone, Debug)]

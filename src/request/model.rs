@@ -1,10 +1,11 @@
-//! Which model is asked, at which address, with which key.
+//! Selects the model, its address and its key.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::{InputError, Inputs};
-use crate::config::{self, Bounded, Config, ConfigError, Evaluation};
+use crate::base::bounded::Bounded;
+use crate::config::{self, Config, ConfigError, Evaluation};
 use crate::model::{ModelName, Provider};
 use crate::recipe::Recipe;
 use crate::trust::Trusted;

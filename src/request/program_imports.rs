@@ -1,4 +1,4 @@
-//! What Python programs of the checkout load: the folders in which they look for modules, and the modules that they name.
+//! Imports of the checkout's Python programs: the folders in which they look for modules, and the modules that they name.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What programs load by themselves from the folder that they start in, as far as it is known.
+//! Files that programs load by themselves from the folder that they start in, as far as these are known.
 
 use super::program_tables::common_name;
 

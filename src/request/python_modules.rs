@@ -1,4 +1,5 @@
-//! What Python programs import: the names of the standard library, which any program may, and those that a text names.
+//! Names of modules that Python programs import: those of the standard library, which any program may, and those that a text
+//! names.
 
 use std::collections::BTreeSet;
 

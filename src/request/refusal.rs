@@ -65,7 +65,7 @@ impl ProgramRefusal {
 /// Reason why an event starts no batch.
 #[derive(Debug, thiserror::Error)]
 pub enum BatchRefusal {
-    /// Whoever caused it may not.
+    /// The person who caused the event may not start a batch.
     #[error("{0} has no write permission; add the name to `allow-users` to let this person start runs")]
     NoPermission(String),
     /// The event starts nothing at all; with the reason.

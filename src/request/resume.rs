@@ -67,7 +67,7 @@ pub(super) async fn find_sealed(
     variables: &Variables,
 ) -> Result<OpenedSession, InputError> {
     let mut problem = None;
-    // Whoever can upload an artifact can put a copy of another run's box there.
+    // An artifact may hold a copy of another run's box.
     let open = |run: u64, sealed: &[u8]| {
         let opened = OpenedSession::open(sealed, variables, Some(run), number);
         opened.map_err(|error| problem.get_or_insert(error)).ok()

@@ -9,9 +9,10 @@ use sanitize::secret_names::without_userinfo;
 use super::catalog::INPUTS;
 use super::error::InputError;
 use super::lookup::Lookup;
+use crate::base::bounded::{Bounded, Usd};
 use crate::base::did_you_mean::nearest;
 use crate::base::env::Variables;
-use crate::config::{Bounded, Comment, DeliverTo, Usd};
+use crate::config::{Comment, DeliverTo};
 use crate::event::{Expectation, RunMode};
 
 /// The modes that can be requested.
@@ -88,7 +89,7 @@ pub struct Inputs {
     pub variables: Variables,
     /// Whether nobody is there to ask.
     pub in_ci: bool,
-    /// What was given, by name: what it takes to ask for the same again. Where files go is said by where they are.
+    /// Inputs needed to resume this run, by name, except `out`, which the session folder implies.
     pub given: BTreeMap<String, String>,
 }
 

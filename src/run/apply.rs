@@ -92,7 +92,7 @@ impl Run<'_> {
         for told in warnings {
             self.events.notice(NoticeLevel::Warning, told);
         }
-        // On GitHub, whoever has reviewed the plan saw it rendered.
+        // On GitHub, reviewers saw the plan rendered.
         if self.request.github.is_some() {
             self.inspect(checked.changes())?;
         }
@@ -181,8 +181,8 @@ impl Run<'_> {
         }
         let prefix = self.request.repository.as_ref().map(Repository::prefix).unwrap_or_default();
         let paths: Vec<String> = plan.files.iter().map(|file| format!("{prefix}{}", file.path)).collect();
-        // Whoever has approved a plan has approved its very changes, wherever the branch has moved since.
-        // What a plan says of itself when it arrives, anybody could have written.
+        // An approval covers exactly the changes of the plan, wherever the branch has moved since. What a plan says of itself when it
+        // arrives could have been written by anybody.
         let unmerged = (*plan != request.plan)
             .then_some(plan.carried_over.as_ref())
             .flatten()
@@ -223,7 +223,7 @@ impl Run<'_> {
             Ok(applied) => applied,
         };
         let message = message(plan, &applied);
-        // Whoever has brought the files here may have run them, and twice could be too often.
+        // If the files are in place already, the commands may have run as well, and twice could be too often.
         let have_run = applied == Applied::Already && !plan.files.is_empty();
         let run_commands = request.run_commands && !have_run;
         if request.run_commands && have_run && commands_left(plan).next().is_some() {

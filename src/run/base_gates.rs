@@ -43,7 +43,7 @@ pub(super) struct BaseGates {
 impl BaseGates {
     /// Starts the gates, unless nobody would be told, or the configuration skips them.
     pub(super) fn start(agent_run: &AgentRun<'_>) -> Self {
-        let Run { request, engine, shell, cancel, news, tracked, events, .. } = &agent_run.run;
+        let Run { request, engine, shell, cancel, pending, tracked, events, .. } = &agent_run.run;
         let config = request.config();
         let list = config.guardrails.quality_gates.clone();
         let is_skipped = tracked.is_none() && config.dry_run.gates == GateIsolation::Skip;
@@ -66,7 +66,7 @@ impl BaseGates {
             tokens: MAX_TOKENS.min(agent_run.run.limits.tokens),
             ..agent_run.run.limits.clone()
         };
-        let (news, stop) = (Arc::clone(news), cancel.clone());
+        let (pending, stop) = (Arc::clone(pending), cancel.clone());
         let is_told = Arc::new(AtomicBool::new(false));
         let tells = Arc::clone(&is_told);
         let predicted = tracked.is_none();
@@ -89,7 +89,7 @@ impl BaseGates {
                 return Vec::new();
             }
             if let Some(told) = told(&outcomes, &limits) {
-                news.add(told);
+                pending.add(told);
                 tells.store(true, Ordering::Relaxed);
             }
             outcomes
@@ -213,7 +213,7 @@ impl Run<'_> {
     }
 
     /// Runs those gates of which a plan says that they failed as before, on the checkout without these changes, which it may have
-    /// already: whoever has reviewed the plan knows of these failures, and of no others.
+    /// already: reviewers of the plan know of these failures, and of no others.
     pub(super) async fn known_failures(&self, plan: &Plan, changes: &[FileChange]) -> Vec<GateOutcome> {
         let is_known = |gate: &&GateConfig| {
             let is_it = |known: &GateRecord| known.name == gate.name;

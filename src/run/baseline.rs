@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use workspace::{IsProtected, ProtectedFiles, Snapshot};
 
-use crate::agent::News;
+use crate::agent::PendingMessages;
 use crate::base::text::{grouped, shortened};
 use crate::event::Base;
 use crate::git::{LocalChanges, Repository};
@@ -37,14 +37,13 @@ pub(super) struct Checkout {
     pub(super) is_fresh: bool,
 }
 
-/// The commit and where every file stands, or, where files may change (`protected` says which may not), what protected
-/// ones hold: found out beside the first model call. The
-/// receiver tells when that is done, and the first tool may run.
+/// Captures the commit and the states of files in the background; the receiver resolves when this is done, and the first tool waits for
+/// it. Where files may change, only the protected ones are captured (`protected` says which they are).
 pub(super) fn capture_baseline(
     Checkout { root, repository, is_fresh }: Checkout,
     out: PathBuf,
     protected: Option<IsProtected>,
-    news: Arc<News>,
+    pending: Arc<PendingMessages>,
 ) -> (JoinHandle<Baseline>, watch::Receiver<bool>) {
     let (tell, ready) = watch::channel(false);
     let baseline = tokio::task::spawn_blocking(move || {
@@ -61,7 +60,7 @@ pub(super) fn capture_baseline(
             prefix: repository.as_ref().map(Repository::prefix).unwrap_or_default(),
         };
         if let Some(told) = told(&changed) {
-            news.add(told);
+            pending.add(told);
         }
         tell.send_replace(true);
         baseline

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{Bounded, Usd};
+use crate::base::bounded::{Bounded, Usd};
 use crate::event::{Event, Events, LostReply, NoticeLevel, Reply};
 use crate::model::Budget;
 use crate::request::{InputError, ModelChoice, RunRequest};

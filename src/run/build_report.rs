@@ -225,7 +225,7 @@ fn reported(
     PlanReport { digest, incomplete, refused, actions: Vec::new(), verified_files, differences }
 }
 
-/// Returns why the plan of a run that ended so is not whole.
+/// Returns why the plan is incomplete, if it is.
 fn incomplete(reason: StopReason, config: &Config, collected: &Collected) -> Option<String> {
     let is_of_config = |gate: &GateRecord| gate.name != RECIPE_GATE;
     let gates_missing =

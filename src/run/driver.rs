@@ -132,7 +132,7 @@ impl<'a> AgentRun<'a> {
         if request.resumed.is_none() {
             setup.announce(&request.job);
         }
-        if request.job.alone {
+        if request.job.standalone {
             setup.save_session(request, masker);
         }
         run.take_up(setup, request.resumed.as_ref()).await?;
@@ -218,7 +218,7 @@ impl<'a> AgentRun<'a> {
         let system = self.system_prompt(&agent, &briefing);
         let session = |offset| {
             // Each conversation begins with it.
-            self.run.news.add(briefing.trim_end());
+            self.run.pending.add(briefing.trim_end());
             Session {
                 history: history.clone(),
                 system: system.clone(),
@@ -230,7 +230,7 @@ impl<'a> AgentRun<'a> {
                 cancel: self.run.cancel.clone(),
                 is_main: true,
                 offset,
-                news: Arc::clone(&self.run.news),
+                pending: Arc::clone(&self.run.pending),
                 guides: guides.clone(),
             }
         };

@@ -1,4 +1,4 @@
-//! What the agent reads of the outputs of gates: each error once.
+//! Selects from the outputs of gates what the agent reads: each error once.
 
 use std::collections::BTreeSet;
 

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use workspace::{ChangeSet, FileChange, FileDiff, FileError, Workspace};
 
 use crate::base::time_limit::{Grace, TimeLimit};
-use crate::event::{ChangeRoom, RunMode};
+use crate::event::{ChangeSizeLimit, RunMode};
 use crate::plan::{PatchText, PlanFile, WholePatch};
 use crate::publish::needs_contents;
 use crate::report::FileSummary;
@@ -24,7 +24,7 @@ pub(super) struct Gathered {
     pub(super) contents: ChangeSet,
     /// Number of files that are only named, because there was no time for more. There is neither plan nor patch then.
     pub(super) not_compared: usize,
-    room: ChangeRoom,
+    size_limit: ChangeSizeLimit,
 }
 
 impl Gathered {
@@ -78,7 +78,7 @@ impl Gathered {
             }));
         }
         let mut summary = FileSummary::new(&found);
-        self.room.fit(&mut summary.diff);
+        self.size_limit.fit(&mut summary.diff);
         self.files.push(summary);
     }
 }

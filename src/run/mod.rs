@@ -49,7 +49,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use workspace::{DiskWorkspace, OverlayWorkspace, PathGlobs, TrackedWorkspace};
 
-use crate::agent::{self, News};
+use crate::agent::{self, PendingMessages};
 use crate::base::time_limit::TimeLimit;
 use crate::command::Shell;
 use crate::config::GateConfig;
@@ -90,7 +90,7 @@ struct Run<'a> {
     /// Whether commands of a dry run are only recorded, unless they only look.
     records_commands: bool,
     /// What the agent is told while it works.
-    news: Arc<News>,
+    pending: Arc<PendingMessages>,
     /// How much of outputs the agent is shown.
     limits: OutputLimits,
     /// The gates when they last ran.
@@ -125,7 +125,7 @@ pub(crate) async fn apply(
     Box::pin(setup.finish(run, outcome, &request.job, &masker, &signal)).await
 }
 
-/// Tells whoever asked by a comment that the run did not come about.
+/// Reacts to the comment that requested the run, if one did, to say that the run did not start.
 pub(crate) async fn not_started(request: &JobRequest) {
     let Some((github, comment)) =
         request.github.as_ref().and_then(|github| Some((github, github.comment.as_ref()?)))

@@ -23,7 +23,7 @@ use super::shell_setup::{self, shell};
 use super::signals::Clock;
 use super::test_proof::test_command;
 use super::tools::ToolSetup;
-use crate::agent::{Dispatch, News};
+use crate::agent::{Dispatch, PendingMessages};
 use crate::base::env::temporary;
 use crate::command::sandbox::Sandbox;
 use crate::command::{Shell, StandbySupervisor};
@@ -113,7 +113,7 @@ impl<'a> Run<'a> {
         let site = RunWorkspace::new(request, &disk, source.clone(), &shell, &guardrails, &events);
         let RunWorkspace { workspace, tracked, planned, isolation, command_target, judge } = site;
         let records_commands = matches!(command_target, CommandTarget::Recorded(_));
-        let news = Arc::<News>::default();
+        let pending = Arc::<PendingMessages>::default();
         let limits = OutputLimits {
             lines: config.commands.max_output_lines.count(),
             tokens: config.context.max_tool_result_tokens.count(),
@@ -180,11 +180,11 @@ impl<'a> Run<'a> {
                 root: request.workspace.clone(),
                 repository: request.repository.clone(),
                 // Each of many has a worktree or a clone of its own.
-                is_fresh: !request.alone,
+                is_fresh: !request.standalone,
             },
             request.out.clone(),
             protected,
-            Arc::clone(&news),
+            Arc::clone(&pending),
         );
         let context = Context {
             workspace: Arc::new(AttachedWorkspace::new(workspace, Arc::clone(&folders))),
@@ -226,7 +226,7 @@ impl<'a> Run<'a> {
             isolation,
             source,
             records_commands,
-            news,
+            pending,
             limits,
             last_gates: Mutex::default(),
             background,

@@ -6,7 +6,7 @@ use sanitize::Masker;
 
 use super::Signal;
 use super::driver::{Worked, work};
-use crate::config::Usd;
+use crate::base::bounded::Usd;
 use crate::event::{NoticeLevel, StopReason};
 use crate::publish::RunResult;
 use crate::request::{Claim, InputError, RunRequest, with_ledger};

@@ -87,10 +87,10 @@ impl Run<'_> {
             return;
         }
         let message = if lost.iter().any(WorkspacePath::is_root) {
-            "changes of commands were lost".to_owned()
+            "changes made by commands were lost".to_owned()
         } else {
             format!(
-                "changes of commands were lost, and nobody has made them again: {} ({})",
+                "changes made by commands were lost and not redone: {} ({})",
                 counted(lost.len(), "file", "s"),
                 named(&lost)
             )

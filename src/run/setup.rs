@@ -127,15 +127,16 @@ impl RunSetup {
             started,
             earlier,
         };
-        let seal = request.alone.then(|| transcript_seal(&request.variables, &info.id)).flatten();
+        let seal = request.standalone.then(|| transcript_seal(&request.variables, &info.id)).flatten();
         let transcript =
             TranscriptWriter::create(&files.transcript, Arc::clone(masker), past(), seal.as_ref())
                 .map_err(|error| InputError::Write { path: files.transcript.clone(), error })?;
         let activities = Activities::default();
         let progress = shows_progress.then(|| ProgressComment::start(request, masker, &activities)).flatten();
         let asks = matches!(request.mode, RunMode::ConfirmAll | RunMode::ConfirmSensitive);
-        let live = request.alone.then(|| LiveStatus::start(activities.clone(), Arc::clone(masker), asks));
-        let is_session = request.alone && shows_progress;
+        let live =
+            request.standalone.then(|| LiveStatus::start(activities.clone(), Arc::clone(masker), asks));
+        let is_session = request.standalone && shows_progress;
         let is_kept = is_session && check_state(&request.variables, &request.workspace).is_ok();
         let log = change_log_path(&request.variables, &info.id).filter(|_| is_kept);
         let changes = log

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::base::text::without_fence;
+
 /// Added to the agent's prompt.
 pub(super) const INSTRUCTION: &str = "\nYour final answer must be a single JSON value that satisfies the \
                                       schema below, without prose or code fences.\n";
@@ -40,7 +42,8 @@ impl Structured {
     }
 
     fn check(&self, message: &str) -> Result<Value, SchemaViolation> {
-        let text = unfenced(message.trim());
+        // Models like to put JSON into a fence whatever they are told.
+        let text = without_fence(message.trim());
         let value: Value = serde_json::from_slice(text.as_bytes())?;
         let Some(validator) = &self.0 else { return Ok(value) };
         let errors: Vec<String> = validator
@@ -52,12 +55,6 @@ impl Structured {
     }
 }
 
-/// Models like to put JSON into a fence whatever they are told.
-fn unfenced(text: &str) -> &str {
-    let inner = text.strip_prefix("```json").or_else(|| text.strip_prefix("```"));
-    inner.and_then(|inner| inner.strip_suffix("```")).map_or(text, str::trim)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,7 +63,13 @@ mod tests {
     fn messages_are_checked_against_the_schema() {
         let schema = serde_json::json!({"type": "object", "required": ["risk"], "properties": {"risk": {"enum": ["low", "high"]}}});
         let structured = Structured::new(&schema);
-        assert_eq!(structured.complaint("```json\n{\"risk\": \"low\"}\n```"), None);
+        for fenced in [
+            "```json\n{\"risk\": \"low\"}\n```",
+            "```json {\"risk\": \"low\"}```",
+            "```\n{\"risk\": \"low\"} ```",
+        ] {
+            assert_eq!(structured.complaint(fenced), None, "{fenced}");
+        }
         assert_eq!(structured.value("{\"risk\": \"low\"}"), Some(serde_json::json!({"risk": "low"})));
         assert!(structured.complaint("low").is_some_and(|text| text.contains("not JSON")));
         assert!(structured.complaint("{\"risk\": \"mid\"}").is_some_and(|text| text.contains("/risk")));

@@ -1,4 +1,4 @@
-//! How a project runs its tests, as far as its own files at the root tell.
+//! Guesses the test command of a project from the files at its root.
 
 /// A file that tells of tests, what has to stand in it, and the command.
 use workspace::{LastLink, Workspace, WorkspacePath};

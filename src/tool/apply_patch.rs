@@ -11,9 +11,10 @@ use super::invisible_codes::restored;
 use super::outcome::{check_lines, check_size, describe, table, undone};
 use super::path_forms::parsed;
 use super::text_file::{encoded, text_of, without_mark};
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult, placeholder};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, placeholder};
 use crate::base::encoding::Decoded;
 use crate::base::text::counted;
+use crate::event::Effects;
 
 /// Tool that applies a patch to one file or several.
 pub(super) struct ApplyPatch;

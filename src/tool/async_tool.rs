@@ -7,9 +7,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{
-    ArgumentsError, Call, Context, Effects, Tool, ToolError, ToolInfo, ToolResult, arguments, schema,
-};
+use super::{ArgumentsError, Call, Context, Tool, ToolError, ToolInfo, ToolResult, arguments, schema};
+use crate::event::Effects;
 
 /// Tool that waits for somebody else. What it touches is known from its arguments alone.
 pub trait AsyncTool: Send + Sync + 'static {

@@ -14,9 +14,10 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::command_output::OutputLimits;
-use super::{ArgumentsError, AsyncTool, Effects, Progress, ToolInfo, ToolResult};
+use super::{ArgumentsError, AsyncTool, Progress, ToolInfo, ToolResult};
+use crate::base::bounded::Bounded;
 use crate::command::{Ended, Finished, LiveOutput, plain};
-use crate::config::Bounded;
+use crate::event::Effects;
 use crate::isolation::IsolationError;
 
 /// Maximum number of commands that run in the background at a time.

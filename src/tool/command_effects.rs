@@ -5,8 +5,8 @@ use std::path::Path;
 use shell::{Simple, Word};
 use workspace::{LastLink, Workspace, WorkspacePath};
 
-use super::{CommandEffect, Effects};
 use crate::command::Assessment;
+use crate::event::{CommandEffect, Effects};
 
 /// Programs that write or remove the files named by their operands.
 const WRITERS: &str = "rm rmdir mv tee touch mkdir truncate chmod chown chgrp shred unlink patch dd \

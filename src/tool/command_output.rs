@@ -1,5 +1,4 @@
-//! What the model reads of a finished command: how it ended, an excerpt of its output, and where the whole of it
-//! is.
+//! Result of a finished command as the model reads it: how it ended, an excerpt of its output, and the file with all of it.
 
 use std::sync::Arc;
 

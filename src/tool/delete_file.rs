@@ -5,7 +5,8 @@ use serde::Deserialize;
 use workspace::{FileChange, FileError, FileState, Kind, LastLink, ResolvedPath};
 
 use super::path_forms::parsed;
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult};
+use crate::event::Effects;
 
 /// Refusal if deletion is not allowed.
 pub(super) const DISABLED: &str = "deletion is disabled; it requires `workspace.allow_delete: true` in the configuration: leave it out, and name the file in your answer";

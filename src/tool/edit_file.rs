@@ -14,9 +14,10 @@ use super::outcome::store;
 use super::read_file::resolve;
 use super::replace_block::{Edited, NotReplaced, line_of, replace};
 use super::text_file::{encoded, text_of, without_mark};
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult, placeholder};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, placeholder};
 use crate::base::encoding::TextEncoding;
 use crate::base::text::counted;
+use crate::event::Effects;
 
 /// Tool that replaces one block of text.
 pub(super) struct EditFile;
@@ -227,8 +228,7 @@ impl FileTool for EditFile {
             && (!args.old_str.is_empty() || args.new_str.is_some() || args.lines().is_some())
         {
             return Err(ToolError::Refused(
-                "the call has edits, and an edit of its own beside them; nothing was changed: make two calls"
-                    .to_owned(),
+                "give either `edits` or `old_str` and `new_str`, not both; nothing was changed".to_owned(),
             ));
         }
         let stale = cx.seen.is_stale(&path, &before);

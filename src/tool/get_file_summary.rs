@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 use super::read_file::resolve;
 use super::text_file::text_of;
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult};
+use crate::event::Effects;
 
 /// Tool that outlines a source file.
 pub(super) struct GetFileSummary;

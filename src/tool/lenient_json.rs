@@ -4,6 +4,8 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
+use crate::base::text::without_fence;
+
 /// Returns a text as the JSON that is meant; `None` if it is cut off, or can be read in more than one way.
 pub(super) fn rewritten(text: &str) -> Option<String> {
     let text = without_fence(text.trim());
@@ -12,15 +14,6 @@ pub(super) fn rewritten(text: &str) -> Option<String> {
     writer.value()?;
     let is_end = |c: char| c.is_whitespace() || matches!(c, '}' | ']' | ')' | '`' | ';' | ',');
     writer.rest.all(is_end).then_some(writer.json)
-}
-
-/// Returns the text within a fence of backticks around the whole.
-pub(super) fn without_fence(text: &str) -> &str {
-    let inner = || {
-        let (_, inner) = text.strip_prefix("```")?.split_once('\n')?;
-        Some(inner.trim_end().strip_suffix("```")?.trim())
-    };
-    inner().unwrap_or(text)
 }
 
 /// Maximum depth of values within each other, as a JSON parser has it.

@@ -62,14 +62,14 @@ pub(super) fn plain(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// Returns a text that was made of another by putting in line ends. Whoever puts `\r\n` in the place of `\n` does not mean the one of
-/// `\r\n`.
+/// Returns a text that was made of another by putting in line ends. If `\r\n` is put in the place of `\n`, the `\n` of
+/// a `\r\n` is not meant.
 pub(super) fn without_doubled_returns(content: &str, made: String) -> String {
     if content.contains("\r\r\n") { made } else { made.replace("\r\r\n", "\r\n") }
 }
 
-/// Returns a block of lines, as somebody quotes them, with `\n` in place of `\r\n`. Whoever splits a text at `\n` ends its last line with
-/// the other half of its end.
+/// Returns a block of lines, as somebody quotes them, with `\n` in place of `\r\n`. If the text was split at `\n`, its last line ends
+/// with a `\r`, which is removed.
 pub(super) fn plain_block(text: &str) -> String {
     let plain = plain(text);
     plain.strip_suffix('\r').map(str::to_owned).unwrap_or(plain)

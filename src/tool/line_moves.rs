@@ -1,4 +1,5 @@
-//! How far the edits of a call have moved the lines of a file, whose numbers the other edits of the call may name.
+//! Tracks how far the edits of a call have moved the lines of a file, because other edits of the call may name numbers of these
+//! lines.
 
 use super::line_edit::LineRange;
 use super::line_ends::plain;

@@ -5,8 +5,9 @@ use serde::Deserialize;
 
 use super::read_file::resolve;
 use super::scope::{Entries, Scope};
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::text::grouped;
+use crate::event::Effects;
 
 /// Maximum number of rows.
 const MAX_ROWS: usize = 300;

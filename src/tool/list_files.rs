@@ -6,7 +6,8 @@ use serde::Deserialize;
 use super::listing::listing;
 use super::read_file::resolve;
 use super::scope::Scope;
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult};
+use crate::event::Effects;
 
 /// Tool that lists a folder.
 pub(super) struct ListFiles;

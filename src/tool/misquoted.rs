@@ -1,8 +1,6 @@
 //! Misquoted text: blocks in a fence or an element, with escapes in place of line ends, or with entities in place of marks. They are
 //! understood where a file has the text that is meant, and not the one that is given.
 
-use super::lenient_json::without_fence;
-
 /// How a text is misquoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -40,7 +38,7 @@ impl Escapes {
     pub(super) const ALL: Self = Self::SETS[3];
 
     /// Returns a text with characters of these kinds in place of their escapes.
-    fn apply_to(self, text: &str) -> String {
+    pub(super) fn apply_to(self, text: &str) -> String {
         let mut plain = String::with_capacity(text.len());
         let mut rest = text.chars();
         while let Some(c) = rest.next() {
@@ -150,7 +148,7 @@ fn without_fence_lines(text: &str) -> String {
         let (_, inner) = text.trim().strip_prefix("```")?.split_once('\n')?;
         inner.strip_suffix("```")?.strip_suffix('\n')
     };
-    inner().unwrap_or_else(|| if text.contains('\n') { text } else { without_fence(text) }).to_owned()
+    inner().unwrap_or(text).to_owned()
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ use tokio_util::sync::CancellationToken;
 use workspace::{FileError, FileState, ResolvedPath, SensitiveFiles, Workspace};
 
 use crate::base::time_limit::Grace;
-pub use crate::event::{CommandEffect, Effects, Remote};
+use crate::event::Effects;
 pub use arguments::ArgumentsError;
 pub use async_tool::AsyncTool;
 pub use background::{BackgroundCommand, BackgroundCommands};
@@ -166,7 +166,7 @@ pub struct Context {
 const BYTES_PER_TOKEN: usize = 4;
 
 impl Context {
-    /// Returns the context for a caller who is allowed to do so much.
+    /// Returns the context for a caller with this access level.
     #[must_use]
     pub fn by(&self, access: Access) -> Self {
         Self { access, ..self.clone() }

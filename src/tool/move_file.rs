@@ -7,8 +7,9 @@ use workspace::{FileChange, FileError, Kind, LastLink, ResolvedPath, WorkspacePa
 use super::outcome::undone;
 use super::path_forms::parsed;
 use super::read_file::resolve;
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::text::counted;
+use crate::event::Effects;
 
 /// Tool that moves or renames a file, or all files of a folder.
 pub(super) struct MoveFile;

@@ -7,8 +7,9 @@ use workspace::{FileError, Kind, LastLink, MAX_FILE, ResolvedPath};
 use super::line_view::{LineView, Range};
 use super::path_forms::{parsed, without_diff_prefix};
 use super::text_file::{remark, text_of};
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::encoding::TextReader;
+use crate::event::Effects;
 
 /// Tool that reads a text file.
 pub(super) struct ReadFile;

@@ -48,7 +48,7 @@ pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<
         return Err(NotReplaced::because("old_str and new_str are the same; nothing to change"));
     }
     let (plain_old, plain_new) = (plain_block(old), plain_block(new));
-    // Whoever changes nothing else means the line ends.
+    // If nothing else changes, the line ends are meant.
     if plain_old == plain_new || plain_old.is_empty() {
         let mut edited = by_text(content, old, new, all)?;
         edited.content = without_doubled_returns(content, edited.content);
@@ -175,8 +175,8 @@ pub(super) fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<
     }
 }
 
-/// Returns whether a new text for whole lines has no line end at its end, which would join its last line with the next one. Whoever
-/// changes nothing but that line end means it.
+/// Returns whether a new text for whole lines has no line end at its end, which would join its last line with the next one. If
+/// that line end is the only change, it is intended.
 fn lacks_line_end(content: &str, old: &str, new: &str) -> bool {
     let Some(lines) = old.strip_suffix('\n') else { return false };
     // Indentation before it is part of the line.

@@ -10,10 +10,11 @@ use super::placeholder;
 use super::replacement::Replacement;
 use super::scope::Scope;
 use super::text_file::{encoded, readable, text_of};
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult};
 use crate::base::encoding::Decoded;
 use crate::base::pattern::ReplaceError;
 use crate::base::text::{counted, grouped, shortened};
+use crate::event::Effects;
 
 /// Number of files whose first diff is shown.
 const MAX_DIFFS: usize = 3;
@@ -129,7 +130,7 @@ fn others(files: &[ResolvedPath]) -> String {
     let more = if more > 0 { format!(" and {} more", grouped(more)) } else { String::new() };
     let count = counted(files.len(), "file", "s");
     format!(
-        "{count} with matches in an encoding that cannot be told, which only a command can change: {}{more}",
+        "{count} with matches in an unknown encoding, which only a command can change: {}{more}",
         names.join(", ")
     )
 }
@@ -257,7 +258,5 @@ fn candidates(replacement: &Replacement, scope: &Scope<'_>) -> Result<Vec<Resolv
     if let Some(query) = &replacement.query {
         return query.matching_files(scope);
     }
-    let (mut files, _) = scope.files()?;
-    files.retain(|path| scope.cx.sensitive.find(path).is_none());
-    Ok(files)
+    Ok(scope.readable_files()?.0)
 }

@@ -1,4 +1,4 @@
-//! What is searched for in files, and what comes in its place, whatever line ends a file has.
+//! Search text and its replacement, for files with any kind of line ends.
 
 use super::group_references::template;
 use super::line_breaks::{matches_line_ends_alone, may_span_lines, with_any_line_ends};

@@ -1,4 +1,4 @@
-//! What a call of a tool came to.
+//! Result of a tool call.
 
 use workspace::FileChange;
 

@@ -20,12 +20,12 @@ use super::command_output::OutputLimits;
 use super::git_records;
 use super::path_forms::parsed;
 use super::{
-    Access, ArgumentsError, Call, Context, Effects, Progress, Tool, ToolError, ToolResult, arguments, schema,
+    Access, ArgumentsError, Call, Context, Progress, Tool, ToolError, ToolResult, arguments, schema,
 };
+use crate::base::bounded::Bounded;
 use crate::command::sandbox::Rights;
 use crate::command::{Ended, LiveOutput, PipeStatus, Policy, Retention, Shell};
-use crate::config::Bounded;
-use crate::event::Class;
+use crate::event::{Class, Effects};
 use crate::isolation::{IsolatedCommand, IsolatedRun, Isolation, Keep};
 
 /// Time limit of commands in the background: none, for they end with the run.

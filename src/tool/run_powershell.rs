@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::run_command::{Args as CommandArgs, CommandCall, RunCommand, root, seconds};
 use super::{ArgumentsError, Call, Tool, arguments, schema};
+use crate::base::bounded::Bounded;
 use crate::base::program::is_program;
 use crate::command::Shell;
-use crate::config::Bounded;
 
 /// Tool that runs a PowerShell script; everything else is as with commands.
 pub struct RunPowershell(pub Arc<RunCommand>);

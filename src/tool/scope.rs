@@ -89,6 +89,17 @@ impl<'a> Scope<'a> {
         }
     }
 
+    /// Returns the matching files without the sensitive ones, the number of those, and the number of entries that had to be skipped.
+    pub(super) fn readable_files(&self) -> Result<(Vec<ResolvedPath>, usize, usize), ToolError> {
+        let (mut files, skipped) = self.files()?;
+        let all = files.len();
+        if !self.cx.sensitive.is_empty() {
+            files.retain(|path| self.cx.sensitive.find(path).is_none());
+        }
+        let sensitive = all - files.len();
+        Ok((files, sensitive, skipped))
+    }
+
     /// Returns the matching files, and the number of entries that had to be skipped.
     pub(super) fn files(&self) -> Result<(Vec<ResolvedPath>, usize), ToolError> {
         let Entries { found, skipped, .. } = self.entries()?;

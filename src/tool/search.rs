@@ -76,13 +76,9 @@ impl Query {
     /// Searches the files of a scope in parallel, sensitive ones excluded. The result is sorted by path and
     /// line.
     pub(super) fn search(&self, scope: &Scope<'_>) -> Result<SearchResult, ToolError> {
-        let (mut files, skipped) = scope.files()?;
-        let all = files.len();
-        if !scope.cx.sensitive.is_empty() {
-            files.retain(|path| scope.cx.sensitive.find(path).is_none());
-        }
-        let mut found = SearchResult { sensitive: all - files.len(), skipped, ..SearchResult::default() };
-        found.why_empty = (all == 0).then(|| scope.why_empty());
+        let (files, sensitive, skipped) = scope.readable_files()?;
+        let mut found = SearchResult { sensitive, skipped, ..SearchResult::default() };
+        found.why_empty = (files.len() + sensitive == 0).then(|| scope.why_empty());
         for file in self.search_files(&files, scope.cx) {
             found.add(file, self.max_results, scope.cx.result_limit());
         }
@@ -93,8 +89,7 @@ impl Query {
     /// Returns the files of a scope that contain a match, or may contain one where they were not searched, sorted, sensitive ones
     /// excluded.
     pub(super) fn matching_files(&self, scope: &Scope<'_>) -> Result<Vec<ResolvedPath>, ToolError> {
-        let (mut files, _) = scope.files()?;
-        files.retain(|path| scope.cx.sensitive.find(path).is_none());
+        let (files, ..) = scope.readable_files()?;
         let found = self.search_files(&files, scope.cx);
         let with_match = found.into_iter().filter(|file| file.matches > 0 || !file.unsearched.is_empty());
         Ok(with_match.filter_map(|file| files.get(file.index).cloned()).collect())

@@ -7,7 +7,8 @@ use super::matcher::Syntax;
 use super::read_file::resolve;
 use super::scope::Scope;
 use super::search::Query;
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult};
+use crate::event::Effects;
 
 /// Tool that searches by regular expression, with lines of context.
 pub(super) struct SearchCode;

@@ -13,7 +13,7 @@ pub(super) fn text_of<'a>(path: &WorkspacePath, state: &'a FileState) -> Result<
         ToolError::Refused(match reason {
             NotText::Binary => format!("{path} is a binary file ({} bytes), not text", state.content.len()),
             NotText::Unknown(at) => format!(
-                "{path} is in an encoding that cannot be told (byte {at} is not UTF-8), so only a command can read or change it, \
+                "{path} has an unknown encoding (byte {at} is not UTF-8), so only a command can read or change it, \
                  such as run_command(command=\"iconv -f ENCODING -t utf-8 {}\")",
                 shlex::try_quote(path.as_str()).unwrap_or_default()
             ),
@@ -41,7 +41,7 @@ pub(super) fn encoded(
             || decode(&bytes).is_ok_and(|now| now.encoding == encoding)
     };
     if !is_the_same() {
-        return Err(refused(format!("this text could not be told from another encoding in {encoding}")));
+        return Err(refused(format!("in {encoding}, this text would be misread as another encoding")));
     }
     Ok(bytes)
 }

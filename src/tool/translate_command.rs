@@ -9,6 +9,7 @@ use super::programs::{with_words, words_of};
 use super::resolved_call::UnresolvedCall;
 use super::shell_patch::{ShellPatch, below_folder, is_tried, joined};
 use super::translate::{Changed, is_true};
+use crate::base::text::without_fence;
 
 /// Answer to input for a command that runs.
 const NO_INPUT: &str = "commands get no input; give what it reads with the command: run_command(command=\"printf 'y\\n' | …\"), and read \
@@ -114,7 +115,7 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
 
 /// A process that is started: in the background, unless the call waits for its end.
 pub(super) fn started(arguments: &mut Arguments) -> Changed {
-    // Whoever starts one says how long to wait for output, not how long it may run.
+    // Arguments of a start say how long to wait for output, not how long the command may run.
     let seconds = take_number(arguments, &["max_wait_seconds"]);
     let ms = take_number(arguments, &["timeout_ms"]);
     if take(arguments, &["wait"]).is_some_and(|wait| is_true(&wait)) {
@@ -145,7 +146,7 @@ fn is_command_flag(flag: &str) -> bool {
 
 /// Returns a command line without the fence around it, or the prompt before it.
 fn shown_line(line: &str) -> &str {
-    let line = super::lenient_json::without_fence(line.trim());
+    let line = without_fence(line.trim());
     line.strip_prefix("$ ").unwrap_or(line)
 }
 
@@ -197,16 +198,16 @@ pub(super) fn background(arguments: &mut Arguments) -> Changed {
     });
     let Some(id) = id else {
         return Err(UnresolvedCall(
-            "give the number that run_command told: background_command(id=1), background_command(id=1, action=\"stop\")".to_owned(),
+            "give the number that run_command returned: background_command(id=1), background_command(id=1, action=\"stop\")".to_owned(),
         ));
     };
     let input = take(arguments, &["chars", "input", "input_text", "data"]);
     if input.as_ref().and_then(text).is_some() {
         return Err(UnresolvedCall(NO_INPUT.to_owned()));
     }
-    // Whoever waits for output says so in several ways; all of them are bounded here.
+    // A wait for output is written in several ways; all of them are bounded here.
     let ms = take_number(arguments, &["yield_time_ms", "wait_ms", "timeout_ms"]);
-    // That somebody waits may stand beside how long.
+    // A flag that says whether to wait may stand beside how long.
     let longest = take_number(arguments, &["max_wait_seconds"]);
     let wait = longest.or_else(|| take_number(arguments, &["wait", "wait_seconds", "timeout"]));
     // Nobody waits so many seconds: they are milliseconds as well.

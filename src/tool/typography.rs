@@ -1,6 +1,8 @@
 //! Quotation marks, dashes and blanks that a model writes otherwise than the file has them. The place is found whatever their spelling,
 //! and what is written there has the spelling of the file.
 
+use super::replace_block::overlapping;
+
 /// Returns what stands for a mark where there are no others; `None` for any other character.
 fn plain(c: char) -> Option<&'static str> {
     match c {
@@ -50,15 +52,8 @@ pub(super) fn places(content: &str, text: &str) -> Vec<std::ops::Range<usize>> {
     if wanted.text.is_empty() || all.ends.is_empty() && wanted.ends.is_empty() {
         return Vec::new();
     }
-    let step = wanted.text.chars().next().map_or(1, char::len_utf8);
-    let mut from = 0;
-    let starts = std::iter::from_fn(|| {
-        let at = from + all.text.get(from..)?.find(&wanted.text)?;
-        from = at + step;
-        Some(at)
-    });
     let range = |at: usize| Some(all.position(content, at)?..all.position(content, at + wanted.text.len())?);
-    starts.filter_map(range).collect()
+    overlapping(&all.text, &wanted.text).filter_map(range).collect()
 }
 
 /// Returns a new text in the spelling of the file, which has `found` where the model wrote `old`.

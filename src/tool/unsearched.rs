@@ -1,4 +1,4 @@
-//! What a search has left out, because its pattern takes too long there.
+//! Files that a search has left out, because its pattern takes too long there.
 
 use std::fmt::{self, Display, Formatter};
 

@@ -4,9 +4,10 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::Arguments;
 use super::lenient_json;
+use super::misquoted::Escapes;
 use super::repeated_name::repeated;
 use super::resolved_call::UnresolvedCall;
-use crate::base::text::{counted, shortened};
+use crate::base::text::{counted, shortened, without_fence};
 
 /// Names under which all arguments of a call are handed over together.
 const WRAPPERS: [&str; 9] = [
@@ -76,7 +77,7 @@ pub(super) fn check_names(json: &str) -> Result<(), UnresolvedCall> {
 }
 
 fn of_text(text: &str) -> Result<Arguments, UnresolvedCall> {
-    let plain = lenient_json::without_fence(text.trim());
+    let plain = without_fence(text.trim());
     check_names(plain)?;
     match serde_json::from_slice(plain.as_bytes()) {
         Ok(Value::Object(object)) => Ok(object),
@@ -205,22 +206,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     if value.contains('\n') {
         return Some((value.replace(&format!("\\{quote}"), &quote.to_string()), after));
     }
-    let mut plain = String::with_capacity(value.len());
-    let mut rest = value.chars();
-    while let Some(c) = rest.next() {
-        let meant = match rest.as_str().chars().next().filter(|_| c == '\\') {
-            Some('n') => Some('\n'),
-            Some('t') => Some('\t'),
-            Some('r') => Some('\r'),
-            Some(same @ ('\\' | '"' | '\'')) => Some(same),
-            _ => None,
-        };
-        if meant.is_some() {
-            rest.next();
-        }
-        plain.push(meant.unwrap_or(c));
-    }
-    Some((plain, after))
+    Some((Escapes::ALL.apply_to(value), after))
 }
 
 #[cfg(test)]

@@ -11,7 +11,8 @@ use super::outcome::store;
 use super::path_forms::lines_behind;
 use super::read_file::resolve;
 use super::text_file::{encoded, text_of};
-use super::{Context, Effects, FileTool, ToolError, ToolInfo, ToolResult, numbered_text, placeholder};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, numbered_text, placeholder};
+use crate::event::Effects;
 
 /// Tool that creates or replaces a file, or appends to it.
 pub(super) struct WriteFile;

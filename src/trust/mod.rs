@@ -1,4 +1,4 @@
-//! Which state of the repository may steer a run: reads the configuration and whatever else steers it from there,
+//! Decides which state of the repository may steer a run, and reads the configuration and whatever else steers it from there,
 //! where the pull request's author cannot reach it.
 
 mod base_files;

@@ -1,4 +1,4 @@
-//! What the model is told of the run: at its start, while it works, and before it ends.
+//! Briefing of the model on the run: at its start, while it works, and before it ends.
 #![cfg(target_os = "linux")]
 
 use crate::support::model::protocol::PROTOCOLS;

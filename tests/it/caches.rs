@@ -5,11 +5,11 @@
 use std::fs;
 use std::path::Path;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
 use crate::copies::{without_namespaces, without_namespaces_having};
+use crate::support::wait::wait_until;
 use crate::support::{Run, Sandbox, command};
 
 /// A program in a cache that is a package, a small file, and a large one.
@@ -64,7 +64,7 @@ fn files(folder: &Path) -> Vec<(String, String)> {
 }
 
 #[test]
-fn caches_that_commands_write_to_are_met_by_no_gate_and_are_not_the_machines() {
+fn caches_written_by_commands_are_hidden_from_gates() {
     let plant = "cd ~; cat .npm/_cacache/index-v5/aa/entry .npm/_npx/1/node_modules/tool/package.json .cargo/registry/cache/host/one.crate\n\
                  { echo evil > .npm/_npx/1/node_modules/tool/index.js; } 2>/dev/null && echo wrote to a package\n\
                  mv .cargo/registry/cache/host .cargo/registry/cache/away; mkdir .cargo/registry/cache/host\n\
@@ -126,10 +126,7 @@ fn what_others_write_to_caches_meanwhile_stays() {
     let others = [home.join(".cache/tool/other"), home.join(".npm/other")];
     thread::scope(|scope| {
         scope.spawn(|| {
-            let deadline = Instant::now() + Duration::from_mins(1);
-            while !meeting.join("began").exists() && Instant::now() < deadline {
-                thread::sleep(Duration::from_millis(20));
-            }
+            wait_until("the command begins", || meeting.join("began").exists());
             for other in &others {
                 fs::write(other, "somebody else's").unwrap();
             }

@@ -1,6 +1,7 @@
-//! What the model gets of a command's output, and where it finds the rest.
+//! Output of commands: the part that the model gets, and the place of the rest.
 #![cfg(target_os = "linux")]
 
+use crate::support::processes::{is_alive, unique_seconds};
 use crate::support::{Run, Sandbox, command};
 use serde_json::{Value, json};
 
@@ -173,7 +174,7 @@ fn extra_folders_are_read_and_not_written() {
 
 #[test]
 fn background_commands_run_beside_others_and_end_with_the_run() {
-    let marker = format!("34{}.5", std::process::id());
+    let marker = unique_seconds();
     let server = format!("echo ready; touch made-by-server; exec sleep {marker}\n");
     let background = |line: &str| ("run_command", json!({"command": line, "background": true}));
     let act = |id: u32, action: &str| ("background_command", json!({"id": id, "action": action}));
@@ -213,11 +214,7 @@ fn background_commands_run_beside_others_and_end_with_the_run() {
         assert_eq!(results[6], "background command 1 was stopped\nno new output", "{mode}");
         assert_eq!(results[7], "background command 1 was stopped\nno new output", "{mode}");
         assert!(!sandbox.repo().join("made-by-server").exists(), "{mode}");
-        let alive = std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
-            let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).contains(&marker)
-        });
-        assert!(!alive, "{mode}: it outlived the run");
+        assert!(!is_alive(&marker), "{mode}: it outlived the run");
     }
 }
 

@@ -1,4 +1,4 @@
-//! How runs end: every way, with everything that can be expected of it, against a table of its own.
+//! Ends of runs: every way, with everything that can be expected of it, against a table of its own.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

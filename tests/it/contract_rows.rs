@@ -1,4 +1,4 @@
-//! What walks the contract notices every row that is changed.
+//! Changing any row of the contract is noticed by the test that walks it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

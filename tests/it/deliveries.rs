@@ -1,4 +1,4 @@
-//! What a batch delivers: with few requests, later where GitHub has had enough, and never twice.
+//! Deliveries of a batch: with few requests, later where GitHub refuses more, and never twice.
 #![cfg(unix)]
 
 use std::fs;

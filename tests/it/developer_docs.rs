@@ -1,4 +1,4 @@
-//! What the documents for developers name exists.
+//! Names in the documents for developers exist.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What `doctor` and `config check` find before the first run.
+//! Findings of `doctor` and `config check` before the first run.
 #![cfg(unix)]
 
 use crate::support::Sandbox;

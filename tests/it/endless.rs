@@ -7,6 +7,8 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::support::Sandbox;
+use crate::support::processes::status_kb;
+use crate::support::wait::wait_until;
 
 /// A server that sends `head`, and then `piece` for ever.
 fn server(head: &'static str, piece: &str) -> String {
@@ -38,18 +40,12 @@ fn run(url: &str, more: &[&str]) -> (Option<i32>, Duration, u64) {
     command.args(more).stdout(Stdio::null()).stderr(Stdio::null());
     let began = Instant::now();
     let mut child = command.spawn().expect("the binary runs");
-    let status = format!("/proc/{}/status", child.id());
     let mut most = 0;
-    loop {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let held = text.lines().find_map(|line| line.strip_prefix("VmHWM:")?.trim().strip_suffix(" kB"));
-        most = most.max(held.and_then(|held| held.parse::<u64>().ok()).unwrap_or(0) / 1024);
-        if let Some(status) = child.try_wait().expect("a child") {
-            return (status.code(), began.elapsed(), most);
-        }
-        // Between two looks at its memory.
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_until("the run ends", || {
+        most = most.max(status_kb(child.id(), "VmHWM") / 1024);
+        child.try_wait().expect("a child").is_some()
+    });
+    (child.wait().expect("an end").code(), began.elapsed(), most)
 }
 
 const EVENTS: &str = "content-type: text/event-stream\r\n\r\n";
@@ -86,22 +82,15 @@ fn model_endless_line_obeys_timeout_and_signal() {
     let sandbox = Sandbox::new(&[("a.txt", "one\n")]);
     let mut command = sandbox.run_command(&["--model", "openai::gpt-5", "--base-url", &url]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
-    let status = format!("/proc/{}/status", child.id());
-    let began = Instant::now();
-    let held = || {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let held = text.lines().find_map(|line| line.strip_prefix("VmRSS:")?.trim().strip_suffix(" kB"));
-        held.and_then(|held| held.parse::<u64>().ok()).unwrap_or(0)
-    };
+    let held = || status_kb(child.id(), "VmRSS");
     // The run has begun when it writes down what happens; then what it holds grows with the line.
     let mut at_start = None;
-    while at_start.is_none_or(|start| held() < start + 4_000) {
-        assert!(began.elapsed() < Duration::from_mins(1), "the answer does not come");
+    wait_until("the answer comes", || {
         if at_start.is_none() && sandbox.out().join("transcript.jsonl").exists() {
             at_start = Some(held());
         }
-        std::thread::sleep(Duration::from_millis(20));
-    }
+        at_start.is_some_and(|start| held() >= start + 4_000)
+    });
     let pid = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw).expect("a pid");
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("the signal is sent");
     let sent = Instant::now();

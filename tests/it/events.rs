@@ -1,4 +1,4 @@
-//! What events start, who may start it, and what is answered.
+//! Reactions to events: what they start, who may start it, and what is answered.
 #![cfg(unix)]
 
 use crate::support::github::BOT;

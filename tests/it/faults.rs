@@ -13,6 +13,7 @@ use workspace::DiskWorkspace;
 
 use crate::support::limited_server::{LimitedServer, reads};
 use crate::support::model::{Answer, ModelServer};
+use crate::support::wait::wait_until;
 use crate::support::{Run, Sandbox};
 use architect_ci::plan::{Plan, Step};
 use serde_json::{Value, json};
@@ -52,11 +53,7 @@ fn at_work(sandbox: &Sandbox, args: &[&str]) -> Child {
         .stderr(Stdio::null())
         .spawn()
         .expect("the binary runs");
-    let began = Instant::now();
-    while !sandbox.path().join("at-work").exists() {
-        assert!(began.elapsed() < Duration::from_mins(1), "it does not begin");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the run is at work", || sandbox.path().join("at-work").exists());
     child
 }
 

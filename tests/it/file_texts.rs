@@ -18,7 +18,7 @@ async fn replacements_tell_of_files_in_unknown_encodings() {
     for (path, content) in files {
         std::fs::write(sandbox.repo().join(path), content).expect("a file");
     }
-    let told = "1 file with matches in an encoding that cannot be told, which only a command can change: japanese.txt";
+    let told = "1 file with matches in an unknown encoding, which only a command can change: japanese.txt";
     // The second may extend over lines, so that all files are read.
     for pattern in ["old", "old|x\\s"] {
         let disk = Arc::new(DiskWorkspace::open(&sandbox.repo()).expect("a folder"));
@@ -100,7 +100,8 @@ async fn files_keep_their_encoding() {
             // These two bytes are one character of UTF-8.
             let args = json!({"path": "b.txt", "content": "\u{c3}\u{a9}"});
             let refused = call(&registry, &cx, "write_file", &args).await;
-            let says = "b.txt: this text could not be told from another encoding in windows-1252 (Latin-1); write it";
+            let says =
+                "b.txt: in windows-1252 (Latin-1), this text would be misread as another encoding; write it";
             assert!(refused.error.is_some_and(|error| error.contains(says)));
             assert_eq!(now("b.txt"), before);
         }

@@ -1,12 +1,11 @@
 //! Gates compared with the state before the run: verdicts, single tests, pipes, time limits.
 #![cfg(target_os = "linux")]
 
-use std::path::PathBuf;
-
 use serde_json::{Map, Value, json};
 use test_results::{Comparison, compare, junit, parse};
 
 use crate::support::model::{Answer, ModelServer};
+use crate::support::tools::{path_with, tool};
 use crate::support::{Run, Sandbox, cases};
 
 fn told(found: &Comparison) -> Value {
@@ -47,11 +46,20 @@ fn config(gates: &str) -> String {
 }
 
 /// A run of a model that answers so. Of `answers`, the last is said again.
-fn run(sandbox: &Sandbox, mode: &str, mut answers: Vec<Answer>) -> (Run, Vec<Value>) {
+fn run(sandbox: &Sandbox, mode: &str, answers: Vec<Answer>) -> (Run, Vec<Value>) {
+    run_having(sandbox, mode, answers, &[])
+}
+
+fn run_having(
+    sandbox: &Sandbox,
+    mode: &str,
+    mut answers: Vec<Answer>,
+    variables: &[(&str, &str)],
+) -> (Run, Vec<Value>) {
     answers.extend((0..3).map(|_| Answer::Text("done")));
     let server = ModelServer::start(answers);
     let args = ["--model", "openai::gpt-5", "--base-url", &server.url, "--task", "Do it", "--mode", mode];
-    (sandbox.run(&args, &[]), server.bodies())
+    (sandbox.run(&args, variables), server.bodies())
 }
 
 fn last_text(body: &Value) -> String {
@@ -59,12 +67,6 @@ fn last_text(body: &Value) -> String {
         .as_array()
         .and_then(|all| all.last())
         .map_or(String::new(), |last| last["content"].to_string())
-}
-
-/// A program, if this machine has it.
-fn tool(name: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
 const GATE: &str = "    - { name: tests, command: sh run.sh }\n";
@@ -364,15 +366,14 @@ fn gates_tell_tests_that_real_runners_no_longer_run() {
             "test_second",
         ),
     ] {
-        if tool(program).is_none() {
-            continue;
-        }
+        let Some(found) = tool(program) else { continue };
         let config = config(&format!("    - {{ name: g, command: {command} }}\n"));
         let mut all =
             vec![(".architect.yml", config.as_str()), (".gitignore", "target\nCargo.lock\n__pycache__\n")];
         all.extend(files);
         let sandbox = Sandbox::new(&all);
-        let (run, _) = run(&sandbox, "dry-run", vec![change]);
+        let path = path_with(&found).into_string().expect("text");
+        let (run, _) = run_having(&sandbox, "dry-run", vec![change], &[("PATH", &path)]);
         let run = run.expect_code(0);
         let report = run.report();
         assert_eq!(report["stop_reason"], "tests_lost", "{program}: {}", report["gates"]);

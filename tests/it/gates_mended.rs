@@ -1,4 +1,4 @@
-//! What the last run of the gates decides, and what the agent reads of those that fail.
+//! Result of the last run of the gates, and the agent's view of those that fail.
 #![cfg(target_os = "linux")]
 
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What counts as an output of builds is what Git itself ignores, by the program `git`.
+//! Outputs of builds are what the program `git` itself ignores.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;

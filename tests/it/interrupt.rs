@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::support::model::{Answer, ModelServer};
+use crate::support::wait::wait_until_or;
 use crate::support::{Run, Sandbox};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -33,11 +34,7 @@ fn interrupt(
             }
         }
     });
-    let started = Instant::now();
-    while !ready(&log.lock().unwrap()) {
-        assert!(started.elapsed() < Duration::from_mins(1), "{}", log.lock().unwrap());
-        std::thread::yield_now();
-    }
+    wait_until_or(|| format!("it is ready: {}", log.lock().unwrap()), || ready(&log.lock().unwrap()));
     let pid = Pid::from_raw(i32::try_from(child.id()).expect("a pid")).expect("a pid");
     let sent = Instant::now();
     kill_process(pid, signal).expect("the signal is sent");

@@ -4,9 +4,9 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::support::program::program;
+use crate::support::wait::wait_until;
 use crate::support::{Run, Sandbox, command};
 use serde_json::{Value, json};
 
@@ -308,11 +308,7 @@ fn isolation_sweeps_leftovers_of_killed_run() {
         let entries = fs::read_dir(sandbox.path()).unwrap().flatten();
         entries.map(|entry| entry.path()).filter(|path| path.to_string_lossy().contains("isolated")).collect()
     };
-    let started = Instant::now();
-    while !scratch().iter().any(|path| path.join("upper/started").exists()) {
-        assert!(started.elapsed() < Duration::from_mins(1));
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the command starts", || scratch().iter().any(|path| path.join("upper/started").exists()));
     runner.kill().expect("SIGKILL");
     runner.wait().expect("the end");
     assert!(!scratch().is_empty(), "nobody was there to remove them");

@@ -7,6 +7,7 @@ use crate::records::writers;
 use crate::support::Run;
 use crate::support::model::{Answer, ModelServer};
 use crate::support::scene::{Scene, scene};
+use crate::support::wait::wait_until;
 
 // Each answer of the server counts 1000 tokens in (600 of them cached) and 50 out: $0.0013 by these prices.
 const FILES: &[(&str, &str)] = &[
@@ -74,15 +75,12 @@ async fn ledger_on_branch_counts_reservation_of_killed_run() {
         let args = ["--model", "openai::gpt-5", "--base-url", &url, "--budget-usd", "0.5"];
         let mut child =
             scene.job("schedule", &event, &out, &args).env("OPENAI_API_KEY", "k").spawn().expect("it runs");
-        let began = std::time::Instant::now();
+
         let is_reserved = || {
             let world = scene.github.world();
             world.repository.as_ref().unwrap().branch(BRANCH).is_some()
         };
-        while !is_reserved() {
-            assert!(began.elapsed() < std::time::Duration::from_mins(1), "it reserves nothing");
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
+        wait_until("it reserves", is_reserved);
         child.kill().expect("killed");
         child.wait().expect("ended");
         let (next, requests) = scene.spends(9, &[]);

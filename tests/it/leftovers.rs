@@ -1,5 +1,5 @@
-//! What commands leave behind that no diff shows: ignored files that steer programs, what a refused command left, links, and
-//! paths that are too long for most programs.
+//! Leftovers of commands that no diff shows: ignored files that steer programs, files of a refused command, links, and paths
+//! that are too long for most programs.
 #![cfg(target_os = "linux")]
 
 use std::os::unix::net::UnixListener;

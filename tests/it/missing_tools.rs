@@ -1,5 +1,5 @@
-//! What both commands of the README say on a machine that lacks something. The machine is a folder of links, which is all
-//! of `PATH`.
+//! Messages of both commands of the README on a machine that lacks something. The machine is a folder of links, which is all of
+//! `PATH`.
 #![cfg(unix)]
 
 use std::fs;

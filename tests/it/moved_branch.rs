@@ -216,7 +216,7 @@ async fn approval_of_a_plan_is_none_of_a_merged_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn approval_from_before_the_plan_is_none_of_it() {
+async fn apply_ignores_approvals_older_than_plan() {
     const REQUIRES: &[(&str, &str)] =
         &[(".github/architect.yml", "apply: { requires: [{ approved: 1 }, code-owners] }\n")];
     for moves in [false, true] {

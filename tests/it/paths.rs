@@ -1,4 +1,4 @@
-//! What lies in a checkout besides plain files, and what a hostile checkout holds.
+//! Checkouts with other things than plain files, and hostile checkouts.
 #![cfg(unix)]
 
 use std::os::unix::ffi::OsStrExt;

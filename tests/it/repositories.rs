@@ -1,5 +1,5 @@
-//! What commands see of Git's own folders, and what gates and hooks see of them: the first without secrets, the second
-//! without what the first did.
+//! Git's own folders as commands see them, and as gates and hooks do: the first without secrets, the second without what the
+//! first did.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -270,7 +270,7 @@ fn what_a_refused_command_took_away_is_there_for_the_next() {
 }
 
 #[test]
-fn links_that_take_the_place_of_a_repositorys_folder_lead_nobody_elsewhere() {
+fn repository_folder_replaced_by_link_is_not_followed() {
     let elsewhere = tempfile::tempdir().unwrap();
     fs::create_dir(elsewhere.path().join(".git")).unwrap();
     fs::write(elsewhere.path().join(".git/config"), "mine\n").unwrap();

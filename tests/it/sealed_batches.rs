@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::support::github::GitHub;
 use crate::support::sealed::{KEY, OTHER_KEY, batch, copy, plans, start, take_along};
+use crate::support::wait::{wait_until_or, wait_while_running};
 use crate::support::{Run, Sandbox, git};
 
 const BATCH: &str = r#"
@@ -52,13 +52,8 @@ fn finish(mut command: Command, machine: &Sandbox) -> Run {
 fn killed(machine: &Sandbox, command: Command, is_time: impl Fn() -> bool) {
     let log = machine.path().join("log");
     let mut child = start(command, machine);
-    let started = Instant::now();
-    while !is_time() {
-        assert!(started.elapsed() < Duration::from_mins(2), "nothing is sealed");
-        let is_running = child.try_wait().unwrap().is_none();
-        assert!(is_running, "it ended too early: {}", fs::read_to_string(&log).unwrap());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let log = || format!("it is time to kill the batch: {}", fs::read_to_string(&log).unwrap());
+    wait_while_running(&mut child, log, is_time);
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -191,26 +186,14 @@ fn sealed_batch_goes_on_when_nothing_can_be_sealed() {
         .stderr(fs::File::create(&log).unwrap())
         .spawn()
         .expect("the binary runs");
-    let started = Instant::now();
-    while segments(&out) == 0 {
-        assert!(started.elapsed() < Duration::from_mins(1), "{}", fs::read_to_string(&log).unwrap());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let read = || fs::read_to_string(&log).unwrap();
+    wait_until_or(|| format!("a segment: {}", read()), || segments(&out) > 0);
     // No folder, so no segments.
     fs::rename(out.join("sealed"), machine.path().join("aside")).unwrap();
     fs::write(out.join("sealed"), "").unwrap();
-    let ended = loop {
-        if let Some(ended) = child.try_wait().unwrap() {
-            break ended;
-        }
-        if started.elapsed() > Duration::from_mins(5) {
-            child.kill().unwrap();
-            panic!("it hangs: {}", fs::read_to_string(&log).unwrap());
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    };
-    let log = fs::read_to_string(&log).unwrap();
-    assert!(ended.success(), "{log}");
+    wait_until_or(|| format!("its end: {}", read()), || child.try_wait().unwrap().is_some());
+    let log = read();
+    assert!(child.wait().unwrap().success(), "{log}");
     assert!(log.contains("the journal could not be kept"), "{log}");
 }
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::support::kills::{kill, play, runs, signals};
 use crate::support::sealed::{self, KEY, OTHER_KEY, model, model_that_waits};
+use crate::support::wait::{wait_until_or, wait_while_running};
 use crate::support::{Run, Sandbox};
 
 /// The calls of the model.
@@ -184,15 +185,8 @@ fn interrupted(origin: &Sandbox, variables: &[(&str, &str)]) -> Sandbox {
             .matches("\"type\":\"call\"")
             .count()
     };
-    let started = Instant::now();
-    while calls() < 3 || written("session.sealed") <= written("transcript.jsonl") {
-        assert!(
-            started.elapsed() < Duration::from_mins(1) && child.try_wait().unwrap().is_none(),
-            "{} calls",
-            calls()
-        );
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let is_sealed = || calls() >= 3 && written("session.sealed") > written("transcript.jsonl");
+    wait_while_running(&mut child, || format!("three sealed calls, there are {}", calls()), is_sealed);
     child.kill().unwrap();
     child.wait().unwrap();
     machine
@@ -284,11 +278,8 @@ fn resumed_run_tells_its_own_edits_from_those_of_others() {
     let slow = format!("exec::python3 {}", here.path().join("slow.py").display());
     let mut child = start(&here, Work { model: Box::leak(slow.into_boxed_str()), ..work });
     let transcript = || fs::read_to_string(here.out().join("transcript.jsonl")).unwrap_or_default();
-    let started = Instant::now();
-    while transcript().matches("\"type\":\"call\"").count() < 4 {
-        assert!(started.elapsed() < Duration::from_mins(1), "{}", transcript());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let is_called = || transcript().matches("\"type\":\"call\"").count() >= 4;
+    wait_until_or(|| format!("four calls: {}", transcript()), is_called);
     child.kill().unwrap();
     child.wait().unwrap();
     // Somebody takes back a file of the run, edits another, and one that is not of the run.

@@ -3,8 +3,8 @@
 
 use std::fs;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
+use crate::support::wait::wait_until_or;
 use crate::support::{Run, Sandbox};
 use serde_json::{Value, json};
 
@@ -47,12 +47,11 @@ fn interrupted(mode: &str) -> Sandbox {
         .stderr(Stdio::null())
         .spawn()
         .expect("the binary runs");
-    let started = Instant::now();
     let transcript = || fs::read_to_string(sandbox.out().join("transcript.jsonl")).unwrap_or_default();
-    while transcript().matches("\"type\":\"call\"").count() < 2 || !out.join("session.json").exists() {
-        assert!(started.elapsed() < Duration::from_mins(1), "it does not get on: {}", transcript());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until_or(
+        || format!("two calls: {}", transcript()),
+        || transcript().matches("\"type\":\"call\"").count() >= 2 && out.join("session.json").exists(),
+    );
     let listed =
         program(&sandbox, &["sessions", "list", "--in", sandbox.path().to_str().unwrap()]).expect_code(0);
     assert!(

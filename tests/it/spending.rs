@@ -1,4 +1,5 @@
-//! What cannot be measured is no gift: answers that do not say what they used, answers that are lost, ledgers that nobody can use.
+//! Costs that cannot be measured still count: answers that do not say what they used, answers that are lost, ledgers that
+//! cannot be used.
 #![cfg(unix)]
 
 use std::fs::{self, File};
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::faults::{batch, ends, request, respond, tasks};
 use crate::support::model::{Answer, ModelServer};
+use crate::support::wait::wait_until;
 use crate::support::{Run, Sandbox};
 use serde_json::{Value, json};
 
@@ -249,10 +251,7 @@ fn task_without_answer_at_spent_limit_is_not_run_and_goes_on_next_day() {
                 fs::metadata(out.join(format!("tasks/t{n}/transcript.jsonl")))
                     .is_ok_and(|file| file.len() > 0)
             };
-            let since = Instant::now();
-            while !(has_begun(0) && has_begun(1)) && since.elapsed() < Duration::from_mins(1) {
-                thread::sleep(Duration::from_millis(5));
-            }
+            wait_until("both tasks begin", || has_begun(0) && has_begun(1));
             let message = json!({"role": "assistant", "content": "nothing to do"});
             let answer = json!({"id": "x", "object": "chat.completion", "created": 1, "model": "gpt-5",
                 "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],

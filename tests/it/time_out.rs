@@ -4,6 +4,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use crate::support::processes::{is_alive, unique_seconds};
 use crate::support::{Run, Sandbox, command};
 use serde_json::{Value, json};
 
@@ -20,13 +21,6 @@ fn run_within(sandbox: &Sandbox, seconds: u64, mode: &str, turns: &[Vec<(&str, V
         &[("DEPLOY_TOKEN", "hunter2-hunter2-hunter2")],
     );
     (run, began.elapsed().saturating_sub(Duration::from_secs(seconds)))
-}
-
-/// Returns whether a process has this in its command line.
-fn lives(marker: &str) -> bool {
-    let processes = fs::read_dir("/proc").expect("processes").flatten();
-    let lines = processes.filter_map(|process| fs::read(process.path().join("cmdline")).ok());
-    lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(marker))
 }
 
 fn files(run: &Run) -> Vec<(String, String)> {
@@ -144,7 +138,7 @@ fn time_out_ends_slow_code_rules() {
 
 #[test]
 fn time_out_ends_children_that_ignore_sigterm() {
-    let marker = format!("300.{}", std::process::id());
+    let marker = unique_seconds();
     let stubborn = format!("trap '' TERM INT HUP; sleep {marker}");
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/mcp_server.py");
     let config = format!(
@@ -161,7 +155,7 @@ fn time_out_ends_children_that_ignore_sigterm() {
         let (run, late) = run_within(&sandbox, 6, mode, &turns);
         let run = run.expect_code(5);
         assert!(late < MOST, "{mode}: {late:?}\n{}", run.stderr);
-        assert!(!lives(&marker), "{mode}");
+        assert!(!is_alive(&marker), "{mode}");
         assert_eq!(files(&run).len(), 1, "{mode}: what was changed before is told");
         sandbox.write("a.txt", "one\n");
     }
@@ -169,7 +163,7 @@ fn time_out_ends_children_that_ignore_sigterm() {
 
 #[test]
 fn time_out_ends_gates_that_ignore_sigterm() {
-    let marker = format!("301.{}", std::process::id());
+    let marker = unique_seconds();
     let config = format!(
         "evaluation: off\nguardrails:\n  quality_gates:\n    - {{ name: stubborn, command: \"trap '' TERM INT HUP; sleep {marker}\", timeout: 300 }}\n"
     );
@@ -178,7 +172,7 @@ fn time_out_ends_gates_that_ignore_sigterm() {
     let (run, late) = run_within(&sandbox, 5, "yolo", &[vec![edit]]);
     let run = run.expect_code(5);
     assert!(late < MOST, "{late:?}\n{}", run.stderr);
-    assert!(!lives(&marker));
+    assert!(!is_alive(&marker));
     assert_eq!(files(&run).len(), 1);
     let gate = &run.report()["gates"][0];
     assert_eq!((&gate["verdict"], &gate["output"]), (&json!("not-run"), &json!("")), "{gate}");

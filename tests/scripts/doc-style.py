@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Checks how doc comments of functions begin: with a verb in the third person ("Returns …"), as STYLE.md says.
+"""Checks how documentation begins, as STYLE.md says: that of functions with a verb in the third person ("Returns …"), and that of
+modules with a noun or a verb, and not with a question.
 
     tests/scripts/doc-style.py [--list]
 
-Fails if more than six in a hundred begin otherwise; `--list` prints those.
+Fails if more than six in a hundred functions begin otherwise (`--list` prints those), or if any module does.
 """
 
 import re
@@ -15,6 +16,7 @@ FUNCTION = re.compile(r"(pub(\([^)]*\))? )?(async |const |unsafe )*fn ")
 VERB = re.compile(r"[A-Z][a-z]+s\b")
 # Words of the same form that are no verbs.
 OTHERS = {"This", "Its", "Us", "Whereas"}
+QUESTION = re.compile(r"//! (What|Which|How|Where|Who|Whom|Whose|Whether|When|Why)(ever)?\b")
 
 
 def functions(path):
@@ -38,4 +40,8 @@ if "--list" in sys.argv:
         print(f"{path}:{number}: {first}")
 share = len(other) / max(len(found), 1)
 print(f"{len(other)} of {len(found)} documented functions ({share:.1%}) do not begin with a verb")
-sys.exit(share > LIMIT)
+questions = [path for folder in ("src", "crates", "tests") for path in sorted(Path(folder).rglob("*.rs"))
+             if QUESTION.match(path.read_text(encoding="utf-8"))]
+for path in questions:
+    print(f"{path}: its documentation begins with a question; say what the module is, beginning with a noun or a verb")
+sys.exit(share > LIMIT or bool(questions))

@@ -118,22 +118,31 @@ mod tests {
             for kind in [TokenKind::Keyword, TokenKind::Text, TokenKind::Number, TokenKind::Comment] {
                 assert!(found.iter().any(|(_, other)| *other == kind), "{name}: {kind:?} in {found:?}");
             }
-            let mut end = 0;
-            for (range, _) in found {
-                assert!(range.start >= end && text.get(range.clone()).is_some(), "{name}: {range:?}");
-                end = range.end;
-            }
+            assert_ordered(name, text, &found);
+        }
+    }
+
+    /// Checks that the ranges are in order, do not overlap, and are parts of the text.
+    #[track_caller]
+    fn assert_ordered(name: &str, text: &str, found: &[(Range<usize>, TokenKind)]) {
+        let mut end = 0;
+        for (range, _) in found {
+            // A range outside of the text, or one that begins or ends inside of a character, is no part of it.
+            assert!(range.start >= end && text.get(range.clone()).is_some(), "{name}: {range:?} in {text:?}");
+            end = range.end;
         }
     }
 
     #[test]
-    fn fragments_and_what_is_no_code_have_what_can_be_made_out() {
+    fn tokens_tolerate_fragments_and_garbage() {
         let limit = Duration::from_mins(1);
         let found = tokens("    return 'x'\n}\n) else {", Language::JavaScript, limit);
         assert!(found.iter().any(|(range, _)| *range == (11..14)), "{found:?}");
-        for text in ["", "\0\u{fffd}((((", "\"", "/*"] {
+        for text in
+            ["", "\0\u{fffd}((((", "\"", "/*", "é 'é", "\"é\u{1f600} 1 /* é", "\u{feff}return 1\r\n\"é\r"]
+        {
             for language in Language::ALL {
-                tokens(text, language, limit);
+                assert_ordered(&format!("{language:?}"), text, &tokens(text, language, limit));
             }
         }
     }

@@ -93,7 +93,7 @@ pub fn apply(content: &str, patch: &Patch) -> Result<Applied, ApplyError> {
         .hunks
         .iter()
         .any(says_ends)
-        .then(|| exactly(|| Image::with_line_ends(content), &patch.hunks, Agreement::Exact));
+        .then(|| apply_hunks(|| Image::with_line_ends(content), &patch.hunks, Agreement::Exact));
     let applied = match as_it_is {
         Some(Ok(applied)) => applied,
         _ => without_cr(content, &patch.hunks)?,
@@ -113,46 +113,51 @@ pub fn has_crlf_alone(content: &str) -> bool {
 /// Applies hunks regardless of line ends: each line of the file keeps its own.
 fn without_cr(content: &str, hunks: &[Hunk]) -> Result<Applied, ApplyError> {
     let hunks: Vec<Hunk> = hunks.iter().map(Hunk::without_cr).collect();
-    let by = |agreement: Agreement| exactly(|| Image::new(content), &hunks, agreement);
+    let by = |agreement: Agreement| apply_hunks(|| Image::new(content), &hunks, agreement);
     // What is said is why the lines are not there as they are written, unless blanks alone keep them from a place.
     let is_telling = |why: &Misplaced| !matches!(why, Misplaced::Missing);
     by(Agreement::Exact)
         .or_else(|failed| by(Agreement::Loose).map_err(|why| if is_telling(&why.why) { why } else { failed }))
         .or_else(|failed| by(Agreement::Fuzzy).map_err(|_| failed))
-        .map_err(|unplaced| unplaced.explained(&hunks))
+        .map_err(|unplaced| unplaced.explained(hunks.len()))
 }
 
 /// A hunk that has no place.
-struct Unplaced {
+struct Unplaced<'a> {
     index: usize,
+    hunk: &'a Hunk,
     why: Misplaced,
     /// The file with the hunks before it.
     image: Box<Image>,
 }
 
 /// Applies hunks one after the other. The error is the first that has no place.
-fn exactly(image: impl FnOnce() -> Image, hunks: &[Hunk], agreement: Agreement) -> Result<Applied, Unplaced> {
+fn apply_hunks(
+    image: impl FnOnce() -> Image,
+    hunks: &[Hunk],
+    agreement: Agreement,
+) -> Result<Applied, Unplaced<'_>> {
     let mut image = Box::new(image());
     let (mut flush, mut shifted) = (None, None);
     for (index, hunk) in hunks.iter().enumerate() {
         if let Err(why) = image.put(hunk, agreement) {
-            return Err(Unplaced { index, why, image });
+            return Err(Unplaced { index, hunk, why, image });
         }
         if std::mem::take(&mut image.is_flush) {
-            flush.get_or_insert(index);
+            flush.get_or_insert((index, hunk));
         }
         if image.shift.is_some() {
             shifted.get_or_insert(index);
         }
     }
-    if let (Some(index), Some(shifted)) = (flush, shifted) {
-        return Err(Unplaced { index, why: Misplaced::Unindented { shifted }, image });
+    if let (Some((index, hunk)), Some(shifted)) = (flush, shifted) {
+        return Err(Unplaced { index, hunk, why: Misplaced::Unindented { shifted }, image });
     }
     let by_number = |hunk: &Hunk| stated(hunk).is_some() && hunk.side(Side::Old).is_empty();
-    match hunks.iter().position(by_number) {
+    match hunks.iter().enumerate().find(|(_, hunk)| by_number(hunk)) {
         // Nothing says how far its lines have to move, or how they have to be indented.
-        Some(index) if image.has_drifted() || image.shift.is_some() => {
-            Err(Unplaced { index, why: Misplaced::Uncertain, image })
+        Some((index, hunk)) if image.has_drifted() || image.shift.is_some() => {
+            Err(Unplaced { index, hunk, why: Misplaced::Uncertain, image })
         }
         _ => Ok(Applied { content: image.text(), shift: image.shift }),
     }
@@ -166,10 +171,10 @@ fn stated(hunk: &Hunk) -> Option<usize> {
     }
 }
 
-impl Unplaced {
+impl Unplaced<'_> {
     /// Returns the error for the hunk, with the lines that are most like its own.
-    fn explained(self, hunks: &[Hunk]) -> ApplyError {
-        let Some(hunk) = hunks.get(self.index) else { return ApplyError::Leftover };
+    fn explained(self, hunks: usize) -> ApplyError {
+        let hunk = self.hunk;
         let number = self.index + 1;
         match self.why {
             Misplaced::Missing => {}
@@ -202,8 +207,8 @@ impl Unplaced {
             .collect();
         ApplyError::Hunk {
             hunk: number,
-            hunks: hunks.len(),
-            place: self.reason(hunk, whole),
+            hunks,
+            place: self.reason(whole),
             expected: wanted.iter().take(SHOWN).map(|line| format!("      {line}\n")).collect(),
             found: if found.is_empty() {
                 format!("      (the file has {} lines)\n", lines.len())
@@ -214,7 +219,8 @@ impl Unplaced {
     }
 
     /// Returns a phrase on where a hunk was looked for, or why it is not taken where its lines stand (`whole`).
-    fn reason(&self, hunk: &Hunk, whole: Option<usize>) -> String {
+    fn reason(&self, whole: Option<usize>) -> String {
+        let hunk = self.hunk;
         let length = hunk.side(Side::Old).len();
         let is_made =
             |at: usize| self.image.patched.get(at..at + length).is_some_and(|made| made.contains(&true));

@@ -1,5 +1,4 @@
-//! Blocks of lines: where one is in a file although it was not quoted exactly, and what is nearest to it
-//! where it does not.
+//! Finds blocks of lines that were quoted inexactly, or else the most similar lines.
 
 use super::line_search::occurrences;
 

@@ -1,4 +1,4 @@
-//! What the grammars ask of a pattern.
+//! Requirements of the grammars on a pattern.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! What may be shown: masks secrets, takes the effects out of what others wrote, and tells harmless variables
-//! from those that children are not to see.
+//! Decides what may be shown: masks secrets, takes the effects out of what others wrote, and tells harmless variables from
+//! those that children are not to see.
 //!
 //! Whatever leaves a process that handles secrets and text of strangers goes through two steps. A [`Masker`]
 //! replaces secrets, in every spelling that programs produce by accident; the functions of [`untrusted`] keep

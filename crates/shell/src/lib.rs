@@ -1,4 +1,4 @@
-//! What a command line would do, and how dangerous that is, known before it runs.
+//! Analysis of command lines: what one would do, and how dangerous that is, known before it runs.
 //!
 //! [`analyse`] (and [`analyse_powershell`]) finds every simple command in a line, however it is wrapped: in pipes,
 //! substitutions, functions, `bash -c`, `env`, `xargs`, `npx` and the like. Class, block-list and effects are

@@ -1,4 +1,4 @@
-//! What is found, as data.
+//! Findings, as data.
 
 use serde::{Deserialize, Serialize};
 

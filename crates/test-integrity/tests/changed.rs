@@ -1,4 +1,4 @@
-//! Which tests a change adds or changes, and what of it goes into the old code.
+//! Tests of the selection of added and changed tests, and of the parts that go into the old code.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Which results belong to which tests.
+//! Matches results with tests.
 
 use std::collections::BTreeMap;
 

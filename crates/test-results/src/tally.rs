@@ -1,5 +1,4 @@
-//! What a runner's own summary counts, against what its single lines say: anybody can print a line, the code under test as
-//! well.
+//! Compares the counts in a runner's own summary with its single lines: anybody can print a line, the code under test as well.
 
 use std::collections::{BTreeMap, BTreeSet};
 

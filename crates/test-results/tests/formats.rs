@@ -1,4 +1,4 @@
-//! What runners print, and what is read from it. The texts are theirs, shortened.
+//! Output of runners, and the results that are read from it. The texts are theirs, shortened.
 
 use proptest::prelude::*;
 use test_results::{Outcome, Results, compare, junit, parse};

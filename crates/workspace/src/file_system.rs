@@ -1,4 +1,4 @@
-//! What file systems answer, in our terms, and what only some of them can do.
+//! Answers of file systems in our terms, and operations that only some of them have.
 
 use std::io;
 
@@ -40,7 +40,7 @@ pub(crate) fn stat_of(metadata: &cap_std::fs::Metadata) -> Stat {
 
 #[cfg(unix)]
 pub(crate) fn link(folder: &Dir, target: &str, name: &str) -> io::Result<()> {
-    // Whoever follows the link checks where it leads.
+    // Where the link leads is checked when it is followed.
     folder.symlink_contents(target, name)
 }
 

@@ -16,7 +16,7 @@ const FILES: [&str; 4] = ["config", "config.worktree", "info/attributes", "commo
 /// How the names of the folders begin in which journals of applies lie.
 pub const APPLY_FOLDER: &str = "architect-ci-apply";
 
-/// The journal in such a folder. Whoever could write one would have files changed by the next run.
+/// The journal in such a folder. If somebody could write one, the next run would change files by it.
 pub const APPLY_JOURNAL: &str = "journal.json";
 
 /// Levels below `modules` at which submodules are looked for.

@@ -1,4 +1,4 @@
-//! Where the lines of a text are in a later version of it.
+//! Maps the lines of a text to those of a later version of it.
 
 use imara_diff::{Algorithm, Diff, Hunk, InternedInput};
 

@@ -1,4 +1,4 @@
-//! Which new files are outputs of builds, that nobody has to look at.
+//! Decides which new files are outputs of builds, which need no review.
 //!
 //! Only what Git itself leaves out is left out: a file that `git add` would take is a change, whatever other tools make of
 //! `.ignore` files, braces or backslashes.

@@ -211,7 +211,7 @@ fn rights(file: &fs::File, like: &Path, mode: Mode) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let known = fs::symlink_metadata(like).ok().filter(fs::Metadata::is_file);
     let bits = known.map_or(file.metadata()?, |metadata| metadata).permissions().mode();
-    // Whoever may read the file may execute it, or nobody may.
+    // Everybody who may read the file may execute it, or nobody may.
     let bits = if mode == Mode::Executable { bits | (bits & 0o444) >> 2 } else { bits & !0o111 };
     file.set_permissions(fs::Permissions::from_mode(bits))
 }

@@ -1,4 +1,4 @@
-//! What others write over files of the run, after its last look.
+//! Tests of files that others change after a run has last read them.
 
 use std::fs;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ fn files_of_the_run_that_others_rewrite_are_judged_or_put_back() {
     for (theirs, checks, expected) in [
         ("kind\n", Checks::Pending, "kind\n"),
         ("evil\n", Checks::Pending, "ours\n"),
-        // Whoever has checked the run's file has not seen theirs.
+        // The run's file was checked, and theirs was not.
         ("kind\n", Checks::Done, "ours\n"),
     ] {
         let checkout = tempfile::tempdir().expect("a folder");

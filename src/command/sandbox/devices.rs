@@ -1,4 +1,4 @@
-//! What the kernel offers in a new root: `/proc` and `/dev`, with little more than what a child has itself.
+//! Mounts `/proc` and `/dev` in a new root, with little more than what a child has itself.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,5 +1,5 @@
-//! What children do not see in places that they do: keys and passwords of the system, what a runner keeps in its own
-//! folder, credentials next to programs and in caches, and sockets of daemons.
+//! Hidden files inside of places that children see: keys and passwords of the system, a runner's own folder, credentials next
+//! to programs and in caches, and sockets of daemons.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Where systems and build tools of the world keep their programs, caches and settings.
+//! Usual folders of programs, caches and settings of systems and build tools.
 
 /// Folders that belong to the system.
 pub(super) const SYSTEM: [&str; 17] = [

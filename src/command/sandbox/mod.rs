@@ -234,7 +234,7 @@ impl NewRoot {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnNetwork {
     /// The path at which the runner takes the sockets.
-    pub meeting: PathBuf,
+    pub handover: PathBuf,
     /// The loopback addresses of the sockets: the proxy's, and those that lead to servers of the machine.
     pub addresses: Vec<SocketAddr>,
     /// Whether the runner may say which network to join, and is given this one if it does not.

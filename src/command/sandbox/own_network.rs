@@ -14,7 +14,7 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space}
 
 use super::OwnNetwork;
 use super::mounts::unshare;
-use crate::egress::meeting::{self, come, hand_over};
+use crate::egress::socket_handover::{self, come, hand_over};
 
 /// `RTM_NEWLINK`, the request to change an interface.
 const NEW_LINK: u16 = 16;
@@ -31,8 +31,8 @@ const SIZE: u32 = 32;
 
 /// Leaves the machine's network. This process must have one thread only, and still see the machine's file system.
 pub(super) fn enter(network: &OwnNetwork) -> io::Result<()> {
-    let runner = come(&network.meeting)?;
-    let shared = if network.is_shared { meeting::network(&runner)? } else { None };
+    let runner = come(&network.handover)?;
+    let shared = if network.is_shared { socket_handover::network(&runner)? } else { None };
     // Only whoever has the same users can join it.
     let has_joined = shared
         .is_some_and(|fd| move_into_link_name_space(fd.as_fd(), Some(LinkNameSpaceType::Network)).is_ok());

@@ -87,7 +87,7 @@ pub(super) struct Inner {
     pub(super) networks: Arc<AtomicUsize>,
     /// The network of commands that run in the background, which others join.
     #[cfg(target_os = "linux")]
-    pub(super) shared_network: Mutex<std::sync::Weak<crate::egress::meeting::SharedNetwork>>,
+    pub(super) shared_network: Mutex<std::sync::Weak<crate::egress::socket_handover::SharedNetwork>>,
     /// How many trusted children were started, if it is theirs.
     pub(super) trusted: Option<AtomicUsize>,
     /// The sandboxes of single hooks, gates, servers and models, by their names.
@@ -301,7 +301,7 @@ impl Sandbox {
         &self,
         egress: &Arc<crate::egress::Egress>,
         serves: bool,
-    ) -> Option<Arc<crate::egress::meeting::SharedNetwork>> {
+    ) -> Option<Arc<crate::egress::socket_handover::SharedNetwork>> {
         if self.is_trusted() {
             return None;
         }
@@ -309,14 +309,14 @@ impl Sandbox {
         if let Some(network) = shared.upgrade() {
             return network.is_of(egress).then_some(network);
         }
-        let network = serves.then(|| Arc::new(crate::egress::meeting::SharedNetwork::of(egress)));
+        let network = serves.then(|| Arc::new(crate::egress::socket_handover::SharedNetwork::of(egress)));
         *shared = network.as_ref().map(Arc::downgrade).unwrap_or_default();
         network
     }
 
     /// Returns the path at which the runner meets one more child that makes a network of its own.
     #[cfg(target_os = "linux")]
-    pub(in crate::command) fn meeting(&self) -> std::io::Result<PathBuf> {
+    pub(in crate::command) fn handover_path(&self) -> std::io::Result<PathBuf> {
         let number = self.0.networks.fetch_add(1, Ordering::Relaxed);
         Ok(self.private()?.join(format!("network-{number}")))
     }

@@ -1,4 +1,4 @@
-//! Which ends leave a plan that may be applied.
+//! Selects the ends of runs that leave a plan which may be applied.
 
 use crate::event::StopReason;
 

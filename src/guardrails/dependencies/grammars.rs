@@ -1,4 +1,4 @@
-//! What of manifests is about dependencies.
+//! Selects the parts of manifests that are about dependencies.
 
 use super::languages::{Language, Span};
 use super::table::{How, Part};

@@ -1,4 +1,4 @@
-//! What is not accepted in lock files and settings, and why.
+//! Rejected rows of lock files and settings, with reasons.
 
 /// Reason why a text is not accepted, to be read behind what it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

@@ -65,7 +65,9 @@ fn line(path: &str, text: &str, judge: &mut Judge) -> Result<(), Reason> {
                 if is_judged {
                     Ok(())
                 } else {
-                    Err(Reason("which is not named as lists of packages are, so nobody judges it"))
+                    Err(Reason(
+                        "which is not a recognized requirements file name, so it would not be checked",
+                    ))
                 }
             }
             "-e" | "--editable" if !value.contains("://") => {

@@ -1,4 +1,4 @@
-//! What is new in a lock file, and whether it may be.
+//! Finds new rows of a lock file, and judges them.
 
 use std::collections::HashSet;
 

@@ -1,5 +1,5 @@
-//! Which files hold what package managers fetch, and what belongs to them: lock files, manifests, and settings that say
-//! where packages come from.
+//! Table of the files that say what package managers fetch: lock files, manifests, and settings that say where packages come
+//! from.
 
 use super::ecosystems::ECOSYSTEMS;
 use super::languages::Language;

@@ -1,4 +1,4 @@
-//! What plans may make of lock files, manifests, and the settings of package managers.
+//! Tests of the changes that plans may make to lock files, manifests, and the settings of package managers.
 
 mod tables;
 

@@ -33,10 +33,10 @@ fn submodules_do_not_give_way_to_files() {
     let read = |path: &str| (path == ".gitmodules").then(|| text.to_vec());
     let rules = Apply::default();
     for (prefix, path, expected) in [
-        ("", "vendor/sub/index.js", "in the place of the submodule vendor/sub"),
-        ("", "vendor/sub", "in the place of the submodule vendor/sub"),
-        ("vendor/", "sub/index.js", "in the place of the submodule vendor/sub"),
-        ("", "vendor", "in the place of the submodule vendor/sub"),
+        ("", "vendor/sub/index.js", "replaces the submodule vendor/sub"),
+        ("", "vendor/sub", "replaces the submodule vendor/sub"),
+        ("vendor/", "sub/index.js", "replaces the submodule vendor/sub"),
+        ("", "vendor", "replaces the submodule vendor/sub"),
         ("", "vendor/subs/index.js", ""),
         ("web/", "vendor/sub/index.js", ""),
     ] {
@@ -87,7 +87,7 @@ fn what_a_reviewer_overlooks_is_refused() {
         (change("a.py", None, "# words \rprint()\n"), "a.py would contain control characters"),
         (change("a.md", None, "\u{1b}[2K\n"), "a.md would contain control characters"),
         (change("a\u{200b}.md", None, "x\n"), "the name a"),
-        (change("a.png", None, "\0\u{1b}\u{202e}\n"), "a.png would be a binary file"),
+        (change("a.png", None, "\0\u{1b}\u{202e}\n"), "a.png is a binary file"),
         // What is called a picture and is a script.
         (change("a.png", None, "#!/bin/sh\n\u{1b}[2K\nexit\n\0"), "a.png would contain control"),
         (change("a.dat", None, "import os\nos.remove('\u{202e}')\n# \0\n"), "a.dat would contain control"),
@@ -127,12 +127,12 @@ fn what_a_reviewer_overlooks_is_refused() {
     // What can run is judged whatever it is called.
     let mut program = bytes("a.gif", GIF);
     program.after.as_mut().expect("a state").mode = Mode::Executable;
-    assert!(judged(vec![program], &Apply::default()).contains("a.gif would be a binary file"));
+    assert!(judged(vec![program], &Apply::default()).contains("a.gif is a binary file"));
     for (name, text) in
         [("gradle/wrapper/gradle-wrapper.jar", "PK\u{3}\u{4}\0"), ("a.bin", "\u{7f}ELF\u{2}\0")]
     {
         let found = judged(vec![change(name, Some("\0"), text)], &Apply::default());
-        assert!(found.contains("would be a program that nobody can read"), "{found}");
+        assert!(found.contains("is an executable that cannot be reviewed"), "{found}");
     }
     // Two names of one plan, and a file that only gets another name.
     let twins = vec![change("b.txt", None, "x\n"), change("B.txt", None, "y\n")];
@@ -157,20 +157,20 @@ fn only_pictures_and_fonts_are_not_read_as_text() {
     let code = [GIF, b"<?php system($_GET['c']); ?>"].concat();
     for (name, content, expected) in [
         ("logo.gif", GIF.to_vec(), ""),
-        ("logo.png", with(b"touch pwned; exec true #"), "would be a binary file"),
-        ("x.pdf", with(b"%PDF-1\ntouch pwned\nexit\n"), "would be a binary file"),
-        ("n.png", with(b"require('fs').writeFileSync('pwned','');//"), "would be a binary file"),
-        ("a.png", with(b"PK\x03\x04\x14\0"), "would be a program"),
-        ("a.bin", with(b"MZ\x90\0\x03\0\0\0"), "would be a program"),
-        ("a.dat", with(b"\xfe\xed\xfa\xcf\0\0"), "would be a program"),
-        ("lib.bin", with(b"PK\x03\x04\x14\0\0\0\0\0META-INF/MANIFEST.MF"), "would be a program"),
-        ("a.dat", with(b"\xa7\x0d\x0d\x0a\0\0\0\0"), "would be a program"),
-        ("logo.png", with(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), "would be a binary file"),
-        ("logo.gif", code, "would be a binary file"),
-        ("logo.jpg", GIF.to_vec(), "logo.jpg would"),
-        ("a.db", with(b"SQLite format 3\0"), "would be a binary file"),
-        ("a.gz", with(b"\x1f\x8b\x08"), "would be a binary file"),
-        ("weights", noise.clone(), "would be a binary file"),
+        ("logo.png", with(b"touch pwned; exec true #"), "is a binary file"),
+        ("x.pdf", with(b"%PDF-1\ntouch pwned\nexit\n"), "is a binary file"),
+        ("n.png", with(b"require('fs').writeFileSync('pwned','');//"), "is a binary file"),
+        ("a.png", with(b"PK\x03\x04\x14\0"), "is an executable"),
+        ("a.bin", with(b"MZ\x90\0\x03\0\0\0"), "is an executable"),
+        ("a.dat", with(b"\xfe\xed\xfa\xcf\0\0"), "is an executable"),
+        ("lib.bin", with(b"PK\x03\x04\x14\0\0\0\0\0META-INF/MANIFEST.MF"), "is an executable"),
+        ("a.dat", with(b"\xa7\x0d\x0d\x0a\0\0\0\0"), "is an executable"),
+        ("logo.png", with(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"), "is a binary file"),
+        ("logo.gif", code, "is a binary file"),
+        ("logo.jpg", GIF.to_vec(), "logo.jpg is a binary file"),
+        ("a.db", with(b"SQLite format 3\0"), "is a binary file"),
+        ("a.gz", with(b"\x1f\x8b\x08"), "is a binary file"),
+        ("weights", noise.clone(), "is a binary file"),
     ] {
         let found = judged(vec![bytes(name, &content)], &Apply::default());
         assert!(

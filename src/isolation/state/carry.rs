@@ -160,7 +160,7 @@ impl Isolated {
         below: &BaseState,
         carried: bool,
     ) -> Result<(), FileError> {
-        // Whoever opens a pipe waits for somebody who is gone.
+        // A process that opens a pipe would wait for a process that is gone.
         for path in &found.special {
             self.disk.remove_all(path).map_err(|error| FileError::Io { path: path.clone(), error })?;
         }

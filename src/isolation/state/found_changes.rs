@@ -1,4 +1,4 @@
-//! What a command changed in its isolated state, compared with what is below.
+//! Changes that a command made in its isolated state, compared with what is below.
 
 use std::collections::BTreeSet;
 use std::io;

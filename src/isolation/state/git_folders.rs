@@ -40,11 +40,11 @@ pub(super) struct Copy {
 struct GitFolderCopy {
     /// Its index in [`Isolated::trusted`].
     index: usize,
-    /// Where commands see it.
+    /// Path at which commands see the folder.
     place: PathBuf,
-    /// Where the agent's is while somebody else runs.
+    /// Path of the agent's `.git` while that of another author is in place.
     kept: PathBuf,
-    /// Where that for trusted runs is while none goes on.
+    /// Path of the `.git` for trusted runs while none of them is under way.
     own: PathBuf,
 }
 

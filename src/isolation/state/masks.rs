@@ -1,5 +1,5 @@
-//! What commands see instead of what the checkout holds: no sensitive files, and repositories without credentials and
-//! without what sensitive files ever held. Made once, before anything runs, and changed by nobody.
+//! Masks over the checkout that commands see: no sensitive files, and repositories without credentials and without what
+//! sensitive files ever held. They are made once, before anything runs, and nothing changes them.
 
 use std::collections::BTreeSet;
 use std::fs;

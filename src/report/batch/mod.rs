@@ -6,12 +6,14 @@ mod key;
 mod markdown;
 
 use std::collections::BTreeMap;
+use std::io;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workspace::{LineCounts, Operation, WorkspacePath};
 
 use super::{DeliveryReport, HeldDelivery, RunReport};
+use crate::base::text::pretty_json;
 use crate::command::last_lines;
 use crate::event::{Exit, GateRecord, Notice, NoticeLevel, RunMode, Status, StopReason, Usage};
 
@@ -380,10 +382,7 @@ impl BatchReport {
     }
 
     /// Serializes the report as JSON, indented, with a newline at the end.
-    pub fn json(&self) -> String {
-        // The types hold nothing that JSON cannot express.
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
+    pub fn json(&self) -> io::Result<String> {
+        pretty_json(self)
     }
 }

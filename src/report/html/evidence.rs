@@ -1,4 +1,4 @@
-//! What tests and the run's own deeds say about the change and about the final message.
+//! Renders the evidence for the change and the final message, from tests and from the run's own calls.
 
 use maud::{Markup, html};
 use sanitize::untrusted::visible;

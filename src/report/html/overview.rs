@@ -1,4 +1,4 @@
-//! What people see first: what failed, where things are, and how the plan is applied.
+//! Top of the page: what failed, where things are, and how the plan is applied.
 
 use maud::{Markup, html};
 use sanitize::untrusted::visible;

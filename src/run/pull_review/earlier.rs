@@ -1,4 +1,4 @@
-//! What was found on a pull request before: the reviewer is shown it, so that it does not say the same in other words.
+//! Earlier findings on a pull request: the reviewer is shown them, so that it does not say the same in other words.
 
 use sanitize::untrusted::{fence, markdown, visible_line};
 use workspace::WorkspacePath;

@@ -234,7 +234,7 @@ impl PullReview {
         let told = match (left_out, unseen, cut) {
             (0, 0, 0) => None,
             (0, 0, _) => Some(format!(
-                "{} more did not fit, of which none is worse; the next review looks at the same change again",
+                "{} more did not fit, none more severe than those shown; the next review looks at the same change again",
                 counted(cut, "finding", "s")
             )),
             (_, 0, _) => Some(format!(

@@ -1,4 +1,4 @@
-//! What the reviewer is not shown of a file, or not as it is; the report says so.
+//! Remarks on files of which the reviewer is shown nothing, or not everything as it is; the report repeats them.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Where the journal of an apply lies, and who believes one: nothing that a commit or a command can write is a journal.
+//! Place of the journal of an apply, and trust in it: nothing that a commit or a command can write is a journal.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What an attack may achieve.
+//! Effects that an attack may achieve.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What lies in a scene before anything happens.
+//! Files of a scene before anything happens.
 
 /// Programs of the checkout.
 pub const PROGRAMS: &[&str] = &["tools/evil", "tools/ls", "tools/git", "tools/cat"];

@@ -1,4 +1,4 @@
-//! Which effects are kept out where not every part of the sandbox is available.
+//! Effects that are kept out where not every part of the sandbox is available.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

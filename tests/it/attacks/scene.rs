@@ -19,6 +19,7 @@ use super::effect::{Effect, Effects, add};
 use super::files;
 use super::secrets::{self, secret};
 use super::state::{self, Closeness, State};
+use crate::support::processes::{self, Process};
 
 /// Where scenes are made, if not in the build folder: the user of the run must reach it.
 const FOLDER: &str = "ATTACKS_SCENES";
@@ -304,34 +305,21 @@ impl Scene {
     fn survivors(&self) -> Vec<(Pid, String)> {
         let root = self.folder.path().as_os_str().as_encoded_bytes();
         let mentions = |bytes: &[u8]| bytes.windows(root.len()).any(|window| window == root);
-        let mut found = Vec::new();
-        for entry in fs::read_dir("/proc").expect("the processes").flatten() {
-            let Some(id) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else {
-                continue;
-            };
-            if id.unsigned_abs() == self.bystander.id() {
-                continue;
-            }
-            let read = |name: &str| fs::read(entry.path().join(name)).unwrap_or_default();
-            let folder = fs::read_link(entry.path().join("cwd")).unwrap_or_default();
-            let line = read("cmdline");
-            if mentions(&line)
-                || mentions(&read("environ"))
-                || mentions(folder.as_os_str().as_encoded_bytes())
-            {
-                let line = String::from_utf8_lossy(&line).replace('\0', " ");
-                found.extend(Pid::from_raw(id).map(|pid| (pid, line)));
-            }
-        }
-        found
+        let is_ours = |process: &Process| {
+            process.id.unsigned_abs() != self.bystander.id()
+                && (mentions(process.line.as_bytes())
+                    || mentions(&process.environment())
+                    || mentions(process.folder().as_os_str().as_encoded_bytes()))
+        };
+        let found = processes::find(is_ours).into_iter();
+        found.filter_map(|process| Some((Pid::from_raw(process.id)?, process.line))).collect()
     }
 
     fn bystander_suffered(&mut self) -> bool {
         if !matches!(self.bystander.try_wait(), Ok(None)) {
             return true;
         }
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.bystander.id())).unwrap_or_default();
-        stat.contains(") T ") || stat.contains(") t ")
+        matches!(processes::state(self.bystander.id().cast_signed()), Some('T' | 't'))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What lies in a folder, exactly enough to see that somebody was there.
+//! State of a folder, exact enough to show that somebody was there.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a batch posts: a branch and a pull request for each task, one comment for all.
+//! Posts of a batch: a branch and a pull request for each task, one comment for all.
 
 use std::fs;
 use std::path::Path;

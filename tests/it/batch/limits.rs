@@ -2,10 +2,10 @@
 
 use std::fs;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use super::ends;
 use crate::support::Sandbox;
+use crate::support::wait::wait_until_or;
 use serde_json::{Value, json};
 
 /// A model that fails until its `times`-th start.
@@ -120,11 +120,8 @@ fn batch_budget_counts_killed_attempts() {
         .spawn()
         .expect("the binary runs");
     let transcript = || fs::read_to_string(out.join("tasks/one/transcript.jsonl")).unwrap_or_default();
-    let started = Instant::now();
-    while !transcript().contains("\"type\":\"call\"") {
-        assert!(started.elapsed() < Duration::from_mins(1), "it does not get on: {}", transcript());
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let is_called = || transcript().contains("\"type\":\"call\"");
+    wait_until_or(|| format!("a call: {}", transcript()), is_called);
     child.kill().expect("a kill");
     child.wait().expect("an end");
     fs::write(&go, "").unwrap();

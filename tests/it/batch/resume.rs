@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::{Duration, Instant};
 
 use super::{ends, slow, worktrees};
+use crate::support::wait::{wait_until, wait_until_or};
 use crate::support::{Run, Sandbox};
 use serde_json::Value;
 
@@ -33,12 +33,8 @@ fn batch_resumes_after_kills_without_repeating_tasks() {
             .stderr(fs::File::create(sandbox.path().join("log")).expect("a log"))
             .spawn()
             .expect("the binary runs");
-        let started = Instant::now();
-        while noted(&out, "ended").len() < kills * 5 {
-            let log = || fs::read_to_string(sandbox.path().join("log")).unwrap();
-            assert!(started.elapsed() < Duration::from_mins(1), "it does not get on: {}", log());
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        let log = || fs::read_to_string(sandbox.path().join("log")).unwrap();
+        wait_until_or(|| format!("tasks end: {}", log()), || noted(&out, "ended").len() >= kills * 5);
         child.kill().expect("a kill");
         child.wait().expect("an end");
     }
@@ -77,11 +73,7 @@ fn batch_signal_writes_report_and_restarts_begun_tasks() {
         .stderr(Stdio::null())
         .spawn()
         .expect("the binary runs");
-    let started = Instant::now();
-    while noted(&out, "ended").len() < 3 {
-        assert!(started.elapsed() < Duration::from_mins(1), "it does not get on");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("three tasks end", || noted(&out, "ended").len() >= 3);
     let pid = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a signal");
     let output = child.wait_with_output().expect("an end");
@@ -106,11 +98,7 @@ fn batch_locks_folder_and_refuses_other_batch() {
         .stderr(Stdio::null())
         .spawn()
         .expect("the binary runs");
-    let started = Instant::now();
-    while noted(&out, "begun").is_empty() {
-        assert!(started.elapsed() < Duration::from_mins(1), "it does not begin");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until("a task begins", || !noted(&out, "begun").is_empty());
     let run = sandbox.batch(&[]).expect_code(3);
     assert!(run.stderr.contains("another batch is using"), "{}", run.stderr);
     child.kill().expect("a kill");

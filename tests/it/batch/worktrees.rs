@@ -8,6 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{ends, slow, worktrees};
 use crate::support::Sandbox;
+use crate::support::wait::{wait_until, wait_until_or};
 
 /// What a batch may take after its end, in a debug build beside other tests.
 const MOST: Duration = Duration::from_secs(20);
@@ -41,11 +42,11 @@ fn batch_ends_although_another_process_keeps_lock_on_worktrees() {
     lock.lock().expect("a lock");
     assert_eq!(code(start(&sandbox, &["--timeout", "2"])), Some(5));
     let child = start(&sandbox, &["--resume"]);
-    let (journal, before) = (sandbox.out().join("journal.jsonl"), Instant::now());
-    while !fs::read_to_string(&journal).is_ok_and(|text| text.matches("\"type\":\"batch\"").count() > 1) {
-        assert!(before.elapsed() < MOST, "{:?}", fs::read_to_string(&journal));
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let journal = || fs::read_to_string(sandbox.out().join("journal.jsonl")).unwrap_or_default();
+    wait_until_or(
+        || format!("the batch starts again: {}", journal()),
+        || journal().matches("\"type\":\"batch\"").count() > 1,
+    );
     kill_process(Pid::from_child(&child), Signal::TERM).expect("a signal");
     assert_eq!(code(child), Some(143));
     lock.unlock().expect("unlocked");
@@ -71,11 +72,7 @@ fn batch_clears_records_that_killed_git_left() {
     };
     half_made("t0");
     let child = start(&sandbox, &["--jobs", "1"]);
-    let since = Instant::now();
-    while !log.exists() {
-        assert!(since.elapsed() < 3 * MOST, "no task gets on");
-        std::thread::sleep(Duration::from_millis(2));
-    }
+    wait_until("a task gets on", || log.exists());
     half_made("t9");
     assert_eq!(child.wait_with_output().expect("an end").status.code(), Some(0));
     let report = fs::read_to_string(sandbox.out().join("batch.json")).expect("a report");

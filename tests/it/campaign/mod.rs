@@ -14,9 +14,9 @@ mod waves;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::support::github::fleet::{Fleet, TOKEN};
+use crate::support::wait::wait_until;
 use crate::support::{Run, Sandbox};
 use serde_json::Value;
 
@@ -94,19 +94,16 @@ impl Scene {
         let from = self.fleet.state().requests.len() + at;
         self.fleet.state().silent_from = Some((from, is_done));
         let mut child = self.start(&["run"]);
-        let limit = Instant::now() + Duration::from_mins(5);
-        let is_killed = loop {
-            if self.fleet.state().requests.len() >= from {
-                child.kill().expect("it can be killed");
-                child.wait().expect("it has ended");
-                break true;
-            }
-            if child.try_wait().expect("it can be asked").is_some() {
-                break false;
-            }
-            assert!(Instant::now() < limit, "it neither ends nor asks");
-            std::thread::sleep(Duration::from_millis(5));
-        };
+        let has_asked = || self.fleet.state().requests.len() >= from;
+        let mut is_killed = false;
+        wait_until("a request or the end", || {
+            is_killed = has_asked();
+            is_killed || child.try_wait().expect("a child").is_some()
+        });
+        if is_killed {
+            child.kill().expect("it can be killed");
+            child.wait().expect("it has ended");
+        }
         self.fleet.state().silent_from = None;
         is_killed
     }

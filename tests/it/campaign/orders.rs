@@ -1,9 +1,8 @@
-//! What people and the file of a campaign order, and what a campaign does with it: waves that wait for a comment, merges, ends,
-//! second tries, reviewers, tokens of an app.
+//! Orders to a campaign by people and by its file, and what the campaign does with them: waves that wait for a comment, merges,
+//! ends, second tries, reviewers, tokens of an app.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -13,6 +12,7 @@ use crate::support::Run;
 use crate::support::github::app::App;
 use crate::support::github::fleet::{HOME, TOKEN};
 use crate::support::model::{Answer, ModelServer};
+use crate::support::wait::wait_until;
 
 /// How many pull requests stand as `OPEN`, `MERGED` and `CLOSED`.
 fn counts(scene: &Scene) -> [usize; 3] {
@@ -137,22 +137,12 @@ async fn campaign_ends_with_signal_while_github_is_silent() {
     scene.plain(1);
     scene.fleet.state().silent_from = Some((0, false));
     let mut child = scene.start(&["status"]);
-    let began = Instant::now();
-    while scene.fleet.state().requests.is_empty() {
-        assert!(began.elapsed() < Duration::from_mins(1), "it asks nothing");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    // GitHub answers on other threads meanwhile.
+    wait_until("a request", || !scene.fleet.state().requests.is_empty());
     let pid = Pid::from_raw(i32::try_from(child.id()).expect("a pid")).expect("a pid");
     kill_process(pid, Signal::TERM).expect("the signal is sent");
-    let sent = Instant::now();
-    let code = loop {
-        if let Some(status) = child.try_wait().expect("it can be asked") {
-            break status.code();
-        }
-        assert!(sent.elapsed() < Duration::from_secs(20), "it is deaf");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    };
-    assert_eq!(code, Some(143));
+    wait_until("its end", || child.try_wait().expect("a child").is_some());
+    assert_eq!(child.wait().expect("an end").code(), Some(143));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,4 +1,4 @@
-//! Which repositories a campaign selects.
+//! Selection of a campaign's repositories.
 
 use super::{Scene, WAVES};
 

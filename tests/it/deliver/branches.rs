@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::OWN;
 use crate::support::scene::{BEFORE, HEAD, scene};
+use crate::support::wait::wait_while_running;
 use serde_json::json;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -44,11 +45,7 @@ async fn delivery_signal_ends_push() {
         let event = scene.event("schedule", &[]);
         let args = ["--model", model.as_str(), "--mode", "yolo", "--deliver", "branch"];
         let mut job = scene.job("schedule", &event, &scene.sandbox.out(), &args).spawn().unwrap();
-        let deadline = Instant::now() + Duration::from_mins(1);
-        while !reached.exists() {
-            assert!(Instant::now() < deadline && job.try_wait().unwrap().is_none(), "nothing was pushed");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_while_running(&mut job, || "a push".to_owned(), || reached.exists());
         let signalled = Instant::now();
         let id = rustix::process::Pid::from_child(&job);
         rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();

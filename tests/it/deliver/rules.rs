@@ -70,7 +70,7 @@ async fn rules_are_told_and_not_circumvented() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rules_that_are_met_let_a_delivery_pass() {
+async fn delivery_proceeds_if_requirements_are_met() {
     scene(&[], |scene| {
         // GitHub signs what the job's own token commits; the rules of `main` are none of a branch of ours.
         scene.github.demand("feature", Rule::Signatures);

@@ -186,7 +186,7 @@ fn same(template: &Checkout, steps: &[Step]) -> Result<(), TestCaseError> {
     let (ours, repository) = (real.repository(), template.repository());
     prop_assert!(ours == repository, "Git's own folder changed: {}", yolo.log);
     // What could not be kept is missing from the plan, which is not applied then.
-    if dry.log.contains("changes of commands were lost") {
+    if dry.log.contains("changes made by commands were lost") {
         prop_assert!(dry.code == Some(2) && play::apply(&planned, &dry).is_err(), "{}", dry.log);
         return Ok(());
     }

@@ -1,5 +1,5 @@
-//! What MCP servers change in the checkout, during their calls and after them: judged like the changes of commands,
-//! whatever the size, name and kind of a file, with namespaces and without.
+//! Changes by MCP servers in the checkout, during their calls and after them: judged like the changes of commands, whatever the
+//! size, name and kind of a file, with namespaces and without.
 #![cfg(target_os = "linux")]
 
 use std::ffi::OsStr;
@@ -129,7 +129,7 @@ fn sensitive_files_are_not_there_for_servers() {
 }
 
 #[test]
-fn what_keeps_the_checkout_from_being_read_is_put_back_and_judged() {
+fn mcp_restores_checkout_that_became_unreadable() {
     rummage("mcp_test_rummage", &["blinds", "large"], |how, sandbox, run| {
         assert_readable(how, sandbox);
         assert_eq!(sandbox.read("folder/in.txt"), "in\n", "{how}");

@@ -1,4 +1,4 @@
-//! What servers do to the checkout is judged like what commands do.
+//! Guardrails for servers: changes to the checkout are judged like those of commands.
 
 use super::{assert_gone, call, config, notices, sandbox};
 use serde_json::{Value, json};

@@ -8,8 +8,8 @@ mod guardrails;
 mod http;
 mod tools;
 
-use std::time::{Duration, Instant};
-
+use crate::support::processes::{Process, find};
+use crate::support::wait::wait_until;
 use crate::support::{Run, Sandbox};
 use serde_json::Value;
 
@@ -57,16 +57,7 @@ fn call(
 /// No server of this sandbox is left.
 fn assert_gone(sandbox: &Sandbox) {
     let folder = sandbox.path().to_str().unwrap().to_owned();
-    let alive = || {
-        std::fs::read_dir("/proc").unwrap().flatten().any(|entry| {
-            let cwd = std::fs::read_link(entry.path().join("cwd")).unwrap_or_default();
-            let line = std::fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default();
-            cwd.starts_with(&folder) && line.contains("mcp_server.py")
-        })
-    };
-    let until = Instant::now() + Duration::from_secs(10);
-    while alive() {
-        assert!(Instant::now() < until, "a server was left behind");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    let is_server =
+        |process: &Process| process.line.contains("mcp_server.py") && process.folder().starts_with(&folder);
+    wait_until("no server is left", || find(is_server).is_empty());
 }

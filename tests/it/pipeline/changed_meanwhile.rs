@@ -1,6 +1,7 @@
 //! A checkout that somebody else changes while a run works on it.
 
 use super::write;
+use crate::support::wait::wait_until;
 use crate::support::{Run, Sandbox};
 use serde_json::json;
 
@@ -11,10 +12,7 @@ fn run_while_spoiled(sandbox: &Sandbox, mode: &str, spoil: Spoil) -> Run {
     let model = sandbox.script(&[vec![("read_file", json!({"path": ".gitignore"}))]], "done");
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let started = std::time::Instant::now();
-            while !sandbox.path().join("waiting").exists() && started.elapsed().as_secs() < 60 {
-                std::thread::yield_now();
-            }
+            wait_until("the hook waits", || sandbox.path().join("waiting").exists());
             spoil(&sandbox.repo()).expect("the file is changed");
             std::fs::write(sandbox.path().join("spoiled"), "").expect("a file");
         });

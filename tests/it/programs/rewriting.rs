@@ -1,4 +1,4 @@
-//! What judges a run, and what that loads, is not rewritten by the run.
+//! Programs that judge a run, and what those load, are not rewritten by the run.
 
 use std::os::unix::fs::symlink;
 

@@ -1,4 +1,4 @@
-//! What a pull request gets: the comment in all its lives, suggestions, a check run, a plan applied by comment.
+//! Publishing to a pull request: the comment in all its lives, suggestions, a check run, a plan applied by comment.
 #![cfg(unix)]
 
 mod apply;
@@ -10,11 +10,11 @@ mod requests;
 mod suggestions;
 
 use std::io::Write as _;
-use std::time::{Duration, Instant};
 
 use crate::support::Run;
 use crate::support::github::BOT;
 use crate::support::scene::Scene;
+use crate::support::wait::wait_while_running;
 
 const MARKER: &str = "<!-- architect-ci comment: architect-ci -->";
 
@@ -40,11 +40,7 @@ impl Scene {
 
     /// Waits until the job has sent a request that starts so.
     fn wait_for(&self, request: &str, job: &mut std::process::Child) {
-        let deadline = Instant::now() + Duration::from_secs(20);
-        while self.github.count(request) == 0 {
-            assert!(Instant::now() < deadline && job.try_wait().unwrap().is_none(), "{request} was not sent");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        wait_while_running(job, || request.to_owned(), || self.github.count(request) > 0);
     }
 
     /// Answers to orders.

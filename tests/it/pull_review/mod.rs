@@ -150,7 +150,7 @@ async fn findings_that_do_not_fit_come_with_the_next_review() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn review_that_failed_is_gone_on_with() {
+async fn review_resumes_after_failure() {
     scene(CONFIG, |mut scene| {
         review(&scene, found(&[]), 0);
         let before = reviewed(&scene);

@@ -1,5 +1,5 @@
-//! Where findings are: in the text of a review as well as on lines, in files that move, below the workspace, and in the merge commit
-//! that a job has checked out.
+//! Places of findings: in the text of a review as well as on lines, in files that move, below the workspace, and in the merge
+//! commit that a job has checked out.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! What stands on the pull request from earlier reviews: it is not said again in other words, it counts until it is gone, and only
-//! the run of the latest commit changes it.
+//! Findings that stand on the pull request from earlier reviews: they are not repeated in other words, they count until they
+//! are gone, and only the run of the latest commit changes them.
 
 use serde_json::{Value, json};
 
@@ -127,7 +127,7 @@ async fn older_review_resolves_nothing_of_a_newer_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_people_reopen_is_theirs() {
+async fn review_leaves_reopened_threads_alone() {
     scene(CONFIG, |mut scene| {
         commit(&mut scene, "a.js", "safe()\nreturn run(x)\n");
         let bad = finding("a.js", 2, "x is run unchecked.");

@@ -1,4 +1,4 @@
-//! What a command sees: the workspace, and no secrets.
+//! Environment of a command: the workspace, and no secrets.
 
 use std::fs;
 

@@ -8,7 +8,6 @@ mod processes;
 mod results;
 
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use crate::support::{Run, Sandbox, command};
 use serde_json::Value;
@@ -35,16 +34,6 @@ fn timeless(result: &str) -> String {
     let (first, rest) = result.split_once('\n').unwrap_or((result, ""));
     let first = first.split(" after ").next().unwrap_or_default();
     format!("{first}|{}", rest.replace('\n', "|"))
-}
-
-/// Waits until something is the case.
-#[track_caller]
-fn until(mut is: impl FnMut() -> bool) {
-    let started = Instant::now();
-    while !is() {
-        assert!(started.elapsed() < Duration::from_mins(5), "it never came to be");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 fn start(sandbox: &Sandbox, script: &str) -> Child {

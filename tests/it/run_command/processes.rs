@@ -1,30 +1,16 @@
-//! How commands end: with all that they have started.
+//! Ends of commands: with everything that they have started.
 
-use std::fs;
 use std::time::{Duration, Instant};
 
-use super::{CONFIG, probe, start, timeless, until, yolo};
+use super::{CONFIG, probe, start, timeless, yolo};
 use crate::support::Sandbox;
+use crate::support::processes::{is_alive, unique_seconds};
+use crate::support::wait::wait_until;
 use serde_json::json;
-
-/// Whether a process runs whose command line holds a text: its number is another one in its own world.
-fn is_alive(marker: &str) -> bool {
-    let all = fs::read_dir("/proc").expect("processes").flatten();
-    all.into_iter().any(|process| {
-        let line = fs::read(process.path().join("cmdline")).unwrap_or_default();
-        let ended = fs::read_to_string(process.path().join("stat")).is_ok_and(|stat| stat.contains(") Z "));
-        !ended && String::from_utf8_lossy(&line).replace('\0', " ").contains(marker)
-    })
-}
-
-/// So many seconds as nobody else sleeps: by them a process is known again.
-fn seconds() -> String {
-    format!("3{}.{}", std::process::id() % 1000, uuid::Uuid::new_v4().as_u128() % 1_000_000)
-}
 
 #[test]
 fn command_timeout_kills_descendants() {
-    let (far, near) = (seconds(), seconds());
+    let (far, near) = (unique_seconds(), unique_seconds());
     let script = format!(
         "trap '' TERM\nsetsid bash -c \"trap '' TERM; touch far; sleep {far}\" &\n(sleep {near} & touch near)\nsleep 300\n"
     );
@@ -43,7 +29,7 @@ fn command_timeout_kills_descendants() {
 
 #[test]
 fn command_background_processes_end() {
-    let (far, near) = (seconds(), seconds());
+    let (far, near) = (unique_seconds(), unique_seconds());
     let script = format!(
         "setsid nohup sleep {far} >/dev/null 2>&1 &\nsleep {near} &\nread x && echo got $x\nps ax | grep -c [s]leep\n"
     );
@@ -54,12 +40,12 @@ fn command_background_processes_end() {
 
 #[test]
 fn command_ends_with_killed_runner() {
-    let (far, main) = (seconds(), seconds());
+    let (far, main) = (unique_seconds(), unique_seconds());
     let script = format!("setsid sleep {far} &\nsleep {main}\n");
     let sandbox = Sandbox::new(&[(".architect.yml", CONFIG), ("probe.sh", &script)]);
     let mut runner = start(&sandbox, "bash probe.sh");
-    until(|| is_alive(&main) && is_alive(&far));
+    wait_until("both processes start", || is_alive(&main) && is_alive(&far));
     runner.kill().expect("SIGKILL");
     runner.wait().expect("the end");
-    until(|| !is_alive(&main) && !is_alive(&far));
+    wait_until("both processes end", || !is_alive(&main) && !is_alive(&far));
 }

@@ -1,8 +1,10 @@
-//! What the model is told of a command, and what is recorded of it.
+//! Results of commands, as the model reads them and as they are recorded.
 
 use std::fs;
 
-use super::{CONFIG, start, timeless, until, yolo};
+use super::{CONFIG, start, timeless, yolo};
+use crate::support::processes::status_kb;
+use crate::support::wait::wait_until;
 use crate::support::{Sandbox, command};
 use serde_json::json;
 
@@ -128,13 +130,9 @@ fn command_output_is_bounded() {
     let peak = |script: &str| {
         let sandbox = Sandbox::new(&[(".architect.yml", CONFIG), ("probe.sh", script)]);
         let mut runner = start(&sandbox, "bash probe.sh");
-        let status = format!("/proc/{}/status", runner.id());
         let mut peak = 0;
-        until(|| {
-            let status = fs::read_to_string(&status).unwrap_or_default();
-            let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-            let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-            peak = peak.max(kilobytes.unwrap_or(0));
+        wait_until("the run ends", || {
+            peak = peak.max(status_kb(runner.id(), "VmHWM"));
             runner.try_wait().expect("a status").is_some()
         });
         (peak, fs::read_to_string(sandbox.out().join("transcript.jsonl")).expect("a transcript"))

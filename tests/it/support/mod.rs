@@ -1,12 +1,16 @@
-//! What the integration tests share: throw-away repositories, the real binary, loopback servers.
+//! Support shared by the integration tests: throw-away repositories, the real binary, loopback servers.
 
 pub mod github;
 pub mod kills;
 pub mod limited_server;
 pub mod model;
+#[cfg(target_os = "linux")]
+pub mod processes;
 pub mod program;
 pub mod scene;
 pub mod sealed;
+pub mod tools;
+pub mod wait;
 
 use std::collections::BTreeMap;
 use std::fs;

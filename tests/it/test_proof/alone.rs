@@ -1,7 +1,8 @@
 //! A test that fails on the old code only because what it names is missing there proves nothing.
 
-use super::{expect, expect_with, tool};
+use super::{expect, expect_with};
 use crate::support::Sandbox;
+use crate::support::tools::tool;
 
 /// A file of which one test uses what is new, and the other does not; in the same run, and each in one of its own.
 #[test]
@@ -34,11 +35,10 @@ fn tests_prove_takes_no_test_for_proof_because_it_stands_alone() {
         &[("TestShop > test_trivial", "not-run")],
     );
     if let Some(pytest) = tool("pytest") {
-        let folder = pytest.parent().expect("a folder").to_owned();
         sandbox.write("tests/test_shop.py", format!("{head}{half}{trivial}"));
         expect_with(
             &sandbox,
-            Some(&folder),
+            Some(&pytest),
             &["env", "PYTHONPATH=.", "pytest", "{test}"],
             &[("TestShop > test_half", "proves"), ("TestShop > test_trivial", "not-run")],
         );

@@ -2,8 +2,9 @@
 
 use std::process::Command;
 
-use super::{Proved, prove_with, python, tool};
+use super::{Proved, prove_with, python};
 use crate::support::Sandbox;
+use crate::support::tools::tool;
 
 fn prove(sandbox: &Sandbox, args: &[&str]) -> Proved {
     prove_with(sandbox, None, args)
@@ -73,35 +74,26 @@ fn tests_prove_rejects_what_it_cannot_use() {
 #[cfg(target_os = "linux")]
 #[test]
 fn tests_prove_leaves_nothing_behind_when_killed() {
-    use std::time::{Duration, Instant};
+    use crate::support::processes::{is_alive, unique_seconds};
+    use crate::support::wait::wait_until;
 
     let sandbox = python();
     let temp = tempfile::tempdir().expect("a folder");
     // The marker stands in a file, so that it is on the command line of the test alone.
-    let marker = format!("300.{}", std::process::id());
+    let marker = unique_seconds();
     sandbox.write("wait.sh", format!("exec sleep {marker}\n"));
     let before = sandbox.git(&["status", "--porcelain"]);
-    let is_running = || {
-        let pattern = format!("sleep {marker}");
-        Command::new("pgrep").args(["-f", &pattern]).output().is_ok_and(|output| output.status.success())
-    };
-    let wait = |condition: &dyn Fn() -> bool, what: &str| {
-        let until = Instant::now() + Duration::from_mins(1);
-        while !condition() {
-            assert!(Instant::now() < until, "{what}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    };
+
     let left = || std::fs::read_dir(temp.path()).expect("a folder").count();
     for (signal, code) in [("KILL", None), ("TERM", Some(143)), ("INT", Some(130))] {
         let mut command = sandbox.command(&["tests", "prove", "--base", "HEAD", "--", "sh", "wait.sh"]);
         command.current_dir(sandbox.repo()).env("RUNNER_TEMP", temp.path());
         let mut child = command.spawn().expect("the binary runs");
-        wait(&is_running, "the command starts");
+        wait_until("the command starts", || is_alive(&marker));
         let sent = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
         assert!(sent.is_ok_and(|status| status.success()));
         assert_eq!(child.wait().expect("an end").code(), code, "{signal}");
-        wait(&|| !is_running(), "the command ends with it");
+        wait_until("the command ends with it", || !is_alive(&marker));
         assert_eq!(sandbox.git(&["status", "--porcelain"]), before, "{signal}");
     }
     // The runs after the killed one have removed what it left.
@@ -123,13 +115,12 @@ fn tests_prove_says_why_nothing_is_seen() {
     let proved = prove(&sandbox, &["--", "python3", "-m", "unittest"]);
     assert!(proved.text.contains("does not name it; unittest names tests with `-v`"), "{}", proved.text);
     let Some(pytest) = tool("pytest") else { return };
-    let folder = pytest.parent().expect("a folder").to_owned();
     sandbox.write(
         "tests/test_later.py",
         "import pytest\n\n\n@pytest.mark.skip(reason='later')\ndef test_later():\n    assert 1 == 1\n",
     );
     for command in ["PYTHONPATH=. pytest {tests}", "PYTHONPATH=. pytest -q {tests}"] {
-        let proved = prove_with(&sandbox, Some(&folder), &["--", command]);
+        let proved = prove_with(&sandbox, Some(&pytest), &["--", command]);
         assert!(proved.text.contains("`test_later` could not be run: it is skipped"), "{}", proved.text);
     }
 }

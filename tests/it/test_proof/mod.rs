@@ -6,27 +6,12 @@ mod flaky;
 mod in_runs;
 mod runners;
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Output;
 
 use crate::support::Sandbox;
+use crate::support::tools::path_with;
 use serde_json::Value;
-
-/// Folders where a runner may be that is no part of the system.
-fn tool(name: &str) -> Option<PathBuf> {
-    let own = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("target/ci-tools");
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = std::env::split_paths(&path).chain([own.join("venv/bin"), own.join("node_modules/.bin")]);
-    let works = |file: &PathBuf| {
-        file.is_file()
-            && Command::new(file).arg("--version").output().is_ok_and(|output| output.status.success())
-    };
-    let found = folders.map(|folder| folder.join(name)).find(works);
-    if found.is_none() {
-        eprintln!("SKIPPED: `{name}` is not on this machine");
-    }
-    found
-}
 
 struct Proved {
     code: Option<i32>,
@@ -34,12 +19,10 @@ struct Proved {
     error: String,
 }
 
-/// Runs the command with one more folder of programs.
-fn prove_with(sandbox: &Sandbox, programs: Option<&Path>, args: &[&str]) -> Proved {
+/// Runs the command so that it finds `runner`.
+fn prove_with(sandbox: &Sandbox, runner: Option<&Path>, args: &[&str]) -> Proved {
     let mut command = sandbox.command(&[&["tests", "prove", "--base", "HEAD"], args].concat());
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = programs.map(Path::to_owned).into_iter().chain(std::env::split_paths(&path));
-    command.env("PATH", std::env::join_paths(folders).expect("a path"));
+    command.envs(runner.map(|runner| ("PATH", path_with(runner))));
     let Output { status, stdout, stderr } =
         command.current_dir(sandbox.repo()).output().expect("the binary runs");
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
@@ -47,8 +30,8 @@ fn prove_with(sandbox: &Sandbox, programs: Option<&Path>, args: &[&str]) -> Prov
 }
 
 /// Returns each test with its verdict.
-fn verdicts(sandbox: &Sandbox, programs: Option<&Path>, command: &[&str]) -> Vec<(String, String)> {
-    let proved = prove_with(sandbox, programs, &[&["--json", "--"], command].concat());
+fn verdicts(sandbox: &Sandbox, runner: Option<&Path>, command: &[&str]) -> Vec<(String, String)> {
+    let proved = prove_with(sandbox, runner, &[&["--json", "--"], command].concat());
     let found: Value =
         serde_json::from_str(&proved.text).unwrap_or_else(|_| panic!("{}{}", proved.text, proved.error));
     let tests = found["tests"].as_array().expect("tests");
@@ -66,11 +49,11 @@ fn expect(sandbox: &Sandbox, command: &[&str], expected: &[(&str, &str)]) {
     expect_with(sandbox, None, command, expected);
 }
 
-fn expect_with(sandbox: &Sandbox, programs: Option<&Path>, command: &[&str], expected: &[(&str, &str)]) {
+fn expect_with(sandbox: &Sandbox, runner: Option<&Path>, command: &[&str], expected: &[(&str, &str)]) {
     let before = sandbox.git(&["status", "--porcelain"]);
     let expected: Vec<(String, String)> =
         expected.iter().map(|(name, verdict)| ((*name).to_owned(), (*verdict).to_owned())).collect();
-    assert_eq!(verdicts(sandbox, programs, command), expected, "{command:?}");
+    assert_eq!(verdicts(sandbox, runner, command), expected, "{command:?}");
     assert_eq!(sandbox.git(&["status", "--porcelain"]), before, "the checkout stays as it is");
 }
 

@@ -1,7 +1,8 @@
 //! The verdicts by every runner.
 
-use super::{expect, expect_with, python, tool};
+use super::{expect, expect_with, python};
 use crate::support::Sandbox;
+use crate::support::tools::tool;
 
 const PYTHON: [(&str, &str); 7] = [
     ("TestDiscount > test_half", "proves"),
@@ -23,11 +24,11 @@ fn tests_prove_tells_every_verdict_of_unittest() {
 #[test]
 fn tests_prove_tells_every_verdict_of_pytest() {
     let Some(pytest) = tool("pytest") else { return };
-    let folder = pytest.parent().expect("a folder").to_owned();
+
     let sandbox = python();
     for command in [&["pytest", "-q", "{tests}"][..], &["pytest"], &["pytest", "{files}"]] {
         // The root has to be where modules are looked for.
-        expect_with(&sandbox, Some(&folder), &[&["env", "PYTHONPATH=."], command].concat(), &PYTHON);
+        expect_with(&sandbox, Some(&pytest), &[&["env", "PYTHONPATH=."], command].concat(), &PYTHON);
     }
 }
 

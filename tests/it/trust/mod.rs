@@ -1,4 +1,4 @@
-//! What a pull request, or an earlier step of the job, may do to the repository to steer a run: none of it takes effect.
+//! Attempts of a pull request, or of an earlier step of the job, to steer a run by the repository: none of them takes effect.
 //! Each trap is shown to work on plain `git` first, where it is one for `git`.
 #![cfg(unix)]
 

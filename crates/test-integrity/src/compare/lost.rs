@@ -1,4 +1,4 @@
-//! What it means for a test that it no longer makes some of its assertions, and that none of those that it makes now became of them.
+//! Judges assertions that a test no longer makes, and that none of its present assertions has replaced.
 
 use std::collections::BTreeSet;
 

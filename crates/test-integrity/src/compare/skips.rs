@@ -1,4 +1,4 @@
-//! What keeps tests from running, and did not before.
+//! Finds reasons that keep tests from running and did not before.
 
 use crate::Change;
 use crate::assertion::Assertion;

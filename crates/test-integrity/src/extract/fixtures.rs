@@ -1,5 +1,5 @@
-//! What asserts something for many tests at once: functions that run before or after each of them, steps of scenarios, and matchers.
-//! They are read as if they were tests, so that they are compared in the same way.
+//! Code that asserts something for many tests at once: functions that run before or after each of them, steps of scenarios, and
+//! matchers. It is read as if it were tests, so that it is compared in the same way.
 
 use super::{Body, Test, arguments};
 use crate::assertion::Assertion;

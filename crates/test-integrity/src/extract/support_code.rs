@@ -1,4 +1,5 @@
-//! What checks something outside of tests and of functions that assert by their names: macros, and code of support files that fails by an exception, an exit code or an error that it returns.
+//! Checks outside of tests, beside functions that assert by their names: macros, and code of support files that fails by an
+//! exception, an exit code or an error that it returns.
 
 use super::{Body, TestFile, rust};
 use crate::assertion::Assertion;

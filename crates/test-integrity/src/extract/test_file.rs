@@ -1,4 +1,4 @@
-//! What is read of a file: its tests, and what they have in common.
+//! Extract of a test file: its tests, and what they have in common.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What a file is to tests, by its path. It uses nothing else of the crate.
+//! Roles of files in testing, by their paths. It uses nothing else of the crate.
 
 mod exclusion_lists;
 mod support;

@@ -1,5 +1,6 @@
-//! What lines say apart from the assertions of tests: statements that steer, silence or exempt, and tests that are written as examples
-//! or scripts. It uses what [`crate::extract`] reads of a file and the words of [`crate::assertion`], and compares no tests.
+//! Checks of lines apart from the assertions of tests: statements that steer, silence or exempt, and tests that are written as
+//! examples or scripts. It uses what [`crate::extract`] reads of a file and the words of [`crate::assertion`], and compares no
+//! tests.
 
 pub(crate) mod doctests;
 mod efforts;

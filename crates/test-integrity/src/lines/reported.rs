@@ -1,4 +1,4 @@
-//! What was reported already: of a line, or of the test as a whole that the line stands in.
+//! Record of what was reported already: of a line, or of the test as a whole that the line stands in.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What a program no longer has: names that it no longer defines, and texts that it no longer says.
+//! Finds names that a program no longer defines, and texts that it no longer says.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};

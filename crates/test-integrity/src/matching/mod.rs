@@ -1,5 +1,5 @@
-//! Which test after a change is which test before it, in whatever file and by whatever name, and which reasons a change shows for one
-//! that is gone. It uses what was read ([`crate::extract`]) and whether assertions say the same ([`crate::weaker`]).
+//! Matches the tests after a change with those before it, in whatever file and by whatever name, and finds reasons for tests
+//! that are gone. It uses what was read ([`crate::extract`]) and whether assertions say the same ([`crate::weaker`]).
 
 pub(crate) mod definitions;
 pub(crate) mod inherited;

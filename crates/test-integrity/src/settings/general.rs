@@ -7,7 +7,7 @@ use regex::Regex;
 use super::flags::{lost_flags, lost_registrations};
 use super::flatten::{Entry, flatten};
 use super::reading::{Reading, badness, reading};
-use super::{code, xml};
+use super::{code, numbered, xml};
 use crate::Change;
 use crate::files::Format;
 use crate::finding::{Finding, Kind};
@@ -256,19 +256,6 @@ fn read(text: &str, format: Format) -> Vec<Entry> {
     };
     entries.truncate(super::MAX_ENTRIES);
     entries
-}
-
-/// Returns the settings that are not items of lists, by key and by how often the key was met before.
-fn numbered(entries: &[Entry]) -> BTreeMap<(&str, usize), &Entry> {
-    let mut met: BTreeMap<&str, usize> = BTreeMap::new();
-    let plain = entries.iter().filter(|entry| !entry.is_item);
-    plain
-        .map(|entry| {
-            let count = met.entry(&entry.key).or_default();
-            *count += 1;
-            ((entry.key.as_str(), *count), entry)
-        })
-        .collect()
 }
 
 fn last(key: &str) -> &str {

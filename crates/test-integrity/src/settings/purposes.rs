@@ -1,4 +1,4 @@
-//! What tools are for, and which of them can take the place of another.
+//! Purposes of tools, and the tools that can replace one another.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! What a setting says about checks, read from the words of its key: which numbers have to be reached and which must not be
-//! passed, what is left out, what may fail. This is how settings of tools are read that nothing else here knows.
+//! Reads from the words of a setting's key what it says about checks: which numbers have to be reached and which must not be
+//! passed, what is left out, what may fail. This is how settings of unknown tools are read.
 
 use crate::syntax::words;
 

@@ -1,4 +1,4 @@
-//! What the names that a file imports stand for.
+//! Resolves the names that a file imports.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What an assertion looks away from that another one looked at: fields, order, white space.
+//! Differences that an assertion ignores and another one did not: fields, order, white space.
 
 use std::collections::BTreeSet;
 

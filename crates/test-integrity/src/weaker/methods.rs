@@ -1,4 +1,4 @@
-//! What a matcher demanded, and a method of the value or another matcher demands now.
+//! Compares what a matcher demanded with what a method of the value, or another matcher, demands now.
 
 use std::collections::BTreeSet;
 

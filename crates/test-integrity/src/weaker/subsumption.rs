@@ -1,4 +1,4 @@
-//! What a test says after the change, for telling whether something that it said before is still said.
+//! Statements of a test after the change, for telling whether something that it said before is still said.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What is planned: the states of files and folders that differ from those of the checkout.
+//! Planned states of the files and folders that differ from those of the checkout.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What in a request contradicts GitHub's own description.
+//! Checks requests against GitHub's own API description.
 
 use std::sync::OnceLock;
 

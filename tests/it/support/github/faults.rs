@@ -1,4 +1,4 @@
-//! What goes wrong on the loopback GitHub, and what its token may not do.
+//! Faults of the loopback GitHub, and missing permissions of its token.
 
 use std::time::Duration;
 

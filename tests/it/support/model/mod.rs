@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use super::wait::wait_until;
 use protocol::{Called, Protocol, Said};
 
 /// What the server does with one request.
@@ -159,9 +160,7 @@ fn serve(
             answer = Answer::Text(Box::leak(text.into_boxed_str()));
         }
         if let Answer::Together(count, text) = answer {
-            while seen.lock().unwrap().len() < count {
-                std::thread::sleep(Duration::from_millis(5));
-            }
+            wait_until("the other requests", || seen.lock().unwrap().len() >= count);
             answer = Answer::Text(text);
         }
         let kind = if streamed { "text/event-stream" } else { "application/json" };

@@ -1,4 +1,4 @@
-//! What `assert.throws(f, expected)` expects of a failure: a class, a pattern, an object, or a function that judges it.
+//! Reads what `assert.throws(f, expected)` expects of a failure: a class, a pattern, an object, or a function that judges it.
 
 use crate::assertion::vocabulary::is_vacuous;
 

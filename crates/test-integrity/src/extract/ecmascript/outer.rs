@@ -1,4 +1,4 @@
-//! What surrounds the calls that make tests: groups, conditions, and the tables that are gone through.
+//! Surroundings of the calls that make tests: groups, conditions, and the tables that they go through.
 
 use std::rc::Rc;
 

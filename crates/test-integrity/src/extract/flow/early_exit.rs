@@ -1,4 +1,4 @@
-//! What ends a body early, and what it does with failures.
+//! Statements that end a body early, and their treatment of failures.
 
 use crate::assertion::{Assertion, is_mere_failure};
 use crate::extract::{Body, Reader, Skip, is_function};

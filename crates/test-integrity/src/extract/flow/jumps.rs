@@ -1,4 +1,4 @@
-//! What of a block may be passed over: what stands behind a condition under which the turn of a loop ends, or a jump.
+//! Code of a block that may be passed over: it stands behind a jump, or behind a condition under which the turn of a loop ends.
 
 use super::reach::is_block;
 use crate::syntax::At;

@@ -1,5 +1,5 @@
-//! Which of a test's code runs, and whether its failures count: what is never reached, what ends a body early, what is not waited for,
-//! and what becomes of the outcomes of calls.
+//! Decides which of a test's code runs, and whether its failures count: code that is never reached, statements that end a body
+//! early, calls that are not waited for, and the outcomes of calls.
 
 pub(super) mod early_exit;
 pub(super) mod jumps;

@@ -1,4 +1,5 @@
-//! What a body does with the outcome of what it calls: whether it fails with it, drops it, or writes what it expects itself.
+//! Finds what a body does with the outcomes of its calls: whether it fails with them, drops them, or writes the expected values
+//! itself.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What of a test's code is never run, or is run where its failures are lost.
+//! Code of a test that never runs, or runs where its failures are lost.
 
 use std::collections::BTreeMap;
 

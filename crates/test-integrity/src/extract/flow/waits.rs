@@ -1,4 +1,4 @@
-//! What a test waits for, and what it starts and leaves alone.
+//! Finds what a test waits for, and what it starts and leaves alone.
 
 use crate::extract::is_function;
 use crate::syntax::At;

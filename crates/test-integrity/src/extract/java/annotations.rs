@@ -1,4 +1,4 @@
-//! What the annotations and modifiers of a Java declaration say about tests.
+//! Reads what the annotations and modifiers of a Java declaration say about tests.
 
 use crate::assertion::Assertion;
 use crate::extract::{Skip, cells, rows, worse};

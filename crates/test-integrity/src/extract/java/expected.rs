@@ -1,4 +1,4 @@
-//! What tests of Java demand other than by calls of an assertion library: by their result, by a rule, by names of methods.
+//! Demands of Java's tests other than by calls of an assertion library: by their result, by a rule, by names of methods.
 
 use crate::assertion::{Assertion, Strength};
 use crate::extract::arguments;

@@ -1,4 +1,4 @@
-//! What `AssertJ` and Awaitility demand of functions that Java's tests give them: to throw something, or to become true.
+//! Demands of `AssertJ` and Awaitility on functions that Java's tests give them: to throw something, or to become true.
 
 use crate::assertion::{Assertion, vocabulary};
 use crate::extract::arguments;

@@ -1,4 +1,4 @@
-//! What lines of a test stand in, by their indentation: a condition, what catches failures, what runs elsewhere.
+//! Blocks that lines of a test stand in, by their indentation: a condition, a handler of failures, code that runs elsewhere.
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,4 @@
-//! How much a line demands that asserts something, in languages without a grammar here.
+//! Measures how much a line that asserts something demands, in languages without a grammar here.
 
 use std::sync::LazyLock;
 

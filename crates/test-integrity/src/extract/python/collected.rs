@@ -1,4 +1,4 @@
-//! Which functions of a Python file pytest and unittest take for tests, and which they run before tests.
+//! Selects the functions of a Python file that pytest and unittest take for tests, and those that they run before tests.
 
 use crate::extract::Skip;
 use crate::extract::classes::OF_BASE;

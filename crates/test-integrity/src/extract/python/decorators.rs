@@ -1,4 +1,4 @@
-//! What the decorators of a Python function or class say about tests.
+//! Reads what the decorators of a Python function or class say about tests.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! What the names of a test stand for, as far as the text says it: literals, results of calls, and collections without items.
+//! Resolves the names of a test, as far as its text says what they stand for: literals, results of calls, and collections
+//! without items.
 
 pub(super) mod constants;
 mod copies;

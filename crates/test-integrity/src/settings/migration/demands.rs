@@ -1,4 +1,4 @@
-//! What settings demand, in words that tools of one purpose have in common.
+//! Demands of settings, in words that tools of one purpose have in common.
 
 use super::super::flatten::Entry;
 use super::super::general::{is_about_nothing, number};

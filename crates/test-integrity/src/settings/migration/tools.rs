@@ -1,4 +1,4 @@
-//! Which tool a setting is for, by its file and its section, and what the tool is for.
+//! Tool that a setting is for, by its file and its section, and the purpose of that tool.
 
 use crate::files::file_name;
 

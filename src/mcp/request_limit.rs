@@ -1,5 +1,4 @@
-//! A connection that limits a server's requests: we answer them, and answers that the server never reads would fill the
-//! memory.
+//! Limit on a server's requests: we answer them, and answers that the server never reads would fill the memory.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -17,7 +16,7 @@ const MAX_OPEN: usize = 64;
 const MAX_REQUESTS: usize = 20_000;
 
 /// A transport with bounds on what a server may ask for.
-pub(super) struct Polite<T> {
+pub(super) struct RequestLimit<T> {
     inner: T,
     open: Arc<OpenRequests>,
     requests: usize,
@@ -30,7 +29,7 @@ struct OpenRequests {
     answered: Notify,
 }
 
-impl<T> Polite<T> {
+impl<T> RequestLimit<T> {
     /// Wraps a transport.
     pub(super) fn new(inner: T) -> Self {
         Self { inner, open: Arc::default(), requests: 0 }
@@ -56,7 +55,7 @@ impl OpenRequests {
     }
 }
 
-impl<T: Transport<RoleClient>> Transport<RoleClient> for Polite<T> {
+impl<T: Transport<RoleClient>> Transport<RoleClient> for RequestLimit<T> {
     type Error = T::Error;
 
     fn send(

@@ -1,4 +1,4 @@
-//! Room for connections: how many of this process's descriptors the proxies of all commands may take, and each of them.
+//! Limit on connections: how many of this process's descriptors the proxies of all commands may take, and each of them.
 //!
 //! A command that holds every connection that it can get must leave some to the runner and to other commands.
 
@@ -13,7 +13,7 @@ const MAX_OF_ALL: usize = 4096;
 
 /// Places for the connections of one command, in one direction.
 #[derive(Clone, Debug)]
-pub(super) struct Room {
+pub(super) struct ConnectionLimit {
     own: Arc<Semaphore>,
     all: Arc<Semaphore>,
 }
@@ -26,7 +26,7 @@ static CLIENTS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::
 static CONNECTIONS: LazyLock<Arc<Semaphore>> =
     LazyLock::new(|| Arc::new(Semaphore::new(of_all(descriptors()))));
 
-impl Room {
+impl ConnectionLimit {
     /// Returns places for the clients of one command.
     pub(super) fn for_clients() -> Self {
         Self::within(&CLIENTS)
@@ -92,9 +92,9 @@ mod tests {
     #[tokio::test]
     async fn places_of_one_command_are_places_of_all() {
         let all = Arc::new(Semaphore::new(3));
-        let room = || Room { own: Arc::new(Semaphore::new(2)), all: Arc::clone(&all) };
-        let is_full = |room: &Room| room.place().now_or_never().is_none();
-        let (first, second) = (room(), room());
+        let limit = || ConnectionLimit { own: Arc::new(Semaphore::new(2)), all: Arc::clone(&all) };
+        let is_full = |limit: &ConnectionLimit| limit.place().now_or_never().is_none();
+        let (first, second) = (limit(), limit());
         let held = [first.place().await, first.place().await];
         assert!(is_full(&first));
         let last = second.place().await;

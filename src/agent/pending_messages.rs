@@ -1,12 +1,12 @@
-//! News: messages for the model that come up while it works, such as what gates said of the state before.
+//! Pending messages: what the model is told before its next request, such as what gates said of the state before.
 
 use parking_lot::Mutex;
 
 /// Messages that are added before the next request.
 #[derive(Default)]
-pub struct News(Mutex<Vec<String>>);
+pub struct PendingMessages(Mutex<Vec<String>>);
 
-impl News {
+impl PendingMessages {
     /// Adds a message.
     pub fn add(&self, text: impl Into<String>) {
         self.0.lock().push(text.into());

@@ -1,6 +1,5 @@
-//! Doubt about a program of the configuration's: what it runs from folders that Git ignores, and that commands of the same
-//! run have changed. Such files are carried from one command to the next, because builds need them, and no reviewer
-//! sees them.
+//! Untrusted build output: files in folders that Git ignores, which commands of the same run have changed and a program of the
+//! configuration runs. They are carried from one command to the next, because builds need them, and no reviewer sees them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;

@@ -1,8 +1,9 @@
-//! Commands that run beside others: servers that tests need.
+//! Commands in the background: servers that tests need.
 
 use std::sync::atomic::Ordering;
 
-use super::{IsolatedCommand, Isolation, IsolationError, blocking};
+use super::{IsolatedCommand, Isolation, IsolationError};
+use crate::base::blocking::elsewhere;
 use crate::command::sandbox::View;
 use crate::command::{Ended, Finished, Shell};
 
@@ -22,7 +23,7 @@ impl Isolation {
             };
             let below = self.below.clone();
             let name = format!("beside-{}", self.beside.fetch_add(1, Ordering::Relaxed));
-            let (isolated, overlay) = blocking(move || {
+            let (isolated, overlay) = elsewhere(move || {
                 let mut isolated = isolated;
                 let overlay = isolated.update(&below).and_then(|()| {
                     isolated.beside(&name).map_err(IsolationError::Beside)?.ok_or(IsolationError::NoOverlay)

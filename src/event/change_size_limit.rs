@@ -1,5 +1,4 @@
-//! Rule by which the changes that are told of a big run are cut: nobody reads more than some thousand lines of them, and the exact
-//! ones are in the plan and its patch.
+//! Size limit for the changes that reports repeat. The exact changes are in the plan and its patch.
 
 use serde_json::Value;
 
@@ -13,29 +12,29 @@ const CUT: &str = "(in plan.patch)\n";
 
 /// Room that is left for the texts of changes.
 #[derive(Clone, Copy, Debug)]
-pub struct ChangeRoom(usize);
+pub struct ChangeSizeLimit(usize);
 
-impl Default for ChangeRoom {
+impl Default for ChangeSizeLimit {
     fn default() -> Self {
         Self(MAX_BYTES)
     }
 }
 
-impl ChangeRoom {
-    /// Takes the size of a text off the room, or leaves the text out.
+impl ChangeSizeLimit {
+    /// Takes the size of a text off the limit, or leaves the text out.
     pub fn fit(&mut self, text: &mut String) {
         match self.0.checked_sub(text.len()) {
             Some(rest) => self.0 = rest,
             None if text.len() > CUT.len() => {
                 self.0 = 0;
-                // Anew, so that the room of the old text is free.
+                // A new text, so that the memory of the old one is free.
                 *text = String::from(CUT);
             }
             None => {}
         }
     }
 
-    /// Leaves out what a planned edit writes and changes, if there is no room for it. All arguments of a command stay: they are
+    /// Leaves out what a planned edit writes and changes, if that exceeds the limit. All arguments of a command stay: they are
     /// what is applied.
     pub fn fit_action(&mut self, action: &mut PlannedAction) {
         if action.effects.is_edit()
@@ -57,10 +56,10 @@ mod tests {
 
     #[test]
     fn texts_are_whole_until_the_first_that_is_too_much() {
-        let mut room = ChangeRoom(100);
+        let mut limit = ChangeSizeLimit(100);
         let texts = [60, 50, 30, 5].map(|size| {
             let mut text = "x".repeat(size);
-            room.fit(&mut text);
+            limit.fit(&mut text);
             text
         });
         assert_eq!(texts, ["x".repeat(60), CUT.to_owned(), CUT.to_owned(), "x".repeat(5)]);
@@ -79,7 +78,7 @@ mod tests {
         let command = serde_json::json!({"line": "make", "cwd": "src", "class": "dev"});
         let mut command = action(serde_json::json!({"command": command}));
         for action in [&mut edit, &mut command] {
-            ChangeRoom(0).fit_action(action);
+            ChangeSizeLimit(0).fit_action(action);
             assert_eq!(action.diff, CUT);
         }
         assert_eq!(edit.tool_input["text"], CUT);

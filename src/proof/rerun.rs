@@ -1,5 +1,5 @@
-//! The pair of both states: runs the tests side by side where that is safe, and once more what claims to prove the change, since a
-//! test that sometimes fails would prove anything.
+//! Reruns: runs the tests of both states side by side where that is safe, and once more those that claim to prove the change, since
+//! a test that sometimes fails would prove anything.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! Meeting of the runner and a child that has made a network of its own: the child's listening sockets come through a
-//! socket with a path. They stay sockets of that network, whoever accepts their clients.
+//! Handover of sockets from a child that has made a network of its own: its listening sockets reach the runner through a
+//! socket with a path. They stay sockets of that network, no matter which process accepts their clients.
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -62,14 +62,14 @@ impl SharedNetwork {
 }
 
 /// The runner's side.
-pub struct Meeting {
+pub struct SocketHandover {
     listener: UnixListener,
     path: PathBuf,
     /// The network that the child is to join.
     network: Option<Arc<SharedNetwork>>,
 }
 
-impl Meeting {
+impl SocketHandover {
     /// Waits for a child at a path that only the runner's user can reach. The child shares `network` if there is one.
     pub fn at(path: PathBuf, network: Option<Arc<SharedNetwork>>) -> io::Result<Self> {
         let (_folder, short) = reachable(&path)?;
@@ -95,7 +95,7 @@ impl Meeting {
     }
 }
 
-impl Drop for Meeting {
+impl Drop for SocketHandover {
     fn drop(&mut self) {
         // It is gone if the child has come.
         let _ = std::fs::remove_file(&self.path);
