@@ -105,9 +105,14 @@ impl<'a> FileKind<'a> {
         self.is_of(&DATA)
     }
 
+    /// Returns whether a file of the kind is a patch.
+    pub(super) fn is_patch(&self) -> bool {
+        self.is_of(&["patch", "diff", "rej"])
+    }
+
     /// Returns whether the marks of a patch may be lines of the kind as a matter of course.
     pub(super) fn may_hold_patches(&self) -> bool {
-        self.is_of(&["patch", "diff", "rej", "orig"]) || self.is_of(&PROSE) || self.is_data()
+        self.is_patch() || self.is_of(&PROSE) || self.is_data()
     }
 
     /// Returns whether numbers before lines of the kind are hardly ever part of them.

@@ -107,7 +107,7 @@ fn certainty(line: &str) -> Option<Certainty> {
 pub(super) fn found<'a>(name: &str, new: &'a str, before: &str, after: &str) -> Option<&'a str> {
     left_out(new, before)
         .or_else(|| in_place_of_lines(new, before, after))
-        .or_else(|| edit(new).filter(|_| edit(before).is_none() && !FileKind::of(name).may_hold_patches()))
+        .or_else(|| edit(new).filter(|_| edit(before).is_none() && !FileKind::of(name).is_patch()))
 }
 
 /// Returns the first mark of `read_file` in a text that a file does not have already.

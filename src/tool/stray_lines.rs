@@ -264,7 +264,7 @@ pub(super) fn warning(change: &FileChange) -> Option<String> {
     let mark = additions.iter().flat_map(|addition| addition.added.iter().copied()).find(is_mark);
     mark.filter(|_| !may_be_meant).map(|line| {
         format!(
-            "[warning: `{}`, which is a mark of a patch or merge, is now in {path} as it is]",
+            "[warning: `{}` is now in {path} as it is; if it is a mark around lines or stands for line ends, take it out]",
             shown(line)
         )
     })
