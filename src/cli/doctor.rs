@@ -262,8 +262,11 @@ fn containment() -> Vec<Check> {
 }
 
 fn sandbox() -> Check {
-    let KernelSupport { files, .. } = kernel_support();
-    let says = if files {
+    let KernelSupport { files, truncation, .. } = kernel_support();
+    let says = if files && !truncation {
+        "active: the kernel limits commands, hooks and gates to the rights of their class (Landlock; this kernel has no rules for \
+         emptying files, as Linux 6.2 has, so they cannot empty any by its path)"
+    } else if files {
         "active: the kernel limits commands, hooks and gates to the rights of their class (Landlock)"
     } else {
         "this system has no Landlock: commands that are not known to be harmless are refused, and with \
@@ -375,7 +378,7 @@ mod tests {
 
     #[test]
     fn doctor_says_what_commands_can_do_without_landlock_and_with_it() {
-        let support = |all| KernelSupport { files: all, network: all, signals: all };
+        let support = |all| KernelSupport { files: all, truncation: all, network: all, signals: all };
         for (all, files, network) in [
             (
                 true,

@@ -44,6 +44,8 @@ mod mounts;
 #[cfg(target_os = "linux")]
 mod opening;
 #[cfg(target_os = "linux")]
+mod other_processes;
+#[cfg(target_os = "linux")]
 mod own_network;
 #[cfg(target_os = "linux")]
 mod syscalls;
@@ -286,6 +288,8 @@ impl Restrictions {
 pub struct KernelSupport {
     /// Rules for files.
     pub files: bool,
+    /// Rules for emptying files, which can be done without writing to them. Where there are none, system calls are refused.
+    pub truncation: bool,
     /// Rules for TCP.
     pub network: bool,
     /// Rules for signals.
@@ -307,7 +311,7 @@ pub fn hide_process() {}
 /// Returns that nothing is offered: other systems have no Landlock.
 #[cfg(not(target_os = "linux"))]
 pub fn kernel_support() -> KernelSupport {
-    KernelSupport { files: false, network: false, signals: false }
+    KernelSupport { files: false, truncation: false, network: false, signals: false }
 }
 
 /// Fails: other systems have no Landlock.

@@ -10,7 +10,7 @@ use workspace::repositories::{CheckoutEntries, find};
 use super::hidden;
 use super::mount_points::prepare;
 use super::plan::{Inner, SHARED_MEMORY, Sandbox, TEMPORARY, View};
-use super::{Mount, Namespaces, NewRoot, Restrictions, Rights, Sockets, User};
+use super::{Mount, Namespaces, NewRoot, Restrictions, Rights, Sockets, User, kernel_support};
 
 /// Devices that programs commonly write to.
 const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
@@ -59,11 +59,12 @@ impl Sandbox {
         let new_root = match namespaces {
             Some(namespaces) => {
                 let mounts = self.mounts(root, view, rights, more)?;
-                // Landlock alone keeps a light root from being written to, and it allows the folders for temporary
+                // Landlock alone keeps a light root from being changed, if it can, and it allows the folders for temporary
                 // files with all that is mounted below them.
                 let light = rights == Rights::Look
                     && self.0.wanted
                     && self.0.landlock
+                    && kernel_support().truncation
                     && !mounts.iter().any(is_below_temporary);
                 Some(NewRoot {
                     at: self.private()?.join("root"),

@@ -7,7 +7,8 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
-use super::{RestrictionError, Restrictions, Sockets};
+use super::other_processes::emptying;
+use super::{KernelSupport, RestrictionError, Restrictions, Sockets};
 
 /// Calls that administer the kernel, and those through which other calls are made unseen.
 const REFUSED: [libc::c_long; 29] = [
@@ -72,7 +73,7 @@ const X32: u32 = 0x4000_0000;
 /// Maximum number of calls that the kernel compares one by one. When it loads a filter, it tries every call that there is.
 const COMPARED: usize = 6;
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+pub(super) type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Calls that change a file's metadata, and not its content.
 const METADATA: [libc::c_long; 12] = [
@@ -116,8 +117,13 @@ const METADATA_REQUESTS: [i32; 5] = [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x40
 const SYSTEM_V: [libc::c_long; 2] = [libc::SYS_shmget, libc::SYS_semget];
 
 /// Installs the filter in this process, for good; it needs `no_new_privs`.
-pub(super) fn refuse(restrictions: &Restrictions) -> Result<(), RestrictionError> {
+pub(super) fn refuse(restrictions: &Restrictions, support: KernelSupport) -> Result<(), RestrictionError> {
     let mut rules = rules(restrictions)?;
+    if !support.truncation {
+        for (call, more) in emptying()? {
+            rules.entry(call).or_default().extend(more);
+        }
+    }
     if !restrictions.metadata {
         rules.extend(METADATA.iter().chain(&NEW_METADATA).map(|call| (*call, Vec::new())));
         #[cfg(target_arch = "x86_64")]
@@ -280,7 +286,11 @@ fn foreign_processes() -> Result<Rules, BackendError> {
     Ok(rules)
 }
 
-fn condition(argument: u8, operator: SeccompCmpOp, value: i32) -> Result<SeccompCondition, BackendError> {
+pub(super) fn condition(
+    argument: u8,
+    operator: SeccompCmpOp,
+    value: i32,
+) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value.cast_unsigned().into())
 }
 
@@ -318,8 +328,22 @@ fn any_bit(argument: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError>
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// What a filter answers to calls that it lets through, and to those that it refuses.
+    pub(in super::super) const ANSWERS: [u32; 2] =
+        [libc::SECCOMP_RET_ALLOW, libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned()];
+
+    /// Returns whether a filter of these rules refuses calls with these arguments.
+    pub(in super::super) fn refusals<const N: usize>(rules: Rules, calls: [(i64, [u64; 6]); N]) -> [bool; N] {
+        let program = program(rules).expect("a program");
+        calls.map(|(call, arguments)| {
+            let answered = answer(&program, u32::try_from(call).expect("a number"), arguments).0;
+            assert!(ANSWERS.contains(&answered), "{call}");
+            answered == ANSWERS[1]
+        })
+    }
 
     /// Returns what the filter answers to a call with these arguments, and how many instructions that takes.
     fn answer(program: &[sock_filter], call: u32, arguments: [u64; 6]) -> (u32, usize) {
@@ -349,8 +373,7 @@ mod tests {
 
     #[test]
     fn filter_refuses_by_rules_and_finds_every_call_within_few_instructions() {
-        let allowed = libc::SECCOMP_RET_ALLOW;
-        let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
+        let [allowed, refused] = ANSWERS;
         let unknown = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
         let mut rules = rules(&Restrictions::nothing()).expect("rules");
         rules.extend(METADATA.map(|call| (call, Vec::new())));
