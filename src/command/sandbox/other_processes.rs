@@ -1,9 +1,39 @@
-//! Rules for system calls by which a child would empty files that it may not write to, where no rule of Landlock keeps it from
-//! that.
+//! Rules for system calls by which a child would reach what other processes of its user have, or empty files that it may not
+//! write to, where no namespace and no rule of Landlock keeps it from that.
 
-use seccompiler::{BackendError, SeccompCmpOp, SeccompRule};
+use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
 use super::syscalls::{Rules, condition};
+
+/// `IOPRIO_WHO_PROCESS`.
+const IO_OF_PROCESS: i32 = 1;
+
+/// Returns rules for calls that set limits and priorities of a process that is named by its number, or of all processes of a group
+/// or user. Without processes of its own, a command could take from the runner and its supervisor the descriptors with which they
+/// watch it.
+pub(super) fn settings_of_others() -> Result<Rules, BackendError> {
+    let is_other = |argument| condition(argument, SeccompCmpOp::Ne, 0);
+    // Reading the limits of others does no harm; a new limit is the third argument.
+    let sets = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
+    let limits = SeccompRule::new(vec![is_other(0)?, sets])?;
+    let mut rules: Rules = [(libc::SYS_prlimit64, vec![limits])].into();
+    let of_process = i32::try_from(libc::PRIO_PROCESS).unwrap_or_default();
+    for (call, process) in [(libc::SYS_setpriority, of_process), (libc::SYS_ioprio_set, IO_OF_PROCESS)] {
+        let of_several = SeccompRule::new(vec![condition(0, SeccompCmpOp::Ne, process)?])?;
+        rules.insert(call, vec![SeccompRule::new(vec![is_other(1)?])?, of_several]);
+    }
+    for call in [
+        libc::SYS_sched_setscheduler,
+        libc::SYS_sched_setparam,
+        libc::SYS_sched_setattr,
+        libc::SYS_sched_setaffinity,
+        libc::SYS_migrate_pages,
+        libc::SYS_move_pages,
+    ] {
+        rules.insert(call, vec![SeccompRule::new(vec![is_other(0)?])?]);
+    }
+    Ok(rules)
+}
 
 /// Returns rules for calls that empty a file which they do not open for writing, for which Landlock has rules since Linux 6.2.
 pub(super) fn emptying() -> Result<Rules, BackendError> {
@@ -29,6 +59,28 @@ mod tests {
 
     fn number(argument: i32) -> u64 {
         argument.cast_unsigned().into()
+    }
+
+    #[test]
+    fn settings_of_other_processes_are_refused() {
+        let asked = [
+            (libc::SYS_setpriority, [0, 0, 5, 0, 0, 0], false),
+            (libc::SYS_setpriority, [0, 7, 5, 0, 0, 0], true),
+            (libc::SYS_setpriority, [1, 0, 5, 0, 0, 0], true),
+            (libc::SYS_setpriority, [2, 0, 5, 0, 0, 0], true),
+            (libc::SYS_ioprio_set, [1, 0, 5, 0, 0, 0], false),
+            (libc::SYS_ioprio_set, [2, 0, 5, 0, 0, 0], true),
+            (libc::SYS_ioprio_set, [3, 0, 5, 0, 0, 0], true),
+            (libc::SYS_sched_setaffinity, [0, 8, 1, 0, 0, 0], false),
+            (libc::SYS_sched_setaffinity, [7, 8, 1, 0, 0, 0], true),
+            (libc::SYS_prlimit64, [7, 7, 0, 1, 0, 0], false),
+            (libc::SYS_prlimit64, [7, 7, 1, 0, 0, 0], true),
+        ];
+        let refused = refusals(
+            settings_of_others().expect("rules"),
+            asked.map(|(call, arguments, _)| (call, arguments)),
+        );
+        assert_eq!(refused, asked.map(|(.., expected)| expected));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
-use super::other_processes::emptying;
+use super::other_processes::{emptying, settings_of_others};
 use super::{KernelSupport, RestrictionError, Restrictions, Sockets};
 
 /// Calls that administer the kernel, and those through which other calls are made unseen.
@@ -140,7 +140,7 @@ pub(super) fn refuse(restrictions: &Restrictions, support: KernelSupport) -> Res
         let creates = any_bit(1, &[libc::O_CREAT])?;
         rules.extend([(libc::SYS_mq_open, creates), (libc::SYS_mq_unlink, Vec::new())]);
         rules.insert(libc::SYS_msgget, Vec::new());
-        rules.extend(foreign_processes()?);
+        rules.extend(settings_of_others()?);
         // Databases, and so the tests of honest projects, need these.
         if !restrictions.metadata {
             rules.extend(SYSTEM_V.map(|call| (call, Vec::new())));
@@ -262,28 +262,6 @@ fn only_tcp(families: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
 fn unseen_connections() -> Result<Rules, BackendError> {
     let calls = [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)];
     calls.into_iter().map(|(call, flags)| Ok((call, any_bit(flags, &[libc::MSG_FASTOPEN])?))).collect()
-}
-
-/// Returns rules for calls that set limits and priorities of a process that is named by its number. Without processes of its own,
-/// a command could take from the runner and its supervisor the descriptors with which they watch it.
-fn foreign_processes() -> Result<Rules, BackendError> {
-    let is_other = |argument| condition(argument, SeccompCmpOp::Ne, 0);
-    // Reading the limits of others does no harm; a new limit is the third argument.
-    let sets = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
-    let limits = SeccompRule::new(vec![is_other(0)?, sets])?;
-    let mut rules: Rules = [(libc::SYS_prlimit64, vec![limits])].into();
-    for (call, argument) in [
-        (libc::SYS_setpriority, 1),
-        (libc::SYS_ioprio_set, 1),
-        (libc::SYS_sched_setscheduler, 0),
-        (libc::SYS_sched_setparam, 0),
-        (libc::SYS_sched_setattr, 0),
-        (libc::SYS_migrate_pages, 0),
-        (libc::SYS_move_pages, 0),
-    ] {
-        rules.insert(call, vec![SeccompRule::new(vec![is_other(argument)?])?]);
-    }
-    Ok(rules)
 }
 
 pub(super) fn condition(
