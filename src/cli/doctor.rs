@@ -284,7 +284,8 @@ fn view(namespaces: Option<Namespaces>, KernelSupport { files, .. }: KernelSuppo
         None => {
             let says = if files {
                 "the machine's, as far as Landlock allows: namespaces are not available, so commands run on a copy of the \
-                 checkout at another path; they can change modes, owners and times of this user's other files"
+                 checkout at another path; they can change modes, owners and times of this user's other files, and read the \
+                 command lines of other processes"
             } else {
                 "the machine's: neither namespaces nor Landlock are available, so commands run on a copy of the checkout at \
                  another path, but can read and write every file that this user can, the checkout's own among them, and \
@@ -324,7 +325,8 @@ fn signals_and_network(KernelSupport { network, signals, .. }: KernelSupport) ->
     let signaled = if signals {
         "commands can signal no other processes"
     } else {
-        "commands can signal other processes of this user if they share their namespace"
+        "commands can signal other processes of this user if they share their namespace, and, where the network is allowed, \
+         reach sockets without a path (Landlock keeps them from both since Linux 6.12)"
     };
     Check { name: "network", good: network && signals, says: format!("{denied}; {signaled}") }
 }

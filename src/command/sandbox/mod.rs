@@ -48,6 +48,8 @@ mod other_processes;
 #[cfg(target_os = "linux")]
 mod own_network;
 #[cfg(target_os = "linux")]
+mod socket_calls;
+#[cfg(target_os = "linux")]
 mod syscalls;
 
 use std::net::SocketAddr;
@@ -63,7 +65,7 @@ pub(super) use held_root::join_users;
 pub use kernel::{become_user, kernel_support, restrict};
 pub use mount::Mount;
 #[cfg(target_os = "linux")]
-pub use mounts::enter;
+pub use mounts::{enter, leave_network};
 #[cfg(target_os = "linux")]
 pub(super) use mounts::{leave_processes, leave_users};
 #[cfg(target_os = "linux")]
@@ -292,7 +294,7 @@ pub struct KernelSupport {
     pub truncation: bool,
     /// Rules for TCP.
     pub network: bool,
-    /// Rules for signals.
+    /// Rules for signals and for sockets without a path.
     pub signals: bool,
 }
 

@@ -145,11 +145,11 @@ impl Sandbox {
     }
 
     /// Returns whether a child that sees the machine's own file system could reach daemons by sockets with a path, for
-    /// which Landlock has no rules. Sockets that the configuration names as writable do not count. A daemon may have started
-    /// since the last command.
+    /// which Landlock has no rules, or by those without one, for which older kernels have none. Sockets that the configuration
+    /// names as writable do not count. A daemon may have started since the last command.
     fn meets_daemons(&self) -> bool {
         let is_named = |socket: &Path| self.0.writable.iter().any(|place| socket.starts_with(place));
-        hidden::may_have_sockets(is_named)
+        hidden::may_have_sockets(is_named, kernel_support().signals)
     }
 
     /// Returns where a child may read if it sees the machine's own file system.

@@ -8,7 +8,8 @@ use seccompiler::{
 };
 
 use super::other_processes::{emptying, settings_of_others};
-use super::{KernelSupport, RestrictionError, Restrictions, Sockets};
+use super::socket_calls::sockets;
+use super::{KernelSupport, RestrictionError, Restrictions};
 
 /// Calls that administer the kernel, and those through which other calls are made unseen.
 const REFUSED: [libc::c_long; 29] = [
@@ -60,12 +61,6 @@ const NAMESPACES: [i32; 8] = [
 
 /// The mode bits for set-user-ID and set-group-ID.
 const SET_ID: [i32; 2] = [0o4000, 0o2000];
-
-/// Address families of the Internet.
-const INTERNET: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
-
-/// Mask for the type of a socket, without options such as `SOCK_CLOEXEC`.
-const SOCKET_KIND: u64 = 0xf;
 
 /// Bit in the call numbers of the x32 ABI. Hardly any kernel runs its programs, and no build has any.
 const X32: u32 = 0x4000_0000;
@@ -206,62 +201,8 @@ fn rules(restrictions: &Restrictions) -> Result<Rules, BackendError> {
     rules.insert(FCHMODAT2, any_bit(2, &SET_ID)?);
     #[cfg(target_arch = "x86_64")]
     rules.extend([(libc::SYS_chmod, any_bit(1, &SET_ID)?), (libc::SYS_mknod, any_bit(1, &SET_ID)?)]);
-    // Pairs of connected sockets, by which a program talks to its own processes, are made by another call.
-    let mut families = vec![libc::AF_NETLINK];
-    families.extend(restrictions.named_sockets.then_some(libc::AF_UNIX));
-    match &restrictions.sockets {
-        // No condition means every call.
-        Sockets::None => {
-            rules
-                .extend([libc::SYS_socket, libc::SYS_connect, libc::SYS_bind].map(|call| (call, Vec::new())));
-        }
-        Sockets::Local => {
-            rules.insert(libc::SYS_socket, vec![none_of(&families)?]);
-        }
-        Sockets::Ports(_) => {
-            families.extend(INTERNET);
-            rules.insert(libc::SYS_socket, only_tcp(&families)?);
-            rules.extend(unseen_connections()?);
-        }
-        Sockets::Internet => {
-            let raw = condition(1, SeccompCmpOp::MaskedEq(SOCKET_KIND), libc::SOCK_RAW)?;
-            let of_kernel = condition(0, SeccompCmpOp::Ne, libc::AF_NETLINK)?;
-            let raw = SeccompRule::new(vec![raw, of_kernel])?;
-            families.extend(INTERNET);
-            rules.insert(libc::SYS_socket, vec![none_of(&families)?, raw]);
-        }
-    }
+    rules.extend(sockets(restrictions)?);
     Ok(rules)
-}
-
-/// Returns rules for sockets of other families than these, for all but TCP on the Internet, and for all of the kernel's but
-/// those that describe the network.
-fn only_tcp(families: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
-    let mut rules = vec![none_of(families)?];
-    for family in INTERNET {
-        let is_family = || condition(0, SeccompCmpOp::Eq, family);
-        // Kinds are numbers, not bits: of all but streams, each has to be named.
-        for kind in 0..=SOCKET_KIND {
-            let kind = i32::try_from(kind).unwrap_or_default();
-            if kind != libc::SOCK_STREAM {
-                let is_kind = condition(1, SeccompCmpOp::MaskedEq(SOCKET_KIND), kind)?;
-                rules.push(SeccompRule::new(vec![is_family()?, is_kind])?);
-            }
-        }
-        // Multipath TCP, of which Landlock knows nothing, and SCTP are streams as well.
-        let others = [libc::IPPROTO_IP, libc::IPPROTO_TCP].map(|known| condition(2, SeccompCmpOp::Ne, known));
-        let others = others.into_iter().collect::<Result<Vec<_>, _>>()?;
-        rules.push(SeccompRule::new([vec![is_family()?], others].concat())?);
-    }
-    let of_kernel = condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?;
-    rules.push(SeccompRule::new(vec![of_kernel, condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE)?])?);
-    Ok(rules)
-}
-
-/// Returns rules for calls that connect by sending, which Landlock does not see.
-fn unseen_connections() -> Result<Rules, BackendError> {
-    let calls = [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)];
-    calls.into_iter().map(|(call, flags)| Ok((call, any_bit(flags, &[libc::MSG_FASTOPEN])?))).collect()
 }
 
 pub(super) fn condition(
@@ -273,7 +214,7 @@ pub(super) fn condition(
 }
 
 /// Returns a rule for a first argument that is none of these families.
-fn none_of(families: &[i32]) -> Result<SeccompRule, BackendError> {
+pub(super) fn none_of(families: &[i32]) -> Result<SeccompRule, BackendError> {
     let others = families.iter().map(|family| condition(0, SeccompCmpOp::Ne, *family));
     SeccompRule::new(others.collect::<Result<_, _>>()?)
 }
@@ -297,7 +238,7 @@ fn one_of(argument: u8, values: &[i32]) -> Result<Vec<SeccompRule>, BackendError
 }
 
 /// Returns rules for an argument with one of these bits.
-fn any_bit(argument: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
+pub(super) fn any_bit(argument: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
     let rule = |bit: &i32| {
         let mask = SeccompCmpOp::MaskedEq(bit.cast_unsigned().into());
         SeccompRule::new(vec![condition(argument, mask, *bit)?])
@@ -364,7 +305,7 @@ pub(super) mod tests {
         for call in 0..500 {
             let expected = if [libc::SYS_clone3, libc::SYS_openat2].contains(&call) {
                 unknown
-            } else if refused_always.contains(&call) {
+            } else if refused_always.contains(&call) || call == libc::SYS_socketpair {
                 refused
             } else {
                 allowed
@@ -382,6 +323,16 @@ pub(super) mod tests {
         assert_eq!(ask(libc::SYS_openat, [0, 0, folder, 0o2755, 0, 0]), allowed);
         assert_eq!(ask(libc::SYS_openat, [0, 0, creates, 0o755, 0, 0]), allowed);
         assert_eq!(ask(libc::SYS_openat, [0, 0, 0, 0o4755, 0, 0]), allowed);
+        let pair = |family: i32, kind: i32| {
+            let words = [family, kind].map(|word| u64::from(word.cast_unsigned()));
+            ask(libc::SYS_socketpair, [words[0], words[1], 0, 0, 0, 0])
+        };
+        for kind in [libc::SOCK_STREAM, libc::SOCK_SEQPACKET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC] {
+            assert_eq!(pair(libc::AF_UNIX, kind), allowed);
+        }
+        assert_eq!(pair(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC), refused);
+        assert_eq!(pair(libc::AF_UNIX, libc::SOCK_RAW), refused);
+        assert_eq!(pair(libc::AF_TIPC, libc::SOCK_STREAM), refused);
         let namespace = u64::from(libc::CLONE_NEWUSER.cast_unsigned());
         assert_eq!(ask(libc::SYS_unshare, [namespace, 0, 0, 0, 0, 0]), refused);
     }
