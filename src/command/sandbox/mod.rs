@@ -264,6 +264,8 @@ pub struct Restrictions {
     pub network: Option<OwnNetwork>,
     /// Whether it may open sockets that have a path, if any.
     pub named_sockets: bool,
+    /// Whether it may use the machine's System V shared memory and semaphores, if it sees those.
+    pub system_v: bool,
     /// Whether it may change modes, owners, times, and attributes of files.
     pub metadata: bool,
 }
@@ -280,6 +282,7 @@ impl Restrictions {
             sockets: Sockets::None,
             network: None,
             named_sockets: false,
+            system_v: false,
             metadata: false,
         }
     }

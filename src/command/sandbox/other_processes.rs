@@ -4,14 +4,53 @@
 use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
 use super::syscalls::{Rules, condition};
+use super::{KernelSupport, Restrictions};
+
+/// Calls for queues of messages, which hardly any program uses. Landlock has no rules for those that have a name.
+const QUEUES: [libc::c_long; 6] = [
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+];
+
+/// Calls for System V shared memory and semaphores. All objects of the IPC namespace can be reached by their numbers, and the
+/// filter does not know whose they are.
+const SYSTEM_V: [libc::c_long; 7] = [
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+];
 
 /// `IOPRIO_WHO_PROCESS`.
 const IO_OF_PROCESS: i32 = 1;
 
+/// Returns rules for a child that has no namespaces of its own.
+pub(super) fn of_others(restrictions: &Restrictions, support: KernelSupport) -> Result<Rules, BackendError> {
+    let mut rules = settings_of_others()?;
+    rules.extend(QUEUES.map(|call| (call, Vec::new())));
+    // Databases, and so the tests of honest projects, need these.
+    if !restrictions.system_v {
+        rules.extend(SYSTEM_V.map(|call| (call, Vec::new())));
+    }
+    if !support.signals {
+        // Of the others, no filter knows whose they are.
+        let everybody = condition(0, SeccompCmpOp::Eq, -1)?;
+        rules.insert(libc::SYS_kill, vec![SeccompRule::new(vec![everybody])?]);
+    }
+    Ok(rules)
+}
+
 /// Returns rules for calls that set limits and priorities of a process that is named by its number, or of all processes of a group
 /// or user. Without processes of its own, a command could take from the runner and its supervisor the descriptors with which they
 /// watch it.
-pub(super) fn settings_of_others() -> Result<Rules, BackendError> {
+fn settings_of_others() -> Result<Rules, BackendError> {
     let is_other = |argument| condition(argument, SeccompCmpOp::Ne, 0);
     // Reading the limits of others does no harm; a new limit is the third argument.
     let sets = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
@@ -62,7 +101,21 @@ mod tests {
     }
 
     #[test]
-    fn settings_of_other_processes_are_refused() {
+    fn what_belongs_to_others_is_refused_and_what_is_a_childs_own_is_not() {
+        let support = |signals| KernelSupport { files: true, truncation: true, network: true, signals };
+        let rules = |system_v, signals| {
+            let restrictions = Restrictions { system_v, ..Restrictions::nothing() };
+            of_others(&restrictions, support(signals)).expect("rules")
+        };
+        for system_v in [true, false] {
+            let objects = SYSTEM_V.map(|call| (call, [5; 6]));
+            assert_eq!(refusals(rules(system_v, true), objects), [!system_v; 7]);
+            assert_eq!(refusals(rules(system_v, true), QUEUES.map(|call| (call, [5; 6]))), [true; 6]);
+        }
+        for signals in [true, false] {
+            let ended = [-1, 7, 0].map(|process| (libc::SYS_kill, [number(process), 9, 0, 0, 0, 0]));
+            assert_eq!(refusals(rules(false, signals), ended), [!signals, false, false]);
+        }
         let asked = [
             (libc::SYS_setpriority, [0, 0, 5, 0, 0, 0], false),
             (libc::SYS_setpriority, [0, 7, 5, 0, 0, 0], true),
@@ -76,10 +129,7 @@ mod tests {
             (libc::SYS_prlimit64, [7, 7, 0, 1, 0, 0], false),
             (libc::SYS_prlimit64, [7, 7, 1, 0, 0, 0], true),
         ];
-        let refused = refusals(
-            settings_of_others().expect("rules"),
-            asked.map(|(call, arguments, _)| (call, arguments)),
-        );
+        let refused = refusals(rules(false, true), asked.map(|(call, arguments, _)| (call, arguments)));
         assert_eq!(refused, asked.map(|(.., expected)| expected));
     }
 

@@ -134,6 +134,7 @@ impl Sandbox {
             sockets,
             network: None,
             named_sockets,
+            system_v: false,
             metadata: works,
         })
     }

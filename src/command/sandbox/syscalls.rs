@@ -7,7 +7,7 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
-use super::other_processes::{emptying, settings_of_others};
+use super::other_processes::{emptying, of_others};
 use super::socket_calls::sockets;
 use super::{KernelSupport, RestrictionError, Restrictions};
 
@@ -107,10 +107,6 @@ const FILE_SETATTR: libc::c_long = 469;
 /// both word sizes), `FS_IOC_SETVERSION`, `FS_IOC_FSSETXATTR` and `FS_IOC_ENABLE_VERITY`.
 const METADATA_REQUESTS: [i32; 5] = [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x401c_5820, 0x4080_6685];
 
-/// Calls that create System V objects, which outlive every process and are shared by the whole IPC namespace; other than
-/// queues, which hardly any program uses.
-const SYSTEM_V: [libc::c_long; 2] = [libc::SYS_shmget, libc::SYS_semget];
-
 /// Installs the filter in this process, for good; it needs `no_new_privs`.
 pub(super) fn refuse(restrictions: &Restrictions, support: KernelSupport) -> Result<(), RestrictionError> {
     let mut rules = rules(restrictions)?;
@@ -132,14 +128,7 @@ pub(super) fn refuse(restrictions: &Restrictions, support: KernelSupport) -> Res
     }
     // A namespace of its own removes all of this when it ends.
     if restrictions.root.is_none() {
-        let creates = any_bit(1, &[libc::O_CREAT])?;
-        rules.extend([(libc::SYS_mq_open, creates), (libc::SYS_mq_unlink, Vec::new())]);
-        rules.insert(libc::SYS_msgget, Vec::new());
-        rules.extend(settings_of_others()?);
-        // Databases, and so the tests of honest projects, need these.
-        if !restrictions.metadata {
-            rules.extend(SYSTEM_V.map(|call| (call, Vec::new())));
-        }
+        rules.extend(of_others(restrictions, support)?);
     }
     Ok(apply_filter(&program(rules)?)?)
 }
