@@ -30,6 +30,7 @@ mod shared_folders;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems have no such folder"))]
 mod shared_memory;
 mod stores;
+mod terminals;
 
 #[cfg(target_os = "linux")]
 mod assembly;

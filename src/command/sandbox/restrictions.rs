@@ -10,10 +10,10 @@ use workspace::repositories::{CheckoutEntries, find};
 use super::hidden;
 use super::mount_points::prepare;
 use super::plan::{Inner, SHARED_MEMORY, Sandbox, TEMPORARY, View};
-use super::{Mount, Namespaces, NewRoot, Restrictions, Rights, Sockets, User, kernel_support};
+use super::{Mount, Namespaces, NewRoot, Restrictions, Rights, Sockets, User, kernel_support, terminals};
 
-/// Devices that programs commonly write to.
-const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
+/// Devices that programs commonly write to. A process has no terminal behind `/dev/tty` but its session's own.
+const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
 
 /// Parts of `/proc` that reveal nothing about other processes.
 const OWN_PROC: [&str; 11] = [
@@ -79,6 +79,8 @@ impl Sandbox {
         };
         let works = rights == Rights::Work;
         let mut writable: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
+        let has_terminals = new_root.is_some() || terminals::are_unused();
+        writable.extend(terminals::PLACES.iter().filter(|_| has_terminals).map(PathBuf::from));
         if works {
             let is_written =
                 !matches!(view, View::Reader(_) | View::Plain { writable: false } | View::Base { .. });
@@ -333,11 +335,12 @@ fn shown(place: &Path, real: &Path, mounts: &mut Vec<Mount>) {
     });
 }
 
-/// Returns all devices, without the memory that processes share: what is in it may be somebody else's.
+/// Returns all devices, without terminals and the memory that processes share: what is in it may be somebody else's.
 fn devices() -> Vec<PathBuf> {
     let entries = fs::read_dir("/dev").into_iter().flatten().flatten();
     // A link leads to another device, or to what the child has open.
     let entries = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
+    let entries = entries.filter(|entry| !terminals::is_one(&entry.file_name().to_string_lossy()));
     entries.map(|entry| entry.path()).filter(|path| path != Path::new(SHARED_MEMORY)).collect()
 }
 
