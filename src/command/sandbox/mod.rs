@@ -248,6 +248,7 @@ pub struct OwnNetwork {
 
 /// What one child may see and do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a right of its own")]
 pub struct Restrictions {
     /// The file system that it sees; `None` for the machine's.
     pub root: Option<NewRoot>,
@@ -291,6 +292,7 @@ impl Restrictions {
 
 /// What this kernel offers for restricting processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is offered by itself")]
 pub struct KernelSupport {
     /// Rules for files.
     pub files: bool,
