@@ -262,8 +262,11 @@ fn containment() -> Vec<Check> {
 }
 
 fn sandbox() -> Check {
-    let KernelSupport { files, .. } = kernel_support();
-    let says = if files {
+    let KernelSupport { files, truncation, .. } = kernel_support();
+    let says = if files && !truncation {
+        "active: the kernel limits commands, hooks and gates to the rights of their class (Landlock; this kernel has no rules for \
+         emptying files, as Linux 6.2 has, so they cannot empty any by its path)"
+    } else if files {
         "active: the kernel limits commands, hooks and gates to the rights of their class (Landlock)"
     } else {
         "this system has no Landlock: commands that are not known to be harmless are refused, and with \
@@ -281,7 +284,8 @@ fn view(namespaces: Option<Namespaces>, KernelSupport { files, .. }: KernelSuppo
         None => {
             let says = if files {
                 "the machine's, as far as Landlock allows: namespaces are not available, so commands run on a copy of the \
-                 checkout at another path; they can change modes, owners and times of this user's other files"
+                 checkout at another path; they can change modes, owners and times of this user's other files, and read the \
+                 command lines of other processes"
             } else {
                 "the machine's: neither namespaces nor Landlock are available, so commands run on a copy of the checkout at \
                  another path, but can read and write every file that this user can, the checkout's own among them, and \
@@ -321,7 +325,8 @@ fn signals_and_network(KernelSupport { network, signals, .. }: KernelSupport) ->
     let signaled = if signals {
         "commands can signal no other processes"
     } else {
-        "commands can signal other processes of this user if they share their namespace"
+        "commands can signal other processes of this user if they share their namespace, and, where the network is allowed, \
+         reach sockets without a path (Landlock keeps them from both since Linux 6.12)"
     };
     Check { name: "network", good: network && signals, says: format!("{denied}; {signaled}") }
 }
@@ -375,7 +380,7 @@ mod tests {
 
     #[test]
     fn doctor_says_what_commands_can_do_without_landlock_and_with_it() {
-        let support = |all| KernelSupport { files: all, network: all, signals: all };
+        let support = |all| KernelSupport { files: all, truncation: all, network: all, signals: all };
         for (all, files, network) in [
             (
                 true,

@@ -31,6 +31,7 @@ pub(super) fn execute() -> u8 {
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use std::borrow::Cow;
     use std::fs::{File, OpenOptions};
     use std::io::{self, Write};
     use std::os::unix::process::CommandExt;
@@ -39,7 +40,9 @@ mod linux {
     use rustix::io::{Errno, retry_on_intr};
     use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, set_parent_process_death_signal, wait};
 
-    use crate::command::sandbox::{become_user, enter, hide_process, restrict};
+    use crate::command::sandbox::{
+        Restrictions, Sockets, become_user, enter, hide_process, kernel_support, leave_network, restrict,
+    };
     use crate::command::supervisor::{Ending, Launch};
 
     /// Largest order that is trusted.
@@ -82,9 +85,10 @@ mod linux {
         // Before the folder that it is in is out of sight.
         let ending =
             launch.ending.as_ref().map(|path| OpenOptions::new().write(true).open(path)).transpose()?;
-        if let Some(root) = &launch.restrictions.root {
+        let restrictions = alone(&launch.restrictions);
+        if let Some(root) = &restrictions.root {
             let sandbox = |error| named("the sandbox could not be set up", error);
-            enter(root, launch.restrictions.network.as_ref()).map_err(sandbox)?;
+            enter(root, restrictions.network.as_ref()).map_err(sandbox)?;
             if let Some(user) = &root.user {
                 become_user(user).map_err(|error| sandbox(error.into()))?;
             }
@@ -94,8 +98,8 @@ mod linux {
         }
         std::env::set_current_dir(&launch.cwd)
             .map_err(|error| named(&launch.cwd.display().to_string(), error))?;
-        if launch.restrictions.restricted {
-            restrict(&launch.restrictions)
+        if restrictions.restricted {
+            restrict(&restrictions)
                 .map_err(|error| io::Error::other(format!("could not set up the sandbox: {error}")))?;
         }
         let mut command = Command::new(&launch.program);
@@ -112,6 +116,17 @@ mod linux {
                 wait_for(command.spawn().map_err(named)?.id(), ending)
             }
         }
+    }
+
+    /// Takes a child to which the network is denied out of the machine's, where nothing else keeps it from sockets without a path.
+    /// One that cannot be taken out gets no sockets at all. Returns its restrictions.
+    fn alone(restrictions: &Restrictions) -> Cow<'_, Restrictions> {
+        let is_denied = restrictions.sockets == Sockets::Local && restrictions.network.is_none();
+        let has_names = is_denied && restrictions.restricted && restrictions.root.is_some();
+        if !has_names || kernel_support().signals || leave_network().is_ok() {
+            return Cow::Borrowed(restrictions);
+        }
+        Cow::Owned(Restrictions { named_sockets: false, ..restrictions.clone() })
     }
 
     /// Waits for the program, as the first process of its world; what it leaves behind ends with this.

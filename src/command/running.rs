@@ -161,6 +161,7 @@ impl Running {
             }
             if namespaces.is_none() && job.rights == Rights::Work {
                 shared_memory = sandbox.shared_memory(shell.owner.as_deref());
+                made.system_v = shared_memory.as_ref().is_some_and(|taken| taken.system_v);
                 made.writable.extend(shared_memory.as_ref().map(|_| PathBuf::from(SHARED_MEMORY)));
             }
             sandbox.adapt(&mut environment, namespaces.is_some(), job.root)?;

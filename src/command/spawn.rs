@@ -159,7 +159,6 @@ impl Shell {
     async fn run_in(&self, job: Job<'_>, support: SandboxSupport) -> Finished {
         let started = Instant::now();
         let sandbox = self.sandbox.as_ref().filter(|_| job.rights == Rights::Work);
-        let before = sandbox.and_then(Sandbox::before);
         let mut running = match Box::pin(Running::start(self, &job, support)).await {
             Ok(running) => running,
             Err(error) => {
@@ -176,8 +175,8 @@ impl Shell {
         };
         running.clear();
         let (stdout, stderr) = tokio::join!(stdout.finish(), stderr.finish());
-        if let (Some(sandbox), Some(before)) = (sandbox, &before) {
-            sandbox.after(before);
+        if let Some(sandbox) = sandbox {
+            sandbox.after();
         }
         let refused = running.end_network();
         Finished { ended, stdout, stderr, duration: started.elapsed(), refused }

@@ -25,7 +25,7 @@ use workspace::{CheckoutModes, Judge, Restored, WorkspacePath};
 
 use crate::base::blocking::elsewhere;
 use crate::base::verbose_log::detail;
-use crate::command::sandbox::{Rights, View};
+use crate::command::sandbox::{Rights, View, kernel_support};
 use crate::command::{Ended, Finished, Job, LiveOutput, PipeStatus, Shell};
 use crate::event::{Events, NoticeLevel};
 pub use isolated_run::{IsolatedRun, LostChanges};
@@ -300,6 +300,11 @@ impl Isolation {
         if !self.shell.is_sandboxed() {
             let message = "nothing keeps commands from the checkout itself: a program that refers to it by its \
              original path (a virtual environment, an editable install) sees it without the planned edits, and its result may be wrong";
+            self.events.notice(NoticeLevel::Warning, message);
+        }
+        if !kernel_support().signals {
+            let message = "commands can signal other processes of this user, the run's own among them: only since Linux 6.12, the \
+             kernel keeps them from that without namespaces";
             self.events.notice(NoticeLevel::Warning, message);
         }
         if let Some(first) = copied.unreadable.first() {

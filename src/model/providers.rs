@@ -260,6 +260,9 @@ pub(super) fn completion(
     }
 }
 
+/// What the library puts in the place of an error's text that broke off.
+const UNREAD: &str = "Failed to read error body";
+
 /// Returns the error of ours that a library's error is.
 pub(super) fn sort(error: &genai::Error) -> ModelError {
     use genai::Error;
@@ -272,6 +275,9 @@ pub(super) fn sort(error: &genai::Error) -> ModelError {
             } => body,
             _ => "",
         };
+        // What the library puts in its place names the URL, which may contain a key.
+        let body =
+            if body.starts_with(UNREAD) { "the connection failed before all of it was read" } else { body };
         return from_status(status.as_u16(), body, retry_after);
     }
     match error {
@@ -335,7 +341,10 @@ fn chain(error: &reqwest::Error) -> String {
     };
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {
-        text = format!("{text}: {cause}");
+        let told = cause.to_string();
+        let url = cause.downcast_ref::<reqwest::Error>().and_then(reqwest::Error::url);
+        let told = url.map_or_else(|| told.clone(), |url| told.replace(&format!(" for url ({url})"), ""));
+        text = format!("{text}: {told}");
         source = cause.source();
     }
     text

@@ -294,7 +294,9 @@ fn clean_up(events: &Events, shell: &Shell) {
         );
     }
     if objects > 0 {
-        warn(format!("could not remove {objects} System V objects that commands created"));
+        warn(format!(
+            "commands may have left {objects} System V objects (`ipcs` lists them); they are kept, because nothing shows who created them"
+        ));
     }
     for path in modes {
         warn(format!("could not restore the mode of {}, which commands changed", path.display()));

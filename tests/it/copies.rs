@@ -39,6 +39,18 @@ pub fn without_namespaces_having(
     more: &[&str],
     variables: &[(&str, &Path)],
 ) -> Run {
+    without_namespaces_beside("true", sandbox, workspace, turns, more, variables)
+}
+
+/// The same after a shell has made what others have on the machine.
+pub fn without_namespaces_beside(
+    others: &str,
+    sandbox: &Sandbox,
+    workspace: &Path,
+    turns: &[Vec<(&str, Value)>],
+    more: &[&str],
+    variables: &[(&str, &Path)],
+) -> Run {
     let model = sandbox.script(turns, "done");
     let out = sandbox.out();
     let (workspace, to) = (workspace.to_str().unwrap(), out.to_str().unwrap());
@@ -49,12 +61,13 @@ pub fn without_namespaces_having(
     fs::create_dir_all(&home).unwrap();
     let mut outer = Command::new("unshare");
     // Other tests leave files in the shared memory of the machine, which then is nobody's.
-    let prepare = format!("mount -t tmpfs tmpfs /dev/shm && {NO_NAMESPACES}");
+    let prepare = format!("mount -t tmpfs tmpfs /dev/shm && {others} && {NO_NAMESPACES}");
     outer
         .args([
             "--user",
             "--map-root-user",
             "--mount",
+            "--ipc",
             "sh",
             "-c",
             &prepare,
@@ -170,6 +183,8 @@ if os.environ.get("LOOK"):
     tell("memory", libc.shmget(0, 4096, 0o1600))
     tell("semaphores", libc.semget(0, 1, 0o1600))
     tell("messages", libc.msgget(0, 0o1600))
+    tell("attaching", libc.shmat(0, None, 0))
+    tell("changing", libc.semctl(0, 0, 16, 1))
     file = os.open("a.txt", os.O_RDONLY)
     tell("flags", libc.ioctl(file, 0x40086602, ctypes.byref(ctypes.c_long(0))))
     tell("attributes", libc.syscall(469, file, b"", None, 0, 0x1000))
@@ -188,7 +203,8 @@ else:
     let turns = [vec![command("bash look.sh"), command("bash -c 'python3 probe.py'")]];
     let run = on_a_copy(&sandbox, &sandbox.repo(), &turns);
     let results = run.results();
-    for name in ["queue", "memory", "semaphores", "messages", "flags", "attributes"] {
+    for name in ["queue", "memory", "semaphores", "messages", "attaching", "changing", "flags", "attributes"]
+    {
         assert!(results[0].contains(&format!("\n{name} Operation not permitted")), "{name}: {}", results[0]);
     }
     assert!(results[1].contains("\nqueue Operation not permitted\nlock held"), "{}", results[1]);
@@ -245,6 +261,7 @@ fn what_is_left_on_the_machine_goes_and_a_home_folder_is_there() {
         "echo x > ~/.cache/tool/new && mkdir ~/.cache/shut && echo x > ~/.cache/shut/new && chmod 000 ~/.cache/shut && echo cached".to_owned(),
         format!("chmod 777 {real}; echo changed"),
         "ipcmk -M 64".to_owned(),
+        "ipcmk -S 1".to_owned(),
     ];
     let turns: Vec<_> = lines.iter().map(|line| vec![command(&format!("bash -c '{line}'"))]).collect();
     let run = on_a_copy(&sandbox, &sandbox.repo(), &turns);
@@ -262,10 +279,9 @@ fn what_is_left_on_the_machine_goes_and_a_home_folder_is_there() {
     assert!(!home.join(".cache/shut").exists(), "folders as well");
     assert_eq!(fs::metadata(&home).unwrap().permissions().mode() & 0o777, 0o750, "{}", results[3]);
     let memory = results[4].lines().find_map(|line| line.strip_prefix("Shared memory id: "));
-    let memory = memory.unwrap_or_else(|| panic!("it was created: {}", results[4])).to_owned();
-    let list = fs::read_to_string("/proc/sysvipc/shm").unwrap();
-    let mut ids = list.lines().filter_map(|line| line.split_ascii_whitespace().nth(1));
-    assert!(!ids.any(|id| id == memory), "shared memory {memory} is still there");
+    assert!(memory.is_some(), "it was created: {}", results[4]);
+    assert!(results[5].contains("Semaphore id: "), "what is there is the agent's own: {}", results[5]);
+    assert!(run.stderr.contains("may have left 2 System V objects"), "{}", run.stderr);
 }
 
 /// A command names files of the checkout itself by their own paths, where the kernel has no rule for modes.

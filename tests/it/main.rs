@@ -14,6 +14,7 @@ mod command_output;
 mod commands;
 mod confirm;
 mod containment;
+mod containment_of_others;
 mod continued;
 mod contract;
 mod contract_rows;

@@ -3,18 +3,29 @@
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
+use regex::bytes::Regex;
 
-/// What stands wherever a text was cut, before or behind what is left.
-const MARK: &str = "…";
+/// What stands wherever a text was cut, before or behind what is left: a mark of ours, or one by which other programs shorten a key.
+static MARK: LazyLock<Regex> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "a constant pattern, compiled in tests")]
+    Regex::new(r"…|\.{3,}|\*{3,}").expect("a valid pattern")
+});
+
+/// Bytes as Node shows them, which leaves out those behind the fiftieth.
+static BUFFER: LazyLock<Regex> = LazyLock::new(|| {
+    #[expect(clippy::expect_used, reason = "a constant pattern, compiled in tests")]
+    Regex::new(r"<Buffer((?: [0-9a-f]{2})+) \.\.\. [0-9]+ more bytes?>").expect("a valid pattern")
+});
 
 /// Minimum length of a part, in bytes; a shorter one says little of the secret, and is often a word.
 const MIN_PART: usize = 6;
 
 /// Returns whether a text was cut anywhere.
 pub(super) fn is_cut(text: &[u8]) -> bool {
-    memchr::memmem::find(text, MARK.as_bytes()).is_some()
+    MARK.is_match(text)
 }
 
 /// Parts of secrets that may stand beside the mark of a cut.
@@ -73,8 +84,20 @@ impl CutSecrets {
 
     /// Reports the parts of secrets beside marks.
     pub(super) fn search(&self, text: &[u8], found: &mut dyn FnMut(Range<usize>)) {
-        for mark in memchr::memmem::find_iter(text, MARK) {
-            let before = text[..mark].trim_ascii_end();
+        self.search_plain(text, found);
+        for buffer in BUFFER.captures_iter(text) {
+            let (Some(whole), Some(digits)) = (buffer.get(0), buffer.get(1)) else { continue };
+            let digits = std::str::from_utf8(digits.as_bytes()).unwrap_or_default();
+            let bytes =
+                digits.split_ascii_whitespace().filter_map(|digits| u8::from_str_radix(digits, 16).ok());
+            let shown: Vec<u8> = bytes.chain("…".bytes()).collect();
+            self.search_plain(&shown, &mut |_| found(whole.range()));
+        }
+    }
+
+    fn search_plain(&self, text: &[u8], found: &mut dyn FnMut(Range<usize>)) {
+        for mark in MARK.find_iter(text) {
+            let before = text[..mark.start()].trim_ascii_end();
             let window = &before[before.len().saturating_sub(self.longest)..];
             let is_begun = |start: usize, secret: &Vec<u8>| {
                 let part = &window[start..];
@@ -86,7 +109,7 @@ impl CutSecrets {
                     break;
                 }
             }
-            let behind = &text[mark + MARK.len()..];
+            let behind = &text[mark.end()..];
             let blanks = behind.len() - behind.trim_ascii_start().len();
             let window = &behind[blanks..];
             let window = &window[..window.len().min(self.longest)];
@@ -96,7 +119,7 @@ impl CutSecrets {
             };
             for (at, secrets) in self.ends.find(window).into_iter().rev() {
                 if secrets.iter().any(|secret| is_ended(at.end, secret)) {
-                    let start = mark + MARK.len() + blanks;
+                    let start = mark.end() + blanks;
                     found(start..start + at.end);
                     break;
                 }
@@ -136,6 +159,20 @@ mod tests {
         let both = format!("{}\n… 5 bytes omitted …\n{}", &SECRET[..20], &SECRET[9..]);
         assert_eq!(masked(&both), "***\n… 5 bytes omitted …\n***");
         assert_eq!(masked("qZ7kLm-ot…"), "***…");
+        for mark in ["...", "......", "****"] {
+            assert_eq!(masked(&format!("key qZ7kLm4W{mark}")), format!("key ***{mark}"));
+            assert_eq!(masked(&format!("key {mark}1Pp0S, Jn1Pp0S")), format!("key {mark}1Pp0S, Jn1Pp0S"));
+            assert_eq!(masked(&format!("key {mark}Jn1Pp0S")), format!("key {mark}***"));
+        }
+    }
+
+    #[test]
+    fn bytes_that_node_leaves_out_are_the_rest_of_a_secret() {
+        let bytes = |text: &str| text.bytes().map(|byte| format!(" {byte:02x}")).collect::<String>();
+        let shown = format!("x <Buffer{} ... 9 more bytes> y", bytes("key=qZ7kLm4Wx9Tb"));
+        assert_eq!(masked(&shown), "x *** y");
+        let other = format!("x <Buffer{} ... 1 more byte> y", bytes("nothing to hide"));
+        assert_eq!(masked(&other), other);
     }
 
     #[test]

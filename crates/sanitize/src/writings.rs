@@ -53,7 +53,7 @@ const NUMBER: &str = r"[0-9]{1,6}(?:\t|→|:[ \t]|[ \t]*[|│])";
 const NUMBER_OR_SIGN: &str =
     r"(?:(?-u:[^\s:]+[:\-])?[0-9]{1,7}(?:[:\-=.)]|→|[ \t]*[|│]|[ \t]+))?[ \t]*(?:[+\-|>#*])?";
 
-pub(super) static WRITINGS: [Writing; 9] = [
+pub(super) static WRITINGS: [Writing; 11] = [
     Writing {
         form: LazyLock::new(|| pattern(r"%([0-9A-Fa-f]{2})")),
         meaning: |form| byte(form.get(1)?.as_bytes(), 16),
@@ -136,6 +136,12 @@ pub(super) static WRITINGS: [Writing; 9] = [
     },
     // Tables of bytes.
     Writing { form: LazyLock::new(|| pattern(dumps::ROW)), meaning: dumps::bytes, min: 0 },
+    Writing {
+        form: LazyLock::new(|| pattern(dumps::ROW)),
+        meaning: dumps::bytes_in_other_order,
+        min: MIN_SPLIT,
+    },
+    Writing { form: LazyLock::new(|| pattern(dumps::BARE_ROW)), meaning: dumps::bare_bytes, min: MIN_SPLIT },
     // Parts in tags, which may have lines of their own. What looks like a tag may also be a part of the secret.
     Writing { form: LazyLock::new(|| pattern(TAG)), meaning: |_| Some(Vec::new()), min: MIN_SPLIT },
     // Parts on lines, in columns, colours and strings.

@@ -155,10 +155,12 @@ pub(super) fn listed_sockets() -> Vec<PathBuf> {
 }
 
 /// Returns whether there may be a socket that this user may use, other than those that `is_known` knows. That of a daemon that
-/// gave it a path relative to its own folder could be anywhere.
-pub(super) fn may_have_sockets(is_known: impl Fn(&Path) -> bool) -> bool {
+/// gave it a path relative to its own folder could be anywhere. Sockets without a path do not count if `scopes` keep children
+/// from them.
+pub(super) fn may_have_sockets(is_known: impl Fn(&Path) -> bool, scopes: bool) -> bool {
     let table = fs::read_to_string(SOCKETS).unwrap_or_default();
-    table.lines().filter_map(socket_name).any(|name| !name.starts_with(['/', '@']))
+    let is_kept_out = |name: &str| name.starts_with('/') || scopes && name.starts_with('@');
+    table.lines().filter_map(socket_name).any(|name| !is_kept_out(name))
         || sockets().iter().any(|socket| !is_known(socket))
 }
 
@@ -286,7 +288,7 @@ mod tests {
         let path = dir.path().canonicalize().expect("a folder").join("daemon.sock");
         let _listener = std::os::unix::net::UnixListener::bind(&path).expect("a socket");
         assert!(sockets().contains(&path));
-        assert!(may_have_sockets(|_| false));
+        assert!(may_have_sockets(|_| false, true));
     }
 
     #[test]

@@ -19,6 +19,7 @@ pub fn kernel_support() -> KernelSupport {
     let hard = || Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
     KernelSupport {
         files: hard().handle_access(AccessFs::from_write(ABI::V1)).is_ok_and(|rules| rules.create().is_ok()),
+        truncation: hard().handle_access(AccessFs::Truncate).is_ok_and(|rules| rules.create().is_ok()),
         network: hard().handle_access(AccessNet::from_all(ABI::V4)).is_ok_and(|rules| rules.create().is_ok()),
         signals: hard().scope(Scope::Signal).is_ok_and(|rules| rules.create().is_ok()),
     }
@@ -28,11 +29,12 @@ pub fn kernel_support() -> KernelSupport {
 pub fn restrict(restrictions: &Restrictions) -> Result<(), RestrictionError> {
     give_up_powers().map_err(RestrictionError::Capabilities)?;
     rustix::thread::set_no_new_privs(true).map_err(RestrictionError::NewPrivileges)?;
+    let support = kernel_support();
     // A file system of its own is a restriction by itself.
     if landlock(restrictions)? == RulesetStatus::NotEnforced && restrictions.root.is_none() {
         return Err(RestrictionError::NoLandlock);
     }
-    syscalls::refuse(restrictions)
+    syscalls::refuse(restrictions, support)
 }
 
 fn landlock(restrictions: &Restrictions) -> Result<RulesetStatus, RulesetError> {

@@ -30,6 +30,7 @@ mod shared_folders;
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "other systems have no such folder"))]
 mod shared_memory;
 mod stores;
+mod terminals;
 
 #[cfg(target_os = "linux")]
 mod assembly;
@@ -44,7 +45,11 @@ mod mounts;
 #[cfg(target_os = "linux")]
 mod opening;
 #[cfg(target_os = "linux")]
+mod other_processes;
+#[cfg(target_os = "linux")]
 mod own_network;
+#[cfg(target_os = "linux")]
+mod socket_calls;
 #[cfg(target_os = "linux")]
 mod syscalls;
 
@@ -61,7 +66,7 @@ pub(super) use held_root::join_users;
 pub use kernel::{become_user, kernel_support, restrict};
 pub use mount::Mount;
 #[cfg(target_os = "linux")]
-pub use mounts::enter;
+pub use mounts::{enter, leave_network};
 #[cfg(target_os = "linux")]
 pub(super) use mounts::{leave_processes, leave_users};
 #[cfg(target_os = "linux")]
@@ -243,6 +248,7 @@ pub struct OwnNetwork {
 
 /// What one child may see and do.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a right of its own")]
 pub struct Restrictions {
     /// The file system that it sees; `None` for the machine's.
     pub root: Option<NewRoot>,
@@ -260,6 +266,8 @@ pub struct Restrictions {
     pub network: Option<OwnNetwork>,
     /// Whether it may open sockets that have a path, if any.
     pub named_sockets: bool,
+    /// Whether it may use the machine's System V shared memory and semaphores, if it sees those.
+    pub system_v: bool,
     /// Whether it may change modes, owners, times, and attributes of files.
     pub metadata: bool,
 }
@@ -276,6 +284,7 @@ impl Restrictions {
             sockets: Sockets::None,
             network: None,
             named_sockets: false,
+            system_v: false,
             metadata: false,
         }
     }
@@ -283,12 +292,15 @@ impl Restrictions {
 
 /// What this kernel offers for restricting processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is offered by itself")]
 pub struct KernelSupport {
     /// Rules for files.
     pub files: bool,
+    /// Rules for emptying files, which can be done without writing to them. Where there are none, system calls are refused.
+    pub truncation: bool,
     /// Rules for TCP.
     pub network: bool,
-    /// Rules for signals.
+    /// Rules for signals and for sockets without a path.
     pub signals: bool,
 }
 
@@ -307,7 +319,7 @@ pub fn hide_process() {}
 /// Returns that nothing is offered: other systems have no Landlock.
 #[cfg(not(target_os = "linux"))]
 pub fn kernel_support() -> KernelSupport {
-    KernelSupport { files: false, network: false, signals: false }
+    KernelSupport { files: false, truncation: false, network: false, signals: false }
 }
 
 /// Fails: other systems have no Landlock.

@@ -45,6 +45,11 @@ pub(in crate::command) fn leave_processes() -> io::Result<()> {
     unshare(UnshareFlags::NEWPID | UnshareFlags::NEWIPC)
 }
 
+/// Leaves the machine's network for an empty one, with the sockets there that have no path. This process must have one thread only.
+pub fn leave_network() -> io::Result<()> {
+    unshare(UnshareFlags::NEWNET)
+}
+
 /// Makes the file system and moves this process, which must have one thread only, into it; before that, into a network of
 /// its own if it gets one.
 pub fn enter(root: &NewRoot, network: Option<&OwnNetwork>) -> io::Result<()> {

@@ -15,7 +15,6 @@ use super::places::Places;
 use super::repository::{GitMasking, Repository};
 use super::shared_folders::{Shared, SharedFolder};
 use super::shared_memory::SharedMemory;
-use super::stores::Stores;
 use super::{Namespaces, Overlay, Reader};
 
 /// Shared memory that processes open by name.
@@ -78,8 +77,6 @@ pub(super) struct Inner {
     pub(super) private: OnceLock<Option<Scratch>>,
     pub(super) home: OnceLock<Option<Home>>,
     pub(super) modes: Arc<Modes>,
-    /// The number of System V objects that could not be removed.
-    pub(super) objects: Arc<AtomicUsize>,
     pub(super) namespaces: Arc<OnceCell<Option<Namespaces>>>,
     /// Whether children can have a network of their own.
     pub(super) own_network: Arc<OnceCell<bool>>,
@@ -153,7 +150,7 @@ impl<'a> View<'a> {
 pub struct Leftovers {
     /// Whether something is in the shared memory that they may have left there.
     pub memory: bool,
-    /// The number of System V objects.
+    /// The number of System V objects that they may have left.
     pub objects: usize,
     /// Folders with another mode than before.
     pub modes: Vec<PathBuf>,
@@ -214,7 +211,6 @@ impl Sandbox {
             private: OnceLock::new(),
             home: OnceLock::new(),
             modes: Arc::new(modes),
-            objects: Arc::default(),
             masking: settings.masking.clone(),
             namespaces: Arc::default(),
             own_network: Arc::default(),
@@ -255,7 +251,6 @@ impl Sandbox {
             private: OnceLock::new(),
             home: OnceLock::new(),
             modes: Arc::clone(&self.0.modes),
-            objects: Arc::clone(&self.0.objects),
             cargo: self.0.cargo.clone(),
             masking: self.0.masking.clone(),
             namespaces: Arc::clone(&self.0.namespaces),
@@ -349,20 +344,16 @@ impl Sandbox {
         }
         Leftovers {
             memory: self.has_left_memory(),
-            objects: self.0.objects.load(Ordering::Relaxed),
+            objects: self.left_objects(),
             modes: self.0.modes.restore(),
         }
     }
 
-    /// Lists the System V objects before a child runs that may leave some.
-    pub(in crate::command) fn before(&self) -> Option<Stores> {
-        self.is_on_machine().then(Stores::look)
-    }
-
-    /// Removes the System V objects of a child that has ended, and restores modes that it changed.
-    pub(in crate::command) fn after(&self, before: &Stores) {
-        self.0.modes.restore();
-        self.0.objects.fetch_add(before.remove_newer(), Ordering::Relaxed);
+    /// Restores modes that a child changed, which has ended.
+    pub(in crate::command) fn after(&self) {
+        if self.is_on_machine() {
+            self.0.modes.restore();
+        }
     }
 
     /// Returns the folders to open for programs that trusted settings name by absolute paths: the files

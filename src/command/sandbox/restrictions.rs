@@ -10,10 +10,10 @@ use workspace::repositories::{CheckoutEntries, find};
 use super::hidden;
 use super::mount_points::prepare;
 use super::plan::{Inner, SHARED_MEMORY, Sandbox, TEMPORARY, View};
-use super::{Mount, Namespaces, NewRoot, Restrictions, Rights, Sockets, User};
+use super::{Mount, Namespaces, NewRoot, Restrictions, Rights, Sockets, User, kernel_support, terminals};
 
-/// Devices that programs commonly write to.
-const DEVICES: [&str; 6] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts"];
+/// Devices that programs commonly write to. A process has no terminal behind `/dev/tty` but its session's own.
+const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/tty"];
 
 /// Parts of `/proc` that reveal nothing about other processes.
 const OWN_PROC: [&str; 11] = [
@@ -59,11 +59,12 @@ impl Sandbox {
         let new_root = match namespaces {
             Some(namespaces) => {
                 let mounts = self.mounts(root, view, rights, more)?;
-                // Landlock alone keeps a light root from being written to, and it allows the folders for temporary
+                // Landlock alone keeps a light root from being changed, if it can, and it allows the folders for temporary
                 // files with all that is mounted below them.
                 let light = rights == Rights::Look
                     && self.0.wanted
                     && self.0.landlock
+                    && kernel_support().truncation
                     && !mounts.iter().any(is_below_temporary);
                 Some(NewRoot {
                     at: self.private()?.join("root"),
@@ -78,6 +79,8 @@ impl Sandbox {
         };
         let works = rights == Rights::Work;
         let mut writable: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
+        let has_terminals = new_root.is_some() || terminals::are_unused();
+        writable.extend(terminals::PLACES.iter().filter(|_| has_terminals).map(PathBuf::from));
         if works {
             let is_written =
                 !matches!(view, View::Reader(_) | View::Plain { writable: false } | View::Base { .. });
@@ -133,6 +136,7 @@ impl Sandbox {
             sockets,
             network: None,
             named_sockets,
+            system_v: false,
             metadata: works,
         })
     }
@@ -144,11 +148,11 @@ impl Sandbox {
     }
 
     /// Returns whether a child that sees the machine's own file system could reach daemons by sockets with a path, for
-    /// which Landlock has no rules. Sockets that the configuration names as writable do not count. A daemon may have started
-    /// since the last command.
+    /// which Landlock has no rules, or by those without one, for which older kernels have none. Sockets that the configuration
+    /// names as writable do not count. A daemon may have started since the last command.
     fn meets_daemons(&self) -> bool {
         let is_named = |socket: &Path| self.0.writable.iter().any(|place| socket.starts_with(place));
-        hidden::may_have_sockets(is_named)
+        hidden::may_have_sockets(is_named, kernel_support().signals)
     }
 
     /// Returns where a child may read if it sees the machine's own file system.
@@ -331,11 +335,12 @@ fn shown(place: &Path, real: &Path, mounts: &mut Vec<Mount>) {
     });
 }
 
-/// Returns all devices, without the memory that processes share: what is in it may be somebody else's.
+/// Returns all devices, without terminals and the memory that processes share: what is in it may be somebody else's.
 fn devices() -> Vec<PathBuf> {
     let entries = fs::read_dir("/dev").into_iter().flatten().flatten();
     // A link leads to another device, or to what the child has open.
     let entries = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_symlink()));
+    let entries = entries.filter(|entry| !terminals::is_one(&entry.file_name().to_string_lossy()));
     entries.map(|entry| entry.path()).filter(|path| path != Path::new(SHARED_MEMORY)).collect()
 }
 

@@ -1,65 +1,46 @@
-//! System V shared memory, semaphores and queues, which the kernel keeps until somebody removes them. Where a child has no
-//! IPC namespace of its own, what it leaves is found by comparing before and after, and removed.
-//!
-//! They are not refused, because databases do not start without them.
+//! System V shared memory, semaphores and queues, which the kernel keeps until somebody removes them, and which every process
+//! of their user can use by a number. Nothing says which process made one, so none is ever removed here.
 
-use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Stdio};
 
-/// One kind of object: the file that lists it, its option of `ipcrm`, and the columns of the creator's user id and of the
-/// processes that created it and used it last.
+/// One kind of object: the file that lists it, and the columns of its owner's and its creator's user id.
 struct Kind {
     list: &'static str,
-    flag: &'static str,
-    creator: usize,
-    processes: &'static [usize],
+    users: [usize; 2],
 }
 
 const KINDS: [Kind; 3] = [
-    Kind { list: "/proc/sysvipc/shm", flag: "-m", creator: 9, processes: &[4, 5] },
-    Kind { list: "/proc/sysvipc/sem", flag: "-s", creator: 6, processes: &[] },
-    Kind { list: "/proc/sysvipc/msg", flag: "-q", creator: 9, processes: &[5, 6] },
+    Kind { list: "/proc/sysvipc/shm", users: [7, 9] },
+    Kind { list: "/proc/sysvipc/sem", users: [4, 6] },
+    Kind { list: "/proc/sysvipc/msg", users: [7, 9] },
 ];
 
-/// The column of the object's id.
-const ID: usize = 1;
+/// The column of the mode.
+const MODE: usize = 2;
 
-/// Where the program that removes them may be; `PATH` is not searched, so that nothing else is found.
-const PROGRAMS: [&str; 3] = ["/usr/bin/ipcrm", "/bin/ipcrm", "/usr/local/bin/ipcrm"];
+/// The bits of a mode by which others than the owner and creator use an object.
+const OF_OTHERS: u32 = 0o066;
 
-/// The objects at one moment: option of `ipcrm`, and id.
-#[derive(Debug, Default)]
-pub(in crate::command) struct Stores(BTreeSet<(&'static str, String)>);
+/// Returns the number of objects that this user could use; `None` if the kernel does not list them.
+pub(super) fn in_reach() -> Option<usize> {
+    let lists = KINDS.iter().map(|kind| Some((kind, fs::read_to_string(kind.list).ok()?)));
+    let lists: Vec<_> = lists.collect::<Option<_>>()?;
+    Some(lists.iter().map(|(kind, list)| number_in(list, kind.users, user())).sum())
+}
 
-impl Stores {
-    /// Lists all objects.
-    pub(super) fn look() -> Self {
-        let all =
-            KINDS.iter().flat_map(|kind| lines(kind).into_iter().map(|line| (kind.flag, line[ID].clone())));
-        Self(all.collect())
-    }
-
-    /// Removes those that this user's processes created since, unless a living process created or used them last, which
-    /// is not the child's. Returns the number of those that could not be removed.
-    pub(super) fn remove_newer(&self) -> usize {
-        let user = user();
-        let is_new = |flag, line: &[String]| !self.0.contains(&(flag, line[ID].clone()));
-        let is_ours = |kind: &Kind, line: &[String]| user == 0 || line[kind.creator] == user.to_string();
-        let lives = |process: &String| process != "0" && Path::new("/proc").join(process).exists();
-        let is_used =
-            |kind: &Kind, line: &[String]| kind.processes.iter().any(|column| lives(&line[*column]));
-        let mut left = 0;
-        for kind in &KINDS {
-            for line in lines(kind) {
-                if is_new(kind.flag, &line) && is_ours(kind, &line) && !is_used(kind, &line) {
-                    left += usize::from(!remove(kind.flag, &line[ID]));
-                }
-            }
-        }
-        left
-    }
+/// Returns how many objects of a list a user could use. To root, all belong.
+fn number_in(list: &str, users: [usize; 2], user: u32) -> usize {
+    let is_in_reach = |line: &&str| {
+        let columns: Vec<&str> = line.split_ascii_whitespace().collect();
+        let is_ours = |column: &usize| columns.get(*column).and_then(|id| id.parse().ok()) == Some(user);
+        // Groups are not compared: what a group may use counts as in reach.
+        let is_everybodys = columns
+            .get(MODE)
+            .and_then(|mode| u32::from_str_radix(mode, 8).ok())
+            .is_none_or(|mode| mode & OF_OTHERS != 0);
+        user == 0 || is_everybodys || users.iter().any(is_ours)
+    };
+    list.lines().skip(1).filter(is_in_reach).count()
 }
 
 #[cfg(unix)]
@@ -73,23 +54,17 @@ fn user() -> u32 {
     u32::MAX
 }
 
-/// Returns the lines of a list in columns, without its header.
-fn lines(kind: &Kind) -> Vec<Vec<String>> {
-    let text = fs::read_to_string(kind.list).unwrap_or_default();
-    let columns = |line: &str| line.split_ascii_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    let last = kind.processes.iter().copied().max().unwrap_or(ID).max(kind.creator);
-    text.lines().skip(1).map(columns).filter(|columns| columns.len() > last).collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn remove(flag: &str, id: &str) -> bool {
-    let Some(program) = PROGRAMS.iter().find(|program| Path::new(program).exists()) else { return false };
-    let mut command = Command::new(program);
-    command
-        .args([flag, id])
-        .env_clear()
-        .current_dir("/")
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+    #[test]
+    fn objects_are_in_reach_of_their_users_of_everybody_and_of_root() {
+        let list = "       key      semid perms      nsems   uid   gid  cuid  cgid      otime      ctime\n\
+                    1130652       0  1600          1  1001  1001  1002  1001          0 1795849021\n\
+                    1130653       1   644          1  1003  1001  1003  1001          0 1795849021\n";
+        for (user, expected) in [(1001, 2), (1002, 2), (1003, 1), (1004, 1), (0, 2)] {
+            assert_eq!(number_in(list, [4, 6], user), expected, "{user}");
+        }
+    }
 }

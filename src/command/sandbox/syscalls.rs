@@ -7,7 +7,9 @@ use seccompiler::{
     SeccompRule, TargetArch, apply_filter, sock_filter,
 };
 
-use super::{RestrictionError, Restrictions, Sockets};
+use super::other_processes::{emptying, of_others};
+use super::socket_calls::sockets;
+use super::{KernelSupport, RestrictionError, Restrictions};
 
 /// Calls that administer the kernel, and those through which other calls are made unseen.
 const REFUSED: [libc::c_long; 29] = [
@@ -60,19 +62,13 @@ const NAMESPACES: [i32; 8] = [
 /// The mode bits for set-user-ID and set-group-ID.
 const SET_ID: [i32; 2] = [0o4000, 0o2000];
 
-/// Address families of the Internet.
-const INTERNET: [i32; 2] = [libc::AF_INET, libc::AF_INET6];
-
-/// Mask for the type of a socket, without options such as `SOCK_CLOEXEC`.
-const SOCKET_KIND: u64 = 0xf;
-
 /// Bit in the call numbers of the x32 ABI. Hardly any kernel runs its programs, and no build has any.
 const X32: u32 = 0x4000_0000;
 
 /// Maximum number of calls that the kernel compares one by one. When it loads a filter, it tries every call that there is.
 const COMPARED: usize = 6;
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+pub(super) type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Calls that change a file's metadata, and not its content.
 const METADATA: [libc::c_long; 12] = [
@@ -111,13 +107,14 @@ const FILE_SETATTR: libc::c_long = 469;
 /// both word sizes), `FS_IOC_SETVERSION`, `FS_IOC_FSSETXATTR` and `FS_IOC_ENABLE_VERITY`.
 const METADATA_REQUESTS: [i32; 5] = [0x4008_6602, 0x4004_6602, 0x4008_7602, 0x401c_5820, 0x4080_6685];
 
-/// Calls that create System V objects, which outlive every process and are shared by the whole IPC namespace; other than
-/// queues, which hardly any program uses.
-const SYSTEM_V: [libc::c_long; 2] = [libc::SYS_shmget, libc::SYS_semget];
-
 /// Installs the filter in this process, for good; it needs `no_new_privs`.
-pub(super) fn refuse(restrictions: &Restrictions) -> Result<(), RestrictionError> {
+pub(super) fn refuse(restrictions: &Restrictions, support: KernelSupport) -> Result<(), RestrictionError> {
     let mut rules = rules(restrictions)?;
+    if !support.truncation {
+        for (call, more) in emptying()? {
+            rules.entry(call).or_default().extend(more);
+        }
+    }
     if !restrictions.metadata {
         rules.extend(METADATA.iter().chain(&NEW_METADATA).map(|call| (*call, Vec::new())));
         #[cfg(target_arch = "x86_64")]
@@ -131,14 +128,7 @@ pub(super) fn refuse(restrictions: &Restrictions) -> Result<(), RestrictionError
     }
     // A namespace of its own removes all of this when it ends.
     if restrictions.root.is_none() {
-        let creates = any_bit(1, &[libc::O_CREAT])?;
-        rules.extend([(libc::SYS_mq_open, creates), (libc::SYS_mq_unlink, Vec::new())]);
-        rules.insert(libc::SYS_msgget, Vec::new());
-        rules.extend(foreign_processes()?);
-        // Databases, and so the tests of honest projects, need these.
-        if !restrictions.metadata {
-            rules.extend(SYSTEM_V.map(|call| (call, Vec::new())));
-        }
+        rules.extend(of_others(restrictions, support)?);
     }
     Ok(apply_filter(&program(rules)?)?)
 }
@@ -200,92 +190,20 @@ fn rules(restrictions: &Restrictions) -> Result<Rules, BackendError> {
     rules.insert(FCHMODAT2, any_bit(2, &SET_ID)?);
     #[cfg(target_arch = "x86_64")]
     rules.extend([(libc::SYS_chmod, any_bit(1, &SET_ID)?), (libc::SYS_mknod, any_bit(1, &SET_ID)?)]);
-    // Pairs of connected sockets, by which a program talks to its own processes, are made by another call.
-    let mut families = vec![libc::AF_NETLINK];
-    families.extend(restrictions.named_sockets.then_some(libc::AF_UNIX));
-    match &restrictions.sockets {
-        // No condition means every call.
-        Sockets::None => {
-            rules
-                .extend([libc::SYS_socket, libc::SYS_connect, libc::SYS_bind].map(|call| (call, Vec::new())));
-        }
-        Sockets::Local => {
-            rules.insert(libc::SYS_socket, vec![none_of(&families)?]);
-        }
-        Sockets::Ports(_) => {
-            families.extend(INTERNET);
-            rules.insert(libc::SYS_socket, only_tcp(&families)?);
-            rules.extend(unseen_connections()?);
-        }
-        Sockets::Internet => {
-            let raw = condition(1, SeccompCmpOp::MaskedEq(SOCKET_KIND), libc::SOCK_RAW)?;
-            let of_kernel = condition(0, SeccompCmpOp::Ne, libc::AF_NETLINK)?;
-            let raw = SeccompRule::new(vec![raw, of_kernel])?;
-            families.extend(INTERNET);
-            rules.insert(libc::SYS_socket, vec![none_of(&families)?, raw]);
-        }
-    }
+    rules.extend(sockets(restrictions)?);
     Ok(rules)
 }
 
-/// Returns rules for sockets of other families than these, for all but TCP on the Internet, and for all of the kernel's but
-/// those that describe the network.
-fn only_tcp(families: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
-    let mut rules = vec![none_of(families)?];
-    for family in INTERNET {
-        let is_family = || condition(0, SeccompCmpOp::Eq, family);
-        // Kinds are numbers, not bits: of all but streams, each has to be named.
-        for kind in 0..=SOCKET_KIND {
-            let kind = i32::try_from(kind).unwrap_or_default();
-            if kind != libc::SOCK_STREAM {
-                let is_kind = condition(1, SeccompCmpOp::MaskedEq(SOCKET_KIND), kind)?;
-                rules.push(SeccompRule::new(vec![is_family()?, is_kind])?);
-            }
-        }
-        // Multipath TCP, of which Landlock knows nothing, and SCTP are streams as well.
-        let others = [libc::IPPROTO_IP, libc::IPPROTO_TCP].map(|known| condition(2, SeccompCmpOp::Ne, known));
-        let others = others.into_iter().collect::<Result<Vec<_>, _>>()?;
-        rules.push(SeccompRule::new([vec![is_family()?], others].concat())?);
-    }
-    let of_kernel = condition(0, SeccompCmpOp::Eq, libc::AF_NETLINK)?;
-    rules.push(SeccompRule::new(vec![of_kernel, condition(2, SeccompCmpOp::Ne, libc::NETLINK_ROUTE)?])?);
-    Ok(rules)
-}
-
-/// Returns rules for calls that connect by sending, which Landlock does not see.
-fn unseen_connections() -> Result<Rules, BackendError> {
-    let calls = [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)];
-    calls.into_iter().map(|(call, flags)| Ok((call, any_bit(flags, &[libc::MSG_FASTOPEN])?))).collect()
-}
-
-/// Returns rules for calls that set limits and priorities of a process that is named by its number. Without processes of its own,
-/// a command could take from the runner and its supervisor the descriptors with which they watch it.
-fn foreign_processes() -> Result<Rules, BackendError> {
-    let is_other = |argument| condition(argument, SeccompCmpOp::Ne, 0);
-    // Reading the limits of others does no harm; a new limit is the third argument.
-    let sets = SeccompCondition::new(2, SeccompCmpArgLen::Qword, SeccompCmpOp::Ne, 0)?;
-    let limits = SeccompRule::new(vec![is_other(0)?, sets])?;
-    let mut rules: Rules = [(libc::SYS_prlimit64, vec![limits])].into();
-    for (call, argument) in [
-        (libc::SYS_setpriority, 1),
-        (libc::SYS_ioprio_set, 1),
-        (libc::SYS_sched_setscheduler, 0),
-        (libc::SYS_sched_setparam, 0),
-        (libc::SYS_sched_setattr, 0),
-        (libc::SYS_migrate_pages, 0),
-        (libc::SYS_move_pages, 0),
-    ] {
-        rules.insert(call, vec![SeccompRule::new(vec![is_other(argument)?])?]);
-    }
-    Ok(rules)
-}
-
-fn condition(argument: u8, operator: SeccompCmpOp, value: i32) -> Result<SeccompCondition, BackendError> {
+pub(super) fn condition(
+    argument: u8,
+    operator: SeccompCmpOp,
+    value: i32,
+) -> Result<SeccompCondition, BackendError> {
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value.cast_unsigned().into())
 }
 
 /// Returns a rule for a first argument that is none of these families.
-fn none_of(families: &[i32]) -> Result<SeccompRule, BackendError> {
+pub(super) fn none_of(families: &[i32]) -> Result<SeccompRule, BackendError> {
     let others = families.iter().map(|family| condition(0, SeccompCmpOp::Ne, *family));
     SeccompRule::new(others.collect::<Result<_, _>>()?)
 }
@@ -309,7 +227,7 @@ fn one_of(argument: u8, values: &[i32]) -> Result<Vec<SeccompRule>, BackendError
 }
 
 /// Returns rules for an argument with one of these bits.
-fn any_bit(argument: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
+pub(super) fn any_bit(argument: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
     let rule = |bit: &i32| {
         let mask = SeccompCmpOp::MaskedEq(bit.cast_unsigned().into());
         SeccompRule::new(vec![condition(argument, mask, *bit)?])
@@ -318,8 +236,22 @@ fn any_bit(argument: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError>
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+
+    /// What a filter answers to calls that it lets through, and to those that it refuses.
+    pub(in super::super) const ANSWERS: [u32; 2] =
+        [libc::SECCOMP_RET_ALLOW, libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned()];
+
+    /// Returns whether a filter of these rules refuses calls with these arguments.
+    pub(in super::super) fn refusals<const N: usize>(rules: Rules, calls: [(i64, [u64; 6]); N]) -> [bool; N] {
+        let program = program(rules).expect("a program");
+        calls.map(|(call, arguments)| {
+            let answered = answer(&program, u32::try_from(call).expect("a number"), arguments).0;
+            assert!(ANSWERS.contains(&answered), "{call}");
+            answered == ANSWERS[1]
+        })
+    }
 
     /// Returns what the filter answers to a call with these arguments, and how many instructions that takes.
     fn answer(program: &[sock_filter], call: u32, arguments: [u64; 6]) -> (u32, usize) {
@@ -349,8 +281,7 @@ mod tests {
 
     #[test]
     fn filter_refuses_by_rules_and_finds_every_call_within_few_instructions() {
-        let allowed = libc::SECCOMP_RET_ALLOW;
-        let refused = libc::SECCOMP_RET_ERRNO | libc::EPERM.cast_unsigned();
+        let [allowed, refused] = ANSWERS;
         let unknown = libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned();
         let mut rules = rules(&Restrictions::nothing()).expect("rules");
         rules.extend(METADATA.map(|call| (call, Vec::new())));
@@ -363,7 +294,7 @@ mod tests {
         for call in 0..500 {
             let expected = if [libc::SYS_clone3, libc::SYS_openat2].contains(&call) {
                 unknown
-            } else if refused_always.contains(&call) {
+            } else if refused_always.contains(&call) || call == libc::SYS_socketpair {
                 refused
             } else {
                 allowed
@@ -381,6 +312,16 @@ mod tests {
         assert_eq!(ask(libc::SYS_openat, [0, 0, folder, 0o2755, 0, 0]), allowed);
         assert_eq!(ask(libc::SYS_openat, [0, 0, creates, 0o755, 0, 0]), allowed);
         assert_eq!(ask(libc::SYS_openat, [0, 0, 0, 0o4755, 0, 0]), allowed);
+        let pair = |family: i32, kind: i32| {
+            let words = [family, kind].map(|word| u64::from(word.cast_unsigned()));
+            ask(libc::SYS_socketpair, [words[0], words[1], 0, 0, 0, 0])
+        };
+        for kind in [libc::SOCK_STREAM, libc::SOCK_SEQPACKET, libc::SOCK_STREAM | libc::SOCK_CLOEXEC] {
+            assert_eq!(pair(libc::AF_UNIX, kind), allowed);
+        }
+        assert_eq!(pair(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC), refused);
+        assert_eq!(pair(libc::AF_UNIX, libc::SOCK_RAW), refused);
+        assert_eq!(pair(libc::AF_TIPC, libc::SOCK_STREAM), refused);
         let namespace = u64::from(libc::CLONE_NEWUSER.cast_unsigned());
         assert_eq!(ask(libc::SYS_unshare, [namespace, 0, 0, 0, 0, 0]), refused);
     }

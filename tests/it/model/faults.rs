@@ -175,13 +175,8 @@ fn model_program_that_does_not_exist_is_asked_once() {
     assert!(!run.stderr.contains("trying again"), "{}", run.stderr);
 }
 
-/// A server whose answer asks the parser for more memory than any machine has: the run ends with a report.
-#[test]
-fn model_calls_of_absurd_numbers_are_no_answer() {
-    let call = json!({"index": 4_000_000_000_u64, "id": "1", "type": "function",
-        "function": {"name": "list_files", "arguments": "{}"}});
-    let frame = json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]});
-    let body = format!("data: {frame}\n\ndata: [DONE]\n\n");
+/// Starts a server that answers every request with these bytes, and returns its address.
+fn server(answer: String) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     std::thread::spawn(move || {
@@ -197,10 +192,21 @@ fn model_calls_of_absurd_numbers_are_no_answer() {
                 line.clear();
             }
             std::io::copy(&mut reader.take(length), &mut std::io::sink()).unwrap();
-            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-            stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
+            stream.write_all(answer.as_bytes()).unwrap();
         }
     });
+    url
+}
+
+/// A server whose answer asks the parser for more memory than any machine has: the run ends with a report.
+#[test]
+fn model_calls_of_absurd_numbers_are_no_answer() {
+    let call = json!({"index": 4_000_000_000_u64, "id": "1", "type": "function",
+        "function": {"name": "list_files", "arguments": "{}"}});
+    let frame = json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]});
+    let body = format!("data: {frame}\n\ndata: [DONE]\n\n");
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let url = server(format!("{head}{body}"));
     let config = format!("llm:\n  retries: 0\n  base_url: {url}\n");
     let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", &config)]);
     let args = ["--task", "t", "--model", "openai::gpt-4o"];
@@ -208,4 +214,22 @@ fn model_calls_of_absurd_numbers_are_no_answer() {
     assert_eq!(run.report()["stop_reason"], "llm_error");
     assert!(run.stderr.contains("it calls tool number 4000000001"), "{}", run.stderr);
     assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
+}
+
+/// The address of a server may contain a key that nothing else shows.
+#[test]
+fn model_errors_that_break_off_do_not_name_the_server() {
+    for answer in [
+        "HTTP/1.1 401 X\r\ncontent-length: 500\r\n\r\nno",
+        "HTTP/1.1 503 X\r\ntransfer-encoding: chunked\r\n\r\nZZ\r\n",
+        "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: 500\r\n\r\ndata: {",
+        "nothing that is HTTP\r\n\r\n",
+    ] {
+        let url = server(answer.to_owned());
+        let config = format!("llm:\n  retries: 0\n  base_url: {url}/of-ours\n");
+        let sandbox = Sandbox::new(&[("a.txt", "one\n"), (".architect.yml", &config)]);
+        let run = sandbox.run(&["--task", "t", "--model", "openai::gpt-4o"], &[("OPENAI_API_KEY", "k")]);
+        let told = run.stderr.clone() + &run.report().to_string();
+        assert!(!told.contains("of-ours") && !told.contains(&url), "{answer}: {told}");
+    }
 }
