@@ -175,7 +175,8 @@ fn limit(assertion: &mut Assertion, at: At<'_>, given: &[String]) {
         assertion.bound = limit.map(Bound::of_time);
         assertion.subject.clear();
     }
-    if name == "assertEquals" && given.len() == 3 && assertion.tolerance.is_none() {
+    let is_equality = name.starts_with("assert") && name.ends_with("Equals");
+    if is_equality && given.len() == 3 && assertion.tolerance.is_none() {
         let is_endless = given[2].contains("MAX_VALUE") || given[2].contains("INFINITY");
         let delta = given[2].trim_end_matches(['f', 'd', 'F', 'D']).parse::<f64>().ok();
         let delta = if is_endless { Some(f64::INFINITY) } else { delta };
