@@ -64,6 +64,9 @@ pub(crate) struct Assertion {
     pub(crate) is_of_callback: bool,
 }
 
+/// Largest tolerance of an equality of numbers that is said to please the compiler.
+pub(crate) const ROUNDING: f64 = 0.05;
+
 /// What an assertion is about that expects a failure.
 const FAILURE: &str = "(failure)";
 
@@ -136,7 +139,9 @@ impl Assertion {
             (subject.to_owned(), if nothing { Strength::Nothing } else { strength })
         };
         let tolerance = vocabulary::tolerance(name, words);
-        let strength = if tolerance.is_some() { strength.min(Strength::Bounded) } else { strength };
+        // Of an equality, a small one is hardly more than rounding.
+        let is_close = tolerance.is_some_and(|tolerance| plain != "isequalto" || tolerance > ROUNDING);
+        let strength = if is_close { strength.min(Strength::Bounded) } else { strength };
         let bound = Bound::of_call(&plain, arguments);
         Self { name: name.to_owned(), sides, bound, ..Self::new(line, words, subject, strength, tolerance) }
     }

@@ -123,9 +123,11 @@ fn reason(path: &str, mark: &str) -> Option<&'static str> {
     (is_of_line && Role::of(path) == Role::Test).then_some("it is in a file of tests")
 }
 
-/// Returns whether an attribute of Rust's stands in or on an item of code that only tests have.
+/// Returns whether an attribute of Rust's stands in or on an item of code that only tests have. A test that does not run is code that
+/// nothing uses.
 fn is_of_test_item(change: &Change<'_>, line: usize, mark: &str) -> bool {
-    let text = change.after.filter(|_| extension(change.path) == "rs" && !mark.starts_with("#!"));
+    let is_of_unused = ["#!", "dead_code", "unused"].iter().any(|part| mark.contains(part));
+    let text = change.after.filter(|_| extension(change.path) == "rs" && !is_of_unused);
     text.is_some_and(|text| lines_of_tests(text).iter().any(|lines| lines.contains(&line)))
 }
 

@@ -183,8 +183,13 @@ pub(super) fn is_of_runner(test: &Test, word: &str) -> bool {
     let is_of_assertion = || {
         !plain.is_empty()
             && test.body.assertions.iter().any(|assertion| {
+                // A method of what is tested may be read as one that asserts something.
+                let is_of_library = ["expect", "assert", "require", "verify"]
+                    .iter()
+                    .any(|root| assertion.text.starts_with(root))
+                    || assertion.text.contains(" . should . ");
                 let name = vocabulary::plain(&assertion.name);
-                name == plain || name.strip_prefix("not") == Some(plain.as_str())
+                is_of_library && (name == plain || name.strip_prefix("not") == Some(plain.as_str()))
             })
     };
     is_keyword(word)
