@@ -128,9 +128,11 @@ impl GateRecord {
         !is_good || !self.doubt.is_empty() || self.lost_tests().is_some()
     }
 
-    /// Returns the changes of its tests if it passed although tests that ran before the run did not.
+    /// Returns the changes of its tests if it passed although tests that ran before the run did not, or failed: a command may end
+    /// with another exit code than its tests.
     pub fn lost_tests(&self) -> Option<&TestChanges> {
-        self.tests.as_deref().filter(|tests| self.passed && tests.has_lost())
+        let is_less = |tests: &&TestChanges| tests.has_lost() || !tests.newly_failing.is_empty();
+        self.tests.as_deref().filter(|_| self.passed).filter(is_less)
     }
 }
 

@@ -243,6 +243,17 @@ mod tests {
     }
 
     #[test]
+    fn tests_that_newly_fail_are_lost_to_a_gate_that_passes_all_the_same() {
+        let before = outcome_of("t || true", 0, "test a ... ok\ntest b ... ok\n");
+        let mut now = outcome_of("t || true", 0, "test a ... FAILED\ntest b ... ok\n");
+        now.judge(Some(&before));
+        assert_eq!(now.record.lost_tests().map(|tests| tests.newly_failing.count), Some(1));
+        let mut now = outcome_of("t || true", 0, "test a ... ok\ntest b ... ok\n");
+        now.judge(Some(&before));
+        assert!(now.record.lost_tests().is_none());
+    }
+
+    #[test]
     fn passing_gate_whose_output_cannot_be_read_has_lost_tests() {
         let before = outcome_of("t", 0, "test a ... ok\n");
         let mut now = outcome_of("t", 0, "test a ... ok\n");

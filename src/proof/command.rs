@@ -80,6 +80,11 @@ impl TestCommand {
         self.line.has(TESTS) || self.is_for_each() || self.line.has(FILES)
     }
 
+    /// Returns whether the command is told the names of the tests.
+    pub(crate) fn names_tests(&self) -> bool {
+        self.line.has(TESTS) || self.is_for_each()
+    }
+
     /// Returns whether the command runs once for each test.
     pub(crate) fn is_for_each(&self) -> bool {
         self.line.has(TEST)

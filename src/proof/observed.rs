@@ -77,7 +77,7 @@ impl CommandRun {
                         test.needs(&missing) || errors.iter().any(|error| state.is_within(error, test));
                     if is_own { Observed::Unbuilt(message) } else { Observed::Hindered(message) }
                 }
-                None => self.as_a_whole(),
+                None => self.as_a_whole(tests.len()),
             });
         }
         observed
@@ -112,8 +112,14 @@ impl CommandRun {
         Some(shortened(line.trim(), QUOTED))
     }
 
-    /// Returns what the exit code says of a test that the output does not name.
-    fn as_a_whole(&self) -> Observed {
+    /// Returns whether the command failed, and its output does not tell which tests did.
+    pub(super) fn fails_without_names(&self) -> bool {
+        let has_failed = matches!(self.ended, Ended::Exited(code) if !matches!(code, 0 | 126 | 127));
+        has_failed && self.results.is_empty() && !says_none(&self.output)
+    }
+
+    /// Returns what the exit code says of a test that the output does not name, of so many that were to run.
+    fn as_a_whole(&self, asked: usize) -> Observed {
         match &self.ended {
             Ended::TimedOut => Observed::Nothing("the command was stopped at its time limit".to_owned()),
             Ended::NotStarted(error) => {
@@ -131,7 +137,15 @@ impl CommandRun {
                 let hint = hint(&self.output).unwrap_or_default();
                 Observed::Nothing(format!("the output of the command does not name it{hint}"))
             }
+            // A test may have ended the process of its runner, with whatever exit code.
+            _ if self.results.is_unfinished || lacks_summary(&self.output) => {
+                Observed::Nothing("its runner did not come to its summary".to_owned())
+            }
             Ended::Exited(0) => Observed::Passed,
+            Ended::Exited(_) if asked > 1 => Observed::Nothing(format!(
+                "the output names no test, so that it is not known which of the {asked} failed; use `{{test}}` in the command, or \
+                 make its runner name them"
+            )),
             Ended::Exited(code) => {
                 let line = self.quoted().map_or_else(String::new, |line| format!(": {line}"));
                 Observed::Failed(Some(format!("the command as a whole failed with exit code {code}{line}")))
@@ -218,13 +232,37 @@ fn says_none(output: &str) -> bool {
     })
 }
 
+/// Returns whether a runner began, and did not come to what it says at its end.
+fn lacks_summary(output: &str) -> bool {
+    let begins = output.lines().any(|line| line.trim().trim_matches('=').trim() == "test session starts");
+    let is_end = |line: &str| line.starts_with('=') && line.ends_with('=') && line.contains(" in ");
+    begins && !output.lines().any(|line| is_end(line.trim()))
+}
+
 fn of_results(results: &[&TestResult]) -> Observed {
     let failed = results.iter().find(|result| result.outcome == Outcome::Failed);
     match failed {
-        Some(failed) => Observed::Failed(failed.message.clone()),
+        Some(failed) => Observed::Failed(match share_of_cases(results) {
+            Some(share) => {
+                let message =
+                    failed.message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
+                Some(format!("{share}{message}"))
+            }
+            None => failed.message.clone(),
+        }),
         None if results.iter().all(|result| result.outcome == Outcome::Skipped) => Observed::Skipped,
         None => Observed::Passed,
     }
+}
+
+/// Returns how many cases of a test failed, if others did not: what is shown of the test is shown by those alone.
+fn share_of_cases(results: &[&TestResult]) -> Option<String> {
+    let cases: BTreeMap<&str, bool> = results
+        .iter()
+        .map(|result| Some((result.case.as_deref()?, result.outcome == Outcome::Failed)))
+        .collect::<Option<_>>()?;
+    let failed = cases.values().filter(|failed| **failed).count();
+    (failed < cases.len()).then(|| format!("{failed} of its {} cases", cases.len()))
 }
 
 /// Returns the parts of a test's name: folders, file, and what it is in.

@@ -16,6 +16,8 @@ use crate::isolation::{IsolatedCommand, Isolation, Keep};
 
 /// Variable by which pytest is asked to tell the result of each test, in whatever way it is started.
 const PYTEST_OPTIONS: &str = "PYTEST_ADDOPTS";
+/// Most tests that run one by one where the output names none.
+const MAX_ALONE: usize = 20;
 
 /// A state, and what its children have: folders of their own, which every run on it shares.
 pub(super) struct Side<'a> {
@@ -81,6 +83,17 @@ impl<'a> Side<'a> {
         }
         let run = self.run(tests).await?;
         state.check(&run)?;
+        // Which of several tests failed is seen of each alone.
+        if tests.len() > 1
+            && tests.len() <= MAX_ALONE
+            && self.prover.command.names_tests()
+            && run.fails_without_names()
+        {
+            for test in tests {
+                observed.extend(self.run(&[test]).await?.of(&[test], state));
+            }
+            return Ok(observed);
+        }
         observed = run.of(tests, state);
         // Some runners run nothing at all if one of the tests that they are told cannot be loaded.
         let missed: Vec<usize> =

@@ -3,15 +3,13 @@
 //! Only plain claims are read: a file that was changed, a command that passed, a test that was added. What is said in any
 //! other way is neither confirmed nor marked.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use sanitize::untrusted::code;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use workspace::Operation;
 
-use super::exit_code::{exit_code_shows_result, runs_tests};
+use super::claims::{ALL_TESTS, NAMED, OF_FILES, OF_PASSING, ends, is_open};
+use super::exit_code::{exit_code_shows_result, runs_all_tests, runs_tests};
 use super::size_budget::Section;
 use super::{CallSummary, FileSummary, RunReport};
 use crate::event::{Class, GateRecord, Outcome};
@@ -56,30 +54,6 @@ pub struct Deeds<'a> {
     pub tests: &'a dyn Fn() -> &'a [String],
 }
 
-/// Claims with names in code: of files, of a command that passed, of a test.
-#[expect(clippy::unwrap_used, reason = "constants")]
-static NAMED: LazyLock<[Regex; 4]> = LazyLock::new(|| {
-    let files = r"[\w@./-]+\.(?:py|pyi|js|mjs|cjs|jsx|ts|mts|tsx|rs|go|java|kt|rb|php|c|h|cc|cpp|hpp|cs|swift|scala|md|toml|yml|yaml|json|sh|sql|html|css|xml|txt|cfg|ini)";
-    [
-        // A line that begins with what was done to files.
-        Regex::new(&format!(
-            r"^(?:i |i have |i've )?(?:also )?(added|created|updated|changed|modified|edited|rewrote|deleted|removed) (?:the )?(?:new )?(?:files? )?((?:`{files}`(?:, | and |, and )?)+)"
-        ))
-        .unwrap(),
-        Regex::new(&format!("`({files})`")).unwrap(),
-        // A command that passed.
-        Regex::new(r"`([^`\n]+)` (?:now )?(?:passes|passed|pass|succeeds|succeeded)\b").unwrap(),
-        // A test by its name.
-        Regex::new(r"^(?:i |i have |i've )?(?:also )?added (?:a |the )?(?:new |unit |regression |failing )*tests? `(\w+)`").unwrap(),
-    ]
-});
-
-/// The claim that the tests as a whole pass.
-#[expect(clippy::unwrap_used, reason = "a constant")]
-static ALL_TESTS: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(?:all |the |\d+ |unit |existing |other |new )*tests? (?:all |now |still )*(?:pass|passed|succeed|succeeded)\b").unwrap()
-});
-
 /// Returns the claims of a message that can be checked, each with whether it is so.
 pub fn evidence(message: &str, deeds: &Deeds<'_>) -> Vec<Claim> {
     let mut claims: Vec<Claim> = Vec::new();
@@ -102,11 +76,7 @@ pub fn evidence(message: &str, deeds: &Deeds<'_>) -> Vec<Claim> {
 
 fn read(sentence: &str, deeds: &Deeds<'_>, claims: &mut Vec<Claim>) {
     let lower = sentence.to_ascii_lowercase();
-    // What is denied, wished or conditional is no claim.
-    let is_open = [
-        " not ", "n't ", " should ", " would ", " could ", " if ", " unless ", " will ", " once ", " until ",
-    ];
-    if is_open.iter().any(|word| format!(" {lower} ").contains(word)) {
+    if is_open(&lower) {
         return;
     }
     let names_something = sentence.contains('`');
@@ -115,16 +85,22 @@ fn read(sentence: &str, deeds: &Deeds<'_>, claims: &mut Vec<Claim>) {
         // Lower case keeps every byte where it is.
         if let Some(found) = of_files.captures(&lower)
             && let Some(list) = found.get(2)
+            && (list.as_str().ends_with(' ') || ends(&lower[list.end()..], OF_FILES))
         {
             for path in file.captures_iter(&sentence[list.range()]) {
                 add(claims, deeds.file(&found[1], &path[1]));
             }
         }
         for found in command.captures_iter(sentence) {
+            let behind = found.get(0).map_or("", |whole| &sentence[whole.end()..]);
+            if !ends(behind, OF_PASSING) {
+                continue;
+            }
             claims.extend(deeds.command(&found[1]).filter(|claim| !claims.contains(claim)));
         }
     }
-    if lower.contains("test") && ALL_TESTS.is_match(&lower) {
+    let all = if lower.contains("test") { ALL_TESTS.find(&lower) } else { None };
+    if all.is_some_and(|found| ends(&lower[found.end()..], OF_PASSING)) {
         claims.extend(deeds.all_tests().filter(|claim| !claims.contains(claim)));
     }
     if names_something
@@ -237,11 +213,14 @@ impl Deeds<'_> {
             })
         };
         let mut gates = self.gates.iter().rev().filter(|gate| runs_tests(&gate.command)).peekable();
-        if let Some(last) = gates.peek().copied() {
+        if gates.peek().is_some() {
             if gates.clone().any(|gate| !exit_code_shows_result(&gate.command)) {
                 return None;
             }
-            let shown = gates.find(|gate| !gate.passed).unwrap_or(last);
+            // What chooses some of the tests shows that they fail, but not that all pass.
+            let shown = gates.clone().find(|gate| !gate.passed);
+            let shown = shown.or_else(|| gates.find(|gate| runs_all_tests(&gate.command)));
+            let Some(shown) = shown else { return None };
             return claim(shown.passed, format!("the gate {} {}", shown.name, shown.told()));
         }
         let mut ran = self
@@ -256,7 +235,7 @@ impl Deeds<'_> {
         let call = ran.find(|call| call.target.as_deref().is_some_and(runs_tests))?;
         let line = call.target.as_deref().unwrap_or_default();
         let holds = call.success && call.exit_code == Some(0);
-        if !exit_code_shows_result(line) || holds && self.has_changed_since(call) {
+        if !exit_code_shows_result(line) || holds && (self.has_changed_since(call) || !runs_all_tests(line)) {
             return None;
         }
         let code =
@@ -391,6 +370,18 @@ mod tests {
             "`pytest` passes, and so does `pytest -q`.",
             "```\nUpdated `src/tax.py`\n```",
             "> Updated `src/tax.py`",
+            "Removed `src/tax.py`'s case for empty lists.",
+            "Added `config.json` support to it.",
+            "Deleted `src/tax.py` lines 3 to 5, which were dead.",
+            "Please make sure that `tox` passes.",
+            "Verify that `tox` passed there.",
+            "`def total` passes the list on to `sum`.",
+            "`tox` passes only with a network.",
+            "The tests pass the list to `total`.",
+            "All tests pass an empty list as well now.",
+            "Before my change, `tox` passed as well.",
+            "All tests pass except `test_other`.",
+            "The tests pass in `tests/test_shop.py`.",
             "Added `İ` to `src/tax.py`; İ updated `src/tax.py`",
             "",
         ] {

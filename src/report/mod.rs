@@ -3,6 +3,7 @@
 
 mod annotations;
 mod batch;
+mod claims;
 mod collect;
 mod comment;
 mod diagnostics;

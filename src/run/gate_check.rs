@@ -149,13 +149,18 @@ impl GateCheck {
         if run.request.config().tests.integrity == TestIntegrity::Off {
             return AnswerVerdict::Accept;
         }
-        let mut text = String::new();
+        let (mut text, mut fails) = (String::new(), false);
         for gate in records {
             let Some(tests) = gate.lost_tests() else { continue };
             if let Some(unclear) = &tests.unclear {
                 text += &format!("- {}: nothing shows that they run: {unclear}\n", gate.name);
             }
-            let lists = [("gone", &tests.gone), ("newly skipped", &tests.newly_skipped)];
+            fails |= !tests.newly_failing.is_empty();
+            let lists = [
+                ("failing", &tests.newly_failing),
+                ("gone", &tests.gone),
+                ("newly skipped", &tests.newly_skipped),
+            ];
             for (what, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
                 text += &format!("- {}: {what}: {}\n", gate.name, named(list));
             }
@@ -163,16 +168,20 @@ impl GateCheck {
         if text.is_empty() {
             return AnswerVerdict::Accept;
         }
+        let what = if fails { "pass" } else { "run" };
         if can_answer && !self.told_of_lost_tests && !run.cancel.is_cancelled() {
             self.told_of_lost_tests = true;
             // The gates pass, so this is none of their rounds.
             self.gate_rounds -= 1;
             return AnswerVerdict::SendBack(format!(
-                "The gates pass, but tests that ran before your change no longer run:\n{text}Make them run \
+                "The gates pass, but tests that ran before your change no longer {what}:\n{text}Make them {what} \
                  again unless your task asks for this, then finish again; explain those that you leave, for the people who review this."
             ));
         }
-        self.report(agent_run, format!("tests that ran before the run no longer run:\n{}", text.trim_end()));
+        self.report(
+            agent_run,
+            format!("tests that ran before the run no longer {what}:\n{}", text.trim_end()),
+        );
         AnswerVerdict::Accept
     }
 

@@ -182,7 +182,10 @@ pub fn check_among(changes: &[Change<'_>], others: impl FnOnce() -> Vec<(String,
     let findings = |given: &[Change<'_>]| {
         let mut findings = check(given);
         findings.retain(|finding| !is_of_marks(finding) || !marks::are_new(&finding.path, given));
-        findings.retain(|finding| !places::is_of_places(finding) || !places::follow(finding, given));
+        findings.retain(|finding| {
+            !places::is_of_places(finding)
+                || !places::follow(finding, given) && !places::is_of_empty_folder(finding, given)
+        });
         findings
     };
     let unchanged = others.iter().map(|(path, text)| Change { path, before: Some(text), after: Some(text) });

@@ -30,9 +30,11 @@ impl Bound {
 
     /// Reads a call by its name without case and signs: `assertLess(n, 3)`.
     pub(crate) fn of_call(name: &str, arguments: &[String]) -> Option<Self> {
-        let is_upper = ["lessthan", "assertless", "below", "atmost"].iter().any(|part| name.contains(part));
+        let is_upper = ["lessthan", "assertless", "below", "atmost"].iter().any(|part| name.contains(part))
+            || matches!(name, "most" | "lt" | "lte");
         let is_lower =
-            ["greaterthan", "assertgreater", "above", "atleast"].iter().any(|part| name.contains(part));
+            ["greaterthan", "assertgreater", "above", "atleast"].iter().any(|part| name.contains(part))
+                || matches!(name, "least" | "gt" | "gte");
         if name == "asserttrue" || name == "assert" || name == "true" {
             return Self::of_condition(arguments.first()?);
         }
@@ -60,7 +62,7 @@ impl Bound {
     }
 }
 
-fn number(text: &str) -> Option<f64> {
+pub(super) fn number(text: &str) -> Option<f64> {
     let text: String = text.chars().filter(|letter| !matches!(letter, '_' | ' ')).collect();
     text.trim_end_matches(['f', 'd', 'F', 'D', 'L', 'n']).parse().ok()
 }

@@ -3,6 +3,8 @@
 pub(crate) mod bounds;
 mod failure;
 mod sides;
+mod single;
+mod tolerance;
 pub(crate) mod vacuous;
 pub(crate) mod vocabulary;
 
@@ -10,6 +12,7 @@ use crate::syntax::tokens::{inner, is_object, outer_call, split};
 use bounds::Bound;
 pub(crate) use failure::is_mere_failure;
 use sides::sides_of;
+use single::{pattern, single};
 use vacuous::{formatted, is_attribute_of_mock, is_exhaustive, is_found_always, is_natural};
 
 /// How much an assertion demands.
@@ -61,6 +64,9 @@ pub(crate) struct Assertion {
     pub(crate) is_of_callback: bool,
 }
 
+/// Largest tolerance of an equality of numbers that is said to please the compiler.
+pub(crate) const ROUNDING: f64 = 0.05;
+
 /// What an assertion is about that expects a failure.
 const FAILURE: &str = "(failure)";
 
@@ -86,6 +92,13 @@ impl Assertion {
             (subject, strength)
         } else {
             let strength = awaited(&plain, arguments).unwrap_or_else(|| vocabulary::strength(name));
+            let strength = match (plain.as_str(), arguments) {
+                ("assertmatches", [subject, said, ..]) => {
+                    pattern(&format!("matches ! ( {subject} , {said} )"))
+                        .map_or(strength, |(_, of_all)| of_all)
+                }
+                _ => strength,
+            };
             let (one, other) =
                 (arguments.first().map_or("", String::as_str), arguments.get(1).map_or("", String::as_str));
             let is_equality = plain.contains("eq") || plain.ends_with("is") || plain.contains("same");
@@ -126,7 +139,9 @@ impl Assertion {
             (subject.to_owned(), if nothing { Strength::Nothing } else { strength })
         };
         let tolerance = vocabulary::tolerance(name, words);
-        let strength = if tolerance.is_some() { strength.min(Strength::Bounded) } else { strength };
+        // Of an equality, a small one is hardly more than rounding.
+        let is_close = tolerance.is_some_and(|tolerance| plain != "isequalto" || tolerance > ROUNDING);
+        let strength = if is_close { strength.min(Strength::Bounded) } else { strength };
         let bound = Bound::of_call(&plain, arguments);
         Self { name: name.to_owned(), sides, bound, ..Self::new(line, words, subject, strength, tolerance) }
     }
@@ -292,7 +307,7 @@ fn condition(text: &str) -> (String, Strength) {
     if let Some(given) = bare.strip_prefix("errors . Is ( ") {
         return (given.split(" ,").next().unwrap_or(given).to_owned(), Strength::Exact);
     }
-    if let Some((subject, strength)) = equality(bare).or_else(|| pattern(bare)) {
+    if let Some((subject, strength)) = equality(bare).or_else(|| pattern(bare)).or_else(|| single(bare)) {
         return (subject.to_owned(), strength);
     }
     for (signs, strength) in [(BOUNDED, Strength::Bounded), (EXACT, Strength::Exact)] {
@@ -328,16 +343,6 @@ fn equality(text: &str) -> Option<(&str, Strength)> {
     };
     let is_same = subject == other;
     Some((subject, if is_same { Strength::Nothing } else { Strength::Exact }))
-}
-
-/// Returns what a pattern of Rust is about that says all of a value: `matches ! ( error , Kind :: Short { had : 1 } )`.
-fn pattern(text: &str) -> Option<(&str, Strength)> {
-    let inner = text.strip_prefix("matches ! ( ")?.strip_suffix(" )")?;
-    let parts = split(inner, &[" , "]);
-    let (subject, said) = (*parts.first()?, *parts.get(1)?);
-    let leaves_out = said.split(' ').any(|word| matches!(word, "_" | ".." | "|" | "if"));
-    let says = said.split(' ').any(|word| vocabulary::is_literal(word) && !matches!(word, "[" | "{" | "("));
-    (says && !leaves_out).then_some((subject, Strength::Exact))
 }
 
 /// Returns whether a condition is one on all items of a collection in which nothing is.

@@ -1,6 +1,7 @@
 //! Words of test libraries: how much an assertion demands, by its name.
 
 use super::Strength;
+pub(crate) use super::tolerance::tolerance;
 
 /// Names of assertions that demand one value, although a shorter name in them demands less.
 const EXACT: &[&str] = &[
@@ -40,6 +41,27 @@ const PRESENT: &[&str] = &[
     "inthedocument",
     "implements",
     "finite",
+];
+/// Names that demand a type alone.
+const TYPES: &[&str] = &[
+    "a",
+    "an",
+    "isa",
+    "isarray",
+    "isobject",
+    "isstring",
+    "isnumber",
+    "isboolean",
+    "isfunction",
+    "iscallable",
+    "isbigint",
+    "issymbol",
+    "isdate",
+    "isinteger",
+    "isint",
+    "isfloat",
+    "isbool",
+    "isiterable",
 ];
 /// Parts of names that accept many values.
 const BOUNDED: &[&str] = &[
@@ -96,11 +118,6 @@ const OF_A_VALUE: &[&str] =
 const BROAD_EXCEPTIONS: &[&str] =
     &["Exception", "BaseException", "Error", "Throwable", "RuntimeException", "StandardError"];
 
-/// Names in which the last number is the tolerance, and the larger the wider.
-const TOLERANT: &[&str] = &["delta", "epsilon", "approximately", "closeto", "within", "offset"];
-/// Names in which the last number counts digits: the smaller the wider.
-const DIGITS: &[&str] = &["closeto", "almostequal"];
-
 /// Returns a name without its path, case and underscores: `assertequal` of `self.assert_equal`.
 pub(crate) fn plain(name: &str) -> String {
     let last = name.rsplit(['.', ':']).next().unwrap_or(name);
@@ -133,10 +150,29 @@ pub(crate) fn strength(name: &str) -> Strength {
         || (name.contains("called") || name.contains("awaited")) && name.contains("with")
     {
         Strength::Exact
-    } else if has(PRESENT) || is_of_a_value(&name) || matches!(name.as_str(), "error" | "noerror") {
+    } else if has(PRESENT)
+        || TYPES.contains(&name.as_str())
+        || is_of_a_value(&name)
+        || matches!(name.as_str(), "error" | "noerror")
+    {
         Strength::Present
     } else if has(BOUNDED)
-        || matches!(name.as_str(), "len" | "in" | "assertin" | "ne" | "assertne" | "toin" | "isin")
+        || matches!(
+            name.as_str(),
+            "len"
+                | "in"
+                | "assertin"
+                | "ne"
+                | "assertne"
+                | "toin"
+                | "isin"
+                | "most"
+                | "least"
+                | "gt"
+                | "gte"
+                | "lt"
+                | "lte"
+        )
     {
         Strength::Bounded
     } else {
@@ -210,101 +246,6 @@ pub(super) fn is_broad_exception(name: &str) -> bool {
     }
     let name = name.strip_suffix(".class").or_else(|| name.strip_suffix(" . class")).unwrap_or(name);
     BROAD_EXCEPTIONS.contains(&name.rsplit(['.', ' ']).next().unwrap_or(name))
-}
-
-/// Returns the largest difference that an assertion accepts, if it is one that accepts any.
-///
-/// `words` are the tokens of the whole assertion.
-pub(crate) fn tolerance(name: &str, words: &[&str]) -> Option<f64> {
-    /// What libraries accept if nobody says a number.
-    const USUAL: f64 = 1e-6;
-    const ARGUMENTS: &[&str] = &[
-        "abs",
-        "rel",
-        "atol",
-        "rtol",
-        "delta",
-        "tolerance",
-        "tol",
-        "eps",
-        "epsilon",
-        "abs_tol",
-        "rel_tol",
-        "maxDiffPixels",
-        "maxDiffPixelRatio",
-        "failureThreshold",
-    ];
-    const DIGIT_ARGUMENTS: &[&str] = &["places", "decimal", "significant", "precision"];
-
-    let name = plain(name);
-    let number = |word: &str| {
-        let digits: String = word.chars().filter(|letter| *letter != '_').collect();
-        let digits = digits.trim_end_matches(['f', 'd', 'F', 'D', 'L']);
-        digits.parse::<f64>().ok()
-    };
-    let mut named: Vec<f64> = Vec::new();
-    for three in words.windows(3) {
-        let [word, sign, value] = three else { continue };
-        let Some(value) = number(value).filter(|_| matches!(*sign, "=" | ":")) else { continue };
-        if *word == "maxDiffPixelRatio" {
-            // As many as in a picture of a million.
-            named.push(value * 1e6);
-        } else if ARGUMENTS.contains(word) {
-            named.push(value);
-        } else if DIGIT_ARGUMENTS.contains(word) {
-            named.push(10_f64.powf(-value));
-        }
-    }
-    if words.iter().any(|word| matches!(*word, "abs" | "fabs" | "Abs" | "abs_diff")) {
-        let bounds = words.windows(2).filter(|two| matches!(two[0], "<" | "<="));
-        named.extend(bounds.filter_map(|two| number(two[1])));
-        // A multiple of a tolerance is one as well.
-        let multiples = words.windows(4).filter(|four| matches!(four[0], "<" | "<=") && four[2] == "*");
-        named.extend(multiples.filter_map(|four| Some(number(four[1])? * number(four[3])?)));
-    }
-    named.extend(super::bounds::rounded(words));
-    // Nothing is further away than these.
-    let is_endless = words.iter().any(|word| {
-        matches!(
-            *word,
-            "INFINITY"
-                | "MAX_VALUE"
-                | "POSITIVE_INFINITY"
-                | "Infinity"
-                | "MaxFloat64"
-                | "MAX"
-                | "inf"
-                | "\"inf\""
-                | "'inf'"
-        )
-    });
-    let is_bound =
-        words.iter().any(|word| ARGUMENTS.contains(word) || matches!(*word, "abs" | "fabs" | "Abs"));
-    if is_endless && is_bound {
-        return Some(f64::INFINITY);
-    }
-    if let Some(widest) = named.into_iter().reduce(f64::max) {
-        return Some(widest);
-    }
-    let numbers: Vec<f64> = words.iter().filter_map(|word| number(word)).collect();
-    if DIGITS.iter().any(|part| name.contains(part)) && !name.starts_with("close") {
-        // The value that is expected comes first, so that one number alone is no tolerance, unless it is behind something else.
-        let is_second =
-            name.contains("closeto") && matches!(words, [.., ",", last, ")"] if number(last).is_some());
-        let digits = numbers.last().filter(|_| numbers.len() >= 2 || is_second);
-        return Some(digits.map_or(USUAL, |digits| 10_f64.powf(-digits)));
-    }
-    if ["duration", "within"].iter().any(|part| name.contains(part))
-        && let Some(seconds) = super::bounds::seconds(words)
-    {
-        return Some(seconds);
-    }
-    if TOLERANT.iter().any(|part| name.contains(part)) {
-        return Some(numbers.last().copied().unwrap_or(USUAL));
-    }
-    let is_near =
-        |word: &&str| matches!(*word, "approx" | "Approx" | "isclose" | "allclose" | "assert_allclose");
-    words.iter().any(is_near).then_some(USUAL)
 }
 
 /// Returns whether a text is that of a literal, which says what is expected rather than what is tested.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::Change;
 use crate::assertion::Assertion;
 use crate::extract::Test;
-use crate::files::{file_name, subject};
+use crate::files::{Language, file_name, subject};
 use crate::finding::{Finding, Kind};
 use crate::matching::state::{State, all_mocks};
 
@@ -25,7 +25,7 @@ pub(super) fn mocked(before: &State, after: &State, changes: &[Change<'_>], new:
         let last = target.rsplit(['/', '.']).next().unwrap_or(target);
         let is_module = target.contains('/') && last == subject;
         let is_function = !target.contains('/')
-            && target.rsplit('.').nth(1) == Some(subject)
+            && target.rsplit('.').nth(1).is_some_and(|of| of == subject || is_variable_of(of, subject, path))
             // Calls within an assertion are part of its words.
             && after.tests.iter().any(|test| {
                 let mut used = test.body.calls.iter().chain(&test.body.words);
@@ -48,6 +48,11 @@ pub(super) fn mocked(before: &State, after: &State, changes: &[Change<'_>], new:
         }
     }
     findings
+}
+
+/// Returns whether a variable of Java is one of the class of this name: `roster` of `Roster`.
+fn is_variable_of(variable: &str, class: &str, path: &str) -> bool {
+    Language::of(path) == Some(Language::Java) && variable.eq_ignore_ascii_case(class)
 }
 
 /// Returns what a test replaces by itself, and asserts as before.

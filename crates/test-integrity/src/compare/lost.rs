@@ -10,7 +10,7 @@ use crate::extract::Test;
 use crate::finding::{Finding, Kind, short};
 use crate::weaker::implied::is_implied;
 use crate::weaker::narrower::{is_lesser, root};
-use crate::weaker::subsumption::Said;
+use crate::weaker::subsumption::{Said, bare};
 use crate::weaker::{counts_for_nothing, fewer_demand, is_keyword, is_mere_error_check};
 
 /// What is left of a pair of tests once the assertions that belong together are compared.
@@ -72,6 +72,7 @@ impl Context<'_> {
                 && !expected.iter().any(|failure| failure.tells(assertion))
                 && !counts_for_nothing(assertion, then, after)
                 && !is_implied(assertion, then)
+                && !is_item_of_whole(assertion, said.all(), after)
         });
         if is_set_up_by_runner(before, after) {
             dropped.retain(|assertion| !is_of_set_up(assertion));
@@ -129,6 +130,26 @@ impl Context<'_> {
         }
         findings
     }
+}
+
+/// Returns whether the first item of a list was looked at that is now compared as a whole, with all that was expected of the item among
+/// what the test says: `f ( ) [ 0 ] . name == "a"` and `f ( ) == [ { name : "a" } ]`.
+fn is_item_of_whole(gone: &Assertion, now: &[Assertion], after: &Test) -> bool {
+    let Some((list, _)) = gone.subject.split_once(" [ 0 ]") else { return false };
+    let Some((_, expected)) = gone.operands() else { return false };
+    let is_literal = |word: &&str| {
+        word.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '"' | '\'' | '`'))
+    };
+    let said =
+        |word: &str| after.body.words.iter().chain(&after.body.cells).any(|other| bare(other) == bare(word));
+    let mut literals = expected.split(' ').filter(is_literal).peekable();
+    let is_whole = |other: &&Assertion| {
+        other.strength == Strength::Exact
+            && !other.is_conditional
+            && !other.is_swallowed
+            && other.subject == list
+    };
+    literals.peek().is_some() && literals.all(said) && now.iter().any(|other| is_whole(&other))
 }
 
 /// Returns whether Go's runner sets something up, and takes it away, that a test of its own did before.

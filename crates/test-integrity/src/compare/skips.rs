@@ -32,6 +32,13 @@ pub(super) fn of_pair(before: &Test, after: &Test) -> Vec<Finding> {
             };
             found(*line, Kind::SkippedTest, message);
         }
+        (Some(Skip { is_conditional: true, .. }), Some(Skip { is_conditional: true, .. })) => {
+            if let Some(exit) = further_exit(before, after) {
+                let message =
+                    format!("the test `{name}` now also ends under a condition: {}", short(&exit.text));
+                found(exit.line, Kind::ConditionalTest, message);
+            }
+        }
         _ => {}
     }
     if let (None, Some(why)) = (before.hidden, after.hidden) {
@@ -44,6 +51,22 @@ pub(super) fn of_pair(before: &Test, after: &Test) -> Vec<Finding> {
         found(after.line, Kind::SkippedTest, message);
     }
     findings
+}
+
+/// Returns what ends a test under a condition, and did not before, if there is more of that.
+fn further_exit<'a>(before: &Test, after: &'a Test) -> Option<&'a Skip> {
+    let mut known: Vec<&str> = before.body.exits.iter().map(|exit| exit.text.as_str()).collect();
+    if after.body.exits.len() <= known.len() {
+        return None;
+    }
+    let mut exits = after.body.exits.iter();
+    exits.find(|exit| match known.iter().position(|text| *text == exit.text) {
+        Some(place) => {
+            known.remove(place);
+            false
+        }
+        None => true,
+    })
 }
 
 /// Returns whether a test only ran a suite of Go's whose type is gone: `suite.Run(t, new(StoreSuite))`. Its tests are compared by themselves.
@@ -73,6 +96,12 @@ fn was_at_run_time(before: &Test, text: &str) -> bool {
 /// Returns what keeps tests from running that the change need not touch: functions that they call, and fixtures.
 pub(super) fn of_helpers(before: &State, after: &State, changes: &[Change<'_>]) -> Vec<Finding> {
     let is_new = |name: &String| before.functions.contains(name) && !before.skipping.contains_key(name);
+    let may = after.may_skip.iter().filter(|(name, _)| is_new(name) && !before.may_skip.contains_key(*name));
+    let may = may.map(|(name, (path, skip))| {
+        let message =
+            format!("`{name}` skips every test that asks for it under a condition: `{}`", short(&skip.text));
+        Finding::new(path, skip.line, Kind::ConditionalTest, message)
+    });
     let called = after.skipping.iter().filter(|(name, _)| is_new(name)).map(|(name, (path, skip))| {
         let message = format!("`{name}` skips every test that asks for it: `{}`", short(&skip.text));
         Finding::new(path, skip.line, Kind::SkippedTest, message)
@@ -89,10 +118,14 @@ pub(super) fn of_helpers(before: &State, after: &State, changes: &[Change<'_>]) 
     };
     let everywhere = after.everywhere.iter().filter(|(path, skip)| !is_known(path, skip) && !is_of_new(path));
     let everywhere = everywhere.map(|(path, skip)| {
-        let message = format!("every test is skipped: `{}`", short(&skip.text));
-        Finding::new(path, skip.line, Kind::SkippedTest, message)
+        let (kind, when) = match skip.is_conditional {
+            true => (Kind::ConditionalTest, " under a condition"),
+            false => (Kind::SkippedTest, ""),
+        };
+        let message = format!("every test is skipped{when}: `{}`", short(&skip.text));
+        Finding::new(path, skip.line, kind, message)
     });
-    called.chain(everywhere).collect()
+    called.chain(may).chain(everywhere).collect()
 }
 
 fn folder(path: &str) -> &str {

@@ -129,7 +129,7 @@ trait Reader {
         let mut asserted: BTreeMap<String, usize> = BTreeMap::new();
         let waits = root.field("parameters").is_some_and(|given| !given.children().is_empty())
             || root.field("parameter").is_some();
-        let mut returns: Vec<(usize, bool, String)> = Vec::new();
+        let mut returns: Vec<(At<'_>, bool)> = Vec::new();
         let mut waiting = vec![(root, Inside::default())];
         let mut last_end = 0;
         while let Some((at, inside)) = waiting.pop() {
@@ -143,6 +143,9 @@ trait Reader {
             }
             if let Some(text) = self.skip(at) {
                 let is_conditional = inside.condition || inside.handled || self.is_condition_of_skip(at);
+                if is_conditional {
+                    body.exits.push(early_exit::exit(at));
+                }
                 body.note_skip(Skip { line: at.line(), is_conditional, text });
             }
             if let Some(text) = self.mock(at) {
@@ -154,9 +157,9 @@ trait Reader {
             // A promise that is returned is waited for.
             let is_result = at.kind() == "return_statement" && early_exit::waits(self, at);
             if self.is_return(at) && !inside.nested && !is_result && !early_exit::follows_failure(at) {
-                returns.push((at.line(), inside.condition, at.text().to_owned()));
+                returns.push((at, inside.condition));
             } else if reach::is_exit(at) && !(inside.nested || inside.condition || inside.guarded) {
-                returns.push((at.line(), false, at.text().to_owned()));
+                returns.push((at, false));
             }
             if let Some(mut assertion) = self.assertion(at) {
                 assertion.is_conditional =

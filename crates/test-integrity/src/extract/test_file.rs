@@ -31,6 +31,8 @@ pub(crate) struct Mark {
 pub(crate) struct Body {
     pub(crate) assertions: Vec<Assertion>,
     pub(crate) skip: Option<Skip>,
+    /// What ends or skips it under a condition, each with its condition.
+    pub(crate) exits: Vec<Skip>,
     /// Names of what it calls, without their paths.
     pub(crate) calls: Vec<String>,
     /// Names of what it calls that assert something by their names.
@@ -115,6 +117,8 @@ pub(crate) struct TestFile {
     pub(crate) functions: BTreeSet<String>,
     /// Functions that skip whatever test calls or asks for them.
     pub(crate) skipping: BTreeMap<String, Skip>,
+    /// Functions that may skip whatever test calls or asks for them.
+    pub(crate) may_skip: BTreeMap<String, Skip>,
     /// Names of functions that are to be awaited.
     pub(crate) coroutines: BTreeSet<String>,
     /// What asserts something before or after each test, or for it, as if it were a test.
@@ -133,6 +137,11 @@ impl TestFile {
     /// Adds a function that is not a test.
     pub(super) fn add_function(&mut self, name: &str, mut body: Body) {
         self.functions.insert(name.to_owned());
+        if let Some(skip) =
+            body.skip.as_ref().filter(|skip| skip.is_conditional && !skip.text.starts_with("return"))
+        {
+            self.may_skip.insert(name.to_owned(), skip.clone());
+        }
         let early = body.skip.take_if(|skip| !skip.is_conditional);
         match early {
             // What follows the end is never asserted.

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::Change;
+use crate::extract::rust::test_items::lines_of_tests;
 use crate::files::{Role, extension};
 use crate::finding::{Finding, Kind};
 
@@ -52,7 +53,9 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
             if !take(&mut known, &mark) {
                 let message = format!("`{mark}` exempts this from a check");
                 let finding = Finding::new(change.path, line, Kind::Exemption, message);
-                findings.push(match reason(change.path, &mark) {
+                let of_tests =
+                    || is_of_test_item(change, line, &mark).then_some("it is on an item for tests");
+                findings.push(match reason(change.path, &mark).or_else(of_tests) {
                     Some(reason) => finding.noted(reason),
                     None => finding,
                 });
@@ -118,6 +121,14 @@ fn reason(path: &str, mark: &str) -> Option<&'static str> {
     ];
     let is_of_line = !OF_ALL.iter().any(|part| mark.contains(part));
     (is_of_line && Role::of(path) == Role::Test).then_some("it is in a file of tests")
+}
+
+/// Returns whether an attribute of Rust's stands in or on an item of code that only tests have. A test that does not run is code that
+/// nothing uses.
+fn is_of_test_item(change: &Change<'_>, line: usize, mark: &str) -> bool {
+    let is_of_unused = ["#!", "dead_code", "unused"].iter().any(|part| mark.contains(part));
+    let text = change.after.filter(|_| extension(change.path) == "rs" && !is_of_unused);
+    text.is_some_and(|text| lines_of_tests(text).iter().any(|lines| lines.contains(&line)))
 }
 
 /// Returns whether a mark stands where one of another tool stood, which is gone: `# noqa` in the place of `# pylint: disable`.

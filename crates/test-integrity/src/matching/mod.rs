@@ -20,6 +20,8 @@ use state::State;
 const ALIKE: f64 = 0.6;
 /// Least share of a test's own words that another test has to have to stand for it.
 const CONTAINED: f64 = 0.75;
+/// Least share of names and literals in common of two tests that call nothing of the program in common.
+const ABOUT_THE_SAME: f64 = 0.5;
 
 /// Least share of a test's own words in a new test that has all of its literals, if it is the same in other words.
 const REWRITTEN: f64 = 0.5;
@@ -78,7 +80,7 @@ pub(crate) fn pairs(before: &[Test], after: &[Test]) -> Matching {
             let Some(left) = work.checked_sub(cost) else { break };
             work = left;
             let likeness = words.likeness(others);
-            if likeness >= ALIKE {
+            if likeness >= ALIKE && are_about_the_same(&before[*one], &after[*other]) {
                 candidates.push((likeness, *one, *other));
             }
         }
@@ -101,6 +103,15 @@ pub(crate) fn pairs(before: &[Test], after: &[Test]) -> Matching {
 fn spelled_alike(name: &str) -> String {
     let plain: String = name.to_lowercase().chars().filter(|letter| letter.is_alphanumeric()).collect();
     plain.strip_prefix("test").filter(|rest| !rest.is_empty()).unwrap_or(&plain).to_owned()
+}
+
+/// Returns whether two tests of other names are about the same: they call the same of the program, or have most of their names and
+/// literals in common. Short tests are alike by their signs and keywords alone.
+fn are_about_the_same(one: &Test, other: &Test) -> bool {
+    let (own, theirs) = (reasons::calls_of_program(one), reasons::calls_of_program(other));
+    let common = own.intersection(&theirs).count();
+    common > 0 && common * 2 >= own.len()
+        || Bag::of_program(one).likeness(&Bag::of_program(other)) >= ABOUT_THE_SAME
 }
 
 /// Returns the tokens of chosen tests.
@@ -276,6 +287,12 @@ impl Bag {
     /// Takes the names and literals of a test, whatever their quotes are.
     fn of_content(test: &Test) -> Self {
         Self::of_words(test.body.words.iter())
+    }
+
+    /// Takes the names and literals of a test but for the words of the language and of libraries for tests.
+    fn of_program(test: &Test) -> Self {
+        let words = test.body.words.iter().filter(|word| !reasons::is_of_runner(test, word));
+        Self::of_words(words)
     }
 
     /// Takes the names and literals of a test, of its tables, and of the fixtures and functions of its file that it names.

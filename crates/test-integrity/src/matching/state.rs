@@ -23,6 +23,8 @@ pub(crate) struct State {
     hollow: BTreeSet<String>,
     /// Functions that skip whatever test calls or asks for them.
     pub(crate) skipping: BTreeMap<String, (String, Skip)>,
+    /// Functions that may skip whatever test calls or asks for them.
+    pub(crate) may_skip: BTreeMap<String, (String, Skip)>,
     /// What skips the tests of other files, with the file that says it.
     pub(crate) everywhere: Vec<(String, Skip)>,
     /// Names of functions that are not tests.
@@ -49,6 +51,7 @@ impl State {
         self.coroutines.extend(file.coroutines);
         self.everywhere.extend(file.everywhere.into_iter().map(|skip| (path.to_owned(), skip)));
         self.skipping.extend(file.skipping.into_iter().map(|(name, skip)| (name, (path.to_owned(), skip))));
+        self.may_skip.extend(file.may_skip.into_iter().map(|(name, skip)| (name, (path.to_owned(), skip))));
         self.names.insert(path.to_owned(), file.names);
         self.mocks.extend(file.mocks.into_iter().map(|mark| (path.to_owned(), mark)));
     }

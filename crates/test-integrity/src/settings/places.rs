@@ -37,6 +37,25 @@ pub(crate) fn is_of_lost_feature(finding: &Finding, changes: &[Change<'_>]) -> b
         && !changes.iter().any(|change| has(change.after))
 }
 
+/// Returns whether a list no longer names a folder of tests that the change leaves empty. `changes` have to hold the files that did not change as
+/// well.
+pub(crate) fn is_of_empty_folder(finding: &Finding, changes: &[Change<'_>]) -> bool {
+    let named =
+        finding.message.strip_prefix("`include` no longer names `").map(|rest| rest.trim_end_matches('`'));
+    let Some(named) = named.filter(|_| finding.kind == Kind::LooserRule) else { return false };
+    let named = named.trim_matches(['"', '\'', '[', ']']).trim_start_matches("./");
+    let start = folder(named).trim_end_matches('/');
+    let is_of_tests =
+        matches!(start.rsplit('/').next(), Some("test" | "tests" | "__tests__" | "spec" | "specs"));
+    let above = finding.path.rsplit_once('/').map_or(String::new(), |(above, _)| format!("{above}/"));
+    let is_within = |path: &str| {
+        let rest = path.strip_prefix(above.as_str()).and_then(|path| path.strip_prefix(start));
+        !start.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    let mut within = changes.iter().filter(|change| is_within(change.path)).peekable();
+    is_of_tests && within.peek().is_some() && within.all(|change| change.after.is_none())
+}
+
 /// Returns whether a list leaves out of a check what a file was exempt from that has another path now: `src/a/list.py:F401`.
 pub(crate) fn is_of_moved_file(finding: &Finding, changes: &[Change<'_>]) -> bool {
     let exempt =

@@ -333,6 +333,10 @@ pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
     let of_nothing = is_empty
         && after.text.starts_with("assert not ")
         && before.subject.rsplit(' ').next() == after.text.rsplit(' ').next();
+    // `assertThat(x).isEmpty()` and `assertTrue(x.isEmpty())`.
+    let of_emptiness = matches!(before.name.as_str(), "isEmpty" | "toBeEmpty")
+        && after.name.to_lowercase().ends_with("true")
+        && after.subject.strip_suffix(" . isEmpty ( )").is_some_and(|subject| subject == before.subject);
     let of_flag = is_same_flag(before, after);
     // What testify takes for an error is one, which is nil if there is none.
     let of_error = before.name == "Nil" && after.name == "NoError" && before.subject == after.subject;
@@ -341,6 +345,7 @@ pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
         || is_never_called(before, after)
         || is_without_members(before, after)
         || of_nothing
+        || of_emptiness
         || of_truth
         || of_length
         || of_members

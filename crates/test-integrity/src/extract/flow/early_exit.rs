@@ -28,7 +28,7 @@ pub(in crate::extract) fn satisfies(call: At<'_>) -> bool {
 }
 
 /// Notes what the end of a body, and what it expects to fail, say about its assertions.
-pub(in crate::extract) fn settle(root: At<'_>, body: &mut Body, returns: Vec<(usize, bool, String)>) {
+pub(in crate::extract) fn settle(root: At<'_>, body: &mut Body, returns: Vec<(At<'_>, bool)>) {
     // What is asserted of a failure is asserted only if there is one, unless something misses it.
     let misses = |assertion: &Assertion| is_mere_failure(assertion) || assertion.is_failure();
     if !body.assertions.iter().any(misses) && !root.text().contains("expect.assertions") {
@@ -44,13 +44,24 @@ pub(in crate::extract) fn settle(root: At<'_>, body: &mut Body, returns: Vec<(us
         let is_search = is_conditional && of_checks > 0 && body.assertions.iter().any(|own| own.line < line);
         line < if is_search { of_checks } else { of_all }
     };
-    let early = returns
-        .into_iter()
-        .filter(|(line, conditional, _)| ends_before(*line, *conditional))
-        .min_by_key(|(_, conditional, _)| *conditional);
-    if let (None, Some((line, is_conditional, text))) = (&body.skip, early) {
-        body.skip = Some(Skip { line, is_conditional, text });
+    let early: Vec<(At<'_>, bool)> =
+        returns.into_iter().filter(|(at, conditional)| ends_before(at.line(), *conditional)).collect();
+    body.exits.extend(early.iter().filter(|(_, conditional)| *conditional).map(|(at, _)| exit(*at)));
+    let worst = early.into_iter().min_by_key(|(_, conditional)| *conditional);
+    if let (None, Some((at, is_conditional))) = (&body.skip, worst) {
+        body.skip = Some(Skip { line: at.line(), is_conditional, text: at.text().to_owned() });
     }
+}
+
+/// Returns what ends or skips a test under a condition, with the nearest condition.
+pub(in crate::extract) fn exit(at: At<'_>) -> Skip {
+    let mut node = at.node.parent();
+    while let Some(outer) = node.filter(|outer| outer.child_by_field_name("condition").is_none()) {
+        node = outer.parent();
+    }
+    let condition = node.and_then(|outer| at.with(outer).field("condition")).map(At::normal);
+    let text = format!("{} if {}", at.normal(), condition.unwrap_or_default());
+    Skip { line: at.line(), is_conditional: true, text }
 }
 
 /// Returns the one of two skips that leaves less.

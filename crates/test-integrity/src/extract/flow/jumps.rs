@@ -3,6 +3,9 @@
 use super::reach::is_block;
 use crate::syntax::At;
 
+/// Most of the name of a call that is looked at, in bytes.
+const MAX_HEAD: usize = 400;
+
 /// Returns the place of the first statement of a block that may leave out those behind it: a condition under which the turn of a loop
 /// ends, or a jump over them.
 pub(in crate::extract) fn passed_over(parent: At<'_>, children: &[At<'_>], nested: bool) -> Option<usize> {
@@ -17,10 +20,124 @@ pub(in crate::extract) fn passed_over(parent: At<'_>, children: &[At<'_>], neste
     })
 }
 
-/// Returns whether a condition is about a failure: where there is one, nothing else is to be looked at.
+/// Returns whether a condition is about a failure: where there is one, nothing else is to be looked at. It has to be one of what the
+/// test has done before: the failure that a row of a table expects is none.
 fn is_of_failure(at: At<'_>) -> bool {
-    let condition = at.field("condition").map_or("", At::text);
-    ["err", "Err", "fail", "Fail", "ok"].iter().any(|word| condition.contains(word))
+    let Some(condition) = at.field("condition") else { return false };
+    let words = condition.words();
+    let own: Vec<&str> = at.words().into_iter().take_while(|word| *word != "{").collect();
+    let earlier = words_before(at);
+    let rows = words_of_heads(at);
+    (0..words.len()).any(|place| {
+        let word = words[place];
+        if !names_failure(word) {
+            return false;
+        }
+        let is_field = place > 0 && matches!(words[place - 1], "." | "?.");
+        let is_call = words.get(place + 1).is_some_and(|next| matches!(*next, "(" | "::"));
+        if is_call && (is_field || word.starts_with(char::is_uppercase)) {
+            return true;
+        }
+        let root = if is_field { root_of(&words[..place]) } else { word };
+        let is_known = earlier.contains(&root) || own.iter().filter(|own| **own == root).count() > 1;
+        is_known && !rows.contains(&root)
+    })
+}
+
+/// Returns whether a word is the name of a failure, or of what tells that there is none: `err`, `isError`, `parse_failed`, `ok`.
+fn names_failure(word: &str) -> bool {
+    const PARTS: &[&str] = &[
+        "err",
+        "errs",
+        "error",
+        "errors",
+        "fail",
+        "failed",
+        "failure",
+        "failures",
+        "ok",
+        "exception",
+        "exc",
+    ];
+    let mut parts = vec![String::new()];
+    for letter in word.chars() {
+        if !letter.is_alphabetic()
+            || letter.is_uppercase() && parts.last().is_some_and(|last| !last.is_empty())
+        {
+            parts.push(String::new());
+        }
+        if letter.is_alphabetic()
+            && let Some(last) = parts.last_mut()
+        {
+            last.extend(letter.to_lowercase());
+        }
+    }
+    !word.starts_with(['"', '\'', '`']) && parts.iter().any(|part| PARTS.contains(&part.as_str()))
+}
+
+/// Returns the first name of a path that ends in a point: `res` of `res . body .`.
+fn root_of<'a>(words: &[&'a str]) -> &'a str {
+    let mut at = words.len() - 1;
+    while at >= 2 && matches!(words[at - 2], "." | "?.") {
+        at -= 2;
+    }
+    words.get(at.saturating_sub(1)).copied().unwrap_or_default()
+}
+
+/// Returns the words of the function that a statement stands in, up to the statement.
+fn words_before(at: At<'_>) -> Vec<&str> {
+    let mut node = at.node.parent();
+    while let Some(outer) =
+        node.filter(|outer| !crate::extract::is_function(outer.kind()) && outer.parent().is_some())
+    {
+        node = outer.parent();
+    }
+    let end = at.node.start_byte();
+    let Some(function) = node.map(|node| at.with(node)) else { return Vec::new() };
+    // What a failure is handed to by a runner or a promise is its argument.
+    let nodes = function.descendants().into_iter().filter(|below| below.node.end_byte() <= end);
+    nodes.filter(|below| below.kind().ends_with("identifier")).map(At::text).collect()
+}
+
+/// Returns whether a function is called for each row of a table: `rows.forEach((row) => …)`, `test.each(rows)("…", (row) => …)`.
+fn is_given_rows(function: At<'_>) -> bool {
+    let call = function.node.parent().and_then(|list| list.parent()).map(|call| function.with(call));
+    let name =
+        call.and_then(|call| call.field("function").or_else(|| call.field("name"))).map_or("", At::text);
+    let name = name.get(..name.len().min(MAX_HEAD)).unwrap_or(name);
+    [".each", ".forEach", ".for_each", ".map", ".for("].iter().any(|part| name.contains(part))
+}
+
+/// Returns the words of the heads of the loops that a node stands in, and of what a test gets of a table.
+fn words_of_heads(at: At<'_>) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut node = at.node.parent();
+    while let Some(outer) = node {
+        let outer = at.with(outer);
+        if (outer.kind().starts_with("for_") || outer.kind() == "enhanced_for_statement")
+            && let Some(body) = outer.field("body")
+        {
+            let heads = outer
+                .descendants()
+                .into_iter()
+                .filter(|below| below.node.end_byte() <= body.node.start_byte());
+            found.extend(heads.filter(|below| below.kind().ends_with("identifier")).map(At::text));
+        } else if outer.kind() == "function_definition"
+            && let Some(given) = outer.field("parameters")
+        {
+            // Python's runners give rows and fixtures by name.
+            found.extend(
+                given.descendants().into_iter().filter(|below| below.kind() == "identifier").map(At::text),
+            );
+        } else if crate::extract::is_function(outer.kind()) && is_given_rows(outer) {
+            let given = outer.field("parameters").or_else(|| outer.field("parameter"));
+            let given = given.map(At::descendants).unwrap_or_default();
+            found
+                .extend(given.into_iter().filter(|below| below.kind().ends_with("identifier")).map(At::text));
+        }
+        node = outer.node.parent();
+    }
+    found
 }
 
 /// Returns whether something below a node fails a test, or tells of a failure.

@@ -6,7 +6,7 @@ mod fluent;
 mod thrown;
 
 use crate::assertion::bounds::Bound;
-use crate::assertion::{Assertion, Strength};
+use crate::assertion::{Assertion, ROUNDING, Strength};
 use crate::extract::classes::{Class, OF_BASE};
 use crate::extract::recognition::chains;
 use crate::extract::{Mark, Reader, Skip, Test, TestFile, arguments, worse};
@@ -175,13 +175,13 @@ fn limit(assertion: &mut Assertion, at: At<'_>, given: &[String]) {
         assertion.bound = limit.map(Bound::of_time);
         assertion.subject.clear();
     }
-    if name == "assertEquals" && given.len() == 3 && assertion.tolerance.is_none() {
+    let is_equality = name.starts_with("assert") && name.ends_with("Equals");
+    if is_equality && given.len() == 3 && assertion.tolerance.is_none() {
         let is_endless = given[2].contains("MAX_VALUE") || given[2].contains("INFINITY");
         let delta = given[2].trim_end_matches(['f', 'd', 'F', 'D']).parse::<f64>().ok();
         let delta = if is_endless { Some(f64::INFINITY) } else { delta };
         assertion.tolerance = delta;
-        // What is said to please the compiler is hardly more than rounding.
-        if delta.is_some_and(|delta| delta > 0.05) {
+        if delta.is_some_and(|delta| delta > ROUNDING) {
             assertion.strength = assertion.strength.min(Strength::Bounded);
         }
     }

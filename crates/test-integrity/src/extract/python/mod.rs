@@ -324,9 +324,7 @@ pub(super) fn read(path: &str, root: At<'_>) -> TestFile {
                 // What skips in a fixture that every test has skips every test.
                 if is_of_all {
                     let skip = body.skip.take().filter(|skip| !skip.text.starts_with("return"));
-                    if let Some(skip) =
-                        skip.clone().filter(|skip| !skip.is_conditional && file_name(path) == "conftest.py")
-                    {
+                    if let Some(skip) = skip.clone().filter(|_| file_name(path) == "conftest.py") {
                         file.everywhere.push(skip);
                     }
                     all = worse(all, skip);

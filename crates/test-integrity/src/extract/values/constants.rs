@@ -30,8 +30,9 @@ fn by_value(assertion: &mut Assertion, constants: &BTreeMap<&str, &str>) {
     }
     let tolerance = vocabulary::tolerance(&assertion.name, &words).or_else(|| {
         // JUnit takes the tolerance as the last argument.
-        let is_of_three =
-            assertion.name == "assertEquals" && words.iter().filter(|word| **word == ",").count() >= 2;
+        let is_of_three = assertion.name.starts_with("assert")
+            && assertion.name.ends_with("Equals")
+            && words.iter().filter(|word| **word == ",").count() >= 2;
         let last = words.iter().rev().find_map(|word| word.trim_end_matches(['f', 'd']).parse::<f64>().ok());
         last.filter(|_| is_of_three)
     });
