@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sanitize::secret_names::without_userinfo;
 
@@ -11,6 +11,7 @@ use super::error::InputError;
 use super::lookup::Lookup;
 use crate::base::did_you_mean::nearest;
 use crate::base::env::Variables;
+use crate::base::network_clock::NetworkClock;
 use crate::config::{Bounded, Comment, DeliverTo, Usd};
 use crate::event::{Expectation, RunMode};
 
@@ -56,6 +57,10 @@ pub struct Inputs {
     pub budget_usd: Option<Usd>,
     /// Most time; of a batch, that of all tasks.
     pub timeout: Option<Duration>,
+    /// When that time is up.
+    pub deadline: Option<Instant>,
+    /// When all that waits for GitHub ends.
+    pub(crate) network: NetworkClock,
     /// Checks that have to pass before the work is over.
     pub until: Vec<String>,
     /// Maximum number of rounds with `until`.
@@ -121,6 +126,8 @@ impl Inputs {
                 None => Ok(names),
             }
         };
+        let timeout = lookup.number::<1, MAX_SECONDS>("timeout")?.map(Bounded::seconds);
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
         let until = lookup.text("until").unwrap_or_default();
         let until = until.lines().map(str::trim).filter(|check| !check.is_empty());
         Ok(Self {
@@ -140,7 +147,9 @@ impl Inputs {
             api_key_env: lookup.text("api-key-env"),
             max_steps: lookup.number("max-steps")?,
             budget_usd: lookup.text("budget-usd").map(parse_usd).transpose()?,
-            timeout: lookup.number::<1, MAX_SECONDS>("timeout")?.map(Bounded::seconds),
+            timeout,
+            deadline,
+            network: NetworkClock::until(deadline),
             until: until.map(str::to_owned).collect(),
             max_rounds: lookup.number("max-rounds")?,
             event: lookup.path("event"),
