@@ -228,16 +228,14 @@ impl BatchContext {
     /// Returns what a try comes to whose time, or that of the batch, was up before its worktree was there.
     fn ended_before(&self, task: &Task) -> Attempt {
         let is_late = self.is_over();
-        let (end, why) = if is_late {
-            (TaskEnd::NotRun, Stop::Time.why())
+        let stop = if self.signal.is_set() { Some(Stop::Signal) } else { is_late.then_some(Stop::Time) };
+        let title = title(&task.entry);
+        let report = if let Some(stop) = stop {
+            TaskReport::without_run(&task.id, &title, TaskEnd::NotRun, stop.why())
         } else {
-            (TaskEnd::Partial, "the time limit of the task was reached before its worktree was made")
-        };
-        let report = TaskReport::without_run(&task.id, &title(&task.entry), end, why);
-        let report = if is_late {
-            report
-        } else {
+            let why = "the time limit of the task was reached before its worktree was made";
             let (stop_reason, exit_code) = (Some(StopReason::Timeout), Some(Exit::Timeout.code()));
+            let report = TaskReport::without_run(&task.id, &title, TaskEnd::Partial, why);
             TaskReport { attempts: 1, stop_reason, exit_code, ..report }
         };
         Attempt { report, is_fault_of_machine: false, dearest_answer: 0.0, spent: None, is_late }
