@@ -15,6 +15,7 @@ pub(crate) mod file_locks;
 pub(crate) mod fs;
 pub(crate) mod http;
 pub(crate) mod integrity;
+pub(crate) mod network_clock;
 pub(crate) mod pattern;
 pub(crate) mod program;
 pub(crate) mod public_address;

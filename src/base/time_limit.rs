@@ -1,5 +1,6 @@
 //! Time limit of a run, and the time after it: whatever is still under way is given up in an order in which each has time left that
-//! needs what the others have done, so that all of it takes less than two seconds.
+//! needs what the others have done, so that all of it takes less than two seconds, but for what is posted
+//! for others to see.
 
 use std::io::{self, Write};
 use std::sync::{Arc, OnceLock};
@@ -17,6 +18,10 @@ pub enum Grace {
     /// That of the report: files that have not been compared by then are only named, and what has not been searched for secrets is
     /// not written.
     Report,
+    /// That of all that tells people and other runs of what came of the run: what is not posted by then is only told of in the report.
+    Results,
+    /// The same once a signal has come: whoever sent it kills soon.
+    ResultsInterrupted,
 }
 
 impl Grace {
@@ -27,6 +32,8 @@ impl Grace {
             Self::Changes => 700,
             Self::Calls => 800,
             Self::Report => 1_100,
+            Self::Results => 10_000,
+            Self::ResultsInterrupted => 3_000,
         })
     }
 }
@@ -50,6 +57,16 @@ impl TimeLimit {
     /// Ends the time now.
     pub fn stop(&self) {
         self.0.stopped.get_or_init(Instant::now);
+    }
+
+    /// Returns the end that was known from the start, if there is one.
+    pub(crate) fn end(&self) -> Option<Instant> {
+        self.0.end
+    }
+
+    /// Returns whether somebody has stopped the run at least so long ago.
+    pub(crate) fn is_stopped_for(&self, time: Duration) -> bool {
+        self.0.stopped.get().is_some_and(|stopped| stopped.elapsed() >= time)
     }
 
     /// Returns whether the end that was known from the start has come, and nobody has stopped the run before.

@@ -17,12 +17,14 @@ use super::manifest::{Manifest, Task};
 use super::neighbours::Neighbours;
 use super::planned::PlannedTasks;
 use super::request::BatchRequest;
+use super::scheduler::Stop;
 use super::settled::KeyParts;
 use super::task_paths::TaskPaths;
 use super::worktree::Worktrees;
 use crate::base::fs::is_disk_full;
 use crate::base::time_slots::SharedRate;
 use crate::event::{Event, Exit, Line, StopReason};
+use crate::git::GitError;
 use crate::model::LedgerError;
 use crate::publish::{RunResult, TRANSCRIPT};
 use crate::report::{TaskEnd, TaskReport, file_log};
@@ -78,6 +80,8 @@ struct Attempt {
     dearest_answer: f64,
     /// Why it was not begun, if what a day or a month may cost is spent.
     spent: Option<String>,
+    /// Whether the time of the batch was up before it was begun.
+    is_late: bool,
 }
 
 impl BatchContext {
@@ -103,9 +107,13 @@ impl BatchContext {
         let mut dearest_answer = 0.0_f64;
         loop {
             let tried = earlier.as_ref().map_or(0, |report| report.attempts);
-            let Attempt { report, is_fault_of_machine, dearest_answer: dearest, spent } =
+            let Attempt { report, is_fault_of_machine, dearest_answer: dearest, spent, is_late } =
                 self.attempt(task, left, tried + 1).await;
             dearest_answer = dearest_answer.max(dearest);
+            if let Some(report) = earlier.take_if(|_| is_late && !self.signal.is_set()) {
+                // What a try came to that was made stays the result of the task.
+                return TaskResult { report, over: true, dearest_answer, spent: None };
+            }
             let cost = report.cost_usd;
             let report = report.after(earlier.as_ref());
             if self.signal.is_set() {
@@ -116,7 +124,9 @@ impl BatchContext {
                 left = Reservation::Usd(usd - cost);
             }
             let budget_exhausted = matches!(left, Reservation::Usd(usd) if usd < LEAST);
-            let late = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
+            let wait = Duration::from_secs(retry.wait.get().saturating_mul(1 << tried.min(10)));
+            // A try that cannot begin in time is none.
+            let late = self.deadline.is_some_and(|deadline| Instant::now() + wait >= deadline);
             if !should_retry(&retry.on, &report)
                 || u64::from(tried) >= retry.times.get()
                 || budget_exhausted
@@ -127,7 +137,6 @@ impl BatchContext {
                 return TaskResult { report, over, dearest_answer, spent };
             }
             self.note(|journal| journal.tried(&report));
-            let wait = Duration::from_secs(retry.wait.get().saturating_mul(1 << tried.min(10)));
             let cancel = self.signal.token();
             tokio::select! {
                 () = cancel.cancelled() => {
@@ -187,13 +196,20 @@ impl BatchContext {
                 if is_unpaid && report.steps == 0 && report.cost_usd.is_none_or(|usd| usd <= 0.0) {
                     report.end = TaskEnd::NotRun;
                 }
-                Attempt { report, is_fault_of_machine, dearest_answer, spent: None }
+                Attempt { report, is_fault_of_machine, dearest_answer, spent: None, is_late: false }
             }
             Err(InputError::Ledger(error @ LedgerError::Spent { .. })) => {
                 let why = format!("not started: {error}");
                 let report = TaskReport::without_run(&task.id, &title(&task.entry), TaskEnd::NotRun, &why);
-                Attempt { report, is_fault_of_machine: false, dearest_answer: 0.0, spent: Some(why) }
+                Attempt {
+                    report,
+                    is_fault_of_machine: false,
+                    dearest_answer: 0.0,
+                    spent: Some(why),
+                    is_late: false,
+                }
             }
+            Err(InputError::Worktree(GitError::Ended(_))) => self.ended_before(task),
             Err(error) => {
                 let is_fault_of_machine = error.is_fault_of_machine();
                 let exit = if is_fault_of_machine { Exit::Failed } else { error.exit() };
@@ -204,9 +220,30 @@ impl BatchContext {
                     &error.explained(),
                 );
                 let report = TaskReport { attempts: 1, exit_code: Some(exit.code()), ..failed };
-                Attempt { report, is_fault_of_machine, dearest_answer: 0.0, spent: None }
+                Attempt { report, is_fault_of_machine, dearest_answer: 0.0, spent: None, is_late: false }
             }
         }
+    }
+
+    /// Returns what a try comes to whose time, or that of the batch, was up before its worktree was there.
+    fn ended_before(&self, task: &Task) -> Attempt {
+        let is_late = self.is_over();
+        let stop = if self.signal.is_set() { Some(Stop::Signal) } else { is_late.then_some(Stop::Time) };
+        let title = title(&task.entry);
+        let report = if let Some(stop) = stop {
+            TaskReport::without_run(&task.id, &title, TaskEnd::NotRun, stop.why())
+        } else {
+            let why = "the time limit of the task was reached before its worktree was made";
+            let (stop_reason, exit_code) = (Some(StopReason::Timeout), Some(Exit::Timeout.code()));
+            let report = TaskReport::without_run(&task.id, &title, TaskEnd::Partial, why);
+            TaskReport { attempts: 1, stop_reason, exit_code, ..report }
+        };
+        Attempt { report, is_fault_of_machine: false, dearest_answer: 0.0, spent: None, is_late }
+    }
+
+    /// Returns whether the time of the batch is up.
+    pub(super) fn is_over(&self) -> bool {
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// Empties the folder for a task's files, and makes its worktree. Returns the checkout in that. This takes its time.
@@ -226,6 +263,7 @@ impl BatchContext {
         let model = models.get(attempt.saturating_sub(2) as usize).or(models.last());
         // Git takes its time with large checkouts; other tasks go on meanwhile.
         let (request, masker) = block_in_place(|| {
+            let deadline = self.deadline_of(task);
             let checkout = self.make_room(task, &out)?;
             let shared = self.worktrees.share(task, &checkout).map_err(InputError::Worktree)?;
             let place = TaskPaths {
@@ -233,7 +271,8 @@ impl BatchContext {
                 shared: &shared,
                 out: &out,
                 budget_usd: if let Reservation::Usd(usd) = share { Some(usd) } else { None },
-                timeout: self.time_left(task),
+                timeout: deadline.map(|deadline| deadline.saturating_duration_since(Instant::now())),
+                deadline,
                 requests_per_minute: self.requests_per_minute,
                 shared_rate: self.shared_rate.as_ref(),
                 lesson: lesson.as_deref(),
@@ -252,11 +291,10 @@ impl BatchContext {
         Ok(result)
     }
 
-    /// Returns how much time a task may take, if that is limited.
-    fn time_left(&self, task: &Task) -> Option<Duration> {
-        let left = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-        let own = task.entry.timeout.map(crate::base::bounded::Bounded::seconds);
-        [left, own].into_iter().flatten().min()
+    /// Returns when a task that begins now has to end, if its time or that of the batch is limited.
+    pub(super) fn deadline_of(&self, task: &Task) -> Option<Instant> {
+        let own = task.entry.timeout.map(|timeout| Instant::now() + timeout.seconds());
+        [self.deadline, own].into_iter().flatten().min()
     }
 
     fn prepare(

@@ -16,6 +16,7 @@ use super::attempt::{BatchContext, TASKS};
 use super::journal::{Journal, clear};
 use super::manifest::Manifest;
 use super::sealed::{FOLDER, SealedJournalError, SealedPlace, Segment, name_of};
+use crate::github::RecordBranch;
 
 /// How long tasks that ended wait for each other at most, how long if a segment is a commit, and how many of them. All shards
 /// together share what GitHub allows, so that each of many commits less often.
@@ -96,7 +97,8 @@ impl JournalSealer {
             done = work => done,
             never = self.keep_sealing(common) => match never {},
         };
-        self.seal(common).await;
+        // What is kept now tells of the end.
+        self.seal(common, self.place.branch.as_ref().map(RecordBranch::for_results).as_ref()).await;
         done
     }
 
@@ -105,7 +107,8 @@ impl JournalSealer {
         let longest = if self.place.branch.is_some() { PAUSE_OF_COMMITS * self.place.shards } else { PAUSE };
         let most = MAX_WAITING * self.place.shards as usize;
         loop {
-            let pause = if self.seal(common).await { PAUSE } else { PAUSE_OF_FAILURE };
+            let pause =
+                if self.seal(common, self.place.branch.as_ref()).await { PAUSE } else { PAUSE_OF_FAILURE };
             let since = Instant::now();
             // At least once: the work goes on only while this waits.
             tokio::time::sleep(pause).await;
@@ -123,10 +126,10 @@ impl JournalSealer {
 
     /// Seals what the journal has gained, and commits what is not committed. What fails is reported, and tried again with the next
     /// segment. Returns whether nothing failed.
-    async fn seal(&self, common: &BatchContext) -> bool {
+    async fn seal(&self, common: &BatchContext, branch: Option<&RecordBranch>) -> bool {
         let sealed = block_in_place(|| self.seal_gain(common));
         let is_sealed = sealed.is_ok();
-        for error in [sealed.err(), self.send().await.err()].into_iter().flatten() {
+        for error in [sealed.err(), self.send(branch).await.err()].into_iter().flatten() {
             tracing::warn!("warning: the journal could not be kept: {error}");
             if !matches!(error, SealedJournalError::Taken(_)) {
                 return false;
@@ -136,8 +139,8 @@ impl JournalSealer {
     }
 
     /// Commits the segments that are not on the branch yet.
-    async fn send(&self) -> Result<(), SealedJournalError> {
-        let Some(branch) = &self.place.branch else { return Ok(()) };
+    async fn send(&self, branch: Option<&RecordBranch>) -> Result<(), SealedJournalError> {
+        let Some(branch) = branch else { return Ok(()) };
         let unsent = self.state().unsent.clone();
         let mut taken = None;
         for number in unsent {

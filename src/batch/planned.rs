@@ -159,7 +159,7 @@ impl BatchContext {
     ) -> Result<RunResult, InputError> {
         let request = block_in_place(|| {
             let checkout = self.make_room(task, out)?;
-            request(&TaskPaths::without_limits(&checkout, out))
+            request(&TaskPaths::without_model(&checkout, out, self.deadline_of(task)))
         })?;
         let job = &request.job;
         let masker = Arc::new(Masker::from_environment(&job.variables, &[], &job.secrets));

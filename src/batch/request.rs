@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use workspace::ProgramFiles;
 
@@ -79,6 +79,8 @@ pub struct BatchRequest {
     pub budget_usd: Option<f64>,
     /// Most time for all tasks, where an input says so.
     pub timeout: Option<Duration>,
+    /// When the time for all tasks is up, as far as that is known before the journal of an earlier start is read.
+    pub deadline: Option<Instant>,
     /// The part of the batch that is done here.
     pub shard: Option<Shard>,
     /// What is done.
@@ -112,6 +114,7 @@ const JOBS: usize = 4;
 impl BatchRequest {
     /// Reads what a batch needs.
     pub async fn resolve(lookup: &Lookup, start: BatchStart) -> Result<Self, InputError> {
+        let started = Instant::now();
         let inputs = Inputs::read_for_batch(lookup)?;
         let shard = lookup.text("shard").map(|text| Shard::parse(&text)).transpose();
         let shard = shard.map_err(|error| InputError::Batch(Box::new(error)))?;
@@ -163,6 +166,12 @@ impl BatchRequest {
         {
             return Err(StartError::NoDigest(missing).into());
         }
+        let of_list = match &tasks {
+            Tasks::File { batch, .. } => batch.timeout.map(Bounded::get),
+            Tasks::Manifest(manifest) => manifest.timeout,
+            Tasks::Earlier => None,
+        };
+        let deadline = inputs.deadline.or(of_list.map(|seconds| started + Duration::from_secs(seconds)));
         let report_digests = lookup.text("report-digests").map(|text| ReportDigests::parse(&text));
         Ok(Self {
             tasks,
@@ -174,6 +183,7 @@ impl BatchRequest {
             jobs: jobs.map_or(JOBS, Bounded::count),
             budget_usd: inputs.budget_usd.map(Usd::get),
             timeout: inputs.timeout,
+            deadline,
             shard,
             start,
             shared_ledger: SharedLedger::new(&inputs, &context.origin.config, context.github.as_ref())?,
@@ -290,7 +300,6 @@ impl BatchRequest {
 
     fn inputs_of_task(&self, name: &str, task: &Task, place: &TaskPaths<'_>) -> Result<Inputs, InputError> {
         let given = &self.inputs;
-        let timeout = place.timeout.map(|left| Duration::from_secs(left.as_secs().clamp(1, 86_400)));
         let mut inputs = task.entry.inputs(given, task.entry.recipe.clone());
         // The runner receives results of the whole batch only.
         for file in ["GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY"] {
@@ -301,7 +310,9 @@ impl BatchRequest {
         let budget_usd = place.budget_usd.map(Usd::new).transpose();
         Ok(Inputs {
             budget_usd: budget_usd.map_err(|error| InputError::Batch(Box::new(error)))?,
-            timeout,
+            timeout: place.timeout,
+            deadline: place.deadline,
+            network: given.network.detached(),
             workspace: Some(place.checkout.to_owned()),
             task_id: Some(task.id.clone()),
             out: Some(place.out.to_owned()),

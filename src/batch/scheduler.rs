@@ -20,7 +20,7 @@ use super::planned::PlannedTasks;
 use super::progress_display::{ProgressDisplay, ProgressMode};
 use super::recipe_tests;
 use super::request::{BatchRequest, BatchStart};
-use super::sealed::SealedPlace;
+use super::sealed::{SealedJournalError, SealedPlace};
 use super::settled;
 use super::shard::shards;
 use super::shared_folders;
@@ -30,7 +30,8 @@ use super::worktree::Worktrees;
 use crate::base::bounded::Usd;
 use crate::base::clock::now;
 use crate::base::time_slots::SharedRate;
-use crate::event::{Exit, Notice, NoticeLevel, Status, millis};
+use crate::event::{Exit, Notice, NoticeLevel, Status, StopReason, millis};
+use crate::github::RecordError;
 use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, ShardReport, TaskEnd, TaskReport, sum};
 use crate::request::InputError;
 use crate::run::Signal;
@@ -65,9 +66,10 @@ pub async fn run_batch(
     // A journal that begins again is another one.
     let sealed = sealed.map(|sealed| SealedJournal { series: sealed.series.filter(|_| !anew), ..sealed });
     let started_at = earlier.started_at.clone().unwrap_or_else(now);
-    let timeout = request.timeout.or(manifest.timeout.map(Duration::from_secs));
-    let deadline = timeout.map(|timeout| started + timeout);
+    let of_list = || manifest.timeout.map(|seconds| started + Duration::from_secs(seconds));
+    let deadline = request.deadline.or_else(of_list);
     let clock = signal.clock(deadline);
+    clock.lead(request.destination.github.as_ref());
     let worktrees = Worktrees::new(clone, &request.destination.out, clock.token());
     for folder in [request.destination.out.join(TASKS).as_path(), worktrees.folder()] {
         journal.check_own(folder)?;
@@ -112,7 +114,16 @@ pub async fn run_batch(
         worktrees: worktrees.clone(),
     });
     let sealer = match sealed {
-        Some(sealed) => Some(JournalSealer::begin(sealed, &common.manifest).await?),
+        Some(sealed) => match JournalSealer::begin(sealed, &common.manifest).await.map_err(cut_off_or_failed)
+        {
+            Ok(sealer) => Some(sealer),
+            // The time is up, so no task begins, and there is nothing to seal.
+            Err(error) if error.cut_off().is_some() => {
+                notices.push(notice(&error.to_string()));
+                None
+            }
+            Err(error) => return Err(error),
+        },
         None => None,
     };
     let show = ProgressDisplay::new(look, tasks.len(), earlier.ended.len());
@@ -173,9 +184,19 @@ async fn open_journal(request: &BatchRequest) -> Result<(Journal, Option<SealedJ
     let mut journal = Journal::open(out)?;
     let mut series = None;
     if let Some(place) = place.as_ref().filter(|_| request.resume && !Journal::is_own(out, variables)) {
-        series = place.restore(&mut journal, variables).await?;
+        series = place.restore(&mut journal, variables).await.map_err(cut_off_or_failed)?;
     }
     Ok((journal, place.map(|place| SealedJournal { place, series })))
+}
+
+/// Returns the error of the batch for one of its sealed journal.
+fn cut_off_or_failed(error: SealedJournalError) -> InputError {
+    match error {
+        SealedJournalError::Records(RecordError::Api(error)) if error.cut_off().is_some() => {
+            InputError::GitHub(error)
+        }
+        error => error.into(),
+    }
 }
 
 fn notice(message: &str) -> Notice {
@@ -195,14 +216,14 @@ struct Scheduler<'a> {
 
 /// Why no further task is begun.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stop {
+pub(super) enum Stop {
     Time,
     Budget,
     Signal,
 }
 
 impl Stop {
-    fn why(self) -> &'static str {
+    pub(super) fn why(self) -> &'static str {
         match self {
             Self::Time => "not started: the batch's time limit was reached",
             Self::Budget => "not started: the batch's budget was used up",
@@ -345,13 +366,16 @@ impl Scheduler<'_> {
         let report = |task: &Task| {
             reports.remove(&task.id).or_else(|| tried.remove(&task.id)).unwrap_or_else(|| missing(task))
         };
-        (tasks.iter().map(report).collect(), stop == Some(Stop::Time))
+        let reports: Vec<TaskReport> = tasks.iter().map(report).collect();
+        // Where no task was left to begin, those that were at work show it.
+        let is_cut = reports.iter().any(|report| report.stop_reason == Some(StopReason::Timeout));
+        (reports, stop == Some(Stop::Time) || is_cut && self.common.is_over())
     }
 
     fn stop(&self) -> Option<Stop> {
         if self.common.signal.is_set() {
             return Some(Stop::Signal);
         }
-        self.common.deadline.filter(|deadline| Instant::now() >= *deadline).map(|_| Stop::Time)
+        self.common.is_over().then_some(Stop::Time)
     }
 }

@@ -65,8 +65,6 @@ async fn printed(
     }
     let state = Throwaway::new(&request.checkout, request.repository.as_ref(), &config, variables, &keys)?;
     let state = state.state(&[]).map_err(InputError::rules)?;
-    let timeout = request.timeout.or_else(|| batch.timeout.map(crate::base::bounded::Bounded::seconds));
-    let deadline = timeout.map(|timeout| Instant::now() + timeout);
     for command in commands {
         // Of an output that is too long, nothing more need be waited for.
         let cancel = signal.token().child_token();
@@ -78,7 +76,7 @@ async fn printed(
             stdin: None,
             merge: false,
             output: LiveOutput::new(Retention::List).cutting(cancel.clone()),
-            timeout: time_left(deadline),
+            timeout: time_left(request.deadline),
             cancel,
             rights: Rights::Work,
             keep: Keep::Nothing,

@@ -1,7 +1,7 @@
 //! Folders in which a task of a batch is worked on.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::base::time_slots::SharedRate;
 use crate::command::sandbox::SharedFolder;
@@ -19,6 +19,8 @@ pub struct TaskPaths<'a> {
     pub budget_usd: Option<f64>,
     /// Most time.
     pub timeout: Option<Duration>,
+    /// When that is up.
+    pub deadline: Option<Instant>,
     /// Most requests to its model in a minute, of all tasks of this process.
     pub requests_per_minute: Option<u64>,
     /// The rate that this is a share of, if other processes have shares in it.
@@ -30,14 +32,15 @@ pub struct TaskPaths<'a> {
 }
 
 impl<'a> TaskPaths<'a> {
-    /// Takes the place of a task that asks no model.
-    pub(super) fn without_limits(checkout: &'a Path, out: &'a Path) -> Self {
+    /// Takes the place of a task that asks no model, and has to end by then.
+    pub(super) fn without_model(checkout: &'a Path, out: &'a Path, deadline: Option<Instant>) -> Self {
         Self {
             checkout,
             shared: &[],
             out,
             budget_usd: None,
             timeout: None,
+            deadline,
             requests_per_minute: None,
             shared_rate: None,
             lesson: None,

@@ -56,7 +56,7 @@ impl CampaignRequest {
             return Ok(taken);
         }
         let token = self.token(target.name, Permissions::Read).await?;
-        let api = Api::new(&self.environment.of_repository(target.name, token))?;
+        let api = Api::new(&self.environment.of_repository(target.name, token))?.for_results();
         for (part, number) in pulls {
             let files = pull_files(&api, number).await?;
             taken.extend(files.into_iter().map(|file| (file, part.clone())));

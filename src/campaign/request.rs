@@ -18,6 +18,7 @@ use crate::github::{
 };
 use crate::recipe::{MAX_RECIPE, Recipe};
 use crate::request::{InputError, Inputs, Lookup, RequestContext, SharedLedger, out};
+use crate::run::Clock;
 use crate::trust::Trust;
 
 /// Events that people without write permission can cause.
@@ -103,7 +104,7 @@ impl CampaignRequest {
             Tokens::One(environment.token.clone())
         };
         let listed = listed(&campaign, &checkout)?;
-        let home = Api::new(&environment).map_err(CampaignError::from)?;
+        let home = Api::new(&environment).map_err(CampaignError::from)?.for_results();
         let warnings = context.warnings.clone();
         let asks_models = campaign.tasks.iter().any(|(_, entry)| entry.recipe.is_none());
         let shared_ledger = if asks_models {
@@ -130,6 +131,11 @@ impl CampaignRequest {
     /// Returns the ledger on a branch, if there is one and a task asks a model.
     pub fn ledger(&self) -> Option<&SharedLedger> {
         self.shared_ledger.as_ref()
+    }
+
+    /// Lets Git end with a clock, and requests to GitHub a short time later: they record what has been done.
+    pub(crate) fn obey(&self, clock: &Clock) {
+        clock.lead(Some(&self.environment));
     }
 
     /// Returns the branch with the state, in the campaign's own repository.
@@ -201,7 +207,7 @@ impl CampaignRequest {
     /// Returns a client that may write to a repository.
     pub(super) async fn writer(&self, repository: &RepositoryName) -> Result<Api, AppError> {
         let token = self.token(repository, Permissions::Write).await?;
-        Ok(Api::new(&self.environment.of_repository(repository, token))?)
+        Ok(Api::new(&self.environment.of_repository(repository, token))?.for_results())
     }
 
     /// Returns a client that may read what belongs to an account; `None` if the campaign's app is not installed there.
@@ -209,7 +215,7 @@ impl CampaignRequest {
         let Tokens::App(app) = &self.tokens else { return Ok(Some(self.home.clone())) };
         let Some(token) = app.token_of(account).await? else { return Ok(None) };
         let environment = Environment { token: Some(token), ..self.environment.clone() };
-        Ok(Some(Api::new(&environment)?))
+        Ok(Some(Api::new(&environment)?.for_results()))
     }
 
     /// Returns whether each account has tokens of its own.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Instant;
 
 use sanitize::Masker;
 use sanitize::untrusted::visible;
@@ -23,6 +24,7 @@ use super::target::TargetId;
 use super::title::title;
 use crate::base::bounded::Bounded;
 use crate::base::env::Variables;
+use crate::base::network_clock::NetworkClock;
 use crate::batch::Entry;
 use crate::config::DeliverTo;
 use crate::event::{RunMode, Status};
@@ -284,7 +286,8 @@ impl CampaignRequest {
         let server = &self.environment.server_url;
         let url = format!("{server}/{}.git", target.name);
         let checkout = folder(&self.out.join("clones"), &target.id.whole());
-        let remote = RemoteRepository { url: &url, server, token: token.as_deref() };
+        let limit = self.environment.call_limit();
+        let remote = RemoteRepository { url: &url, server, token: token.as_deref(), limit: Some(&limit) };
         let cone = target.cone();
         // Git may be slow; other targets continue in the meantime.
         Ok(block_in_place(|| Repository::shallow_clone(&checkout, remote, target.commit, cone.as_ref()))?)
@@ -298,12 +301,16 @@ impl CampaignRequest {
         token: Option<String>,
     ) -> Inputs {
         let (given, entry) = (&self.inputs, target.entry);
+        let timeout = entry.timeout.map(Bounded::seconds).or(given.timeout);
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
         let file = |path: &String| self.checkout.join(path);
         let recipe = entry.recipe.as_ref().map(|recipe| file(recipe).display().to_string());
         Inputs {
             task_file: entry.task_file.as_ref().map(file),
             budget_usd: entry.budget_usd.or(given.budget_usd),
-            timeout: entry.timeout.map(Bounded::seconds).or(given.timeout),
+            timeout,
+            deadline,
+            network: NetworkClock::until(deadline),
             mode: None,
             deliver: Some(DeliverTo::None),
             config: Some(self.config.clone()),

@@ -119,9 +119,16 @@ fn work(lookup: &Lookup, start: BatchStart) -> Result<Exit, InputError> {
         }
         let look = ProgressMode::new(output.in_actions, !output.is_on_screen());
         let signal = on_signals().map_err(InputError::Signals)?;
+        let clock = signal.clock(request.deadline);
+        clock.lead(request.destination.github.as_ref());
         // Deliveries alone cost nothing.
         let shared = request.shared_ledger.as_ref().filter(|_| start == BatchStart::Work);
-        let work = Box::pin(run_batch(&request, BatchOptions { look, signal }));
+        let work = Box::pin(async {
+            let ran = run_batch(&request, BatchOptions { look, signal }).await;
+            // What the batch itself has followed until now is gone.
+            clock.lead(request.destination.github.as_ref());
+            ran
+        });
         let (ran, unrecorded) = with_ledger(shared, Claim::Budget(request.most_usd()), work).await?;
         let unrecorded = unrecorded.map(|error| error.explained());
         if let Some(message) = &unrecorded {

@@ -93,8 +93,8 @@ pub(super) struct Drift {
     mend: bool,
 }
 
-/// Time that a start has to record what it has done after a signal: GitHub kills a canceled step ten seconds after the first one.
-const GRACE: Duration = Duration::from_secs(6);
+/// Time that a start has to record what it has done after a signal: whoever sent it kills soon.
+const GRACE: Duration = Duration::from_secs(4);
 
 /// Inputs that make sense for many repositories.
 #[derive(Clone, Debug)]
@@ -180,6 +180,8 @@ fn work(lookup: &Lookup, action: &Action) -> Result<Exit, InputError> {
         let shard = lookup.text("shard").map(|text| Shard::parse(&text)).transpose();
         let shard = shard.map_err(|error| InputError::Batch(Box::new(error)))?;
         let signal = on_signals().map_err(InputError::Signals)?;
+        let clock = signal.clock(None);
+        request.obey(&clock);
         let ledger = request.ledger().filter(|_| action.asks_models(lookup));
         let claim = shard.map_or(Claim::Budget(None), |shard| Claim::Part(shard.of));
         let work = Box::pin(perform(action, lookup, &request, shard, &signal));

@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 use sanitize::untrusted::visible;
 use serde::Serialize;
+use time::Duration;
 use time::format_description::well_known::Rfc3339;
-use time::{Duration, OffsetDateTime};
 
 use super::costs::entries_of;
 use super::print_or_fail;
 use super::run::runtime;
 use super::style::below;
+use crate::base::clock::now_utc;
 use crate::event::Exit;
 use crate::github::{Api, Author, Environment, Fate, PullOutcome, outcomes};
 use crate::model::{LedgerEntry, LedgerError, without_settled};
@@ -74,7 +75,7 @@ impl Outcomes {
     }
 
     fn text(&self) -> Result<String, InputError> {
-        let now = OffsetDateTime::now_utc();
+        let now = now_utc();
         let before = |days: u16| (now - Duration::days(i64::from(days))).format(&Rfc3339).unwrap_or_default();
         let environment = Environment::read(&variables(), None).map_err(InputError::Event)?;
         let environment = environment.ok_or(LedgerError::NoGitHub)?;

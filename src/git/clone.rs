@@ -131,7 +131,8 @@ mod tests {
         let url = |name: &str| format!("file://{}", folder.path().join(name).display());
         let bring = |name: &str, commit: &str| {
             let url = url(name);
-            let place = RemoteRepository { url: &url, server: "https://github.com", token: None };
+            let place =
+                RemoteRepository { url: &url, server: "https://github.com", token: None, limit: None };
             Repository::shallow_clone(&clone, place, commit, None).map(drop)
         };
         let first = commit("one");
@@ -176,7 +177,8 @@ mod tests {
         };
         let url = format!("file://{}", origin.display());
         let bring = |commit: &str, cone: Option<&Cone>| {
-            let place = RemoteRepository { url: &url, server: "https://github.com", token: None };
+            let place =
+                RemoteRepository { url: &url, server: "https://github.com", token: None, limit: None };
             let clone = Repository::shallow_clone(&clone, place, commit, cone).expect("a clone");
             let changes = clone.local_changes().expect("a status");
             assert_eq!(changes, super::super::LocalChanges::default(), "what is not there is not changed");

@@ -3,12 +3,12 @@
 use gix_hash::ObjectId;
 use gix_object::tree::EntryKind;
 use gix_object::{Kind, Tree, TreeRef, Write, WriteTo};
-use time::OffsetDateTime;
 use workspace::{FileState, Mode};
 
 use super::objects::{Verified, corrupt};
 use super::private::PrivateRepository;
 use super::{GitError, Repository};
+use crate::base::clock::now_utc;
 
 /// The author and committer of a commit.
 #[derive(Clone, Copy, Debug)]
@@ -32,12 +32,7 @@ impl Repository {
     ) -> Result<String, GitError> {
         let target = Objects(gix_odb::loose::Store::at(private.objects(), self.held.hash));
         let tree = self.edited_tree(parent, files, |kind, data| target.write(kind, data))?;
-        let who = format!(
-            "{} <{}> {} +0000",
-            author.name,
-            author.email,
-            OffsetDateTime::now_utc().unix_timestamp()
-        );
+        let who = format!("{} <{}> {} +0000", author.name, author.email, now_utc().unix_timestamp());
         let text = format!(
             "tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\n{}\n",
             message.trim_end()

@@ -2,18 +2,16 @@
 //! environment of its own, and in a sandbox.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::mpsc;
-use std::thread;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
 use super::GitError;
+use super::running_program::{MAX_OUTPUT, ProgramEnd, run_restricted};
 use crate::base::program::find_program;
-use crate::command::sandbox::{Restrictions, Sockets, kernel_support, restrict};
+use crate::command::sandbox::{Restrictions, Sockets};
 
 /// Settings given on the command line, which no configuration can override. Submodules are off because their
 /// repositories may be anybody's.
@@ -58,22 +56,13 @@ pub(super) const MAX_TIME: Duration = Duration::from_mins(2);
 const MAX_TIME_REMOTE: Duration = Duration::from_mins(10);
 const MAX_TIME_OF_TASK: Duration = Duration::from_mins(30);
 
-/// How often it is looked at whether a run of the program has to end.
-const PAUSE: Duration = Duration::from_millis(20);
-
-/// Maximum size of what a run of the program prints, in bytes: a line for each object of the largest histories.
-const MAX_OUTPUT: u64 = 1 << 30;
-
-/// Maximum size of what it prints on standard error, in bytes.
-const MAX_MESSAGE: u64 = 1 << 20;
-
 /// The end of the task that a run of the program belongs to.
 #[derive(Clone, Debug)]
-pub(crate) struct CallLimit {
+pub struct CallLimit {
     /// Cancelled when everything has to end.
-    pub(crate) cancel: CancellationToken,
+    pub cancel: CancellationToken,
     /// When the task's own time is up, if it is limited.
-    pub(crate) deadline: Option<Instant>,
+    pub deadline: Option<Instant>,
 }
 
 impl CallLimit {
@@ -111,9 +100,9 @@ impl Call<'_> {
         let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
         let name = || args.first().map_or(String::new(), |arg| arg.to_string_lossy().into_owned());
         let most = match self.limit {
+            _ if self.network => MAX_TIME_REMOTE,
             Some(limit) if limit.deadline.is_some() => Duration::MAX,
             Some(_) => MAX_TIME_OF_TASK,
-            None if self.network => MAX_TIME_REMOTE,
             None => MAX_TIME,
         };
         let is_over = || self.limit.is_some_and(CallLimit::is_over);
@@ -183,114 +172,9 @@ impl Call<'_> {
     }
 }
 
-/// How a run of the program ended.
-enum ProgramEnd {
-    /// By itself.
-    Whole(Output),
-    /// It took too long.
-    Late,
-    /// It printed too much.
-    Long,
-}
-
-/// Runs a command in a sandbox where the kernel offers one. A thread's restrictions apply to all that it
-/// starts, so a dedicated thread restricts itself, which saves starting this program once more in between.
-fn run_restricted(
-    mut command: Command,
-    input: &[u8],
-    restrictions: &Restrictions,
-    most: Duration,
-    is_over: impl Fn() -> bool,
-) -> io::Result<ProgramEnd> {
-    let has_sandbox = kernel_support().files;
-    thread::scope(|scope| {
-        let start = move || {
-            if has_sandbox {
-                restrict(restrictions).map_err(io::Error::other)?;
-            }
-            command.spawn()
-        };
-        let child = thread::Builder::new().spawn_scoped(scope, start)?;
-        let mut child = child.join().map_err(|_| io::Error::other("the thread that starts git ended"))??;
-        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let (sender, receiver) = mpsc::channel();
-        // All at the same time, because all pipes may fill up.
-        let write = move || {
-            if let Some(mut stdin) = stdin {
-                // Git closes its input early when it fails; its exit status says so.
-                let _ = stdin.write_all(input);
-            }
-        };
-        let read_errors = || stderr.map_or_else(|| Ok(Vec::new()), |stderr| bounded(stderr, MAX_MESSAGE));
-        let read = move || {
-            let read = stdout.map_or_else(|| Ok(Vec::new()), |stdout| bounded(stdout, MAX_OUTPUT));
-            // Nobody listens any longer where it was late.
-            let _ = sender.send(read);
-        };
-        let started = thread::Builder::new()
-            .spawn_scoped(scope, write)
-            .and_then(|_| thread::Builder::new().spawn_scoped(scope, read))
-            .and_then(|_| thread::Builder::new().spawn_scoped(scope, read_errors));
-        let errors = started.inspect_err(|_| {
-            let _ = child.kill().and_then(|()| child.wait());
-        })?;
-        let since = Instant::now();
-        let printed = loop {
-            match receiver.recv_timeout(PAUSE) {
-                Err(mpsc::RecvTimeoutError::Timeout) if since.elapsed() < most && !is_over() => {}
-                ended => break ended,
-            }
-        };
-        if !matches!(&printed, Ok(Ok(printed)) if printed.len() as u64 <= MAX_OUTPUT) {
-            child.kill()?;
-        }
-        let status = child.wait()?;
-        let stderr =
-            errors.join().map_err(|_| io::Error::other("the thread that reads from git ended"))??;
-        match printed {
-            Err(_) => Ok(ProgramEnd::Late),
-            Ok(stdout) => {
-                let stdout = stdout?;
-                let is_long = stdout.len() as u64 > MAX_OUTPUT;
-                Ok(if is_long {
-                    ProgramEnd::Long
-                } else {
-                    ProgramEnd::Whole(Output { status, stdout, stderr })
-                })
-            }
-        }
-    })
-}
-
-/// Reads up to one byte more than `most`; what follows is read by nobody, and ends whoever writes it.
-fn bounded(from: impl io::Read, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    from.take(most + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
 #[cfg(all(test, unix))]
 mod tests {
-    use std::cell::Cell;
-
     use super::*;
-
-    #[test]
-    fn programs_end_with_what_they_belong_to() {
-        let end = |seconds: &str, most, is_over: &dyn Fn() -> bool| {
-            let mut command = Command::new("sleep");
-            command.arg(seconds).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-            let restrictions = Restrictions { readable: None, ..Restrictions::nothing() };
-            run_restricted(command, &[], &restrictions, most, is_over).expect("it runs")
-        };
-        let since = Instant::now();
-        let looks = Cell::new(0);
-        let is_over = || looks.replace(looks.get() + 1) == 2;
-        assert!(matches!(end("600", Duration::MAX, &is_over), ProgramEnd::Late));
-        assert!(matches!(end("600", PAUSE, &|| false), ProgramEnd::Late));
-        assert!(matches!(end("0", Duration::MAX, &|| false), ProgramEnd::Whole(_)));
-        assert!(since.elapsed() < Duration::from_mins(5));
-    }
 
     #[test]
     fn limits_end_with_the_token_or_the_time() {

@@ -9,7 +9,7 @@ use workspace::FileState;
 
 use super::commit::Author;
 use super::private::PrivateRepository;
-use super::program::Call;
+use super::program::{Call, CallLimit};
 use super::{GitError, Repository};
 
 /// A repository on a server.
@@ -21,6 +21,8 @@ pub struct RemoteRepository<'a> {
     pub server: &'a str,
     /// The token for HTTP authentication, if any.
     pub token: Option<&'a str>,
+    /// The end of what it is talked to for.
+    pub limit: Option<&'a CallLimit>,
 }
 
 impl Repository {
@@ -92,7 +94,7 @@ pub(super) fn remotely<'s>(
         // For a `file://` server, the program itself writes to that folder.
         writable: std::iter::once(git.to_owned()).chain(folder).collect(),
         network: true,
-        limit: None,
+        limit: place.limit,
     };
     call.run(args).map(drop)
 }

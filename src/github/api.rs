@@ -13,7 +13,6 @@ use reqwest::header::HeaderMap;
 use reqwest::redirect::Policy;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use tokio::sync::OnceCell;
 
@@ -23,7 +22,9 @@ use super::pace::{MAX_WAIT, Pace, TooLong, resource_of, writes};
 use super::quotas::Resource;
 use super::response::{Broken, Failure, Resend, Response, limited, next_page, read_body};
 use crate::base::backoff::doubling;
+use crate::base::clock::after;
 use crate::base::http::http_client_builder;
+use crate::base::network_clock::{CutOff, NetworkClock, Stage};
 use crate::base::verbose_log::detail;
 
 /// The path of the GraphQL API, below its base.
@@ -46,6 +47,9 @@ const DELAYS: ExponentialBuilder = doubling(Duration::from_millis(400), Duration
 
 /// How long to wait for data from the server.
 const SILENCE: Duration = Duration::from_secs(30);
+
+/// How long a request may take until its whole answer is there, whatever the server does meanwhile.
+pub(super) const MAX_TIME: Duration = Duration::from_mins(5);
 
 /// An HTTP method, and whether the request may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,16 +82,19 @@ pub struct Api {
     /// octocrab puts the path of the base URL before every path, and on GitHub Enterprise Server the two
     /// APIs have different ones.
     graphql: Octocrab,
-    http: reqwest::Client,
+    pub(super) http: reqwest::Client,
     /// The base URL of the REST API.
     base: String,
     /// `/repos/OWNER/REPOSITORY`
-    repository: String,
+    pub(super) repository: String,
     owner: String,
     name: String,
     token: Token,
     from_fork: bool,
     pace: Arc<Pace>,
+    /// When all of its requests end, and what they are for.
+    clock: NetworkClock,
+    stage: Stage,
     /// The id by which mutations name the repository, once it is known.
     pub(super) node_id: Arc<OnceCell<String>>,
 }
@@ -126,10 +133,22 @@ impl Api {
             name: repository.clone(),
             token: if installation { Token::Installation } else { Token::Other },
             pace: Pace::of(api_url, token, environment.share.as_ref()),
+            clock: environment.clock.clone(),
+            stage: Stage::Work,
             node_id: Arc::default(),
             // Only a pull request known to come from a fork counts.
             from_fork: matches!(environment.subject, Subject::PullRequest { fork: true, head: Some(_), .. }),
         })
+    }
+
+    /// Returns the same client for what tells of the end of the work: its requests have a short time more.
+    pub fn for_results(&self) -> Self {
+        Self { stage: Stage::Results, ..self.clone() }
+    }
+
+    /// Waits for something that belongs to requests, but not beyond the time that these have.
+    pub async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, CutOff> {
+        self.clock.within(self.stage, work).await
     }
 
     /// Returns the owner of the repository.
@@ -223,36 +242,19 @@ impl Api {
         Ok(all)
     }
 
-    /// Downloads a file of at most `limit` bytes from wherever GitHub redirects to. The token is not sent
-    /// there, because it is for GitHub alone.
-    pub(super) async fn download(&self, path: &str, limit: usize, to: Purpose) -> Result<Vec<u8>, ApiError> {
-        let unclear =
-            |error: &dyn std::error::Error| ApiError::Unclear { doing: to.doing, message: chain(error) };
-        let answer = self.request(Method::Get, &format!("{}{path}", self.repository), None, to).await?;
-        let mut response = match answer.headers.get("location").and_then(|place| place.to_str().ok()) {
-            Some(place) => {
-                self.http.get(place).send().await.map_err(|error| unclear(&error.without_url()))?
-            }
-            None => return Ok(answer.body.into_bytes()),
-        };
-        let status = response.status();
-        if !status.is_success() {
-            let message = "could not download it from the address that GitHub gave".to_owned();
-            return Err(ApiError::Refused { doing: to.doing, status: status.as_u16(), message });
-        }
-        let mut bytes = Vec::new();
-        while let Some(chunk) = response.chunk().await.map_err(|error| unclear(&error.without_url()))? {
-            bytes.extend(chunk);
-            if bytes.len() > limit {
-                let message = format!("it is larger than {} MB", limit / 1_000_000);
-                return Err(ApiError::Refused { doing: to.doing, status: 413, message });
-            }
-        }
-        Ok(bytes)
+    /// Sends a request, follows redirects within GitHub, and waits and repeats where that may help, as long as there is time.
+    pub(super) async fn request(
+        &self,
+        method: Method,
+        address: &str,
+        body: Option<&Value>,
+        to: Purpose,
+    ) -> Result<Response, ApiError> {
+        let answered = self.in_time(self.repeatedly(method, address, body, to)).await;
+        answered.unwrap_or_else(|why| Err(ApiError::CutOff(why)))
     }
 
-    /// Sends a request, follows redirects within GitHub, and waits and repeats where that may help.
-    pub(super) async fn request(
+    async fn repeatedly(
         &self,
         method: Method,
         address: &str,
@@ -268,8 +270,9 @@ impl Api {
                     until: from_now(wait),
                     message: "the limit is known from earlier answers, so nothing was sent".to_owned(),
                 })?;
-            let answered = self.once(method, &address, body).await;
+            let answered = tokio::time::timeout(MAX_TIME, self.once(method, &address, body)).await;
             turn.end();
+            let answered = answered.map_err(|_| ApiError::too_long(to.doing, MAX_TIME))?;
             let failed = match answered {
                 Ok(answer) => {
                     self.pace.observe(resource, &answer.headers);
@@ -373,6 +376,6 @@ impl Api {
 
 /// Returns the time after a wait that begins now: RFC 3339, UTC.
 fn from_now(wait: Duration) -> String {
-    let until = OffsetDateTime::now_utc() + wait;
+    let until = after(wait);
     until.replace_nanosecond(0).unwrap_or(until).format(&Rfc3339).unwrap_or_default()
 }

@@ -108,7 +108,7 @@ impl AppTokens {
             return Ok(Some(token.clone()));
         }
         let environment = Environment { token: Some(self.proof()?), ..self.environment.clone() };
-        let api = Api::new(&environment)?;
+        let api = Api::new(&environment)?.for_results();
         let mut installation = None;
         // Not every account is an organization.
         for path in [format!("/orgs/{account}/installation"), format!("/users/{account}/installation")] {
@@ -127,7 +127,7 @@ impl AppTokens {
 
     async fn ask(&self, repository: &RepositoryName, permissions: Permissions) -> Result<String, AppError> {
         let environment = self.environment.of_repository(repository, Some(self.proof()?));
-        let api = Api::new(&environment)?;
+        let api = Api::new(&environment)?.for_results();
         let Installation { id } = api.get("/installation", INSTALLATION).await?;
         if permissions == Permissions::Read {
             return Ok(token(&api, id, &readable()).await?);

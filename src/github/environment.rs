@@ -11,7 +11,9 @@ use super::comment_marker::RunMark;
 use super::payload::Payload;
 use super::person::Person;
 use super::server_address::server_address;
+use crate::base::network_clock::NetworkClock;
 use crate::base::time_slots::Share;
+use crate::git::CallLimit;
 
 /// The head of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -138,6 +140,8 @@ pub struct Environment {
     pub token: Option<String>,
     /// The share of this process in GitHub's limits, if others use the token at the same time, as the shards of a batch do.
     pub(crate) share: Option<Share>,
+    /// When all that waits for GitHub ends.
+    pub(crate) clock: NetworkClock,
 }
 
 /// Errors that can occur when reading the environment.
@@ -175,6 +179,12 @@ pub enum EnvironmentError {
 }
 
 impl Environment {
+    /// Returns the limit of calls of Git that talk to the server.
+    pub(crate) fn call_limit(&self) -> CallLimit {
+        let (cancel, deadline) = self.clock.end_of_work();
+        CallLimit { cancel, deadline }
+    }
+
     /// Returns the repository as `owner/name`.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.owner, self.repository)
@@ -289,6 +299,7 @@ impl Environment {
                 .or_else(|| get("GITHUB_TOKEN"))
                 .or_else(|| get("GH_TOKEN")),
             share: None,
+            clock: NetworkClock::default(),
             api_url,
             graphql_url,
         }))

@@ -1,5 +1,9 @@
 //! Errors of requests to GitHub, sorted by what to do about them.
 
+use std::time::Duration;
+
+use crate::base::network_clock::CutOff;
+
 /// Errors that can occur when sending a request to GitHub.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
@@ -50,6 +54,9 @@ pub enum ApiError {
     /// There was no response in time. The operation may have been carried out.
     #[error("GitHub did not answer in time")]
     Timeout,
+    /// The time of the run was up, or somebody stopped it. The operation may have been carried out.
+    #[error("GitHub did not answer in time ({0})")]
+    CutOff(CutOff),
     /// There is no token.
     #[error("could not send a request to GitHub: no token; set `github-token` or GITHUB_TOKEN")]
     NoToken,
@@ -88,6 +95,25 @@ impl ApiError {
     /// Returns the error for an answer that leaves out what was asked for, which is not the same as to say that it is not there.
     pub(super) fn incomplete(doing: &'static str) -> Self {
         Self::Unclear { doing, message: "the answer is incomplete".to_owned() }
+    }
+
+    /// Returns the error for an answer that was not whole after the time that a request may take.
+    pub(super) fn too_long(doing: &'static str, most: Duration) -> Self {
+        let message = format!("the answer was not complete after {} s", most.as_secs());
+        Self::Unclear { doing, message }
+    }
+
+    /// Returns why nobody waited any longer, if the end of the run is the reason.
+    pub fn cut_off(&self) -> Option<CutOff> {
+        match self {
+            Self::CutOff(why) => Some(*why),
+            _ => None,
+        }
+    }
+
+    /// Returns whether a push would not go better than what failed.
+    pub fn forbids_push(&self) -> bool {
+        matches!(self, Self::Unauthorized(_) | Self::CutOff(_))
     }
 
     /// Returns the HTTP status of a refusal, or `None` for other errors. Refusals by GraphQL have the

@@ -20,6 +20,7 @@ mod contents;
 mod dashboard;
 mod deliver;
 mod delivered;
+mod download;
 mod earlier_findings;
 mod environment;
 mod error;

@@ -1,11 +1,13 @@
 //! Delivery by `git push`, for where the API does not accept a commit.
 
+use tokio_util::sync::CancellationToken;
+
 use super::api::Api;
 use super::deliver::Delivery;
 use super::delivered::{DeliverError, Delivered, Target};
 use super::environment::Environment;
 use super::error::{ApiError, names_rule};
-use crate::git::{Author, GitError, Push, RemoteRepository, Repository};
+use crate::git::{Author, CallLimit, GitError, Push, RemoteRepository, Repository};
 
 /// The author of our commits: the job's own bot, as GitHub knows it.
 const AUTHOR: Author =
@@ -41,9 +43,13 @@ pub async fn by_push(
     let (repository, parent) = (repository.clone(), ground.parent.sha);
     let target = branch.clone();
     // A push may take long, and whoever awaits it must still hear signals.
+    let limit = CallLimit { cancel: CancellationToken::new(), deadline: None };
+    // Nor is it left running once nobody waits for it.
+    let _end = limit.cancel.clone().drop_guard();
     let pushed = tokio::task::spawn_blocking(move || {
         let url = format!("{server_url}/{owner}/{name}.git");
-        let place = RemoteRepository { url: &url, server: &server_url, token: token.as_deref() };
+        let (token, limit) = (token.as_deref(), Some(&limit));
+        let place = RemoteRepository { url: &url, server: &server_url, token, limit };
         let push = Push {
             parent: &parent,
             files: &entries,
@@ -54,7 +60,8 @@ pub async fn by_push(
         };
         repository.push(place, &push)
     });
-    let commit = match pushed.await {
+    let pushed = api.in_time(pushed).await.map_err(ApiError::CutOff)?;
+    let commit = match pushed {
         Ok(Ok(commit)) => commit,
         Ok(Err(error)) => {
             // If it was refused because somebody has pushed in the meantime, the branch says so.

@@ -81,6 +81,11 @@ impl RecordBranch {
         &self.name
     }
 
+    /// Returns the branch for what tells of the end of the work, for which there is a short time more.
+    pub fn for_results(&self) -> Self {
+        Self { api: self.api.for_results(), name: self.name.clone() }
+    }
+
     /// Reads a file, or returns `None` if there is no such branch or file.
     pub async fn read(&self, path: &str) -> Result<Option<String>, RecordError> {
         match self.tip().await? {
@@ -121,7 +126,8 @@ impl RecordBranch {
                 Err(CommitError::Moved(error)) => detail!("{error}; trying again"),
                 Err(CommitError::Api(error)) => return Err(RecordError::from(error).into()),
             }
-            tokio::time::sleep(delay).await;
+            let waited = self.api.in_time(tokio::time::sleep(delay)).await;
+            waited.map_err(|why| RecordError::from(ApiError::CutOff(why)))?;
         }
         Err(RecordError::Busy(self.name.clone()).into())
     }

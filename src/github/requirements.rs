@@ -241,7 +241,8 @@ async fn not_mergeable(api: &Api, pull: &Pull) -> Result<Option<String>, ApiErro
         if mergeable.is_some() {
             break;
         }
-        tokio::time::sleep(MERGEABLE_WAIT).await;
+        // The next request says so if there is no time left.
+        let _ = api.in_time(tokio::time::sleep(MERGEABLE_WAIT)).await;
         mergeable = Pull::get(api, pull.number).await?.mergeable;
     }
     Ok(match mergeable {

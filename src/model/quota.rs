@@ -104,7 +104,7 @@ mod tests {
         let later = [("x-ratelimit-remaining-tokens", "0"), ("x-ratelimit-reset-tokens", "1h0m20ms")];
         assert_eq!(wait(&[requests, later].concat()), Some(3600.02));
         assert_eq!(wait(&[("ratelimit-remaining", "0"), ("ratelimit-reset", "7")]), Some(7.0));
-        let in_a_minute = OffsetDateTime::now_utc() + Duration::from_mins(1);
+        let in_a_minute = crate::base::clock::after(Duration::from_mins(1));
         let text = in_a_minute.format(&Rfc3339).expect("a time");
         let soon = |wait: Option<f64>| wait.is_some_and(|wait| (50.0..=60.0).contains(&wait));
         let name = ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset");

@@ -138,7 +138,8 @@ async fn comment(
         return Ok(None);
     };
     let body = masker.mask_rendered(&batch_comment(report, &hidden_lines(key, None))).into_owned();
-    let sticky = StickyComment::new(Api::new(github)?, number, github.is_on_pull(), comment_marker(key));
+    let sticky =
+        StickyComment::new(Api::new(github)?.for_results(), number, github.is_on_pull(), comment_marker(key));
     let sticky = sticky.of_run(github.run_mark());
     match tokio::time::timeout(TIME, sticky.put(&body)).await {
         Ok(Ok(Posted::At(url))) => Ok(Some(url)),

@@ -154,7 +154,7 @@ impl Publication<'_> {
                 return None;
             }
         };
-        let publisher = Publisher { github, config, api, cancel: self.cancel.clone() };
+        let publisher = Publisher { github, config, api: api.for_results() };
         if delivers {
             self.deliver(&publisher, report).await;
         }

@@ -11,6 +11,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::publisher::sticky;
+use crate::base::clock::now_utc;
 use crate::base::verbose_log::detail;
 use crate::config::Comment;
 use crate::event::{Activities, Activity, Line, Observer, OngoingActivity};
@@ -75,10 +76,10 @@ impl ProgressComment {
             let (board, over) = (Arc::clone(&board), over.clone());
             let (activities, mut changes) = (activities.clone(), activities.changes());
             async move {
-                let since = since(OffsetDateTime::now_utc());
+                let since = since(now_utc());
                 sleep_unless(&over, FIRST).await?;
                 // A client costs milliseconds, so that short runs do without.
-                let sticky = sticky(&github, &Api::new(&github).ok()?, &frame.key)?;
+                let sticky = sticky(&github, &Api::new(&github).ok()?.for_results(), &frame.key)?;
                 while !over.is_cancelled() {
                     let hidden = hidden_lines(&frame.key, None);
                     let progress = board.progress.lock().clone();
@@ -128,7 +129,7 @@ impl ProgressComment {
 
 /// Returns what the run is doing, each with the time of day at which it began.
 fn ongoing(activities: &Activities) -> Vec<(Activity, String)> {
-    let now = OffsetDateTime::now_utc();
+    let now = now_utc();
     let told = |one: OngoingActivity| (one.activity, since(now - one.since.elapsed()));
     activities.ongoing().into_values().map(told).collect()
 }

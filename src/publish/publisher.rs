@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sanitize::untrusted::{code, plain};
-use tokio_util::sync::CancellationToken;
 use workspace::ChangeSet;
 
 use super::github::is_partial_draft;
@@ -22,9 +21,8 @@ use crate::report::{
 };
 use crate::request::{Deliver, JobRequest};
 
-/// How long each part may take, and how long once the run is interrupted: the runner kills soon.
+/// How long each part may take. After the time of the run, or a signal, there is less for all of them together.
 pub(super) const TIME: Duration = Duration::from_mins(5);
-pub(super) const TIME_INTERRUPTED: Duration = Duration::from_secs(2);
 
 /// Something that did not work, and whether a token or its permissions are the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,27 +79,13 @@ pub(super) struct Publisher<'a> {
     pub(super) github: &'a Environment,
     pub(super) config: &'a config::GitHub,
     pub(super) api: Api,
-    /// Says that the runner will kill soon.
-    pub(super) cancel: CancellationToken,
 }
 
 impl Publisher<'_> {
     async fn within<T>(&self, work: impl Future<Output = Result<T, ApiError>>) -> Result<T, PublishProblem> {
-        tokio::select! {
-            done = work => done.map_err(|error| PublishProblem::from(&error)),
-            () = self.time_is_up() => Err(PublishProblem::late()),
-        }
-    }
-
-    /// Ends when a part has had its time.
-    async fn time_is_up(&self) {
-        let interrupted = async {
-            self.cancel.cancelled().await;
-            tokio::time::sleep(TIME_INTERRUPTED).await;
-        };
-        tokio::select! {
-            () = tokio::time::sleep(TIME) => {}
-            () = interrupted => {}
+        match tokio::time::timeout(TIME, work).await {
+            Ok(done) => done.map_err(|error| PublishProblem::from(&error)),
+            Err(_) => Err(PublishProblem::late()),
         }
     }
 
@@ -243,9 +227,9 @@ impl Publisher<'_> {
         let states = request.branches.as_deref();
         let delivery =
             Delivery { changes, prefix, base, target, message, author, key: &key, repository, states };
-        let delivered = tokio::select! {
-            delivered = self.by_any_way(&delivery, request.repository.as_ref()) => delivered,
-            () = self.time_is_up() => return Err(PublishProblem::late()),
+        let delivered = self.by_any_way(&delivery, request.repository.as_ref());
+        let Ok(delivered) = tokio::time::timeout(TIME, delivered).await else {
+            return Err(PublishProblem::late());
         };
         match delivered {
             Ok(delivered) => Ok(delivered.map(told)),
@@ -263,7 +247,7 @@ impl Publisher<'_> {
         repository: Option<&Repository>,
     ) -> Result<Option<Delivered>, DeliverError> {
         let first = match delivery.by_api(&self.api).await {
-            Err(DeliverError::Api(error)) if !matches!(error, ApiError::Unauthorized(_)) => error,
+            Err(DeliverError::Api(error)) if !error.forbids_push() => error,
             answer => return answer,
         };
         let Some(repository) = repository else { return Err(DeliverError::Api(first)) };

@@ -1,6 +1,7 @@
 //! Publishes a run that has ended.
 
 use std::path::Path;
+use std::time::Duration;
 
 use sanitize::Masker;
 use sanitize::untrusted::{log_lines, visible};
@@ -10,7 +11,7 @@ use workspace::ChangeSet;
 use super::github::Publication;
 use super::output_files::{OutputFiles, PlanFileError};
 use super::progress_comment::ProgressComment;
-use super::publisher::{TIME, TIME_INTERRUPTED, plan_mark};
+use super::publisher::{TIME, plan_mark};
 use super::run_outputs::RunOutputs;
 use super::secret_watch::SecretSearch;
 use super::step_outputs::{StepOutputs, annotate};
@@ -27,6 +28,9 @@ use crate::report::{
     sarif, summary, terminal,
 };
 use crate::request::{Deliver, JobRequest};
+
+/// How long an update of the progress may still take once a signal has come.
+const TIME_OF_PROGRESS: Duration = Duration::from_millis(500);
 
 /// A run that is over and reported.
 #[derive(Debug)]
@@ -129,9 +133,7 @@ pub(crate) async fn publish_run(
         write(&mut report, None);
     }
     let known = match progress {
-        Some(progress) => {
-            progress.stop(if cancel.is_cancelled() { TIME_INTERRUPTED / 4 } else { TIME }).await
-        }
+        Some(progress) => progress.stop(if cancel.is_cancelled() { TIME_OF_PROGRESS } else { TIME }).await,
         None => None,
     };
     let before = digest_of(&mut report);

@@ -36,6 +36,7 @@ impl<'a> RequestContext<'a> {
         // Found here, before anything of the checkout runs, and never looked for again.
         let repository = Repository::find(&checkout, border.as_deref()).map_err(InputError::Repository)?;
         let github = Environment::read(&inputs.variables, inputs.event.clone()).map_err(InputError::Event)?;
+        let github = github.map(|github| Environment { clock: inputs.network.clone(), ..github });
         let trust = trust(inputs, github.as_ref(), repository.as_ref())?;
         if let (Trust::Base(_), Some(inner)) = (&trust, &repository)
             && let Some(outer) = inner.imposed_on(border.as_deref()).map_err(InputError::Repository)?
@@ -132,9 +133,10 @@ impl<'a> RequestContext<'a> {
             .as_ref()
             .map(|github| format!("{}/{}/{}.git", github.server_url, github.owner, github.repository));
         let origin = self.repository.as_ref().and_then(|repository| repository.settings().origin());
+        let limit = self.github.as_ref().map(Environment::call_limit);
         let places = self.github.iter().flat_map(|github| {
-            let place =
-                |url| RemoteRepository { url, server: &github.server_url, token: github.token.as_deref() };
+            let (server, token, limit) = (&github.server_url, github.token.as_deref(), limit.as_ref());
+            let place = move |url| RemoteRepository { url, server, token, limit };
             let other = url.as_deref().filter(|url| origin != Some(*url));
             origin.into_iter().chain(other).map(place)
         });

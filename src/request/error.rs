@@ -9,9 +9,10 @@ use super::refusal::{BatchRefusal, ProgramRefusal};
 use crate::agent::UnknownAgent;
 use crate::base::did_you_mean::nearest;
 use crate::base::error::chain;
+use crate::base::network_clock::CutOff;
 use crate::config::ConfigError;
 use crate::event::{Exit, RunMode};
-use crate::github::{ApiError, EnvironmentError};
+use crate::github::{ApiError, EnvironmentError, RecordError};
 use crate::model::{NameError, UnsetVariable};
 use crate::recipe::RecipeError;
 use crate::report::JunitError;
@@ -297,7 +298,7 @@ pub enum InputError {
     Ledger(#[from] crate::model::LedgerError),
     /// The ledger on a branch cannot be read or written.
     #[error("could not use the ledger on its branch: {0}; set `costs.unmeasured: warn` to spend anyway")]
-    SharedLedger(#[from] crate::github::RecordError),
+    SharedLedger(#[from] RecordError),
     /// Another start of the same work has gone on with it meanwhile.
     #[error(transparent)]
     Overtaken(Box<dyn Error + Send + Sync>),
@@ -333,8 +334,21 @@ impl InputError {
         )
     }
 
+    /// Returns why GitHub was not waited for any longer, if the end of the time, or a signal, is the reason.
+    pub(crate) fn cut_off(&self) -> Option<CutOff> {
+        match self {
+            Self::Permission { error, .. }
+            | Self::GitHub(error)
+            | Self::SharedLedger(RecordError::Api(error)) => error.cut_off(),
+            _ => None,
+        }
+    }
+
     /// Returns how the process ends.
     pub fn exit(&self) -> Exit {
+        if let Some(why) = self.cut_off() {
+            return if why.is_late() { Exit::Timeout } else { Exit::Interrupted };
+        }
         match self {
             Self::MissingKey { .. }
             | Self::NoKeyForFork { .. }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
 use sanitize::secret_names::passwords;
-use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 use workspace::{DiskWorkspace, ProgramFiles, WorkspaceLocation};
 
@@ -17,6 +16,7 @@ use super::refusal::ProgramRefusal;
 use super::values::DESCRIBED;
 use super::{Deliver, InputError, Inputs, ModelChoice, credentials};
 use crate::base::bounded::Bounded;
+use crate::base::clock::now_utc;
 use crate::base::env::Variables;
 use crate::base::time_slots::SharedRate;
 use crate::command::BaseFiles;
@@ -84,6 +84,8 @@ pub struct JobRequest {
     pub(crate) shared_rate: Option<SharedRate>,
     /// Number of pull requests that the process has delivered to so far.
     pub pull_requests: Arc<AtomicUsize>,
+    /// When its time is up.
+    pub deadline: Option<std::time::Instant>,
     /// States of the branches that all jobs of the process deliver to.
     pub branches: Option<Arc<BranchStates>>,
 }
@@ -103,7 +105,7 @@ impl JobRequest {
             workflow: self.variables.get("GITHUB_WORKFLOW_REF").filter(|text| !text.is_empty()).cloned(),
             run: github.run_id?,
             commit: github.commit().map(str::to_owned),
-            at: OffsetDateTime::now_utc().format(&Rfc3339).ok(),
+            at: now_utc().format(&Rfc3339).ok(),
             status: Status::Failed,
             gates: Vec::new(),
         })
@@ -351,6 +353,7 @@ impl<'a> Draft<'a> {
             shared_folders: Vec::new(),
             shared_rate: None,
             pull_requests: Arc::default(),
+            deadline: inputs.deadline,
             branches: None,
         })
     }

@@ -113,7 +113,14 @@ pub async fn with_ledger<T>(
     work: impl Future<Output = T>,
 ) -> Result<(T, Option<InputError>), InputError> {
     let Some(ledger) = ledger else { return Ok((work.await, None)) };
-    ledger.start(claim).await?;
+    match ledger.start(claim).await {
+        // The time is up, so the work ends as soon as it begins, and its report says so.
+        Err(error) if error.cut_off().is_some() => {
+            tracing::warn!("warning: {error}");
+            ledger.write_copy("")?;
+        }
+        started => started?,
+    }
     let done = work.await;
     Ok((done, ledger.close().await.err()))
 }
@@ -237,7 +244,7 @@ impl SharedLedger {
         }
         for (month, entries) in months {
             let lines: String = entries.iter().map(line).collect();
-            let written = self.branch.append(&month, &lines, "record costs").await;
+            let written = self.branch.for_results().append(&month, &lines, "record costs").await;
             if let Err(error) = written {
                 return self.unless_warned(Err(error.into()));
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sanitize::secret_names::without_userinfo;
 
@@ -12,6 +12,7 @@ use super::lookup::Lookup;
 use crate::base::bounded::{Bounded, Usd};
 use crate::base::did_you_mean::nearest;
 use crate::base::env::Variables;
+use crate::base::network_clock::NetworkClock;
 use crate::config::{Comment, DeliverTo};
 use crate::event::{Expectation, RunMode};
 
@@ -57,6 +58,10 @@ pub struct Inputs {
     pub budget_usd: Option<Usd>,
     /// Most time; of a batch, that of all tasks.
     pub timeout: Option<Duration>,
+    /// When that time is up.
+    pub deadline: Option<Instant>,
+    /// When all that waits for GitHub ends.
+    pub(crate) network: NetworkClock,
     /// Checks that have to pass before the work is over.
     pub until: Vec<String>,
     /// Maximum number of rounds with `until`.
@@ -122,6 +127,8 @@ impl Inputs {
                 None => Ok(names),
             }
         };
+        let timeout = lookup.number::<1, MAX_SECONDS>("timeout")?.map(Bounded::seconds);
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
         let until = lookup.text("until").unwrap_or_default();
         let until = until.lines().map(str::trim).filter(|check| !check.is_empty());
         Ok(Self {
@@ -141,7 +148,9 @@ impl Inputs {
             api_key_env: lookup.text("api-key-env"),
             max_steps: lookup.number("max-steps")?,
             budget_usd: lookup.text("budget-usd").map(parse_usd).transpose()?,
-            timeout: lookup.number::<1, MAX_SECONDS>("timeout")?.map(Bounded::seconds),
+            timeout,
+            deadline,
+            network: NetworkClock::until(deadline),
             until: until.map(str::to_owned).collect(),
             max_rounds: lookup.number("max-rounds")?,
             event: lookup.path("event"),

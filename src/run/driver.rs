@@ -3,12 +3,11 @@
 use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use sanitize::Masker;
 use serde_json::json;
-use time::OffsetDateTime;
 use workspace::{Checks, Damage};
 
 use super::acceptance::Acceptance;
@@ -28,6 +27,7 @@ use super::signals::Clock;
 use super::structured::{self, Structured};
 use super::{Outcome, Run, Signal, context};
 use crate::agent::{Agent, Dispatch, Guides, Limits, RepoMap, Session, StepOffset, SubagentContext};
+use crate::base::clock::now_utc;
 use crate::base::fs::lock_folder;
 use crate::config::{Isolation as GateIsolation, ProveTests};
 use crate::event::{NoticeLevel, RunMode, Status, StopReason};
@@ -49,15 +49,14 @@ pub(super) struct Worked<'a> {
     pub(super) setup: RunSetup,
     pub(super) run: Run<'a>,
     pub(super) outcome: Outcome,
-    /// Ends what is done after the work as well, such as the last hooks.
-    _clock: Clock,
 }
 
-/// Lets an agent work on a task to its end.
+/// Lets an agent work on a task to its end. The clock ends what is done after the work as well, such as the last hooks.
 pub(super) async fn work<'a>(
     request: &'a RunRequest,
     masker: &Arc<Masker>,
     signal: &Signal,
+    clock: &Clock,
 ) -> Result<Worked<'a>, InputError> {
     let alone = lock_checkout(&request.job)?;
     let setup = RunSetup::new(&request.job, request.resumed.as_ref(), true, masker)?;
@@ -68,13 +67,12 @@ pub(super) async fn work<'a>(
         let past = request.resumed.as_ref().map(|resumed| resumed.lines.clone()).unwrap_or_default();
         move || model(choice, llm, shared_rate, &past)
     });
-    let clock = signal.clock(request.timeout.map(|timeout| setup.info.started + timeout));
-    let mut run = Box::pin(AgentRun::prepare(request, &setup, signal, &clock, masker)).await?;
+    let mut run = Box::pin(AgentRun::prepare(request, &setup, signal, clock, masker)).await?;
     let model = model
         .await
         .unwrap_or_else(|error| Err(InputError::rules(format!("could not set up the model: {error}"))))?;
     let model: Arc<dyn ChatModel> = Arc::new(MaskedModel::new(run.model(model)?, Arc::clone(masker)));
-    let limits = run.limits(setup.info.started);
+    let limits = run.limits();
     let code_review = run.code_review(&model, &limits)?;
     run.base = BaseGates::start(&run);
     let mut outcome = Box::pin(run.work(Arc::clone(&model), limits, code_review.as_ref())).await;
@@ -82,7 +80,7 @@ pub(super) async fn work<'a>(
     // Before the proof that a dry run changed nothing.
     run.base.stop().await;
     run.stop_servers(&mut outcome).await;
-    Ok(Worked { _alone: alone, setup, run: run.run, outcome, _clock: clock })
+    Ok(Worked { _alone: alone, setup, run: run.run, outcome })
 }
 
 /// Keeps other runs from changing the same checkout, if this one changes it; the lock ends with the file.
@@ -108,7 +106,7 @@ impl<'a> AgentRun<'a> {
         let extras = AgentExtras {
             servers: &request.servers,
             dispatch: Arc::clone(&dispatch),
-            deadline: request.timeout.map(|timeout| setup.info.started + timeout),
+            deadline: clock.deadline(),
             guide: request.guide.as_ref(),
             follows_recipe: matches!(request.model, ModelChoice::Recipe(_)),
         };
@@ -165,10 +163,10 @@ impl<'a> AgentRun<'a> {
     }
 
     /// What its sessions must not exceed.
-    fn limits(&self, started: Instant) -> Limits {
+    fn limits(&self) -> Limits {
         let config = self.request.job.config();
         Limits {
-            deadline: self.request.timeout.map(|timeout| started + timeout),
+            deadline: self.request.job.deadline,
             time: self.run.time_limit.clone(),
             context_tokens: config.context.max_context_tokens.count(),
             parallel_tools: config.context.parallel_tools,
@@ -212,7 +210,7 @@ impl<'a> AgentRun<'a> {
             workspace: self.run.engine.context.workspace.as_ref(),
             attached: &self.run.engine.attached,
             timeout: self.request.timeout.map(|timeout| timeout.as_secs()),
-            today: OffsetDateTime::now_utc().date(),
+            today: now_utc().date(),
         }
         .text();
         let system = self.system_prompt(&agent, &briefing);

@@ -71,7 +71,7 @@ use prepare::Prepared;
 pub(crate) use recorded::run;
 use setup::RunSetup;
 pub(crate) use shell_setup::{ShellContext, shell};
-pub(crate) use signals::{Signal, on_signals};
+pub(crate) use signals::{Clock, Signal, on_signals};
 pub(crate) use throwaway::Throwaway;
 
 /// A run in progress.
@@ -117,12 +117,13 @@ pub(crate) async fn apply(
 ) -> Result<RunResult, InputError> {
     let _alone = driver::lock_checkout(&request.job)?;
     let setup = RunSetup::new(&request.job, None, false, &masker)?;
-    let clock = signal.clock(None);
+    let clock = signal.clock(request.job.deadline);
+    clock.lead(request.job.github.as_ref());
     let Prepared { run, .. } = setup.prepare(&request.job, None, (&clock, &signal), &masker).await?;
     setup.announce(&request.job);
     setup.warn(&request.job);
     let outcome = Box::pin(run.apply(request)).await;
-    Box::pin(setup.finish(run, outcome, &request.job, &masker, &signal)).await
+    Box::pin(setup.finish(run, outcome, &request.job, &masker, &signal, &clock)).await
 }
 
 /// Reacts to the comment that requested the run, if one did, to say that the run did not start.
@@ -132,7 +133,7 @@ pub(crate) async fn not_started(request: &JobRequest) {
     else {
         return;
     };
-    let told = async { react(&Api::new(github)?, comment.id, Reaction::Failed).await };
+    let told = async { react(&Api::new(github)?.for_results(), comment.id, Reaction::Failed).await };
     if let Err(error) = told.await {
         tracing::warn!("warning: {error}");
     }

@@ -19,7 +19,9 @@ pub(crate) async fn run(
     signal: Signal,
 ) -> Result<RunResult, InputError> {
     let claim = Claim::Budget(request.job.config().costs.budget_usd.map(Usd::get));
-    let work = Box::pin(work(request, &masker, &signal));
+    let clock = signal.clock(request.job.deadline);
+    clock.lead(request.job.github.as_ref());
+    let work = Box::pin(work(request, &masker, &signal, &clock));
     let (worked, unrecorded) = with_ledger(request.shared_ledger.as_ref(), claim, work).await?;
     let own = || request.ledger.as_ref().and_then(|ledger| ledger.unrecorded()).map(InputError::from);
     let unrecorded = unrecorded.or_else(own).map(|error| error.explained());
@@ -35,5 +37,5 @@ pub(crate) async fn run(
             outcome.ended.reason = StopReason::CostsNotRecorded;
         }
     }
-    Box::pin(setup.finish(run, outcome, &request.job, &masker, &signal)).await
+    Box::pin(setup.finish(run, outcome, &request.job, &masker, &signal, &clock)).await
 }

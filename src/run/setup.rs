@@ -273,6 +273,7 @@ impl RunSetup {
         request: &JobRequest,
         masker: &Masker,
         signal: &Signal,
+        clock: &Clock,
     ) -> Result<RunResult, InputError> {
         let events = run.events.clone();
         let artifacts = run.report(outcome, &self.info, signal).await;
@@ -295,7 +296,7 @@ impl RunSetup {
         let published =
             publish_run(request, artifacts, &self.files, masker, signal.token(), self.progress).await;
         if let Some(telemetry) = &self.telemetry {
-            telemetry.send().await;
+            telemetry.send(&clock.network()).await;
         }
         Ok(published?)
     }

@@ -7,7 +7,9 @@ use std::time::Instant;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::base::network_clock::NetworkClock;
 use crate::base::time_limit::TimeLimit;
+use crate::github::Environment;
 
 /// Whether, and how, the run was told to end.
 #[derive(Clone, Default)]
@@ -33,6 +35,25 @@ impl Clock {
     pub(super) fn limit(&self) -> TimeLimit {
         self.limit.clone()
     }
+
+    /// Returns when the run has to end, if its time is limited.
+    pub(crate) fn deadline(&self) -> Option<Instant> {
+        self.limit.end()
+    }
+
+    /// Lets all that waits for GitHub obey this clock.
+    pub(crate) fn lead(&self, github: Option<&Environment>) {
+        if let Some(github) = github {
+            github.clock.follow(self.token(), self.limit());
+        }
+    }
+
+    /// Returns this clock for what else waits for the network.
+    pub(crate) fn network(&self) -> NetworkClock {
+        let clock = NetworkClock::default();
+        clock.follow(self.token(), self.limit());
+        clock
+    }
 }
 
 impl Drop for Clock {
@@ -46,7 +67,7 @@ impl Signal {
     pub(crate) fn clock(&self, deadline: Option<Instant>) -> Clock {
         let (token, limit) = (self.token.child_token(), TimeLimit::new(deadline));
         let timer = tokio::spawn({
-            let (end, limit) = (token.clone(), limit.clone());
+            let (end, limit, signal) = (token.clone(), limit.clone(), self.token());
             async move {
                 let is_up = async {
                     match deadline {
@@ -58,6 +79,9 @@ impl Signal {
                     () = is_up => end.cancel(),
                     () = end.cancelled() => limit.stop(),
                 }
+                // One that comes after the end leaves less time for the results.
+                signal.cancelled().await;
+                limit.stop();
             }
         });
         Clock { token, limit, timer: timer.abort_handle() }

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use crate::base::env::Variables;
 use crate::base::error::chain;
 use crate::base::http::http_client;
+use crate::base::network_clock::{NetworkClock, Stage};
 use crate::config;
 use crate::event::{Event, GateVerdict, Line, Observer, Status};
 
@@ -127,16 +128,16 @@ impl Telemetry {
     }
 
     /// Sends all spans; a failure is logged as a warning.
-    pub(crate) async fn send(&self) {
+    pub(crate) async fn send(&self, clock: &NetworkClock) {
         let (spans, dropped) = self.close();
         if dropped > 0 {
             tracing::warn!("warning: telemetry: {dropped} spans were left out");
         }
-        let sent = tokio::time::timeout(TIME, self.post(&spans)).await;
+        let sent = clock.within(Stage::Results, tokio::time::timeout(TIME, self.post(&spans))).await;
         let error = match sent {
-            Ok(Ok(())) => return,
-            Ok(Err(error)) => error,
-            Err(_) => SendError::Late,
+            Ok(Ok(Ok(()))) => return,
+            Ok(Ok(Err(error))) => error,
+            Ok(Err(_)) | Err(_) => SendError::Late,
         };
         tracing::warn!("warning: could not send telemetry to {}: {}", self.endpoint.url, chain(&error));
     }

@@ -177,7 +177,7 @@ fn commits_that_were_fetched_one_by_one_are_there_together() {
     let url = format!("file://{}", origin.repo().display());
     crate::support::git(clone.path(), &["clone", "--quiet", "--depth=1", &url, "repo"]);
     let repository = Repository::find(&clone.repo(), None).unwrap().unwrap();
-    let place = RemoteRepository { url: &url, server: "file://", token: None };
+    let place = RemoteRepository { url: &url, server: "file://", token: None, limit: None };
     for commit in commits.iter().rev().filter(|commit| !repository.has_commit(commit)) {
         repository.fetch(place, commit).unwrap();
     }

@@ -81,6 +81,7 @@ mod second_machine;
 mod session;
 mod sessions;
 mod shared_pace;
+mod silent_github;
 mod spending;
 mod subagents;
 mod support;

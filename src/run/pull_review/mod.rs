@@ -315,6 +315,7 @@ fn has(repository: &Repository, github: &Environment, commit: &str) -> bool {
         return true;
     }
     let url = format!("{}/{}/{}.git", github.server_url, github.owner, github.repository);
-    let place = RemoteRepository { url: &url, server: &github.server_url, token: github.token.as_deref() };
+    let (server, token, limit) = (&github.server_url, github.token.as_deref(), github.call_limit());
+    let place = RemoteRepository { url: &url, server, token, limit: Some(&limit) };
     tokio::task::block_in_place(|| repository.fetch(place, commit)).is_ok() && repository.has_commit(commit)
 }

@@ -1,5 +1,7 @@
 //! Retries, budgets and time limits cover the batch as a whole.
 
+use std::time::{Duration, Instant};
+
 use std::fs;
 use std::process::Stdio;
 
@@ -84,6 +86,28 @@ fn batch_budget_and_timeout_cover_all_tasks() {
     let ends = ends(&run.json("batch.json"));
     assert_eq!((ends["quick"].as_str(), ends["endless-9"].as_str()), ("success", "not_run"), "{ends:?}");
     assert!(["partial", "failed"].contains(&ends["endless-0"].as_str()), "{ends:?}");
+}
+
+#[test]
+fn batch_time_limit_covers_last_tasks_and_waits_before_retries() {
+    for (gate, code, end, attempts) in [("false", 1, "failed", 1), ("sleep 3600", 5, "partial", 1)] {
+        let sandbox = Sandbox::new(&[]);
+        sandbox.write(
+            "recipe.yml",
+            "steps:\n- do: [{tool: write_file, with: {path: done.txt, content: done}}]\n",
+        );
+        sandbox.write(".architect.yml", sandbox.opened());
+        let retry = json!({"times": 2, "wait": 300, "on": ["failed", "partial", "timeout"]});
+        let gates = json!([{"name": "work", "command": gate, "timeout": 3000}]);
+        let task = json!({"id": "a", "recipe": "recipe.yml", "mode": "yolo", "gates": gates, "retry": retry});
+        sandbox.write("batch.yml", json!({"name": "n", "tasks": [task]}).to_string());
+        sandbox.commit("tasks");
+        let began = Instant::now();
+        let report = sandbox.batch(&["--timeout", "15"]).expect_code(code).json("batch.json");
+        assert!(began.elapsed() < Duration::from_mins(2), "{gate}: {:?}", began.elapsed());
+        let task = &report["tasks"][0];
+        assert_eq!((task["end"].as_str(), task["attempts"].as_u64()), (Some(end), Some(attempts)), "{gate}");
+    }
 }
 
 /// A model whose every answer costs a dollar; before the second it waits for a file to appear.

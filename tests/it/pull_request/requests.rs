@@ -45,7 +45,10 @@ async fn sigterm_ends_wait_for_github() {
         let ended = job.wait_with_output().unwrap();
         assert!(signalled.elapsed() < Duration::from_mins(1), "{:?}", signalled.elapsed());
         let log = String::from_utf8_lossy(&ended.stderr).into_owned();
-        assert!(log.contains("GitHub did not answer in time; the comment is in "), "{log}");
+        assert!(
+            log.contains("GitHub did not answer in time (the run was interrupted); the comment is in "),
+            "{log}"
+        );
         let report = std::fs::read_to_string(out.join("report.json")).unwrap();
         assert!(report.contains("GitHub did not answer in time"), "the files tell of it");
     })
