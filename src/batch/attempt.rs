@@ -17,7 +17,7 @@ use super::manifest::{Manifest, Task};
 use super::neighbours::Neighbours;
 use super::planned::PlannedTasks;
 use super::request::BatchRequest;
-use super::settled::KeyParts;
+use super::task_key::KeyParts;
 use super::task_paths::TaskPaths;
 use super::worktree::Worktrees;
 use crate::base::fs::is_disk_full;
@@ -25,7 +25,7 @@ use crate::base::time_slots::SharedRate;
 use crate::event::{Event, Exit, Line, StopReason};
 use crate::model::LedgerError;
 use crate::publish::{RunResult, TRANSCRIPT};
-use crate::report::{TaskEnd, TaskReport, file_log};
+use crate::report::{TaskEnd, TaskKey, TaskReport, file_log};
 use crate::request::InputError;
 use crate::run::{Signal, run};
 use crate::sessions::read_lines;
@@ -175,9 +175,8 @@ impl BatchContext {
                 // another job may deliver.
                 let is_green = report.stop_reason.is_some_and(StopReason::is_green);
                 let has_changes = report.changed_files > 0;
-                if let Some(key_parts) = self.key_parts.as_ref().filter(|_| is_green || has_changes) {
-                    let out = self.request.destination.out.join(&folder);
-                    report.key = block_in_place(|| key_parts.key(task, &out));
+                if is_green || has_changes {
+                    report.key = self.key_of(task, &self.request.destination.out.join(&folder));
                 }
                 self.seal_held(&report);
                 let is_fault_of_machine = report.stop_reason == Some(StopReason::NotWritten)
@@ -207,6 +206,12 @@ impl BatchContext {
                 Attempt { report, is_fault_of_machine, dearest_answer: 0.0, spent: None }
             }
         }
+    }
+
+    /// Returns the key of a task whose files lie in `folder`, if it has one.
+    pub(super) fn key_of(&self, task: &Task, folder: &Path) -> Option<TaskKey> {
+        let seen = self.worktrees.cone(&task.entry);
+        block_in_place(|| self.key_parts.as_ref()?.key(task, folder, seen.as_ref()))
     }
 
     /// Empties the folder for a task's files, and makes its worktree. Returns the checkout in that. This takes its time.

@@ -43,7 +43,7 @@ pub(super) fn output_schema(inputs: &Inputs, trusted: &Trusted<'_>) -> Result<Op
 }
 
 /// Names of guides: files with which a repository instructs agents, in the order in which they are looked for.
-const GUIDES: [&str; 3] = ["AGENTS.md", ".architect.md", "CLAUDE.md"];
+pub const GUIDES: [&str; 3] = ["AGENTS.md", ".architect.md", "CLAUDE.md"];
 
 /// Guide of the repository: its instructions for agents.
 #[derive(Clone, Debug)]

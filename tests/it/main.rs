@@ -79,6 +79,7 @@ mod sealed_batches;
 mod second_machine;
 mod session;
 mod sessions;
+mod settled;
 mod shared_pace;
 mod spending;
 mod subagents;

@@ -20,6 +20,7 @@ pub enum SettledBecause {
 pub struct TaskKey {
     /// A digest of the task's text, recipe, model and configuration.
     pub definition: String,
-    /// The files and folders that the task read or wrote, with the IDs of their contents in the commit.
+    /// The files and folders that the task read or wrote, that instructed its agent, or that its commands could read, with the IDs of
+    /// their contents in the commit; `*` stands for the files that lie directly in a folder.
     pub files: BTreeMap<String, String>,
 }
