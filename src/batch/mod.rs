@@ -13,6 +13,7 @@ mod held;
 mod journal;
 mod journal_sealer;
 mod lesson;
+mod lost_files;
 mod manifest;
 mod merge;
 mod neighbours;

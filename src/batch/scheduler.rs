@@ -13,6 +13,7 @@ use super::circuit_breaker::CircuitBreaker;
 use super::held;
 use super::journal::{EarlierStart, Journal, clear};
 use super::journal_sealer::{JournalSealer, SealedJournal};
+use super::lost_files;
 use super::manifest::{Manifest, Task};
 use super::neighbours::Neighbours;
 use super::pilot::PilotRun;
@@ -116,7 +117,7 @@ pub async fn run_batch(
         None => None,
     };
     let show = ProgressDisplay::new(look, tasks.len(), earlier.ended.len());
-    let (reports, late) = {
+    let (mut reports, late) = {
         let scheduler = Scheduler { common: &common, show: &show, budget, nights: &nights };
         let work = scheduler.run(&tasks, earlier);
         match &sealer {
@@ -125,6 +126,10 @@ pub async fn run_batch(
         }
     };
     show.close();
+    // What another job has planned is what that job has written.
+    if common.planned.is_none() {
+        lost_files::mark(&mut reports, &request.destination.out);
+    }
     tokio::task::block_in_place(|| worktrees.clear());
     notices.extend(held::notice(&reports, &request.destination.out));
     notices.extend(common.neighbours.write(&request.destination.out));
@@ -259,6 +264,9 @@ impl Scheduler<'_> {
         let tasks_out = self.common.request.destination.out.join(TASKS);
         let cut_off: f64 = earlier.cut_off().map(|id| spent_in(&tasks_out.join(id))).sum();
         let EarlierStart { ended: mut reports, mut tried, .. } = earlier;
+        if self.common.planned.is_none() {
+            lost_files::set_aside(&mut reports, &mut tried, &self.common.request.destination.out);
+        }
         self.set_aside(&mut reports, &mut tried);
         let start = self.common.request.start;
         let known =
