@@ -275,7 +275,8 @@ impl Scheduler<'_> {
         let mut budget = Budget::new(self.budget.filter(|_| start == BatchStart::Work), spent);
         let mut queue = self.due(tasks, &mut reports, &tried);
         let has_pilot = start == BatchStart::Work;
-        let mut pilot = PilotRun::new(self.common.manifest.pilot.clone().filter(|_| has_pilot));
+        let (pilot, all) = (&self.common.manifest.pilot, self.common.manifest.tasks.len());
+        let mut pilot = PilotRun::new(pilot.clone().filter(|_| has_pilot), tasks.len(), all);
         let mut halted = None;
         let mut running: JoinSet<(Reservation, Option<f64>, TaskResult)> = JoinSet::new();
         let mut at_work: BTreeMap<tokio::task::Id, (&Task, Reservation)> = BTreeMap::new();
