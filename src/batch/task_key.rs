@@ -31,6 +31,9 @@ const ABSENT: &str = "absent";
 /// Stands, at the end of a path, for the files that lie directly in a folder.
 const DIRECTLY: &str = "*";
 
+/// Most links that are followed from one path.
+const MAX_LINKS: usize = 8;
+
 /// Inputs that change nothing of the work that a task does: how much it may take, who may start it, and what is said of it where.
 const OF_NO_WORK: [&str; 12] = [
     "timeout",
@@ -51,6 +54,8 @@ const OF_NO_WORK: [&str; 12] = [
 pub(super) struct KeyParts {
     /// IDs of all files of the commit, by their paths from the root of the repository.
     ids: BTreeMap<String, String>,
+    /// Where its links lead.
+    links: BTreeMap<String, String>,
     /// Digests of folders that were asked for.
     folders: Mutex<BTreeMap<String, String>>,
     /// What all tasks have in common.
@@ -78,8 +83,10 @@ impl KeyParts {
         let checkout = join(&[&git.prefix()]);
         let workspace = &request.config.workspace;
         let name_of = |folder: &String| Some(format!("@{}", Path::new(folder).file_name()?.to_str()?));
+        let whole = git.seen_from(git.root());
         Ok(Self {
-            ids: git.seen_from(git.root()).ids_of(commit)?,
+            ids: whole.ids_of(commit)?,
+            links: whole.links_of(commit)?,
             folders: Mutex::default(),
             common: digest(common.as_bytes()),
             root: join(&[&checkout, &workspace.root]),
@@ -97,7 +104,8 @@ impl KeyParts {
         let mut paths = BTreeSet::new();
         let named = [&entry.recipe, &entry.task_file].into_iter().flatten().chain(&self.named);
         paths.extend(named.map(|path| join(&[&self.checkout, path])));
-        for place in [&self.checkout, &own] {
+        let above = std::iter::successors(Some(own.as_str()), |folder| parent_of(folder));
+        for place in above.take_while(|folder| folder.len() >= self.checkout.len()) {
             paths.extend(GUIDES.iter().map(|name| join(&[place, name])));
         }
         let mut has_recipe = entry.recipe.is_some();
@@ -148,16 +156,26 @@ impl KeyParts {
                 }
             }
         }
+        let led_to: Vec<String> = paths.iter().flat_map(|path| self.led_to(path)).collect();
+        paths.extend(led_to);
         let files = paths.into_iter().map(|path| (path.clone(), self.id(&path))).collect();
         Some(TaskKey { definition: self.definition(task), files })
+    }
+
+    /// Returns the paths to which links lead from a path, one after the other.
+    fn led_to(&self, path: &str) -> Vec<String> {
+        let next = |path: &String| {
+            let target = self.links.get(path).filter(|target| !target.starts_with('/'))?;
+            Some(join(&[parent_of(path).unwrap_or_default(), target]))
+        };
+        std::iter::successors(next(&path.to_owned()), next).take(MAX_LINKS).collect()
     }
 
     /// Returns where the guides lie that an agent is given when it touches a path below its own folder.
     fn guides_above(&self, path: &str, own: &str) -> Vec<String> {
         let is_folder = !self.ids.contains_key(path) && self.id(path) != ABSENT;
-        let parent = || path.rsplit_once('/').map(|(parent, _)| parent);
-        let first = if is_folder { Some(path) } else { parent() };
-        let above = std::iter::successors(first, |folder| Some(folder.rsplit_once('/')?.0));
+        let first = if is_folder { Some(path) } else { parent_of(path) };
+        let above = std::iter::successors(first, |folder| parent_of(folder));
         let below_own = above.take_while(|folder| folder.len() > own.len());
         below_own.flat_map(|folder| NESTED_GUIDES.map(|name| join(&[folder, name]))).collect()
     }
@@ -191,6 +209,11 @@ impl KeyParts {
         });
         id.clone()
     }
+}
+
+/// Returns the folder that a path lies in; `None` for the root.
+fn parent_of(path: &str) -> Option<&str> {
+    (!path.is_empty()).then(|| path.rsplit_once('/').map_or("", |(parent, _)| parent))
 }
 
 /// Joins paths; the root is the empty path.

@@ -210,6 +210,16 @@ impl Repository {
         Ok(self.entries_of(commit)?.into_iter().map(|(path, entry)| (path, entry.id.to_string())).collect())
     }
 
+    /// Returns where the symbolic links of a commit lead, as they say it.
+    pub fn links_of(&self, commit: &str) -> Result<BTreeMap<String, String>, GitError> {
+        let entries = self.entries_of(commit)?.into_iter().filter(|(_, entry)| entry.kind == TreeKind::Link);
+        let target = |(path, entry): (String, TreeEntry)| {
+            let text = self.object(&entry.id, Kind::Blob)?;
+            Ok((path, String::from_utf8_lossy(&text).into_owned()))
+        };
+        entries.map(target).collect()
+    }
+
     fn entries_of(&self, commit: &str) -> Result<Vec<(String, TreeEntry)>, GitError> {
         let prefix = self.prefix();
         let top = match prefix.trim_end_matches('/') {

@@ -109,7 +109,7 @@ impl<'a> AgentRun<'a> {
             servers: &request.servers,
             dispatch: Arc::clone(&dispatch),
             deadline: request.timeout.map(|timeout| setup.info.started + timeout),
-            guide: request.guide.as_ref(),
+            guides: &request.guides,
             follows_recipe: matches!(request.model, ModelChoice::Recipe(_)),
         };
         let prefix = request.job.repository.as_ref().map(Repository::prefix).unwrap_or_default();

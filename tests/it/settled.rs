@@ -27,7 +27,9 @@ fn settled_tasks_depend_on_guides_and_on_what_commands_see() {
         ("pkg/p.txt", "old\n"),
         ("lib/l.txt", "old\n"),
         ("other/o.txt", "old\n"),
+        ("docs/agents.md", "old\n"),
     ]);
+    std::os::unix::fs::symlink("docs/agents.md", sandbox.repo().join("AGENTS.md")).unwrap();
     let read = |path: &str| one_call(&sandbox, ("read_file", json!({"path": path})));
     let look = one_call(&sandbox, command("cat p.txt"));
     let tasks = json!([
@@ -47,6 +49,8 @@ fn settled_tasks_depend_on_guides_and_on_what_commands_see() {
     for (path, again) in [
         ("CLAUDE.md", &all[..]),
         (".architect.md", &all[..]),
+        // The guide leads there.
+        ("docs/agents.md", &all[..]),
         ("app/CLAUDE.md", &["command", "gate", "nested", "until"]),
         ("other/o.txt", &["command", "gate", "until"]),
         ("lib/l.txt", &["command", "gate", "sparse", "until"]),
