@@ -348,8 +348,10 @@ impl Scheduler<'_> {
             None if start == BatchStart::DeliverHeld => "not started: this start only delivers held changes",
             stop => stop.unwrap_or(Stop::Budget).why(),
         };
-        let missing =
-            |task: &Task| TaskReport::without_run(&task.id, &title(&task.entry), TaskEnd::NotRun, why);
+        let missing = |task: &Task| {
+            let report = TaskReport::without_run(&task.id, &title(&task.entry), TaskEnd::NotRun, why);
+            TaskReport { last_work: self.nights.last_work(task), ..report }
+        };
         // What was tried and is not tried again now stays as it was.
         let report = |task: &Task| {
             reports.remove(&task.id).or_else(|| tried.remove(&task.id)).unwrap_or_else(|| missing(task))

@@ -13,7 +13,7 @@ use super::task_key::KeyParts;
 use crate::event::{Notice, NoticeLevel, StopReason};
 use crate::git::Repository;
 use crate::github::{Api, closed_pulls};
-use crate::report::{SettledBecause, TaskEnd, TaskKey, TaskReport};
+use crate::report::{LastWork, SettledBecause, TaskEnd, TaskKey, TaskReport};
 
 /// Prepares keys for the tasks of a batch, and reads what an earlier night has settled. What goes wrong settles nothing,
 /// with a warning.
@@ -89,6 +89,11 @@ impl PreviousResults {
         }
     }
 
+    /// Returns what a task took when it was last worked on, if that is known.
+    pub(super) fn last_work(&self, task: &Task) -> Option<LastWork> {
+        self.tasks.get(&task.id)?.last_work()
+    }
+
     /// Estimates what tasks will cost and take.
     pub(super) fn estimate<'a>(
         &self,
@@ -153,6 +158,7 @@ impl PreviousResults {
         let mut report = TaskReport::without_run(&task.id, &earlier.task, TaskEnd::Settled, &why);
         report.settled_because = Some(because);
         report.key = Some(key.clone());
+        report.last_work = earlier.last_work();
         report.model.clone_from(&earlier.model);
         report.message.clone_from(&earlier.message);
         report.delivery.clone_from(&earlier.delivery);

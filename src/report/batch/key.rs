@@ -15,6 +15,18 @@ pub enum SettledBecause {
     Closed,
 }
 
+/// What a task took when it was last worked on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LastWork {
+    /// The model, as `provider::name`.
+    pub model: String,
+    /// How long the last attempt took, in milliseconds.
+    pub duration_ms: u64,
+    /// What all attempts cost, in USD; absent if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
 /// What the result of a task depends on. While it stays the same, the task need not be done again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskKey {
