@@ -150,7 +150,9 @@ impl Journal {
         written.and_then(|()| self.file.sync_all()).map_err(|error| failed(&self.path, error))?;
         write_durable(&path, manifest.as_bytes()).map_err(|error| failed(&path, error))?;
         let manifest = Manifest::read(&path).map_err(|error| failed(&path, std::io::Error::other(error)))?;
-        self.seal(variables).put(manifest.digest().as_bytes()).map_err(|error| failed(&path, error))
+        let seal = self.seal(variables);
+        let sealed = seal.put(manifest.digest().as_bytes());
+        sealed.map_err(|error| failed(seal.path().unwrap_or(&path), error))
     }
 
     /// Checks that nothing is lost if `folder` and the list of tasks are replaced by those of a journal.
@@ -262,9 +264,16 @@ impl Journal {
         if let Some(variables) = anew {
             self.file.set_len(0).map_err(|error| failed(&self.path, error))?;
             let path = self.path.with_file_name(MANIFEST);
-            let written = write_durable(&path, manifest.json().as_bytes());
-            let sealed = written.and_then(|()| self.seal(variables).put(manifest.digest().as_bytes()));
-            sealed.map_err(|error| failed(&path, error))?;
+            write_durable(&path, manifest.json().as_bytes()).map_err(|error| failed(&path, error))?;
+            // What is done is worth as much without it.
+            let seal = self.seal(variables);
+            if let Err(error) = seal.put(manifest.digest().as_bytes()) {
+                let place = seal.path().unwrap_or(&path).display();
+                tracing::warn!(
+                    "warning: could not write {place}: {error}; `--resume` will refuse this batch; \
+                     set `XDG_STATE_HOME` to a folder that can be written to"
+                );
+            }
         }
         self.write(&Line::Batch { manifest: manifest.digest(), shard, started_at: started_at.to_owned() })
     }
