@@ -14,7 +14,7 @@ use crate::event::Status;
 use crate::git::Repository;
 use crate::github::{
     Api, ApiError, Author, Check, DeliverError, Delivered, Delivery, Environment, FileContent, FindingReview,
-    Head, PlanMark, Posted, PostedFindings, Pull, PullText, Reaction, Review, StickyComment, Subject,
+    Head, PART, PlanMark, Posted, PostedFindings, Pull, PullText, Reaction, Review, StickyComment, Subject,
     Suggested, Target, Version, by_push, comment_marker, marker_key, react,
 };
 use crate::report::{
@@ -35,6 +35,8 @@ pub(super) struct PublishProblem {
     pub(super) limited_until: Option<String>,
     /// Whether the branch has the changes, and only its pull request is missing.
     pub(super) is_on_branch: bool,
+    /// Whether nothing is missing on GitHub: what is there is more than what was to be delivered.
+    pub(super) is_on_purpose: bool,
 }
 
 impl PublishProblem {
@@ -43,6 +45,7 @@ impl PublishProblem {
         Self {
             message,
             is_on_branch: false,
+            is_on_purpose: false,
             about_permission: error.is_some_and(ApiError::is_about_permission),
             limited_until: error.and_then(ApiError::limited_until).map(str::to_owned),
         }
@@ -251,6 +254,7 @@ impl Publisher<'_> {
             Ok(delivered) => Ok(delivered.map(told)),
             Err(error) => Err(PublishProblem {
                 is_on_branch: matches!(error, DeliverError::NoPull { .. }),
+                is_on_purpose: matches!(error, DeliverError::Whole { .. }),
                 ..PublishProblem::of(error.to_string(), error.api())
             }),
         }
@@ -290,10 +294,7 @@ fn missing_part(report: &RunReport) -> String {
     } else {
         format!(" Next step: {}.", report.next_step)
     };
-    format!(
-        "> [!WARNING]\n> This is only part of what was requested: {}.{gates}{next}\n\n",
-        report.stop_reason
-    )
+    format!("{PART}: {}.{gates}{next}\n\n", report.stop_reason)
 }
 
 /// What a delivery has come to, and whether its commit was pushed past the API.
