@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::faults::batch;
-use crate::support::{Sandbox, command};
+use crate::support::{Run, Sandbox, command};
 use serde_json::{Value, json};
 
 /// Returns the ids of tasks that were done, and not settled.
@@ -13,9 +13,19 @@ fn done(report: &Value) -> BTreeSet<&str> {
     tasks.filter(|task| task["end"] == "success").map(|task| task["id"].as_str().unwrap()).collect()
 }
 
-/// Returns a model that makes one call and is done.
-fn one_call(sandbox: &Sandbox, call: (&str, Value)) -> String {
-    sandbox.script(&[vec![call]], "done")
+/// Returns a model that makes one call and is done; its name distinguishes it from others.
+fn one_call(sandbox: &Sandbox, name: &str, call: (&str, Value)) -> String {
+    let script = sandbox.script(&[vec![call]], "done");
+    let path = sandbox.path().join(format!("{name}.jsonl"));
+    std::fs::rename(script.trim_start_matches("replay::"), &path).unwrap();
+    format!("replay::{}", path.display())
+}
+
+/// Returns a copy of the report of a night, for the next one.
+fn kept(sandbox: &Sandbox, night: &Run) -> String {
+    let path = sandbox.path().join("last.json");
+    std::fs::copy(night.out.join("batch.json"), &path).unwrap();
+    path.display().to_string()
 }
 
 #[test]
@@ -30,8 +40,8 @@ fn settled_tasks_depend_on_guides_and_on_what_commands_see() {
         ("docs/agents.md", "old\n"),
     ]);
     std::os::unix::fs::symlink("docs/agents.md", sandbox.repo().join("AGENTS.md")).unwrap();
-    let read = |path: &str| one_call(&sandbox, ("read_file", json!({"path": path})));
-    let look = one_call(&sandbox, command("cat p.txt"));
+    let read = |path: &str| one_call(&sandbox, &path.replace('/', "-"), ("read_file", json!({"path": path})));
+    let look = one_call(&sandbox, "look", command("cat p.txt"));
     let tasks = json!([
         {"id": "plain", "task": "Look", "model": read("a.txt")},
         {"id": "nested", "task": "Look", "model": read("app/m.py")},
@@ -45,7 +55,7 @@ fn settled_tasks_depend_on_guides_and_on_what_commands_see() {
     let first = batch(&sandbox, &["--jobs", "2"]).expect_code(0);
     let all = ["command", "gate", "nested", "plain", "sparse", "until"];
     assert_eq!(done(&first.json("batch.json")), all.into());
-    let previous = first.out.join("batch.json").display().to_string();
+    let previous = kept(&sandbox, &first);
     for (path, again) in [
         ("CLAUDE.md", &all[..]),
         (".architect.md", &all[..]),
@@ -73,11 +83,11 @@ fn settled_tasks_depend_on_what_hooks_see_and_on_nothing_outside() {
     let extra = sandbox.path().join("extra");
     std::fs::create_dir(&extra).unwrap();
     std::fs::write(extra.join("e.txt"), "old\n").unwrap();
-    let read = |path: &str| one_call(&sandbox, ("read_file", json!({"path": path})));
+    let read = |path: &str| one_call(&sandbox, &path.replace('/', "-"), ("read_file", json!({"path": path})));
     let tasks = json!([
         {"id": "inside", "task": "Look", "model": read("a.txt")},
         {"id": "outside", "task": "Look", "model": read("@extra/e.txt")},
-        {"id": "command", "task": "Look", "model": one_call(&sandbox, command("cat a.txt"))},
+        {"id": "command", "task": "Look", "model": one_call(&sandbox, "look", command("cat a.txt"))},
     ]);
     sandbox.write("batch.yml", json!({"name": "n", "tasks": tasks}).to_string());
     let hook = json!({"session_start": [{"command": "cat other.txt"}]});
@@ -90,7 +100,7 @@ fn settled_tasks_depend_on_what_hooks_see_and_on_nothing_outside() {
         sandbox.write(".architect.yml", config.to_string());
         sandbox.commit("rules");
         let first = batch(&sandbox, &[]);
-        let previous = first.out.join("batch.json").display().to_string();
+        let previous = kept(&sandbox, &first);
         sandbox.write("other.txt", config.to_string());
         sandbox.commit("a change");
         let second = batch(&sandbox, &["--previous", &previous]).json("batch.json");
