@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::planned::PLAN;
+use super::request::BatchRequest;
 use crate::event::{Notice, NoticeLevel};
 use crate::report::{TaskEnd, TaskReport};
 
@@ -13,8 +14,8 @@ use crate::report::{TaskEnd, TaskReport};
 const REPORT: &str = "report.json";
 
 /// Marks tasks whose results are gone as not run.
-pub(super) fn mark(reports: &mut [TaskReport], out: &Path) {
-    for report in reports.iter_mut().filter(|report| is_lost(report, out)) {
+pub(super) fn mark(reports: &mut [TaskReport], request: &BatchRequest) {
+    for report in reports.iter_mut().filter(|report| is_lost_here(report, request)) {
         *report = begun_again(report);
     }
 }
@@ -23,10 +24,15 @@ pub(super) fn mark(reports: &mut [TaskReport], out: &Path) {
 pub(super) fn set_aside(
     ended: &mut BTreeMap<String, TaskReport>,
     tried: &mut BTreeMap<String, TaskReport>,
-    out: &Path,
+    request: &BatchRequest,
 ) {
-    let lost = ended.extract_if(.., |_, report| is_lost(report, out));
+    let lost = ended.extract_if(.., |_, report| is_lost_here(report, request));
     tried.extend(lost.map(|(id, report)| (id, begun_again(&report))));
+}
+
+/// Returns whether a task's results are gone that this job has worked for: those of another job's plans are with that job.
+fn is_lost_here(report: &TaskReport, request: &BatchRequest) -> bool {
+    request.plans.is_none() && is_lost(report, &request.destination.out)
 }
 
 fn is_lost(report: &TaskReport, out: &Path) -> bool {
@@ -71,12 +77,9 @@ mod tests {
         assert!(is_lost(&planned, out.path()), "its plan is gone");
         assert!(!is_lost(&failed, out.path()) && !is_lost(&settled, out.path()));
         std::fs::remove_dir_all(&folder).unwrap();
-        let mut reports = [done.clone()];
-        mark(&mut reports, out.path());
-        assert_eq!((reports[0].end, reports[0].attempts), (TaskEnd::NotRun, 0));
-        assert_eq!(reports[0].cost_usd, Some(0.5), "money that was spent stays spent");
-        let (mut ended, mut tried) = ([("t".to_owned(), done)].into(), BTreeMap::new());
-        set_aside(&mut ended, &mut tried, out.path());
-        assert!(ended.is_empty() && tried.contains_key("t"));
+        assert!(is_lost(&done, out.path()));
+        let again = begun_again(&done);
+        assert_eq!((again.end, again.attempts), (TaskEnd::NotRun, 0));
+        assert_eq!(again.cost_usd, Some(0.5), "money that was spent stays spent");
     }
 }

@@ -126,10 +126,7 @@ pub async fn run_batch(
         }
     };
     show.close();
-    // What another job has planned is what that job has written.
-    if common.planned.is_none() {
-        lost_files::mark(&mut reports, &request.destination.out);
-    }
+    lost_files::mark(&mut reports, request);
     tokio::task::block_in_place(|| worktrees.clear());
     notices.extend(held::notice(&reports, &request.destination.out));
     notices.extend(common.neighbours.write(&request.destination.out));
@@ -264,9 +261,7 @@ impl Scheduler<'_> {
         let tasks_out = self.common.request.destination.out.join(TASKS);
         let cut_off: f64 = earlier.cut_off().map(|id| spent_in(&tasks_out.join(id))).sum();
         let EarlierStart { ended: mut reports, mut tried, .. } = earlier;
-        if self.common.planned.is_none() {
-            lost_files::set_aside(&mut reports, &mut tried, &self.common.request.destination.out);
-        }
+        lost_files::set_aside(&mut reports, &mut tried, &self.common.request);
         self.set_aside(&mut reports, &mut tried);
         let start = self.common.request.start;
         let known =

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::TaskReport;
+
 /// Why a task is settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -25,6 +27,15 @@ pub struct LastWork {
     /// What all attempts cost, in USD; absent if that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+}
+
+impl TaskReport {
+    /// Returns what the task took when it was last worked on; `None` if it never was, as far as is known.
+    pub fn last_work(&self) -> Option<LastWork> {
+        let own =
+            || LastWork { model: self.model.clone(), duration_ms: self.duration_ms, cost_usd: self.cost_usd };
+        if self.attempts > 0 { Some(own()) } else { self.last_work.clone() }
+    }
 }
 
 /// What the result of a task depends on. While it stays the same, the task need not be done again.

@@ -236,13 +236,6 @@ impl TaskReport {
         }
     }
 
-    /// Returns what the task took when it was last worked on; `None` if it never was, as far as is known.
-    pub fn last_work(&self) -> Option<LastWork> {
-        let own =
-            || LastWork { model: self.model.clone(), duration_ms: self.duration_ms, cost_usd: self.cost_usd };
-        if self.attempts > 0 { Some(own()) } else { self.last_work.clone() }
-    }
-
     /// Adds what earlier attempts at the same task have used.
     #[must_use]
     pub fn after(mut self, earlier: Option<&Self>) -> Self {
