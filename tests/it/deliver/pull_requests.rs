@@ -207,7 +207,7 @@ async fn delivery_of_partial_result_is_draft_that_says_what_is_missing() {
         let state = || {
             let world = scene.github.world();
             let pull = world.pulls.values().find(|pull| pull.head.ends_with(OWN)).expect("a pull request");
-            (pull.draft, pull.body.contains("only part"), world.git().branch(OWN))
+            (pull.draft, pull.body.contains("only part"), world.head_of(pull))
         };
         let whole = state();
         assert!(!whole.0 && !whole.1, "{whole:?}");
