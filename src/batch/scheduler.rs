@@ -51,7 +51,6 @@ pub async fn run_batch(
 ) -> Result<BatchReport, InputError> {
     let BatchOptions { look, signal } = options;
     let started = Instant::now();
-    let variables = &request.destination.variables;
     let (mut journal, sealed) = open_journal(request).await?;
     let manifest = earlier_or_new(request, &journal, &signal).await?;
     let clone = repository(request)?;
@@ -77,7 +76,7 @@ pub async fn run_batch(
         let path = request.destination.out.join(TASKS);
         clear(&path).map_err(|error| InputError::Out { path, error })?;
     }
-    journal.begin(&manifest, shard, &started_at, anew.then_some(variables))?;
+    journal.begin(&manifest, shard, &started_at, anew.then_some(&request.destination.variables))?;
     // Of an earlier start that was killed.
     worktrees.clear();
     let mut notices: Vec<Notice> = request.warnings.iter().map(|warning| notice(warning)).collect();
