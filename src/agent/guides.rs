@@ -10,8 +10,8 @@ use workspace::{Kind, LastLink, WorkspacePath};
 use crate::engine::Engine;
 use crate::event::ToolCall;
 
-/// Names of guides, in the order in which they are looked for.
-const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+/// Names of guides of folders, in the order in which they are looked for.
+pub const NESTED_GUIDES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 /// Maximum size of what is shown of one guide, in bytes.
 const MAX_GUIDE: usize = 4 * 1024;
 /// Maximum number of guides that are shown in a run.
@@ -71,7 +71,7 @@ impl Guides {
             if shown.count >= MAX_GUIDES || !shown.folders.insert(folder.clone()) {
                 continue;
             }
-            let found = NAMES.iter().find_map(|name| {
+            let found = NESTED_GUIDES.iter().find_map(|name| {
                 let path = WorkspacePath::parse(&format!("{folder}/{name}")).ok()?;
                 Some((path.clone(), read(&path)?))
             });

@@ -22,7 +22,7 @@ use crate::base::did_you_mean::nearest;
 use crate::config::AgentConfig;
 use crate::tool::{Access, known_by_name};
 
-pub use guides::{Guides, NestedGuide};
+pub use guides::{Guides, NESTED_GUIDES, NestedGuide};
 pub use history::{History, RegainedResult};
 pub use limits::Limits;
 pub use pending_messages::PendingMessages;

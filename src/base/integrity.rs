@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
@@ -25,6 +25,11 @@ impl Seal {
     /// of a path.
     pub(crate) fn new(variables: &Variables, name: &str) -> Self {
         Self(trusted_folder(variables).map(|state| state.join(name)))
+    }
+
+    /// Returns where the seal is, or would be.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.0.as_deref()
     }
 
     /// Seals a text. Without a state folder this does nothing, and [`Self::holds`] is false ever after.

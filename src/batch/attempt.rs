@@ -18,7 +18,7 @@ use super::neighbours::Neighbours;
 use super::planned::PlannedTasks;
 use super::request::BatchRequest;
 use super::scheduler::Stop;
-use super::settled::KeyParts;
+use super::task_key::KeyParts;
 use super::task_paths::TaskPaths;
 use super::worktree::Worktrees;
 use crate::base::fs::is_disk_full;
@@ -27,7 +27,7 @@ use crate::event::{Event, Exit, Line, StopReason};
 use crate::git::GitError;
 use crate::model::LedgerError;
 use crate::publish::{RunResult, TRANSCRIPT};
-use crate::report::{TaskEnd, TaskReport, file_log};
+use crate::report::{TaskEnd, TaskKey, TaskReport, file_log};
 use crate::request::InputError;
 use crate::run::{Signal, run};
 use crate::sessions::read_lines;
@@ -184,9 +184,8 @@ impl BatchContext {
                 // another job may deliver.
                 let is_green = report.stop_reason.is_some_and(StopReason::is_green);
                 let has_changes = report.changed_files > 0;
-                if let Some(key_parts) = self.key_parts.as_ref().filter(|_| is_green || has_changes) {
-                    let out = self.request.destination.out.join(&folder);
-                    report.key = block_in_place(|| key_parts.key(task, &out));
+                if is_green || has_changes {
+                    report.key = self.key_of(task, &self.request.destination.out.join(&folder));
                 }
                 self.seal_held(&report);
                 let is_fault_of_machine = report.stop_reason == Some(StopReason::NotWritten)
@@ -244,6 +243,12 @@ impl BatchContext {
     /// Returns whether the time of the batch is up.
     pub(super) fn is_over(&self) -> bool {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
+    }
+
+    /// Returns the key of a task whose files lie in `folder`, if it has one.
+    pub(super) fn key_of(&self, task: &Task, folder: &Path) -> Option<TaskKey> {
+        let seen = self.worktrees.cone(&task.entry);
+        block_in_place(|| self.key_parts.as_ref()?.key(task, folder, seen.as_ref()))
     }
 
     /// Empties the folder for a task's files, and makes its worktree. Returns the checkout in that. This takes its time.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::manifest::Task;
 use crate::base::text::counted;
-use crate::report::{TaskReport, duration};
+use crate::report::{LastWork, TaskReport, duration};
 
 /// What the tasks of a batch will probably cost and take.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,10 +30,10 @@ struct Averages {
 }
 
 impl Averages {
-    fn add(&mut self, report: &TaskReport) {
+    fn add(&mut self, work: &LastWork) {
         self.count += 1;
-        self.time += Duration::from_millis(report.duration_ms);
-        if let Some(usd) = report.cost_usd {
+        self.time += Duration::from_millis(work.duration_ms);
+        if let Some(usd) = work.cost_usd {
             self.priced += 1;
             self.usd += usd;
         }
@@ -45,25 +45,26 @@ impl Averages {
 }
 
 impl Estimate {
-    /// Estimates what tasks will cost and take: each as it did `earlier`, or as the average of those that did the same kind of
+    /// Estimates what tasks will cost and take: each as it did when it was worked on last, as far as `earlier` knows, or as the average of those that did the same kind of
     /// work. Returns `None` if no task of an earlier night says anything.
     pub(super) fn new<'a>(
         tasks: impl Iterator<Item = &'a Task>,
         earlier: &BTreeMap<String, TaskReport>,
         jobs: usize,
     ) -> Option<Self> {
-        let ran = || earlier.values().filter(|report| report.attempts > 0);
+        let known: BTreeMap<&str, LastWork> =
+            earlier.iter().filter_map(|(id, report)| Some((id.as_str(), report.last_work()?))).collect();
         let (mut all, mut by_recipe) = (Averages::default(), Averages::default());
-        for report in ran() {
-            let is_recipe = report.model.starts_with("recipe::");
-            if is_recipe { &mut by_recipe } else { &mut all }.add(report);
+        for work in known.values() {
+            let is_recipe = work.model.starts_with("recipe::");
+            if is_recipe { &mut by_recipe } else { &mut all }.add(work);
         }
         let (mut count, mut usd, mut work) = (0, None, Duration::ZERO);
         for task in tasks {
             count += 1;
-            if let Some(report) = earlier.get(&task.id).filter(|report| report.attempts > 0) {
-                work += Duration::from_millis(report.duration_ms);
-                usd = crate::report::sum(usd, report.cost_usd);
+            if let Some(last) = known.get(task.id.as_str()) {
+                work += Duration::from_millis(last.duration_ms);
+                usd = crate::report::sum(usd, last.cost_usd);
                 continue;
             }
             let kind = if task.entry.recipe.is_some() { &by_recipe } else { &all };
@@ -72,7 +73,7 @@ impl Estimate {
         }
         let jobs = jobs.min(count).max(1);
         let time = work / u32::try_from(jobs).unwrap_or(u32::MAX);
-        (count > 0 && ran().next().is_some()).then_some(Self { tasks: count, usd, time, jobs })
+        (count > 0 && !known.is_empty()).then_some(Self { tasks: count, usd, time, jobs })
     }
 }
 
@@ -128,7 +129,13 @@ mod tests {
         assert_eq!((estimate.usd, estimate.time), (Some(2.5), Duration::from_secs(151)));
         let text = "estimate from the earlier night: 3 tasks, about 2 min 31 s with 2 at a time, about $2.50";
         assert_eq!(estimate.to_string(), text);
-        let settled = TaskReport::without_run("a", "", TaskEnd::Settled, "");
+        let mut settled = TaskReport::without_run("a", "", TaskEnd::Settled, "");
+        // What it took in the night before is known still.
+        settled.last_work = earlier["a"].last_work();
+        let later = [("a".to_owned(), settled.clone())].into();
+        let again = Estimate::new(tasks.iter().take(1), &later, 2).expect("an estimate");
+        assert_eq!((again.usd, again.time), (Some(1.0), Duration::from_secs(100)));
+        settled.last_work = None;
         assert_eq!(Estimate::new(tasks.iter(), &[("a".to_owned(), settled)].into(), 2), None, "nothing ran");
         assert_eq!(Estimate::new([].iter(), &earlier, 2), None, "nothing to do");
     }

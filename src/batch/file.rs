@@ -29,7 +29,7 @@ pub struct BatchFile {
     /// Maximum number of requests to a model per minute. Shards on other machines share it: each gets its tasks' part.
     #[serde(default)]
     pub requests_per_minute: Option<Bounded<1, 1_000_000>>,
-    /// The tasks that run first, before all others.
+    /// The tasks that run first, before all others. Each shard has a share of them.
     #[serde(default)]
     pub pilot: Option<Pilot>,
     /// Defaults for every task.
@@ -148,7 +148,8 @@ pub enum RetryWith {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pilot {
-    /// How many tasks; in each shard.
+    /// How many tasks, of all shards together. Each shard begins with its part, in proportion to its tasks and at least one, and is
+    /// stopped by that alone.
     pub tasks: Bounded<1, 10_000>,
     /// The share of them that may fail or stay partial, such as `20%`.
     pub stop_above: Percent,

@@ -86,12 +86,11 @@ impl BatchContext {
             Ok(result) => {
                 let written = TaskReport::of_run(&task.id, &result.report, &report.folder);
                 let is_delivered = written.end == TaskEnd::Success;
-                let key = self.key_parts.as_ref().filter(|_| is_delivered);
                 TaskReport {
                     end: written.end,
                     stop_reason: written.stop_reason,
                     exit_code: written.exit_code,
-                    key: key.and_then(|key_parts| block_in_place(|| key_parts.key(task, &folder))),
+                    key: if is_delivered { self.key_of(task, &folder) } else { None },
                     notices: written.notices,
                     delivery: written.delivery,
                     // It goes on to be held if GitHub is the reason again; a plan that does not fit is of no use later.

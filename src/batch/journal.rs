@@ -136,7 +136,8 @@ impl Journal {
         manifest.is_ok_and(|manifest| seal_of(out, variables).holds(manifest.digest().as_bytes()))
     }
 
-    /// Replaces the list of tasks and what was done of it, as if that had been done here.
+    /// Replaces the list of tasks and what was done of it, as if that had been done here. Tasks that were begun here stay begun,
+    /// because what they have left is here.
     pub(super) fn put(
         &mut self,
         manifest: &str,
@@ -145,12 +146,20 @@ impl Journal {
     ) -> Result<(), JournalError> {
         let path = self.path.with_file_name(MANIFEST);
         let failed = |path: &Path, error| JournalError::Io { path: path.to_owned(), error };
+        let own = File::open(&self.path).and_then(|own| begun_in(BufReader::new(own)));
+        let (mut own, known) = (own.map_err(|error| self.failed(error))?, begun_in(journal.as_bytes()));
+        let known = known.map_err(|error| self.failed(error))?;
+        own.retain(|id| !known.contains(id));
         // The seal last: what is not whole is not of this machine.
         let written = self.file.set_len(0).and_then(|()| self.file.write_all(journal.as_bytes()));
-        written.and_then(|()| self.file.sync_all()).map_err(|error| failed(&self.path, error))?;
+        written.map_err(|error| failed(&self.path, error))?;
+        own.iter().try_for_each(|id| self.begun(id, 1))?;
+        self.file.sync_all().map_err(|error| failed(&self.path, error))?;
         write_durable(&path, manifest.as_bytes()).map_err(|error| failed(&path, error))?;
         let manifest = Manifest::read(&path).map_err(|error| failed(&path, std::io::Error::other(error)))?;
-        self.seal(variables).put(manifest.digest().as_bytes()).map_err(|error| failed(&path, error))
+        let seal = self.seal(variables);
+        let sealed = seal.put(manifest.digest().as_bytes());
+        sealed.map_err(|error| failed(seal.path().unwrap_or(&path), error))
     }
 
     /// Checks that nothing is lost if `folder` and the list of tasks are replaced by those of a journal.
@@ -262,9 +271,17 @@ impl Journal {
         if let Some(variables) = anew {
             self.file.set_len(0).map_err(|error| failed(&self.path, error))?;
             let path = self.path.with_file_name(MANIFEST);
-            let written = manifest.json().and_then(|text| write_durable(&path, text.as_bytes()));
-            let sealed = written.and_then(|()| self.seal(variables).put(manifest.digest().as_bytes()));
-            sealed.map_err(|error| failed(&path, error))?;
+            let text = manifest.json().map_err(|error| failed(&path, error))?;
+            write_durable(&path, text.as_bytes()).map_err(|error| failed(&path, error))?;
+            // What is done is worth as much without it.
+            let seal = self.seal(variables);
+            if let Err(error) = seal.put(manifest.digest().as_bytes()) {
+                let place = seal.path().unwrap_or(&path).display();
+                tracing::warn!(
+                    "warning: could not write {place}: {error}; `--resume` will refuse this batch; \
+                     set `XDG_STATE_HOME` to a folder that can be written to"
+                );
+            }
         }
         self.write(&Line::Batch { manifest: manifest.digest(), shard, started_at: started_at.to_owned() })
     }

@@ -54,7 +54,7 @@ pub struct Manifest {
     /// Maximum number of requests to a model per minute, of all shards together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests_per_minute: Option<u64>,
-    /// The tasks that run first, before all others, in each shard.
+    /// The tasks that run first, before all others. Each shard has a share of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pilot: Option<Pilot>,
     /// The tasks, in order.

@@ -1,25 +1,34 @@
 //! Pilot: the first tasks run alone, and a bad rate stops the batch before the money is spent.
+//!
+//! Shards run at the same time and do not know of each other, so each has its own share of the pilot.
 
 use super::file::Pilot;
+use crate::base::text::counted;
 use crate::report::{TaskEnd, TaskReport};
 
 /// State of a pilot.
 #[derive(Debug)]
 pub(super) struct PilotRun {
+    /// Until it is over.
     pilot: Option<Pilot>,
+    /// The number of its tasks here.
+    tasks: u64,
     begun: u64,
     ended: u64,
     bad: u64,
 }
 
 impl PilotRun {
-    pub(super) fn new(pilot: Option<Pilot>) -> Self {
-        Self { pilot, begun: 0, ended: 0, bad: 0 }
+    /// Creates the share of a pilot that a process has with `own` of `all` tasks.
+    pub(super) fn new(pilot: Option<Pilot>, own: usize, all: usize) -> Self {
+        let (own, all) = (own as u64, (all as u64).max(1));
+        let tasks = pilot.as_ref().map_or(0, |pilot| pilot.tasks.get().min(all).saturating_mul(own));
+        Self { pilot, tasks: tasks.div_ceil(all).max(1), begun: 0, ended: 0, bad: 0 }
     }
 
     /// Returns whether the next task has to wait until the pilot is over.
     pub(super) fn must_wait(&self) -> bool {
-        self.pilot.as_ref().is_some_and(|pilot| self.begun >= pilot.tasks.get()) && self.ended < self.begun
+        self.pilot.is_some() && self.begun >= self.tasks && self.ended < self.begun
     }
 
     /// Takes note that a task begins.
@@ -27,19 +36,20 @@ impl PilotRun {
         self.begun += 1;
     }
 
-    /// Takes note of how a task ended. Returns why the batch stops, if that was the last of a bad pilot.
+    /// Takes note of how a task ended. Returns why the batch stops, as soon as the pilot is bad however the rest of it ends.
     pub(super) fn ended(&mut self, report: &TaskReport) -> Option<String> {
         self.ended += 1;
         self.bad += u64::from(matches!(report.end, TaskEnd::Failed | TaskEnd::Partial));
-        let pilot = self.pilot.as_ref()?;
-        if self.ended < pilot.tasks.get() {
-            return None;
+        let most = self.pilot.as_ref()?.stop_above;
+        let (of, bad) = (self.tasks, self.bad);
+        let is_bad = bad * 100 > u64::from(most.get()) * of;
+        if is_bad || self.ended >= of {
+            // What comes later is not judged again.
+            self.pilot = None;
         }
-        let (most, of, bad) = (pilot.stop_above, self.ended, self.bad);
-        // What comes later is not judged again.
-        self.pilot = None;
-        (bad * 100 > u64::from(most.get()) * of).then(|| {
-            format!("not started: {bad} of the {of} tasks of the pilot failed, which is more than {most}")
+        let tasks = counted(usize::try_from(of).unwrap_or(usize::MAX), "task", "s");
+        is_bad.then(|| {
+            format!("not started: {bad} of the {tasks} of the pilot failed, which is more than {most}")
         })
     }
 }
@@ -56,25 +66,35 @@ mod tests {
             crate::config::parse_as::<BatchFile>(&text, "b.yml")
         };
         for (stop_above, ends, stops) in [
-            ("50%", [TaskEnd::Failed, TaskEnd::Success], false),
-            ("49%", [TaskEnd::Failed, TaskEnd::Success], true),
-            ("0%", [TaskEnd::Success, TaskEnd::Success], false),
-            ("99%", [TaskEnd::Partial, TaskEnd::Failed], true),
+            ("50%", [TaskEnd::Failed, TaskEnd::Success], None),
+            ("49%", [TaskEnd::Success, TaskEnd::Failed], Some(1)),
+            // Nothing that comes could make it good.
+            ("49%", [TaskEnd::Failed, TaskEnd::Success], Some(0)),
+            ("0%", [TaskEnd::Success, TaskEnd::Success], None),
+            ("99%", [TaskEnd::Partial, TaskEnd::Failed], Some(1)),
         ] {
-            let mut run = PilotRun::new(file(stop_above).expect("a batch").pilot);
+            let mut run = PilotRun::new(file(stop_above).expect("a batch").pilot, 12, 12);
             let mut messages = Vec::new();
             for _ in ends {
                 assert!(!run.must_wait());
                 run.begun();
             }
             for end in ends {
-                assert!(run.must_wait());
+                assert!(run.must_wait() || stops == Some(messages.len().saturating_sub(1)));
                 messages.push(run.ended(&TaskReport::without_run("t", "t", end, "")));
             }
-            assert!(!run.must_wait() && messages[0].is_none());
-            assert_eq!(messages[1].is_some(), stops, "{stop_above}: {messages:?}");
+            assert!(!run.must_wait());
+            assert_eq!(messages.iter().position(Option::is_some), stops, "{stop_above}: {messages:?}");
             run.begun();
             assert!(!run.must_wait());
+        }
+        // Each shard has its share, rounded up.
+        for (own, tasks) in [(2, 1), (4, 1), (5, 2), (16, 4), (0, 1)] {
+            let pilot = Pilot {
+                tasks: crate::base::bounded::Bounded::fixed::<4>(),
+                ..file("25%").expect("a batch").pilot.expect("a pilot")
+            };
+            assert_eq!(PilotRun::new(Some(pilot), own, 16).tasks, tasks, "{own} of 16");
         }
         for wrong in ["20", "101%", "-1%", "x%"] {
             assert!(file(wrong).is_err(), "{wrong}");

@@ -13,6 +13,7 @@ use super::circuit_breaker::CircuitBreaker;
 use super::held;
 use super::journal::{EarlierStart, Journal, clear};
 use super::journal_sealer::{JournalSealer, SealedJournal};
+use super::lost_files;
 use super::manifest::{Manifest, Task};
 use super::neighbours::Neighbours;
 use super::pilot::PilotRun;
@@ -51,7 +52,6 @@ pub async fn run_batch(
 ) -> Result<BatchReport, InputError> {
     let BatchOptions { look, signal } = options;
     let started = Instant::now();
-    let variables = &request.destination.variables;
     let (mut journal, sealed) = open_journal(request).await?;
     let manifest = earlier_or_new(request, &journal, &signal).await?;
     let clone = repository(request)?;
@@ -78,7 +78,7 @@ pub async fn run_batch(
         let path = request.destination.out.join(TASKS);
         clear(&path).map_err(|error| InputError::Out { path, error })?;
     }
-    journal.begin(&manifest, shard, &started_at, anew.then_some(variables))?;
+    journal.begin(&manifest, shard, &started_at, anew.then_some(&request.destination.variables))?;
     // Of an earlier start that was killed.
     worktrees.clear();
     let mut notices: Vec<Notice> = request.warnings.iter().map(|warning| notice(warning)).collect();
@@ -127,7 +127,7 @@ pub async fn run_batch(
         None => None,
     };
     let show = ProgressDisplay::new(look, tasks.len(), earlier.ended.len());
-    let (reports, late) = {
+    let (mut reports, late) = {
         let scheduler = Scheduler { common: &common, show: &show, budget, nights: &nights };
         let work = scheduler.run(&tasks, earlier);
         match &sealer {
@@ -136,6 +136,7 @@ pub async fn run_batch(
         }
     };
     show.close();
+    lost_files::mark(&mut reports, request);
     tokio::task::block_in_place(|| worktrees.clear());
     notices.extend(held::notice(&reports, &request.destination.out));
     notices.extend(common.neighbours.write(&request.destination.out));
@@ -280,6 +281,7 @@ impl Scheduler<'_> {
         let tasks_out = self.common.request.destination.out.join(TASKS);
         let cut_off: f64 = earlier.cut_off().map(|id| spent_in(&tasks_out.join(id))).sum();
         let EarlierStart { ended: mut reports, mut tried, .. } = earlier;
+        lost_files::set_aside(&mut reports, &mut tried, &self.common.request);
         self.set_aside(&mut reports, &mut tried);
         let start = self.common.request.start;
         let known =
@@ -288,7 +290,8 @@ impl Scheduler<'_> {
         let mut budget = Budget::new(self.budget.filter(|_| start == BatchStart::Work), spent);
         let mut queue = self.due(tasks, &mut reports, &tried);
         let has_pilot = start == BatchStart::Work;
-        let mut pilot = PilotRun::new(self.common.manifest.pilot.clone().filter(|_| has_pilot));
+        let (pilot, all) = (&self.common.manifest.pilot, self.common.manifest.tasks.len());
+        let mut pilot = PilotRun::new(pilot.clone().filter(|_| has_pilot), tasks.len(), all);
         let mut halted = None;
         let mut running: JoinSet<(Reservation, Option<f64>, TaskResult)> = JoinSet::new();
         let mut at_work: BTreeMap<tokio::task::Id, (&Task, Reservation)> = BTreeMap::new();
@@ -360,8 +363,10 @@ impl Scheduler<'_> {
             None if start == BatchStart::DeliverHeld => "not started: this start only delivers held changes",
             stop => stop.unwrap_or(Stop::Budget).why(),
         };
-        let missing =
-            |task: &Task| TaskReport::without_run(&task.id, &title(&task.entry), TaskEnd::NotRun, why);
+        let missing = |task: &Task| {
+            let report = TaskReport::without_run(&task.id, &title(&task.entry), TaskEnd::NotRun, why);
+            TaskReport { last_work: self.nights.last_work(task), ..report }
+        };
         // What was tried and is not tried again now stays as it was.
         let report = |task: &Task| {
             reports.remove(&task.id).or_else(|| tried.remove(&task.id)).unwrap_or_else(|| missing(task))

@@ -1,40 +1,19 @@
 //! Settled tasks: what an earlier night did, and would do again just so, is not done again.
 //!
-//! A task's key is its definition (text, recipe, model, configuration) with the contents of all files that it read or
-//! wrote, as they were in the commit. While it is the same, so is the task.
+//! While a task's key is the same, so is the task.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-
-use parking_lot::Mutex;
 
 use super::estimate::Estimate;
 use super::manifest::{Manifest, Task};
 use super::merge::merge;
 use super::request::BatchRequest;
-use crate::base::integrity::digest;
-use crate::event::{Event, Line, Notice, NoticeLevel, StopReason};
-use crate::git::{GitError, Repository};
+use super::task_key::KeyParts;
+use crate::event::{Notice, NoticeLevel, StopReason};
+use crate::git::Repository;
 use crate::github::{Api, closed_pulls};
-use crate::publish::TRANSCRIPT;
-use crate::report::{SettledBecause, TaskEnd, TaskKey, TaskReport};
-use crate::sessions::read_lines;
-
-/// Begins the name of a model that is a program.
-const PROGRAM: &str = "exec::";
-
-/// Stands for the content of a path that the commit does not have.
-const ABSENT: &str = "absent";
-
-/// What keys are made from.
-pub(super) struct KeyParts {
-    /// IDs of all files of the commit, by path.
-    ids: BTreeMap<String, String>,
-    /// Digests of folders that were asked for.
-    folders: Mutex<BTreeMap<String, String>>,
-    /// What all tasks have in common.
-    common: String,
-}
+use crate::report::{LastWork, SettledBecause, TaskEnd, TaskKey, TaskReport};
 
 /// Prepares keys for the tasks of a batch, and reads what an earlier night has settled. What goes wrong settles nothing,
 /// with a warning.
@@ -59,83 +38,6 @@ pub(super) async fn prepare(
             (None, earlier)
         }
     }
-}
-
-impl KeyParts {
-    fn new(request: &BatchRequest, git: &Repository, commit: &str) -> Result<Self, GitError> {
-        let config = serde_json::to_string(&request.config).unwrap_or_default();
-        let given = serde_json::to_string(request.given()).unwrap_or_default();
-        let common = format!("{}\n{config}\n{given}", env!("CARGO_PKG_VERSION"));
-        Ok(Self { ids: git.ids_of(commit)?, folders: Mutex::default(), common: digest(common.as_bytes()) })
-    }
-
-    /// Returns the key of a task whose files lie in `folder`; `None` if it reached what is outside of the checkout,
-    /// or left no transcript.
-    pub(super) fn key(&self, task: &Task, folder: &Path) -> Option<TaskKey> {
-        let lines = read_lines(&folder.join(TRANSCRIPT)).ok()?;
-        let mut files = BTreeMap::new();
-        let own = task.entry.folder.as_deref().unwrap_or_default();
-        let mut add = |path: String| {
-            let id = self.id(&path);
-            files.insert(path, id);
-        };
-        // Nobody knows what a command reads, and a recipe looks for files by their names.
-        if task.entry.recipe.is_some() {
-            add(join("", own));
-        }
-        let named = [task.entry.recipe.as_deref(), task.entry.task_file.as_deref(), Some("AGENTS.md")];
-        for path in named.into_iter().flatten() {
-            add(join("", path));
-        }
-        for Line { event, .. } in lines {
-            let call = match event {
-                Event::Call(call) => call,
-                // What a program outside of the commit answers is decided by more than the key can hold.
-                Event::Session(session) if session.model.starts_with(PROGRAM) => return None,
-                _ => continue,
-            };
-            if call.effects.remote.is_some() {
-                return None;
-            }
-            if call.effects.command.is_some() {
-                add(join("", own));
-            }
-            for path in call.effects.reads.iter().chain(&call.effects.writes) {
-                add(join(own, path.as_str()));
-            }
-        }
-        Some(TaskKey { definition: self.definition(task), files })
-    }
-
-    fn definition(&self, task: &Task) -> String {
-        let entry = serde_json::to_string(&task.entry).unwrap_or_default();
-        digest(format!("{}\n{entry}", self.common).as_bytes())
-    }
-
-    fn is_same(&self, task: &Task, key: &TaskKey) -> bool {
-        key.definition == self.definition(task) && key.files.iter().all(|(path, id)| self.id(path) == *id)
-    }
-
-    /// Returns what stands for the content of a file, or of all files below a folder.
-    fn id(&self, path: &str) -> String {
-        if let Some(id) = self.ids.get(path) {
-            return id.clone();
-        }
-        let mut folders = self.folders.lock();
-        let id = folders.entry(path.to_owned()).or_insert_with(|| {
-            let below = if path.is_empty() { String::new() } else { format!("{path}/") };
-            let within = self.ids.range(below.clone()..).take_while(|(path, _)| path.starts_with(&below));
-            let list: String = within.map(|(path, id)| format!("{id} {path}\n")).collect();
-            if list.is_empty() { ABSENT.to_owned() } else { digest(list.as_bytes()) }
-        });
-        id.clone()
-    }
-}
-
-/// Joins a folder and a path in it; the root is the empty path.
-fn join(folder: &str, path: &str) -> String {
-    let names = folder.split('/').chain(path.split('/')).filter(|name| !matches!(*name, "" | "."));
-    names.collect::<Vec<_>>().join("/")
 }
 
 /// What an earlier night has left.
@@ -185,6 +87,11 @@ impl PreviousResults {
                 Self::default()
             }
         }
+    }
+
+    /// Returns what a task took when it was last worked on, if that is known.
+    pub(super) fn last_work(&self, task: &Task) -> Option<LastWork> {
+        self.tasks.get(&task.id)?.last_work()
     }
 
     /// Estimates what tasks will cost and take.
@@ -251,6 +158,7 @@ impl PreviousResults {
         let mut report = TaskReport::without_run(&task.id, &earlier.task, TaskEnd::Settled, &why);
         report.settled_because = Some(because);
         report.key = Some(key.clone());
+        report.last_work = earlier.last_work();
         report.model.clone_from(&earlier.model);
         report.message.clone_from(&earlier.message);
         report.delivery.clone_from(&earlier.delivery);

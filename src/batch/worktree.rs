@@ -96,7 +96,7 @@ impl Worktrees {
     }
 
     /// Returns the part of the commit that a task works with; `None` for all of it.
-    fn cone(&self, entry: &Entry) -> Option<Cone> {
+    pub(super) fn cone(&self, entry: &Entry) -> Option<Cone> {
         let more = entry.sparse.as_ref()?;
         // What is worked on everywhere needs everything.
         entry.folder.as_ref()?;

@@ -21,11 +21,20 @@ impl Cone {
         (!cone.is_empty()).then_some(Self(cone))
     }
 
+    /// Returns the folders of which the checkout has everything.
+    pub fn leaves(&self) -> impl Iterator<Item = &str> {
+        let is_covered = |path: &str| above(path).any(|folder| self.0.contains(folder));
+        self.0.iter().map(String::as_str).filter(move |path| !is_covered(path))
+    }
+
+    /// Returns the folders above these, of which the checkout has only the files in them, without the root.
+    pub fn parents(&self) -> BTreeSet<&str> {
+        self.leaves().flat_map(above).collect()
+    }
+
     /// Returns the patterns of Git's cone mode.
     pub(super) fn patterns(&self) -> String {
-        let is_covered = |path: &str| above(path).any(|folder| self.0.contains(folder));
-        let leaves: Vec<&String> = self.0.iter().filter(|path| !is_covered(path)).collect();
-        let parents: BTreeSet<&str> = leaves.iter().flat_map(|path| above(path)).collect();
+        let (leaves, parents) = (self.leaves(), self.parents());
         let mut text = "/*\n!/*/\n".to_owned();
         for parent in parents {
             let parent = escaped(parent);

@@ -61,6 +61,13 @@ pub struct TreeEntry {
     pub(super) id: ObjectId,
 }
 
+impl TreeEntry {
+    /// Returns whether it is a file, with or without the executable bit.
+    fn is_file(&self) -> bool {
+        matches!(self.kind, TreeKind::File | TreeKind::Executable)
+    }
+}
+
 /// Object lookup that fails for an object whose content does not match its id.
 pub(super) struct Verified(pub(super) gix_odb::HandleArc);
 
@@ -188,22 +195,32 @@ impl Repository {
     /// path. Symbolic links and submodules are left out.
     pub fn files_of(&self, commit: &str) -> Result<Vec<(String, u64)>, GitError> {
         let objects = self.store()?;
-        let size = |(path, id): (String, ObjectId)| {
-            let header = objects.header(id).map_err(|_| missing(&id))?;
+        let size = |(path, entry): (String, TreeEntry)| {
+            let header = objects.header(entry.id).map_err(|_| missing(&entry.id))?;
             Ok((path, header.size()))
         };
-        let mut files =
-            self.entries_of(commit)?.into_iter().map(size).collect::<Result<Vec<_>, GitError>>()?;
+        let entries = self.entries_of(commit)?.into_iter().filter(|(_, entry)| entry.is_file());
+        let mut files = entries.map(size).collect::<Result<Vec<_>, GitError>>()?;
         files.sort_unstable();
         Ok(files)
     }
 
-    /// Returns the IDs of the contents of a commit's files, by path; the same files as [`Self::files_of`].
+    /// Returns the IDs of the contents of a commit's files, by path; the same files as [`Self::files_of`], and links and submodules.
     pub fn ids_of(&self, commit: &str) -> Result<BTreeMap<String, String>, GitError> {
-        Ok(self.entries_of(commit)?.into_iter().map(|(path, id)| (path, id.to_string())).collect())
+        Ok(self.entries_of(commit)?.into_iter().map(|(path, entry)| (path, entry.id.to_string())).collect())
     }
 
-    fn entries_of(&self, commit: &str) -> Result<Vec<(String, ObjectId)>, GitError> {
+    /// Returns where the symbolic links of a commit lead, as they say it.
+    pub fn links_of(&self, commit: &str) -> Result<BTreeMap<String, String>, GitError> {
+        let entries = self.entries_of(commit)?.into_iter().filter(|(_, entry)| entry.kind == TreeKind::Link);
+        let target = |(path, entry): (String, TreeEntry)| {
+            let text = self.object(&entry.id, Kind::Blob)?;
+            Ok((path, String::from_utf8_lossy(&text).into_owned()))
+        };
+        entries.map(target).collect()
+    }
+
+    fn entries_of(&self, commit: &str) -> Result<Vec<(String, TreeEntry)>, GitError> {
         let prefix = self.prefix();
         let top = match prefix.trim_end_matches('/') {
             "" => Some(self.tree_of(commit)?),
@@ -223,8 +240,7 @@ impl Repository {
                 }
                 match entry.kind {
                     TreeKind::Folder => folders.push((path + "/", entry.id)),
-                    TreeKind::File | TreeKind::Executable => files.push((path, entry.id)),
-                    TreeKind::Link | TreeKind::Submodule => {}
+                    _ => files.push((path, entry)),
                 }
             }
         }

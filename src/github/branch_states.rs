@@ -66,6 +66,9 @@ pub(super) struct OpenPull {
     pub(super) title: String,
     pub(super) body: String,
     pub(super) labels: Vec<String>,
+    pub(super) is_draft: bool,
+    /// The id by which mutations name it.
+    pub(super) id: String,
 }
 
 impl KnownBranch {
@@ -143,7 +146,7 @@ fn query(count: usize) -> String {
             query,
             "    r{n}: ref(qualifiedName: $r{n}) {{ target {{ ...tip }} compare(headRef: $base) {{ behindBy }} }}\n    \
              p{n}: pullRequests(headRefName: $h{n}, baseRefName: $base, states: OPEN, first: 5) {{ nodes {{ \
-             number url title body isCrossRepository labels(first: 50) {{ nodes {{ name }} }} }} }}\n"
+             id number url title body isDraft isCrossRepository labels(first: 50) {{ nodes {{ name }} }} }} }}\n"
         );
     }
     query
@@ -210,6 +213,8 @@ fn open_pull(pull: &Value) -> Option<OpenPull> {
         url: text("url")?,
         title: text("title")?,
         body: text("body")?,
+        is_draft: pull["isDraft"] == true,
+        id: text("id")?,
         labels: labels.filter_map(|label| Some(label["name"].as_str()?.to_owned())).collect(),
     })
 }

@@ -5,15 +5,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
-use serde_json::{Value, json};
 use workspace::{ChangeSet, FileChange, FileState, Mode};
 
-use super::api::{Api, Method, Purpose};
+use super::api::Api;
 use super::branch_states::{BranchStates, OpenPull};
 use super::commit::{Blob, Commit, Entry, point};
 use super::delivered::{DeliverError, Delivered, Target};
-use super::error::ApiError;
 use super::swap::{NewTip, replace_tip};
 use super::trailers::{Author, trailer};
 use crate::base::verbose_log::detail;
@@ -21,10 +18,7 @@ use crate::git::Repository;
 
 /// Maximum number of attempts if the branch moves while we commit, or if the response about a new pull
 /// request is lost.
-const MAX_TRIES: u32 = 3;
-
-const PULLS: Purpose = Purpose { doing: "open a pull request", permission: "pull-requests: write" };
-const LABEL: Purpose = Purpose { doing: "label the pull request", permission: "issues: write" };
+pub(super) const MAX_TRIES: u32 = 3;
 
 /// A change set and everything needed to deliver it.
 #[derive(Debug)]
@@ -146,6 +140,12 @@ impl Delivery<'_> {
     /// Reads the branches and checks that they may be written to: the pull request's has to be where the
     /// plan was made, and our own may hold only commits with our trailer.
     pub(super) async fn branch_state(&self, api: &Api) -> Result<BranchState, DeliverError> {
+        let mut state = self.found_state(api).await?;
+        self.check_keeps_whole(api, &mut state).await?;
+        Ok(state)
+    }
+
+    async fn found_state(&self, api: &Api) -> Result<BranchState, DeliverError> {
         let onto = self.onto();
         if let Some(state) = self.known_state(api, onto).await {
             return Ok(state);
@@ -243,81 +243,6 @@ impl Delivery<'_> {
             return Ok((deletions_first(entries), merged));
         }
         Err(DeliverError::Conflict { branch: self.onto().to_owned(), files: conflicts })
-    }
-
-    /// Opens or updates the pull request of `branch`, which has its commit by now. Returns its number and
-    /// URL, or `None` if none is wanted.
-    pub(super) async fn pull_of(
-        &self,
-        api: &Api,
-        branch: &str,
-        known: &KnownPull,
-        is_new: bool,
-    ) -> Result<Option<(u64, String)>, DeliverError> {
-        let no_pull = |error| DeliverError::NoPull { branch: branch.to_owned(), error };
-        self.pull(api, known, is_new).await.map_err(no_pull)
-    }
-
-    /// Opens the pull request, or updates the title and description of the one that is open.
-    /// Where the commit is not new, one that is `known` keeps its description, which only names another run.
-    async fn pull(
-        &self,
-        api: &Api,
-        known: &KnownPull,
-        is_new: bool,
-    ) -> Result<Option<(u64, String)>, ApiError> {
-        #[derive(Clone, Deserialize)]
-        struct Pull {
-            number: u64,
-            html_url: String,
-        }
-        let Target::Own { branch, onto, pull: Some(text) } = &self.target else { return Ok(None) };
-        let known_open = match known {
-            KnownPull::Open(open) => Some(open),
-            KnownPull::Unknown | KnownPull::None => None,
-        };
-        let is_same = |open: &OpenPull| open.title == text.title && (!is_new || open.body == text.body);
-        let has_labels = |open: &OpenPull| text.labels.iter().all(|label| open.labels.contains(label));
-        if let Some(open) = known_open.filter(|open| is_same(open) && has_labels(open)) {
-            return Ok(Some((open.number, open.url.clone())));
-        }
-        let head = format!("{}:{branch}", api.owner());
-        let head: String = percent_encoding::utf8_percent_encode(&head, super::IN_QUERY).collect();
-        let base: String = percent_encoding::utf8_percent_encode(onto, super::IN_QUERY).collect();
-        let list = format!("/pulls?state=open&head={head}&base={base}");
-        let open_pull = async || api.find(&list, PULLS, Some::<Pull>).await;
-        let mut tries = 0;
-        let Pull { number, html_url } = loop {
-            tries += 1;
-            let found = match (known_open, known) {
-                (Some(open), _) => Some(Pull { number: open.number, html_url: open.url.clone() }),
-                (None, KnownPull::None) if tries == 1 => None,
-                (None, _) => open_pull().await?,
-            };
-            if let Some(found) = found {
-                let body = json!({"title": text.title, "body": text.body});
-                let path = format!("/pulls/{}", found.number);
-                api.send::<Value>(Method::Patch, &path, Some(&body), PULLS).await?;
-                break found;
-            }
-            let body = json!({
-                "title": text.title, "body": text.body, "head": branch, "base": onto, "draft": text.draft
-            });
-            match api.send(Method::Post, "/pulls", Some(&body), PULLS).await {
-                // The response was lost; the pull request may exist anyway.
-                Err(ApiError::Unclear { .. }) if tries < MAX_TRIES => {}
-                // Somebody has opened it since it was requested.
-                Err(ApiError::Refused { status: 422, .. })
-                    if matches!(known, KnownPull::None) && tries == 1 => {}
-                answer => break answer?,
-            }
-        };
-        if !text.labels.is_empty() && !known_open.is_some_and(has_labels) {
-            let body = json!({ "labels": text.labels });
-            let path = format!("/issues/{number}/labels");
-            api.send::<Value>(Method::PostAgain, &path, Some(&body), LABEL).await?;
-        }
-        Ok(Some((number, html_url)))
     }
 }
 

@@ -45,6 +45,9 @@ impl Target {
     }
 }
 
+/// Begins the description of a pull request that has only a part of what was requested.
+pub const PART: &str = "> [!WARNING]\n> This is only part of what was requested";
+
 /// Texts and settings of a pull request; the texts are already neutralized.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullText {
@@ -52,7 +55,7 @@ pub struct PullText {
     pub title: String,
     /// The description, as Markdown.
     pub body: String,
-    /// Whether the pull request is opened as a draft; an open one keeps its state.
+    /// Whether the pull request is opened as a draft. An open one keeps its state, unless it had only a part, and this is the rest.
     pub draft: bool,
     /// Labels to add.
     pub labels: Vec<String>,
@@ -118,6 +121,14 @@ pub enum DeliverError {
         branch: String,
         /// The failure of the request for the pull request.
         error: ApiError,
+    },
+    /// What is only a part would replace a whole result.
+    #[error(
+        "{url} has everything that was requested, and this run only a part; close it if the part is wanted instead"
+    )]
+    Whole {
+        /// The URL of the pull request.
+        url: String,
     },
     /// The branch to build on does not exist.
     #[error("the branch {0} does not exist; check `deliver.base`")]

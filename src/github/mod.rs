@@ -33,6 +33,7 @@ mod observe;
 mod observed;
 mod outcomes;
 mod output;
+mod own_pull;
 mod pace;
 mod payload;
 mod permission;
@@ -76,7 +77,7 @@ pub use comment_marker::{PlanMark, ReviewedMark, RunMark, comment_marker, hidden
 pub use contents::{content_at, file_at};
 pub use dashboard::Dashboard;
 pub use deliver::Delivery;
-pub use delivered::{DeliverError, Delivered, PullText, Target};
+pub use delivered::{DeliverError, Delivered, PART, PullText, Target};
 pub use earlier_findings::{EarlierFinding, FindingState};
 pub use environment::{About, CommentFacts, Environment, EnvironmentError, Head, OtherRun, Subject};
 pub use error::ApiError;

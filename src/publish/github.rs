@@ -233,7 +233,10 @@ impl Publication<'_> {
                         .clone_into(&mut report.message);
                 }
             }
-            Err(PublishProblem { message, about_permission, limited_until, is_on_branch }) => {
+            Err(PublishProblem { message, is_on_purpose: true, .. }) => {
+                warn(report, format!("the changes were not delivered: {message}"));
+            }
+            Err(PublishProblem { message, about_permission, limited_until, is_on_branch, .. }) => {
                 self.hold(report, limited_until);
                 if is_on_branch {
                     tracing::error!("error: {message}");

@@ -13,7 +13,7 @@ use crate::event::Status;
 use crate::git::Repository;
 use crate::github::{
     Api, ApiError, Author, Check, DeliverError, Delivered, Delivery, Environment, FileContent, FindingReview,
-    Head, PlanMark, Posted, PostedFindings, Pull, PullText, Reaction, Review, StickyComment, Subject,
+    Head, PART, PlanMark, Posted, PostedFindings, Pull, PullText, Reaction, Review, StickyComment, Subject,
     Suggested, Target, Version, by_push, comment_marker, marker_key, react,
 };
 use crate::report::{
@@ -33,6 +33,8 @@ pub(super) struct PublishProblem {
     pub(super) limited_until: Option<String>,
     /// Whether the branch has the changes, and only its pull request is missing.
     pub(super) is_on_branch: bool,
+    /// Whether nothing is missing on GitHub: what is there is more than what was to be delivered.
+    pub(super) is_on_purpose: bool,
 }
 
 impl PublishProblem {
@@ -41,6 +43,7 @@ impl PublishProblem {
         Self {
             message,
             is_on_branch: false,
+            is_on_purpose: false,
             about_permission: error.is_some_and(ApiError::is_about_permission),
             limited_until: error.and_then(ApiError::limited_until).map(str::to_owned),
         }
@@ -235,6 +238,7 @@ impl Publisher<'_> {
             Ok(delivered) => Ok(delivered.map(told)),
             Err(error) => Err(PublishProblem {
                 is_on_branch: matches!(error, DeliverError::NoPull { .. }),
+                is_on_purpose: matches!(error, DeliverError::Whole { .. }),
                 ..PublishProblem::of(error.to_string(), error.api())
             }),
         }
@@ -274,10 +278,7 @@ fn missing_part(report: &RunReport) -> String {
     } else {
         format!(" Next step: {}.", report.next_step)
     };
-    format!(
-        "> [!WARNING]\n> This is only part of what was requested: {}.{gates}{next}\n\n",
-        report.stop_reason
-    )
+    format!("{PART}: {}.{gates}{next}\n\n", report.stop_reason)
 }
 
 /// What a delivery has come to, and whether its commit was pushed past the API.

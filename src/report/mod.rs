@@ -55,9 +55,9 @@ use crate::plan::{CarriedOver, Plan};
 
 pub use annotations::{annotations, batch_annotations};
 pub use batch::{
-    BatchReport, SCHEMA_VERSION as BATCH_SCHEMA_VERSION, SettledBecause, ShardReport, TaskEnd, TaskKey,
-    TaskReport, batch_comment, batch_headline, batch_html, batch_junit, batch_markdown, batch_summary, sum,
-    task_line,
+    BatchReport, LastWork, SCHEMA_VERSION as BATCH_SCHEMA_VERSION, SettledBecause, ShardReport, TaskEnd,
+    TaskKey, TaskReport, batch_comment, batch_headline, batch_html, batch_junit, batch_markdown,
+    batch_summary, sum, task_line,
 };
 pub use collect::{Collected, Collector};
 pub use comment::{COMMENT_LIMIT, CommentFrame, check_summary, comment, description, reason_not_to_apply};

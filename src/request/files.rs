@@ -43,7 +43,7 @@ pub(super) fn output_schema(inputs: &Inputs, trusted: &Trusted<'_>) -> Result<Op
 }
 
 /// Names of guides: files with which a repository instructs agents, in the order in which they are looked for.
-const GUIDES: [&str; 3] = ["AGENTS.md", ".architect.md", "CLAUDE.md"];
+pub const GUIDES: [&str; 3] = ["AGENTS.md", ".architect.md", "CLAUDE.md"];
 
 /// Guide of the repository: its instructions for agents.
 #[derive(Clone, Debug)]
@@ -54,11 +54,21 @@ pub struct Guide {
     pub is_committed: bool,
 }
 
-/// Reads the repository's guide: in CI as the commit has it, because what else lies in a checkout
+/// Reads the guides of the checkout and of the folders in it down to the one that the agent works in, the outermost first.
+pub(super) fn guides(trusted: &Trusted<'_>, workspace: &Path, in_ci: bool) -> Vec<Guide> {
+    let within = |folder: &&Path| folder.starts_with(trusted.workspace);
+    let mut folders: Vec<&Path> = workspace.ancestors().take_while(within).collect();
+    if folders.last() != Some(&trusted.workspace) {
+        folders.push(trusted.workspace);
+    }
+    folders.into_iter().rev().filter_map(|folder| guide(trusted, folder, in_ci)).collect()
+}
+
+/// Reads the guide of a folder: in CI as the commit has it, because what else lies in a checkout
 /// there is of an earlier step or run. One that cannot be read is not worth failing for.
-pub(super) fn guide(trusted: &Trusted<'_>, in_ci: bool) -> Option<Guide> {
+fn guide(trusted: &Trusted<'_>, folder: &Path, in_ci: bool) -> Option<Guide> {
     GUIDES.iter().find_map(|name| {
-        let path = trusted.workspace.join(name);
+        let path = folder.join(name);
         let found = trusted.read_committed(&path).and_then(|committed| {
             if in_ci && trusted.has_commit() {
                 return Ok(committed.map(|file| Guide { file, is_committed: true }));

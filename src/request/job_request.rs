@@ -150,7 +150,7 @@ pub(super) struct Draft<'a> {
     context: &'a RequestContext<'a>,
     inputs: &'a Inputs,
     pub(super) origin: Origin,
-    workspace: PathBuf,
+    pub(super) workspace: PathBuf,
     repository: Option<Repository>,
     /// Servers that may be started.
     pub(super) servers: Vec<Server>,

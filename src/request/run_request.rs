@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::context::RequestContext;
-use super::files::{Guide, guide, output_schema, prices};
+use super::files::{Guide, guides, output_schema, prices};
 use super::job_request::{Draft, JobRequest, Subject};
 use super::ledger::ledger;
 use super::model::{self, ModelChoice, ReviewerModel, choose, reviewer};
@@ -33,8 +33,8 @@ pub struct RunRequest {
     pub job: JobRequest,
     /// Who works.
     pub agent: Agent,
-    /// Guide of the repository: its instructions for agents.
-    pub guide: Option<Guide>,
+    /// Guides of the repository and of the folders down to the workspace: instructions for agents.
+    pub guides: Vec<Guide>,
     /// The commit from which guides of folders are read.
     pub guide_commit: Option<String>,
     /// Servers whose tools the agent has as well.
@@ -94,11 +94,12 @@ impl RunRequest {
         draft.check_model(&model).and_then(|()| draft.write_base_files(&model)).map_err(refused)?;
         let rounds = draft.rounds();
         let costs = draft.origin.config.costs.clone();
-        let (output_schema, guide, prices) = context.with_trusted(|trusted| {
+        let workspace = draft.workspace.clone();
+        let (output_schema, guides, prices) = context.with_trusted(|trusted| {
             let prices = prices(&costs, inputs, trusted)?;
             Ok::<_, InputError>((
                 output_schema(inputs, trusted)?,
-                guide(trusted, is_in_ci(&inputs.variables)),
+                guides(trusted, &workspace, is_in_ci(&inputs.variables)),
                 prices,
             ))
         })?;
@@ -130,7 +131,7 @@ impl RunRequest {
         Ok(Self {
             job,
             agent,
-            guide,
+            guides,
             guide_commit,
             servers,
             model,

@@ -21,27 +21,27 @@ const MAX_BODY: usize = 6_000;
 /// Most lines of a diff stat.
 const MAX_STAT: usize = 60;
 
-/// Most bytes that are shown of what the repository tells agents.
+/// Most bytes that are shown of one guide of the repository.
 const MAX_GUIDE: usize = 8 * 1024;
 
 /// What agents are told of the checkout: its outline, and what its people say.
 #[derive(Default)]
 pub(super) struct Surroundings {
     map: RepoMap,
-    guide: String,
+    guides: String,
 }
 
 impl Surroundings {
     /// Looks at the checkout.
-    pub(super) fn of(workspace: &dyn Workspace, guide: Option<&Guide>) -> Self {
-        let told = guide.map(|Guide { file, is_committed }| {
+    pub(super) fn of(workspace: &dyn Workspace, guides: &[Guide]) -> Self {
+        let told = guides.iter().map(|Guide { file, is_committed }| {
             let cut = file.text.floor_char_boundary(MAX_GUIDE);
             let text = marked(file.text[..cut].trim_end());
             let by =
                 if *is_committed { "written by the maintainers of this repository" } else { "not committed" };
             format!("\n\nFrom {}, {by}:\n{text}", file.path)
         });
-        Self { map: RepoMap::of(workspace), guide: told.unwrap_or_default() }
+        Self { map: RepoMap::of(workspace), guides: told.collect() }
     }
 
     /// Returns what is told, with an outline of at most so many bytes.
@@ -50,7 +50,7 @@ impl Surroundings {
         let outline = outline.trim_end();
         let outline =
             if outline.is_empty() { String::new() } else { format!("\n\nThe checkout:\n{outline}") };
-        outline + &self.guide
+        outline + &self.guides
     }
 }
 

@@ -107,7 +107,7 @@ impl<'a> AgentRun<'a> {
             servers: &request.servers,
             dispatch: Arc::clone(&dispatch),
             deadline: clock.deadline(),
-            guide: request.guide.as_ref(),
+            guides: &request.guides,
             follows_recipe: matches!(request.model, ModelChoice::Recipe(_)),
         };
         let prefix = request.job.repository.as_ref().map(Repository::prefix).unwrap_or_default();

@@ -48,7 +48,7 @@ pub(super) struct AgentExtras<'a> {
     /// The end of its time, if that is limited.
     pub(super) deadline: Option<Instant>,
     /// What the repository tells it.
-    pub(super) guide: Option<&'a Guide>,
+    pub(super) guides: &'a [Guide],
     /// Whether a recipe takes the place of a model.
     pub(super) follows_recipe: bool,
 }
@@ -154,9 +154,8 @@ impl<'a> Run<'a> {
             events: events.clone(),
         };
         let hooks = Hooks::new(&config.hooks, setting).map_err(InputError::rules)?;
-        if let Some(guide) =
-            extras.as_ref().and_then(|extras| extras.guide).filter(|guide| !guide.is_committed)
-        {
+        let guides = extras.as_ref().map(|extras| extras.guides).unwrap_or_default();
+        for guide in guides.iter().filter(|guide| !guide.is_committed) {
             let told = format!(
                 "{} differs from the commit, and the agent is given it as it is here",
                 guide.file.path
@@ -170,8 +169,7 @@ impl<'a> Run<'a> {
         }
         let explains_edits = !extras.as_ref().is_some_and(|extras| extras.follows_recipe);
         // Before the rest looks at the checkout as well: the first model call waits for this alone.
-        let surroundings =
-            extras.map(|extras| Surroundings::of(workspace.as_ref(), extras.guide)).unwrap_or_default();
+        let surroundings = extras.map(|_| Surroundings::of(workspace.as_ref(), guides)).unwrap_or_default();
         let rules = Arc::clone(&guardrails);
         let protected: Option<IsProtected> =
             (!dry_run).then(|| Arc::new(move |path: &WorkspacePath| rules.is_protected(path)) as _);

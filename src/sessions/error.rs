@@ -10,6 +10,12 @@ pub enum SessionError {
     /// No session has this id or folder.
     #[error("there is no session {0}; use one of `architect-ci sessions list`, or name its folder")]
     Unknown(String),
+    /// A file that was named holds no session, or not any more.
+    #[error(
+        "{} is not a sealed session, or is damaged from its first bytes on; name the `session.sealed` of a run's output folder",
+        .0.display()
+    )]
+    NotSealed(PathBuf),
     /// Several sessions have ids that begin like this.
     #[error("more than one session begins with {0}; use more of its id, or its folder")]
     Ambiguous(String),

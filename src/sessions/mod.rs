@@ -201,7 +201,10 @@ pub(crate) fn pick(name: &str, folders: &[PathBuf]) -> Result<SavedSession, Sess
     }
     let mut fitting =
         find(folders).into_iter().filter(|found| name.len() >= 4 && found.file.id.starts_with(name));
-    let found = fitting.next().ok_or_else(|| SessionError::Unknown(name.to_owned()))?;
+    let found = fitting.next().ok_or_else(|| match Path::new(name) {
+        file if file.is_file() => SessionError::NotSealed(file.to_owned()),
+        _ => SessionError::Unknown(name.to_owned()),
+    })?;
     if fitting.next().is_some() { Err(SessionError::Ambiguous(name.to_owned())) } else { Ok(found) }
 }
 

@@ -80,6 +80,7 @@ mod sealed_batches;
 mod second_machine;
 mod session;
 mod sessions;
+mod settled;
 mod shared_pace;
 mod silent_github;
 mod spending;

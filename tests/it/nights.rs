@@ -136,7 +136,7 @@ fn batch_skips_what_earlier_night_settled() {
     assert_eq!((server.count(), ends(&first)["success"]), (2 * count, count));
     assert_eq!(
         first["tasks"][0]["key"]["files"].as_object().unwrap().len(),
-        2,
+        4,
         "{}",
         first["tasks"][0]["key"]
     );

@@ -248,6 +248,33 @@ fn sealed_batch_replaces_only_what_is_of_a_batch() {
     }
 }
 
+#[test]
+fn sealed_batch_goes_on_from_copy_in_which_a_task_was_under_way() {
+    let origin = origin(3);
+    let first = Sandbox::clone_of(&origin);
+    finish(command(&first, &[], &[]), &first).expect_code(0);
+    let second = Sandbox::clone_of(&origin);
+    for name in ["sealed", "tasks", "manifest.json", "journal.jsonl"] {
+        copy(&first.out().join(name), &second.out());
+    }
+    // The last segment knows nothing of a task that began after it.
+    let journal = second.out().join("journal.jsonl");
+    let text = fs::read_to_string(&journal).unwrap();
+    fs::write(&journal, format!("{text}\n{{\"type\":\"begun\",\"id\":\"later\",\"attempt\":1}}")).unwrap();
+    for folder in [".worktrees/later", "tasks/later"] {
+        fs::create_dir_all(second.out().join(folder)).unwrap();
+    }
+    let run = finish(command(&second, &["--resume"], &[]), &second).expect_code(0);
+    assert_eq!(plans(&run).len(), 3);
+    assert!(!second.out().join(".worktrees").exists());
+    // What nobody has begun stays refused.
+    let third = Sandbox::clone_of(&origin);
+    take_along(&first, &third);
+    fs::create_dir_all(third.out().join(".worktrees/notes")).unwrap();
+    let refused = finish(command(&third, &["--resume"], &[]), &third).expect_code(3);
+    assert!(refused.stderr.contains("does not belong to a batch"), "{}", refused.stderr);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn sealed_batch_takes_up_the_newest_journal_of_a_branch_and_what_it_lacks() {
     let github = GitHub::start().await;

@@ -78,6 +78,8 @@ pub enum Difference {
 impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            // What stands for a folder that could be read before.
+            Self::Added(path) if path.is_empty() => f.write_str("the folder itself cannot be read any more"),
             Self::Added(path) => write!(f, "added {path}"),
             Self::Changed(path) => write!(f, "changed {path}"),
             Self::Removed(path) => write!(f, "removed {path}"),

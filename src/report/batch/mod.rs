@@ -19,7 +19,7 @@ use crate::event::{Exit, GateRecord, Notice, NoticeLevel, RunMode, Status, StopR
 
 pub use html::batch_html;
 pub use junit::batch_junit;
-pub use key::{SettledBecause, TaskKey};
+pub use key::{LastWork, SettledBecause, TaskKey};
 pub use markdown::{batch_comment, batch_headline, batch_markdown, batch_summary, task_line};
 
 /// The version of the report format.
@@ -142,6 +142,9 @@ pub struct TaskReport {
     /// What its result depends on, if it succeeded or changed files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<TaskKey>,
+    /// What the task took in an earlier batch, if this one did not work on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_work: Option<LastWork>,
     /// The folder of the task's files, relative to the report.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub folder: String,
@@ -182,6 +185,7 @@ impl TaskReport {
             held: None,
             settled_because: None,
             key: None,
+            last_work: None,
             folder: String::new(),
         }
     }
@@ -229,6 +233,7 @@ impl TaskReport {
             held: report.held.clone(),
             settled_because: None,
             key: None,
+            last_work: None,
             folder: folder.to_owned(),
         }
     }

@@ -62,6 +62,28 @@ fn batch_resumes_after_kills_without_repeating_tasks() {
 }
 
 #[test]
+fn batch_does_again_whose_results_are_gone() {
+    let sandbox = Sandbox::new(&[]);
+    slow(&sandbox, 3);
+    let out = sandbox.out();
+    sandbox.batch(&["--mode", "dry-run"]).expect_code(0);
+    fs::remove_dir_all(out.join("tasks/t1")).unwrap();
+    fs::remove_file(out.join("tasks/t2/plan.json")).unwrap();
+    let begun = noted(&out, "begun").len();
+    // A start that only delivers does no work, and is not green.
+    let held = sandbox.command(&["batch", "deliver", "--out", out.to_str().unwrap()]);
+    let held = { held }.current_dir(sandbox.repo()).output().expect("the binary runs");
+    let report = Run::new(&held, out.clone()).expect_code(2).json("batch.json");
+    assert_eq!(ends(&report).values().filter(|end| *end == "not_run").count(), 2);
+    let told = report["tasks"][1]["notices"][0]["message"].as_str().unwrap();
+    assert!(told.starts_with("its results in tasks/t1 were removed"), "{told}");
+    let run = sandbox.batch(&["--mode", "dry-run", "--resume"]).expect_code(0);
+    assert_eq!(noted(&out, "begun")[begun..].iter().collect::<BTreeSet<_>>().len(), 2);
+    assert!(out.join("tasks/t1/report.json").exists() && out.join("tasks/t2/plan.json").exists());
+    assert_eq!(run.json("batch.json")["tasks"][1]["attempts"], 1);
+}
+
+#[test]
 fn batch_signal_writes_report_and_restarts_begun_tasks() {
     let sandbox = Sandbox::new(&[]);
     slow(&sandbox, 40);

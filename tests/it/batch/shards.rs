@@ -92,6 +92,29 @@ fn batch_shards_share_manifest_and_merge() {
 }
 
 #[test]
+fn batch_shards_have_shares_of_pilot() {
+    let sandbox = Sandbox::new(&[("recipe.yml", RECIPE), ("a.py", "old\n")]);
+    let tasks: Vec<Value> = (0..6).map(|n| json!({"id": format!("t{n}"), "recipe": "recipe.yml"})).collect();
+    let gate = json!([{"name": "no", "command": "false"}]);
+    let file = json!({"name": "n", "pilot": {"tasks": 2, "stop_above": "20%"}, "defaults": {"gates": gate}, "tasks": tasks});
+    sandbox.write("batch.yml", file.to_string());
+    sandbox.commit("tasks");
+    let out = sandbox.out();
+    program(&sandbox, &["batch", "batch.yml", "--matrix", "--out", out.to_str().unwrap()], &[])
+        .expect_code(0);
+    let manifest = out.join("manifest.json").display().to_string();
+    for shard in ["1/2", "2/2"] {
+        let args = ["batch", "--manifest", &manifest, "--shard", shard, "--out"];
+        let out = sandbox.path().join(&shard[..1]);
+        let mut run = program(&sandbox, &[&args[..], &[out.to_str().unwrap()]].concat(), &[]).expect_code(1);
+        run.out = out;
+        let ends: Vec<String> = ends(&run.json("batch.json")).into_values().collect();
+        assert_eq!(ends, ["failed", "not_run", "not_run"], "{shard}");
+        assert!(run.file("batch.md").contains("1 of the 1 task of the pilot failed"), "{shard}");
+    }
+}
+
+#[test]
 fn batch_merges_single_run_reports() {
     let sandbox = Sandbox::new(&[("a.py", "old\n"), ("recipe.yml", RECIPE)]);
     for job in ["linux", "windows"] {

@@ -4,6 +4,7 @@ use std::fs;
 
 use super::{RECIPE, ends, program, worktrees};
 use crate::support::Sandbox;
+use crate::support::model::{Answer, ModelServer};
 use serde_json::{Value, json};
 
 #[test]
@@ -246,6 +247,27 @@ fn batch_counts_the_tasks_of_a_file_that_it_does_not_name() {
     assert!(told.contains("`t-i`, `t-j` and 2 more\n"), "{told}");
     // Whoever looks for the report finds the page as well.
     assert!(run.stdout.contains("batch.json\n") && run.stdout.ends_with("batch.html\n"), "{}", run.stdout);
+}
+
+#[test]
+fn batch_gives_agents_the_guides_down_to_their_folder() {
+    let sandbox = Sandbox::new(&[
+        (".architect.yml", "evaluation: off\n"),
+        ("AGENTS.md", "For all.\n"),
+        ("app/CLAUDE.md", "For app.\n"),
+        ("app/web/AGENTS.md", "For web.\n"),
+        ("other/AGENTS.md", "For other.\n"),
+    ]);
+    let task = json!({"id": "t", "task": "Look", "folder": "app/web"});
+    sandbox.write("batch.yml", json!({"name": "n", "tasks": [task]}).to_string());
+    sandbox.commit("tasks");
+    let server = ModelServer::start(vec![Answer::Text("done")]);
+    sandbox.batch(&["--model", "openai::gpt-5", "--base-url", &server.url]).expect_code(0);
+    let told = server.bodies().remove(0).to_string();
+    let places: Vec<Option<usize>> =
+        ["For all.", "For app.", "For web."].iter().map(|text| told.find(text)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{told}");
+    assert!(!told.contains("For other."), "{told}");
 }
 
 #[test]

@@ -201,6 +201,20 @@ async fn delivery_of_partial_result_is_draft_that_says_what_is_missing() {
             let told = "> [!WARNING]\n> This is only part of what was requested: the step limit was reached. Next step: ";
             assert!(pull.draft && pull.body.starts_with(told), "{}", pull.body);
         }
+        // The rest makes it whole, and another part does not undo that.
+        scene.check_out();
+        scene.nightly(&model, "pull-request", &[]).expect_code(0);
+        let state = || {
+            let world = scene.github.world();
+            let pull = world.pulls.values().find(|pull| pull.head.ends_with(OWN)).expect("a pull request");
+            (pull.draft, pull.body.contains("only part"), world.head_of(pull))
+        };
+        let whole = state();
+        assert!(!whole.0 && !whole.1, "{whole:?}");
+        scene.check_out();
+        let run = scene.nightly(&model, "pull-request", &["--max-steps", "1"]).expect_code(2);
+        assert!(run.stderr.contains("has everything that was requested"), "{}", run.stderr);
+        assert_eq!((state(), &run.report()["delivery"]), (whole, &serde_json::Value::Null));
         // A branch alone would not say it.
         scene.check_out();
         let run = scene.nightly(&model, "branch", &["--max-steps", "1"]).expect_code(2);

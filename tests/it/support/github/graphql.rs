@@ -26,6 +26,10 @@ pub(super) fn answer(world: &mut World, request: &Request) -> ResponseTemplate {
     } else if query.contains("minimizeComment") {
         world.minimised.push(id());
         json!({"minimizeComment": {"minimizedComment": {"isMinimized": true}}})
+    } else if query.contains("mutation MarkReady") {
+        let number = id().strip_prefix("PR_").and_then(|number| number.parse::<u64>().ok());
+        world.pulls.get_mut(&number.expect("an id")).expect("a pull request").draft = false;
+        json!({"markPullRequestReadyForReview": {"pullRequest": {"isDraft": false}}})
     } else if query.contains("resolveReviewThread") {
         world.resolved.push(id());
         json!({"resolveReviewThread": {"thread": {"isResolved": true}}})
@@ -121,6 +125,7 @@ fn branch_states(world: &World, variables: &Value) -> Value {
             let labels = world.labels.iter().filter(|(issue, _)| issue == number);
             let labels: Vec<Value> = labels.map(|(_, name)| json!({ "name": name })).collect();
             json!({
+                "id": format!("PR_{number}"), "isDraft": pull.draft,
                 "number": number, "title": pull.title, "body": pull.body, "isCrossRepository": pull.fork,
                 "url": format!("https://github.com/octo/demo/pull/{number}"), "labels": {"nodes": labels},
             })

@@ -167,6 +167,7 @@ fn show_pull(world: &World, number: u64, pull: &Pull) -> Value {
     };
     let owner = if pull.fork { "stranger" } else { "octo" };
     json!({
+        "node_id": format!("PR_{number}"), "draft": pull.draft,
         "number": number, "title": pull.title, "body": pull.body, "state": if pull.open { "open" } else { "closed" },
         "html_url": format!("https://github.com/octo/demo/pull/{number}"),
         "user": user(world, "author"), "mergeable": !world.conflicts,

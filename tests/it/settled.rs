@@ -1,0 +1,109 @@
+//! Settled tasks: what has to stay the same so that an earlier night's result still holds.
+#![cfg(unix)]
+
+use std::collections::BTreeSet;
+
+use crate::faults::batch;
+use crate::support::{Run, Sandbox, command};
+use serde_json::{Value, json};
+
+/// Returns the ids of tasks that were done, and not settled.
+fn done(report: &Value) -> BTreeSet<&str> {
+    let tasks = report["tasks"].as_array().unwrap().iter();
+    tasks.filter(|task| task["end"] == "success").map(|task| task["id"].as_str().unwrap()).collect()
+}
+
+/// Returns a model that makes one call and is done; its name distinguishes it from others.
+fn one_call(sandbox: &Sandbox, name: &str, call: (&str, Value)) -> String {
+    let script = sandbox.script(&[vec![call]], "done");
+    let path = sandbox.path().join(format!("{name}.jsonl"));
+    std::fs::rename(script.trim_start_matches("replay::"), &path).unwrap();
+    format!("replay::{}", path.display())
+}
+
+/// Returns a copy of the report of a night, for the next one.
+fn kept(sandbox: &Sandbox, night: &Run) -> String {
+    let path = sandbox.path().join("last.json");
+    std::fs::copy(night.out.join("batch.json"), &path).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn settled_tasks_depend_on_guides_and_on_what_commands_see() {
+    let sandbox = Sandbox::new(&[
+        (".architect.yml", "evaluation: off\n"),
+        ("a.txt", "old\n"),
+        ("app/m.py", "old\n"),
+        ("pkg/p.txt", "old\n"),
+        ("lib/l.txt", "old\n"),
+        ("other/o.txt", "old\n"),
+        ("docs/agents.md", "old\n"),
+    ]);
+    std::os::unix::fs::symlink("docs/agents.md", sandbox.repo().join("AGENTS.md")).unwrap();
+    let read = |path: &str| one_call(&sandbox, &path.replace('/', "-"), ("read_file", json!({"path": path})));
+    let look = one_call(&sandbox, "look", command("cat p.txt"));
+    let tasks = json!([
+        {"id": "plain", "task": "Look", "model": read("a.txt")},
+        {"id": "nested", "task": "Look", "model": read("app/m.py")},
+        {"id": "until", "task": "Look", "model": read("a.txt"), "until": ["true"]},
+        {"id": "gate", "task": "Look", "model": read("a.txt"), "gates": [{"name": "g", "command": "true"}]},
+        {"id": "command", "task": "Look", "model": look, "folder": "pkg"},
+        {"id": "sparse", "task": "Look", "model": look, "folder": "pkg", "sparse": ["lib"]},
+    ]);
+    sandbox.write("batch.yml", json!({"name": "n", "tasks": tasks}).to_string());
+    let base = sandbox.commit("tasks");
+    let first = batch(&sandbox, &["--jobs", "2"]).expect_code(0);
+    let all = ["command", "gate", "nested", "plain", "sparse", "until"];
+    assert_eq!(done(&first.json("batch.json")), all.into());
+    let previous = kept(&sandbox, &first);
+    for (path, again) in [
+        ("CLAUDE.md", &all[..]),
+        (".architect.md", &all[..]),
+        // The guide leads there.
+        ("docs/agents.md", &all[..]),
+        ("app/CLAUDE.md", &["command", "gate", "nested", "until"]),
+        ("other/o.txt", &["command", "gate", "until"]),
+        ("lib/l.txt", &["command", "gate", "sparse", "until"]),
+        ("new.txt", &["command", "gate", "sparse", "until"]),
+        ("a.txt", &["command", "gate", "plain", "sparse", "until"]),
+    ] {
+        sandbox.git(&["reset", "--quiet", "--hard", base.trim()]);
+        sandbox.write(path, "changed\n");
+        sandbox.commit("a change");
+        // Flags that say nothing of the work count for nothing.
+        let flags = ["--jobs", "2", "--previous", &previous, "-v", "--timeout", "900", "--comment", "never"];
+        let report = batch(&sandbox, &flags).expect_code(0).json("batch.json");
+        assert_eq!(done(&report), again.iter().copied().collect(), "{path}");
+    }
+}
+
+#[test]
+fn settled_tasks_depend_on_what_hooks_see_and_on_nothing_outside() {
+    let sandbox = Sandbox::new(&[("a.txt", "old\n"), ("other.txt", "old\n")]);
+    let extra = sandbox.path().join("extra");
+    std::fs::create_dir(&extra).unwrap();
+    std::fs::write(extra.join("e.txt"), "old\n").unwrap();
+    let read = |path: &str| one_call(&sandbox, &path.replace('/', "-"), ("read_file", json!({"path": path})));
+    let tasks = json!([
+        {"id": "inside", "task": "Look", "model": read("a.txt")},
+        {"id": "outside", "task": "Look", "model": read("@extra/e.txt")},
+        {"id": "command", "task": "Look", "model": one_call(&sandbox, "look", command("cat a.txt"))},
+    ]);
+    sandbox.write("batch.yml", json!({"name": "n", "tasks": tasks}).to_string());
+    let hook = json!({"session_start": [{"command": "cat other.txt"}]});
+    for (rules, again) in [
+        (json!({"workspace": {"extra_dirs": [extra]}}), ["command", "outside"]),
+        (json!({"hooks": hook}), ["command", "inside"]),
+    ] {
+        let mut config = json!({"evaluation": "off"});
+        config.as_object_mut().unwrap().extend(rules.as_object().unwrap().clone());
+        sandbox.write(".architect.yml", config.to_string());
+        sandbox.commit("rules");
+        let first = batch(&sandbox, &[]);
+        let previous = kept(&sandbox, &first);
+        sandbox.write("other.txt", config.to_string());
+        sandbox.commit("a change");
+        let second = batch(&sandbox, &["--previous", &previous]).json("batch.json");
+        assert_eq!(done(&second), again.into(), "{rules}: {second}");
+    }
+}
