@@ -6,7 +6,7 @@ use std::ops::Range;
 use tree_sitter::{Node, Tree};
 
 use crate::parsed::Parsed;
-use crate::{Language, MAX_TIME, RewriteError};
+use crate::{Language, MAX_TIME, RewriteError, newline};
 
 /// Number of nodes above a string within which its annotation is looked for.
 const MAX_ANNOTATION: usize = 12;
@@ -196,11 +196,6 @@ fn addition(tree: &Tree, text: &str, language: Language, import: &Import) -> Opt
 /// Returns the length of the byte order mark that a text begins with; 0 without one.
 fn mark_length(text: &str) -> usize {
     if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 }
-}
-
-/// Returns the line end of a text.
-fn newline(text: &str) -> &'static str {
-    if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
 /// Returns where the first import of a file goes: behind its first comments, its documentation and its package.
