@@ -11,7 +11,7 @@ use ast_grep_core::{AstGrep, Node};
 use crate::language::PatternLanguage;
 use crate::layout::{Source, Template};
 use crate::parsed::Parsed;
-use crate::{Language, MAX_DEPTH, RewriteError};
+use crate::{Language, MAX_DEPTH, RewriteError, blocks};
 
 /// A place that matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -190,11 +190,22 @@ fn apply(
     (result, put_in)
 }
 
-/// Fails if a text has a syntax error.
-pub(crate) fn check(parsed: &mut Parsed, text: &str) -> Result<(), RewriteError> {
+/// Fails if a text has a syntax error. `before` is the text that it was made from: what that was refused for may stay.
+pub(crate) fn check(
+    parsed: &mut Parsed,
+    language: Language,
+    before: &str,
+    text: &str,
+) -> Result<(), RewriteError> {
     let tree = parsed.tree(text)?;
-    let Some(at) = tree.root_node().has_error().then(|| survey(tree)).transpose()?.flatten() else {
-        return Ok(());
+    let broken =
+        |tree: &_, text: &str| (language == Language::Python).then(|| blocks::broken(tree, text)).flatten();
+    let at = match tree.root_node().has_error().then(|| survey(tree)).transpose()?.flatten() {
+        Some(at) => at,
+        None => match broken(tree, text) {
+            Some(at) if broken(Parsed::new(language, before)?.moved(), before).is_none() => at,
+            _ => return Ok(()),
+        },
     };
     let line = text[..at].matches('\n').count();
     let text = text.lines().nth(line).unwrap_or_default().trim().chars().take(200).collect();

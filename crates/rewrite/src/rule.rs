@@ -149,7 +149,7 @@ impl Rewrite {
         }
         // What had a syntax error before need not be without one.
         if rewritten.text != text && !rewritten.has_syntax_error {
-            matching::check(&mut parsed, &rewritten.text)?;
+            matching::check(&mut parsed, language, text, &rewritten.text)?;
         }
         Ok(rewritten)
     }
