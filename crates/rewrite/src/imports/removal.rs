@@ -23,7 +23,9 @@ pub(super) fn removal(tree: &Tree, text: &str, language: Language, import: &Impo
             let can_go = import.items.iter().any(|wanted| item.is_same(wanted)) && !item.locals.is_empty();
             if can_go && !is_used(tree, text, language, &item.locals) {
                 let range = match statement.items.len() {
-                    1 => with_line(text, whole(statement.node, language)),
+                    1 => {
+                        with_semicolon(text, with_line(text, whole(statement.node, language)), statement.node)
+                    }
                     _ => in_list(statement, index, text),
                 };
                 return Some(Edit(range, String::new()));
@@ -51,6 +53,20 @@ fn with_line(text: &str, range: Range<usize>) -> Range<usize> {
     let is_alone = text[start..range.start].trim().is_empty()
         && (rest.trim_matches([';', ' ', '\t']).is_empty() || is_comment(rest));
     if is_alone { start..line_end(text, range.end) } else { range }
+}
+
+/// Returns the range with the semicolon that parts it from another in a list of Go.
+fn with_semicolon(text: &str, range: Range<usize>, node: Node<'_>) -> Range<usize> {
+    if node.parent().is_none_or(|parent| parent.kind() != "import_spec_list")
+        || text[range.clone()].ends_with('\n')
+    {
+        return range;
+    }
+    let rest = text[range.end..].trim_start_matches([' ', '\t']);
+    match rest.strip_prefix(';') {
+        Some(rest) => range.start..text.len() - rest.trim_start_matches([' ', '\t']).len(),
+        None => text[..range.start].trim_end_matches([' ', '\t', ';']).len()..range.end,
+    }
 }
 
 fn line_start(text: &str, at: usize) -> usize {
