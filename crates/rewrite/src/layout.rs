@@ -131,7 +131,7 @@ impl Template {
                     }
                 }
                 Part::Node(name) => {
-                    let range = env.get_match(name).map(|node| node.range());
+                    let range = env.get_match(name).map(ast_grep_core::Node::range);
                     out.put(source, range, (base, &indent));
                 }
                 Part::Lines(name) => {

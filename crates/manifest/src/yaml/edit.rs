@@ -230,8 +230,8 @@ fn block_header<'t>(text: &'t str, block: &Node) -> Option<(usize, &'t str)> {
     // A comment may have such signs as well, so the first one of its line counts.
     let end = text[..block.start].rfind(['|', '>'])?;
     let start = line_start(text, end);
-    let signs = text[start..=end].match_indices(['|', '>']).map(|(at, _)| start + at);
-    signs.filter_map(is_sign).next()
+    let mut signs = text[start..=end].match_indices(['|', '>']).map(|(at, _)| start + at);
+    signs.find_map(is_sign)
 }
 
 /// Returns what is put behind the last part of a collection in brackets.

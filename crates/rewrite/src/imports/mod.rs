@@ -81,8 +81,10 @@ pub(crate) fn edit<'t>(
 fn are_untouched(tree: &Tree, text: &str, language: Language) -> bool {
     let root = tree.root_node();
     let mut cursor = root.walk();
-    let is_import =
-        |node: &Node<'_>| kinds(language).contains(&node.kind()) || node.kind() == "import_declaration";
+    let is_import = |node: &Node<'_>| {
+        kinds(language).contains(&node.kind())
+            || matches!(node.kind(), "import_declaration" | "try_statement")
+    };
     let is_touched = root.named_children(&mut cursor).filter(is_import).any(|node| node.has_changes());
     !root.has_error() && !is_touched && !statements(tree, text, language).is_empty()
 }

@@ -124,7 +124,9 @@ fn head(tree: &Tree, text: &str) -> usize {
     let mut waiting: Vec<Range<usize>> = Vec::new();
     for node in root.children(&mut cursor).filter(|node| node.kind() != "\n") {
         let range = trimmed(node, text);
-        let is_next = |before: &Range<usize>| text[before.end..range.start].matches('\n').count() <= 1;
+        let is_next = |before: &Range<usize>| {
+            text.get(before.end..range.start).unwrap_or_default().matches('\n').count() <= 1
+        };
         if !waiting.last().is_some_and(is_next) {
             end = waiting.last().map_or(end, |last| last.end);
             waiting.clear();
@@ -149,7 +151,7 @@ fn head(tree: &Tree, text: &str) -> usize {
 
 fn trimmed(node: Node<'_>, text: &str) -> Range<usize> {
     let range = node.byte_range();
-    range.start..range.start + text[range].trim_end().len()
+    range.start..range.start + text.get(range).unwrap_or_default().trim_end().len()
 }
 
 /// Returns whether a node at the top of a file goes before its imports.
