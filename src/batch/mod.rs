@@ -37,7 +37,7 @@ mod task_paths;
 mod verify_reports;
 mod worktree;
 
-pub use expand::expand;
+pub use expand::{ExpansionSources, expand};
 pub use file::{BatchFile, Entry, InvalidPercent, Percent, Pilot, Retry, RetryOn, RetryWith, Source};
 pub use journal::JournalError;
 pub use manifest::{Manifest, ManifestError, Task};

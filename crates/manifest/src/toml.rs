@@ -68,7 +68,25 @@ pub(crate) fn edit(text: &str, edit: &Edit) -> Result<String, ManifestError> {
     };
     done.ok_or_else(entangled)?;
     let edited = document.to_string();
-    Ok(if edit.change == Change::Remove { with_head(text, edited) } else { edited })
+    Ok(if edit.change == Change::Remove { with_head(text, with_others(text, edited)) } else { edited })
+}
+
+/// Returns the edited text with the comments above what was removed that are about something else: those that an empty line
+/// parts from it.
+fn with_others(text: &str, edited: String) -> String {
+    let mut lines = text.split_inclusive('\n').zip(edited.split_inclusive('\n'));
+    let start: usize = lines.by_ref().take_while(|(old, new)| old == new).map(|(old, _)| old.len()).sum();
+    let Some(removed) = text[start..].strip_suffix(&edited[start..]) else { return edited };
+    let is_other = |line: &&str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    let above: Vec<&str> = removed.split_inclusive('\n').take_while(is_other).collect();
+    let Some(end) = above.iter().rposition(|line| line.trim().is_empty()).filter(|_| start > 0) else {
+        return edited;
+    };
+    let below = &edited[start..];
+    let is_parted = below.is_empty() || below.starts_with(['\n', '\r']);
+    let kept = above[..=end].concat();
+    let kept = if is_parted { &kept[..kept.len() - above[end].len()] } else { &kept };
+    if kept.trim().is_empty() { edited } else { format!("{}{kept}{below}", &edited[..start]) }
 }
 
 /// Returns the edited text with the comment at the head of the file, which the library takes for one of the first entry and

@@ -1,17 +1,41 @@
-//! Layout of lists: what `$$$NAME` stands for is taken from the text as it is, with its lines and the space around it.
+//! Layout of a replacement: what metavariables stand for is taken from the text as it is, with its lines and the space around
+//! it, and new lines are indented as the file is.
+
+use std::ops::Range;
 
 use ast_grep_core::NodeMatch;
 use ast_grep_core::tree_sitter::StrDoc;
 use serde_json::Value;
+use tree_sitter::Tree;
 
 use crate::language::PatternLanguage;
+use crate::newline;
 
-/// Signs around the number of a place in a template. They are of no language, and no file has reason to hold them.
-const MARKS: [char; 2] = ['\u{e000}', '\u{e001}'];
+type Found<'t> = NodeMatch<'t, StrDoc<PatternLanguage>>;
+
+/// Width of a level of indentation where a file shows none.
+const DEFAULT_WIDTH: usize = 4;
+
+/// `fix` of a rule, in its parts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Template(Vec<Part>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    /// Node of `$NAME`.
+    Node(String),
+    /// Nodes of `$$$NAME` that begin a line: they take the indentation of the template.
+    Lines(String),
+    /// Nodes of `$$$NAME` in the midst of a line.
+    List(Spread),
+    /// Text that a `transform` has made.
+    Made(String),
+}
 
 /// Place of a template where the text of several nodes is put in the midst of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Spread {
+struct Spread {
     name: String,
     /// What stands right before it.
     before: Option<char>,
@@ -21,72 +45,238 @@ pub(crate) struct Spread {
     has_comma: bool,
 }
 
-/// Returns a `fix` with marks in place of the lists that keep their layout, and those lists. One that begins a line takes the
-/// indentation of the template instead, and `transformed` names are no nodes.
-pub(crate) fn with_marks(fix: &Value, is_transformed: impl Fn(&str) -> bool) -> (Value, Vec<Spread>) {
-    let mut spreads = Vec::new();
-    let mut fix = fix.clone();
-    let template = match &mut fix {
-        Value::Object(form) => form.get_mut("template"),
-        text => Some(text),
-    };
-    if let Some(Value::String(template)) = template {
-        *template = marked(template, &is_transformed, &mut spreads);
-    }
-    (fix, spreads)
+/// Text with its literals, in which lines must stay as they are.
+pub(crate) struct Source<'t> {
+    text: &'t str,
+    /// Literals with several lines, in their order.
+    literals: Vec<Range<usize>>,
+    newline: &'static str,
+    /// Indentation of the first line that has some.
+    indent: Option<&'t str>,
 }
 
-fn marked(template: &str, is_transformed: &impl Fn(&str) -> bool, spreads: &mut Vec<Spread>) -> String {
-    let mut text = String::with_capacity(template.len());
-    let mut rest = template;
-    while let Some(at) = rest.find("$$$") {
-        let behind = &rest[at + 3..];
-        let is_part = |sign: char| sign.is_ascii_uppercase() || sign == '_' || sign.is_ascii_digit();
-        let name = &behind[..behind.find(|sign| !is_part(sign)).unwrap_or(behind.len())];
-        text += &rest[..at];
-        let line = text.rsplit('\n').next().unwrap_or_default();
-        rest = &behind[name.len()..];
-        if name.is_empty() || line.trim().is_empty() || is_transformed(name) {
-            text += "$$$";
-            text += name;
+/// Replacement that is being put together.
+#[derive(Default)]
+struct Output {
+    text: String,
+    /// Starts of lines that are indented already.
+    fixed: Vec<usize>,
+}
+
+impl Template {
+    /// Takes a `fix` apart. `is_made` says which names a `transform` makes.
+    pub(crate) fn new(fix: &Value, is_made: impl Fn(&str) -> bool) -> Self {
+        let template = match fix {
+            Value::Object(form) => form.get("template").and_then(Value::as_str),
+            text => text.as_str(),
+        };
+        let mut parts = Vec::new();
+        let mut text = String::new();
+        let mut rest = template.unwrap_or_default();
+        while let Some(at) = rest.find('$') {
+            text += &rest[..at];
+            let behind = rest[at..].trim_start_matches('$');
+            let dollars = (rest.len() - at - behind.len()).min(3);
+            let behind = &rest[at + dollars..];
+            let is_part = |sign: char| sign.is_ascii_uppercase() || sign == '_' || sign.is_ascii_digit();
+            let name = &behind[..behind.find(|sign| !is_part(sign)).unwrap_or(behind.len())];
+            rest = &behind[name.len()..];
+            if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
+                text += &"$$$"[..dollars];
+                text += name;
+                continue;
+            }
+            let has_line = match text.rsplit_once('\n') {
+                Some((_, line)) => line.trim().is_empty(),
+                None => text.trim().is_empty() && parts.is_empty(),
+            };
+            let before = text.chars().next_back();
+            let name = name.to_owned();
+            let part = match dollars {
+                _ if is_made(&name) => Part::Made(name),
+                3 if has_line => Part::Lines(name),
+                3 => {
+                    let has_comma = rest.trim_start().starts_with(',');
+                    Part::List(Spread { name, before, behind: rest.chars().next(), has_comma })
+                }
+                _ => Part::Node(name),
+            };
+            parts.extend([Part::Text(std::mem::take(&mut text)), part]);
+        }
+        parts.push(Part::Text(text + rest));
+        Self(parts)
+    }
+
+    /// Returns the replacement of a match.
+    pub(crate) fn filled(&self, found: &Found<'_>, source: &Source<'_>) -> String {
+        let base = source.indent_at(found.range().start);
+        let width = self.width();
+        let mut out = Output::default();
+        // Indentation of the template's current line, as the file has it.
+        let mut indent = String::new();
+        for part in &self.0 {
+            let env = found.get_env();
+            match part {
+                Part::Text(text) => {
+                    for (index, line) in text.split('\n').enumerate() {
+                        let rest = line.trim_start_matches([' ', '\t']);
+                        if index > 0 {
+                            indent = source.converted(&line[..line.len() - rest.len()], width, base);
+                            out.text += source.newline;
+                            out.text += &indent;
+                            out.text += rest;
+                        } else {
+                            out.text += line;
+                        }
+                    }
+                }
+                Part::Node(name) => {
+                    let range = env.get_match(name).map(ast_grep_core::Node::range);
+                    out.put(source, range, (base, &indent));
+                }
+                Part::Lines(name) => {
+                    let nodes = env.get_multiple_matches(name);
+                    let range = nodes.first().zip(nodes.last());
+                    // Go's list of statements has the end of its last line.
+                    let range = range.map(|(first, last)| {
+                        let start = first.range().start;
+                        start..start + source.text[start..last.range().end].trim_end().len()
+                    });
+                    out.put(source, range, (base, &indent));
+                }
+                Part::List(spread) => out.put_as_is(spread.text(found, source.text)),
+                Part::Made(name) => {
+                    let text = env.get_transformed(name).map_or(&[][..], Vec::as_slice);
+                    let text = String::from_utf8_lossy(text);
+                    out.text += &text.replace('\n', &format!("\n{indent}"));
+                }
+            }
+        }
+        out.indented(base)
+    }
+
+    /// Returns the width of the template's own level of indentation, in blanks.
+    fn width(&self) -> usize {
+        let texts =
+            self.0.iter().filter_map(|part| if let Part::Text(text) = part { Some(text) } else { None });
+        let lines = texts.flat_map(|text| text.split('\n').skip(1));
+        let widths = lines.map(|line| line.len() - line.trim_start_matches(' ').len());
+        widths.filter(|width| *width > 0).min().unwrap_or(DEFAULT_WIDTH)
+    }
+}
+
+impl<'t> Source<'t> {
+    pub(crate) fn new(text: &'t str, tree: &Tree) -> Self {
+        let literals = literals(tree);
+        let mut source = Self { text, literals, newline: newline(text), indent: None };
+        let starts = text.match_indices('\n').map(|(at, _)| at + 1);
+        let mut indents =
+            starts.filter(|start| !source.is_literal(*start)).map(|start| indent(&text[start..]));
+        source.indent = indents.find(|indent| !indent.is_empty());
+        source
+    }
+
+    /// Returns whether the line that starts at a byte goes on with a literal.
+    fn is_literal(&self, start: usize) -> bool {
+        let next = self.literals.partition_point(|literal| literal.end < start);
+        self.literals.get(next).is_some_and(|literal| literal.start < start)
+    }
+
+    /// Returns the indentation of the line that a byte is on.
+    fn indent_at(&self, byte: usize) -> &'t str {
+        let start = self.text[..byte].rfind('\n').map_or(0, |at| at + 1);
+        indent(&self.text[start..byte])
+    }
+
+    /// Returns a template's indentation as the file has it: with tabs, or with blanks.
+    fn converted(&self, indent: &str, width: usize, base: &str) -> String {
+        let model = if base.is_empty() { self.indent.unwrap_or_default() } else { base };
+        if model.starts_with('\t') {
+            let tabs = indent.matches('\t').count();
+            let blanks = indent.len() - tabs;
+            "\t".repeat(tabs + blanks / width) + &" ".repeat(blanks % width)
+        } else if model.is_empty() {
+            indent.to_owned()
+        } else {
+            indent.replace('\t', &" ".repeat(self.indent.map_or(DEFAULT_WIDTH, str::len)))
+        }
+    }
+}
+
+/// Returns what a line begins with: blanks and tabs.
+fn indent(line: &str) -> &str {
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
+/// Returns the outermost literals that go over several lines.
+fn literals(tree: &Tree) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        let has_lines = node.start_position().row < node.end_position().row;
+        let is_literal = node.kind().contains("string") && node.kind() != "concatenated_string";
+        if has_lines && is_literal {
+            found.push(node.byte_range());
+        } else if has_lines && cursor.goto_first_child() {
             continue;
         }
-        let before = text.chars().next_back();
-        text += &mark(spreads.len());
-        spreads.push(Spread {
-            name: name.to_owned(),
-            before,
-            behind: rest.chars().next(),
-            has_comma: rest.trim_start().starts_with(','),
-        });
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return found;
+            }
+        }
     }
-    text + rest
 }
 
-fn mark(index: usize) -> String {
-    format!("{}{index}{}", MARKS[0], MARKS[1])
-}
-
-/// Returns a replacement with the texts of its lists in place of their marks.
-pub(crate) fn filled(
-    replacement: &str,
-    spreads: &[Spread],
-    found: &NodeMatch<'_, StrDoc<PatternLanguage>>,
-    text: &str,
-) -> String {
-    let mut filled = String::with_capacity(replacement.len());
-    let mut rest = replacement;
-    for (index, spread) in spreads.iter().enumerate() {
-        let Some((before, behind)) = rest.split_once(&mark(index)) else { continue };
-        filled += before;
-        filled += spread.text(found, text);
-        rest = behind;
+impl Output {
+    fn put_as_is(&mut self, text: &str) {
+        let start = self.text.len();
+        self.fixed.extend(text.match_indices('\n').map(|(at, _)| start + at + 1));
+        self.text += text;
     }
-    filled + rest
+
+    /// Puts in a part of the file, with its lines as far to the right of the new place as they were of their old one. Lines of
+    /// literals stay, since their blanks are part of the value.
+    fn put(&mut self, source: &Source<'_>, range: Option<Range<usize>>, (base, indent): (&str, &str)) {
+        let Some(range) = range else { return };
+        let old = source.indent_at(range.start);
+        let is_moved = old.strip_prefix(base) != Some(indent);
+        let mut at = range.start;
+        for line in source.text[range.clone()].split_inclusive('\n') {
+            let rest = line.strip_prefix(old).filter(|_| is_moved && !source.is_literal(at));
+            match rest {
+                _ if at == range.start => {}
+                Some(rest) => {
+                    self.text += indent;
+                    self.text += rest;
+                    at += line.len();
+                    continue;
+                }
+                None => self.fixed.push(self.text.len()),
+            }
+            self.text += line;
+            at += line.len();
+        }
+    }
+
+    /// Returns the text with the indentation of the match in front of each line but the first.
+    fn indented(self, base: &str) -> String {
+        let mut text = String::with_capacity(self.text.len());
+        let mut at = 0;
+        for line in self.text.split_inclusive('\n') {
+            if at > 0 && !line.trim().is_empty() && self.fixed.binary_search(&at).is_err() {
+                text += base;
+            }
+            text += line;
+            at += line.len();
+        }
+        text
+    }
 }
 
 impl Spread {
-    fn text<'t>(&self, found: &NodeMatch<'_, StrDoc<PatternLanguage>>, text: &'t str) -> &'t str {
+    fn text<'t>(&self, found: &Found<'_>, text: &'t str) -> &'t str {
         let nodes = found.get_env().get_multiple_matches(&self.name);
         let nodes = match nodes.split_last() {
             // The comma behind the last of them is there already.
@@ -114,16 +304,20 @@ mod tests {
 
     #[test]
     fn lists_within_a_line_keep_their_layout() {
-        for (fix, expected, count) in [
-            ("f($$$A)", "f(\u{e000}0\u{e001})", 1),
-            ("f($$$A, $B, $$$REST)", "f(\u{e000}0\u{e001}, $B, \u{e000}1\u{e001})", 2),
-            ("with x:\n    $$$BODY\n", "with x:\n    $$$BODY\n", 0),
-            ("$$$A", "$$$A", 0),
-            ("f($$$)", "f($$$)", 0),
-            ("f($$$T)", "f($$$T)", 0),
+        for (fix, lists, lines) in [
+            ("f($$$A)", 1, 0),
+            ("f($$$A, $B, $$$REST)", 2, 0),
+            ("with x:\n    $$$BODY\n", 0, 1),
+            ("$$$A", 0, 1),
+            ("f($$$)", 0, 0),
+            ("f($$$T)", 0, 0),
+            ("$A$$$B", 1, 0),
         ] {
-            let (with, spreads) = with_marks(&Value::from(fix), |name| name == "T");
-            assert_eq!((with, spreads.len()), (Value::from(expected), count));
+            let Template(parts) = Template::new(&Value::from(fix), |name| name == "T");
+            let count = |is_one: fn(&Part) -> bool| parts.iter().filter(|part| is_one(part)).count();
+            let found =
+                (count(|part| matches!(part, Part::List(_))), count(|part| matches!(part, Part::Lines(_))));
+            assert_eq!(found, (lists, lines), "{fix}: {parts:?}");
         }
     }
 }

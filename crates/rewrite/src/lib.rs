@@ -19,6 +19,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod blocks;
 mod imports;
 mod language;
 mod layout;
@@ -69,3 +70,8 @@ pub const MAX_TIME: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Maximum depth of a syntax tree: matching follows it recursively.
 pub const MAX_DEPTH: usize = 2_000;
+
+/// Returns the line end of a text.
+fn newline(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}

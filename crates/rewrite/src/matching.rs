@@ -4,13 +4,14 @@ use std::ops::Range;
 
 use ast_grep_config::{Fixer, RuleConfig};
 use ast_grep_core::matcher::{Matcher as _, MatcherExt as _, NodeMatch};
+use ast_grep_core::replacer::Replacer as _;
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node};
 
 use crate::language::PatternLanguage;
-use crate::layout::{Spread, filled};
+use crate::layout::{Source, Template};
 use crate::parsed::Parsed;
-use crate::{Language, MAX_DEPTH, RewriteError};
+use crate::{Language, MAX_DEPTH, RewriteError, blocks};
 
 /// A place that matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,8 +43,8 @@ type Document = StrDoc<PatternLanguage>;
 /// What stands in place of a match.
 pub(crate) struct Replacement {
     pub(crate) fixer: Fixer,
-    /// Lists in the fixer's template.
-    pub(crate) spreads: Vec<Spread>,
+    /// The fixer's template.
+    pub(crate) template: Template,
 }
 
 /// Replaces all matches of a rule, without a look at whether the result still parses: those that contain no other first, then
@@ -74,7 +75,8 @@ pub(crate) fn rewrite(
     let mut allowed = usize::MAX;
     while done.matches.len() < allowed {
         let (tree, has_error) = document(language, &done.text, &mut parsed)?;
-        let edits = edits(rule, replacement, &tree, (&done.text, &ours), stop);
+        let source = Source::new(&done.text, parsed.moved());
+        let edits = edits(rule, replacement, &tree, (&source, &ours), stop);
         // A tree that is held twice is copied as it is edited.
         drop(tree);
         if stop() {
@@ -130,9 +132,9 @@ struct Edit {
 /// Returns the edits outside of what was put in, by their starts, those that contain others first.
 fn edits(
     rule: &RuleConfig<PatternLanguage>,
-    Replacement { fixer, spreads }: &Replacement,
+    Replacement { fixer, template }: &Replacement,
     tree: &AstGrep<Document>,
-    (text, ours): (&str, &[Range<usize>]),
+    (source, ours): (&Source<'_>, &[Range<usize>]),
     stop: &dyn Fn() -> bool,
 ) -> Vec<Edit> {
     let is_ours = |range: &Range<usize>| {
@@ -145,13 +147,8 @@ fn edits(
         if is_ours(&found.range()) {
             continue;
         }
-        let edit = found.make_edit(&rule.matcher, fixer);
-        let replacement = String::from_utf8_lossy(&edit.inserted_text);
-        edits.push(Edit {
-            found: found.range(),
-            range: edit.position..edit.position + edit.deleted_length,
-            text: filled(&replacement, spreads, &found, text),
-        });
+        let range = fixer.get_replaced_range(&found, &rule.matcher);
+        edits.push(Edit { found: found.range(), range, text: template.filled(&found, source) });
     }
     edits
 }
@@ -193,11 +190,22 @@ fn apply(
     (result, put_in)
 }
 
-/// Fails if a text has a syntax error.
-pub(crate) fn check(parsed: &mut Parsed, text: &str) -> Result<(), RewriteError> {
+/// Fails if a text has a syntax error. `before` is the text that it was made from: what that was refused for may stay.
+pub(crate) fn check(
+    parsed: &mut Parsed,
+    language: Language,
+    before: &str,
+    text: &str,
+) -> Result<(), RewriteError> {
     let tree = parsed.tree(text)?;
-    let Some(at) = tree.root_node().has_error().then(|| survey(tree)).transpose()?.flatten() else {
-        return Ok(());
+    let broken =
+        |tree: &_, text: &str| (language == Language::Python).then(|| blocks::broken(tree, text)).flatten();
+    let at = match tree.root_node().has_error().then(|| survey(tree)).transpose()?.flatten() {
+        Some(at) => at,
+        None => match broken(tree, text) {
+            Some(at) if broken(Parsed::new(language, before)?.moved(), before).is_none() => at,
+            _ => return Ok(()),
+        },
     };
     let line = text[..at].matches('\n').count();
     let text = text.lines().nth(line).unwrap_or_default().trim().chars().take(200).collect();

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::imports::Import;
 use crate::language::{PatternLanguage, broken_pattern, with_contexts};
-use crate::layout::with_marks;
+use crate::layout::Template;
 use crate::matching::{self, Replacement, Rewritten};
 use crate::{Language, RewriteError, imports};
 
@@ -149,7 +149,7 @@ impl Rewrite {
         }
         // What had a syntax error before need not be without one.
         if rewritten.text != text && !rewritten.has_syntax_error {
-            matching::check(&mut parsed, &rewritten.text)?;
+            matching::check(&mut parsed, language, text, &rewritten.text)?;
         }
         Ok(rewritten)
     }
@@ -161,26 +161,20 @@ impl Rewrite {
 }
 
 fn compile(rule: &RewriteRule, language: Language) -> Result<Compiled, InvalidRule> {
-    // As it was written, so that what is wrong with it is told.
-    let compiled = parse(rule, rule.fix.as_ref(), language)?;
-    let (fix, spreads) = match &rule.fix {
-        Some(fix) => with_marks(fix, |name| rule.transform.contains_key(name)),
-        None => (Value::Null, Vec::new()),
-    };
-    let fixer = parse(rule, rule.fix.is_some().then_some(&fix), language)?.fixer.into_iter().next();
-    let replacement = fixer.map(|fixer| Replacement { fixer, spreads });
+    let mut compiled = parse(rule, language)?;
+    let fixer = std::mem::take(&mut compiled.fixer).into_iter().next();
+    let replacement = fixer.zip(rule.fix.as_ref()).map(|(fixer, fix)| Replacement {
+        fixer,
+        template: Template::new(fix, |name| rule.transform.contains_key(name)),
+    });
     let imports =
         |all: &[String]| all.iter().map(|text| Import::parse(text, language)).collect::<Result<Vec<_>, _>>();
     let (add, remove) = (imports(&rule.imports.add)?, imports(&rule.imports.remove)?);
     Ok(Compiled { rule: compiled, replacement, add, remove })
 }
 
-fn parse(
-    rule: &RewriteRule,
-    fix: Option<&Value>,
-    language: Language,
-) -> Result<RuleConfig<PatternLanguage>, InvalidRule> {
-    let mut form = as_ast_grep(rule, fix, language);
+fn parse(rule: &RewriteRule, language: Language) -> Result<RuleConfig<PatternLanguage>, InvalidRule> {
+    let mut form = as_ast_grep(rule, language);
     let broken = broken_pattern(&form, language);
     with_contexts(&mut form, language);
     let form: SerializableRuleConfig<PatternLanguage> =
@@ -192,7 +186,7 @@ fn parse(
 }
 
 /// Returns the rule as ast-grep has it.
-fn as_ast_grep(rule: &RewriteRule, fix: Option<&Value>, language: Language) -> Value {
+fn as_ast_grep(rule: &RewriteRule, language: Language) -> Value {
     let mut form = json!({ "id": "rule", "language": language, "rule": rule.rule });
     let mut set = |name: &str, value: Value, is_set: bool| {
         if is_set {
@@ -203,6 +197,6 @@ fn as_ast_grep(rule: &RewriteRule, fix: Option<&Value>, language: Language) -> V
     set("utils", json!(rule.utils), !rule.utils.is_empty());
     set("transform", json!(rule.transform), !rule.transform.is_empty());
     set("rewriters", json!(rule.rewriters), !rule.rewriters.is_empty());
-    set("fix", json!(fix), fix.is_some());
+    set("fix", json!(rule.fix), rule.fix.is_some());
     form
 }

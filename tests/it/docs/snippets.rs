@@ -6,7 +6,7 @@ use std::process::Command;
 use super::{documents, read, root};
 use crate::support::Sandbox;
 use crate::support::program::program;
-use architect_ci::batch::BatchFile;
+use architect_ci::batch::{BatchFile, ExpansionSources};
 use architect_ci::campaign::{Campaign, CampaignFile};
 use architect_ci::recipe::Recipe;
 use regex::Regex;
@@ -58,7 +58,10 @@ fn docs_snippets_parse() {
                         assert!(campaign.is_ok(), "{}", campaign.err().unwrap());
                     } else if value.get("tasks").is_some() {
                         let parsed = architect_ci::config::parse_as::<BatchFile>(&block.text, &shown);
-                        assert!(parsed.is_ok(), "{}", parsed.err().unwrap());
+                        expand_batch(
+                            &parsed.unwrap_or_else(|error| panic!("{error}")),
+                            (&shown, &block.text),
+                        );
                         batches += 1;
                     } else if value.get("steps").is_some() {
                         let parsed = Recipe::parse(&block.text, &shown);
@@ -84,6 +87,15 @@ fn docs_snippets_parse() {
     }
     let counted = [configurations, batches, recipes, workflows, lines];
     assert!(counted.iter().zip([5, 1, 2, 4, 20]).all(|(count, least)| *count >= least), "{counted:?}");
+}
+
+/// A batch makes its tasks, which takes more than that its file can be read.
+fn expand_batch(batch: &BatchFile, file: (&str, &str)) {
+    let files = ["a/clock.py", "a/package.json", "a/pyproject.toml", "src/a/b.rs"];
+    let files = files.map(|path| (path.to_owned(), 1));
+    let sources = ExpansionSources { files: &files, lines: &|_| Ok("a\n".to_owned()) };
+    let tasks = architect_ci::batch::expand(batch, &sources, file, &"0".repeat(40));
+    assert!(tasks.is_ok(), "{}", tasks.err().unwrap());
 }
 
 /// Steps of ours ask for inputs that there are.

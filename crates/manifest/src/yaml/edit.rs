@@ -198,7 +198,7 @@ fn emptied(
 
 /// Returns what replaces a block of lines, with its `|` or `>`: another block where the text is one of lines.
 fn set_block_scalar(text: &str, parent: &Node, old: &Node, value: &Value) -> Option<(Range<usize>, String)> {
-    let header = text[..old.start].rfind(['|', '>'])?;
+    let (header, comment) = block_header(text, old)?;
     let start = parent.parts(text).into_iter().find(|part| part.contains(&old.start))?.start;
     let column = indent(text, start);
     let new = match value {
@@ -208,7 +208,30 @@ fn set_block_scalar(text: &str, parent: &Node, old: &Node, value: &Value) -> Opt
         }
         value => render::scalar(value, ScalarStyle::Plain, false),
     };
+    // The comment behind the sign stays on its line.
+    let new = match (new.split_once('\n'), comment) {
+        (_, "") => new,
+        (Some((sign, lines)), comment) => format!("{sign} {comment}\n{lines}"),
+        (None, comment) => format!("{new} {comment}"),
+    };
     Some((header..old.end.max(header + 1), new))
+}
+
+/// Returns where the sign of a block of lines is, and the comment behind it.
+fn block_header<'t>(text: &'t str, block: &Node) -> Option<(usize, &'t str)> {
+    let is_sign = |at: usize| {
+        let rest = text[at + 1..].lines().next().unwrap_or_default();
+        let rest = rest
+            .trim_start_matches(|sign: char| sign.is_ascii_digit() || matches!(sign, '+' | '-'))
+            .trim_end();
+        let comment = rest.trim_start();
+        (rest.is_empty() || comment.len() < rest.len() && comment.starts_with('#')).then_some((at, comment))
+    };
+    // A comment may have such signs as well, so the first one of its line counts.
+    let end = text[..block.start].rfind(['|', '>'])?;
+    let start = line_start(text, end);
+    let mut signs = text[start..=end].match_indices(['|', '>']).map(|(at, _)| start + at);
+    signs.find_map(is_sign)
 }
 
 /// Returns what is put behind the last part of a collection in brackets.

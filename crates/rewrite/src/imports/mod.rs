@@ -1,0 +1,93 @@
+//! Imports: statements that are added once to a file, or removed when nothing uses their names any more.
+
+mod addition;
+mod items;
+mod place;
+mod removal;
+mod usage;
+
+use std::ops::Range;
+
+use tree_sitter::{Node, Tree};
+
+use self::items::{Item, kinds, statements};
+use crate::parsed::Parsed;
+use crate::{Language, MAX_TIME, RewriteError};
+
+/// Import statement of a language.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Import {
+    /// The statement, as it is written into a file.
+    text: String,
+    module: String,
+    items: Vec<Item>,
+}
+
+impl Import {
+    /// Parses one statement, such as `from datetime import UTC`, `use std::fmt;` or `"errors"` in Go.
+    pub(crate) fn parse(text: &str, language: Language) -> Result<Self, RewriteError> {
+        let wrong = || RewriteError::NoImport(text.to_owned(), language);
+        let mut statement = text.trim().to_owned();
+        if language == Language::Go && !statement.starts_with("import") {
+            statement = format!("import {statement}");
+        }
+        if matches!(language, Language::Rust | Language::Java) && !statement.ends_with(';') {
+            statement.push(';');
+        }
+        let tree = grammar::parse(&statement, &language.grammar(), MAX_TIME).ok_or_else(wrong)?;
+        let mut found = statements(&tree, &statement, language);
+        let (Some(only), true) = (found.pop(), found.is_empty()) else { return Err(wrong()) };
+        if tree.root_node().has_error() || tree.root_node().named_child_count() != 1 || only.is_nested {
+            return Err(wrong());
+        }
+        let (module, items) = (only.module, only.items);
+        Ok(Self { text: statement, module, items })
+    }
+}
+
+/// Adds imports to a text, and removes others. `put_in` are the texts that it was given since it was parsed.
+pub(crate) fn edit<'t>(
+    text: &mut String,
+    parsed: &mut Parsed,
+    language: Language,
+    (add, remove): (&[Import], &[Import]),
+    mut put_in: impl Iterator<Item = &'t str>,
+) -> Result<(), RewriteError> {
+    // The text need not be parsed to find its imports, if they are the ones that it had before.
+    let mut are_kept = !add.is_empty()
+        && are_untouched(parsed.moved(), text, language)
+        && !put_in.any(|new| new.contains(if language == Language::Rust { "use" } else { "import" }));
+    // First what is new: what goes still shows where imports are.
+    let all = add.iter().map(|import| (import, true)).chain(remove.iter().map(|import| (import, false)));
+    for (import, is_new) in all {
+        // Each of its names that goes takes an edit.
+        for _ in 0..import.items.len().max(1) {
+            let tree = if is_new && are_kept { parsed.moved() } else { parsed.tree(text)? };
+            let edit = if is_new {
+                addition::addition(tree, text, language, import)
+            } else {
+                removal::removal(tree, text, language, import)
+            };
+            let Some(Edit(range, new)) = edit else { break };
+            parsed.note(text, [(range.clone(), new.as_str())]);
+            text.replace_range(range, &new);
+            are_kept = false;
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether a tree without errors has imports, and no edit has touched one of them.
+fn are_untouched(tree: &Tree, text: &str, language: Language) -> bool {
+    let root = tree.root_node();
+    let mut cursor = root.walk();
+    let is_import = |node: &Node<'_>| {
+        kinds(language).contains(&node.kind())
+            || matches!(node.kind(), "import_declaration" | "try_statement")
+    };
+    let is_touched = root.named_children(&mut cursor).filter(is_import).any(|node| node.has_changes());
+    !root.has_error() && !is_touched && !statements(tree, text, language).is_empty()
+}
+
+/// Text that takes the place of a range.
+struct Edit(Range<usize>, String);

@@ -1,0 +1,106 @@
+//! Removal of names that nothing uses any more.
+
+use std::ops::Range;
+
+use tree_sitter::{Node, Tree};
+
+use super::items::{Item, Statement, statements};
+use super::place::{is_comment, line_rest, mark_length};
+use super::usage::is_used;
+use super::{Edit, Import};
+use crate::Language;
+
+/// Returns the edit that removes a name of an import, or `None` if none of them is there and unused.
+pub(super) fn removal(tree: &Tree, text: &str, language: Language, import: &Import) -> Option<Edit> {
+    let found = statements(tree, text, language);
+    let found = found.iter().filter(|statement| !statement.is_nested);
+    for statement in found {
+        if import.items.is_empty() && statement.items.is_empty() && statement.module == import.module {
+            return Some(Edit(with_line(text, whole(statement.node, language)), String::new()));
+        }
+        for (index, item) in statement.items.iter().enumerate() {
+            // Nobody knows what a name stands for that a file has from a module's whole list.
+            let can_go = import.items.iter().any(|wanted| item.is_same(wanted)) && !item.locals.is_empty();
+            if can_go && !is_used(tree, text, language, &item.locals) {
+                let range = match statement.items.len() {
+                    1 => {
+                        with_semicolon(text, with_line(text, whole(statement.node, language)), statement.node)
+                    }
+                    _ => in_list(statement, index, text),
+                };
+                return Some(Edit(range, String::new()));
+            }
+        }
+    }
+    None
+}
+
+/// Returns the range of a statement with what it cannot be without.
+fn whole(node: Node<'_>, language: Language) -> Range<usize> {
+    let node = match node.parent() {
+        Some(parent) if language == Language::Go && parent.kind() == "import_declaration" => parent,
+        _ => node,
+    };
+    let attributes = std::iter::successors(node.prev_sibling(), Node::prev_sibling);
+    let first = attributes.take_while(|before| before.kind() == "attribute_item").last();
+    first.map_or(node.start_byte(), |first| first.start_byte())..node.end_byte()
+}
+
+/// Returns the range with its line and a comment behind it, where nothing else stands on it.
+fn with_line(text: &str, range: Range<usize>) -> Range<usize> {
+    let start = line_start(text, range.start);
+    let rest = line_rest(text, range.end);
+    let is_alone = text[start..range.start].trim().is_empty()
+        && (rest.trim_matches([';', ' ', '\t']).is_empty() || is_comment(rest));
+    if is_alone { start..line_end(text, range.end) } else { range }
+}
+
+/// Returns the range with the semicolon that parts it from another in a list of Go.
+fn with_semicolon(text: &str, range: Range<usize>, node: Node<'_>) -> Range<usize> {
+    if node.parent().is_none_or(|parent| parent.kind() != "import_spec_list")
+        || text[range.clone()].ends_with('\n')
+    {
+        return range;
+    }
+    let rest = text[range.end..].trim_start_matches([' ', '\t']);
+    match rest.strip_prefix(';') {
+        Some(rest) => range.start..text.len() - rest.trim_start_matches([' ', '\t']).len(),
+        None => text[..range.start].trim_end_matches([' ', '\t', ';']).len()..range.end,
+    }
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(mark_length(text), |newline| newline + 1).min(at)
+}
+
+fn line_end(text: &str, at: usize) -> usize {
+    text[at..].find('\n').map_or(text.len(), |newline| at + newline + 1)
+}
+
+/// Returns the range of one of several names, with its comma and its own comment, but not with those of others.
+fn in_list(statement: &Statement<'_>, index: usize, text: &str) -> Range<usize> {
+    let item = &statement.items[index];
+    let node = statement.node;
+    // A default import of JavaScript stands in front of braces or of a star.
+    if item.name == "default" && index == 0 && !text[node.start_byte()..item.range.start].contains('{') {
+        let behind = text[item.range.end..].trim_start_matches([' ', '\t', '\r', '\n', ',']);
+        return item.range.start..text.len() - behind.len();
+    }
+    let own = &item.range;
+    let has_comma = text[own.end..].trim_start().starts_with(',');
+    let comma = if has_comma { text.len() - text[own.end..].trim_start().len() + 1 } else { own.end };
+    let (start, rest) = (line_start(text, own.start), line_rest(text, comma));
+    let is_alone = text[start..own.start].trim().is_empty() && (rest.trim().is_empty() || is_comment(rest));
+    if is_alone {
+        return start..line_end(text, comma);
+    }
+    let is_plain = |between: &str| !between.contains(['#', '/']);
+    let items = &statement.items;
+    let before =
+        index.checked_sub(1).and_then(|before| items.get(before)).map(|before: &Item| before.range.end);
+    match (items.get(index + 1), before) {
+        (Some(next), _) if is_plain(&text[own.end..next.range.start]) => own.start..next.range.start,
+        (None, Some(before)) if is_plain(&text[before..own.start]) && before < own.start => before..own.end,
+        _ => own.start..comma + text[comma..].len() - text[comma..].trim_start_matches([' ', '\t']).len(),
+    }
+}

@@ -1,0 +1,61 @@
+//! Names that a file uses.
+
+use tree_sitter::{Node, Tree};
+
+use super::items::kinds;
+use crate::Language;
+
+/// Number of nodes above a string within which its annotation is looked for.
+const MAX_ANNOTATION: usize = 12;
+
+/// Returns whether a string or a comment of Python names a type: `x: "requests.Session"`, `cast("requests.Session", x)`,
+/// `# type: requests.Session`, `__all__ = ["requests"]`.
+fn names_type(node: Node<'_>, text: &str) -> bool {
+    if node.kind() == "comment" {
+        return text[node.byte_range()].trim_start_matches('#').trim_start().starts_with("type:");
+    }
+    let part = |node: Node<'_>, field: &str| {
+        node.child_by_field_name(field).map_or("", |child| &text[child.byte_range()])
+    };
+    let above = std::iter::successors(node.parent(), Node::parent);
+    node.kind() == "string_content"
+        && above.take(MAX_ANNOTATION).any(|above| match above.kind() {
+            "type" => true,
+            "assignment" | "augmented_assignment" => part(above, "left") == "__all__",
+            "call" => {
+                let function = part(above, "function");
+                let name = function.rsplit('.').next().unwrap_or(function);
+                matches!(name, "cast" | "TypeVar" | "NewType" | "ForwardRef")
+            }
+            _ => false,
+        })
+}
+
+/// Returns whether an identifier outside of imports has one of the names.
+pub(super) fn is_used(tree: &Tree, text: &str, language: Language, names: &[String]) -> bool {
+    let is_name = |word: &str| names.iter().any(|name| name == word);
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        let is_import = kinds(language).contains(&node.kind()) || node.kind() == "import_declaration";
+        let own = &text[node.byte_range()];
+        if !is_import && node.child_count() == 0 && is_name(own) {
+            return true;
+        }
+        let has_name = || {
+            let mut words = own.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
+            words.any(is_name)
+        };
+        if language == Language::Python && names_type(node, text) && has_name() {
+            return true;
+        }
+        if !is_import && cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return false;
+            }
+        }
+    }
+}
