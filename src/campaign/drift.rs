@@ -37,7 +37,7 @@ impl CampaignRequest {
     /// of the campaign.
     pub async fn drift(&self, mends: bool, signal: &Signal) -> Result<CampaignReport, CampaignError> {
         self.check_recipes().await?;
-        let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
+        let mut session = Session::open(self, Abilities { plans: true, ..Abilities::default() }).await?;
         session.apply_commands(&CampaignCommand::Run).await?;
         let decision = session.decide().await?;
         let is_done = |standing: &Standing| matches!(standing, Standing::Merged(_) | Standing::Nothing);

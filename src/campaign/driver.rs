@@ -57,6 +57,11 @@ impl CampaignCommand {
         matches!(self, Self::Run | Self::Continue | Self::Rerun { .. })
     }
 
+    /// Returns whether waves begin by it: whoever ends something, or looks at it, starts nothing else.
+    fn begins(&self) -> bool {
+        matches!(self, Self::Run | Self::Continue)
+    }
+
     /// Returns a word for the history of the state.
     fn word(&self) -> &'static str {
         match self {
@@ -81,7 +86,8 @@ impl CampaignRequest {
     ) -> Result<CampaignReport, CampaignError> {
         // A start that writes the plans of others makes none itself: there may be no model and no key.
         let can_plan = plans.is_none() && command.plans();
-        let abilities = Abilities { plans: can_plan, merges: *command == CampaignCommand::Merge };
+        let merges = *command == CampaignCommand::Merge;
+        let abilities = Abilities { plans: can_plan, begins: command.begins(), merges };
         if can_plan {
             self.check_recipes().await?;
         }
@@ -149,7 +155,7 @@ impl CampaignRequest {
         signal: &Signal,
     ) -> Result<(CampaignReport, String), CampaignError> {
         self.check_recipes().await?;
-        let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
+        let mut session = Session::open(self, Abilities { plans: true, begins: true, merges: false }).await?;
         session.apply_commands_if_readable().await?;
         let decision = session.decide().await?;
         let is_own = |step: &&Step| matches!(step, Step::Plan(..)) && is_of(shard, step.target());
@@ -172,7 +178,7 @@ impl CampaignRequest {
     /// Counts the plans that can be made now.
     pub async fn count_plans(&self) -> Result<usize, CampaignError> {
         self.check_recipes().await?;
-        let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
+        let mut session = Session::open(self, Abilities { plans: true, begins: true, merges: false }).await?;
         session.apply_commands_if_readable().await?;
         let decision = session.decide().await?;
         Ok(decision.steps.iter().filter(|step| matches!(step, Step::Plan(..))).count())

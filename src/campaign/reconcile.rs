@@ -25,6 +25,8 @@ pub struct Situation<'a> {
     pub plans: &'a BTreeMap<TargetId, String>,
     /// Whether plans can be made here.
     pub can_plan: bool,
+    /// Whether waves may begin.
+    pub begins: bool,
     /// Whether green pull requests are to be merged, whatever the file says.
     pub merges: bool,
     /// Seconds since 1970.
@@ -100,7 +102,7 @@ pub fn decide(file: &CampaignFile, mut state: State, situation: &Situation<'_>) 
         state.stopped =
             (0..state.waves).find_map(|wave| tally(file, &state, &standings, wave).fault(file, wave));
     }
-    if state.intent == Intent::Forward && state.stopped.is_none() {
+    if state.intent == Intent::Forward && state.stopped.is_none() && situation.begins {
         waves::begin(file, &mut state, &mut standings, standing);
     }
     let mut planner =
@@ -351,7 +353,9 @@ impl State {
     pub fn resume(&mut self, standings: &BTreeMap<TargetId, Standing>) {
         for (id, record) in &mut self.targets {
             let is_bad = match standings.get(id) {
-                Some(Standing::Failed(_) | Standing::Closed(_) | Standing::Reverted(_)) => true,
+                Some(
+                    Standing::Failed(_) | Standing::Closed(_) | Standing::Reverted(_) | Standing::Withdrawn,
+                ) => true,
                 Some(Standing::Open(pull)) => pull.checks == Checks::Failed || pull.is_conflicting,
                 _ => false,
             };

@@ -34,8 +34,7 @@ pub(super) struct Session<'a> {
     files: BranchFiles,
     /// Targets that have to be looked at again.
     stale: BTreeSet<TargetId>,
-    can_plan: bool,
-    merges: bool,
+    abilities: Abilities,
 }
 
 /// Permissions of a start.
@@ -43,6 +42,8 @@ pub(super) struct Session<'a> {
 pub(super) struct Abilities {
     /// Whether it makes plans.
     pub plans: bool,
+    /// Whether it begins waves.
+    pub begins: bool,
     /// Whether it merges what is green, whatever the file says.
     pub merges: bool,
 }
@@ -80,8 +81,7 @@ impl<'a> Session<'a> {
             login,
             files,
             stale: BTreeSet::new(),
-            can_plan: abilities.plans,
-            merges: abilities.merges,
+            abilities,
         };
         session.observe().await?;
         session.find_earlier_plans();
@@ -174,9 +174,9 @@ impl<'a> Session<'a> {
     ) -> Result<(), CampaignError> {
         let name = &self.request.campaign.file.name;
         // The decisions of these jobs are made again.
-        let can_plan = std::mem::replace(&mut self.can_plan, true);
+        let can_plan = std::mem::replace(&mut self.abilities.plans, true);
         let decision = self.decide().await?;
-        self.can_plan = can_plan;
+        self.abilities.plans = can_plan;
         let steps = decision.steps.into_iter().filter(|step| matches!(step, Step::Plan(..))).collect();
         let steps = self.with_undelivered(steps);
         let wholes: BTreeSet<TargetId> = steps.iter().map(|step| step.target().whole()).collect();
@@ -205,18 +205,20 @@ impl<'a> Session<'a> {
         Situation {
             observed: &self.observed,
             plans: &self.plans.digests,
-            can_plan: self.can_plan,
-            merges: self.merges,
+            can_plan: self.abilities.plans,
+            begins: self.abilities.begins,
+            merges: self.abilities.merges,
             now: unix_seconds(),
         }
     }
 
-    /// Decides on the next steps, and records the decisions. Waves that begin are observed first.
+    /// Decides on the next steps, and records the decisions. Targets that begin are observed first.
     pub(super) async fn decide(&mut self) -> Result<Decision, CampaignError> {
         loop {
             self.observe().await?;
             let decision = decide(&self.request.campaign.file, self.state.clone(), &self.situation());
-            let has_grown = decision.state.waves > self.state.waves;
+            let begun = |state: &State| state.targets.values().filter(|it| it.wave.is_some()).count();
+            let has_grown = begun(&decision.state) > begun(&self.state);
             self.state = decision.state.clone();
             if !has_grown {
                 return Ok(decision);

@@ -242,7 +242,9 @@ impl World {
         if next.state.stopped.is_some() && next.state.intent == Intent::Forward {
             assert!(next.steps.iter().all(|step| matches!(step, Step::Close(..))), "{:?}", next.steps);
         }
-        let is_begun = |(id, record): &(&TargetId, &Record)| id.part.is_empty() && record.wave.is_some();
+        let is_begun = |(id, record): &(&TargetId, &Record)| {
+            id.part.is_empty() && record.wave.is_some() && next.standings[*id].takes_part()
+        };
         let begun = next.state.targets.iter().filter(is_begun).count();
         let most: usize = (0..next.state.waves).map(|wave| (2usize << wave).min(8)).sum();
         assert!(
