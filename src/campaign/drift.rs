@@ -41,7 +41,9 @@ impl CampaignRequest {
         session.apply_commands(&CampaignCommand::Run).await?;
         let decision = session.decide().await?;
         let is_done = |standing: &Standing| matches!(standing, Standing::Merged(_) | Standing::Nothing);
-        let done = decision.standings.iter().filter(|(_, standing)| is_done(standing));
+        let is_left_out = |id: &TargetId| session.state.targets.get(id).is_some_and(|it| it.left_out);
+        let is_meant = |(id, standing): &(&TargetId, &Standing)| is_done(standing) && !is_left_out(id);
+        let done = decision.standings.iter().filter(is_meant);
         let steps: Vec<Step> = done.map(|(id, _)| Step::Plan(id.clone(), None)).collect();
         let mut fallen = Vec::new();
         for (step, done) in session.plan_all(&steps, signal).await {
@@ -94,7 +96,8 @@ impl State {
         if let Some(record) = self.record_of(id) {
             let past = record.pull.unwrap_or(record.past).max(record.past);
             let outcome = AttemptOutcome::Planned(digest);
-            *record = Record { wave: record.wave, outcome, owners, past, ..Record::default() };
+            let Record { wave, left_out, .. } = *record;
+            *record = Record { wave, left_out, outcome, owners, past, ..Record::default() };
         }
     }
 }

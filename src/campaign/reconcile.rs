@@ -324,8 +324,8 @@ impl State {
     /// Returns the record of a target. A part of a plan that is new joins the wave of what it is a part of.
     pub(super) fn record_of(&mut self, id: &TargetId) -> Option<&mut Record> {
         if !self.targets.contains_key(id) {
-            let wave = self.targets.get(&id.whole())?.wave;
-            self.targets.insert(id.clone(), Record { wave, ..Record::default() });
+            let Record { wave, left_out, .. } = *self.targets.get(&id.whole())?;
+            self.targets.insert(id.clone(), Record { wave, left_out, ..Record::default() });
         }
         self.targets.get_mut(id)
     }
@@ -341,7 +341,7 @@ impl State {
             };
             if again {
                 let past = record.pull.unwrap_or(record.past).max(record.past);
-                *record = Record { wave: record.wave, past, ..Record::default() };
+                *record = Record { wave: record.wave, left_out: record.left_out, past, ..Record::default() };
                 count += 1;
             }
         }

@@ -51,6 +51,8 @@ pub enum Skip {
     Renamed(RepositoryName),
     /// It belongs to another account now, where the campaign was not sent.
     Moved(RepositoryName),
+    /// The campaign's file no longer selects it.
+    LeftOut,
     /// It was archived, or went to another account, after its pull request was opened.
     ArchivedWith(u64),
 }
@@ -64,6 +66,7 @@ impl std::fmt::Display for Skip {
             Self::NoFile => f.write_str("does not contain the file that the campaign requires"),
             Self::Renamed(name) => write!(f, "renamed to {name}, which is also a target"),
             Self::Moved(name) => write!(f, "moved to another account, as {name}"),
+            Self::LeftOut => f.write_str("no longer selected by the campaign's file"),
             Self::ArchivedWith(number) => write!(f, "archived or moved while #{number} was open"),
         }
     }
@@ -102,6 +105,9 @@ impl Standing {
         }
         if let Some(skip) = skip {
             return Self::Skipped(skip);
+        }
+        if record.left_out {
+            return Self::Skipped(Skip::LeftOut);
         }
         if let Some(number) = record.pull.filter(|number| *number > record.past) {
             // GitHub never deletes one: the branch has another name, or the repository is another one.
