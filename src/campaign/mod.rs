@@ -13,6 +13,7 @@ mod file_owners;
 mod lost;
 mod moves;
 mod parts;
+mod plan_key;
 mod planning;
 mod plans;
 pub mod reconcile;

@@ -89,6 +89,8 @@ impl CampaignRequest {
                     let text = serde_json::to_vec_pretty(&plan).unwrap_or_default();
                     let path = out.join("plan.json");
                     write_atomic(&path, &text).map_err(|error| WorkError::Write(path, error))?;
+                    let saved = self.write_plan_key(target.id);
+                    saved.map_err(|(path, error)| WorkError::Write(path, error))?;
                     StepOutcome::Planned { digest: plan.digest, owners }
                 }
                 Err(error) => self.failed(&error),

@@ -157,11 +157,16 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Finds plans that an earlier start has left on this machine.
+    /// Finds plans that an earlier start has left on this machine. What was planned for another recipe, or without a gate that there
+    /// is now, is planned again.
     fn find_earlier_plans(&mut self) {
+        let mut keys: BTreeMap<&str, Option<String>> = BTreeMap::new();
         for (id, record) in &self.state.targets {
             if let AttemptOutcome::Planned(digest) = &record.outcome {
-                self.plans.find_earlier(&self.request.out, id, digest);
+                let key = keys.entry(&id.task).or_insert_with(|| self.request.plan_key(id));
+                if self.request.is_plan_current(id, key.as_ref()) {
+                    self.plans.find_earlier(&self.request.out, id, digest);
+                }
             }
         }
     }

@@ -209,6 +209,7 @@ impl CampaignRequest {
             let made = split(plan, &owners, &taken)?;
             return self.plan_parts(&target, (made, has_gates), parts, signal).await;
         }
+        self.write_plan_key(id).map_err(|(path, error)| WorkError::Write(path, error))?;
         let outcome = if plan.files.is_empty() {
             StepOutcome::Nothing
         } else {
