@@ -14,7 +14,9 @@ use super::state::Intent;
 use super::target::TargetId;
 use crate::base::integrity::digest;
 use crate::batch::Shard;
-use crate::github::{ApiError, ObservedRepository, OwnBranch, close_pull, merge_pull, revert_pull};
+use crate::github::{
+    ApiError, ObservedRepository, OwnBranch, close_pull, marker_key, merge_pull, revert_pull,
+};
 use crate::run::Signal;
 
 /// Number of times that one start tries the same step.
@@ -329,7 +331,8 @@ impl Session<'_> {
         match step {
             Step::Close(_, number) => {
                 let campaign = &self.request.campaign;
-                let (name, key) = (campaign.branch(id), campaign.key(id));
+                // As it stands in the commits.
+                let (name, key) = (campaign.branch(id), marker_key(&campaign.key(id)));
                 // Where there is no default branch, there is nothing that ours could be compared with.
                 let base = head.map_or("HEAD", |(_, commit)| commit.as_str());
                 if !close_pull(&api, *number, OwnBranch { name: &name, base, key: &key }).await? {
