@@ -233,6 +233,9 @@ impl Session<'_> {
                 self.state.resume(&decision.standings);
             }
             if let CampaignCommand::Rerun { closed } = command {
+                if self.state.intent == Intent::Abandoned {
+                    return Err(CampaignError::Abandoned(self.state.campaign.clone()));
+                }
                 self.state.rerun(&decision.standings, *closed);
                 self.state.intent = Intent::Forward;
             }
