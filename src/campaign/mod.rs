@@ -25,6 +25,8 @@ mod standing;
 mod state;
 mod target;
 mod title;
+mod told;
+mod verdict;
 mod waves;
 mod work;
 

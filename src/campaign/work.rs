@@ -21,10 +21,11 @@ use super::split::{TakenFiles, TooManyParts, split};
 use super::state::Record;
 use super::target::TargetId;
 use super::title::title;
+use super::verdict::check;
 use crate::base::env::Variables;
 use crate::batch::Entry;
 use crate::config::{Bounded, DeliverTo};
-use crate::event::{RunMode, Status};
+use crate::event::RunMode;
 use crate::git::{Cone, GitError, RemoteRepository, Repository};
 use crate::github::{
     ApiError, AppError, Observed, ObservedRepository, Permissions, RepositoryName, ask_for_review,
@@ -356,19 +357,4 @@ pub(super) fn fresh(folder: &Path) -> Result<(), WorkError> {
         std::fs::remove_dir_all(folder).map_err(failed)?;
     }
     std::fs::create_dir_all(folder).map_err(failed)
-}
-
-/// Checks that a run did everything that was requested.
-pub(super) fn check(report: &RunReport) -> Result<(), WorkError> {
-    if report.status == Status::Success {
-        return Ok(());
-    }
-    let errors = report.notices.iter().find(|notice| notice.level == crate::event::NoticeLevel::Error);
-    let text = errors.map_or(&report.message, |notice| &notice.message);
-    let line = text.trim().lines().next().unwrap_or_default();
-    let why = if line.is_empty() { format!("the run ended as {}", report.status) } else { line.to_owned() };
-    Err(match &report.held {
-        Some(held) => WorkError::Held { why, limited_until: held.limited_until.clone() },
-        None => WorkError::Run(why),
-    })
 }
