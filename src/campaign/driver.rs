@@ -59,7 +59,7 @@ impl CampaignCommand {
         matches!(self, Self::Run | Self::Continue | Self::Rerun { .. })
     }
 
-    /// Returns whether waves begin by it: whoever ends something, or looks at it, starts nothing else.
+    /// Returns whether waves begin by it: whoever ends something, or mends it, starts nothing else.
     fn begins(&self) -> bool {
         matches!(self, Self::Run | Self::Continue)
     }
@@ -136,7 +136,10 @@ impl CampaignRequest {
         let mut tried: BTreeMap<Step, u32> = BTreeMap::new();
         loop {
             let decision = session.decide().await?;
-            let is_left = |step: &Step| tried.get(step).is_none_or(|tries| *tries < MAX_TRIES);
+            let is_left = |step: &Step| {
+                let is_refused = session.refused.contains_key(step);
+                !is_refused && tried.get(step).is_none_or(|tries| *tries < MAX_TRIES)
+            };
             let steps = first_steps(decision.steps.iter().filter(|step| is_left(step)));
             if steps.is_empty() || signal.is_set() || !acts {
                 return conclude(session, &decision).await;
@@ -188,7 +191,8 @@ impl CampaignRequest {
 
     /// Reports on the campaign, and changes nothing.
     pub async fn status(&self) -> Result<CampaignReport, CampaignError> {
-        let mut session = Session::open(self, Abilities::default()).await?;
+        // It shows what `run` would begin with, and saves none of it.
+        let mut session = Session::open(self, Abilities { begins: true, ..Abilities::default() }).await?;
         session.read_commands().await?;
         let decision = session.decide().await?;
         Ok(CampaignReport::new(&session, &decision))
@@ -317,7 +321,10 @@ impl Session<'_> {
         match self.act(step).await {
             Ok(told) => self.notices.extend(told.map(|told| format!("{id}: {told}"))),
             // A later look shows whether it was done anyway.
-            Err(error) => self.notices.push(format!("{id}: {error}")),
+            Err(error) => {
+                self.notices.push(format!("{id}: {error}"));
+                self.refused.insert(step.clone(), error.to_string());
+            }
         }
         StepOutcome::Seen
     }

@@ -9,7 +9,7 @@ use super::file::Split;
 use super::plans::{Index, Indexes, Plans};
 use super::reconcile::{Decision, Situation, Step, decide};
 use super::request::CampaignRequest;
-use super::state::{AttemptOutcome, Record, State};
+use super::state::{AttemptOutcome, Intent, Record, State};
 use super::target::TargetId;
 use crate::base::clock::unix_seconds;
 use crate::base::error::chain;
@@ -27,6 +27,8 @@ pub(super) struct Session<'a> {
     pub(super) dashboard: Option<Dashboard>,
     /// Notices for people.
     pub(super) notices: Vec<String>,
+    /// Steps that GitHub has refused, with its reasons; they are not tried again by this start.
+    pub(super) refused: BTreeMap<Step, String>,
     /// Targets whose change has been undone, if this was checked.
     pub(super) fallen_back: Vec<FallenBack>,
     /// The account of the token.
@@ -77,6 +79,7 @@ impl<'a> Session<'a> {
             plans: Plans::default(),
             dashboard: None,
             notices,
+            refused: BTreeMap::new(),
             fallen_back: Vec::new(),
             login,
             files,
@@ -148,7 +151,7 @@ impl<'a> Session<'a> {
                 .map(|(id, branch)| ObserveTarget {
                     repository: &id.repository,
                     branch,
-                    merged: self.state.targets.get(*id).and_then(|record| record.pull),
+                    known: self.state.targets.get(*id).map(Record::pulls).unwrap_or_default(),
                 })
                 .collect();
             let found = observe(&api, &looks, with_file).await?;
@@ -217,17 +220,27 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Decides on the next steps, and records the decisions. Targets that begin are observed first.
+    /// Decides on the next steps, and records the decisions. Targets that begin are observed first, and so
+    /// are reverts of what turns out to be merged.
     pub(super) async fn decide(&mut self) -> Result<Decision, CampaignError> {
+        let mut asked = BTreeSet::new();
         loop {
             self.observe().await?;
             let decision = decide(&self.request.campaign.file, self.state.clone(), &self.situation());
             let begun = |state: &State| state.targets.values().filter(|it| it.wave.is_some()).count();
             let has_grown = begun(&decision.state) > begun(&self.state);
             self.state = decision.state.clone();
-            if !has_grown {
+            let unknown: BTreeSet<TargetId> = match self.state.intent {
+                Intent::RollingBack => {
+                    let lacking = self.observed.iter().filter(|(_, observed)| observed.lacks_reverts());
+                    lacking.map(|(id, _)| id.clone()).filter(|id| asked.insert(id.clone())).collect()
+                }
+                Intent::Forward | Intent::Abandoned => BTreeSet::new(),
+            };
+            if !has_grown && unknown.is_empty() {
                 return Ok(decision);
             }
+            self.stale.extend(unknown);
         }
     }
 

@@ -86,11 +86,15 @@ impl Standing {
             return Self::Waiting;
         }
         let Some(observed) = observed else { return Self::Unknown };
-        let is_reverted = observed.revert.as_ref().is_some_and(|revert| revert.state == PullState::Merged);
+        let is_reverted = |number| {
+            observed.revert(number).is_some_and(|revert: &PullFacts| revert.state == PullState::Merged)
+        };
         let skip = skip(owner, &observed.repository, is_twin);
         if let Some(pull) = observed.pull(record.past) {
             return match pull.state {
-                PullState::Merged if pull.is_reverted || is_reverted => Self::Reverted(pull.number),
+                PullState::Merged if pull.is_reverted || is_reverted(pull.number) => {
+                    Self::Reverted(pull.number)
+                }
                 PullState::Merged => Self::Merged(pull.clone()),
                 PullState::Closed if record.withdrawn => Self::Withdrawn,
                 PullState::Closed => Self::Closed(pull.number),
@@ -120,6 +124,15 @@ impl Standing {
             }
             AttemptOutcome::New | AttemptOutcome::Failed(_) => Self::ToPlan,
             AttemptOutcome::Planned(digest) => Self::Planned(digest.clone()),
+        }
+    }
+
+    /// Returns the standing in a campaign that is rolled back: a target is merged for as long as any of its changes is in effect.
+    pub fn until_rolled_back(self, observed: Option<&Observed>) -> Self {
+        let newest = observed.and_then(|observed| observed.in_effect().max_by_key(|pull| pull.number));
+        match (self, newest) {
+            (now @ (Self::Waiting | Self::Open(_)), _) | (now, None) => now,
+            (_, Some(pull)) => Self::Merged(pull.clone()),
         }
     }
 

@@ -74,6 +74,9 @@ pub struct Record {
     /// Its pull request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pull: Option<u64>,
+    /// Its other pull requests that are merged, of times when it was begun before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<u64>,
     /// Pull requests up to this number belong to the past: the target was begun again since.
     #[serde(skip_serializing_if = "is_zero")]
     pub past: u64,
@@ -99,6 +102,13 @@ fn is_zero(number: &u64) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_false(flag: &bool) -> bool {
     !*flag
+}
+
+impl Record {
+    /// Returns the pull requests that are known to be the campaign's own.
+    pub fn pulls(&self) -> Vec<u64> {
+        self.pull.iter().chain(&self.earlier).copied().collect()
+    }
 }
 
 /// Outcome of the last attempt at a target.

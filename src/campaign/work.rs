@@ -31,7 +31,7 @@ use crate::github::{
     ApiError, AppError, Observed, ObservedRepository, Permissions, RepositoryName, ask_for_review,
     newest_pull,
 };
-use crate::report::{RunReport, file_log};
+use crate::report::file_log;
 use crate::request::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest, read_plan};
 use crate::run::{Signal, apply, run};
 
@@ -232,7 +232,7 @@ impl CampaignRequest {
         let branch = self.campaign.branch(id);
         // What GitHub showed may be some minutes old: what people have closed or merged since is not opened again.
         let api = self.writer(now.name).await?;
-        if let Some((_, false)) = newest_pull(&api, &branch, record.past).await? {
+        if let Some((_, false)) = newest_pull(&api, &branch, now.branch, record.past).await? {
             return Ok(StepOutcome::Seen);
         }
         let commit = plan.base.as_ref().map_or(now.commit, |base| &base.commit).to_owned();
