@@ -88,7 +88,7 @@ fn places(plan: &Plan, folder: Option<&str>) -> Vec<(String, usize)> {
     };
     let line = |file: &PlanFile| match &file.contents {
         Contents::Patch(patch) => changed_line(&patch.text()),
-        _ => 1,
+        Contents::Base64(_) => 1,
     };
     plan.files.iter().map(|file| (path(file), line(file))).collect()
 }
@@ -113,7 +113,7 @@ impl State {
             let past = record.pull.unwrap_or(record.past).max(record.past);
             let outcome = AttemptOutcome::Planned(digest);
             let Record { wave, left_out, .. } = *record;
-            *record = Record { wave, left_out, outcome, owners, past, ..Record::default() };
+            *record = Record { wave, outcome, past, owners, left_out, ..Record::default() };
         }
     }
 }

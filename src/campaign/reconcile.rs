@@ -343,7 +343,7 @@ impl State {
             };
             if again {
                 let past = record.pull.unwrap_or(record.past).max(record.past);
-                *record = Record { wave: record.wave, left_out: record.left_out, past, ..Record::default() };
+                *record = Record { wave: record.wave, past, left_out: record.left_out, ..Record::default() };
                 count += 1;
             }
         }

@@ -128,6 +128,7 @@ impl Standing {
     }
 
     /// Returns the standing in a campaign that is rolled back: a target is merged for as long as any of its changes is in effect.
+    #[must_use]
     pub fn until_rolled_back(self, observed: Option<&Observed>) -> Self {
         let newest = observed.and_then(|observed| observed.in_effect().max_by_key(|pull| pull.number));
         match (self, newest) {
