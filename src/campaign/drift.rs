@@ -15,7 +15,7 @@ use super::standing::Standing;
 use super::state::{AttemptOutcome, Record, State};
 use super::target::TargetId;
 use crate::base::fs::write_atomic;
-use crate::plan::{Contents, Plan};
+use crate::plan::{Contents, Plan, PlanFile};
 use crate::report::drift_sarif;
 use crate::request::read_plan;
 use crate::run::Signal;
@@ -37,11 +37,13 @@ impl CampaignRequest {
     /// of the campaign.
     pub async fn drift(&self, mends: bool, signal: &Signal) -> Result<CampaignReport, CampaignError> {
         self.check_recipes().await?;
-        let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
+        let mut session = Session::open(self, Abilities { plans: true, ..Abilities::default() }).await?;
         session.apply_commands(&CampaignCommand::Run).await?;
         let decision = session.decide().await?;
         let is_done = |standing: &Standing| matches!(standing, Standing::Merged(_) | Standing::Nothing);
-        let done = decision.standings.iter().filter(|(_, standing)| is_done(standing));
+        let is_left_out = |id: &TargetId| session.state.targets.get(id).is_some_and(|it| it.left_out);
+        let is_meant = |(id, standing): &(&TargetId, &Standing)| is_done(standing) && !is_left_out(id);
+        let done = decision.standings.iter().filter(is_meant);
         let steps: Vec<Step> = done.map(|(id, _)| Step::Plan(id.clone(), None)).collect();
         let mut fallen = Vec::new();
         for (step, done) in session.plan_all(&steps, signal).await {
@@ -68,7 +70,8 @@ impl CampaignRequest {
     fn report_drift(&self, id: &TargetId) -> Result<FallenBack, CampaignError> {
         let folder = folder(&self.out, id);
         let plan = read_plan(&folder.join("plan.json")).ok();
-        let places = plan.as_ref().map(places).unwrap_or_default();
+        let within = self.campaign.task(id).and_then(|entry| entry.folder.as_deref());
+        let places = plan.as_ref().map(|plan| places(plan, within)).unwrap_or_default();
         let path = folder.join(SARIF);
         write_atomic(&path, drift_sarif(&self.campaign.file.name, &places).as_bytes())
             .map_err(|error| CampaignError::Write { path, error })?;
@@ -76,16 +79,31 @@ impl CampaignRequest {
     }
 }
 
-/// Returns the files that a plan changes, each with the first line of the change.
-fn places(plan: &Plan) -> Vec<(String, usize)> {
-    let first = |contents: &Contents| {
-        let Contents::Patch(patch) = contents else { return 1 };
-        let patch = patch.text();
-        let hunk = patch.lines().find_map(|line| line.strip_prefix("@@ -"));
-        let number = hunk.and_then(|hunk| hunk.split([',', ' ']).next()?.parse().ok());
-        number.unwrap_or(1)
+/// Returns the files that a plan changes, as paths of the repository, each with the line of its first change. `folder` is the one
+/// that the task works in.
+fn places(plan: &Plan, folder: Option<&str>) -> Vec<(String, usize)> {
+    let path = |file: &PlanFile| match folder.map(|folder| folder.trim_matches('/')) {
+        Some(folder) if !matches!(folder, "" | ".") => format!("{folder}/{}", file.path),
+        _ => file.path.to_string(),
     };
-    plan.files.iter().map(|file| (file.path.to_string(), first(&file.contents))).collect()
+    let line = |file: &PlanFile| match &file.contents {
+        Contents::Patch(patch) => changed_line(&patch.text()),
+        Contents::Base64(_) => 1,
+    };
+    plan.files.iter().map(|file| (path(file), line(file))).collect()
+}
+
+/// Returns the line of the file before a patch where its first change is: that of the first deleted line, or the one that an added
+/// line comes before.
+fn changed_line(patch: &str) -> usize {
+    let mut lines = patch.lines().skip_while(|line| !line.starts_with("@@ -"));
+    let header = lines.next().and_then(|line| line.strip_prefix("@@ -"));
+    let range = header.and_then(|header| header.split(' ').next()).unwrap_or_default();
+    let (first, count) = range.split_once(',').unwrap_or((range, "1"));
+    let (first, count): (usize, usize) = (first.parse().unwrap_or(1), count.parse().unwrap_or(1));
+    let before = lines.take_while(|line| line.starts_with(' ') || line.is_empty()).count();
+    // What is added at the end comes after the last line, which is there.
+    (first + before.min(count.saturating_sub(1))).max(1)
 }
 
 impl State {
@@ -94,7 +112,28 @@ impl State {
         if let Some(record) = self.record_of(id) {
             let past = record.pull.unwrap_or(record.past).max(record.past);
             let outcome = AttemptOutcome::Planned(digest);
-            *record = Record { wave: record.wave, outcome, owners, past, ..Record::default() };
+            let Record { wave, left_out, .. } = *record;
+            *record = Record { wave, outcome, past, owners, left_out, ..Record::default() };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_changed_line_is_found() {
+        for (patch, line) in [
+            ("--- a/x\n+++ b/x\n@@ -1,5 +1,5 @@\n one\n two\n three\n-old\n+new\n five\n", 4),
+            ("@@ -7,2 +7,2 @@\n-old\n+new\n eight\n", 7),
+            ("@@ -3 +3 @@\n-old\n+new\n", 3),
+            ("@@ -1,2 +1,3 @@\n one\n+more\n two\n", 2),
+            ("@@ -1,2 +1,3 @@\n one\n two\n+at the end\n", 2),
+            ("@@ -0,0 +1,2 @@\n+one\n+two\n", 1),
+            ("", 1),
+        ] {
+            assert_eq!(changed_line(patch), line, "{patch}");
         }
     }
 }

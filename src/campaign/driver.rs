@@ -14,7 +14,9 @@ use super::state::Intent;
 use super::target::TargetId;
 use crate::base::integrity::digest;
 use crate::batch::Shard;
-use crate::github::{ApiError, ObservedRepository, OwnBranch, close_pull, merge_pull, revert_pull};
+use crate::github::{
+    ApiError, ObservedRepository, OwnBranch, close_pull, marker_key, merge_pull, revert_pull,
+};
 use crate::run::Signal;
 
 /// Number of times that one start tries the same step.
@@ -57,6 +59,11 @@ impl CampaignCommand {
         matches!(self, Self::Run | Self::Continue | Self::Rerun { .. })
     }
 
+    /// Returns whether waves begin by it: whoever ends something, or mends it, starts nothing else.
+    fn begins(&self) -> bool {
+        matches!(self, Self::Run | Self::Continue)
+    }
+
     /// Returns a word for the history of the state.
     fn word(&self) -> &'static str {
         match self {
@@ -81,7 +88,8 @@ impl CampaignRequest {
     ) -> Result<CampaignReport, CampaignError> {
         // A start that writes the plans of others makes none itself: there may be no model and no key.
         let can_plan = plans.is_none() && command.plans();
-        let abilities = Abilities { plans: can_plan, merges: *command == CampaignCommand::Merge };
+        let merges = *command == CampaignCommand::Merge;
+        let abilities = Abilities { plans: can_plan, begins: command.begins(), merges };
         if can_plan {
             self.check_recipes().await?;
         }
@@ -128,7 +136,10 @@ impl CampaignRequest {
         let mut tried: BTreeMap<Step, u32> = BTreeMap::new();
         loop {
             let decision = session.decide().await?;
-            let is_left = |step: &Step| tried.get(step).is_none_or(|tries| *tries < MAX_TRIES);
+            let is_left = |step: &Step| {
+                let is_refused = session.refused.contains_key(step);
+                !is_refused && tried.get(step).is_none_or(|tries| *tries < MAX_TRIES)
+            };
             let steps = first_steps(decision.steps.iter().filter(|step| is_left(step)));
             if steps.is_empty() || signal.is_set() || !acts {
                 return conclude(session, &decision).await;
@@ -149,7 +160,7 @@ impl CampaignRequest {
         signal: &Signal,
     ) -> Result<(CampaignReport, String), CampaignError> {
         self.check_recipes().await?;
-        let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
+        let mut session = Session::open(self, Abilities { plans: true, begins: true, merges: false }).await?;
         session.apply_commands_if_readable().await?;
         let decision = session.decide().await?;
         let is_own = |step: &&Step| matches!(step, Step::Plan(..)) && is_of(shard, step.target());
@@ -172,7 +183,7 @@ impl CampaignRequest {
     /// Counts the plans that can be made now.
     pub async fn count_plans(&self) -> Result<usize, CampaignError> {
         self.check_recipes().await?;
-        let mut session = Session::open(self, Abilities { plans: true, merges: false }).await?;
+        let mut session = Session::open(self, Abilities { plans: true, begins: true, merges: false }).await?;
         session.apply_commands_if_readable().await?;
         let decision = session.decide().await?;
         Ok(decision.steps.iter().filter(|step| matches!(step, Step::Plan(..))).count())
@@ -180,7 +191,8 @@ impl CampaignRequest {
 
     /// Reports on the campaign, and changes nothing.
     pub async fn status(&self) -> Result<CampaignReport, CampaignError> {
-        let mut session = Session::open(self, Abilities::default()).await?;
+        // It shows what `run` would begin with, and saves none of it.
+        let mut session = Session::open(self, Abilities { begins: true, ..Abilities::default() }).await?;
         session.read_commands().await?;
         let decision = session.decide().await?;
         Ok(CampaignReport::new(&session, &decision))
@@ -225,6 +237,9 @@ impl Session<'_> {
                 self.state.resume(&decision.standings);
             }
             if let CampaignCommand::Rerun { closed } = command {
+                if self.state.intent == Intent::Abandoned {
+                    return Err(CampaignError::Abandoned(self.state.campaign.clone()));
+                }
                 self.state.rerun(&decision.standings, *closed);
                 self.state.intent = Intent::Forward;
             }
@@ -306,7 +321,10 @@ impl Session<'_> {
         match self.act(step).await {
             Ok(told) => self.notices.extend(told.map(|told| format!("{id}: {told}"))),
             // A later look shows whether it was done anyway.
-            Err(error) => self.notices.push(format!("{id}: {error}")),
+            Err(error) => {
+                self.notices.push(format!("{id}: {error}"));
+                self.refused.insert(step.clone(), error.to_string());
+            }
         }
         StepOutcome::Seen
     }
@@ -323,7 +341,8 @@ impl Session<'_> {
         match step {
             Step::Close(_, number) => {
                 let campaign = &self.request.campaign;
-                let (name, key) = (campaign.branch(id), campaign.key(id));
+                // As it stands in the commits.
+                let (name, key) = (campaign.branch(id), marker_key(&campaign.key(id)));
                 // Where there is no default branch, there is nothing that ours could be compared with.
                 let base = head.map_or("HEAD", |(_, commit)| commit.as_str());
                 if !close_pull(&api, *number, OwnBranch { name: &name, base, key: &key }).await? {

@@ -89,6 +89,11 @@ pub enum CampaignError {
     /// A name that is not a target.
     #[error("{0} is not a target of this campaign")]
     NoTarget(String),
+    /// The campaign has ended for good.
+    #[error(
+        "the campaign {0} was abandoned, for good; to make its change after all, start one of another name"
+    )]
+    Abandoned(String),
     /// Plans of another job.
     #[error(transparent)]
     Plans(#[from] UnverifiedPlans),

@@ -13,6 +13,7 @@ mod file_owners;
 mod lost;
 mod moves;
 mod parts;
+mod plan_key;
 mod planning;
 mod plans;
 pub mod reconcile;
@@ -24,6 +25,8 @@ mod standing;
 mod state;
 mod target;
 mod title;
+mod told;
+mod verdict;
 mod waves;
 mod work;
 

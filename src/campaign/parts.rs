@@ -11,7 +11,8 @@ use super::reconcile::StepOutcome;
 use super::request::CampaignRequest;
 use super::split::{Part, TakenFiles};
 use super::target::TargetId;
-use super::work::{Target, WorkError, check, fresh, log_in, masker};
+use super::verdict::check;
+use super::work::{Target, WorkError, fresh, log_in, masker};
 use crate::base::fs::write_atomic;
 use crate::github::{Api, Permissions, pull_files};
 use crate::plan::{MadeGate, Plan};
@@ -89,6 +90,8 @@ impl CampaignRequest {
                     let text = serde_json::to_vec_pretty(&plan).unwrap_or_default();
                     let path = out.join("plan.json");
                     write_atomic(&path, &text).map_err(|error| WorkError::Write(path, error))?;
+                    let saved = self.write_plan_key(target.id);
+                    saved.map_err(|(path, error)| WorkError::Write(path, error))?;
                     StepOutcome::Planned { digest: plan.digest, owners }
                 }
                 Err(error) => self.failed(&error),

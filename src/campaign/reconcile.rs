@@ -25,6 +25,8 @@ pub struct Situation<'a> {
     pub plans: &'a BTreeMap<TargetId, String>,
     /// Whether plans can be made here.
     pub can_plan: bool,
+    /// Whether waves may begin.
+    pub begins: bool,
     /// Whether green pull requests are to be merged, whatever the file says.
     pub merges: bool,
     /// Seconds since 1970.
@@ -78,21 +80,20 @@ pub fn decide(file: &CampaignFile, mut state: State, situation: &Situation<'_>) 
         let record = state.targets.get(id);
         record.map_or(Standing::Waiting, |record| {
             let is_twin = twin(&state.targets, id);
-            Standing::of(
-                id.repository.owner(),
-                record,
-                situation.observed.get(id),
-                file.limits.attempts.get(),
-                is_twin,
-            )
+            let (owner, observed) = (id.repository.owner(), situation.observed.get(id));
+            let now = Standing::of(owner, record, observed, file.limits.attempts.get(), is_twin);
+            if state.intent == Intent::RollingBack { now.until_rolled_back(observed) } else { now }
         })
     };
     let ids: Vec<TargetId> = state.targets.keys().cloned().collect();
     let mut standings: BTreeMap<TargetId, Standing> = BTreeMap::new();
     for id in ids {
         let now = standing(&state, &id);
-        if let (Some(number), Some(record)) = (now.pull(), state.targets.get_mut(&id)) {
-            record.pull = Some(number);
+        if let Some(record) = state.targets.get_mut(&id) {
+            record.pull = now.pull().or(record.pull);
+            if let Some(observed) = situation.observed.get(&id) {
+                record.earlier = earlier(observed, record.pull);
+            }
         }
         standings.insert(id, now);
     }
@@ -100,7 +101,7 @@ pub fn decide(file: &CampaignFile, mut state: State, situation: &Situation<'_>) 
         state.stopped =
             (0..state.waves).find_map(|wave| tally(file, &state, &standings, wave).fault(file, wave));
     }
-    if state.intent == Intent::Forward && state.stopped.is_none() {
+    if state.intent == Intent::Forward && state.stopped.is_none() && situation.begins {
         waves::begin(file, &mut state, &mut standings, standing);
     }
     let mut planner =
@@ -145,7 +146,7 @@ impl Planner<'_> {
                 }
             }
             let Some(observed) = self.situation.observed.get(id) else { continue };
-            let all = observed.pulls.iter().chain(&observed.revert);
+            let all = observed.pulls.iter().chain(observed.reverts.values().flatten());
             let lately = all.filter(|pull| pull.created_at + HOUR > self.situation.now).count();
             capacity.hour = capacity.hour.saturating_sub(lately as u64);
         }
@@ -198,6 +199,7 @@ impl Planner<'_> {
             _ if pull.is_conflicting && !is_refreshed => self.plan(id, Some(&pull.head)),
             _ if pull.checks == Checks::Passed
                 && !pull.is_conflicting
+                && !pull.is_draft
                 && (self.situation.merges || self.file.merge == MergeRule::Green) =>
             {
                 self.steps.push(Step::Merge(id.clone(), pull.number, pull.head.clone()));
@@ -206,23 +208,19 @@ impl Planner<'_> {
         }
     }
 
-    /// Closes what is open and, if the campaign is rolled back, reverts what is merged.
+    /// Closes what is open and, if the campaign is rolled back, reverts what is merged, as often as it was.
     fn backward(&mut self, state: &State, standings: &BTreeMap<TargetId, Standing>) {
         for (id, record) in &state.targets {
-            match standings.get(id) {
-                Some(Standing::Open(pull)) => self.steps.push(Step::Close(id.clone(), pull.number)),
-                Some(Standing::Merged(pull)) if state.intent == Intent::RollingBack => {
-                    let revert =
-                        self.situation.observed.get(id).and_then(|observed| observed.revert.as_ref());
-                    // A revert that people have closed is not opened again.
-                    if revert.is_none()
-                        && can_write(id, self.situation.observed.get(id))
-                        && self.reserve_capacity(id, record)
-                    {
-                        self.steps.push(Step::Revert(id.clone(), pull.number));
-                    }
+            if let Some(Standing::Open(pull)) = standings.get(id) {
+                self.steps.push(Step::Close(id.clone(), pull.number));
+            }
+            let observed = self.situation.observed.get(id).filter(|_| state.intent == Intent::RollingBack);
+            for pull in observed.into_iter().flat_map(Observed::in_effect) {
+                // A revert that people have closed is not opened again.
+                let has_none = observed.is_some_and(|it| it.reverts.get(&pull.number) == Some(&None));
+                if has_none && can_write(id, observed) && self.reserve_capacity(id, record) {
+                    self.steps.push(Step::Revert(id.clone(), pull.number));
                 }
-                _ => {}
             }
         }
     }
@@ -251,8 +249,14 @@ impl Planner<'_> {
     }
 }
 
+/// Returns which merged pull requests there are besides the one that counts.
+fn earlier(observed: &Observed, counts: Option<u64>) -> Vec<u64> {
+    let merged = observed.pulls.iter().filter(|pull| pull.state == PullState::Merged);
+    merged.map(|pull| pull.number).filter(|number| Some(*number) != counts).collect()
+}
+
 /// Returns whether a target's repository can be written to, and is where the campaign was sent.
-fn can_write(id: &TargetId, observed: Option<&Observed>) -> bool {
+pub(super) fn can_write(id: &TargetId, observed: Option<&Observed>) -> bool {
     match observed.map(|observed| &observed.repository) {
         Some(ObservedRepository::Present { name, is_archived, .. }) => {
             !is_archived && name.owner() == id.repository.owner()
@@ -322,8 +326,8 @@ impl State {
     /// Returns the record of a target. A part of a plan that is new joins the wave of what it is a part of.
     pub(super) fn record_of(&mut self, id: &TargetId) -> Option<&mut Record> {
         if !self.targets.contains_key(id) {
-            let wave = self.targets.get(&id.whole())?.wave;
-            self.targets.insert(id.clone(), Record { wave, ..Record::default() });
+            let Record { wave, left_out, .. } = *self.targets.get(&id.whole())?;
+            self.targets.insert(id.clone(), Record { wave, left_out, ..Record::default() });
         }
         self.targets.get_mut(id)
     }
@@ -339,7 +343,7 @@ impl State {
             };
             if again {
                 let past = record.pull.unwrap_or(record.past).max(record.past);
-                *record = Record { wave: record.wave, past, ..Record::default() };
+                *record = Record { wave: record.wave, past, left_out: record.left_out, ..Record::default() };
                 count += 1;
             }
         }
@@ -351,7 +355,9 @@ impl State {
     pub fn resume(&mut self, standings: &BTreeMap<TargetId, Standing>) {
         for (id, record) in &mut self.targets {
             let is_bad = match standings.get(id) {
-                Some(Standing::Failed(_) | Standing::Closed(_) | Standing::Reverted(_)) => true,
+                Some(
+                    Standing::Failed(_) | Standing::Closed(_) | Standing::Reverted(_) | Standing::Withdrawn,
+                ) => true,
                 Some(Standing::Open(pull)) => pull.checks == Checks::Failed || pull.is_conflicting,
                 _ => false,
             };
@@ -379,8 +385,12 @@ pub fn is_finished(state: &State, decision: &Decision, observed: &BTreeMap<Targe
         (Intent::Forward, standing) => standing.is_final(),
         (_, Standing::Open(_) | Standing::Unknown) => false,
         (Intent::RollingBack, Standing::Merged(_)) => {
-            let revert = observed.get(id).and_then(|observed| observed.revert.as_ref());
-            revert.is_some_and(|revert| revert.state == PullState::Closed) || !can_write(id, observed.get(id))
+            let is_closed = |observed: &Observed, pull: &PullFacts| {
+                observed.revert(pull.number).is_some_and(|revert| revert.state == PullState::Closed)
+            };
+            let seen = observed.get(id);
+            let is_left = seen.is_some_and(|seen| seen.in_effect().all(|pull| is_closed(seen, pull)));
+            is_left || !can_write(id, seen)
         }
         _ => true,
     };

@@ -12,8 +12,9 @@ use super::drift::FallenBack;
 use super::reconcile::{Decision, is_finished};
 use super::session::Session;
 use super::standing::{Standing, StandingKind};
-use super::state::{Intent, Record};
+use super::state::Intent;
 use super::target::TargetId;
+use super::told::Told;
 use super::waves::tally;
 use crate::base::text::pretty_json;
 use crate::event::Exit;
@@ -111,6 +112,12 @@ pub struct TargetReport {
     /// Address of the pull request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<String>,
+    /// Addresses of the pull requests that take merged ones back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reverts: Vec<String>,
+    /// Whether it is stuck until somebody looks at it.
+    #[serde(default)]
+    pub needs_people: bool,
     /// Why.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
@@ -125,14 +132,18 @@ impl CampaignReport {
         let target = |(id, standing): (&TargetId, &Standing)| {
             *counts.entry(standing.kind()).or_default() += 1;
             let record = state.targets.get(id);
+            let url = |number: u64| format!("{server}/{}/pull/{number}", id.repository);
+            let observed = session.observed.get(id);
+            let Told { note, is_stuck } = Told::of(session, state, (id, standing));
+            let reverts = observed.into_iter().flat_map(|observed| observed.reverts.values().flatten());
             TargetReport {
                 id: id.to_string(),
                 wave: record.and_then(|record| record.wave).map(|wave| wave + 1),
                 standing: standing.kind(),
-                pull_request: standing
-                    .pull()
-                    .map(|number| format!("{server}/{}/pull/{number}", id.repository)),
-                note: note(standing, record),
+                pull_request: standing.pull().map(url),
+                reverts: reverts.map(|revert| url(revert.number)).collect(),
+                needs_people: is_stuck || standing.kind().needs_people(),
+                note,
             }
         };
         let targets: Vec<TargetReport> = decision.standings.iter().map(target).collect();
@@ -152,7 +163,10 @@ impl CampaignReport {
         let is_over = is_finished(state, decision, &session.observed);
         let status = match state.intent {
             Intent::Abandoned => CampaignStatus::Abandoned,
-            Intent::RollingBack if is_over => CampaignStatus::RolledBack,
+            // What nothing can revert, or people do not want to, stays merged.
+            Intent::RollingBack if is_over && !counts.contains_key(&StandingKind::Merged) => {
+                CampaignStatus::RolledBack
+            }
             Intent::RollingBack => CampaignStatus::RollingBack,
             Intent::Forward if state.stopped.is_some() => CampaignStatus::Stopped,
             Intent::Forward if is_over => CampaignStatus::Finished,
@@ -229,9 +243,10 @@ impl CampaignReport {
             text += &format!("! {} waiting for a limit or for a plan\n", self.held_back);
         }
         for target in self.targets.iter().filter(|target| target.standing != StandingKind::Waiting) {
-            let pull = target.pull_request.as_deref().unwrap_or_default();
-            text +=
-                format!("  {}: {} {pull} {}", target.id, target.standing, visible(&target.note)).trim_end();
+            let pulls: Vec<&str> =
+                target.pull_request.iter().chain(&target.reverts).map(String::as_str).collect();
+            let (pulls, note) = (pulls.join(" "), visible(&target.note));
+            text += format!("  {}: {} {pulls} {note}", target.id, target.standing).trim_end();
             text.push('\n');
         }
         for FallenBack { id, files } in &self.fallen_back {
@@ -263,8 +278,11 @@ impl CampaignReport {
         if self.held_back > 0 {
             text += &format!("\n{} waiting for a limit or for a plan.\n", self.held_back);
         }
-        let needs_people = |target: &&TargetReport| target.standing.needs_people();
+        let needs_people = |target: &&TargetReport| target.needs_people;
         let is_open = |target: &&TargetReport| target.standing.is_open();
+        let is_reverting = |target: &&TargetReport| {
+            target.standing == StandingKind::Merged && !target.needs_people && !target.reverts.is_empty()
+        };
         let notices: String = self
             .notices
             .iter()
@@ -280,6 +298,7 @@ impl CampaignReport {
             ("Fell back", fallen),
             ("Needs attention", self.rows(needs_people)),
             ("Open", self.rows(is_open)),
+            ("Being reverted", self.rows(is_reverting)),
             ("Notices", notices),
         ];
         for (title, rows) in lists {
@@ -300,10 +319,14 @@ impl CampaignReport {
     fn rows(&self, is_in: impl Fn(&&TargetReport) -> bool) -> String {
         let all: Vec<&TargetReport> = self.targets.iter().filter(is_in).collect();
         let row = |target: &&TargetReport| {
-            let TargetReport { id, standing, pull_request, note, .. } = target;
+            let TargetReport { id, standing, pull_request, reverts, note, .. } = target;
             let name = pull_request.as_ref().map_or_else(|| code(id), |url| format!("[{}]({url})", code(id)));
             let note = if note.is_empty() { String::new() } else { format!(": {}", markdown_item(note)) };
-            format!("- {name} {standing}{note}\n")
+            let link = |url: &String| format!(", [#{}]({url})", url.rsplit('/').next().unwrap_or_default());
+            let reverts: String = reverts.iter().map(link).collect();
+            let reverts =
+                reverts.strip_prefix(", ").map_or_else(String::new, |it| format!(", reverted by {it}"));
+            format!("- {name} {standing}{reverts}{note}\n")
         };
         let mut rows: String = all.iter().take(MAX_ROWS).map(row).collect();
         if all.len() > MAX_ROWS {
@@ -311,15 +334,4 @@ impl CampaignReport {
         }
         rows
     }
-}
-
-/// Returns why a target stands where it does.
-fn note(standing: &Standing, record: Option<&Record>) -> String {
-    let note = match standing {
-        Standing::Failed(message) => message.clone(),
-        Standing::Skipped(skip) => skip.to_string(),
-        _ => String::new(),
-    };
-    let is_excused = record.is_some_and(|record| record.excused);
-    if is_excused && !note.is_empty() { format!("{note} (no longer counts)") } else { note }
 }

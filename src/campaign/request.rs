@@ -243,7 +243,7 @@ fn tokens(campaign: &Campaign, environment: &Environment, inputs: &Inputs) -> Re
 }
 
 /// Reads a recipe of the checkout: never out of it, and never what is no file.
-fn read_recipe(checkout: &Path, recipe: &str) -> io::Result<Vec<u8>> {
+pub(super) fn read_recipe(checkout: &Path, recipe: &str) -> io::Result<Vec<u8>> {
     let path = WorkspacePath::parse(recipe).map_err(io::Error::other)?;
     let disk = DiskWorkspace::open(checkout).map_err(io::Error::other)?;
     let found = disk.resolve(&path, LastLink::Follow).and_then(|found| disk.open_file(&found));

@@ -9,7 +9,7 @@ use super::file::Split;
 use super::plans::{Index, Indexes, Plans};
 use super::reconcile::{Decision, Situation, Step, decide};
 use super::request::CampaignRequest;
-use super::state::{AttemptOutcome, Record, State};
+use super::state::{AttemptOutcome, Intent, Record, State};
 use super::target::TargetId;
 use crate::base::clock::unix_seconds;
 use crate::base::error::chain;
@@ -27,6 +27,8 @@ pub(super) struct Session<'a> {
     pub(super) dashboard: Option<Dashboard>,
     /// Notices for people.
     pub(super) notices: Vec<String>,
+    /// Steps that GitHub has refused, with its reasons; they are not tried again by this start.
+    pub(super) refused: BTreeMap<Step, String>,
     /// Targets whose change has been undone, if this was checked.
     pub(super) fallen_back: Vec<FallenBack>,
     /// The account of the token.
@@ -34,8 +36,7 @@ pub(super) struct Session<'a> {
     files: BranchFiles,
     /// Targets that have to be looked at again.
     stale: BTreeSet<TargetId>,
-    can_plan: bool,
-    merges: bool,
+    abilities: Abilities,
 }
 
 /// Permissions of a start.
@@ -43,6 +44,8 @@ pub(super) struct Session<'a> {
 pub(super) struct Abilities {
     /// Whether it makes plans.
     pub plans: bool,
+    /// Whether it begins waves.
+    pub begins: bool,
     /// Whether it merges what is green, whatever the file says.
     pub merges: bool,
 }
@@ -76,12 +79,12 @@ impl<'a> Session<'a> {
             plans: Plans::default(),
             dashboard: None,
             notices,
+            refused: BTreeMap::new(),
             fallen_back: Vec::new(),
             login,
             files,
             stale: BTreeSet::new(),
-            can_plan: abilities.plans,
-            merges: abilities.merges,
+            abilities,
         };
         session.observe().await?;
         session.find_earlier_plans();
@@ -148,7 +151,7 @@ impl<'a> Session<'a> {
                 .map(|(id, branch)| ObserveTarget {
                     repository: &id.repository,
                     branch,
-                    merged: self.state.targets.get(*id).and_then(|record| record.pull),
+                    known: self.state.targets.get(*id).map(Record::pulls).unwrap_or_default(),
                 })
                 .collect();
             let found = observe(&api, &looks, with_file).await?;
@@ -157,11 +160,16 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Finds plans that an earlier start has left on this machine.
+    /// Finds plans that an earlier start has left on this machine. What was planned for another recipe, or without a gate that there
+    /// is now, is planned again.
     fn find_earlier_plans(&mut self) {
+        let mut keys: BTreeMap<&str, Option<String>> = BTreeMap::new();
         for (id, record) in &self.state.targets {
             if let AttemptOutcome::Planned(digest) = &record.outcome {
-                self.plans.find_earlier(&self.request.out, id, digest);
+                let key = keys.entry(&id.task).or_insert_with(|| self.request.plan_key(id));
+                if self.request.is_plan_current(id, key.as_ref()) {
+                    self.plans.find_earlier(&self.request.out, id, digest);
+                }
             }
         }
     }
@@ -174,9 +182,9 @@ impl<'a> Session<'a> {
     ) -> Result<(), CampaignError> {
         let name = &self.request.campaign.file.name;
         // The decisions of these jobs are made again.
-        let can_plan = std::mem::replace(&mut self.can_plan, true);
+        let can_plan = std::mem::replace(&mut self.abilities.plans, true);
         let decision = self.decide().await?;
-        self.can_plan = can_plan;
+        self.abilities.plans = can_plan;
         let steps = decision.steps.into_iter().filter(|step| matches!(step, Step::Plan(..))).collect();
         let steps = self.with_undelivered(steps);
         let wholes: BTreeSet<TargetId> = steps.iter().map(|step| step.target().whole()).collect();
@@ -205,22 +213,34 @@ impl<'a> Session<'a> {
         Situation {
             observed: &self.observed,
             plans: &self.plans.digests,
-            can_plan: self.can_plan,
-            merges: self.merges,
+            can_plan: self.abilities.plans,
+            begins: self.abilities.begins,
+            merges: self.abilities.merges,
             now: unix_seconds(),
         }
     }
 
-    /// Decides on the next steps, and records the decisions. Waves that begin are observed first.
+    /// Decides on the next steps, and records the decisions. Targets that begin are observed first, and so
+    /// are reverts of what turns out to be merged.
     pub(super) async fn decide(&mut self) -> Result<Decision, CampaignError> {
+        let mut asked = BTreeSet::new();
         loop {
             self.observe().await?;
             let decision = decide(&self.request.campaign.file, self.state.clone(), &self.situation());
-            let has_grown = decision.state.waves > self.state.waves;
+            let begun = |state: &State| state.targets.values().filter(|it| it.wave.is_some()).count();
+            let has_grown = begun(&decision.state) > begun(&self.state);
             self.state = decision.state.clone();
-            if !has_grown {
+            let unknown: BTreeSet<TargetId> = match self.state.intent {
+                Intent::RollingBack => {
+                    let lacking = self.observed.iter().filter(|(_, observed)| observed.lacks_reverts());
+                    lacking.map(|(id, _)| id.clone()).filter(|id| asked.insert(id.clone())).collect()
+                }
+                Intent::Forward | Intent::Abandoned => BTreeSet::new(),
+            };
+            if !has_grown && unknown.is_empty() {
                 return Ok(decision);
             }
+            self.stale.extend(unknown);
         }
     }
 

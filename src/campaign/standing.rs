@@ -51,6 +51,8 @@ pub enum Skip {
     Renamed(RepositoryName),
     /// It belongs to another account now, where the campaign was not sent.
     Moved(RepositoryName),
+    /// The campaign's file no longer selects it.
+    LeftOut,
     /// It was archived, or went to another account, after its pull request was opened.
     ArchivedWith(u64),
 }
@@ -64,6 +66,7 @@ impl std::fmt::Display for Skip {
             Self::NoFile => f.write_str("does not contain the file that the campaign requires"),
             Self::Renamed(name) => write!(f, "renamed to {name}, which is also a target"),
             Self::Moved(name) => write!(f, "moved to another account, as {name}"),
+            Self::LeftOut => f.write_str("no longer selected by the campaign's file"),
             Self::ArchivedWith(number) => write!(f, "archived or moved while #{number} was open"),
         }
     }
@@ -83,11 +86,15 @@ impl Standing {
             return Self::Waiting;
         }
         let Some(observed) = observed else { return Self::Unknown };
-        let is_reverted = observed.revert.as_ref().is_some_and(|revert| revert.state == PullState::Merged);
+        let is_reverted = |number| {
+            observed.revert(number).is_some_and(|revert: &PullFacts| revert.state == PullState::Merged)
+        };
         let skip = skip(owner, &observed.repository, is_twin);
         if let Some(pull) = observed.pull(record.past) {
             return match pull.state {
-                PullState::Merged if pull.is_reverted || is_reverted => Self::Reverted(pull.number),
+                PullState::Merged if pull.is_reverted || is_reverted(pull.number) => {
+                    Self::Reverted(pull.number)
+                }
                 PullState::Merged => Self::Merged(pull.clone()),
                 PullState::Closed if record.withdrawn => Self::Withdrawn,
                 PullState::Closed => Self::Closed(pull.number),
@@ -103,6 +110,9 @@ impl Standing {
         if let Some(skip) = skip {
             return Self::Skipped(skip);
         }
+        if record.left_out {
+            return Self::Skipped(Skip::LeftOut);
+        }
         if let Some(number) = record.pull.filter(|number| *number > record.past) {
             // GitHub never deletes one: the branch has another name, or the repository is another one.
             return Self::Failed(format!("its pull request #{number} no longer exists"));
@@ -114,6 +124,16 @@ impl Standing {
             }
             AttemptOutcome::New | AttemptOutcome::Failed(_) => Self::ToPlan,
             AttemptOutcome::Planned(digest) => Self::Planned(digest.clone()),
+        }
+    }
+
+    /// Returns the standing in a campaign that is rolled back: a target is merged for as long as any of its changes is in effect.
+    #[must_use]
+    pub fn until_rolled_back(self, observed: Option<&Observed>) -> Self {
+        let newest = observed.and_then(|observed| observed.in_effect().max_by_key(|pull| pull.number));
+        match (self, newest) {
+            (now @ (Self::Waiting | Self::Open(_)), _) | (now, None) => now,
+            (_, Some(pull)) => Self::Merged(pull.clone()),
         }
     }
 

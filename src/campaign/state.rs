@@ -1,7 +1,7 @@
 //! State of a campaign between two starts, on any machine. It contains what GitHub does not show: which target belongs to
 //! which wave, what failed, what people decided.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -74,6 +74,9 @@ pub struct Record {
     /// Its pull request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pull: Option<u64>,
+    /// Its other pull requests that are merged, of times when it was begun before.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<u64>,
     /// Pull requests up to this number belong to the past: the target was begun again since.
     #[serde(skip_serializing_if = "is_zero")]
     pub past: u64,
@@ -86,6 +89,9 @@ pub struct Record {
     /// Whether its pull request was closed by a command.
     #[serde(skip_serializing_if = "is_false")]
     pub withdrawn: bool,
+    /// Whether the campaign's file no longer selects it, although it has begun.
+    #[serde(skip_serializing_if = "is_false")]
+    pub left_out: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
@@ -96,6 +102,13 @@ fn is_zero(number: &u64) -> bool {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_false(flag: &bool) -> bool {
     !*flag
+}
+
+impl Record {
+    /// Returns the pull requests that are known to be the campaign's own.
+    pub fn pulls(&self) -> Vec<u64> {
+        self.pull.iter().chain(&self.earlier).copied().collect()
+    }
 }
 
 /// Outcome of the last attempt at a target.
@@ -135,14 +148,17 @@ impl State {
         self.targets.range(whole..).take_while(move |(id, _)| id.is_part_of(whole))
     }
 
-    /// Replaces the targets by those that were found now. Those that are no longer found stay if they have begun.
+    /// Replaces the targets by those that were found now. Those that are no longer found stay if they have begun: they may have a pull
+    /// request, but get no other one.
     pub fn update_targets(&mut self, found: impl IntoIterator<Item = TargetId>) {
-        let mut known = std::mem::take(&mut self.targets);
-        for id in found {
-            let record = known.remove(&id).unwrap_or_default();
-            self.targets.insert(id, record);
+        let found: BTreeSet<TargetId> = found.into_iter().collect();
+        self.targets.retain(|id, record| record.wave.is_some() || found.contains(id));
+        for (id, record) in &mut self.targets {
+            record.left_out = !found.contains(&id.whole());
         }
-        self.targets.extend(known.into_iter().filter(|(_, record)| record.wave.is_some()));
+        for id in found {
+            self.targets.entry(id).or_default();
+        }
     }
 }
 

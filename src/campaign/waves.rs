@@ -1,10 +1,10 @@
 //! Waves: how many targets start at a time, and what stops the campaign.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::file::{After, Approval, CampaignFile};
 use super::standing::Standing;
-use super::state::{MAX_WAVES, State};
+use super::state::{MAX_WAVES, Record, State};
 use super::target::TargetId;
 use crate::base::integrity::digest;
 use crate::batch::Percent;
@@ -29,6 +29,8 @@ pub struct Tally {
     pub reverted: usize,
     /// Those that people have excused: they are no longer waited for.
     pub excused: usize,
+    /// Those that a command has withdrawn, which do not take part any more.
+    pub withdrawn: usize,
 }
 
 /// Counts the targets of a wave.
@@ -41,7 +43,11 @@ pub fn tally(
     let mut tally = Tally::default();
     let members = state.targets.iter().filter(|(_, record)| record.wave == Some(wave));
     for (id, record) in members {
-        let Some(standing) = standings.get(id).filter(|standing| standing.takes_part()) else { continue };
+        let Some(standing) = standings.get(id) else { continue };
+        tally.withdrawn += usize::from(*standing == Standing::Withdrawn && !record.excused);
+        if !standing.takes_part() {
+            continue;
+        }
         tally.members += 1;
         let is_bad = match standing {
             Standing::Failed(_) => count(&mut tally.failed, record.excused),
@@ -74,7 +80,9 @@ impl Tally {
     /// Returns whether the next wave may begin, as far as this one is concerned.
     pub fn is_complete(&self, share: Percent) -> bool {
         let waited_for = self.members - self.excused;
-        self.begun == 0 && self.reached * 100 >= waited_for * usize::from(share.get())
+        // Of a wave that was withdrawn, nothing has shown that the change is good.
+        let is_proven = self.members > 0 || self.withdrawn == 0;
+        is_proven && self.begun == 0 && self.reached * 100 >= waited_for * usize::from(share.get())
     }
 
     /// Returns why the campaign has to stop, if so.
@@ -104,43 +112,50 @@ pub(super) fn size(file: &CampaignFile, wave: u32) -> usize {
     usize::try_from(size).unwrap_or(usize::MAX)
 }
 
-/// Starts waves until one has to be waited for, or is not allowed to start yet. Returns the tally of the newest.
+/// Starts waves until one has to be waited for, or is not allowed to start yet. Places of a wave are for targets that take part: where
+/// one turns out not to, another one gets its place before the next wave begins.
 pub(super) fn begin(
     file: &CampaignFile,
     state: &mut State,
     standings: &mut BTreeMap<TargetId, Standing>,
     standing: impl Fn(&State, &TargetId) -> Standing,
 ) {
-    loop {
-        if let Some(last) = state.waves.checked_sub(1)
-            && !tally(file, state, standings, last).is_complete(file.waves.share)
-        {
-            return;
-        }
-        if file.waves.approval == Approval::Comment && state.waves >= state.approved {
-            return;
-        }
-        let mut waiting: Vec<TargetId> = state
-            .targets
-            .iter()
-            .filter(|(_, record)| record.wave.is_none())
-            .map(|(id, _)| id.clone())
-            .collect();
-        if waiting.is_empty() {
-            return;
-        }
-        let name = state.campaign.clone();
-        waiting.sort_by_cached_key(|id| order(file, &name, id));
-        let wave = state.waves;
-        for id in waiting.into_iter().take(size(file, wave)) {
+    let name = state.campaign.clone();
+    let is_waiting = |(_, record): &(&TargetId, &Record)| record.wave.is_none();
+    let waiting = state.targets.iter().filter(is_waiting);
+    let mut waiting: Vec<TargetId> = waiting.map(|(id, _)| id.clone()).collect();
+    waiting.sort_by_cached_key(|id| order(file, &name, id));
+    let mut waiting = waiting.into_iter().peekable();
+    let mut last = state.waves.checked_sub(1);
+    while waiting.peek().is_some() {
+        let wave = match last {
+            Some(wave) if taken_places(state, standings, wave) < size(file, wave) => wave,
+            Some(wave) if !tally(file, state, standings, wave).is_complete(file.waves.share) => return,
+            _ if file.waves.approval == Approval::Comment && state.waves >= state.approved => return,
+            _ => {
+                state.waves += 1;
+                state.waves - 1
+            }
+        };
+        last = Some(wave);
+        let free = size(file, wave) - taken_places(state, standings, wave);
+        for id in waiting.by_ref().take(free) {
             if let Some(record) = state.targets.get_mut(&id) {
                 record.wave = Some(wave);
             }
             let now = standing(state, &id);
             standings.insert(id, now);
         }
-        state.waves += 1;
     }
+}
+
+/// Returns how many places of a wave are taken: by the repositories that take part, with any of their parts, or that a command has
+/// withdrawn.
+fn taken_places(state: &State, standings: &BTreeMap<TargetId, Standing>, wave: u32) -> usize {
+    let members = state.targets.iter().filter(|(_, record)| record.wave == Some(wave));
+    let takes_one = |standing: &Standing| standing.takes_part() || *standing == Standing::Withdrawn;
+    let taking = members.filter(|(id, _)| standings.get(*id).is_some_and(takes_one));
+    taking.map(|(id, _)| id.whole()).collect::<BTreeSet<_>>().len()
 }
 
 /// Returns the sort key of a target: those that come first, in their order; the others by a hash, so that no wave is one

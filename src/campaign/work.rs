@@ -22,18 +22,19 @@ use super::split::{TakenFiles, TooManyParts, split};
 use super::state::Record;
 use super::target::TargetId;
 use super::title::title;
+use super::verdict::check;
 use crate::base::bounded::Bounded;
 use crate::base::env::Variables;
 use crate::base::network_clock::NetworkClock;
 use crate::batch::Entry;
 use crate::config::DeliverTo;
-use crate::event::{RunMode, Status};
+use crate::event::RunMode;
 use crate::git::{Cone, GitError, RemoteRepository, Repository};
 use crate::github::{
     ApiError, AppError, Observed, ObservedRepository, Permissions, RepositoryName, ask_for_review,
     newest_pull,
 };
-use crate::report::{RunReport, file_log};
+use crate::report::file_log;
 use crate::request::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest, read_plan};
 use crate::run::{Signal, apply, run};
 
@@ -212,6 +213,7 @@ impl CampaignRequest {
             let made = split(plan, &owners, &taken)?;
             return self.plan_parts(&target, (made, has_gates), parts, signal).await;
         }
+        self.write_plan_key(id).map_err(|(path, error)| WorkError::Write(path, error))?;
         let outcome = if plan.files.is_empty() {
             StepOutcome::Nothing
         } else {
@@ -233,7 +235,7 @@ impl CampaignRequest {
         let branch = self.campaign.branch(id);
         // What GitHub showed may be some minutes old: what people have closed or merged since is not opened again.
         let api = self.writer(now.name).await?;
-        if let Some((_, false)) = newest_pull(&api, &branch, record.past).await? {
+        if let Some((_, false)) = newest_pull(&api, &branch, now.branch, record.past).await? {
             return Ok(StepOutcome::Seen);
         }
         let commit = plan.base.as_ref().map_or(now.commit, |base| &base.commit).to_owned();
@@ -363,19 +365,4 @@ pub(super) fn fresh(folder: &Path) -> Result<(), WorkError> {
         std::fs::remove_dir_all(folder).map_err(failed)?;
     }
     std::fs::create_dir_all(folder).map_err(failed)
-}
-
-/// Checks that a run did everything that was requested.
-pub(super) fn check(report: &RunReport) -> Result<(), WorkError> {
-    if report.status == Status::Success {
-        return Ok(());
-    }
-    let errors = report.notices.iter().find(|notice| notice.level == crate::event::NoticeLevel::Error);
-    let text = errors.map_or(&report.message, |notice| &notice.message);
-    let line = text.trim().lines().next().unwrap_or_default();
-    let why = if line.is_empty() { format!("the run ended as {}", report.status) } else { line.to_owned() };
-    Err(match &report.held {
-        Some(held) => WorkError::Held { why, limited_until: held.limited_until.clone() },
-        None => WorkError::Run(why),
-    })
 }

@@ -27,8 +27,8 @@ pub struct ObserveTarget<'a> {
     pub repository: &'a RepositoryName,
     /// The branch whose pull requests are looked for.
     pub branch: &'a str,
-    /// A pull request from there that may have been merged: it is looked whether that was taken back.
-    pub merged: Option<u64>,
+    /// Pull requests from there that are known to be ours, whatever branch they are for: it is looked whether they were taken back.
+    pub known: Vec<u64>,
 }
 
 /// Looks at repositories. The answers are in the order of the questions. `with_file` is a path of the default branch.
@@ -44,10 +44,11 @@ pub async fn observe(
         let is_gap = |kind: &str| matches!(kind, "NOT_FOUND" | "FORBIDDEN");
         let mut answers: BTreeMap<String, Option<RepositoryNode>> =
             api.graphql_by(Method::PostAgain, is_gap, &query, variables, OBSERVE).await?;
-        for at in 0..some.len() {
+        for (at, look) in some.iter().enumerate() {
             let answer =
                 answers.remove(&format!("t{at}")).ok_or_else(|| ApiError::incomplete(OBSERVE.doing))?;
-            all.push(answer.map_or_else(Observed::missing, |answer| answer.observed(with_file.is_some())));
+            let seen = |answer: RepositoryNode| answer.observed(&look.known, with_file.is_some());
+            all.push(answer.map_or_else(Observed::missing, seen));
         }
     }
     Ok(all)
@@ -69,31 +70,37 @@ fn question(looks: &[ObserveTarget<'_>], with_file: Option<&str>) -> (String, Va
     if let Some(path) = with_file {
         variable("file".to_owned(), &format!("HEAD:{path}"));
     }
-    for (at, ObserveTarget { repository, branch, merged }) in looks.iter().enumerate() {
+    for (at, ObserveTarget { repository, branch, known }) in looks.iter().enumerate() {
         for (name, value) in [("o", repository.owner()), ("n", repository.name()), ("b", branch)] {
             variable(format!("{name}{at}"), value);
         }
-        let history = if merged.is_some() { " history(first: 30) { nodes { message } }" } else { "" };
+        let history = if known.is_empty() { "" } else { " history(first: 30) { nodes { message } }" };
         let file = if with_file.is_some() { " file: object(expression: $file) { oid }" } else { "" };
-        let revert = merged.map_or_else(String::new, |number| {
-            variable(format!("r{at}"), &revert_branch(number, branch));
-            format!(" reverts: pullRequests(headRefName: $r{at}, first: 1) {{ nodes {{ ...P }} }}")
-        });
+        let mut reverts = String::new();
+        for number in known {
+            let name = format!("r{at}_{number}");
+            variable(name.clone(), &revert_branch(*number, branch));
+            let pulls = format!("pullRequests(headRefName: ${name}, first: 1) {{ nodes {{ ...P }} }}");
+            reverts += &format!(" {REVERT}{number}: {pulls}");
+        }
         fields += &format!(
             "t{at}: repository(owner: $o{at}, name: $n{at}, followRenames: true) {{ nameWithOwner isArchived \
              defaultBranchRef {{ name target {{ oid ... on Commit {{ oid{history} }} }} }}{file} pulls: \
              pullRequests(headRefName: $b{at}, first: 20, orderBy: {{field: CREATED_AT, direction: DESC}}) \
-             {{ nodes {{ ...P }} }}{revert} }}\n"
+             {{ nodes {{ ...P }} }}{reverts} }}\n"
         );
     }
     let parameters = parameters.trim_end_matches(", ");
     let query = format!(
-        "query({parameters}) {{\n{fields}}}\nfragment P on PullRequest {{ id number state headRefOid isCrossRepository \
+        "query({parameters}) {{\n{fields}}}\nfragment P on PullRequest {{ id number state baseRefName headRefOid isCrossRepository isDraft \
          mergeable createdAt mergeCommit {{ oid }} commits(last: 1) {{ nodes {{ commit {{ statusCheckRollup {{ \
          state }} }} }} }} }}"
     );
     (query, Value::Object(variables))
 }
+
+/// What the names of answers about reverts begin with.
+const REVERT: &str = "revert";
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -104,8 +111,9 @@ struct RepositoryNode {
     #[serde(default)]
     file: Option<Value>,
     pulls: Nodes<Pull>,
-    #[serde(default)]
-    reverts: Nodes<Pull>,
+    /// By [`REVERT`] and the number of what each takes back.
+    #[serde(flatten)]
+    reverts: BTreeMap<String, Nodes<Pull>>,
 }
 
 #[derive(Deserialize)]
@@ -143,8 +151,10 @@ struct Pull {
     id: String,
     number: u64,
     state: String,
+    base_ref_name: String,
     head_ref_oid: String,
     is_cross_repository: bool,
+    is_draft: bool,
     mergeable: String,
     created_at: String,
     merge_commit: Option<Oid>,
@@ -173,7 +183,7 @@ struct Rollup {
 }
 
 impl RepositoryNode {
-    fn observed(self, asks_for_file: bool) -> Observed {
+    fn observed(self, known: &[u64], asks_for_file: bool) -> Observed {
         // A name of another form than GitHub's own is not followed anywhere.
         let Ok(name) = self.name_with_owner.parse() else { return Observed::missing() };
         let (mut messages, mut head) = (Vec::new(), None);
@@ -181,16 +191,25 @@ impl RepositoryNode {
             messages = target.history.nodes;
             head = Some((name, target.oid));
         }
+        // What goes elsewhere from a branch of this name is no business of ours, unless it was ours before the default branch changed.
+        let default = head.as_ref().map(|(name, _)| name.clone());
+        let is_ours = |pull: &Pull| {
+            !pull.is_cross_repository
+                && (default.as_ref() == Some(&pull.base_ref_name) || known.contains(&pull.number))
+        };
         let repository = ObservedRepository::Present {
             name,
             is_archived: self.is_archived,
             has_file: !asks_for_file || self.file.is_some(),
             head,
         };
-        let facts = |pull: Pull| (!pull.is_cross_repository).then(|| pull.facts(&messages));
-        let pulls = self.pulls.nodes.into_iter().filter_map(facts).collect();
-        let revert = self.reverts.nodes.into_iter().find_map(facts);
-        Observed { repository, pulls, revert }
+        let pulls = self.pulls.nodes.into_iter().filter(is_ours).map(|pull| pull.facts(&messages)).collect();
+        let reverts = self.reverts.into_iter().filter_map(|(name, found)| {
+            let number: u64 = name.strip_prefix(REVERT)?.parse().ok()?;
+            let revert = found.nodes.into_iter().find(|pull| !pull.is_cross_repository);
+            Some((number, revert.map(|pull| pull.facts(&messages))))
+        });
+        Observed { repository, pulls, reverts: reverts.collect() }
     }
 }
 
@@ -212,6 +231,7 @@ impl Pull {
                 _ => PullState::Closed,
             },
             head: self.head_ref_oid,
+            is_draft: self.is_draft,
             checks: match rollup.as_ref().map(|rollup| rollup.state.as_str()) {
                 None => Checks::Absent,
                 Some("SUCCESS") => Checks::Passed,

@@ -1,6 +1,8 @@
 //! State of one of many repositories on GitHub, with the pull requests from one branch there. Campaigns decide by this, so that
 //! a lost or outdated state never leads to a second pull request.
 
+use std::collections::BTreeMap;
+
 use super::RepositoryName;
 
 /// What GitHub says of a repository and of the pull requests from a branch there.
@@ -8,10 +10,10 @@ use super::RepositoryName;
 pub struct Observed {
     /// The repository.
     pub repository: ObservedRepository,
-    /// Pull requests from the branch, of any state, in any order.
+    /// Pull requests from the branch to the default branch, of any state, in any order.
     pub pulls: Vec<PullFacts>,
-    /// The pull request that takes the merged one back, if there is one.
-    pub revert: Option<PullFacts>,
+    /// The pull requests that take merged ones back, by the numbers of those; `None` where there is none.
+    pub reverts: BTreeMap<u64, Option<PullFacts>>,
 }
 
 /// One of many repositories.
@@ -43,6 +45,8 @@ pub struct PullFacts {
     pub state: PullState,
     /// The commit at its head.
     pub head: String,
+    /// Whether it is a draft, which GitHub does not merge.
+    pub is_draft: bool,
     /// What its checks say.
     pub checks: Checks,
     /// Whether it cannot be merged into its base.
@@ -80,7 +84,7 @@ pub enum Checks {
 impl Observed {
     /// Returns what is seen of a repository that is not there, or that the token may not see.
     pub fn missing() -> Self {
-        Self { repository: ObservedRepository::Missing, pulls: Vec::new(), revert: None }
+        Self { repository: ObservedRepository::Missing, pulls: Vec::new(), reverts: BTreeMap::new() }
     }
 
     /// Returns the pull request that counts among those after `past`: the open one, or else the newest.
@@ -88,5 +92,25 @@ impl Observed {
         let later = || self.pulls.iter().filter(|pull| pull.number > past);
         let open = later().find(|pull| pull.state == PullState::Open);
         open.or_else(|| later().max_by_key(|pull| pull.number))
+    }
+
+    /// Returns the pull request that takes this one back, if there is one.
+    pub fn revert(&self, number: u64) -> Option<&PullFacts> {
+        self.reverts.get(&number)?.as_ref()
+    }
+
+    /// Returns the pull requests whose change is merged and was not taken back.
+    pub fn in_effect(&self) -> impl Iterator<Item = &PullFacts> {
+        self.pulls.iter().filter(|pull| {
+            let revert = self.revert(pull.number);
+            let is_back = pull.is_reverted || revert.is_some_and(|it| it.state == PullState::Merged);
+            pull.state == PullState::Merged && !is_back
+        })
+    }
+
+    /// Returns whether it was not asked of all merged pull requests what takes them back.
+    pub fn lacks_reverts(&self) -> bool {
+        let mut merged = self.pulls.iter().filter(|pull| pull.state == PullState::Merged);
+        merged.any(|pull| !self.reverts.contains_key(&pull.number))
     }
 }

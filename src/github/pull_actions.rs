@@ -89,16 +89,22 @@ pub async fn ask_for_review(api: &Api, number: u64, owners: &[String]) -> Result
     api.send::<Value>(Method::PostAgain, &path, Some(&body), REVIEWERS).await.map(drop)
 }
 
-/// Returns the number of the newest pull request from a branch that is newer than `past`, and whether it is open.
-pub async fn newest_pull(api: &Api, branch: &str, past: u64) -> Result<Option<(u64, bool)>, ApiError> {
+/// Returns the number of the newest pull request from one branch to another that is newer than `past`, and whether it is open.
+pub async fn newest_pull(
+    api: &Api,
+    branch: &str,
+    onto: &str,
+    past: u64,
+) -> Result<Option<(u64, bool)>, ApiError> {
     #[derive(Deserialize)]
     struct Pull {
         number: u64,
         state: String,
     }
     let head = format!("{}:{branch}", api.owner());
-    let head = percent_encoding::utf8_percent_encode(&head, super::IN_QUERY);
-    let pulls: Vec<Pull> = api.list(&format!("/pulls?state=all&head={head}"), LOOK).await?;
+    let [head, base] =
+        [head.as_str(), onto].map(|name| percent_encoding::utf8_percent_encode(name, super::IN_QUERY));
+    let pulls: Vec<Pull> = api.list(&format!("/pulls?state=all&head={head}&base={base}"), LOOK).await?;
     let later = pulls.into_iter().filter(|pull| pull.number > past);
     let found = later.max_by_key(|pull| (pull.state == "open", pull.number));
     Ok(found.map(|pull| (pull.number, pull.state == "open")))

@@ -1,6 +1,7 @@
 //! Campaigns by the real binary, on many bare repositories behind a loopback GitHub.
 #![cfg(unix)]
 
+mod changed;
 mod files;
 mod model;
 mod orders;

@@ -150,3 +150,53 @@ async fn campaign_finds_and_mends_what_falls_back() {
     assert_eq!(scene.fleet.state().count("MERGED"), 3);
     scene.assert_valid();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_begins_nothing_by_an_end_and_passes_no_wave_that_was_withdrawn() {
+    let mut scene = Scene::new("waves: { canary: 1, growth: 3 }\n").await;
+    scene.plain(4);
+    scene.run(&["run"]).expect_code(0);
+    for (words, open) in [
+        (&["close"][..], 0),
+        (&["merge"], 0),
+        // Closed for a reason that nobody has told: what comes next has to wait.
+        (&["run"], 0),
+        (&["drift", "--mend"], 0),
+        (&["rerun", "--failed"], 0),
+        (&["continue"], 3),
+    ] {
+        scene.on_another_machine().run(words).expect_code(0);
+        assert_eq!(scene.fleet.state().count("OPEN"), open, "{words:?}");
+    }
+    scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_gives_places_of_a_wave_to_those_who_take_part() {
+    let first = "first: [octo/archived, octo/empty, octo/same, octo/other]";
+    let mut scene =
+        Scene::new(&format!("waves: {{ canary: 2, growth: 2, {first} }}\nlimits: {{ per_hour: 500 }}\n"))
+            .await;
+    scene.plain(8);
+    scene.fleet.add("octo/same", &[("a.txt", "new\n")]);
+    scene.fleet.add("octo/other", &[("b.txt", "new\n")]);
+    scene.fleet.add("octo/empty", &[]);
+    scene.fleet.add("octo/archived", &[("a.txt", "old\n")]);
+    scene.fleet.state().place("octo/archived").archived = true;
+    // Two have to show that it is good, whoever else is asked before.
+    scene.run(&["run"]).expect_code(0);
+    let status = scene.status();
+    assert_eq!((&status["waves"][0]["members"], status["waves"].as_array().unwrap().len()), (&json!(2), 1));
+    assert_eq!(scene.fleet.state().count("OPEN"), 2);
+    // Who drops out leaves the place to another one.
+    let mut state = scene.fleet.state();
+    let place = state.places.values_mut().find(|place| !place.pulls.is_empty()).expect("a pull request");
+    place.archived = true;
+    drop(state);
+    scene.on_another_machine().run(&["run"]).expect_code(0);
+    assert_eq!(scene.fleet.state().count("OPEN"), 3);
+    scene.fleet.state().merge_all();
+    scene.on_another_machine().run(&["run"]).expect_code(0);
+    assert_eq!(scene.status()["waves"][1]["members"], json!(4));
+    scene.assert_valid();
+}

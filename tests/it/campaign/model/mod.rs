@@ -4,10 +4,10 @@
 pub(super) mod server;
 mod world;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use architect_ci::campaign::reconcile::{Situation, Step, decide, is_finished};
+use architect_ci::campaign::reconcile::{Decision, Situation, Step, decide, is_finished};
 use architect_ci::campaign::{Campaign, CampaignFile, Intent, Standing, State, TargetId};
 use architect_ci::github::{Checks, PullState};
 use proptest::prelude::*;
@@ -54,6 +54,7 @@ fn play(seed: u64) {
             observed: &observed,
             plans: &plans.clone(),
             can_plan: true,
+            begins: is_friendly || !choice.one_in(4),
             merges: choice.one_in(5),
             now: world.now,
         };
@@ -61,6 +62,7 @@ fn play(seed: u64) {
         assert_eq!(State::of_files("clock", &text).expect("a state"), saved, "what is saved can be read");
         let judged = decide(file, saved.clone(), &situation);
         world.check(file, &observed, &judged);
+        check_waves(&saved, &judged, situation.begins);
         let again = decide(file, judged.state.clone(), &situation);
         assert_eq!(
             (&again.state, &again.steps),
@@ -77,6 +79,12 @@ fn play(seed: u64) {
         // Whoever looks at the dashboard goes on now and then.
         if choice.one_in(4) {
             state.resume(&judged.standings);
+        }
+        // People close what they do not want any more.
+        if !is_friendly && choice.one_in(8) {
+            let open: Vec<&TargetId> = world.places.keys().collect();
+            let at = usize::try_from(choice.below(open.len() as u64)).expect("small");
+            state.withdraw(&[open[at].whole()].into());
         }
         if rolls_back && round == WILD {
             state.intent = Intent::RollingBack;
@@ -106,6 +114,26 @@ fn play(seed: u64) {
         world.go_on(choice, is_friendly);
     }
     panic!("seed {seed}: no end: {:?} {:?}", saved.stopped, saved.waves);
+}
+
+/// Places of waves are for targets that take part, and a wave begins only where one may, after one that has shown something.
+fn check_waves(before: &State, next: &Decision, begins: bool) {
+    let begun = |state: &State| state.targets.values().filter(|record| record.wave.is_some()).count();
+    assert!(begins || begun(before) == begun(&next.state), "nothing may begin");
+    let takes_part = |id: &&TargetId| next.standings[*id].takes_part();
+    let of_wave = |wave: u32| {
+        let members = next.state.targets.iter().filter(move |(_, record)| record.wave == Some(wave));
+        members.map(|(id, _)| id).filter(takes_part).map(TargetId::whole).collect::<BTreeSet<_>>().len()
+    };
+    for wave in before.waves.saturating_sub(1)..next.state.waves.saturating_sub(1) {
+        let withdrawn = next.standings.values().filter(|it| **it == Standing::Withdrawn).count();
+        let size = (2usize << wave).min(8);
+        assert!(of_wave(wave) + withdrawn >= size, "wave {wave} was left with empty places");
+        assert!(
+            of_wave(wave) > 0 || next.state.targets.values().any(|record| record.excused),
+            "nothing is shown"
+        );
+    }
 }
 
 #[test]
@@ -186,6 +214,7 @@ fn start(
             observed: &observed,
             plans: &plans.clone(),
             can_plan: true,
+            begins: true,
             merges: false,
             now: world.now,
         };

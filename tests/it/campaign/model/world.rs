@@ -86,8 +86,9 @@ impl World {
                         head: (kind != Kind::Empty).then(|| ("main".to_owned(), "c".repeat(40))),
                     },
                 };
-                let observed =
-                    Observed { repository, pulls: place.pulls.clone(), revert: place.revert.clone() };
+                let newest = place.pulls.iter().max_by_key(|pull| pull.number).map(|pull| pull.number);
+                let reverts = newest.map(|number| (number, place.revert.clone())).into_iter().collect();
+                let observed = Observed { repository, pulls: place.pulls.clone(), reverts };
                 (id.clone(), observed)
             })
             .collect()
@@ -100,6 +101,7 @@ impl World {
             node: format!("PR_{}", self.numbers),
             state: PullState::Open,
             head: format!("h{}", self.heads),
+            is_draft: false,
             checks: Checks::Pending,
             is_conflicting: false,
             created_at: self.now,
@@ -221,7 +223,7 @@ impl World {
         let new: Vec<&TargetId> = next.steps.iter().filter(is_new).map(Step::target).collect();
         let lately = before
             .values()
-            .flat_map(|observed| observed.pulls.iter().chain(&observed.revert))
+            .flat_map(|observed| observed.pulls.iter().chain(observed.reverts.values().flatten()))
             .filter(|pull| pull.created_at + 3600 > self.now)
             .count();
         assert!(lately.max(PER_HOUR) >= lately + new.len(), "too many within an hour");
@@ -242,7 +244,9 @@ impl World {
         if next.state.stopped.is_some() && next.state.intent == Intent::Forward {
             assert!(next.steps.iter().all(|step| matches!(step, Step::Close(..))), "{:?}", next.steps);
         }
-        let is_begun = |(id, record): &(&TargetId, &Record)| id.part.is_empty() && record.wave.is_some();
+        let is_begun = |(id, record): &(&TargetId, &Record)| {
+            id.part.is_empty() && record.wave.is_some() && next.standings[*id].takes_part()
+        };
         let begun = next.state.targets.iter().filter(is_begun).count();
         let most: usize = (0..next.state.waves).map(|wave| (2usize << wave).min(8)).sum();
         assert!(

@@ -84,9 +84,13 @@ pub(super) fn answer_query(state: &mut State, body: &Value) -> ResponseTemplate 
         });
         let mut answer = json!({
             "nameWithOwner": place.renamed.clone().unwrap_or(key), "isArchived": place.archived,
-            "defaultBranchRef": head, "pulls": pulls(text(format!("b{at}"))),
-            "reverts": pulls(text(format!("r{at}")))
+            "defaultBranchRef": head, "pulls": pulls(text(format!("b{at}")))
         });
+        for (name, branch) in variables.as_object().expect("variables") {
+            if let Some(number) = name.strip_prefix(&format!("r{at}_")) {
+                answer[format!("revert{number}")] = pulls(branch.as_str().map(str::to_owned));
+            }
+        }
         if let Some(path) = text("file".to_owned()).as_deref().and_then(|object| object.strip_prefix("HEAD:"))
         {
             let is_there =
@@ -131,7 +135,7 @@ fn show_pull(place: &Place, number: u64, pull: &Pull) -> Value {
     let rollup = pull.checks.map(|state| json!({ "state": state }));
     json!({
         "id": format!("PR_{number}"), "number": number, "state": pull.state, "headRefOid": head,
-        "isCrossRepository": false, "mergeable": if pull.conflicting { "CONFLICTING" } else { "MERGEABLE" },
+        "baseRefName": pull.base, "isCrossRepository": false, "isDraft": pull.draft, "mergeable": if pull.conflicting { "CONFLICTING" } else { "MERGEABLE" },
         "createdAt": OffsetDateTime::from(pull.created).format(&Rfc3339).expect("a time"),
         "mergeCommit": pull.merge.as_ref().map(|oid| json!({ "oid": oid })),
         "commits": {"nodes": [{"commit": {"statusCheckRollup": rollup}}]}

@@ -74,6 +74,9 @@ pub struct Place {
 #[derive(Clone)]
 pub struct Pull {
     pub branch: String,
+    /// The branch that it is for.
+    pub base: String,
+    pub draft: bool,
     pub title: String,
     pub state: &'static str,
     pub checks: Option<&'static str>,

@@ -192,6 +192,7 @@ fn pulls(
             let wanted = |pull: &Pull| {
                 let head = format!("{owner}:{}", pull.branch);
                 query.get("head").is_none_or(|wanted| *wanted == head)
+                    && query.get("base").is_none_or(|wanted| *wanted == pull.base)
                     && (query.get("state").is_some_and(|state| state == "all") || pull.state == "OPEN")
             };
             let all = place.pulls.iter().filter(|(_, pull)| wanted(pull));
@@ -204,11 +205,15 @@ fn pulls(
             if place.git().branch(&branch).is_none() {
                 return answer(422, &json!({"message": "head is invalid"}));
             }
-            if place.pulls.values().any(|pull| pull.state == "OPEN" && pull.branch == branch) {
+            let base = text("base");
+            let is_same = |pull: &Pull| pull.state == "OPEN" && pull.branch == branch && pull.base == base;
+            if place.pulls.values().any(is_same) {
                 return answer(422, &json!({"message": "A pull request already exists"}));
             }
             let pull = Pull {
                 branch,
+                base,
+                draft: body["draft"] == true,
                 title: text("title"),
                 state: "OPEN",
                 checks: Some("PENDING"),
@@ -225,7 +230,7 @@ fn pulls(
             if place.git().branch(&pull.branch).as_deref() != body["sha"].as_str() {
                 return answer(409, &json!({"message": "Head branch was modified"}));
             }
-            if pull.state != "OPEN" || body["merge_method"] != "merge" {
+            if pull.state != "OPEN" || pull.draft || body["merge_method"] != "merge" {
                 return answer(405, &json!({"message": "Squash merges are not allowed on this repository."}));
             }
             place.merge(number);
