@@ -280,3 +280,24 @@ fn parts(test: &ChangedTest) -> Vec<String> {
     parts.extend(test.names.iter().cloned());
     parts
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runners_that_end_early_lack_their_summary() {
+        let begun = "===== test session starts =====\ncollected 2 items\n\ntest_shop.py ";
+        assert!(lacks_summary(begun));
+        assert!(!lacks_summary(&format!("{begun}..\n===== 2 passed in 0.01s =====\n")));
+        assert!(!lacks_summary("2 passed\n"));
+    }
+
+    #[test]
+    fn cases_that_fail_are_counted_beside_those_that_do_not() {
+        let results = test_results::parse("a.py::t[1] PASSED [ 50%]\na.py::t[2] FAILED [100%]\n");
+        let all: Vec<&TestResult> = results.tests.iter().collect();
+        assert_eq!(share_of_cases(&all), Some("1 of its 2 cases".to_owned()));
+        assert_eq!(share_of_cases(&all[1..]), None);
+    }
+}

@@ -136,3 +136,21 @@ fn tests_prove_counts_exit_code_where_output_names_no_test() {
     expect(&sandbox, &["echo 'Ran 0 tests in 0.000s'"], &[("test_total", "not-run")]);
     expect(&sandbox, &["kill -9 $$"], &[("test_total", "not-run")]);
 }
+
+#[test]
+fn tests_prove_runs_tests_one_by_one_where_output_names_none() {
+    let check = "case $1 in *test_total) grep -q 'TOTAL = 2' shop.py ;; esac\n";
+    let sandbox = Sandbox::new(&[("shop.py", "TOTAL = 1\n"), ("check.sh", check)]);
+    sandbox.commit("shop");
+    sandbox.write("shop.py", "TOTAL = 2\n");
+    sandbox.write(
+        "tests/test_shop.py",
+        "def test_total():\n    assert shop.TOTAL == 2\n\n\ndef test_name():\n    assert shop.NAME\n",
+    );
+    let expected = [("test_total", "proves"), ("test_name", "passes-on-old")];
+    expect(&sandbox, &["sh", "check.sh", "{tests}"], &expected);
+    expect(&sandbox, &["sh", "check.sh", "{test}"], &expected);
+    // It is not known which of them failed.
+    let unknown = [("test_total", "not-run"), ("test_name", "not-run")];
+    expect(&sandbox, &["sh", "check.sh", "test_total"], &unknown);
+}

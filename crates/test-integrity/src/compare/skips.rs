@@ -118,9 +118,10 @@ pub(super) fn of_helpers(before: &State, after: &State, changes: &[Change<'_>]) 
     };
     let everywhere = after.everywhere.iter().filter(|(path, skip)| !is_known(path, skip) && !is_of_new(path));
     let everywhere = everywhere.map(|(path, skip)| {
-        let (kind, when) = match skip.is_conditional {
-            true => (Kind::ConditionalTest, " under a condition"),
-            false => (Kind::SkippedTest, ""),
+        let (kind, when) = if skip.is_conditional {
+            (Kind::ConditionalTest, " under a condition")
+        } else {
+            (Kind::SkippedTest, "")
         };
         let message = format!("every test is skipped{when}: `{}`", short(&skip.text));
         Finding::new(path, skip.line, kind, message)

@@ -6,6 +6,7 @@ pub(crate) mod inherited;
 pub(crate) mod reasons;
 pub(crate) mod renamed;
 pub(crate) mod state;
+mod subject;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,14 +16,12 @@ use crate::assertion::Assertion;
 use crate::extract::Test;
 use crate::weaker::subsumption::{bare, has_rows_for, is_value, says_all};
 use state::State;
+use subject::Subject;
 
 /// Least share of tokens in common of two tests that are the same under another name.
 const ALIKE: f64 = 0.6;
 /// Least share of a test's own words that another test has to have to stand for it.
 const CONTAINED: f64 = 0.75;
-/// Least share of names and literals in common of two tests that call nothing of the program in common.
-const ABOUT_THE_SAME: f64 = 0.5;
-
 /// Least share of a test's own words in a new test that has all of its literals, if it is the same in other words.
 const REWRITTEN: f64 = 0.5;
 
@@ -74,13 +73,15 @@ pub(crate) fn pairs(before: &[Test], after: &[Test]) -> Matching {
     let mut work = MAX_COMPARED;
     let (gone, new) = (bags(before, &found.gone), bags(after, &found.new));
     let mut candidates: Vec<(f64, usize, usize)> = Vec::new();
-    for (one, words) in &gone {
-        for (other, others) in new.iter().filter(|(_, others)| words.could_be_alike(others)) {
+    for (one, words, subject) in &gone {
+        for (other, others, theirs) in new.iter().filter(|(_, others, _)| words.could_be_alike(others)) {
             let cost = words.kinds() + others.kinds();
             let Some(left) = work.checked_sub(cost) else { break };
             work = left;
             let likeness = words.likeness(others);
-            if likeness >= ALIKE && are_about_the_same(&before[*one], &after[*other]) {
+            let subject = || subject.get_or_init(|| Subject::of(&before[*one]));
+            let theirs = || theirs.get_or_init(|| Subject::of(&after[*other]));
+            if likeness >= ALIKE && subject().is_that_of(theirs()) {
                 candidates.push((likeness, *one, *other));
             }
         }
@@ -105,18 +106,10 @@ fn spelled_alike(name: &str) -> String {
     plain.strip_prefix("test").filter(|rest| !rest.is_empty()).unwrap_or(&plain).to_owned()
 }
 
-/// Returns whether two tests of other names are about the same: they call the same of the program, or have most of their names and
-/// literals in common. Short tests are alike by their signs and keywords alone.
-fn are_about_the_same(one: &Test, other: &Test) -> bool {
-    let (own, theirs) = (reasons::calls_of_program(one), reasons::calls_of_program(other));
-    let common = own.intersection(&theirs).count();
-    common > 0 && common * 2 >= own.len()
-        || Bag::of_program(one).likeness(&Bag::of_program(other)) >= ABOUT_THE_SAME
-}
-
-/// Returns the tokens of chosen tests.
-fn bags(tests: &[Test], chosen: &[usize]) -> Vec<(usize, Bag)> {
-    chosen.iter().map(|at| (*at, Bag::new(tests[*at].body.words.iter().map(String::as_str)))).collect()
+/// Returns the tokens of chosen tests, with room for what they are about.
+fn bags<'a>(tests: &'a [Test], chosen: &[usize]) -> Vec<(usize, Bag, OnceCell<Subject<'a>>)> {
+    let words = |at: usize| Bag::new(tests[at].body.words.iter().map(String::as_str));
+    chosen.iter().map(|at| (*at, words(*at), OnceCell::new())).collect()
 }
 
 /// Tests that may stand for others, which may say more than those do.
@@ -287,12 +280,6 @@ impl Bag {
     /// Takes the names and literals of a test, whatever their quotes are.
     fn of_content(test: &Test) -> Self {
         Self::of_words(test.body.words.iter())
-    }
-
-    /// Takes the names and literals of a test but for the words of the language and of libraries for tests.
-    fn of_program(test: &Test) -> Self {
-        let words = test.body.words.iter().filter(|word| !reasons::is_of_runner(test, word));
-        Self::of_words(words)
     }
 
     /// Takes the names and literals of a test, of its tables, and of the fixtures and functions of its file that it names.

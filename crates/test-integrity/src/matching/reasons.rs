@@ -12,6 +12,7 @@ use regex::Regex;
 use super::definitions::Removed;
 use super::renamed::is_renamed;
 use super::state::State;
+use super::subject::Subject;
 use crate::Change;
 use crate::assertion::{Assertion, Strength, vocabulary};
 use crate::extract::Test;
@@ -50,14 +51,14 @@ impl<'a> Successors<'a> {
     /// Takes those tests that run.
     pub(crate) fn new(state: &'a State, tests: impl Iterator<Item = &'a Test>) -> Self {
         let successor =
-            |test: &'a Test| Successor { test, calls: calls_of_program(test), demands: OnceCell::new() };
+            |test: &'a Test| Successor { test, calls: Subject::calls_of(test), demands: OnceCell::new() };
         Self { state, tests: tests.filter(|test| test.runs()).map(successor).collect() }
     }
 
     /// Returns the reason why a test is gone, if new ones of its file stand in its place: they call most of what that one called,
     /// and demand as much, whatever the values are.
     pub(crate) fn take_place_of(&mut self, test: &Test, asserted: &[Assertion]) -> Option<String> {
-        let own = calls_of_program(test);
+        let own = Subject::calls_of(test);
         let state = self.state;
         let mut about_it: Vec<&mut Successor<'a>> = self
             .tests
@@ -154,7 +155,7 @@ fn tells_error(test: &Test) -> bool {
 }
 
 /// Returns the names that a test calls, but for those of assertions and of its own.
-fn calls(test: &Test) -> BTreeSet<&str> {
+pub(super) fn calls(test: &Test) -> BTreeSet<&str> {
     let words = &test.body.words;
     let called = words.windows(2).filter(|two| two[1] == "(").map(|two| two[0].as_str());
     called
@@ -165,39 +166,6 @@ fn calls(test: &Test) -> BTreeSet<&str> {
                 && !test.body.defined.contains_key(*name)
         })
         .collect()
-}
-
-/// Returns the names that a test calls, but for those of libraries for tests as well.
-pub(super) fn calls_of_program(test: &Test) -> BTreeSet<&str> {
-    calls(test).into_iter().filter(|name| !is_of_runner(test, name)).collect()
-}
-
-/// Returns whether a word of a test is one of the language, of a library for tests, or one that the test gives a meaning itself.
-pub(super) fn is_of_runner(test: &Test, word: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "fn", "func", "function", "def", "let", "const", "var", "void", "async", "await", "testing", "T",
-        "Errorf", "Fatalf", "Error", "Fatal", "nil", "it", "test", "public", "to", "be", "pytest", "Test",
-        "err",
-    ];
-    let plain = vocabulary::plain(word);
-    let is_of_assertion = || {
-        !plain.is_empty()
-            && test.body.assertions.iter().any(|assertion| {
-                // A method of what is tested may be read as one that asserts something.
-                let is_of_library = ["expect", "assert", "require", "verify"]
-                    .iter()
-                    .any(|root| assertion.text.starts_with(root))
-                    || assertion.text.contains(" . should . ");
-                let name = vocabulary::plain(&assertion.name);
-                is_of_library && (name == plain || name.strip_prefix("not") == Some(plain.as_str()))
-            })
-    };
-    is_keyword(word)
-        || vocabulary::is_statement(word)
-        || WORDS.contains(&word)
-        || test.simple_name() == word
-        || test.body.defined.contains_key(word)
-        || is_of_assertion()
 }
 
 /// Words of the program that a change chiefly takes code away from. They are read when a test first asks for them.

@@ -3,6 +3,8 @@
 use super::reach::is_block;
 use crate::syntax::At;
 
+/// Longest function in which it is looked for where a failure comes from, in bytes.
+const MAX_FUNCTION: usize = 20_000;
 /// Most of the name of a call that is looked at, in bytes.
 const MAX_HEAD: usize = 400;
 
@@ -25,8 +27,15 @@ pub(in crate::extract) fn passed_over(parent: At<'_>, children: &[At<'_>], neste
 fn is_of_failure(at: At<'_>) -> bool {
     let Some(condition) = at.field("condition") else { return false };
     let words = condition.words();
+    if !words.iter().any(|word| names_failure(word)) {
+        return false;
+    }
+    // Nobody reads so long a function for each of its conditions.
+    let Some(function) = function_of(at).filter(|function| function.text().len() <= MAX_FUNCTION) else {
+        return true;
+    };
     let own: Vec<&str> = at.words().into_iter().take_while(|word| *word != "{").collect();
-    let earlier = words_before(at);
+    let earlier = words_before(function, at);
     let rows = words_of_heads(at);
     (0..words.len()).any(|place| {
         let word = words[place];
@@ -84,17 +93,20 @@ fn root_of<'a>(words: &[&'a str]) -> &'a str {
     words.get(at.saturating_sub(1)).copied().unwrap_or_default()
 }
 
-/// Returns the words of the function that a statement stands in, up to the statement.
-fn words_before(at: At<'_>) -> Vec<&str> {
+/// Returns the function that a statement stands in, or the whole file.
+fn function_of(at: At<'_>) -> Option<At<'_>> {
     let mut node = at.node.parent();
     while let Some(outer) =
         node.filter(|outer| !crate::extract::is_function(outer.kind()) && outer.parent().is_some())
     {
         node = outer.parent();
     }
+    node.map(|node| at.with(node))
+}
+
+/// Returns the names in a function up to a statement. What a runner or a promise hands a failure to has it as an argument.
+fn words_before<'a>(function: At<'a>, at: At<'a>) -> Vec<&'a str> {
     let end = at.node.start_byte();
-    let Some(function) = node.map(|node| at.with(node)) else { return Vec::new() };
-    // What a failure is handed to by a runner or a promise is its argument.
     let nodes = function.descendants().into_iter().filter(|below| below.node.end_byte() <= end);
     nodes.filter(|below| below.kind().ends_with("identifier")).map(At::text).collect()
 }
