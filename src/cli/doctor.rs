@@ -265,7 +265,7 @@ fn sandbox() -> Check {
     let KernelSupport { files, truncation, .. } = kernel_support();
     let says = if files && !truncation {
         "active: the kernel limits commands, hooks and gates to the rights of their class (Landlock; this kernel has no rules for \
-         emptying files, as Linux 6.2 has, so they cannot empty any by its path)"
+         emptying files, as Linux 6.2 has, so they empty only what they open for writing)"
     } else if files {
         "active: the kernel limits commands, hooks and gates to the rights of their class (Landlock)"
     } else {
