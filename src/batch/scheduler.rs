@@ -368,8 +368,14 @@ impl Scheduler<'_> {
         };
         let reports: Vec<TaskReport> = tasks.iter().map(report).collect();
         // Where no task was left to begin, those that were at work show it.
-        let is_cut = reports.iter().any(|report| report.stop_reason == Some(StopReason::Timeout));
-        (reports, stop == Some(Stop::Time) || is_cut && self.common.is_over())
+        let is_cut = |report: &TaskReport| {
+            report.stop_reason == Some(StopReason::Timeout) || report.end == TaskEnd::NotRun
+        };
+        let is_late = match stop {
+            Some(stop) => stop == Stop::Time,
+            None => self.common.is_over() && reports.iter().any(is_cut),
+        };
+        (reports, is_late)
     }
 
     fn stop(&self) -> Option<Stop> {
