@@ -30,6 +30,7 @@ mod settled;
 mod shard;
 mod shared_folders;
 mod start_error;
+mod stop;
 mod task_list;
 mod task_paths;
 mod verify_reports;

@@ -25,6 +25,7 @@ use super::settled;
 use super::shard::shards;
 use super::shared_folders;
 use super::start_error::StartError;
+use super::stop::Stop;
 use super::task_list::{earlier_or_new, repository};
 use super::worktree::Worktrees;
 use crate::base::clock::now;
@@ -212,24 +213,6 @@ struct Scheduler<'a> {
     show: &'a ProgressDisplay,
     budget: Option<f64>,
     nights: &'a settled::PreviousResults,
-}
-
-/// Why no further task is begun.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
-    Time,
-    Budget,
-    Signal,
-}
-
-impl Stop {
-    pub(super) fn why(self) -> &'static str {
-        match self {
-            Self::Time => "not started: the batch's time limit was reached",
-            Self::Budget => "not started: the batch's budget was used up",
-            Self::Signal => "not started: the batch was interrupted",
-        }
-    }
 }
 
 impl Scheduler<'_> {
