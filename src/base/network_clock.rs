@@ -148,7 +148,8 @@ mod tests {
 
     #[tokio::test]
     async fn work_ends_with_time_and_results_have_a_little_more() {
-        let late = Grace::Results.duration().as_millis() as u64;
+        let late = 10_000;
+        assert_eq!(Grace::Results.duration(), Duration::from_millis(late));
         for (ended_ms, stopped, work, results) in [
             (None, false, false, false),
             (Some(0), false, true, false),
