@@ -112,11 +112,12 @@ impl End {
         }
         if stage == Stage::Results {
             let noticed = Instant::now();
-            // The limit may know of a signal only a moment later.
+            let own = if self.limit.is_reached() { Grace::Results } else { Grace::ResultsInterrupted };
+            // The limit may know of a signal only a moment later, or not at all once the run is over.
             let is_over = || {
                 self.limit.is_over(Grace::Results)
                     || self.limit.is_stopped_for(Grace::ResultsInterrupted.duration())
-                    || noticed.elapsed() >= Grace::Results.duration()
+                    || noticed.elapsed() >= own.duration()
             };
             while !is_over() {
                 tokio::time::sleep(PAUSE).await;
