@@ -114,19 +114,8 @@ pub async fn run_batch(
         manifest,
         worktrees: worktrees.clone(),
     });
-    let sealer = match sealed {
-        Some(sealed) => match JournalSealer::begin(sealed, &common.manifest).await.map_err(cut_off_or_failed)
-        {
-            Ok(sealer) => Some(sealer),
-            // The time is up, so no task begins, and there is nothing to seal.
-            Err(error) if error.cut_off().is_some() => {
-                notices.push(notice(&error.to_string()));
-                None
-            }
-            Err(error) => return Err(error),
-        },
-        None => None,
-    };
+    let (sealer, not_sealed) = begin_sealing(sealed, &common.manifest).await?;
+    notices.extend(not_sealed);
     let show = ProgressDisplay::new(look, tasks.len(), earlier.ended.len());
     let (reports, late) = {
         let scheduler = Scheduler { common: &common, show: &show, budget, nights: &nights };
@@ -188,6 +177,19 @@ async fn open_journal(request: &BatchRequest) -> Result<(Journal, Option<SealedJ
         series = place.restore(&mut journal, variables).await.map_err(cut_off_or_failed)?;
     }
     Ok((journal, place.map(|place| SealedJournal { place, series })))
+}
+
+/// Begins to seal the journal, if it is to be sealed. If the time is up, no task begins, so there is nothing to seal, which is told.
+async fn begin_sealing(
+    sealed: Option<SealedJournal>,
+    manifest: &Manifest,
+) -> Result<(Option<JournalSealer>, Option<Notice>), InputError> {
+    let Some(sealed) = sealed else { return Ok((None, None)) };
+    match JournalSealer::begin(sealed, manifest).await.map_err(cut_off_or_failed) {
+        Ok(sealer) => Ok((Some(sealer), None)),
+        Err(error) if error.cut_off().is_some() => Ok((None, Some(notice(&error.to_string())))),
+        Err(error) => Err(error),
+    }
 }
 
 /// Returns the error of the batch for one of its sealed journal.
