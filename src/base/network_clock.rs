@@ -112,11 +112,12 @@ impl End {
         }
         if stage == Stage::Results {
             let noticed = Instant::now();
-            // The limit may know of a signal only a moment later.
+            let own = if self.limit.is_reached() { Grace::Results } else { Grace::ResultsInterrupted };
+            // The limit may know of a signal only a moment later, or not at all once the run is over.
             let is_over = || {
                 self.limit.is_over(Grace::Results)
                     || self.limit.is_stopped_for(Grace::ResultsInterrupted.duration())
-                    || noticed.elapsed() >= Grace::Results.duration()
+                    || noticed.elapsed() >= own.duration()
             };
             while !is_over() {
                 tokio::time::sleep(PAUSE).await;
@@ -148,7 +149,8 @@ mod tests {
 
     #[tokio::test]
     async fn work_ends_with_time_and_results_have_a_little_more() {
-        let late = Grace::Results.duration().as_millis() as u64;
+        let late = 10_000;
+        assert_eq!(Grace::Results.duration(), Duration::from_millis(late));
         for (ended_ms, stopped, work, results) in [
             (None, false, false, false),
             (Some(0), false, true, false),

@@ -17,7 +17,7 @@ use super::manifest::{Manifest, Task};
 use super::neighbours::Neighbours;
 use super::planned::PlannedTasks;
 use super::request::BatchRequest;
-use super::scheduler::Stop;
+use super::stop::Stop;
 use super::task_key::KeyParts;
 use super::task_paths::TaskPaths;
 use super::worktree::Worktrees;

@@ -31,6 +31,7 @@ mod settled;
 mod shard;
 mod shared_folders;
 mod start_error;
+mod stop;
 mod task_key;
 mod task_list;
 mod task_paths;

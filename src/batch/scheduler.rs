@@ -26,6 +26,7 @@ use super::settled;
 use super::shard::shards;
 use super::shared_folders;
 use super::start_error::StartError;
+use super::stop::Stop;
 use super::task_list::{earlier_or_new, repository};
 use super::worktree::Worktrees;
 use crate::base::bounded::Usd;
@@ -113,19 +114,8 @@ pub async fn run_batch(
         manifest,
         worktrees: worktrees.clone(),
     });
-    let sealer = match sealed {
-        Some(sealed) => match JournalSealer::begin(sealed, &common.manifest).await.map_err(cut_off_or_failed)
-        {
-            Ok(sealer) => Some(sealer),
-            // The time is up, so no task begins, and there is nothing to seal.
-            Err(error) if error.cut_off().is_some() => {
-                notices.push(notice(&error.to_string()));
-                None
-            }
-            Err(error) => return Err(error),
-        },
-        None => None,
-    };
+    let (sealer, not_sealed) = begin_sealing(sealed, &common.manifest).await?;
+    notices.extend(not_sealed);
     let show = ProgressDisplay::new(look, tasks.len(), earlier.ended.len());
     let (mut reports, late) = {
         let scheduler = Scheduler { common: &common, show: &show, budget, nights: &nights };
@@ -190,6 +180,19 @@ async fn open_journal(request: &BatchRequest) -> Result<(Journal, Option<SealedJ
     Ok((journal, place.map(|place| SealedJournal { place, series })))
 }
 
+/// Begins to seal the journal, if it is to be sealed. If the time is up, no task begins, so there is nothing to seal, which is told.
+async fn begin_sealing(
+    sealed: Option<SealedJournal>,
+    manifest: &Manifest,
+) -> Result<(Option<JournalSealer>, Option<Notice>), InputError> {
+    let Some(sealed) = sealed else { return Ok((None, None)) };
+    match JournalSealer::begin(sealed, manifest).await.map_err(cut_off_or_failed) {
+        Ok(sealer) => Ok((Some(sealer), None)),
+        Err(error) if error.cut_off().is_some() => Ok((None, Some(notice(&error.to_string())))),
+        Err(error) => Err(error),
+    }
+}
+
 /// Returns the error of the batch for one of its sealed journal.
 fn cut_off_or_failed(error: SealedJournalError) -> InputError {
     match error {
@@ -213,24 +216,6 @@ struct Scheduler<'a> {
     show: &'a ProgressDisplay,
     budget: Option<f64>,
     nights: &'a settled::PreviousResults,
-}
-
-/// Why no further task is begun.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
-    Time,
-    Budget,
-    Signal,
-}
-
-impl Stop {
-    pub(super) fn why(self) -> &'static str {
-        match self {
-            Self::Time => "not started: the batch's time limit was reached",
-            Self::Budget => "not started: the batch's budget was used up",
-            Self::Signal => "not started: the batch was interrupted",
-        }
-    }
 }
 
 impl Scheduler<'_> {
@@ -373,8 +358,14 @@ impl Scheduler<'_> {
         };
         let reports: Vec<TaskReport> = tasks.iter().map(report).collect();
         // Where no task was left to begin, those that were at work show it.
-        let is_cut = reports.iter().any(|report| report.stop_reason == Some(StopReason::Timeout));
-        (reports, stop == Some(Stop::Time) || is_cut && self.common.is_over())
+        let is_cut = |report: &TaskReport| {
+            report.stop_reason == Some(StopReason::Timeout) || report.end == TaskEnd::NotRun
+        };
+        let is_late = match stop {
+            Some(stop) => stop == Stop::Time,
+            None => self.common.is_over() && reports.iter().any(is_cut),
+        };
+        (reports, is_late)
     }
 
     fn stop(&self) -> Option<Stop> {

@@ -124,7 +124,7 @@ fn work(lookup: &Lookup, start: BatchStart) -> Result<Exit, InputError> {
         // Deliveries alone cost nothing.
         let shared = request.shared_ledger.as_ref().filter(|_| start == BatchStart::Work);
         let work = Box::pin(async {
-            let ran = run_batch(&request, BatchOptions { look, signal }).await;
+            let ran = Box::pin(run_batch(&request, BatchOptions { look, signal })).await;
             // What the batch itself has followed until now is gone.
             clock.lead(request.destination.github.as_ref());
             ran

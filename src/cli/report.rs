@@ -132,7 +132,7 @@ fn post(lookup: &Lookup, path: Option<String>) -> Result<Posted, InputError> {
     let inputs = Inputs::read(lookup)?;
     runtime()?.block_on(async {
         match Repost::resolve(&inputs).await? {
-            Some(repost) => repost.post(report).await,
+            Some(repost) => Box::pin(repost.post(report)).await,
             None => Ok(Posted::Outdated),
         }
     })

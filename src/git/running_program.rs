@@ -59,7 +59,7 @@ pub(super) fn run_restricted(
         let child = thread::Builder::new().spawn_scoped(scope, start)?;
         child.join().map_err(|_| io::Error::other("the thread that starts git ended"))?
     })?;
-    RunningProgram::new(child, input)?.to_its_end(most, is_over)
+    RunningProgram::new(child, input)?.wait(most, is_over)
 }
 
 /// A run of the program, and what it has printed so far. Nobody has to wait for those who read: a filter that outlives the program
@@ -96,7 +96,7 @@ impl RunningProgram {
         Ok((output, Printed::read(child.stderr.take(), MAX_MESSAGE)?))
     }
 
-    fn to_its_end(mut self, most: Duration, is_over: impl Fn() -> bool) -> io::Result<ProgramEnd> {
+    fn wait(mut self, most: Duration, is_over: impl Fn() -> bool) -> io::Result<ProgramEnd> {
         let since = Instant::now();
         let mut ended: Option<Instant> = None;
         let is_late = loop {

@@ -142,6 +142,7 @@ impl Api {
     }
 
     /// Returns the same client for what tells of the end of the work: its requests have a short time more.
+    #[must_use]
     pub fn for_results(&self) -> Self {
         Self { stage: Stage::Results, ..self.clone() }
     }

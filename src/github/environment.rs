@@ -13,7 +13,6 @@ use super::person::Person;
 use super::server_address::server_address;
 use crate::base::network_clock::NetworkClock;
 use crate::base::time_slots::Share;
-use crate::git::CallLimit;
 
 /// The head of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,12 +178,6 @@ pub enum EnvironmentError {
 }
 
 impl Environment {
-    /// Returns the limit of calls of Git that talk to the server.
-    pub(crate) fn call_limit(&self) -> CallLimit {
-        let (cancel, deadline) = self.clock.end_of_work();
-        CallLimit { cancel, deadline }
-    }
-
     /// Returns the repository as `owner/name`.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.owner, self.repository)

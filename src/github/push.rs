@@ -13,6 +13,14 @@ use crate::git::{Author, CallLimit, GitError, Push, RemoteRepository, Repository
 const AUTHOR: Author =
     Author { name: "github-actions[bot]", email: "41898282+github-actions[bot]@users.noreply.github.com" };
 
+impl Environment {
+    /// Returns the limit of calls of Git that talk to the server.
+    pub(crate) fn call_limit(&self) -> CallLimit {
+        let (cancel, deadline) = self.clock.end_of_work();
+        CallLimit { cancel, deadline }
+    }
+}
+
 /// Delivers a commit, made from the objects of the clone, by `git push`. Where the branch stands is still
 /// read from the API. Returns `None` if there is nothing to commit.
 pub async fn by_push(

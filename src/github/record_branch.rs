@@ -82,6 +82,7 @@ impl RecordBranch {
     }
 
     /// Returns the branch for what tells of the end of the work, for which there is a short time more.
+    #[must_use]
     pub fn for_results(&self) -> Self {
         Self { api: self.api.for_results(), name: self.name.clone() }
     }

@@ -3,7 +3,7 @@
 //! The library writes characters that XML forbids, and leaves `]]>` inside CDATA as it is, so all text is
 //! cleaned first.
 
-use junit_report::{Duration, Report, ReportBuilder, TestCase, TestCaseBuilder, TestSuite, TestSuiteBuilder};
+use junit_report::{Duration, Report, ReportBuilder, TestCase, TestCaseBuilder, TestSuite};
 use sanitize::untrusted::visible;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -12,6 +12,7 @@ use workspace::Operation;
 use super::listed::MAX_LISTED;
 use super::proof::proof_cases;
 use super::{RunReport, gates, test_findings};
+use crate::base::clock::now_utc;
 use crate::event::{
     Finding, HookDecision, JunitResult, NoticeLevel, Outcome, ReviewRecord, RunMode, Severity,
 };
@@ -64,11 +65,20 @@ pub(super) fn moment(text: &str) -> Option<OffsetDateTime> {
 }
 
 fn suite(name: &str, cases: Vec<TestCase>, report: &RunReport) -> TestSuite {
-    let mut suite = TestSuiteBuilder::new(name);
-    if let Some(started) = moment(&report.started_at) {
-        suite.set_timestamp(started);
+    suite_since(name, cases, moment(&report.started_at))
+}
+
+/// Makes a test suite of what began at a time, or begins now. The library's own constructor panics after the year 9999.
+pub(super) fn suite_since(name: &str, testcases: Vec<TestCase>, began: Option<OffsetDateTime>) -> TestSuite {
+    TestSuite {
+        name: name.to_owned(),
+        package: format!("testsuite/{name}"),
+        timestamp: began.unwrap_or_else(now_utc),
+        hostname: "localhost".to_owned(),
+        testcases,
+        system_out: None,
+        system_err: None,
     }
-    suite.add_testcases(cases).build()
 }
 
 fn hooks(report: &RunReport) -> Vec<TestCase> {

@@ -1,10 +1,10 @@
 //! Renders what tests say about a change, as lines and as JUnit cases.
 
-use junit_report::{Duration, ReportBuilder, TestCase, TestCaseBuilder, TestSuiteBuilder};
+use junit_report::{Duration, ReportBuilder, TestCase, TestCaseBuilder};
 use sanitize::untrusted::{code, visible};
 
 use super::RunReport;
-use super::junit::{JunitError, clean, milliseconds, write};
+use super::junit::{JunitError, clean, milliseconds, suite_since, write};
 use super::mutation::mutation_line;
 use super::size_budget::Section;
 use crate::event::{MutationRecord, MutationVerdict, ProofRecord, ProofVerdict};
@@ -38,8 +38,7 @@ pub fn proof_text(record: &ProofRecord) -> String {
 
 /// Renders a proof as JUnit XML.
 pub fn proof_junit(record: &ProofRecord) -> Result<String, JunitError> {
-    let mut suite = TestSuiteBuilder::new("proof of tests");
-    let suite = suite.add_testcases(proof_cases(record)).build();
+    let suite = suite_since("proof of tests", proof_cases(record), None);
     write(&ReportBuilder::new().add_testsuite(suite).build())
 }
 

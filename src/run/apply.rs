@@ -249,6 +249,7 @@ impl Run<'_> {
         let reason = match gates {
             _ if !succeeded => StopReason::CommandsFailed,
             Err(()) => StopReason::GatesNotRun,
+            Ok(gates) if self.is_cut_off(&gates) && self.time_limit.is_reached() => StopReason::Timeout,
             Ok(gates) if self.is_cut_off(&gates) => StopReason::UserInterrupt,
             Ok(gates) if gates.iter().any(is_failed) => StopReason::GatesFailed,
             Ok(_) if self.refuses(findings) => StopReason::TestsWeakened,

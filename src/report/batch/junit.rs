@@ -1,20 +1,16 @@
 //! The report of a batch as JUnit XML, with a test case for each task.
 
-use junit_report::{ReportBuilder, TestCase, TestCaseBuilder, TestSuiteBuilder};
+use junit_report::{ReportBuilder, TestCase, TestCaseBuilder};
 
 use super::{BatchReport, TaskEnd, TaskReport};
-use crate::report::junit::{JunitError, clean, milliseconds};
+use crate::report::junit::{JunitError, clean, milliseconds, moment, suite_since};
 use crate::report::task_line;
 
 /// Renders the report. Fails only if the XML library does.
 pub fn batch_junit(report: &BatchReport) -> Result<String, JunitError> {
-    let mut suite = TestSuiteBuilder::new(&clean(&report.batch));
-    if let Some(started) = crate::report::junit::moment(&report.started_at) {
-        suite.set_timestamp(started);
-    }
     let cases = report.tasks.iter().map(|task| case(task, &report.batch)).collect::<Vec<_>>();
     let mut builder = ReportBuilder::new();
-    builder.add_testsuite(suite.add_testcases(cases).build());
+    builder.add_testsuite(suite_since(&clean(&report.batch), cases, moment(&report.started_at)));
     crate::report::junit::write(&builder.build())
 }
 
