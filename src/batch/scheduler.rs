@@ -357,15 +357,19 @@ impl Scheduler<'_> {
             reports.remove(&task.id).or_else(|| tried.remove(&task.id)).unwrap_or_else(|| missing(task))
         };
         let reports: Vec<TaskReport> = tasks.iter().map(report).collect();
-        // Where no task was left to begin, those that were at work show it.
+        let is_late = self.is_late(stop, &reports);
+        (reports, is_late)
+    }
+
+    /// Returns whether the time limit ended the batch. Where no task was left to begin, those that were at work show it.
+    fn is_late(&self, stop: Option<Stop>, reports: &[TaskReport]) -> bool {
         let is_cut = |report: &TaskReport| {
             report.stop_reason == Some(StopReason::Timeout) || report.end == TaskEnd::NotRun
         };
-        let is_late = match stop {
+        match stop {
             Some(stop) => stop == Stop::Time,
             None => self.common.is_over() && reports.iter().any(is_cut),
-        };
-        (reports, is_late)
+        }
     }
 
     fn stop(&self) -> Option<Stop> {

@@ -1,4 +1,4 @@
-//! What a call of a tool is resolved to: the tool and its own arguments, or the reason why it is not clear which are meant.
+//! Result of the resolution of a call: the tool and its own arguments, or the reason why it is not clear which are meant.
 
 use std::sync::Arc;
 

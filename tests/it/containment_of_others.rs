@@ -1,5 +1,5 @@
-//! What other processes of the same user have on a machine where nothing can be mounted: objects and terminals that no rule of
-//! the kernel's tells from those of a command.
+//! Objects and terminals of other processes of the same user, which no rule of the kernel's tells from those of a command on a machine
+//! where nothing can be mounted.
 #![cfg(target_os = "linux")]
 
 use crate::copies::{without_namespaces_beside, without_namespaces_having};

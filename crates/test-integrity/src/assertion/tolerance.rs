@@ -1,4 +1,4 @@
-//! How far a value may be from the one that an assertion names.
+//! Tolerances of assertions: how far a value may be from the one that is named.
 
 /// Names in which the last number is the tolerance, and the larger the wider.
 const TOLERANT: &[&str] = &["delta", "epsilon", "approximately", "closeto", "within", "offset"];

@@ -1,4 +1,4 @@
-//! What tests are about: the names of the program that they call, and what they give to it.
+//! Subjects of tests: the names of the program that they call, and what they give to it.
 
 use std::collections::BTreeSet;
 
