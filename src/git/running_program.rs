@@ -243,7 +243,7 @@ mod tests {
             let mut command = Command::new("sh");
             command.args(["-c", line]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
             let restrictions = Restrictions { readable: None, ..Restrictions::nothing() };
-            run_restricted(command, &[b'x'; 1 << 20], &restrictions, most, || false).expect("it runs")
+            run_restricted(command, &vec![b'x'; 1 << 20], &restrictions, most, || false).expect("it runs")
         };
         let since = Instant::now();
         for line in ["trap '' TERM; sleep 601; true", "setsid sleep 61; true", "setsid sleep 62 & sleep 604"]

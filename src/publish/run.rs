@@ -138,7 +138,7 @@ pub(crate) async fn publish_run(
     };
     let before = digest_of(&mut report);
     let publication = Publication { request, files, masker, changes: &changes, prefix: &prefix, cancel };
-    let comment_url = publication.publish(&mut report, known).await;
+    let comment_url = Box::pin(publication.publish(&mut report, known)).await;
     let is_changed = digest_of(&mut report) != before;
     if is_changed {
         // What publishing added is text of others as well.

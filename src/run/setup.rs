@@ -293,7 +293,8 @@ impl RunSetup {
             changes.remove();
         }
         let published =
-            publish_run(request, artifacts, &self.files, masker, signal.token(), self.progress).await;
+            Box::pin(publish_run(request, artifacts, &self.files, masker, signal.token(), self.progress))
+                .await;
         if let Some(telemetry) = &self.telemetry {
             telemetry.send(&clock.network()).await;
         }
