@@ -251,7 +251,7 @@ impl Api {
         body: Option<&Value>,
         to: Purpose,
     ) -> Result<Response, ApiError> {
-        let answered = self.in_time(self.repeatedly(method, address, body, to)).await;
+        let answered = self.in_time(Box::pin(self.repeatedly(method, address, body, to))).await;
         answered.unwrap_or_else(|why| Err(ApiError::CutOff(why)))
     }
 

@@ -26,7 +26,7 @@ fn server(silent: bool) -> (String, Receiver<()>) {
             let mut connection = connection.expect("a connection");
             let sender = sender.clone();
             std::thread::spawn(move || {
-                let _ = connection.read(&mut [0; 65_536]);
+                let _ = connection.read(&mut [0; 4_096]);
                 let _ = sender.send(());
                 if !silent {
                     let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100000\r\n\r\n{";

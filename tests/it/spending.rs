@@ -196,7 +196,9 @@ fn ledger_that_is_no_file_is_refused() {
 
 #[test]
 fn ledger_with_unknown_costs_bars_unless_told_otherwise() {
-    let now = time::OffsetDateTime::now_utc().format(&time::format_description::well_known::Rfc3339).unwrap();
+    let now = time::OffsetDateTime::from(std::time::SystemTime::now())
+        .format(&time::format_description::well_known::Rfc3339)
+        .unwrap();
     let line =
         |usd: &str| format!(r#"{{"at": "{now}", "usd": {usd}, "input": 1, "output": 1, "model": "m"}}"#);
     for (unmeasured, usd, code) in [("", "null", 3), ("unmeasured: warn, ", "null", 0), ("", "0.1", 0)] {
