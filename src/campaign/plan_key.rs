@@ -1,4 +1,5 @@
-//! What the plan of a target follows from, besides the repository: an earlier plan is only good for as long as none of it was changed.
+//! Key of the plan of a target: all that it follows from besides the repository. An earlier plan is only good for as long as none of it
+//! was changed.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What a report tells of a target besides its standing.
+//! Remarks of a report on a target, besides its standing.
 
 use super::file::MergeRule;
 use super::reconcile::{Step, can_write};

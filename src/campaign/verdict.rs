@@ -1,4 +1,4 @@
-//! What is said of a run that did not do what was requested.
+//! Verdicts on runs that did not do what was requested.
 
 use super::work::WorkError;
 use crate::command::last_lines;

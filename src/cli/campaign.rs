@@ -193,7 +193,14 @@ fn work(lookup: &Lookup, action: &Action) -> Result<Exit, InputError> {
         if let Some(message) = &unrecorded {
             tracing::error!("error: {message}");
         }
-        let mut report = done?;
+        let mut report = match done {
+            // What GitHub was asked at that moment was given up.
+            Err(error) if signal.is_set() => {
+                tracing::error!("error: {error}");
+                return Ok(exit_by(&signal));
+            }
+            done => done?,
+        };
         let has_fallen = matches!(action, Action::Drift { mends: false }) && !report.fallen_back.is_empty();
         let is_failed = has_fallen || unrecorded.is_some();
         report.notices.extend(unrecorded);
@@ -213,6 +220,10 @@ async fn overdue(signal: &Signal) -> Exit {
     tracing::error!(
         "error: the campaign was interrupted while work was still under way; the next start continues"
     );
+    exit_by(signal)
+}
+
+fn exit_by(signal: &Signal) -> Exit {
     if signal.is_terminate() { Exit::Terminated } else { Exit::Interrupted }
 }
 

@@ -257,8 +257,8 @@ impl Publisher<'_> {
         let Some(repository) = repository else { return Err(DeliverError::Api(first)) };
         detail!("{first}; trying git push");
         match by_push(delivery, &self.api, self.github, repository).await {
-            // What the API has said is nearer to the cause.
-            Err(DeliverError::Api(second)) => {
+            // What the API has said is nearer to the cause, unless nobody waited for the push.
+            Err(DeliverError::Api(second)) if second.cut_off().is_none() => {
                 detail!("{second}");
                 Err(DeliverError::Api(first))
             }
