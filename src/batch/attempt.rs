@@ -116,7 +116,8 @@ impl BatchContext {
             }
             let cost = report.cost_usd;
             let report = report.after(earlier.as_ref());
-            if self.signal.is_set() {
+            // What was done at that moment is done.
+            if self.signal.is_set() && report.end != TaskEnd::Success {
                 let report = TaskReport { end: TaskEnd::NotRun, ..report };
                 return TaskResult { report, over: false, dearest_answer, spent: None };
             }

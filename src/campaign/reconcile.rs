@@ -372,7 +372,7 @@ impl State {
     pub fn withdraw(&mut self, only: &BTreeSet<TargetId>) {
         for (id, record) in &mut self.targets {
             let is_meant = only.is_empty() || only.contains(id) || only.contains(&id.whole());
-            if record.wave.is_some() && is_meant {
+            if (record.wave.is_some() || !only.is_empty()) && is_meant {
                 record.withdrawn = true;
             }
         }

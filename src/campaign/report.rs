@@ -173,6 +173,14 @@ impl CampaignReport {
             Intent::Forward if decision.steps.is_empty() => CampaignStatus::Waiting,
             Intent::Forward => CampaignStatus::Running,
         };
+        let withdrawn = state.waves.checked_sub(1).filter(|last| {
+            let tally = tally(file, state, &decision.standings, *last);
+            let waits = state.intent == Intent::Forward && counts.contains_key(&StandingKind::Waiting);
+            waits && tally.members == 0 && tally.withdrawn > 0
+        });
+        let notice = withdrawn.map(|last| {
+            format!("wave {} was withdrawn; `architect-ci campaign continue` begins the next one", last + 1)
+        });
         Self {
             schema_version: SCHEMA_VERSION,
             campaign: file.name.clone(),
@@ -184,7 +192,7 @@ impl CampaignReport {
             targets,
             fallen_back: session.fallen_back.clone(),
             dashboard: session.dashboard.as_ref().map(|dashboard| dashboard.url.clone()),
-            notices: session.notices.clone(),
+            notices: session.notices.iter().cloned().chain(notice).collect(),
         }
     }
 

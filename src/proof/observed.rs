@@ -51,6 +51,8 @@ pub(super) struct CommandRun {
     pub(super) ended: Ended,
     pub(super) output: String,
     pub(super) results: Results,
+    /// Whether the command was told which tests to run, by their names: any other one runs tests that nobody asked for.
+    pub(super) is_named: bool,
 }
 
 impl CommandRun {
@@ -142,10 +144,11 @@ impl CommandRun {
                 Observed::Nothing("its runner did not come to its summary".to_owned())
             }
             Ended::Exited(0) => Observed::Passed,
-            Ended::Exited(_) if asked > 1 => Observed::Nothing(format!(
-                "the output names no test, so that it is not known which of the {asked} failed; use `{{test}}` in the command, or \
-                 make its runner name them"
-            )),
+            Ended::Exited(_) if asked > 1 || !self.is_named => Observed::Nothing(
+                "the output names no test, so that it is not known which one failed; use `{test}` in the command, or make its runner \
+                 name them"
+                    .to_owned(),
+            ),
             Ended::Exited(code) => {
                 let line = self.quoted().map_or_else(String::new, |line| format!(": {line}"));
                 Observed::Failed(Some(format!("the command as a whole failed with exit code {code}{line}")))

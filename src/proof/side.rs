@@ -140,6 +140,7 @@ impl<'a> Side<'a> {
         let output = finished.output();
         let output = plain(&output).into_owned();
         let results = parse(&output);
-        Ok(CommandRun { ended: finished.ended, output, results })
+        let is_named = self.prover.command.names_tests();
+        Ok(CommandRun { ended: finished.ended, output, results, is_named })
     }
 }

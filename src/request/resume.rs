@@ -55,7 +55,9 @@ impl RunRequest {
 /// Downloads the sealed session of a workflow run.
 pub(crate) async fn sealed_session_of_run(inputs: &Inputs, run: u64) -> Result<OpenedSession, InputError> {
     let environment = Environment::read(&inputs.variables, None).map_err(InputError::Event)?;
-    let api = Api::new(&environment.ok_or(SessionError::NoGitHub)?).map_err(InputError::GitHub)?;
+    let environment = environment.ok_or(SessionError::NoGitHub)?;
+    let environment = Environment { clock: inputs.network.clone(), ..environment };
+    let api = Api::new(&environment).map_err(InputError::GitHub)?;
     find_sealed(&api, Some(run), None, &inputs.variables).await
 }
 

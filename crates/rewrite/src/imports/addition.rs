@@ -60,10 +60,27 @@ fn is_used_before(tree: &Tree, text: &str, statement: &Statement<'_>, names: &[S
         let is_other = !node.kind().contains("comment")
             && !node.kind().contains("import")
             && !matches!(node.kind(), "function_definition" | "class_definition");
+        is_other && names_one_of(node, text, names)
+    })
+}
+
+/// Returns whether an identifier within a node is one of some names. Text of strings and comments is none, where the tree is still that
+/// of the text.
+fn names_one_of(node: Node<'_>, text: &str, names: &[String]) -> bool {
+    if node.has_changes() {
         let own = text.get(node.byte_range()).unwrap_or_default();
         let mut words = own.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
-        is_other && words.any(|word| names.iter().any(|name| name == word))
-    })
+        return words.any(|word| names.iter().any(|name| name == word));
+    }
+    let mut waiting = vec![node];
+    while let Some(node) = waiting.pop() {
+        let own = text.get(node.byte_range()).unwrap_or_default();
+        if node.kind() == "identifier" && names.iter().any(|name| name == own) {
+            return true;
+        }
+        waiting.extend(node.named_children(&mut node.walk()));
+    }
+    false
 }
 
 /// Returns the edit after which a name that was imported for the type checker is imported for all.
