@@ -129,10 +129,14 @@ fn tests_prove_counts_exit_code_where_output_names_no_test() {
     sandbox.commit("shop");
     sandbox.write("shop.py", "TOTAL = 2\n");
     sandbox.write("tests/test_shop.py", "def test_total():\n    assert shop.TOTAL == 2\n");
-    expect(&sandbox, &["grep", "-q", "TOTAL = 2", "shop.py"], &[("test_total", "proves")]);
-    expect(&sandbox, &["true"], &[("test_total", "passes-on-old")]);
-    expect(&sandbox, &["false"], &[("test_total", "fails-on-both")]);
-    expect(&sandbox, &["grep", "-q", "TOTAL = 1", "shop.py"], &[("test_total", "fails-on-new")]);
+    let one = |verdict| [("test_total", verdict)];
+    expect(&sandbox, &["grep -q 'TOTAL = 2' shop.py && : {test}"], &one("proves"));
+    expect(&sandbox, &["true"], &one("passes-on-old"));
+    expect(&sandbox, &["false {test}"], &one("fails-on-both"));
+    expect(&sandbox, &["grep -q 'TOTAL = 1' shop.py && : {test}"], &one("fails-on-new"));
+    // Without its name, other tests may be the ones that fail.
+    expect(&sandbox, &["grep", "-q", "TOTAL = 2", "shop.py"], &one("not-run"));
+    expect(&sandbox, &["false"], &one("not-run"));
     expect(&sandbox, &["echo 'Ran 0 tests in 0.000s'"], &[("test_total", "not-run")]);
     expect(&sandbox, &["kill -9 $$"], &[("test_total", "not-run")]);
 }
