@@ -205,9 +205,11 @@ impl Repository {
         Ok(files)
     }
 
-    /// Returns the IDs of the contents of a commit's files, by path; the same files as [`Self::files_of`], and links and submodules.
+    /// Returns the kinds of a commit's files with the IDs of their contents, by path; the same files as [`Self::files_of`], and links and
+    /// submodules.
     pub fn ids_of(&self, commit: &str) -> Result<BTreeMap<String, String>, GitError> {
-        Ok(self.entries_of(commit)?.into_iter().map(|(path, entry)| (path, entry.id.to_string())).collect())
+        let named = |(path, entry): (String, TreeEntry)| (path, format!("{:?} {}", entry.kind, entry.id));
+        Ok(self.entries_of(commit)?.into_iter().map(named).collect())
     }
 
     /// Returns where the symbolic links of a commit lead, as they say it.

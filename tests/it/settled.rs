@@ -75,6 +75,13 @@ fn settled_tasks_depend_on_guides_and_on_what_commands_see() {
         let report = batch(&sandbox, &flags).expect_code(0).json("batch.json");
         assert_eq!(done(&report), again.iter().copied().collect(), "{path}");
     }
+    // Whether a file can be executed counts as well.
+    sandbox.git(&["reset", "--quiet", "--hard", base.trim()]);
+    sandbox.git(&["update-index", "--chmod=+x", "other/o.txt"]);
+    sandbox.git(&["commit", "--quiet", "--message", "a mode"]);
+    sandbox.git(&["reset", "--quiet", "--hard"]);
+    let report = batch(&sandbox, &["--jobs", "2", "--previous", &previous]).expect_code(0).json("batch.json");
+    assert_eq!(done(&report), ["command", "gate", "until"].into());
 }
 
 #[test]
