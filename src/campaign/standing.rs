@@ -83,7 +83,7 @@ impl Standing {
         is_twin: impl Fn(&RepositoryName) -> bool,
     ) -> Self {
         if record.wave.is_none() {
-            return Self::Waiting;
+            return if record.withdrawn { Self::Withdrawn } else { Self::Waiting };
         }
         let Some(observed) = observed else { return Self::Unknown };
         let is_reverted = |number| {

@@ -121,7 +121,7 @@ pub(super) fn begin(
     standing: impl Fn(&State, &TargetId) -> Standing,
 ) {
     let name = state.campaign.clone();
-    let is_waiting = |(_, record): &(&TargetId, &Record)| record.wave.is_none();
+    let is_waiting = |(_, record): &(&TargetId, &Record)| record.wave.is_none() && !record.withdrawn;
     let waiting = state.targets.iter().filter(is_waiting);
     let mut waiting: Vec<TargetId> = waiting.map(|(id, _)| id.clone()).collect();
     waiting.sort_by_cached_key(|id| order(file, &name, id));

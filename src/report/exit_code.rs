@@ -16,7 +16,6 @@ pub(super) fn runs_tests(line: &str) -> bool {
 /// Words of command lines that run tests and choose none of them.
 const PLAIN: &[&str] = &[
     "test",
-    "tests",
     "check",
     "pytest",
     "unittest",
@@ -43,7 +42,6 @@ const PLAIN: &[&str] = &[
     "mocha",
     "go",
     "./...",
-    ".",
     "make",
     "just",
     "uv",
@@ -101,6 +99,12 @@ const PLAIN: &[&str] = &[
     "--all-extras",
 ];
 
+/// Words of these that name what runs tests.
+const RUNNERS: &[&str] = &[
+    "test", "pytest", "py.test", "unittest", "nextest", "jest", "vitest", "mocha", "rspec", "phpunit",
+    "ctest", "tox", "nox",
+];
+
 /// Returns whether a line runs all tests, as far as its words tell: none of them chooses some, lists them, or asks for help, and none
 /// is the path of some.
 pub(super) fn runs_all_tests(line: &str) -> bool {
@@ -113,11 +117,22 @@ pub(super) fn runs_all_tests(line: &str) -> bool {
         let is_module = word == "-m" && before.starts_with("python");
         is_set || is_value || is_module || PLAIN.contains(&word)
     };
+    // Behind the word that names the runner, others would choose tests.
+    let chooses = |part: &str| {
+        let mut behind = part.split_whitespace().skip_while(|word| !RUNNERS.contains(word)).skip(1);
+        behind.any(|word| !word.starts_with('-') && !matches!(word, "./..." | "run" | "discover"))
+    };
     let is_whole = |part: &String| {
         let words = std::iter::once("").chain(part.split_whitespace());
-        is_test(std::slice::from_ref(part)) && words.zip(part.split_whitespace()).all(is_plain)
+        is_test(std::slice::from_ref(part))
+            && words.zip(part.split_whitespace()).all(is_plain)
+            && !chooses(part)
     };
-    parts(line).iter().any(is_whole)
+    let parts = parts(line);
+    let moves = |part: &String| {
+        part.split_whitespace().any(|word| matches!(word, "cd" | "pushd" | "-C" | "--prefix"))
+    };
+    parts.iter().any(is_whole) && !parts.iter().any(moves)
 }
 
 /// Returns whether the exit code of a line, or of its pipes, shows how the tests in it ended: not with `|| true`, not with `!`
@@ -165,12 +180,24 @@ mod tests {
             "cargo test total",
             "make -n test",
             "npm run test:unit",
+            "cd app && pytest -q",
+            "pytest tests",
+            "go test .",
+            "cargo test check",
+            "make -C app test",
         ] {
             assert!(runs_tests(line) && !runs_all_tests(line), "{line}");
         }
-        for line in
-            ["python3 -m pytest -q", "cargo test --workspace", "CI=1 npm test", "go test ./...", "make check"]
-        {
+        for line in [
+            "python3 -m pytest -q",
+            "cargo test --workspace",
+            "CI=1 npm test",
+            "go test ./...",
+            "make check",
+            "uv run pytest",
+            "cargo nextest run",
+            "mvn clean verify",
+        ] {
             assert!(runs_all_tests(line), "{line}");
         }
     }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::abilities::{self, Ability};
 use super::arguments::Arguments;
 use super::fitting::{finished, plain_names, take_keywords};
-use super::foreign_tool::ForeignTool;
+use super::foreign_tools::ForeignTool;
 use super::names::{OF_SOME_RUNS, meaning, normalized_name};
 use super::namespaces::{Parts, parts};
 use super::programs;

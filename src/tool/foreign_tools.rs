@@ -1,7 +1,8 @@
 //! Table of other agents' tools: their names, and what each is here.
 
 use super::abilities::{NOBODY, SCRIPT};
-use super::foreign_tool::ForeignTool::{self, Advice, Changed, Fitted, Tool};
+use super::arguments::Arguments;
+use super::resolved_call::UnresolvedCall;
 use super::todo_list::{one_todo, todo_list};
 use super::translate::{appended, bulk_read, line_range, renamed, written};
 use super::translate_blocks::search_blocks;
@@ -14,6 +15,32 @@ use super::translate_replace::{content_replacement, pattern_replacement, symbol_
 use super::translate_search::{
     directory_search, file_search, grep_search, noise, pattern_search, question, subagent, tree,
 };
+
+/// What another agent's tool is here.
+#[derive(Clone, Copy)]
+pub(super) enum ForeignTool {
+    /// A tool of ours, whose arguments have other names at most.
+    Tool(&'static str),
+    /// A tool of ours, after a change of the arguments.
+    Fitted(&'static str, fn(&mut Arguments)),
+    /// A tool of ours, after a change of the arguments that may fail; the function may name another one. The error is a sentence that
+    /// contains the right call.
+    Changed(&'static str, fn(&mut Arguments) -> Result<Option<&'static str>, UnresolvedCall>),
+    /// Nothing of ours; a sentence says what to do instead.
+    Advice(&'static str),
+}
+
+use ForeignTool::{Advice, Changed, Fitted, Tool};
+
+impl ForeignTool {
+    /// Returns the name of our tool.
+    pub(super) fn tool(self) -> Option<&'static str> {
+        match self {
+            Tool(name) | Fitted(name, _) | Changed(name, _) => Some(name),
+            Advice(_) => None,
+        }
+    }
+}
 
 /// What stands in place of a language server.
 const NAMES: &str = "no language server runs; search for the name: grep(pattern=\"…\")";

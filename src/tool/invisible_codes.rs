@@ -58,15 +58,15 @@ pub(super) fn restored<'a>(
             if !line.contains(code) {
                 continue;
             }
-            let by_place = ForeignTool::of(change.removed.contains(code), change.removed.contains(character));
+            let by_place = Meaning::of(change.removed.contains(code), change.removed.contains(character));
             // A line that is copied or moved tells by itself what is meant.
             let meaning = by_place
-                .or_else(|| ForeignTool::of(is_copied(plain), is_copied(&unmarked(plain))))
-                .or_else(|| ForeignTool::of(everywhere.contains(code), everywhere.contains(character)));
+                .or_else(|| Meaning::of(is_copied(plain), is_copied(&unmarked(plain))))
+                .or_else(|| Meaning::of(everywhere.contains(code), everywhere.contains(character)));
             match meaning {
-                Some(ForeignTool::Text) => {}
-                Some(ForeignTool::Character) => line = line.replace(code, character),
-                Some(ForeignTool::Either) => {
+                Some(Meaning::Text) => {}
+                Some(Meaning::Character) => line = line.replace(code, character),
+                Some(Meaning::Either) => {
                     return Err(unclear(path, code, "has both this text and that character"));
                 }
                 None => return Err(unclear(path, code, "has not that character")),
@@ -86,13 +86,13 @@ fn unclear(path: &WorkspacePath, code: &str, why: &str) -> ToolError {
 
 /// What a code in new text stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ForeignTool {
+enum Meaning {
     Text,
     Character,
     Either,
 }
 
-impl ForeignTool {
+impl Meaning {
     /// Returns what the code stands for where there was such text, or that character; `None` if there was neither.
     fn of(is_text: bool, is_character: bool) -> Option<Self> {
         match (is_text, is_character) {

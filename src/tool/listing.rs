@@ -36,7 +36,7 @@ pub(super) fn listing(entries: &Entries, start: &WorkspacePath) -> String {
         lines.sort_unstable();
         0
     } else {
-        normalized_name(entries, start, &mut lines)
+        folded(entries, start, &mut lines)
     };
     let mut text = lines.iter().fold(String::new(), |text, line| text + line + "\n");
     if lines.is_empty() {
@@ -59,7 +59,7 @@ fn entries_of(number: usize) -> String {
 }
 
 /// Adds the lines of a folded listing, and returns how many entries of the folder itself had no room.
-fn normalized_name(entries: &Entries, start: &WorkspacePath, lines: &mut Vec<String>) -> usize {
+fn folded(entries: &Entries, start: &WorkspacePath, lines: &mut Vec<String>) -> usize {
     let mut root = Folder::default();
     let below = |path: &'_ WorkspacePath| {
         path.relative_to(start).map(str::len).map(|length| path.as_str().len() - length)

@@ -20,7 +20,6 @@ mod edit_file;
 mod file_kind;
 mod find_files;
 mod fitting;
-mod foreign_tool;
 mod foreign_tools;
 mod get_file_summary;
 mod git_records;

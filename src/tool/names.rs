@@ -1,7 +1,7 @@
 //! Names of tools that models bring with them from other agents, and what is understood by each. Whatever a call is
 //! understood as passes through the pipeline like any other.
 
-use super::foreign_tool::ForeignTool::{self, Changed, Fitted, Tool};
+use super::foreign_tools::ForeignTool::{self, Changed, Fitted, Tool};
 use super::foreign_tools::TOOLS;
 use super::namespaces::{Parts, parts, plain};
 use crate::base::command_template::Dialect;

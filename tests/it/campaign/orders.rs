@@ -75,6 +75,20 @@ async fn campaign_merges_what_is_green_and_nothing_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn campaign_opens_nothing_for_target_that_was_closed_while_it_waited() {
+    let scene = Scene::new("waves: { canary: 1, first: [octo/r000] }\n").await;
+    scene.plain(2);
+    scene.run(&["close", "--only", "octo/r000"]).expect_code(0);
+    assert_eq!(scene.standings()["octo/r000"], "withdrawn");
+    scene.run(&["run"]).expect_code(0);
+    // Its place is for another one.
+    let standings = scene.standings();
+    let named = ["octo/r000", "octo/r001"].map(|name| standings[name].as_str());
+    assert_eq!((named, counts(&scene)), (["withdrawn", "open"], [1, 0, 0]));
+    scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn campaign_closes_one_or_all_and_ends_for_good() {
     let mut scene = Scene::new("waves: { canary: 3 }\n").await;
     scene.plain(4);
