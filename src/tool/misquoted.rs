@@ -94,8 +94,9 @@ impl Form {
         let is_unclear =
             |is_known: bool, escape: &str| !is_known && new.contains(escape) && !old.contains(escape);
         let kinds = [(escapes.quotes, "\\\""), (escapes.quotes, "\\'"), (escapes.backslashes, "\\\\")];
-        // Beside other escapes, one of a line end is one as well, or part of a string.
-        let blanks = [(escapes.blanks, "\\n"), (escapes.blanks, "\\t")];
+        // Beside other escapes, one of a line end is one as well, or part of a string; where line ends are line ends, it is that.
+        let is_one_line = !new.contains('\n');
+        let blanks = ["\\n", "\\t"].map(|blank| (escapes.blanks || !is_one_line, blank));
         let kinds = kinds.into_iter().chain(blanks);
         if let Some((_, escape)) = kinds.into_iter().find(|(is_known, escape)| is_unclear(*is_known, escape))
         {

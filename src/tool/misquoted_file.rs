@@ -29,7 +29,7 @@ pub(super) fn meant(name: &str, given: &str, old: Option<&str>) -> Option<Meant>
         } else {
             "the fence around content was left out, and the words behind it"
         };
-        return (inner != given).then(|| Meant { text: inner + "\n", note });
+        return (inner.trim_end() != given.trim_end()).then(|| Meant { text: inner + "\n", note });
     }
     let numbered = Numbered::parse(given);
     let is_whole = numbered.as_ref().is_some_and(Numbered::is_whole_file);
@@ -44,9 +44,9 @@ pub(super) fn meant(name: &str, given: &str, old: Option<&str>) -> Option<Meant>
         text: Form::Escaped(Escapes::ALL).apply_to(given),
         note: "escapes such as \\n in content were taken as the characters that they stand for",
     });
-    // One line that ends in an escape, or is one comment, is no text of code.
-    let is_one_comment = || given.matches("\\n").count() > 1 && is_comment(given);
-    if kind.is_code() && (given.trim_end().ends_with("\\n") || is_one_comment()) {
+    // One line of several escapes that ends in one, or begins as a comment, is no text of code. Whoever writes of escapes sets them apart.
+    let are_ends = given.matches("\\n").count() > 1 && !given.contains(" \\n");
+    if kind.has_no_numbers() && are_ends && (given.trim_end().ends_with("\\n") || is_comment(given)) {
         let is_clean = |meant: &Meant| first_syntax_error(name, &meant.text).is_none();
         return escaped.filter(|meant| !meant.text.trim().is_empty() && is_clean(meant));
     }
@@ -101,7 +101,11 @@ mod tests {
             ),
             ("a.yml", "a: 1\\nb: 2\\n", Some("a: 1\nb: 2\n")),
             ("a.sh", "printf 'a\\nb\\n'", None),
-            ("a.md", "# A line with \\n in it", None),
+            ("a.md", "# A line with \\n in it\\nand more", None),
+            ("a.sh", "echo \"$PATH\" | tr : \\n", None),
+            ("a.yml", "sep: \\n", None),
+            ("a.sql", "-- rows end in \\n and fields in \\n", None),
+            ("a.js", "````js\nlet a = 1\n````", None),
             ("a.js", "```js\nlet a = 1\n```", Some("let a = 1\n")),
             ("a.py", "print('a\\n')", None),
             ("a.py", "x = (\\n", None),

@@ -37,10 +37,12 @@ impl ShellPatch {
     }
 }
 
-/// Returns the folder before the name of a program with which a line begins: `./` or `/usr/bin/`; empty without one.
-fn folder_of_program(line: &str) -> &str {
-    let word = line.split(char::is_whitespace).next().unwrap_or_default();
-    word.rfind('/').map_or("", |at| &word[..=at])
+/// Folders in which models expect the program. A program of the checkout is another one.
+const FOLDERS: [&str; 3] = ["/usr/bin/", "/usr/local/bin/", "/bin/"];
+
+/// Returns the folder before the name of the program with which a line begins; empty without one.
+fn folder_of_program(line: &str) -> &'static str {
+    FOLDERS.into_iter().find(|folder| line.starts_with(folder)).unwrap_or_default()
 }
 
 /// Returns the command line that another shell gets as its only argument: `bash -lc '…'`.
@@ -89,7 +91,8 @@ pub(super) fn is_tried(line: &str) -> bool {
             return false;
         };
         let word = before.rsplit(char::is_whitespace).next().unwrap_or_default();
-        let before = if word.ends_with('/') { &before[..before.len() - word.len()] } else { before.as_str() };
+        let folder = FOLDERS.into_iter().find(|folder| *folder == word).unwrap_or_default();
+        let before = &before[..before.len() - folder.len()];
         let before = before.trim_end_matches([' ', '\t']);
         let last = before.rsplit(char::is_whitespace).next().unwrap_or_default();
         before.is_empty()
@@ -162,7 +165,8 @@ mod tests {
             (format!("apply_patch <<'EOF'\n{PATCH}EOF\nrm a"), None),
             (format!("apply_patch <<'EOF' && rm a\n{PATCH}EOF"), None),
             (format!("apply_patch <<'EOF'\n{PATCH}EOF\nrm a\nEOF"), None),
-            (format!("./apply_patch <<'EOF'\n{PATCH}EOF"), Some("")),
+            (format!("/usr/bin/apply_patch <<'EOF'\n{PATCH}EOF"), Some("")),
+            (format!("./tools/apply_patch <<'EOF'\n{PATCH}EOF"), None),
             (format!("bash -lc \"apply_patch <<'EOF'\n{PATCH}EOF\n\""), Some("")),
             ("apply_patch --help".to_owned(), None),
             ("git apply <<'EOF'\nx\nEOF".to_owned(), None),
@@ -190,6 +194,7 @@ mod tests {
             ),
             (format!("bash -lc 'cd a; apply_patch <<EOF\n{PATCH}EOF\nls'"), true),
             ("git status; apply_patch <<'EOF'\n--- a\n+++ a\n@@ -1 +1 @@\n-a\n+b\nEOF\nls".to_owned(), true),
+            (format!("cd d && tools/apply_patch <<'EOF'\n{PATCH}EOF\nls"), false),
             (format!("cat > a.md <<'EOF'\napply_patch <<'X'\n{PATCH}X\nEOF"), false),
             (format!("git commit -m 'use\napply_patch x' && echo '{PATCH}'"), false),
             (format!("./apply_patch_to_all '{PATCH}'"), false),

@@ -39,6 +39,12 @@ struct Numbers<'a> {
     are_in_place: bool,
 }
 
+/// Dots that begin a comment, or that are all of a line. Before a name, they are syntax.
+const DOTS: &str = r"^\s*(?:(?://|\#|--|/\*|<!--)\W*(?:\.{3,}|…)|\W*(?:\.{3,}|…)\W*$)";
+
+/// Comments of dots, which stand for others even in place of one line.
+static OF_DOTS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(DOTS).ok());
+
 /// What says that lines are left out: words, or dots at the beginning. Whether it does is for the model to say.
 static LEFT_OUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let what = r"code|file|functions?|methods?|class|contents?|implementation|imports?|lines?|logic|tests?|fields|body|definitions?|properties|styles?|rules?|entries|items|settings|routes|handlers?|sections?|module|statements?|variables?";
@@ -47,21 +53,24 @@ static LEFT_OUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
         | \b(?:existing|remaining|previous|original|other|unchanged)\s (?:{what})\b
         | \b(?:unchanged|omitted|unmodified|truncated|snip(?:ped)?|no\s changes?|as\s before|for\s brevity|stays?\s the\s same|remains?\s the\s same)\b
         | 其余|其他|不变|省略
-        | ^\W*(?:\.{{3,}}|…)"
+        | {DOTS}"
     ))
     .ok()
 });
 
-/// What a line begins with that is no code.
+/// What is no code: comments, dots, and brackets around a whole line.
 static COMMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"^\s*(?://|#|--|;|%|/\*|<!--|\{/\*|\(\*|\*|'|\[|\(|<|\.{3,}|…|===|~~~|(?i:rem\b))").ok()
+    Regex::new(
+        r"^\s*(?://|#[\s.…]|--|;|%|/\*|<!--|\{/\*|\(\*|'\s|\.{3,}|…|===|~~~|(?i:rem\b)|\[.*\]\s*$|\(.*\)\s*$)",
+    )
+    .ok()
 });
 
-/// Marks of patches, of merges and of fences, and line ends that are written as escapes in a comment.
+/// Marks of patches and of merges, and line ends that are written as escapes in a comment.
 static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?x)^(?:\*\*\*\ (?:Begin\ Patch|End\ Patch|Update\ File:\ |Add\ File:\ |Delete\ File:\ )
-          | @@\ -\d+(?:,\d+)?\ \+\d+(?:,\d+)?\ @@ | <{7}\ \S | >{7}\ \S | \s*```[\w+-]*\s*$ | \s*<!\[CDATA\[
+          | @@\ -\d+(?:,\d+)?\ \+\d+(?:,\d+)?\ @@ | <{7}\ \S | >{7}\ \S
           | \s*(?:\#|//)[^\x22'`]*\\n\s{2,}\S )",
     )
     .ok()
@@ -147,8 +156,16 @@ impl<'a> Addition<'a> {
         };
         let found = *self.added.iter().find(|line| is_left_out(line))?;
         let others = self.added.iter().filter(|line| !line.trim().is_empty() && **line != found).count();
+        let others = if is_match(&OF_DOTS, found) { others } else { others + 1 };
         (self.removed > others).then_some(found)
     }
+}
+
+/// Returns the fence that opens what a change adds, if another one ends it.
+fn fence<'a>(additions: &[Addition<'a>]) -> Option<&'a str> {
+    let first = *additions.first()?.added.first()?;
+    let last = *additions.last()?.added.last()?;
+    (first.trim_start().starts_with("```") && last.trim() == "```" && first.trim() != "```").then_some(first)
 }
 
 /// Texts of a file before and after a change.
@@ -174,9 +191,7 @@ impl<'a> Texts<'a> {
             Mark::Tab => numbers.are_own || numbers.count > 1 && kind.has_no_numbers() || self.breaks_file(),
             Mark::Bar if numbers.count > 1 => numbers.are_own || self.breaks_file(),
             Mark::Bar => numbers.are_own && self.breaks_file(),
-            Mark::Colon => {
-                numbers.are_own && numbers.count > 1 && (!kind.has_such_grammar() || self.breaks_file())
-            }
+            Mark::Colon => numbers.are_own && numbers.count > 1 && self.breaks_file(),
         };
         if kind.is_data() {
             return None;
@@ -262,7 +277,7 @@ pub(super) fn warning(change: &FileChange) -> Option<String> {
     let may_be_meant = FileKind::of(texts.name).may_hold_patches();
     let is_mark = |line: &&str| is_match(&MARK, line) && !texts.before.contains(*line);
     let mark = additions.iter().flat_map(|addition| addition.added.iter().copied()).find(is_mark);
-    mark.filter(|_| !may_be_meant).map(|line| {
+    mark.or_else(|| fence(&additions)).filter(|_| !may_be_meant).map(|line| {
         format!(
             "[warning: `{}` is now in {path} as it is; if it is a mark around lines or stands for line ends, take it out]",
             shown(line)
@@ -345,6 +360,11 @@ mod tests {
             (OLD, "a = 1\nb = 2\nc = 3\nd = 4\n# the other settings stay as before\n", false),
             (OLD, "a = 1\n# other options\nb = 3\nc = 4\nd = 5\n", false),
             (OLD, "a = 1\n# nothing to see\n", false),
+            (OLD, "a = 1\n...defaults,\n", false),
+            (OLD, "a = 1\n<p>The rest of the world</p>\n", false),
+            (OLD, "a = 1\n#rest of the file {\n", false),
+            (OLD, "a = 1\nb = 2\nc = 3\n# the rest of the settings comes from the environment\n", false),
+            (OLD, "a = 1\nx = `\n```sh\nls\n```\n`\nc = 3\nd = 4\n", false),
             (OLD, "a = 1\nrest_of_file = 2\n", false),
             (OLD, "a = 1\n<<<<<<< HEAD\nb = 2\n=======\nb = 3\n>>>>>>> x\nc = 3\nd = 4\n", true),
             ("", "*** Begin Patch\n*** Update File: a\n", true),

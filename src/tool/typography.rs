@@ -77,8 +77,10 @@ pub(super) fn respelled(old: &str, new: &str, found: &str) -> String {
         (Some(from), Some(to)) => Spelling::new(&old[line_start..line_end], &found[from..to]),
         _ => Spelling::default(),
     };
-    // Who writes other marks where the file has plain ones does so in all lines.
-    let spelling = if spelling.is_empty() { Spelling::new(old, found).with_plain_alone() } else { spelling };
+    // A text that quotes in another way where the file has plain marks, and has none of these, does so in all lines.
+    let is_plain = || !changed.contains(['\'', '"']);
+    let spelling =
+        if spelling.is_empty() && is_plain() { Spelling::new(old, found).of_quotes() } else { spelling };
     let changed = spelling.for_text(changed).apply_to(changed, new[..head].chars().next_back());
     [&found[..first], &changed, &found[last..]].concat()
 }
@@ -122,6 +124,12 @@ impl Spelling {
 
     fn is_empty(&self) -> bool {
         self.pairs.is_empty() && self.ellipsis.is_none()
+    }
+
+    /// Returns what of the spelling puts plain quotation marks in the place of others.
+    fn of_quotes(self) -> Self {
+        let quotes = |(_, other): &(char, char)| matches!(other, '\'' | '"');
+        Self { pairs: self.with_plain_alone().pairs.into_iter().filter(quotes).collect(), ellipsis: None }
     }
 
     /// Returns what of the spelling puts plain marks in the place of others.

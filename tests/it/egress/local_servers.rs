@@ -1,20 +1,44 @@
 //! Servers of this machine: those that a list names are found at their own addresses, and daemons are not found at all.
 
-use std::net::TcpListener;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixListener;
 use std::sync::atomic::Ordering;
 
 use super::{Scene, Server, resolver, rules};
 use architect_ci::command::Ended;
+use tokio::net::TcpSocket;
 
 /// Returns a command line that asks a port of this machine without the proxy, and prints the answer's body.
 fn ask_directly(address: &str) -> String {
     format!("curl -s -m 9 --noproxy '*' http://{address}/ || echo none")
 }
 
+/// Takes a port of an address, so that no other test listens there. Returns nothing if one does already.
+fn silent(address: &str, port: u16) -> Option<TcpSocket> {
+    let address = SocketAddr::new(address.parse().expect("an address"), port);
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }.expect("a socket");
+    match socket.bind(address) {
+        Err(error) if error.kind() == ErrorKind::AddrInUse => None,
+        // Machines without IPv6 have nobody to listen there.
+        _ => Some(socket),
+    }
+}
+
+/// Starts a server at one address, at whose port nothing listens at the others.
+fn server_alone<const N: usize>(address: &str, others: [&str; N]) -> (Server, [TcpSocket; N]) {
+    loop {
+        let server = Server::new(address, None);
+        let silent: Option<Vec<TcpSocket>> = others.iter().map(|other| silent(other, server.port)).collect();
+        if let Some(silent) = silent.and_then(|sockets| sockets.try_into().ok()) {
+            return (server, silent);
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn egress_leads_to_the_very_server_of_this_machine_that_the_list_names() {
-    let other = Server::new("127.0.0.1", None);
+    let (other, [silent_second, _silent_sixth]) = server_alone("127.0.0.1", ["127.0.0.2", "::1"]);
     let port = other.port;
     for entry in [format!("127.0.0.2:{port}"), format!("[::1]:{port}")] {
         let scene = Scene::new(rules(std::slice::from_ref(&entry)), resolver());
@@ -24,6 +48,7 @@ async fn egress_leads_to_the_very_server_of_this_machine_that_the_list_names() {
         }
     }
     assert_eq!(other.clients.load(Ordering::SeqCst), 0);
+    drop(silent_second);
     let second = Server::at(("127.0.0.2", port), None);
     let scene = Scene::new(rules(&[format!("127.0.0.2:{port}")]), resolver());
     let finished = scene.run(&ask_directly(&format!("127.0.0.2:{port}"))).await;
@@ -31,7 +56,7 @@ async fn egress_leads_to_the_very_server_of_this_machine_that_the_list_names() {
     assert_eq!((scene.records()[0].host.as_str(), second.clients.load(Ordering::SeqCst)), ("127.0.0.2", 1));
     // Some servers listen by IPv6 alone.
     if TcpListener::bind("[::1]:0").is_ok() {
-        let sixth = Server::new("::1", None);
+        let (sixth, [_silent_first]) = server_alone("::1", ["127.0.0.1"]);
         let scene = Scene::new(rules(&[format!("localhost:{}", sixth.port)]), resolver());
         let finished = scene.run(&ask_directly(&format!("127.0.0.1:{}", sixth.port))).await;
         assert_eq!(finished.output(), format!("127.0.0.1:{}", sixth.port));
