@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::error::CampaignError;
 use super::file::Split;
-use super::session::Session;
+use super::session::{LookAhead, Session};
 use super::state::State;
 use super::target::{TargetId, is_task_id};
 use crate::github::{RepositoryName, branches_below};
@@ -63,7 +63,7 @@ impl Session<'_> {
                 self.state.targets.remove(id);
             }
         }
-        self.observe().await
+        self.observe(LookAhead::None).await
     }
 
     /// Returns what people have to know of parts that are not found; `None` if there cannot be any.

@@ -9,11 +9,13 @@ use super::file::Split;
 use super::plans::{Index, Indexes, Plans};
 use super::reconcile::{Decision, Situation, Step, decide};
 use super::request::CampaignRequest;
+use super::standing::{Standing, twin};
 use super::state::{AttemptOutcome, Intent, Record, State};
 use super::target::TargetId;
+use super::waves::waiting;
 use crate::base::clock::unix_seconds;
 use crate::base::error::chain;
-use crate::github::{BranchFiles, Dashboard, ObserveTarget, Observed, Writers, observe};
+use crate::github::{BranchFiles, Dashboard, OBSERVED_AT_ONCE, ObserveTarget, Observed, Writers, observe};
 
 /// The command that comments on the dashboard can give.
 const CONTINUE: &str = "/architect continue";
@@ -48,6 +50,15 @@ pub(super) struct Abilities {
     pub begins: bool,
     /// Whether it merges what is green, whatever the file says.
     pub merges: bool,
+}
+
+/// Which targets are observed before they begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LookAhead {
+    /// None.
+    None,
+    /// Those for which a query has room.
+    Query,
 }
 
 impl<'a> Session<'a> {
@@ -86,7 +97,7 @@ impl<'a> Session<'a> {
             stale: BTreeSet::new(),
             abilities,
         };
-        session.observe().await?;
+        session.observe(LookAhead::None).await?;
         session.find_earlier_plans();
         Ok(session)
     }
@@ -107,8 +118,8 @@ impl<'a> Session<'a> {
     }
 
     /// Observes targets that have begun and were not observed yet, or were changed since. Parts of those that have no plan yet were
-    /// opened by a start whose state is lost.
-    pub(super) async fn observe(&mut self) -> Result<(), CampaignError> {
+    /// opened by a start whose state is lost. With a look ahead, targets that are next are observed if they take no part.
+    pub(super) async fn observe(&mut self, look_ahead: LookAhead) -> Result<(), CampaignError> {
         let is_new = |id: &TargetId, record: &Record| {
             let is_known = self.observed.contains_key(id) || record.outcome != AttemptOutcome::New;
             id.part.is_empty() && record.wave.is_some() && !is_known
@@ -120,9 +131,38 @@ impl<'a> Session<'a> {
         let wanted = self.select(|id, record| {
             record.wave.is_some() && (self.stale.contains(id) || !self.observed.contains_key(id))
         });
-        self.look_at(&wanted).await?;
+        let ahead = match look_ahead {
+            LookAhead::None => Vec::new(),
+            LookAhead::Query => self.next_to_begin(&wanted),
+        };
+        self.look_at(&[wanted, ahead.clone()].concat()).await?;
+        // The others are observed when they begin, as they are then.
+        for id in ahead {
+            if self.would_take_part(&id) {
+                self.observed.remove(&id);
+            }
+        }
         self.stale.clear();
         Ok(())
+    }
+
+    /// Returns the targets that begin next if those that have begun turn out to take no part, as many as one query has room for:
+    /// where few take part, asking for one after the other would take a query for each.
+    fn next_to_begin(&self, wanted: &[TargetId]) -> Vec<TargetId> {
+        let room = OBSERVED_AT_ONCE.saturating_sub(wanted.len());
+        let accounts: BTreeSet<&str> = wanted.iter().map(|id| self.account(id)).collect();
+        let is_new = |id: &TargetId| !self.observed.contains_key(id) && accounts.contains(self.account(id));
+        let waiting = waiting(&self.request.campaign.file, &self.state);
+        waiting.into_iter().filter(is_new).take(room).collect()
+    }
+
+    /// Returns whether an observed target would take part if its wave began now.
+    fn would_take_part(&self, id: &TargetId) -> bool {
+        let Some(record) = self.state.targets.get(id) else { return false };
+        let record = Record { wave: Some(0), ..record.clone() };
+        let attempts = self.request.campaign.file.limits.attempts.get();
+        let (owner, is_twin) = (id.repository.owner(), twin(&self.state.targets, id));
+        Standing::of(owner, &record, self.observed.get(id), attempts, is_twin).takes_part()
     }
 
     /// Returns some of the targets.
@@ -224,11 +264,15 @@ impl<'a> Session<'a> {
     /// are reverts of what turns out to be merged.
     pub(super) async fn decide(&mut self) -> Result<Decision, CampaignError> {
         let mut asked = BTreeSet::new();
+        let mut growths = 0;
         loop {
-            self.observe().await?;
+            // Some of those that began before took no part, so the next ones may not either.
+            let look_ahead = if growths > 1 { LookAhead::Query } else { LookAhead::None };
+            self.observe(look_ahead).await?;
             let decision = decide(&self.request.campaign.file, self.state.clone(), &self.situation());
             let begun = |state: &State| state.targets.values().filter(|it| it.wave.is_some()).count();
             let has_grown = begun(&decision.state) > begun(&self.state);
+            growths += u32::from(has_grown);
             self.state = decision.state.clone();
             let unknown: BTreeSet<TargetId> = match self.state.intent {
                 Intent::RollingBack => {

@@ -120,12 +120,7 @@ pub(super) fn begin(
     standings: &mut BTreeMap<TargetId, Standing>,
     standing: impl Fn(&State, &TargetId) -> Standing,
 ) {
-    let name = state.campaign.clone();
-    let is_waiting = |(_, record): &(&TargetId, &Record)| record.wave.is_none() && !record.withdrawn;
-    let waiting = state.targets.iter().filter(is_waiting);
-    let mut waiting: Vec<TargetId> = waiting.map(|(id, _)| id.clone()).collect();
-    waiting.sort_by_cached_key(|id| order(file, &name, id));
-    let mut waiting = waiting.into_iter().peekable();
+    let mut waiting = waiting(file, state).into_iter().peekable();
     let mut last = state.waves.checked_sub(1);
     while waiting.peek().is_some() {
         let wave = match last {
@@ -147,6 +142,15 @@ pub(super) fn begin(
             standings.insert(id, now);
         }
     }
+}
+
+/// Returns the targets whose wave has not begun, in the order in which they get places.
+pub(super) fn waiting(file: &CampaignFile, state: &State) -> Vec<TargetId> {
+    let is_waiting = |(_, record): &(&TargetId, &Record)| record.wave.is_none() && !record.withdrawn;
+    let mut waiting: Vec<TargetId> =
+        state.targets.iter().filter(is_waiting).map(|(id, _)| id.clone()).collect();
+    waiting.sort_by_cached_key(|id| order(file, &state.campaign, id));
+    waiting
 }
 
 /// Returns how many places of a wave are taken: by the repositories that take part, with any of their parts, or that a command has

@@ -84,7 +84,7 @@ pub use error::ApiError;
 pub use finding_mark::FindingMark;
 pub use finding_review::{FindingReview, PostedFindings};
 pub use known_findings::{FileContent, KnownFinding, KnownFindings, Line, Place, Version};
-pub use observe::{ObserveTarget, observe};
+pub use observe::{OBSERVED_AT_ONCE, ObserveTarget, observe};
 pub use observed::{Checks, Observed, ObservedRepository, PullFacts, PullState};
 pub use outcomes::{Fate, PullOutcome, outcomes};
 pub use output::{StepFile, outputs};

@@ -13,7 +13,7 @@ use super::observed::{Checks, Observed, ObservedRepository, PullFacts, PullState
 use super::repository_name::RepositoryName;
 
 /// Repositories of one query. More would come near GitHub's limit of time for a query.
-const AT_ONCE: usize = 50;
+pub const OBSERVED_AT_ONCE: usize = 50;
 
 const OBSERVE: Purpose = Purpose {
     doing: "observe repositories",
@@ -38,7 +38,7 @@ pub async fn observe(
     with_file: Option<&str>,
 ) -> Result<Vec<Observed>, ApiError> {
     let mut all = Vec::with_capacity(looks.len());
-    for some in looks.chunks(AT_ONCE) {
+    for some in looks.chunks(OBSERVED_AT_ONCE) {
         let (query, variables) = question(some, with_file);
         // A repository that is not there, or that the token may not see, leaves a gap.
         let is_gap = |kind: &str| matches!(kind, "NOT_FOUND" | "FORBIDDEN");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::model::server::DELIVERY;
+use super::model::server::{DELIVERY, QUERY};
 use super::{Scene, WAVES};
 use crate::support::github::fleet::HOME;
 use serde_json::{Value, json};
@@ -198,5 +198,22 @@ async fn campaign_gives_places_of_a_wave_to_those_who_take_part() {
     scene.fleet.state().merge_all();
     scene.on_another_machine().run(&["run"]).expect_code(0);
     assert_eq!(scene.status()["waves"][1]["members"], json!(4));
+    scene.assert_valid();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_asks_about_fifty_repositories_at_a_time_where_few_take_part() {
+    let scene = Scene::new("waves: { canary: 2, growth: 1 }\n").await;
+    scene.plain(3);
+    for at in 0..150 {
+        let name = format!("octo/old{at:03}");
+        scene.fleet.add(&name, &[]);
+        scene.fleet.state().place(&name).archived = true;
+    }
+    scene.run(&["run"]).expect_code(0);
+    assert_eq!(scene.fleet.state().count("OPEN"), 2);
+    let is_query = |request: &&String| *request == QUERY;
+    let queries = scene.fleet.state().requests.iter().filter(is_query).count();
+    assert!(queries <= 8, "{queries} queries about 153 repositories");
     scene.assert_valid();
 }

@@ -24,7 +24,7 @@ pub(super) const SAVE: [&str; 4] =
     ["GET /git/ref", "POST /git/trees", "POST /git/commits", "PATCH /git/refs"];
 
 /// The query that looks at up to fifty targets, and its points, by GitHub's formula.
-pub(super) const QUERY: &str = "POST /graphql";
+pub(in crate::campaign) const QUERY: &str = "POST /graphql";
 const POINTS: u64 = 12;
 
 /// The longest wait of a start; what takes longer is done by the next one.
