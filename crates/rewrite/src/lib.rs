@@ -57,6 +57,21 @@ pub enum RewriteError {
         /// That line.
         text: String,
     },
+    /// The file has another meaning for a name of an import that would be added.
+    #[error(
+        "line {line} of the result gives `{name}` another meaning than `{import}`, which would be added; nothing was changed"
+    )]
+    NameTaken {
+        /// The name.
+        name: String,
+        /// The import.
+        import: String,
+        /// Line of the result with the other meaning, from 1.
+        line: usize,
+    },
+    /// The file is a CommonJS module, which has no `import` statements.
+    #[error("`{0}` cannot be added, because the file gets its modules by `require`; nothing was changed")]
+    CommonJs(String),
     /// An import to add or remove is no import of the file's language.
     #[error("`{0}` is not an import of {1:?}")]
     NoImport(String, Language),

@@ -1,6 +1,7 @@
 //! Imports: statements that are added once to a file, or removed when nothing uses their names any more.
 
 mod addition;
+mod clash;
 mod items;
 mod place;
 mod removal;
@@ -58,6 +59,7 @@ pub(crate) fn edit<'t>(
         && are_untouched(parsed.moved(), text, language)
         && !put_in.any(|new| new.contains(if language == Language::Rust { "use" } else { "import" }));
     // First what is new: what goes still shows where imports are.
+    let mut added = Vec::new();
     let all = add.iter().map(|import| (import, true)).chain(remove.iter().map(|import| (import, false)));
     for (import, is_new) in all {
         // Each of its names that goes takes an edit.
@@ -69,10 +71,17 @@ pub(crate) fn edit<'t>(
                 removal::removal(tree, text, language, import)
             };
             let Some(Edit(range, new)) = edit else { break };
+            if is_new && added.last() != Some(&import) {
+                added.push(import);
+            }
             parsed.note(text, [(range.clone(), new.as_str())]);
             text.replace_range(range, &new);
             are_kept = false;
         }
+    }
+    if !added.is_empty() {
+        let tree = parsed.tree(text)?;
+        clash::check(tree, text, language, &added)?;
     }
     Ok(())
 }
