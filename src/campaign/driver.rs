@@ -237,11 +237,12 @@ impl Session<'_> {
                 self.state.resume(&decision.standings);
             }
             if let CampaignCommand::Rerun { closed } = command {
-                if self.state.intent == Intent::Abandoned {
-                    return Err(CampaignError::Abandoned(self.state.campaign.clone()));
+                let name = || self.state.campaign.clone();
+                match self.state.intent {
+                    Intent::Abandoned => return Err(CampaignError::Abandoned(name())),
+                    Intent::RollingBack => return Err(CampaignError::RolledBack(name())),
+                    Intent::Forward => drop(self.state.rerun(&decision.standings, *closed)),
                 }
-                self.state.rerun(&decision.standings, *closed);
-                self.state.intent = Intent::Forward;
             }
         }
         match command {

@@ -94,6 +94,9 @@ pub enum CampaignError {
         "the campaign {0} was abandoned, for good; to make its change after all, start one of another name"
     )]
     Abandoned(String),
+    /// The campaign takes back what it has done.
+    #[error("the campaign {0} is rolled back; to make its change after all, start one of another name")]
+    RolledBack(String),
     /// Plans of another job.
     #[error(transparent)]
     Plans(#[from] UnverifiedPlans),

@@ -109,6 +109,8 @@ async fn campaign_stops_by_itself_goes_on_by_order_and_is_rolled_back() {
     scene.fleet.state().merge_all();
     scene.run(&["run"]).expect_code(0);
     assert_eq!(scene.status()["status"], "rolled-back");
+    let run = scene.run(&["rerun", "--failed", "--closed"]).expect_code(3);
+    assert!(run.stderr.contains("is rolled back"), "{}", run.stderr);
     let state = scene.fleet.state();
     for (name, place) in state.places.iter().filter(|(name, _)| *name != HOME) {
         assert_eq!(place.git().show("main", "a.txt").unwrap(), b"old\n", "{name}");
