@@ -70,7 +70,9 @@ pub enum RewriteError {
         line: usize,
     },
     /// The file is a CommonJS module, which has no `import` statements.
-    #[error("`{0}` cannot be added, because the file gets its modules by `require`; nothing was changed")]
+    #[error(
+        "`{0}` cannot be added, because the file is a CommonJS module (`module.exports`); nothing was changed"
+    )]
     CommonJs(String),
     /// An import to add or remove is no import of the file's language.
     #[error("`{0}` is not an import of {1:?}")]

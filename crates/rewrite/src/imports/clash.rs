@@ -127,11 +127,19 @@ fn declared_by<'t>(node: Node<'_>, text: &'t str, language: Language, names: &mu
     }
 }
 
-/// Returns whether a script without imports and exports gets and gives what it needs by `require` and `module.exports`.
+/// Returns whether a script that exports nothing in ECMAScript's way gives its exports in CommonJS's. One that only requires modules may
+/// be translated before it runs.
 fn is_common_js(tree: &Tree, text: &str) -> bool {
     let mut cursor = tree.walk();
     let mut statements = tree.root_node().named_children(&mut cursor);
-    let is_export = |node: Node<'_>| node.kind() == "export_statement";
-    !statements.any(is_export)
-        && ["require(", "module.exports", "exports."].iter().any(|sign| text.contains(sign))
+    let is_assignment = |node: Node<'_>| {
+        let assignment = node.named_child(0).filter(|child| child.kind() == "assignment_expression");
+        let left = assignment.and_then(|assignment| assignment.child_by_field_name("left"));
+        let name = left.and_then(|left| text.get(left.byte_range())).unwrap_or_default();
+        node.kind() == "expression_statement"
+            && (name.starts_with("module.exports") || name.starts_with("exports."))
+    };
+    let has_exports =
+        tree.root_node().named_children(&mut tree.walk()).any(|node| node.kind() == "export_statement");
+    !has_exports && statements.any(is_assignment)
 }
