@@ -152,6 +152,12 @@ impl Api {
         self.clock.within(self.stage, work).await
     }
 
+    /// Waits until nobody else in this process changes a branch with the same token. Nobody does until the result is dropped.
+    pub(super) async fn alone_on(&self, branch: &str) -> Result<impl Drop + use<>, CutOff> {
+        let branch = format!("{} {branch}", self.repository);
+        self.in_time(self.pace.alone_on(&branch)).await
+    }
+
     /// Returns the owner of the repository.
     pub(super) fn owner(&self) -> &str {
         &self.owner

@@ -39,6 +39,8 @@ pub(super) fn resource_of(address: &str) -> Resource {
 pub(super) struct Pace {
     /// Held by the request that writes; others that write wait in line.
     line: Arc<tokio::sync::Mutex<()>>,
+    /// Held by who changes a branch of records, by repository and name.
+    branches: Mutex<BTreeMap<String, Arc<tokio::sync::Mutex<()>>>>,
     quotas: Mutex<Quotas>,
 }
 
@@ -90,6 +92,12 @@ impl Pace {
                 }
             }
         }
+    }
+
+    /// Waits until nobody else in this process changes a branch: who comes second would send all of the requests in vain.
+    pub(super) async fn alone_on(&self, branch: &str) -> tokio::sync::OwnedMutexGuard<()> {
+        let line = Arc::clone(self.branches.lock().entry(branch.to_owned()).or_default());
+        line.lock_owned().await
     }
 
     /// Takes note of what a response says about the quota.

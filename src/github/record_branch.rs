@@ -110,6 +110,8 @@ impl RecordBranch {
         message: &str,
         mut change: impl FnMut(Option<&str>) -> Result<Option<String>, E>,
     ) -> Result<(), E> {
+        let alone = self.api.alone_on(&self.name).await;
+        let _alone = alone.map_err(|why| RecordError::from(ApiError::CutOff(why)))?;
         for delay in DELAYS.build() {
             let tip = self.tip().await?;
             let old = match &tip {

@@ -24,7 +24,13 @@ pub fn writers() -> usize {
 }
 
 fn records(github: &GitHub) -> RecordBranch {
-    let variables: BTreeMap<String, String> = github.variables().into_iter().collect();
+    records_of(github, &[])
+}
+
+/// Returns the records of a process with further variables. Those of another token know nothing of this one's.
+fn records_of(github: &GitHub, more: &[(&str, String)]) -> RecordBranch {
+    let mut variables: BTreeMap<String, String> = github.variables().into_iter().collect();
+    variables.extend(more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     let environment = Environment::read(&variables, None).expect("an environment").expect("GitHub");
     RecordBranch::new(Api::new(&environment).expect("a client"), BRANCH)
 }
@@ -36,7 +42,7 @@ async fn records_of_many_writers_are_all_kept() {
     let count = writers();
     let writers: Vec<_> = (0..count)
         .map(|n| {
-            let branch = records(&github);
+            let branch = records_of(&github, &[("GITHUB_TOKEN", format!("ghs_0123456789.{n}"))]);
             tokio::spawn(async move {
                 branch.append(FILE, &format!("{n}\n"), "add costs").await.expect("written");
             })

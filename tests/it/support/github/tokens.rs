@@ -42,9 +42,10 @@ const TOKENS: [Token; 5] = [
     Token { text: PERSONS_TOKEN, permissions: None, signs: false },
 ];
 
-/// The token of an `authorization` header, if there is one of that name.
+/// The token of an `authorization` header, if there is one of that name. What is behind a dot tells tokens of the same kind apart.
 pub(super) fn known(header: &str) -> Option<&'static Token> {
-    TOKENS.iter().find(|token| header.strip_prefix("Bearer ") == Some(token.text))
+    let name = header.strip_prefix("Bearer ")?.split('.').next()?;
+    TOKENS.iter().find(|token| token.text == name)
 }
 
 /// The permissions of which a request needs one; none if anybody may send it.
