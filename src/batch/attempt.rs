@@ -186,7 +186,8 @@ impl BatchContext {
                 let is_green = report.stop_reason.is_some_and(StopReason::is_green);
                 let has_changes = report.changed_files > 0;
                 if is_green || has_changes {
-                    report.key = self.key_of(task, &self.request.destination.out.join(&folder));
+                    (report.key, report.unsettled) =
+                        self.key_of(task, &self.request.destination.out.join(&folder));
                 }
                 self.seal_held(&report);
                 let is_fault_of_machine = report.stop_reason == Some(StopReason::NotWritten)
@@ -246,10 +247,14 @@ impl BatchContext {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Returns the key of a task whose files lie in `folder`, if it has one.
-    pub(super) fn key_of(&self, task: &Task, folder: &Path) -> Option<TaskKey> {
+    /// Returns the key of a task whose files lie in `folder`, or why it has none, as far as that is known.
+    pub(super) fn key_of(&self, task: &Task, folder: &Path) -> (Option<TaskKey>, Option<String>) {
+        let Some(parts) = &self.key_parts else { return (None, None) };
         let seen = self.worktrees.cone(&task.entry);
-        block_in_place(|| self.key_parts.as_ref()?.key(task, folder, seen.as_ref()))
+        match block_in_place(|| parts.key(task, folder, seen.as_ref())) {
+            Ok(key) => (Some(key), None),
+            Err(why) => (None, Some(why.to_string())),
+        }
     }
 
     /// Empties the folder for a task's files, and makes its worktree. Returns the checkout in that. This takes its time.

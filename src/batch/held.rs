@@ -86,11 +86,13 @@ impl BatchContext {
             Ok(result) => {
                 let written = TaskReport::of_run(&task.id, &result.report, &report.folder);
                 let is_delivered = written.end == TaskEnd::Success;
+                let (key, unsettled) = if is_delivered { self.key_of(task, &folder) } else { (None, None) };
                 TaskReport {
                     end: written.end,
                     stop_reason: written.stop_reason,
                     exit_code: written.exit_code,
-                    key: if is_delivered { self.key_of(task, &folder) } else { None },
+                    key,
+                    unsettled,
                     notices: written.notices,
                     delivery: written.delivery,
                     // It goes on to be held if GitHub is the reason again; a plan that does not fit is of no use later.

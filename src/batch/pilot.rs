@@ -13,6 +13,8 @@ pub(super) struct PilotRun {
     pilot: Option<Pilot>,
     /// The number of its tasks here.
     tasks: u64,
+    /// Whether other shards have a share in it.
+    is_shared: bool,
     begun: u64,
     ended: u64,
     bad: u64,
@@ -23,7 +25,7 @@ impl PilotRun {
     pub(super) fn new(pilot: Option<Pilot>, own: usize, all: usize) -> Self {
         let (own, all) = (own as u64, (all as u64).max(1));
         let tasks = pilot.as_ref().map_or(0, |pilot| pilot.tasks.get().min(all).saturating_mul(own));
-        Self { pilot, tasks: tasks.div_ceil(all).max(1), begun: 0, ended: 0, bad: 0 }
+        Self { pilot, tasks: tasks.div_ceil(all).max(1), is_shared: own < all, begun: 0, ended: 0, bad: 0 }
     }
 
     /// Returns whether the next task has to wait until the pilot is over.
@@ -49,7 +51,8 @@ impl PilotRun {
         }
         let tasks = counted(usize::try_from(of).unwrap_or(usize::MAX), "task", "s");
         is_bad.then(|| {
-            format!("not started: {bad} of the {tasks} of the pilot failed, which is more than {most}")
+            let whose = if self.is_shared { "this shard's share of the pilot" } else { "the pilot" };
+            format!("not started: {bad} of the {tasks} of {whose} failed, which is more than {most}")
         })
     }
 }
@@ -96,6 +99,13 @@ mod tests {
             };
             assert_eq!(PilotRun::new(Some(pilot), own, 16).tasks, tasks, "{own} of 16");
         }
+        // One of one is all, whatever the others come to.
+        let mut run = PilotRun::new(file("50%").expect("a batch").pilot, 2, 16);
+        run.begun();
+        let told = run.ended(&TaskReport::without_run("t", "t", TaskEnd::Failed, ""));
+        let expected =
+            "not started: 1 of the 1 task of this shard's share of the pilot failed, which is more than 50%";
+        assert_eq!(told.as_deref(), Some(expected));
         for wrong in ["20", "101%", "-1%", "x%"] {
             assert!(file(wrong).is_err(), "{wrong}");
         }

@@ -12,6 +12,16 @@ pub enum LinesError {
     /// It prints too much.
     #[error("`{0}` prints more than 32 MiB; print fewer lines, or divide the batch")]
     TooLong(String),
+    /// It takes too long.
+    #[error(
+        "`{command}` did not end within {minutes} minutes; let an earlier step write the lines to a file, and print that"
+    )]
+    TooSlow {
+        /// The command.
+        command: String,
+        /// How long it may take.
+        minutes: u64,
+    },
     /// It did not end with success.
     #[error("`{command}` failed ({ended:?}): {stderr}")]
     Failed {

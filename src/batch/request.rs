@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use workspace::ProgramFiles;
 
 use super::budget::share_of_shard;
+use super::outside::keep_outside;
 use super::sealed;
 use super::shard::shards;
 use super::task_paths::TaskPaths;
@@ -250,6 +251,9 @@ impl BatchRequest {
         job.shared_rate = place.shared_rate.cloned();
         job.shared_folders = place.shared.to_vec();
         job.preface = place.lesson.map(str::to_owned);
+        if let Some(git) = &self.repository {
+            keep_outside(&mut job.origin.config.workspace, task.entry.folder.as_deref(), git);
+        }
         job.origin.config.guardrails.quality_gates.extend(task.entry.gates.iter().cloned());
         self.share(job);
         Ok(request)

@@ -129,6 +129,7 @@ pub async fn run_batch(
     lost_files::mark(&mut reports, request);
     tokio::task::block_in_place(|| worktrees.clear());
     notices.extend(held::notice(&reports, &request.destination.out));
+    notices.extend(settled::unsettled(request, &reports));
     notices.extend(common.neighbours.write(&request.destination.out));
     let mut report = BatchReport {
         schema_version: BATCH_SCHEMA_VERSION,

@@ -5,11 +5,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use tokio::task::block_in_place;
+
 use super::estimate::Estimate;
 use super::manifest::{Manifest, Task};
 use super::merge::merge;
+use super::outside::NotMeasured;
 use super::request::BatchRequest;
 use super::task_key::KeyParts;
+use crate::base::text::counted;
 use crate::event::{Notice, NoticeLevel, StopReason};
 use crate::git::Repository;
 use crate::github::{Api, closed_pulls};
@@ -27,7 +31,8 @@ pub(super) async fn prepare(
         Some(path) => PreviousResults::read(path, &manifest.name, notices),
         None => PreviousResults::default(),
     };
-    match KeyParts::new(request, git, &manifest.commit) {
+    // Large folders take a moment.
+    match block_in_place(|| KeyParts::new(request, git, (&manifest.commit, tasks))) {
         Ok(key_parts) => {
             earlier.look_for_closed(request, tasks, &key_parts, notices).await;
             (Some(key_parts), earlier)
@@ -39,6 +44,49 @@ pub(super) async fn prepare(
         }
     }
 }
+
+/// Reason why no later night can settle a task, whatever stays the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub(super) enum Unsettled {
+    /// Nothing says what it read.
+    #[error("the transcript could not be read")]
+    Transcript,
+    /// More decides than the files of the commit.
+    #[error("the model is a program (`exec::`)")]
+    Program,
+    /// The same.
+    #[error("a page or a server was asked")]
+    Remote,
+    /// It is not known what it found in a folder outside.
+    #[error("`{name}` (`workspace.extra_dirs`) could be read, but its contents are not known: {why}")]
+    Outside { name: String, why: NotMeasured },
+}
+
+/// Returns messages for people about tasks that no later night can settle, one for each reason, if there are such nights.
+pub(super) fn unsettled(request: &BatchRequest, tasks: &[TaskReport]) -> Vec<Notice> {
+    if request.previous.is_none() {
+        return Vec::new();
+    }
+    let mut by_reason: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for task in tasks {
+        if let Some(why) = &task.unsettled {
+            by_reason.entry(why).or_default().push(&task.id);
+        }
+    }
+    let told = |(why, ids): (&str, Vec<&str>)| {
+        let more = ids.len().saturating_sub(MAX_NAMED);
+        let more = if more == 0 { String::new() } else { format!(", and {more} more") };
+        let count = counted(ids.len(), "task", "s");
+        let named = ids.iter().take(MAX_NAMED).copied().collect::<Vec<_>>().join(", ");
+        let message =
+            format!("the next night does {count} again, whatever stays the same: {why} ({named}{more})");
+        Notice { level: NoticeLevel::Warning, message }
+    };
+    by_reason.into_iter().map(told).collect()
+}
+
+/// Most tasks that are named for one reason.
+const MAX_NAMED: usize = 10;
 
 /// What an earlier night has left.
 #[derive(Default)]

@@ -1,15 +1,19 @@
 //! Keys of tasks: what the result of a task depends on.
 //!
 //! A key is the task's definition (text, recipe, model, configuration) with the contents of all files that it read or wrote, that
-//! instructed its agent, or that commands could read, as they were in the commit.
+//! instructed its agent, or that commands could read, as they were in the commit, and of the folders outside of it that they could
+//! read. A task has none if something counts that cannot be measured.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
+use workspace::{SensitiveFiles, Tracked, WorkspaceLocation};
 
 use super::manifest::Task;
+use super::outside::{ExtraPlace, NotMeasured, OutsideFolders};
 use super::request::BatchRequest;
+use super::settled::Unsettled;
 use crate::agent::NESTED_GUIDES;
 use crate::base::integrity::digest;
 use crate::event::{Event, Line};
@@ -66,12 +70,20 @@ pub(super) struct KeyParts {
     root: String,
     /// Files that the inputs name.
     named: Vec<String>,
-    /// Folders outside of the checkout that tools and commands can read, by the names that tools have for them.
-    outside: Vec<String>,
+    /// Folders of `workspace.extra_dirs`, which tools and commands can read, as they are written.
+    extra: Vec<String>,
+    /// Those that lie outside of the repository.
+    outside: OutsideFolders,
+    /// The root of the repository.
+    place: PathBuf,
 }
 
 impl KeyParts {
-    pub(super) fn new(request: &BatchRequest, git: &Repository, commit: &str) -> Result<Self, GitError> {
+    pub(super) fn new(
+        request: &BatchRequest,
+        git: &Repository,
+        (commit, tasks): (&str, &[Task]),
+    ) -> Result<Self, GitError> {
         let config = serde_json::to_string(&request.config).unwrap_or_default();
         let mut given = request.given().clone();
         let files = ["task-file", "output-schema"].into_iter().filter_map(|name| given.get(name));
@@ -82,25 +94,52 @@ impl KeyParts {
         let common = format!("{}\n{config}\n{given}", env!("CARGO_PKG_VERSION"));
         let checkout = join(&[&git.prefix()]);
         let workspace = &request.config.workspace;
-        let name_of = |folder: &String| Some(format!("@{}", Path::new(folder).file_name()?.to_str()?));
         let whole = git.seen_from(git.root());
-        Ok(Self {
+        let mut parts = Self {
             ids: whole.ids_of(commit)?,
             links: whole.links_of(commit)?,
             folders: Mutex::default(),
             common: digest(common.as_bytes()),
             root: join(&[&checkout, &workspace.root]),
             named,
-            outside: workspace.extra_dirs.iter().filter_map(name_of).collect(),
+            extra: workspace.extra_dirs.clone(),
+            outside: OutsideFolders::default(),
+            place: git.root().to_owned(),
             checkout,
-        })
+        };
+        let places = tasks.iter().flat_map(|task| parts.extra_of(&parts.own(task)));
+        let folders = places.filter_map(|(name, place)| match place {
+            ExtraPlace::OnDisk(path) => Some((name, path)),
+            ExtraPlace::InRepository(_) => None,
+        });
+        let rule = request.config.guardrails.sensitive_files.as_deref();
+        // A rule that is none ends every task; until then, it hides nothing.
+        let sensitive = SensitiveFiles::new(rule, Tracked::default(), WorkspaceLocation::default());
+        parts.outside = OutsideFolders::measure(folders, sensitive.unwrap_or_default());
+        Ok(parts)
     }
 
-    /// Returns the key of a task whose files lie in `folder`, and whose worktree has the whole commit or this part of it; `None`
-    /// if it reached what is outside of the checkout, or left no transcript.
-    pub(super) fn key(&self, task: &Task, folder: &Path, seen: Option<&Cone>) -> Option<TaskKey> {
+    /// Returns the folder of the repository that a task works in.
+    fn own(&self, task: &Task) -> String {
+        join(&[&self.root, task.entry.folder.as_deref().unwrap_or_default()])
+    }
+
+    /// Returns the folders of `workspace.extra_dirs` for a task that works in `own`, by the names that tools have for them.
+    fn extra_of(&self, own: &str) -> BTreeMap<String, ExtraPlace> {
+        let named = |given: &String| {
+            let place = ExtraPlace::of(given, own, &self.place);
+            (place.name(given), place)
+        };
+        self.extra.iter().map(named).collect()
+    }
+
+    /// Returns the key of a task whose files lie in `folder`, and whose worktree has the whole commit or this part of it, or why it
+    /// has none.
+    pub(super) fn key(&self, task: &Task, folder: &Path, seen: Option<&Cone>) -> Result<TaskKey, Unsettled> {
         let entry = &task.entry;
-        let own = join(&[&self.root, entry.folder.as_deref().unwrap_or_default()]);
+        let own = self.own(task);
+        let extra = self.extra_of(&own);
+        let mut reached = BTreeSet::new();
         let mut paths = BTreeSet::new();
         let named = [&entry.recipe, &entry.task_file].into_iter().flatten().chain(&self.named);
         paths.extend(named.map(|path| join(&[&self.checkout, path])));
@@ -110,11 +149,13 @@ impl KeyParts {
         }
         let mut has_recipe = entry.recipe.is_some();
         let mut has_commands = false;
-        for Line { event, .. } in read_lines(&folder.join(TRANSCRIPT)).ok()? {
+        for Line { event, .. } in read_lines(&folder.join(TRANSCRIPT)).map_err(|_| Unsettled::Transcript)? {
             let call = match event {
                 Event::Call(call) => call,
                 // What a program outside of the commit answers is decided by more than the key can hold.
-                Event::Session(session) if session.model.starts_with(PROGRAM) => return None,
+                Event::Session(session) if session.model.starts_with(PROGRAM) => {
+                    return Err(Unsettled::Program);
+                }
                 Event::Session(session) => {
                     has_recipe |= session.model.starts_with(RECIPE);
                     continue;
@@ -126,12 +167,18 @@ impl KeyParts {
                 _ => continue,
             };
             if call.effects.remote.is_some() {
-                return None;
+                return Err(Unsettled::Remote);
             }
             has_commands |= call.effects.command.is_some();
             for path in call.effects.reads.iter().chain(&call.effects.writes) {
-                if path.names().next().is_some_and(|first| self.outside.iter().any(|name| name == first)) {
-                    return None;
+                let first = path.names().next().and_then(|first| extra.get_key_value(first));
+                if let Some((name, _)) = first {
+                    if path.names().any(|name| name == ".git") {
+                        let why = NotMeasured::GitFolder;
+                        return Err(Unsettled::Outside { name: name.clone(), why });
+                    }
+                    reached.insert(name);
+                    continue;
                 }
                 let path = join(&[&own, path.as_str()]);
                 paths.extend(self.guides_above(&path, &own));
@@ -140,12 +187,10 @@ impl KeyParts {
         }
         // A recipe looks for files by their names.
         if has_recipe {
-            paths.insert(own);
+            paths.insert(own.clone());
         }
         if has_commands {
-            if !self.outside.is_empty() {
-                return None;
-            }
+            reached.extend(extra.keys());
             // Nobody knows what a command reads, and it sees the whole worktree, whatever folder it starts in.
             match seen {
                 None => drop(paths.insert(String::new())),
@@ -156,10 +201,27 @@ impl KeyParts {
                 }
             }
         }
+        let mut outside = BTreeMap::new();
+        for name in reached {
+            let not_measured = |why| Unsettled::Outside { name: name.clone(), why };
+            match &extra[name] {
+                ExtraPlace::InRepository(path) => {
+                    let mut above = std::iter::successors(Some(path.as_str()), |folder| parent_of(folder));
+                    if above.any(|folder| self.links.contains_key(folder)) {
+                        return Err(not_measured(NotMeasured::Link));
+                    }
+                    paths.insert(path.clone());
+                }
+                ExtraPlace::OnDisk(path) => {
+                    let contents = self.outside.until_now(name, path).map_err(not_measured)?;
+                    outside.insert(name.clone(), contents.to_owned());
+                }
+            }
+        }
         let led_to: Vec<String> = paths.iter().flat_map(|path| self.led_to(path)).collect();
         paths.extend(led_to);
         let files = paths.into_iter().map(|path| (path.clone(), self.id(&path))).collect();
-        Some(TaskKey { definition: self.definition(task), files })
+        Ok(TaskKey { definition: self.definition(task), files, outside })
     }
 
     /// Returns the paths to which links lead from a path, one after the other.
@@ -186,7 +248,14 @@ impl KeyParts {
     }
 
     pub(super) fn is_same(&self, task: &Task, key: &TaskKey) -> bool {
-        key.definition == self.definition(task) && key.files.iter().all(|(path, id)| self.id(path) == *id)
+        let extra = self.extra_of(&self.own(task));
+        let is_same_outside = |(name, contents): (&String, &String)| {
+            matches!(extra.get(name), Some(ExtraPlace::OnDisk(path))
+                if self.outside.at_start(path).is_ok_and(|now| now == contents))
+        };
+        key.definition == self.definition(task)
+            && key.files.iter().all(|(path, id)| self.id(path) == *id)
+            && key.outside.iter().all(is_same_outside)
     }
 
     /// Returns what stands for the content of a file, of all files below a folder, or of those directly in it.

@@ -15,6 +15,7 @@ use super::start_error::StartError;
 use crate::base::integrity::digest;
 use crate::command::sandbox::Rights;
 use crate::command::{Ended, LiveOutput, Retention};
+use crate::event::Exit;
 use crate::git::Repository;
 use crate::isolation::{IsolatedCommand, Keep};
 use crate::request::InputError;
@@ -85,9 +86,16 @@ async fn printed(
         };
         let ran = state.run(work).await.map_err(StartError::from)?;
         let finished = ran.finished;
+        let is_cut_off = matches!(finished.ended, Ended::Cancelled | Ended::TimedOut | Ended::StillRunning);
+        if let Some(exit) = end(request, signal).filter(|_| is_cut_off && !finished.stdout.is_cut()) {
+            return Err(InputError::NotListed { message: not_listed(command, exit), exit });
+        }
         let output = match finished.ended {
             _ if finished.stdout.is_cut() => Err(LinesError::TooLong(command.clone())),
             Ended::Exited(0) => Ok(finished.stdout.text()),
+            Ended::TimedOut => {
+                Err(LinesError::TooSlow { command: command.clone(), minutes: LINES_TIMEOUT.as_secs() / 60 })
+            }
             ended => Err(LinesError::Failed {
                 command: command.clone(),
                 ended,
@@ -97,6 +105,27 @@ async fn printed(
         printed.insert(command.clone(), output);
     }
     Ok(printed)
+}
+
+/// Returns how the batch ends if a signal came, or its time is up.
+fn end(request: &BatchRequest, signal: &Signal) -> Option<Exit> {
+    if signal.is_set() {
+        return Some(if signal.is_terminate() { Exit::Terminated } else { Exit::Interrupted });
+    }
+    time_left(request.deadline).is_zero().then_some(Exit::Timeout)
+}
+
+/// Says why no task was listed, and what to do.
+fn not_listed(command: &str, exit: Exit) -> String {
+    let (why, cure) = match exit {
+        Exit::Timeout => (
+            "the batch's time limit was reached",
+            "raise `timeout`, or let the command print its lines sooner",
+        ),
+        Exit::Terminated => ("the batch was terminated", "start it again"),
+        _ => ("the batch was interrupted", "start it again"),
+    };
+    format!("{why} before `{command}` (`lines`) had listed its tasks, so none was started; {cure}")
 }
 
 /// Returns how long a command may take whose lines are values: no longer than the batch has left.

@@ -150,9 +150,12 @@ pub struct TestChanges {
     /// Tests that ran before, and are skipped.
     #[serde(default, skip_serializing_if = "NamedTests::is_empty")]
     pub newly_skipped: NamedTests,
-    /// Tests that fail, but did not before.
+    /// Tests that fail, but did not before; new ones as well.
     #[serde(default, skip_serializing_if = "NamedTests::is_empty")]
     pub newly_failing: NamedTests,
+    /// How many of these are new.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub new_failing: usize,
     /// Tests that fail as they did before.
     #[serde(default, skip_serializing_if = "NamedTests::is_empty")]
     pub still_failing: NamedTests,
@@ -211,18 +214,52 @@ impl TestChanges {
         !self.gone.is_empty() || !self.newly_skipped.is_empty() || self.unclear.is_some()
     }
 
-    /// Returns all lists that are not empty, those that need attention first, each with what it is called.
-    pub fn lists(&self) -> impl Iterator<Item = (&'static str, &NamedTests)> {
+    /// Returns how a passing gate shows less than before, as the end of a sentence in the present tense. `start` says what changed
+    /// the tests, such as "the run".
+    pub fn told_losses(&self, start: &str) -> String {
+        let old_failing = self.newly_failing.count.saturating_sub(self.new_failing);
+        let fail = |count: usize| if count == 1 { "test fails" } else { "tests fail" };
+        let mut told = Vec::new();
+        if self.new_failing > 0 {
+            told.push(format!("{} new {}", self.new_failing, fail(self.new_failing)));
+        }
+        if old_failing > 0 {
+            told.push(format!("{old_failing} {} that did not before {start}", fail(old_failing)));
+        }
+        if self.has_lost() {
+            told.push(match self.gone.count + self.newly_skipped.count {
+                0 => format!("nothing shows that the tests of before {start} run"),
+                1 => format!("1 test that ran before {start} no longer runs"),
+                lost => format!("{lost} tests that ran before {start} no longer run"),
+            });
+        }
+        told.join(" and ")
+    }
+
+    /// Returns the lists of tests of which a gate that passes says nothing, as far as they are not empty.
+    pub fn lost_lists(&self) -> impl Iterator<Item = (&'static str, &NamedTests)> {
+        let newly_failing = match self.new_failing {
+            0 => "newly failing",
+            new if new == self.newly_failing.count => "new and failing",
+            _ => "newly failing (some are new)",
+        };
         let all = [
-            ("newly failing", &self.newly_failing),
+            (newly_failing, &self.newly_failing),
             ("gone", &self.gone),
             ("newly skipped", &self.newly_skipped),
+        ];
+        all.into_iter().filter(|(_, list)| !list.is_empty())
+    }
+
+    /// Returns all lists that are not empty, those that need attention first, each with what it is called.
+    pub fn lists(&self) -> impl Iterator<Item = (&'static str, &NamedTests)> {
+        let others = [
             ("failing as before", &self.still_failing),
             ("much slower", &self.slower),
             ("mended", &self.mended),
             ("new", &self.new),
         ];
-        all.into_iter().filter(|(_, list)| !list.is_empty())
+        self.lost_lists().chain(others.into_iter().filter(|(_, list)| !list.is_empty()))
     }
 
     /// Returns counts in one line, such as `12 tests ran: 1 gone, 2 new`.
@@ -238,6 +275,11 @@ impl TestChanges {
             (counts, None) => format!("{tests} ran: {}", counts.join(", ")),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 fn first_round() -> u32 {

@@ -67,7 +67,7 @@ pub enum StopReason {
     TestsUnproven,
     /// The agent is done, and a required gate fails as it did before the run.
     FailedBefore,
-    /// The agent is done, and its gates pass, but tests that ran before the run did not.
+    /// The agent is done, and its gates pass, but tests that ran before the run no longer do, or tests fail that did not.
     TestsLost,
     /// The agent is done, and a required gate failed before it passed on the same state.
     GatesFlaky,

@@ -1,5 +1,7 @@
 //! Verdict on a gate: how it ended now, against how it ended before the run.
 
+use std::collections::BTreeSet;
+
 use test_results::{Comparison, Results, compare};
 
 use super::failures::Failures;
@@ -117,7 +119,10 @@ impl GateOutcome {
 }
 
 fn changes(compared: Comparison) -> TestChanges {
+    let new: BTreeSet<&String> = compared.new.iter().collect();
+    let new_failing = compared.newly_failing.iter().filter(|test| new.contains(test)).count();
     TestChanges {
+        new_failing,
         ran: compared.ran,
         new: compared.new.into(),
         gone: compared.gone.into(),
@@ -251,6 +256,42 @@ mod tests {
         let mut now = outcome_of("t || true", 0, "test a ... ok\ntest b ... ok\n");
         now.judge(Some(&before));
         assert!(now.record.lost_tests().is_none());
+    }
+
+    #[test]
+    fn lost_tests_are_told_from_new_ones_that_fail() {
+        let old = "test a ... ok\ntest b ... ok\n";
+        for (now, told, summary) in [
+            (
+                "test a ... ok\ntest b ... ok\ntest c::new ... FAILED\n",
+                "1 new test fails",
+                "3 tests ran: 1 new and failing, 1 new",
+            ),
+            (
+                "test a ... ok\ntest b ... FAILED\n",
+                "1 test fails that did not before the run",
+                "2 tests ran: 1 newly failing",
+            ),
+            ("test a ... ok\n", "1 test that ran before the run no longer runs", "1 test ran: 1 gone"),
+            (
+                "test a ... ignored\ntest c::new ... FAILED\ntest d::newer ... FAILED\n",
+                "2 new tests fail and 2 tests that ran before the run no longer run",
+                "2 tests ran: 2 new and failing, 1 gone, 1 newly skipped, 2 new",
+            ),
+            (
+                "test a ... FAILED\ntest b ... ok\ntest c::new ... FAILED\n",
+                "1 new test fails and 1 test fails that did not before the run",
+                "3 tests ran: 2 newly failing (some are new), 1 new",
+            ),
+        ] {
+            let mut outcome = outcome_of("t || true", 0, now);
+            outcome.judge(Some(&outcome_of("t || true", 0, old)));
+            let tests = outcome.record.lost_tests().expect("less than before");
+            assert_eq!(
+                (tests.told_losses("the run"), tests.summary()),
+                (told.to_owned(), summary.to_owned())
+            );
+        }
     }
 
     #[test]

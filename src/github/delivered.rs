@@ -70,12 +70,23 @@ pub struct Delivered {
     pub commit: Option<String>,
     /// The commit that had all changes already.
     pub existing: Option<String>,
-    /// Number and URL of the pull request, if there is one.
-    pub pull: Option<(u64, String)>,
+    /// The pull request, if there is one.
+    pub pull: Option<DeliveredPull>,
     /// Paths of files that others have changed as well, and that were merged.
     pub merged: Vec<String>,
     /// Whether the commit was made by Git and pushed, so that GitHub has not signed it.
     pub is_pushed: bool,
+}
+
+/// The pull request that shows what was delivered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveredPull {
+    /// Its number.
+    pub number: u64,
+    /// Its URL.
+    pub url: String,
+    /// GitHub's reason for leaving it a draft although it has everything now.
+    pub not_ready: Option<String>,
 }
 
 /// Errors that can occur when delivering changes.

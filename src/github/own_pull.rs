@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::api::{Api, Method, Purpose};
 use super::branch_states::OpenPull;
 use super::deliver::{BranchState, Delivery, KnownPull, MAX_TRIES};
-use super::delivered::{DeliverError, PART, PullText, Target};
+use super::delivered::{DeliverError, DeliveredPull, PART, PullText, Target};
 use super::error::ApiError;
 
 const PULLS: Purpose = Purpose { doing: "open a pull request", permission: "pull-requests: write" };
@@ -90,15 +90,15 @@ impl Delivery<'_> {
         }
     }
 
-    /// Opens or updates the pull request of `branch`, which has its commit by now. Returns its number and
-    /// URL, or `None` if none is wanted.
+    /// Opens or updates the pull request of `branch`, which has its commit by now. Returns `None` if
+    /// none is wanted.
     pub(super) async fn pull_of(
         &self,
         api: &Api,
         branch: &str,
         known: &KnownPull,
         is_new: bool,
-    ) -> Result<Option<(u64, String)>, DeliverError> {
+    ) -> Result<Option<DeliveredPull>, DeliverError> {
         let no_pull = |error| DeliverError::NoPull { branch: branch.to_owned(), error };
         self.pull(api, known, is_new).await.map_err(no_pull)
     }
@@ -120,7 +120,7 @@ impl Delivery<'_> {
         api: &Api,
         known: &KnownPull,
         is_new: bool,
-    ) -> Result<Option<(u64, String)>, ApiError> {
+    ) -> Result<Option<DeliveredPull>, ApiError> {
         let Target::Own { branch, onto, pull: Some(text) } = &self.target else { return Ok(None) };
         let known_open = match known {
             KnownPull::Open(open) => Some(open),
@@ -131,9 +131,9 @@ impl Delivery<'_> {
         };
         let has_labels = |open: &OpenPull| text.labels.iter().all(|label| open.labels.contains(label));
         if let Some(open) = known_open.filter(|open| is_same(open) && has_labels(open)) {
-            return Ok(Some((open.number, open.url.clone())));
+            return Ok(Some(DeliveredPull { number: open.number, url: open.url.clone(), not_ready: None }));
         }
-        let mut tries = 0;
+        let (mut tries, mut not_ready) = (0, None);
         let (number, url) = loop {
             tries += 1;
             let found = match (known_open, known) {
@@ -144,7 +144,7 @@ impl Delivery<'_> {
             if let Some(found) = found {
                 // First, because the description says whether it was a part.
                 if text.completes(&found) {
-                    api.mutate(MARK_READY, json!({ "id": found.id }), READY).await?;
+                    not_ready = mark_ready(api, &found).await?;
                 }
                 let body = json!({"title": text.title, "body": text.body});
                 let path = format!("/pulls/{}", found.number);
@@ -171,6 +171,15 @@ impl Delivery<'_> {
             let path = format!("/issues/{number}/labels");
             api.send::<Value>(Method::PostAgain, &path, Some(&body), LABEL).await?;
         }
-        Ok(Some((number, url)))
+        Ok(Some(DeliveredPull { number, url, not_ready }))
+    }
+}
+
+/// Marks a draft as ready. Returns why if GitHub refuses that: the draft can have everything all the same, and people can mark it.
+async fn mark_ready(api: &Api, draft: &OpenPull) -> Result<Option<String>, ApiError> {
+    match api.mutate(MARK_READY, json!({ "id": draft.id }), READY).await {
+        Ok(_) => Ok(None),
+        Err(error @ (ApiError::Forbidden { .. } | ApiError::Refused { .. })) => Ok(Some(error.to_string())),
+        Err(error) => Err(error),
     }
 }

@@ -217,8 +217,11 @@ impl Publication<'_> {
             return self.not_delivered(report, &why, false);
         }
         match publisher.deliver(self.request, report, self.changes, self.prefix).await {
-            Ok(Some(Arrived { delivery, is_pushed })) => {
+            Ok(Some(Arrived { delivery, is_pushed, not_ready })) => {
                 tracing::info!("delivered to {}", delivery.branch);
+                if let Some(told) = not_ready {
+                    warn(report, told);
+                }
                 if is_pushed {
                     let told = "the API did not accept the commit, so it was made with Git and pushed: GitHub has not signed it";
                     report.notices.push(Notice { level: NoticeLevel::Info, message: told.to_owned() });

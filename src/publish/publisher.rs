@@ -285,12 +285,21 @@ fn missing_part(report: &RunReport) -> String {
 pub(super) struct Arrived {
     pub(super) delivery: DeliveryReport,
     pub(super) is_pushed: bool,
+    /// A message for people about a pull request that is still a draft although it has everything.
+    pub(super) not_ready: Option<String>,
 }
 
 fn told(delivered: Delivered) -> Arrived {
     let Delivered { branch, commit, existing, pull, merged, is_pushed } = delivered;
-    let pull_request = pull.map(|(number, url)| PullReport { number, url });
-    Arrived { delivery: DeliveryReport { branch, commit, existing, pull_request, merged }, is_pushed }
+    let not_ready = pull.as_ref().and_then(|pull| {
+        let (number, error) = (pull.number, pull.not_ready.as_ref()?);
+        Some(format!(
+            "the pull request #{number} has everything now, but is still a draft: {error}; mark it as ready for review yourself"
+        ))
+    });
+    let pull_request = pull.map(|pull| PullReport { number: pull.number, url: pull.url });
+    let delivery = DeliveryReport { branch, commit, existing, pull_request, merged };
+    Arrived { delivery, is_pushed, not_ready }
 }
 
 /// Returns whether a comment is wanted after this run.

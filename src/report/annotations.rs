@@ -59,16 +59,11 @@ pub fn annotations(report: &RunReport, remarks: &[Diagnostic]) -> Vec<String> {
     }
     for gate in &report.gates {
         let Some(tests) = gate.lost_tests() else { continue };
-        let lists = [
-            ("newly failing", &tests.newly_failing),
-            ("gone", &tests.gone),
-            ("newly skipped", &tests.newly_skipped),
-        ];
-        let lists = lists.into_iter().filter(|(_, list)| !list.is_empty());
-        let lists = lists.map(|(what, list)| format!("{} {what}: {}", list.count, list.names.join(", ")));
+        let lists = tests
+            .lost_lists()
+            .map(|(what, list)| format!("{} {what}: {}", list.count, list.names.join(", ")));
         let message: Vec<String> = tests.unclear.iter().cloned().chain(lists).collect();
-        let what = if tests.newly_failing.is_empty() { "ran" } else { "passed" };
-        let title = format!("Gate {} passes without tests that {what} before the run", gate.name);
+        let title = format!("Gate {} passes although {}", gate.name, tests.told_losses("the run"));
         warnings.push(Annotation::new(title, message.join("\n")));
     }
     for notice in &report.notices {

@@ -28,7 +28,7 @@ use crate::base::text::shortened;
 use crate::base::verbose_log::detail;
 use crate::event::{
     CallRecord, Event, HookDecision, Line, NetworkDecision, NetworkRecord, NoticeLevel, Observer, Outcome,
-    RunMode, TodoStatus,
+    RunMode, TestChanges, TodoStatus,
 };
 
 /// The format of the log.
@@ -228,6 +228,11 @@ fn outcome_name(outcome: Outcome) -> &'static str {
     }
 }
 
+/// Returns what a gate that passes says nothing of.
+fn lost(tests: &TestChanges) -> String {
+    format!("{}: {}", tests.told_losses("the run"), remark(&tests.summary()))
+}
+
 fn log_network(asked: &NetworkRecord) {
     let host = format!("{} ({}×)", visible(&asked.target()), asked.times);
     match asked.decision {
@@ -323,7 +328,7 @@ impl Observer for LogObserver {
                 if gate.passed {
                     info!("{predicted}gate {name} {} {took}", gate.verdict);
                     if let Some(tests) = gate.lost_tests() {
-                        warn!("{predicted}gate {name} lost tests: {}", remark(&tests.summary()));
+                        warn!("{predicted}gate {name} passes, but {}", lost(tests));
                     }
                 } else {
                     let printed = match remark(&gate.output) {

@@ -181,6 +181,14 @@ pub enum InputError {
         #[source]
         refusal: ProgramRefusal,
     },
+    /// The time of a batch was up, or a signal came, before its tasks were listed.
+    #[error("{message}")]
+    NotListed {
+        /// What happened, and what to do.
+        message: String,
+        /// How the batch ends.
+        exit: Exit,
+    },
     /// The output folder cannot be made.
     #[error("could not create the output folder {path}: {error}; check `out`")]
     Out {
@@ -356,6 +364,7 @@ impl InputError {
             | Self::GitHub(_)
             | Self::Fork => Exit::Authentication,
             Self::Journal(_) => Exit::NotApplied,
+            Self::NotListed { exit, .. } => *exit,
             Self::Ledger(crate::model::LedgerError::Spent { .. }) | Self::Overtaken(_) => Exit::Partial,
             Self::Unmasked(_) => Exit::Failed,
             _ => Exit::Configuration,

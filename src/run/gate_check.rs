@@ -8,7 +8,7 @@ use super::gate_outputs::{named, outputs};
 use super::records;
 use crate::agent::AnswerVerdict;
 use crate::config::TestIntegrity;
-use crate::event::{GateRecord, GateVerdict, NoticeLevel, StopReason};
+use crate::event::{GateRecord, GateVerdict, NoticeLevel, StopReason, TestChanges};
 use crate::gates::GateOutcome;
 use crate::tool::OutputLimits;
 
@@ -137,8 +137,8 @@ impl GateCheck {
         Ok(outcomes)
     }
 
-    /// Tells the agent once of tests that ran before the run and do not now, though the gates pass. After that, they are
-    /// only reported.
+    /// Tells the agent once of tests that ran before the run and do not now, and of tests that newly fail, though the gates
+    /// pass. After that, they are only reported.
     fn lost_tests(
         &mut self,
         agent_run: &AgentRun<'_>,
@@ -149,38 +149,42 @@ impl GateCheck {
         if run.request.config().tests.integrity == TestIntegrity::Off {
             return AnswerVerdict::Accept;
         }
-        let (mut text, mut fails) = (String::new(), false);
+        let (mut text, mut all) = (String::new(), TestChanges::default());
         for gate in records {
             let Some(tests) = gate.lost_tests() else { continue };
             if let Some(unclear) = &tests.unclear {
                 text += &format!("- {}: nothing shows that they run: {unclear}\n", gate.name);
+                all.unclear = Some(unclear.clone());
             }
-            fails |= !tests.newly_failing.is_empty();
-            let lists = [
-                ("failing", &tests.newly_failing),
-                ("gone", &tests.gone),
-                ("newly skipped", &tests.newly_skipped),
-            ];
-            for (what, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+            all.new_failing += tests.new_failing;
+            all.newly_failing.count += tests.newly_failing.count;
+            all.gone.count += tests.gone.count;
+            all.newly_skipped.count += tests.newly_skipped.count;
+            for (what, list) in tests.lost_lists() {
                 text += &format!("- {}: {what}: {}\n", gate.name, named(list));
             }
         }
         if text.is_empty() {
             return AnswerVerdict::Accept;
         }
-        let what = if fails { "pass" } else { "run" };
         if can_answer && !self.told_of_lost_tests && !run.cancel.is_cancelled() {
             self.told_of_lost_tests = true;
             // The gates pass, so this is none of their rounds.
             self.gate_rounds -= 1;
+            let wanted = match (all.has_lost(), all.newly_failing.is_empty()) {
+                (true, false) => "run and pass",
+                (true, true) => "run",
+                (false, _) => "pass",
+            };
             return AnswerVerdict::SendBack(format!(
-                "The gates pass, but tests that ran before your change no longer {what}:\n{text}Make them {what} \
-                 again unless your task asks for this, then finish again; explain those that you leave, for the people who review this."
+                "The gates pass, but {}:\n{text}Make them {wanted} unless your task asks for this, then finish again; \
+                 explain those that you leave, for the people who review this.",
+                all.told_losses("your change")
             ));
         }
         self.report(
             agent_run,
-            format!("tests that ran before the run no longer {what}:\n{}", text.trim_end()),
+            format!("the gates pass, but {}:\n{}", all.told_losses("the run"), text.trim_end()),
         );
         AnswerVerdict::Accept
     }

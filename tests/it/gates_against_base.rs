@@ -130,10 +130,24 @@ fn gates_annotate_tests_that_are_lost() {
     let all = run.stdout + &run.stderr;
     assert!(
         all.contains(
-            "::warning title=Gate tests passes without tests that ran before the run::1 gone: b::two"
+            "::warning title=Gate tests passes although 1 test that ran before the run no longer runs::1 gone: b::two"
         ),
         "{all}"
     );
+}
+
+#[test]
+fn gates_that_pass_although_new_tests_fail_have_lost_none() {
+    let config = config("    - { name: tests, command: cat results.txt }\n");
+    let sandbox = Sandbox::new(&[(".architect.yml", &config), ("results.txt", "test a::one ... ok\n")]);
+    let change = edit("results.txt", "ok\n", "ok\ntest a::two ... FAILED\n");
+    let (run, bodies) = run(&sandbox, "dry-run", vec![change]);
+    let report = run.report();
+    assert_eq!(report["stop_reason"], "tests_lost", "{report}");
+    let shown = last_text(&bodies[2]) + &report["notices"].to_string() + &run.file("comment.md");
+    for told in ["The gates pass, but 1 new test fails:", "Make them pass ", "- new and failing: `a::two`"] {
+        assert!(shown.contains(told) && shown.contains("the gates pass, but 1 new"), "{shown}");
+    }
 }
 
 #[test]

@@ -85,7 +85,7 @@ fn settled_tasks_depend_on_guides_and_on_what_commands_see() {
 }
 
 #[test]
-fn settled_tasks_depend_on_what_hooks_see_and_on_nothing_outside() {
+fn settled_tasks_depend_on_what_hooks_see() {
     let sandbox = Sandbox::new(&[("a.txt", "old\n"), ("other.txt", "old\n")]);
     let extra = sandbox.path().join("extra");
     std::fs::create_dir(&extra).unwrap();
@@ -100,7 +100,7 @@ fn settled_tasks_depend_on_what_hooks_see_and_on_nothing_outside() {
     let hook = json!({"session_start": [{"name": "look", "command": "cat other.txt"}]});
     // Without the folder, what it is asked for does not exist, which settles nothing.
     for (rules, again) in [
-        (json!({"workspace": {"extra_dirs": [extra]}}), &["command", "outside"][..]),
+        (json!({"workspace": {"extra_dirs": [extra]}}), &["command"][..]),
         (json!({"hooks": hook}), &["command", "inside", "outside"]),
     ] {
         let mut config = json!({"evaluation": "off"});
@@ -113,5 +113,67 @@ fn settled_tasks_depend_on_what_hooks_see_and_on_nothing_outside() {
         sandbox.commit("a change");
         let second = batch(&sandbox, &["--previous", &previous]).json("batch.json");
         assert_eq!(done(&second), again.iter().copied().collect(), "{rules}: {second}");
+    }
+}
+
+#[test]
+fn settled_tasks_depend_on_folders_outside_as_far_as_they_can_be_measured() {
+    let sandbox = Sandbox::new(&[("a.txt", "old\n"), ("pkg/p.txt", "old\n")]);
+    let extra = sandbox.repo().join("../extra");
+    let reset = || {
+        let _ = std::fs::remove_dir_all(&extra);
+        std::fs::create_dir_all(extra.join(".git")).unwrap();
+        for name in ["e.txt", ".env", ".git/config"] {
+            std::fs::write(extra.join(name), "old\n").unwrap();
+        }
+    };
+    reset();
+    let read = |path: &str| one_call(&sandbox, &path.replace('/', "-"), ("read_file", json!({"path": path})));
+    let look = one_call(&sandbox, "look", command("cat p.txt"));
+    let gates = json!([{"name": "g", "command": "true"}]);
+    let tasks = json!([
+        {"id": "inside", "task": "Look", "model": read("a.txt")},
+        {"id": "outside", "task": "Look", "model": read("@extra/e.txt")},
+        {"id": "command", "task": "Look", "model": look, "folder": "pkg"},
+        {"id": "gate", "task": "Look", "model": read("a.txt"), "gates": gates},
+    ]);
+    sandbox.write("batch.yml", json!({"name": "n", "tasks": tasks}).to_string());
+    // From the folder of a task, the same path leads to a folder of the repository.
+    let config = json!({"evaluation": "off", "workspace": {"extra_dirs": ["../extra"]}});
+    sandbox.write(".architect.yml", config.to_string());
+    sandbox.write("extra/in-repository.txt", "old\n");
+    sandbox.commit("tasks");
+    let flags = ["--jobs", "2", "--previous", "none.json"];
+    let first = batch(&sandbox, &flags).expect_code(0);
+    let report = first.json("batch.json");
+    assert_eq!(done(&report), ["command", "gate", "inside", "outside"].into());
+    assert!(!report["notices"].to_string().contains("whatever stays the same"), "{report}");
+    let previous = kept(&sandbox, &first);
+    let both = &["gate", "outside"][..];
+    for (path, size, again) in [
+        ("e.txt", 0, &[][..]),
+        (".env", 1, &[]),
+        (".git/config", 1, &[]),
+        ("e.txt", 1, both),
+        ("new.txt", 1, both),
+        ("large.bin", 300_000_000, both),
+    ] {
+        reset();
+        if size > 0 {
+            std::fs::File::create(extra.join(path)).unwrap().set_len(size).unwrap();
+        }
+        let flags = ["--jobs", "2", "--previous", &previous];
+        let second = batch(&sandbox, &flags).expect_code(0);
+        let report = second.json("batch.json");
+        assert_eq!(done(&report), again.iter().copied().collect(), "{path}: {report}");
+        let why = "`@extra` (`workspace.extra_dirs`) could be read, but its contents are not known: its files have more than 256 MiB";
+        let told =
+            format!("the next night does 2 tasks again, whatever stays the same: {why} (outside, gate)");
+        let is_told = report["notices"].to_string().contains(&told);
+        assert_eq!(is_told, size > 1, "{path}: {}", report["notices"]);
+        let unsettled =
+            report["tasks"].as_array().unwrap().iter().filter(|task| task["unsettled"] == why).count();
+        assert_eq!(unsettled, if size > 1 { 2 } else { 0 }, "{path}: {report}");
+        assert_eq!(second.file("batch.md").contains("whatever stays the same"), size > 1, "{path}");
     }
 }

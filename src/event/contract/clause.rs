@@ -196,8 +196,8 @@ impl StopReason {
                 "fix the gate separately; this change neither broke nor fixed it",
             ),
             Self::TestsLost => done_but(
-                "the gates pass, but tests that ran before the run did not, or failed",
-                "see which tests are gone, newly skipped or newly failing: a passing gate says nothing about them",
+                "the gates pass, but some tests no longer run, or newly fail",
+                "see which tests are gone or newly skipped, and which fail (new ones as well): a passing gate says nothing about them",
             ),
             Self::GatesFlaky => done_but(
                 "a required gate failed, and passed when it ran again on the same state",

@@ -46,4 +46,8 @@ pub struct TaskKey {
     /// The files and folders that the task read or wrote, that instructed its agent, or that its commands could read, with the IDs of
     /// their contents in the commit; `*` stands for the files that lie directly in a folder.
     pub files: BTreeMap<String, String>,
+    /// The folders of `workspace.extra_dirs` that it read, or that its commands could read, by the names that tools have for them, with
+    /// digests of their contents.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub outside: BTreeMap<String, String>,
 }

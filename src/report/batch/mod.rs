@@ -142,6 +142,9 @@ pub struct TaskReport {
     /// What its result depends on, if it succeeded or changed files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<TaskKey>,
+    /// Why no later night can settle it, if it has no such key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unsettled: Option<String>,
     /// What the task took in an earlier batch, if this one did not work on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_work: Option<LastWork>,
@@ -185,6 +188,7 @@ impl TaskReport {
             held: None,
             settled_because: None,
             key: None,
+            unsettled: None,
             last_work: None,
             folder: String::new(),
         }
@@ -233,6 +237,7 @@ impl TaskReport {
             held: report.held.clone(),
             settled_because: None,
             key: None,
+            unsettled: None,
             last_work: None,
             folder: folder.to_owned(),
         }

@@ -6,8 +6,10 @@ use std::fs;
 use std::process::Stdio;
 
 use super::ends;
-use crate::support::Sandbox;
+use crate::support::processes::{is_alive, unique_seconds};
 use crate::support::wait::wait_until_or;
+use crate::support::{Run, Sandbox};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// A model that fails until its `times`-th start.
@@ -107,6 +109,41 @@ fn batch_time_limit_covers_last_tasks_and_waits_before_retries() {
         assert!(began.elapsed() < Duration::from_mins(2), "{gate}: {:?}", began.elapsed());
         let task = &report["tasks"][0];
         assert_eq!((task["end"].as_str(), task["attempts"].as_u64()), (Some(end), Some(attempts)), "{gate}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn batch_that_ends_while_its_tasks_are_listed_says_so() {
+    let listed = "before `sleep SECONDS` (`lines`) had listed its tasks, so none was started";
+    let again = format!("{listed}; start it again");
+    for (end, code, told) in [
+        (None, 5, format!("error: the batch's time limit was reached {listed}; raise `timeout`")),
+        (Some(Signal::INT), 130, format!("error: the batch was interrupted {again}")),
+        (Some(Signal::TERM), 143, format!("error: the batch was terminated {again}")),
+    ] {
+        for kind in ["batch", "matrix"] {
+            let (sandbox, seconds) = (Sandbox::new(&[]), unique_seconds());
+            let values = json!({"n": {"lines": format!("sleep {seconds}")}});
+            let tasks = json!([{"id": "{n}", "task": "x", "for_each": values}]);
+            sandbox.write("batch.yml", json!({"name": "n", "tasks": tasks}).to_string());
+            sandbox.commit("tasks");
+            let out = sandbox.out();
+            let mut args = vec!["batch", "batch.yml", "--out", out.to_str().unwrap()];
+            args.extend((kind == "matrix").then_some("--matrix"));
+            args.extend(if end.is_none() { &["--timeout", "3"][..] } else { &[] });
+            let mut command = sandbox.command(&args);
+            command.current_dir(sandbox.repo()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let child = command.spawn().unwrap();
+            if let Some(signal) = end {
+                wait_until_or(|| "the command runs".to_owned(), || is_alive(&seconds));
+                kill_process(Pid::from_child(&child), signal).unwrap();
+            }
+            let run = Run::new(&child.wait_with_output().unwrap(), out).expect_code(code);
+            let told = told.replace("SECONDS", &seconds);
+            assert!(run.stderr.contains(&told), "{kind}: {}", run.stderr);
+            assert!(!is_alive(&seconds), "{kind}: {end:?}");
+        }
     }
 }
 

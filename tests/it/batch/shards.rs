@@ -110,7 +110,10 @@ fn batch_shards_have_shares_of_pilot() {
         run.out = out;
         let ends: Vec<String> = ends(&run.json("batch.json")).into_values().collect();
         assert_eq!(ends, ["failed", "not_run", "not_run"], "{shard}");
-        assert!(run.file("batch.md").contains("1 of the 1 task of the pilot failed"), "{shard}");
+        assert!(
+            run.file("batch.md").contains("1 of the 1 task of this shard's share of the pilot failed"),
+            "{shard}"
+        );
     }
 }
 

@@ -184,6 +184,39 @@ async fn delivery_for_issue_opens_closing_pull_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn delivery_tells_of_a_draft_that_github_does_not_mark_as_ready() {
+    for (status, message, told) in [
+        (403, "Resource not accessible by integration", "add `permissions: pull-requests: write` to the job"),
+        (
+            422,
+            "Draft state cannot be changed",
+            "GitHub refused to mark the pull request as ready: Draft state",
+        ),
+    ] {
+        const CONFIG: &str = "deliver: { partial: draft }\nevaluation: off\n";
+        scene(&[(".github/architect.yml", CONFIG)], move |scene| {
+            let scene = scene.on_main();
+            let edit = |old: &str, new: &str| {
+                vec![("edit_file", json!({"path": "a.txt", "old_str": old, "new_str": new}))]
+            };
+            let model = scene.sandbox.script(&[edit("five", "FIVE"), edit("six", "SIX")], "done");
+            scene.nightly(&model, "pull-request", &["--max-steps", "1"]).expect_code(2);
+            scene.check_out();
+            scene.github.fail("POST /graphql MarkReady", status, message);
+            let run = scene.nightly(&model, "pull-request", &[]).expect_code(0);
+            let notices = run.report()["notices"].to_string();
+            let is_told = ["has everything now, but is still a draft", told, "as ready for review yourself"];
+            assert!(is_told.iter().all(|part| notices.contains(part)), "{notices}");
+            assert!(run.file("comment.md").contains("is still a draft"), "{}", run.file("comment.md"));
+            let world = scene.github.world();
+            let pull = world.pulls.values().find(|pull| pull.head.ends_with(OWN)).expect("a pull request");
+            assert!(pull.draft && !pull.body.contains("only part"), "{}", pull.body);
+        })
+        .await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn delivery_of_partial_result_is_draft_that_says_what_is_missing() {
     const CONFIG: &str = "deliver: { partial: draft }\nevaluation: off\n";
     scene(&[(".github/architect.yml", CONFIG)], |scene| {
