@@ -11,7 +11,7 @@ use super::invisible_codes::restored;
 use super::outcome::{check_lines, check_size, describe, table, undone};
 use super::path_forms::parsed;
 use super::text_file::{encoded, text_of, without_mark};
-use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, placeholder};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, cut_off, placeholder};
 use crate::base::encoding::Decoded;
 use crate::base::text::counted;
 use crate::event::Effects;
@@ -80,12 +80,17 @@ impl FileTool for ApplyPatch {
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let mut steps = Steps::default();
         let parts = args.parts(cx)?;
+        let refused = |error: ToolError| {
+            let error = super::explained(error, cx);
+            if parts.len() == 1 && matches!(error, ToolError::File(_)) {
+                return error;
+            }
+            let undone = if parts.len() == 1 { "" } else { "\nnothing was changed" };
+            ToolError::Refused(cut_off::explained(&args.patch, format!("{error}{undone}")))
+        };
         for part in &parts {
             cx.check_end()?;
-            part.plan(&mut steps, cx).map_err(|error| match parts.len() {
-                1 => error,
-                _ => ToolError::Refused(format!("{}\nnothing was changed", super::explained(error, cx))),
-            })?;
+            part.plan(&mut steps, cx).map_err(refused)?;
         }
         let mut changes: Vec<FileChange> = Vec::with_capacity(steps.all.len());
         let notes = steps.notes;
@@ -113,9 +118,9 @@ impl FileTool for ApplyPatch {
             _ => format!("{} changed\n{}", counted(changes.len(), "file", "s"), table(&changes)),
         };
         let deleted = links.iter().map(|link| format!("Deleted the link {}", link.path));
-        for line in
-            deleted.chain(miscounted(&parts)).chain(notes).chain(args.without_end()).chain(cut_off(&parts))
-        {
+        let last = parts.last();
+        let cut_off = last.and_then(|part| cut_off::remark(&args.patch, &part.section, part.path.as_str()));
+        for line in deleted.chain(miscounted(&parts)).chain(notes).chain(cut_off) {
             if !output.is_empty() && !output.ends_with('\n') {
                 output.push('\n');
             }
@@ -126,13 +131,6 @@ impl FileTool for ApplyPatch {
 }
 
 impl Args {
-    /// Returns a remark on a patch that may have been cut off, because the mark of its end is missing.
-    fn without_end(&self) -> Option<String> {
-        let has = |mark: &str| self.patch.to_ascii_lowercase().contains(mark);
-        (has("*** begin patch") && !has("end patch"))
-            .then(|| "[the patch has no `*** End Patch`; if it was cut off, send what is missing]".to_owned())
-    }
-
     fn parts(&self, cx: &Context) -> Result<Vec<Part>, ToolError> {
         let refused = |error: &dyn std::fmt::Display| ToolError::Refused(error.to_string());
         let resolved = |path: &str, last: LastLink| -> Result<ResolvedPath, ToolError> {
@@ -144,7 +142,8 @@ impl Args {
             let is_link = || resolved(path, LastLink::Keep).is_ok_and(|path| is_link(&path, cx));
             kind.is_some_and(|stat| stat.kind == Kind::File) || is_link()
         };
-        let sections = sections(&self.patch).map_err(|error| refused(&error))?;
+        let sections = sections(&self.patch)
+            .map_err(|error| refused(&cut_off::explained(&self.patch, error.to_string())))?;
         let is_one = sections.len() == 1;
         let part = |section: Section| {
             cx.check_end()?;
@@ -219,19 +218,6 @@ fn is_whole(patch: &Patch) -> bool {
             && hunk.side(Side::Old).is_empty()
     };
     patch.effect == Effect::Change && matches!(patch.hunks.as_slice(), [only] if is_first(only))
-}
-
-/// Returns a remark on a patch whose last hunk may have been cut off behind lines that it takes out: its header says that more come in
-/// their place.
-fn cut_off(parts: &[Part]) -> Option<String> {
-    let part = parts.last()?;
-    let hunk = part.section.patch.hunks.last()?;
-    hunk.lacks_added_lines().then(|| {
-        format!(
-            "[{}: the last hunk takes lines out, and has fewer new ones than its header says; if the patch was cut off, add what is missing]",
-            part.path
-        )
-    })
 }
 
 /// Returns a remark on hunks that have more lines than their headers say: all of these lines count.

@@ -107,7 +107,7 @@ impl<'a> FileKind<'a> {
 
     /// Returns whether a file of the kind is a patch.
     pub(super) fn is_patch(&self) -> bool {
-        self.is_of(&["patch", "diff", "rej"])
+        self.is_of(&["patch", "diff", "rej", "dpatch"])
     }
 
     /// Returns whether the marks of a patch may be lines of the kind as a matter of course.

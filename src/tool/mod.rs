@@ -15,6 +15,7 @@ mod call_resolution;
 mod coercion;
 mod command_effects;
 mod command_output;
+mod cut_off;
 mod delete_file;
 mod edit_file;
 mod file_kind;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use patch::search_replace;
+use patch::{ParseError, search_replace, sections};
 use regex::Regex;
 use workspace::{FileChange, FileState, Mode, WorkspacePath};
 
@@ -104,10 +104,29 @@ fn certainty(line: &str) -> Option<Certainty> {
 
 /// Returns what a text has in place of a file's own lines: a placeholder, marks of an edit, or one of `read_file`. The text makes `after`
 /// of `before`, which may have it already.
-pub(super) fn found<'a>(name: &str, new: &'a str, before: &str, after: &str) -> Option<&'a str> {
+pub(super) fn found<'a>(path: &str, new: &'a str, before: &str, after: &str) -> Option<&'a str> {
     left_out(new, before)
         .or_else(|| in_place_of_lines(new, before, after))
-        .or_else(|| edit(new).filter(|_| edit(before).is_none() && !FileKind::of(name).is_patch()))
+        .or_else(|| edit(new).filter(|_| !may_be_edit(path, new, before)))
+}
+
+/// Returns whether an edit may be meant as the text of a file: it holds one already, or it may hold one and this one is for others.
+fn may_be_edit(path: &str, edit: &str, before: &str) -> bool {
+    let kind = FileKind::of(path);
+    let holds_edit = || self::edit(before).is_some() || !kind.is_code() && holds_patch(before);
+    kind.is_patch() || holds_edit() || kind.may_hold_patches() && is_for_others(edit, path)
+}
+
+/// Returns whether a text has a patch behind other lines, such as the words on it.
+fn holds_patch(text: &str) -> bool {
+    ["\n*** Begin Patch", "\ndiff --git "].iter().any(|mark| text.contains(mark))
+        || ["\n--- ", "\n+++ ", "\n@@ "].iter().all(|mark| text.contains(mark))
+}
+
+/// Returns whether a text is a patch for other files than this one.
+fn is_for_others(patch: &str, path: &str) -> bool {
+    let (Ok(path), Ok(sections)) = (WorkspacePath::parse(path), sections(patch)) else { return false };
+    sections.iter().all(|section| matches!(section.check(&path), Err(ParseError::OtherFile { .. })))
 }
 
 /// Returns the first mark of `read_file` in a text that a file does not have already.
@@ -156,20 +175,35 @@ fn edit(text: &str) -> Option<&str> {
     // Before it, there may be a fence, and the name of a file.
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("```"));
     let first = lines.next()?;
-    let is_patch = first.starts_with("*** Begin Patch")
-        || first.starts_with("diff --git ")
-        || first.starts_with("--- ") && text.contains("\n+++ ") && text.contains("\n@@");
+    let is_patch = begins_patch(first)
+        && (!first.starts_with("--- ") || text.contains("\n+++ ") && text.contains("\n@@"));
     let is_block = (search_replace::is_meant(first) || lines.next().is_some_and(search_replace::is_meant))
         && search_replace::parse(text).is_none_or(|blocks| !blocks.is_empty());
     (is_patch || is_block).then_some(first)
 }
 
+/// Returns whether a line that was found is the first one of a patch.
+fn begins_patch(line: &str) -> bool {
+    ["*** Begin Patch", "diff --git ", "--- "].iter().any(|mark| line.starts_with(mark))
+}
+
 /// Returns why a text with a placeholder is not written.
 pub(super) fn refusal(argument: &str, line: &str, path: &str) -> String {
+    let line = shortened(line, 100);
+    if begins_patch(&line) {
+        let as_text = if FileKind::of(path).may_hold_patches() {
+            "; if it is meant as the text of the file, patch it with these lines as added ones"
+        } else {
+            ""
+        };
+        return format!(
+            "`{line}` in {argument} begins a patch, which would be written to {path} as text; nothing was changed: apply it: \
+             apply_patch(patch=…){as_text}"
+        );
+    }
     format!(
-        "`{}` in {argument} stands for something else, and would be written as it is; nothing was changed: give the text itself, or \
-         change a part of the file: edit_file(path=\"{path}\", old_str=…, new_str=…)",
-        shortened(line, 100)
+        "`{line}` in {argument} stands for something else, and would be written as it is; nothing was changed: give the text itself, or \
+         change a part of the file: edit_file(path=\"{path}\", old_str=…, new_str=…)"
     )
 }
 
@@ -251,10 +285,34 @@ mod tests {
         ] {
             assert_eq!(certainty(line), None, "{line}");
         }
-        assert!(found("a.py", "*** Begin Patch\n*** End Patch\n", "x = 1\n", "").is_some());
-        assert_eq!(found("a.patch", "*** Begin Patch\n*** End Patch\n", "x = 1\n", ""), None);
-        assert_eq!(found("a.py", "diff --git a/new b/new\n", "diff --git a/old b/old\n", ""), None);
         assert!(found("a.py", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "a\n", "").is_some());
+    }
+
+    #[test]
+    fn patches_are_text_only_where_text_is_a_patch() {
+        const PATCH: &str = "*** Begin Patch\n*** Update File: src/a.txt\n@@\n-a\n+b\n*** End Patch\n";
+        const DIFF: &str = "--- a/src/a.txt\n+++ b/src/a.txt\n@@ -1 +1 @@\n-a\n+b\n";
+        for (path, new, before, is_found) in [
+            ("a.py", PATCH, "x = 1\n", true),
+            ("a.py", DIFF, "x = 1\n", true),
+            ("a.py", DIFF, "x = '''\n--- a\n+++ a\n@@ -1 +1 @@\n'''\n", true),
+            ("src/a.txt", PATCH, "a\n", true),
+            ("src/a.txt", DIFF, "a\n", true),
+            ("src/a.txt", "diff --git a/new b/new\n", "a\n", true),
+            ("src/b.golden", PATCH, "a\n", false),
+            ("docs/b.md", DIFF, "a\n", false),
+            ("b.conf", DIFF, "a\n", true),
+            ("a.patch", PATCH, "x = 1\n", false),
+            ("debian/patches/01-a.dpatch", DIFF, "x\n", false),
+            ("debian/patches/01-a", DIFF, "Subject: a\n\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-c\n+d\n", false),
+            ("debian/patches/01-a", DIFF, "From 0 Mon\nSubject: a\n---\ndiff --git a/b b/b\n", false),
+            ("a.py", "diff --git a/new b/new\n", "diff --git a/old b/old\n", false),
+        ] {
+            let line = found(path, new, before, new);
+            assert_eq!(line.is_some(), is_found, "{path} {new:?}: {line:?}");
+            let says = refusal("content", line.unwrap_or("*** Begin Patch"), path);
+            assert!(says.contains("apply_patch(patch=…)"), "{says}");
+        }
     }
 
     #[test]

@@ -151,7 +151,7 @@ impl Args {
             return Err(ToolError::Refused(numbered_text::refusal("content", path.as_str())));
         }
         let found = match old {
-            Some(old) if is_replaced => placeholder::found(name, content, old, content),
+            Some(old) if is_replaced => placeholder::found(path.as_str(), content, old, content),
             old => placeholder::left_out(content, old.unwrap_or_default()),
         };
         match found {

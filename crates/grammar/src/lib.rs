@@ -15,6 +15,7 @@
 //! ```
 
 mod language;
+mod python_blocks;
 mod tokens;
 
 use std::cell::RefCell;
@@ -25,6 +26,7 @@ use std::time::{Duration, Instant};
 use tree_sitter::{InputEdit, ParseOptions, ParseState, Parser, Point, Tree};
 
 pub use language::Language;
+pub use python_blocks::{broken_block, with_indented_brackets};
 pub use tokens::{TokenKind, tokens};
 
 /// The deepest tree that is returned: people's code has some dozen levels, and long chains of generated operators hundreds.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use grammar::parse;
+use grammar::{broken_block, parse, with_indented_brackets};
 use tree_sitter::Node;
 
 use super::Language;
@@ -17,10 +17,24 @@ pub fn first_syntax_error(file_name: &str, text: &str) -> Option<usize> {
         let parsed: Result<serde_json::Value, _> = serde_json::from_slice(text.as_bytes());
         return parsed.err().map(|error| error.line().max(1));
     }
-    let (grammar, _) = Language::of(file_name)?.grammar()?;
+    let language = Language::of(file_name)?;
+    let (grammar, _) = language.grammar()?;
     let tree = parse(text, &grammar, MAX_TIME)?;
-    let root = tree.root_node();
-    root.has_error().then(|| error_line(root))
+    let error = tree.root_node().has_error().then(|| first_error(tree.root_node()));
+    let line_of = |at: usize| text[..at].matches('\n').count() + 1;
+    if language != Language::Parsed(grammar::Language::Python) {
+        return error.map(|node| line_of(node.start_byte()));
+    }
+    let broken = broken_block(&tree, text);
+    let Some(error) = error else { return broken.map(line_of) };
+    if broken.is_none()
+        && let Some(same) = with_indented_brackets(&tree, text)
+        && !parse(&same, &grammar, MAX_TIME)?.root_node().has_error()
+    {
+        return None;
+    }
+    // The grammar often notices a broken block late, and then takes all that is before it for an error.
+    Some(line_of(broken.filter(|at| *at < error.end_byte()).unwrap_or(error.start_byte())))
 }
 
 /// Returns whether a file is JSON without comments. Some tools allow comments in their own files.
@@ -32,16 +46,16 @@ fn is_strict_json(name: &str) -> bool {
         && !commented.iter().any(|start| lower.starts_with(start))
 }
 
-/// Returns the line of the first node that is an error or was made up by the parser.
-fn error_line(root: Node<'_>) -> usize {
+/// Returns the first node that is an error or was made up by the parser.
+fn first_error(root: Node<'_>) -> Node<'_> {
     let mut node = root;
     loop {
         let mut cursor = node.walk();
         let below = node.children(&mut cursor).find(|child| child.has_error() || child.is_missing());
         match below {
             Some(child) if !child.is_error() && !child.is_missing() => node = child,
-            Some(child) => return child.start_position().row + 1,
-            None => return node.start_position().row + 1,
+            Some(child) => return child,
+            None => return node,
         }
     }
 }
@@ -55,6 +69,22 @@ mod tests {
         for (name, text, line) in [
             ("a.py", "def f():\n    return 1\n", None),
             ("a.py", "def f():\n    return 1\n\ndef g(:\n    pass\n", Some(4)),
+            (
+                "a.py",
+                "class A:\n    def f(self):\n        return 1\n\n  def g(self):\n        pass\n",
+                Some(5),
+            ),
+            ("a.py", "def f():\n    x = 1\n      y = 2\n    return x\n", Some(3)),
+            ("a.py", "def f(a):\n    if a:\n    b()\n    return a\n", Some(2)),
+            ("a.py", "import a\n\ndef f():\n    if a:\n        b()\n  else:\n        c()\n", Some(6)),
+            (
+                "a.py",
+                "import a\n\ndef f():\n    if a:\n        b()\n    c()\n    else:\n        d()\n",
+                Some(7),
+            ),
+            ("a.py", "def f(a):\n    if a:\n        x = {'a':\n1, 'b' %\n2: 3}\n    return x\n", None),
+            ("a.py", "def f(a):\n    x = {'a':\n1}\n      return x\n", Some(4)),
+            ("a.py", "def f(a):\n    x = (1 +\n2\n\ndef g():\n  pass\n", Some(2)),
             ("a.js", "class A {\n  constructor() {\n  }\n}\n", None),
             ("a.js", "class A {\n  constructor( {\n  }\n}\n", Some(2)),
             ("a.rs", "fn main() {\n    let x = 1;\n", Some(1)),

@@ -51,6 +51,15 @@ pub(super) fn is_envelope(text: &str) -> bool {
     first.any(|line| Mark::read(line.trim_start()).is_some_and(begins))
 }
 
+/// Returns whether the last patch of a text in this format has the mark of its beginning and none of its end.
+pub fn lacks_end(text: &str) -> bool {
+    let lines: Vec<&str> = text.lines().collect();
+    let last = |is_meant: &dyn Fn(&str) -> bool| lines.iter().rposition(|line| is_meant(line));
+    let begin = last(&|line| matches!(Mark::read(line), Some(Mark::Begin)));
+    let end = last(&|line| matches!(Mark::read(line), Some(Mark::End)) || line.trim_end().ends_with(END));
+    begin.is_some() && begin > end
+}
+
 /// Parses one patch or several. What precedes the first mark and follows the last, as in a shell's here-document, is ignored
 /// unless it may be part of a patch.
 pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {

@@ -152,12 +152,17 @@ impl Hunk {
     }
 
     /// Returns `true` if the hunk ends with lines that it removes, and more lines of the new side are missing than of the old one: those
-    /// of the context would be missing on both.
-    pub fn lacks_added_lines(&self) -> bool {
+    /// of the context would be missing on both. If the text is open, it ends within the last line; one that is added may be in the
+    /// midst of others, and be the last that is not context.
+    pub fn lacks_added_lines(&self, is_open: bool) -> bool {
         let HunkPosition::Numbered { counts: (old, new), .. } = self.place else { return false };
         let missing = |count: usize, side: Side| count.saturating_sub(self.side(side).len());
-        matches!(self.lines.last(), Some(Line::Removed(_)))
-            && missing(new, Side::New) > missing(old, Side::Old)
+        let (old, new) = (missing(old, Side::Old), missing(new, Side::New));
+        match self.lines.last() {
+            Some(Line::Removed(_)) => new > old,
+            Some(Line::Added(_)) => is_open && new > 0 && new >= old,
+            _ => false,
+        }
     }
 
     /// Returns the text of the lines of one side.

@@ -35,5 +35,6 @@ mod place;
 pub mod search_replace;
 
 pub use apply::{Applied, ApplyError, apply, has_crlf_alone};
+pub use envelope::lacks_end;
 pub use hunk::{Hunk, HunkPosition, Line, Side};
 pub use parse::{Effect, ParseError, Patch, Section, sections};

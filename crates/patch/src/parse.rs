@@ -75,7 +75,7 @@ pub enum ParseError {
     #[error("the patch names {0}, but does not say what to change in it")]
     Unchanged(String),
     /// A hunk without lines, by its number from 1.
-    #[error("hunk {0} has no lines")]
+    #[error("hunk {0} has no lines; if the patch was cut off, send all of it again")]
     EmptyHunk(usize),
     /// A line after the first hunk that belongs neither to a hunk nor to a header.
     #[error("line {line} of the patch does not start with a space, `+`, `-` or `@@`: {text:?}")]

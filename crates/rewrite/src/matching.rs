@@ -7,11 +7,12 @@ use ast_grep_core::matcher::{Matcher as _, MatcherExt as _, NodeMatch};
 use ast_grep_core::replacer::Replacer as _;
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node};
+use grammar::broken_block;
 
 use crate::language::PatternLanguage;
 use crate::layout::{Source, Template};
 use crate::parsed::Parsed;
-use crate::{Language, MAX_DEPTH, RewriteError, blocks};
+use crate::{Language, MAX_DEPTH, RewriteError};
 
 /// A place that matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,7 +200,7 @@ pub(crate) fn check(
 ) -> Result<(), RewriteError> {
     let tree = parsed.tree(text)?;
     let broken =
-        |tree: &_, text: &str| (language == Language::Python).then(|| blocks::broken(tree, text)).flatten();
+        |tree: &_, text: &str| (language == Language::Python).then(|| broken_block(tree, text)).flatten();
     let at = match tree.root_node().has_error().then(|| survey(tree)).transpose()?.flatten() {
         Some(at) => at,
         None => match broken(tree, text) {
