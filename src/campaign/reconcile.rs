@@ -97,6 +97,9 @@ pub fn decide(file: &CampaignFile, mut state: State, situation: &Situation<'_>) 
         }
         standings.insert(id, now);
     }
+    if state.intent == Intent::Forward {
+        waves::give_back(file, &mut state, &mut standings);
+    }
     if state.intent == Intent::Forward && state.stopped.is_none() {
         state.stopped =
             (0..state.waves).find_map(|wave| tally(file, &state, &standings, wave).fault(file, wave));

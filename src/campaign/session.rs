@@ -270,8 +270,11 @@ impl<'a> Session<'a> {
             let look_ahead = if growths > 1 { LookAhead::Query } else { LookAhead::None };
             self.observe(look_ahead).await?;
             let decision = decide(&self.request.campaign.file, self.state.clone(), &self.situation());
-            let begun = |state: &State| state.targets.values().filter(|it| it.wave.is_some()).count();
-            let has_grown = begun(&decision.state) > begun(&self.state);
+            let is_new = |(id, record): (&TargetId, &Record)| {
+                let before = self.state.targets.get(id).and_then(|before| before.wave);
+                record.wave.is_some() && before.is_none()
+            };
+            let has_grown = decision.state.targets.iter().any(is_new);
             growths += u32::from(has_grown);
             self.state = decision.state.clone();
             let unknown: BTreeSet<TargetId> = match self.state.intent {

@@ -142,6 +142,11 @@ impl Standing {
         !matches!(self, Self::Skipped(_) | Self::Nothing | Self::Withdrawn | Self::Waiting)
     }
 
+    /// Returns whether the target takes a place of its wave: it takes part, or a command has withdrawn it.
+    pub fn takes_place(&self) -> bool {
+        self.takes_part() || *self == Self::Withdrawn
+    }
+
     /// Returns whether nothing more happens to it by itself.
     pub fn is_final(&self) -> bool {
         !matches!(self, Self::Waiting | Self::ToPlan | Self::Planned(_) | Self::Open(_) | Self::Unknown)

@@ -109,6 +109,12 @@ impl Record {
     pub fn pulls(&self) -> Vec<u64> {
         self.pull.iter().chain(&self.earlier).copied().collect()
     }
+
+    /// Returns whether anything was done for it, or decided about it.
+    pub fn has_begun(&self) -> bool {
+        let of_wave = Self { wave: self.wave, left_out: self.left_out, ..Self::default() };
+        *self != of_wave
+    }
 }
 
 /// Outcome of the last attempt at a target.

@@ -112,6 +112,45 @@ pub(super) fn size(file: &CampaignFile, wave: u32) -> usize {
     usize::try_from(size).unwrap_or(usize::MAX)
 }
 
+/// Lets targets wait again for which their wave has no place any more: their repositories took no part when it was filled, do so now, and
+/// nothing has begun in them.
+pub(super) fn give_back(
+    file: &CampaignFile,
+    state: &mut State,
+    standings: &mut BTreeMap<TargetId, Standing>,
+) {
+    for wave in 0..state.waves {
+        let mut members: BTreeMap<TargetId, Vec<(&TargetId, &Record)>> = BTreeMap::new();
+        for (id, record) in state.targets.iter().filter(|(_, record)| record.wave == Some(wave)) {
+            members.entry(id.whole()).or_default().push((id, record));
+        }
+        members.retain(|_, parts| {
+            parts.iter().any(|(id, _)| standings.get(*id).is_some_and(Standing::takes_place))
+        });
+        let has_begun = |(id, record): &(&TargetId, &Record)| {
+            standings.get(*id) != Some(&Standing::ToPlan) || record.has_begun()
+        };
+        let mut new: Vec<&TargetId> = members
+            .iter()
+            .filter(|(_, parts)| !parts.iter().any(has_begun))
+            .map(|(whole, _)| whole)
+            .collect();
+        new.sort_by_cached_key(|id| order(file, &state.campaign, id));
+        let places = size(file, wave).saturating_sub(members.len() - new.len());
+        let surplus: Vec<TargetId> = new
+            .into_iter()
+            .skip(places)
+            .flat_map(|whole| members[whole].iter().map(|(id, _)| (*id).clone()))
+            .collect();
+        for id in surplus {
+            if let Some(record) = state.targets.get_mut(&id) {
+                record.wave = None;
+            }
+            standings.insert(id, Standing::Waiting);
+        }
+    }
+}
+
 /// Starts waves until one has to be waited for, or is not allowed to start yet. Places of a wave are for targets that take part: where
 /// one turns out not to, another one gets its place before the next wave begins.
 pub(super) fn begin(
@@ -157,8 +196,7 @@ pub(super) fn waiting(file: &CampaignFile, state: &State) -> Vec<TargetId> {
 /// withdrawn.
 fn taken_places(state: &State, standings: &BTreeMap<TargetId, Standing>, wave: u32) -> usize {
     let members = state.targets.iter().filter(|(_, record)| record.wave == Some(wave));
-    let takes_one = |standing: &Standing| standing.takes_part() || *standing == Standing::Withdrawn;
-    let taking = members.filter(|(id, _)| standings.get(*id).is_some_and(takes_one));
+    let taking = members.filter(|(id, _)| standings.get(*id).is_some_and(Standing::takes_place));
     taking.map(|(id, _)| id.whole()).collect::<BTreeSet<_>>().len()
 }
 

@@ -111,7 +111,8 @@ impl Scene {
 
     pub fn status(&self) -> Value {
         // A campaign that has stopped ends with another code, and tells as much.
-        serde_json::from_str(&self.run(&["status", "--json"]).stdout).expect("JSON")
+        let run = self.run(&["status", "--json"]);
+        serde_json::from_str(&run.stdout).unwrap_or_else(|error| panic!("{error}: {}", run.stderr))
     }
 
     pub fn standings(&self) -> BTreeMap<String, String> {

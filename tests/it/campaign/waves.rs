@@ -219,3 +219,36 @@ async fn campaign_asks_about_fifty_repositories_at_a_time_where_few_take_part() 
     assert!(queries <= 8, "{queries} queries about 153 repositories");
     scene.assert_valid();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_gives_no_places_twice_when_repositories_come_back() {
+    let first = "first: [octo/old000, octo/old001, octo/old002, octo/old003]";
+    let mut scene =
+        Scene::new(&format!("waves: {{ canary: 2, growth: 2, {first} }}\nlimits: {{ per_hour: 500 }}\n"))
+            .await;
+    scene.plain(2);
+    let old: Vec<String> = (0..4).map(|at| format!("octo/old{at:03}")).collect();
+    let archive = |scene: &Scene, is_archived| {
+        for name in &old {
+            scene.fleet.state().place(name).archived = is_archived;
+        }
+    };
+    for name in &old {
+        scene.fleet.add(name, &[("a.txt", "old\n")]);
+    }
+    archive(&scene, true);
+    scene.run(&["run"]).expect_code(0);
+    assert_eq!(scene.fleet.state().count("OPEN"), 2);
+    // Their places are taken, so they wait as all others do.
+    archive(&scene, false);
+    assert_eq!(scene.standings()["octo/old000"], "waiting");
+    for words in [&["run"][..], &["rerun", "--failed"], &["merge"]] {
+        scene.on_another_machine().run(words).expect_code(0);
+        assert_eq!(scene.fleet.state().count("OPEN"), 2, "{words:?}");
+    }
+    scene.fleet.state().merge_all();
+    scene.on_another_machine().run(&["run"]).expect_code(0);
+    assert_eq!(scene.fleet.state().count("OPEN"), 4);
+    assert_eq!(scene.status()["waves"][1]["members"], json!(4));
+    scene.assert_valid();
+}

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use architect_ci::campaign::reconcile::{Decision, Situation, Step, decide, is_finished};
-use architect_ci::campaign::{Campaign, CampaignFile, Intent, Standing, State, TargetId};
+use architect_ci::campaign::{Campaign, CampaignFile, Intent, Record, Standing, State, TargetId};
 use architect_ci::github::{Checks, PullState};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -118,13 +118,25 @@ fn play(seed: u64) {
 
 /// Places of waves are for targets that take part, and a wave begins only where one may, after one that has shown something.
 fn check_waves(before: &State, next: &Decision, begins: bool) {
-    let begun = |state: &State| state.targets.values().filter(|record| record.wave.is_some()).count();
-    assert!(begins || begun(before) == begun(&next.state), "nothing may begin");
+    let is_begun = |state: &State, id: &TargetId| state.targets.get(id).is_some_and(|it| it.wave.is_some());
+    let is_new = |id: &&TargetId| is_begun(&next.state, id) && !is_begun(before, id);
+    assert!(begins || next.state.targets.keys().find(is_new).is_none(), "nothing may begin");
     let takes_part = |id: &&TargetId| next.standings[*id].takes_part();
     let of_wave = |wave: u32| {
         let members = next.state.targets.iter().filter(move |(_, record)| record.wave == Some(wave));
         members.map(|(id, _)| id).filter(takes_part).map(TargetId::whole).collect::<BTreeSet<_>>().len()
     };
+    let is_forward = next.state.intent == Intent::Forward;
+    for wave in (0..next.state.waves).filter(|wave| is_forward && of_wave(*wave) > (2usize << wave).min(8)) {
+        let mut members = next.state.targets.iter().filter(|(_, record)| record.wave == Some(wave));
+        let is_left = |(id, record): &(&TargetId, &Record)| {
+            id.part.is_empty() && !record.has_begun() && next.standings[*id] == Standing::ToPlan
+        };
+        let has_parts =
+            |whole: &TargetId| next.state.targets.keys().any(|id| id != whole && id.whole() == *whole);
+        let surplus = members.find(|it| is_left(it) && !has_parts(it.0));
+        assert_eq!(surplus, None, "wave {wave} has no place for it");
+    }
     for wave in before.waves.saturating_sub(1)..next.state.waves.saturating_sub(1) {
         let withdrawn = next.standings.values().filter(|it| **it == Standing::Withdrawn).count();
         let size = (2usize << wave).min(8);

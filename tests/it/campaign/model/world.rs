@@ -203,6 +203,9 @@ impl World {
                     _ => {}
                 }
             }
+            if !is_friendly && place.kind == Kind::Archived && place.pulls.is_empty() && choice.one_in(10) {
+                place.kind = Kind::Plain;
+            }
             if is_friendly && place.kind == Kind::Plain && choice.one_in(30) {
                 place.kind = Kind::Archived;
             }
