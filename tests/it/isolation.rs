@@ -30,6 +30,10 @@ pub fn both(
         let mut command = sandbox.run_command(&["--model", &model, "--verbose"]);
         if method == "copy" {
             let binary = program();
+            let home = sandbox.path().join("home");
+            fs::create_dir(&home).expect("a folder");
+            let identity = "[user]\nname = T\nemail = t@localhost\n";
+            fs::write(home.join(".gitconfig"), identity).expect("a file");
             let mut wrapped = Command::new("unshare");
             wrapped
                 .args(["--user", "--map-root-user", "--mount", "sh", "-c", NO_NAMESPACES, "sh", binary])
@@ -37,6 +41,8 @@ pub fn both(
                 .current_dir(sandbox.path())
                 .env("CI", "true")
                 .env("TMPDIR", sandbox.path())
+                // Without mounts, what is in the caches of a home is copied for each run.
+                .envs(["HOME", "CARGO_HOME"].map(|name| (name, &home)))
                 .stdin(Stdio::null());
             command = wrapped;
         }
