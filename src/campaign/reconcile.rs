@@ -99,10 +99,8 @@ pub fn decide(file: &CampaignFile, mut state: State, situation: &Situation<'_>) 
     }
     if state.intent == Intent::Forward {
         waves::give_back(file, &mut state, &mut standings);
-    }
-    if state.intent == Intent::Forward && state.stopped.is_none() {
-        state.stopped =
-            (0..state.waves).find_map(|wave| tally(file, &state, &standings, wave).fault(file, wave));
+        let fault = |wave| tally(file, &state, &standings, wave).fault(file, wave);
+        state.stopped = state.stopped.clone().or_else(|| (0..state.waves).find_map(fault));
     }
     if state.intent == Intent::Forward && state.stopped.is_none() && situation.begins {
         waves::begin(file, &mut state, &mut standings, standing);
