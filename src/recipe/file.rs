@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use manifest::{InvalidManifestRule, ManifestRule};
-use rewrite::{InvalidRule, RewriteRule};
+use rewrite::{InvalidRule, Rewrite, RewriteRule};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -68,6 +68,10 @@ pub struct Step {
     /// A regular expression that at least one line of the file has to match.
     #[serde(default)]
     pub containing: Option<String>,
+    /// A rule without `fix`, as in `rewrite`: a file with a match is skipped, and named in the report. What is done in several actions is
+    /// so done in a file as a whole or not at all.
+    #[serde(default)]
+    pub unless: Option<RewriteRule>,
     /// What is done: each action for all files, then the next.
     #[serde(rename = "do")]
     pub actions: Vec<Action>,
@@ -161,6 +165,9 @@ pub enum Problem {
     /// A structural rule that changes nothing.
     #[error("`rewrite` requires `fix`, which replaces a match")]
     NoFix,
+    /// A condition that would change something.
+    #[error("`unless` has a `fix`; it only says which files are skipped")]
+    UnlessFix,
     /// Two examples of one name, which reports could not tell apart.
     #[error("two tests are called {0:?}")]
     SameName(String),
@@ -177,7 +184,7 @@ pub enum Problem {
     #[error("{0} is in a `.git` folder, which recipes do not see")]
     GitFolder(WorkspacePath),
     /// Files are excluded from nothing.
-    #[error("`exclude` requires `files` or `containing`")]
+    #[error("`exclude` and `unless` require `files` or `containing`")]
     ExcludeAlone,
     /// No run has such a tool.
     #[error("unknown tool `{name}`{}", nearest.as_ref().map_or_else(String::new, |near| format!("; did you mean `{near}`?")))]
@@ -254,8 +261,14 @@ impl Step {
         if let Some(pattern) = &self.containing {
             super::select::containing(pattern).map_err(|source| Problem::Containing(Box::new(source)))?;
         }
-        if !self.exclude.is_empty() && !self.is_for_files() {
+        if (!self.exclude.is_empty() || self.unless.is_some()) && !self.is_for_files() {
             return Err(Problem::ExcludeAlone);
+        }
+        if let Some(rule) = &self.unless {
+            if rule.fix.is_some() {
+                return Err(Problem::UnlessFix);
+            }
+            Rewrite::new(rule).map_err(|error| Problem::Rewrite(Box::new(error)))?;
         }
         if self.actions.is_empty() { Err(Problem::NoActions) } else { Ok(()) }
     }

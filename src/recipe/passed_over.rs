@@ -18,6 +18,8 @@ pub(super) struct PassedOver {
     pub(super) not_text: BTreeSet<WorkspacePath>,
     /// Files with a syntax error in which nothing was found.
     pub(super) not_parsed: BTreeSet<WorkspacePath>,
+    /// Files that `unless` excludes from a step.
+    pub(super) excluded: BTreeSet<WorkspacePath>,
 }
 
 impl fmt::Display for PassedOver {
@@ -28,6 +30,7 @@ impl fmt::Display for PassedOver {
         for (files, what) in [
             (&self.not_text, "not UTF-8, so left unchanged"),
             (&self.not_parsed, "with a syntax error, so that matches may be missed"),
+            (&self.excluded, "left to somebody else by `unless`"),
         ] {
             if files.is_empty() {
                 continue;
@@ -49,12 +52,17 @@ mod tests {
         let files = |count: usize| {
             (0..count).filter_map(|n| WorkspacePath::parse(&format!("{n}.py")).ok()).collect::<BTreeSet<_>>()
         };
-        let passed_over =
-            PassedOver { steps: vec!["steps[0]".to_owned()], not_text: files(1), not_parsed: files(7) };
+        let passed_over = PassedOver {
+            steps: vec!["steps[0]".to_owned()],
+            not_text: files(1),
+            not_parsed: files(7),
+            excluded: files(2),
+        };
         assert_eq!(
             passed_over.to_string(),
             "\n\nNo file fits `files` and `containing` of steps[0].\n\n1 file not UTF-8, so left unchanged: 0.py.\n\n7 files with a \
-             syntax error, so that matches may be missed: 0.py, 1.py, 2.py, 3.py, 4.py, …."
+             syntax error, so that matches may be missed: 0.py, 1.py, 2.py, 3.py, 4.py, ….\n\n2 files left to somebody else by `unless`: \
+             0.py, 1.py."
         );
         assert_eq!(PassedOver::default().to_string(), "");
     }

@@ -107,12 +107,16 @@ impl RecipePlayer {
                 };
                 let here = format!("steps[{index}]");
                 let failed = |error: SelectError| ModelError::Recipe(format!("{here}: {}", chain(&error)));
+                let mut is_empty = false;
                 state.targets = if step.is_for_files() {
-                    select(&step, &self.context).map_err(failed)?.into_iter().map(Some).collect()
+                    let selected = select(&step, &self.context).map_err(failed)?;
+                    is_empty = selected.files.is_empty() && selected.excluded.is_empty();
+                    state.passed_over.excluded.extend(selected.excluded);
+                    selected.files.into_iter().map(Some).collect()
                 } else {
                     vec![None]
                 };
-                if state.targets.is_empty() {
+                if is_empty {
                     state.passed_over.steps.push(here.clone());
                 }
                 state.files += state.targets.iter().flatten().count();

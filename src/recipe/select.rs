@@ -4,6 +4,7 @@ use grep_matcher::Matcher as _;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::sinks::Bytes;
 use grep_searcher::{BinaryDetection, SearcherBuilder};
+use rewrite::{InvalidRule, Language, Rewrite, RewriteError};
 use workspace::{FileError, Glob, InvalidGlob, ResolvedPath, WorkspacePath};
 
 use super::file::Step;
@@ -18,22 +19,33 @@ pub(super) enum SelectError {
     #[error(transparent)]
     Line(#[from] grep_regex::Error),
     #[error(transparent)]
-    Rewrite(#[from] rewrite::RewriteError),
+    Rewrite(#[from] RewriteError),
+    #[error(transparent)]
+    Unless(#[from] Box<InvalidRule>),
     #[error(transparent)]
     Manifest(#[from] manifest::ManifestError),
     #[error(transparent)]
     File(#[from] FileError),
 }
 
+/// Files of a step.
+#[derive(Debug, Default)]
+pub(super) struct Selected {
+    pub(super) files: Vec<WorkspacePath>,
+    /// Those that `unless` excludes.
+    pub(super) excluded: Vec<WorkspacePath>,
+}
+
 /// Returns the matching files, sorted. Sensitive files, ignored files and links never match.
-pub(super) fn select(step: &Step, cx: &Context) -> Result<Vec<WorkspacePath>, SelectError> {
+pub(super) fn select(step: &Step, cx: &Context) -> Result<Selected, SelectError> {
     let globs =
         |patterns: &[String]| patterns.iter().map(|glob| Glob::parse(glob)).collect::<Result<Vec<_>, _>>();
     let (files, exclude) = (globs(&step.files)?, globs(&step.exclude)?);
     let line = step.containing.as_deref().map(containing).transpose()?;
+    let unless = step.unless.as_ref().map(Rewrite::new).transpose().map_err(Box::new)?;
     let root = cx.workspace.resolve(&WorkspacePath::root(), workspace::LastLink::Follow);
     let walk = root.and_then(|root| cx.workspace.walk(&root, None))?;
-    let mut found = Vec::new();
+    let mut selected = Selected::default();
     for entry in walk.found.into_iter().filter(|entry| !entry.directory) {
         let path = entry.path.as_str();
         let wanted = (files.is_empty() || files.iter().any(|glob| glob.matches(path)))
@@ -46,11 +58,32 @@ pub(super) fn select(step: &Step, cx: &Context) -> Result<Vec<WorkspacePath>, Se
             None => true,
             Some(line) => contains(line, &entry.path, cx)?,
         };
-        if contains {
-            found.push((*entry.path).clone());
+        if !contains {
+            continue;
         }
+        let is_excluded = match &unless {
+            None => false,
+            Some(rule) => excludes(rule, &entry.path, cx)?,
+        };
+        let files = if is_excluded { &mut selected.excluded } else { &mut selected.files };
+        files.push((*entry.path).clone());
     }
-    Ok(found)
+    Ok(selected)
+}
+
+/// Returns whether a rule has a match in a file. One that cannot be searched to its end may have one.
+fn excludes(rule: &Rewrite, path: &ResolvedPath, cx: &Context) -> Result<bool, FileError> {
+    let state = cx.workspace.read(path)?;
+    let (Ok(text), Some(language)) =
+        (std::str::from_utf8(&state.content), path.file_name().and_then(Language::of))
+    else {
+        return Ok(false);
+    };
+    Ok(match rule.apply_until(language, text, &|| cx.cancel.is_cancelled()) {
+        Ok(found) => !found.matches.is_empty(),
+        Err(RewriteError::OtherLanguage(_)) => false,
+        Err(_) => true,
+    })
 }
 
 /// Compiles the pattern that a line of a file has to match.
