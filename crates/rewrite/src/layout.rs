@@ -1,6 +1,7 @@
 //! Layout of a replacement: what metavariables stand for is taken from the text as it is, with its lines and the space around
 //! it, and new lines are indented as the file is.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use ast_grep_core::NodeMatch;
@@ -114,16 +115,27 @@ impl Template {
         let mut out = Output::default();
         // Indentation of the template's current line, as the file has it.
         let mut indent = String::new();
+        // The same of the line that the current one is indented below.
+        let mut header = None;
         for part in &self.0 {
             let env = found.get_env();
             match part {
                 Part::Text(text) => {
+                    let lines = text.split('\n').count();
                     for (index, line) in text.split('\n').enumerate() {
                         let rest = line.trim_start_matches([' ', '\t']);
                         if index > 0 {
-                            indent = source.converted(&line[..line.len() - rest.len()], width, base);
+                            let new = source.converted(&line[..line.len() - rest.len()], width, base);
+                            if !rest.is_empty() || index + 1 == lines {
+                                header = match new.len().cmp(&indent.len()) {
+                                    Ordering::Less => None,
+                                    Ordering::Equal => header,
+                                    Ordering::Greater => Some(indent),
+                                };
+                                indent = new;
+                            }
                             out.text += source.newline;
-                            out.text += &indent;
+                            out.text += if rest.is_empty() && index + 1 < lines { "" } else { &indent };
                             out.text += rest;
                         } else {
                             out.text += line;
@@ -132,7 +144,8 @@ impl Template {
                 }
                 Part::Node(name) => {
                     let range = env.get_match(name).map(ast_grep_core::Node::range);
-                    out.put(source, range, (base, &indent));
+                    let old = range.as_ref().map_or("", |range| source.indent_at(range.start));
+                    out.put(source, range, old, (base, &indent, None));
                 }
                 Part::Lines(name) => {
                     let nodes = env.get_multiple_matches(name);
@@ -142,7 +155,13 @@ impl Template {
                         let start = first.range().start;
                         start..start + source.text[start..last.range().end].trim_end().len()
                     });
-                    out.put(source, range, (base, &indent));
+                    let starts = nodes.iter().map(|node| node.range().start);
+                    out.put(
+                        source,
+                        range,
+                        source.indent_of_lines(starts),
+                        (base, &indent, header.as_deref()),
+                    );
                 }
                 Part::List(spread) => out.put_as_is(spread.text(found, source.text)),
                 Part::Made(name) => {
@@ -186,6 +205,17 @@ impl<'t> Source<'t> {
     fn indent_at(&self, byte: usize) -> &'t str {
         let start = self.text[..byte].rfind('\n').map_or(0, |at| at + 1);
         indent(&self.text[start..byte])
+    }
+
+    /// Returns the indentation of lines that begin with nodes: that of the first node that begins a line, since a comment in front of it
+    /// may stand behind the header of a block.
+    fn indent_of_lines(&self, mut starts: impl Iterator<Item = usize> + Clone) -> &'t str {
+        let first = starts.clone().next();
+        let begins_line = |start: &usize| {
+            let line = self.text[..*start].rfind('\n').map_or(0, |at| at + 1);
+            self.text[line..*start].trim().is_empty()
+        };
+        starts.find(begins_line).or(first).map_or("", |start| self.indent_at(start))
     }
 
     /// Returns a template's indentation as the file has it: with tabs, or with blanks.
@@ -236,18 +266,29 @@ impl Output {
         self.text += text;
     }
 
-    /// Puts in a part of the file, with its lines as far to the right of the new place as they were of their old one. Lines of
-    /// literals stay, since their blanks are part of the value.
-    fn put(&mut self, source: &Source<'_>, range: Option<Range<usize>>, (base, indent): (&str, &str)) {
+    /// Puts in a part of the file, with its lines as far to the right of the new place as they were of their old one, which had the
+    /// indentation `old`. Lines of literals stay, since their blanks are part of the value. Clauses that go on with the statement whose
+    /// block this is, such as `else`, go below its new header.
+    fn put(
+        &mut self,
+        source: &Source<'_>,
+        range: Option<Range<usize>>,
+        old: &str,
+        (base, indent, header): (&str, &str, Option<&str>),
+    ) {
         let Some(range) = range else { return };
-        let old = source.indent_at(range.start);
         let is_moved = old.strip_prefix(base) != Some(indent);
         let mut at = range.start;
         for line in source.text[range.clone()].split_inclusive('\n') {
-            let rest = line.strip_prefix(old).filter(|_| is_moved && !source.is_literal(at));
-            match rest {
+            let can_move = is_moved && !source.is_literal(at);
+            let is_clause = || line.len() - line.trim_start().len() == base.len() && !line.trim().is_empty();
+            let moved = line.strip_prefix(old).map(|rest| (indent, rest)).or_else(|| {
+                let header = header.filter(|_| is_clause())?;
+                Some((header, line.strip_prefix(base)?))
+            });
+            match moved.filter(|_| can_move) {
                 _ if at == range.start => {}
-                Some(rest) => {
+                Some((indent, rest)) => {
                     self.text += indent;
                     self.text += rest;
                     at += line.len();

@@ -3,7 +3,7 @@
 use tree_sitter::{Node, Tree};
 
 use super::items::{Item, Statement, statements, type_word};
-use super::place::{insertion, is_comment, line_rest};
+use super::place::{at_head, insertion, is_comment, line_rest};
 use super::{Edit, Import};
 use crate::{Language, newline};
 
@@ -47,6 +47,9 @@ pub(super) fn addition(tree: &Tree, text: &str, language: Language, import: &Imp
         }
     }
     let new = if is_all { import.text.clone() } else { text_of(&missing, import, language, newline(text)) };
+    if import.is_of_future() {
+        return Some(at_head(tree, text, &new));
+    }
     Some(insertion(tree, text, language, &found, &new))
 }
 

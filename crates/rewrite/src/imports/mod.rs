@@ -44,6 +44,11 @@ impl Import {
         let (module, items) = (only.module, only.items);
         Ok(Self { text: statement, module, items })
     }
+
+    /// Returns whether it is a `from __future__ import` of Python, which must be the first statement of a file.
+    fn is_of_future(&self) -> bool {
+        self.module == "__future__"
+    }
 }
 
 /// Adds imports to a text, and removes others. `put_in` are the texts that it was given since it was parsed.
@@ -64,7 +69,11 @@ pub(crate) fn edit<'t>(
     for (import, is_new) in all {
         // Each of its names that goes takes an edit.
         for _ in 0..import.items.len().max(1) {
-            let tree = if is_new && are_kept { parsed.moved() } else { parsed.tree(text)? };
+            let tree = if is_new && are_kept && !import.is_of_future() {
+                parsed.moved()
+            } else {
+                parsed.tree(text)?
+            };
             let edit = if is_new {
                 addition::addition(tree, text, language, import)
             } else {
