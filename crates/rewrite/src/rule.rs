@@ -147,8 +147,7 @@ impl Rewrite {
             let put_in = rewritten.matches.iter().filter_map(|found| found.replacement.as_deref());
             imports::edit(&mut rewritten.text, &mut parsed, language, (add, remove), put_in)?;
         }
-        // What had a syntax error before need not be without one.
-        if rewritten.text != text && !rewritten.has_syntax_error {
+        if rewritten.text != text {
             matching::check(&mut parsed, language, text, &rewritten.text)?;
         }
         Ok(rewritten)
