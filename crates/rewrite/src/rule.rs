@@ -144,8 +144,7 @@ impl Rewrite {
         let (mut rewritten, mut parsed) =
             matching::rewrite(rule, replacement.as_ref(), (language, text), stop)?;
         if !rewritten.matches.is_empty() {
-            let put_in = rewritten.matches.iter().filter_map(|found| found.replacement.as_deref());
-            imports::edit(&mut rewritten.text, &mut parsed, language, (add, remove), put_in)?;
+            imports::edit(&mut rewritten.text, &mut parsed, language, (add, remove), &rewritten.matches)?;
         }
         if rewritten.text != text {
             matching::check(&mut parsed, language, text, &rewritten.text)?;

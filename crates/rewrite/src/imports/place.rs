@@ -5,7 +5,7 @@ use std::ops::Range;
 use tree_sitter::{Node, Tree};
 
 use super::Edit;
-use super::items::{Statement, kinds};
+use super::statements::{Statement, kinds};
 use crate::{Language, newline};
 
 /// Words of comments that are about a file and not about what follows them.
