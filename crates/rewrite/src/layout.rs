@@ -108,6 +108,16 @@ impl Template {
         Self(parts)
     }
 
+    /// Returns the names of the metavariables that a match binds.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let names = self.0.iter().filter_map(|part| match part {
+            Part::Node(name) | Part::Lines(name) => Some(name.as_str()),
+            Part::List(spread) => Some(spread.name.as_str()),
+            Part::Text(_) | Part::Made(_) => None,
+        });
+        names.collect()
+    }
+
     /// Returns the replacement of a match.
     pub(crate) fn filled(&self, found: &Found<'_>, source: &Source<'_>) -> String {
         let base = source.indent_at(found.range().start);

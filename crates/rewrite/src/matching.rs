@@ -12,6 +12,7 @@ use grammar::{broken_blocks, with_indented_brackets};
 use crate::language::PatternLanguage;
 use crate::layout::{Source, Template};
 use crate::parsed::Parsed;
+use crate::whole::WholePatterns;
 use crate::{Language, MAX_DEPTH, RewriteError};
 
 /// Number of syntax errors among which one is looked for that a text did not have before.
@@ -49,6 +50,8 @@ pub(crate) struct Replacement {
     pub(crate) fixer: Fixer,
     /// The fixer's template.
     pub(crate) template: Template,
+    /// What a match must not be the mere beginning of.
+    pub(crate) whole: WholePatterns,
 }
 
 /// Replaces all matches of a rule, without a look at whether the result still parses: those that contain no other first, then
@@ -136,7 +139,7 @@ struct Edit {
 /// Returns the edits outside of what was put in, by their starts, those that contain others first.
 fn edits(
     rule: &RuleConfig<PatternLanguage>,
-    Replacement { fixer, template }: &Replacement,
+    Replacement { fixer, template, whole }: &Replacement,
     tree: &AstGrep<Document>,
     (source, ours): (&Source<'_>, &[Range<usize>]),
     stop: &dyn Fn() -> bool,
@@ -148,7 +151,7 @@ fn edits(
     let mut edits = Vec::new();
     let root = tree.root();
     for found in found(rule, &root, stop) {
-        if is_ours(&found.range()) {
+        if is_ours(&found.range()) || whole.match_beginning_of(&found) {
             continue;
         }
         let range = fixer.get_replaced_range(&found, &rule.matcher);
