@@ -166,12 +166,11 @@ impl Template {
                         start..start + source.text[start..last.range().end].trim_end().len()
                     });
                     let starts = nodes.iter().map(|node| node.range().start);
-                    out.put(
-                        source,
-                        range,
-                        source.indent_of_lines(starts),
-                        (base, &indent, header.as_deref()),
-                    );
+                    let header = header.as_deref();
+                    match source.indent_of_block(starts) {
+                        Some(old) => out.put(source, range, old, (base, &indent, header)),
+                        None => out.put(source, range, base, (base, header.unwrap_or(&indent), None)),
+                    }
                 }
                 Part::List(spread) => out.put_as_is(spread.text(found, source.text)),
                 Part::Made(name) => {
@@ -217,15 +216,21 @@ impl<'t> Source<'t> {
         indent(&self.text[start..byte])
     }
 
-    /// Returns the indentation of lines that begin with nodes: that of the first node that begins a line, since a comment in front of it
-    /// may stand behind the header of a block.
-    fn indent_of_lines(&self, mut starts: impl Iterator<Item = usize> + Clone) -> &'t str {
-        let first = starts.clone().next();
-        let begins_line = |start: &usize| {
-            let line = self.text[..*start].rfind('\n').map_or(0, |at| at + 1);
-            self.text[line..*start].trim().is_empty()
+    /// Returns the indentation of the lines of a block that nodes begin with, whose first one, or a comment in front of it, may stand
+    /// behind its header; `None` if all that begins a line belongs to clauses behind the block.
+    fn indent_of_block(&self, mut starts: impl Iterator<Item = usize>) -> Option<&'t str> {
+        let begins_line = |start: usize| {
+            let line = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+            self.text[line..start].trim().is_empty()
         };
-        starts.find(begins_line).or(first).map_or("", |start| self.indent_at(start))
+        let first = starts.next()?;
+        let indent = self.indent_at(first);
+        let mut others =
+            starts.filter(|start| begins_line(*start)).map(|start| self.indent_at(start)).peekable();
+        if begins_line(first) || others.peek().is_none() {
+            return Some(indent);
+        }
+        others.find(|other| other.len() > indent.len())
     }
 
     /// Returns a template's indentation as the file has it: with tabs, or with blanks.

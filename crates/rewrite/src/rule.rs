@@ -52,7 +52,7 @@ pub struct Imports {
     /// Import statements to add, unless they are there already.
     #[serde(default)]
     pub add: Vec<String>,
-    /// Import statements to remove, if nothing in the file uses their names.
+    /// Import statements to remove, if nothing in the file uses their names, or if one that is added has the same name.
     #[serde(default)]
     pub remove: Vec<String>,
 }
