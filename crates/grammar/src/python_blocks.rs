@@ -90,10 +90,19 @@ struct Reader<'t> {
 /// ```
 pub fn broken_block(tree: &Tree, text: &str) -> Option<usize> {
     let mut reader = Reader::of(text);
-    find_token(tree, |token| reader.broken_by(token)).or_else(|| {
-        let is_open = reader.statement.opens_block || reader.open.iter().any(|block| block.last == "try");
-        is_open.then_some(reader.statement.start)
-    })
+    find_token(tree, |token| reader.broken_by(token)).or_else(|| reader.left_open())
+}
+
+/// Returns the byte of each line at which Python would refuse the blocks of a text, if it went on behind the first.
+pub fn broken_blocks(tree: &Tree, text: &str) -> Vec<usize> {
+    let mut reader = Reader::of(text);
+    let mut broken = Vec::new();
+    find_token(tree, |token| {
+        broken.extend(reader.broken_by(token));
+        None::<()>
+    });
+    broken.extend(reader.left_open());
+    broken
 }
 
 /// Returns a text in which all lines that are in brackets are indented more than the blocks that they are in, which means the same;
@@ -151,25 +160,25 @@ impl<'t> Reader<'t> {
 
     /// Goes on to a token. Returns the byte of the line that is broken, if the token shows that one is.
     fn broken_by(&mut self, token: Node<'_>) -> Option<usize> {
-        if self.brackets == 0
-            && let Some(line) = self.line_begun_by(token)
-        {
-            let broken = self.begin(line, token);
-            if broken.is_some() {
-                return broken;
-            }
-        }
+        let line = if self.brackets == 0 { self.line_begun_by(token) } else { None };
+        let mut broken = line.and_then(|line| self.begin(line, token));
         match token.kind() {
             "(" | "[" | "{" => self.brackets += 1,
             ")" | "]" | "}" => self.brackets = self.brackets.saturating_sub(1),
             "def" => self.statement.is_function = true,
             "class" => self.statement.is_class = true,
-            "return" if !self.is_in_function() => return Some(token.start_byte()),
+            "return" if !self.is_in_function() => broken = broken.or(Some(token.start_byte())),
             _ => {}
         }
         self.statement.opens_block = self.brackets == 0 && token.kind() == ":";
         self.end = token.end_byte();
-        None
+        broken
+    }
+
+    /// Returns the byte of the statement that the text ends in the midst of, if it does.
+    fn left_open(&self) -> Option<usize> {
+        let is_open = self.statement.opens_block || self.open.iter().any(|block| block.last == "try");
+        is_open.then_some(self.statement.start)
     }
 
     /// Returns the byte at which the line begins whose first token is this one; `None` if it goes on with a line. A backslash at the
@@ -197,27 +206,31 @@ impl<'t> Reader<'t> {
             &mut self.statement,
             Statement { start: token.start_byte(), ..Statement::default() },
         );
-        if header.opens_block {
-            if indent.wide < inner.indent.wide || indent == inner.indent {
-                return Some(header.start);
-            }
+        let mut broken = None;
+        if header.opens_block && (indent.wide < inner.indent.wide || indent == inner.indent) {
+            broken = Some(header.start);
+        } else if header.opens_block {
             let is_in_function = header.is_function || inner.is_in_function && !header.is_class;
             self.open.push(Block { indent, is_in_function, last: "" });
-            if indent.wide <= inner.indent.wide || indent.narrow <= inner.indent.narrow {
-                return Some(token.start_byte());
-            }
+            let is_deeper = indent.wide > inner.indent.wide && indent.narrow > inner.indent.narrow;
+            broken = (!is_deeper).then_some(token.start_byte());
         }
         while self.open.len() > 1 && self.open.last().is_some_and(|block| block.indent.wide > indent.wide) {
             if self.open.pop().is_some_and(|block| block.last == "try") {
-                return Some(token.start_byte());
+                broken = broken.or(Some(token.start_byte()));
             }
         }
-        let (text, range) = (self.text, token.byte_range());
-        let word = text.get(range).unwrap_or_default();
+        let word = self.text.get(token.byte_range()).unwrap_or_default();
         let block = self.open.last_mut()?;
         let is_in_block = block.indent == indent && block.may_go_on_with(word);
-        block.last = word;
-        (!is_in_block).then_some(token.start_byte())
+        if block.indent.wide < indent.wide {
+            // Lines that follow may belong to the same block, whatever opened it.
+            let is_in_function = block.is_in_function;
+            self.open.push(Block { indent, is_in_function, last: word });
+        } else {
+            (block.indent, block.last) = (indent, word);
+        }
+        broken.or((!is_in_block).then_some(token.start_byte()))
     }
 
     fn is_in_function(&self) -> bool {
@@ -287,6 +300,22 @@ mod tests {
             let tree = parse(text, &Language::Python.grammar(), Duration::from_secs(10)).expect("a tree");
             let broken = broken_block(&tree, text).map(|at| text[..at].matches('\n').count() + 1);
             assert_eq!(broken, line, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn each_broken_block_is_found() {
+        for (text, lines) in [
+            ("if a:\n    b()\n", &[][..]),
+            ("if a:\nb()\nif c:\nd()\n", &[1, 3]),
+            ("if a:\n    b()\n  c()\n  d()\nif e:\n    f()\n      g()\n", &[3, 7]),
+            ("def f():\n\ndef g():\n  else: h()\n", &[1, 4]),
+            ("try:\n    a()\nreturn 1\nif b:\n", &[3, 4]),
+        ] {
+            let tree = parse(text, &Language::Python.grammar(), Duration::from_secs(10)).expect("a tree");
+            let broken: Vec<usize> =
+                broken_blocks(&tree, text).iter().map(|at| text[..*at].matches('\n').count() + 1).collect();
+            assert_eq!(broken, lines, "{text:?}");
         }
     }
 

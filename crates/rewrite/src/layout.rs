@@ -1,6 +1,7 @@
 //! Layout of a replacement: what metavariables stand for is taken from the text as it is, with its lines and the space around
 //! it, and new lines are indented as the file is.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use ast_grep_core::NodeMatch;
@@ -107,6 +108,16 @@ impl Template {
         Self(parts)
     }
 
+    /// Returns the names of the metavariables that a match binds.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        let names = self.0.iter().filter_map(|part| match part {
+            Part::Node(name) | Part::Lines(name) => Some(name.as_str()),
+            Part::List(spread) => Some(spread.name.as_str()),
+            Part::Text(_) | Part::Made(_) => None,
+        });
+        names.collect()
+    }
+
     /// Returns the replacement of a match.
     pub(crate) fn filled(&self, found: &Found<'_>, source: &Source<'_>) -> String {
         let base = source.indent_at(found.range().start);
@@ -114,16 +125,27 @@ impl Template {
         let mut out = Output::default();
         // Indentation of the template's current line, as the file has it.
         let mut indent = String::new();
+        // The same of the line that the current one is indented below.
+        let mut header = None;
         for part in &self.0 {
             let env = found.get_env();
             match part {
                 Part::Text(text) => {
+                    let lines = text.split('\n').count();
                     for (index, line) in text.split('\n').enumerate() {
                         let rest = line.trim_start_matches([' ', '\t']);
                         if index > 0 {
-                            indent = source.converted(&line[..line.len() - rest.len()], width, base);
+                            let new = source.converted(&line[..line.len() - rest.len()], width, base);
+                            if !rest.is_empty() || index + 1 == lines {
+                                header = match new.len().cmp(&indent.len()) {
+                                    Ordering::Less => None,
+                                    Ordering::Equal => header,
+                                    Ordering::Greater => Some(indent),
+                                };
+                                indent = new;
+                            }
                             out.text += source.newline;
-                            out.text += &indent;
+                            out.text += if rest.is_empty() && index + 1 < lines { "" } else { &indent };
                             out.text += rest;
                         } else {
                             out.text += line;
@@ -132,7 +154,8 @@ impl Template {
                 }
                 Part::Node(name) => {
                     let range = env.get_match(name).map(ast_grep_core::Node::range);
-                    out.put(source, range, (base, &indent));
+                    let old = range.as_ref().map_or("", |range| source.indent_at(range.start));
+                    out.put(source, range, old, (base, &indent, None));
                 }
                 Part::Lines(name) => {
                     let nodes = env.get_multiple_matches(name);
@@ -142,7 +165,12 @@ impl Template {
                         let start = first.range().start;
                         start..start + source.text[start..last.range().end].trim_end().len()
                     });
-                    out.put(source, range, (base, &indent));
+                    let starts = nodes.iter().map(|node| node.range().start);
+                    let header = header.as_deref();
+                    match source.indent_of_block(starts) {
+                        Some(old) => out.put(source, range, old, (base, &indent, header)),
+                        None => out.put(source, range, base, (base, header.unwrap_or(&indent), None)),
+                    }
                 }
                 Part::List(spread) => out.put_as_is(spread.text(found, source.text)),
                 Part::Made(name) => {
@@ -186,6 +214,23 @@ impl<'t> Source<'t> {
     fn indent_at(&self, byte: usize) -> &'t str {
         let start = self.text[..byte].rfind('\n').map_or(0, |at| at + 1);
         indent(&self.text[start..byte])
+    }
+
+    /// Returns the indentation of the lines of a block that nodes begin with, whose first one, or a comment in front of it, may stand
+    /// behind its header; `None` if all that begins a line belongs to clauses behind the block.
+    fn indent_of_block(&self, mut starts: impl Iterator<Item = usize>) -> Option<&'t str> {
+        let begins_line = |start: usize| {
+            let line = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
+            self.text[line..start].trim().is_empty()
+        };
+        let first = starts.next()?;
+        let indent = self.indent_at(first);
+        let mut others =
+            starts.filter(|start| begins_line(*start)).map(|start| self.indent_at(start)).peekable();
+        if begins_line(first) || others.peek().is_none() {
+            return Some(indent);
+        }
+        others.find(|other| other.len() > indent.len())
     }
 
     /// Returns a template's indentation as the file has it: with tabs, or with blanks.
@@ -236,18 +281,29 @@ impl Output {
         self.text += text;
     }
 
-    /// Puts in a part of the file, with its lines as far to the right of the new place as they were of their old one. Lines of
-    /// literals stay, since their blanks are part of the value.
-    fn put(&mut self, source: &Source<'_>, range: Option<Range<usize>>, (base, indent): (&str, &str)) {
+    /// Puts in a part of the file, with its lines as far to the right of the new place as they were of their old one, which had the
+    /// indentation `old`. Lines of literals stay, since their blanks are part of the value. Clauses that go on with the statement whose
+    /// block this is, such as `else`, go below its new header.
+    fn put(
+        &mut self,
+        source: &Source<'_>,
+        range: Option<Range<usize>>,
+        old: &str,
+        (base, indent, header): (&str, &str, Option<&str>),
+    ) {
         let Some(range) = range else { return };
-        let old = source.indent_at(range.start);
         let is_moved = old.strip_prefix(base) != Some(indent);
         let mut at = range.start;
         for line in source.text[range.clone()].split_inclusive('\n') {
-            let rest = line.strip_prefix(old).filter(|_| is_moved && !source.is_literal(at));
-            match rest {
+            let can_move = is_moved && !source.is_literal(at);
+            let is_clause = || line.len() - line.trim_start().len() == base.len() && !line.trim().is_empty();
+            let moved = line.strip_prefix(old).map(|rest| (indent, rest)).or_else(|| {
+                let header = header.filter(|_| is_clause())?;
+                Some((header, line.strip_prefix(base)?))
+            });
+            match moved.filter(|_| can_move) {
                 _ if at == range.start => {}
-                Some(rest) => {
+                Some((indent, rest)) => {
                     self.text += indent;
                     self.text += rest;
                     at += line.len();

@@ -25,6 +25,7 @@ mod layout;
 mod matching;
 mod parsed;
 mod rule;
+mod whole;
 
 pub use grammar::Language;
 pub use matching::{Match, Rewritten};

@@ -7,12 +7,16 @@ use ast_grep_core::matcher::{Matcher as _, MatcherExt as _, NodeMatch};
 use ast_grep_core::replacer::Replacer as _;
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node};
-use grammar::broken_block;
+use grammar::{broken_blocks, with_indented_brackets};
 
 use crate::language::PatternLanguage;
 use crate::layout::{Source, Template};
 use crate::parsed::Parsed;
+use crate::whole::WholePatterns;
 use crate::{Language, MAX_DEPTH, RewriteError};
+
+/// Number of syntax errors among which one is looked for that a text did not have before.
+const MAX_FAULTS: usize = 100;
 
 /// A place that matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +50,8 @@ pub(crate) struct Replacement {
     pub(crate) fixer: Fixer,
     /// The fixer's template.
     pub(crate) template: Template,
+    /// What a match must not be the mere beginning of.
+    pub(crate) whole: WholePatterns,
 }
 
 /// Replaces all matches of a rule, without a look at whether the result still parses: those that contain no other first, then
@@ -133,7 +139,7 @@ struct Edit {
 /// Returns the edits outside of what was put in, by their starts, those that contain others first.
 fn edits(
     rule: &RuleConfig<PatternLanguage>,
-    Replacement { fixer, template }: &Replacement,
+    Replacement { fixer, template, whole }: &Replacement,
     tree: &AstGrep<Document>,
     (source, ours): (&Source<'_>, &[Range<usize>]),
     stop: &dyn Fn() -> bool,
@@ -145,7 +151,7 @@ fn edits(
     let mut edits = Vec::new();
     let root = tree.root();
     for found in found(rule, &root, stop) {
-        if is_ours(&found.range()) {
+        if is_ours(&found.range()) || whole.match_beginning_of(&found) {
             continue;
         }
         let range = fixer.get_replaced_range(&found, &rule.matcher);
@@ -191,26 +197,48 @@ fn apply(
     (result, put_in)
 }
 
-/// Fails if a text has a syntax error. `before` is the text that it was made from: what that was refused for may stay.
+/// Fails if a text has a syntax error more than the text `before`, which it was made from.
 pub(crate) fn check(
     parsed: &mut Parsed,
     language: Language,
     before: &str,
     text: &str,
 ) -> Result<(), RewriteError> {
-    let tree = parsed.tree(text)?;
-    let broken =
-        |tree: &_, text: &str| (language == Language::Python).then(|| broken_block(tree, text)).flatten();
-    let at = match tree.root_node().has_error().then(|| survey(tree)).transpose()?.flatten() {
-        Some(at) => at,
-        None => match broken(tree, text) {
-            Some(at) if broken(Parsed::new(language, before)?.moved(), before).is_none() => at,
-            _ => return Ok(()),
-        },
+    let found = faults(parsed.tree(text)?, language, text)?;
+    if found.is_empty() {
+        return Ok(());
+    }
+    let known = faults(Parsed::new(language, before)?.moved(), language, before)?;
+    if found.len() <= known.len() {
+        return Ok(());
+    }
+    let line_of = |text: &str, at: usize| {
+        let line = text[..at].matches('\n').count();
+        (line + 1, text.lines().nth(line).unwrap_or_default().trim().chars().take(200).collect::<String>())
     };
-    let line = text[..at].matches('\n').count();
-    let text = text.lines().nth(line).unwrap_or_default().trim().chars().take(200).collect();
-    Err(RewriteError::Broken { line: line + 1, text })
+    let known: Vec<String> = known.iter().take(MAX_FAULTS).map(|at| line_of(before, *at).1).collect();
+    let mut lines = found.iter().take(MAX_FAULTS).map(|at| line_of(text, *at));
+    let first = || line_of(text, found.first().copied().unwrap_or_default());
+    let (line, text) = lines.find(|(_, line)| !known.contains(line)).unwrap_or_else(first);
+    Err(RewriteError::Broken { line, text })
+}
+
+/// Returns the bytes at which a text has syntax errors. Python takes lines in brackets that its grammar does not.
+fn faults(tree: &tree_sitter::Tree, language: Language, text: &str) -> Result<Vec<usize>, RewriteError> {
+    let mut faults = survey(tree)?;
+    if language == Language::Python {
+        let blocks = broken_blocks(tree, text);
+        if !faults.is_empty()
+            && blocks.is_empty()
+            && let Some(same) = with_indented_brackets(tree, text)
+            && !Parsed::new(language, &same)?.moved().root_node().has_error()
+        {
+            return Ok(Vec::new());
+        }
+        faults.extend(blocks);
+        faults.sort_unstable();
+    }
+    Ok(faults)
 }
 
 /// Returns a text as ast-grep has it, and whether it has a syntax error.
@@ -220,25 +248,24 @@ fn document(
     parsed: &mut Parsed,
 ) -> Result<(AstGrep<Document>, bool), RewriteError> {
     let tree = parsed.tree(text)?.clone();
-    let error = survey(&tree)?;
+    let errors = survey(&tree)?;
     let document = StrDoc { src: text.to_owned(), lang: PatternLanguage(language), tree };
-    Ok((AstGrep::doc(document), error.is_some()))
+    Ok((AstGrep::doc(document), !errors.is_empty()))
 }
 
-/// Walks a tree without recursion. Returns the byte at which the first syntax error begins; fails if the tree is too
-/// deep.
-fn survey(tree: &tree_sitter::Tree) -> Result<Option<usize>, RewriteError> {
+/// Walks a tree without recursion. Returns the bytes at which syntax errors begin; fails if the tree is too deep.
+fn survey(tree: &tree_sitter::Tree) -> Result<Vec<usize>, RewriteError> {
     let root = tree.root_node();
     // No node is deeper than there are nodes.
     if !root.has_error() && root.descendant_count() <= MAX_DEPTH {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let mut cursor = tree.walk();
-    let (mut depth, mut error) = (0, None);
+    let (mut depth, mut errors) = (0, Vec::new());
     loop {
         let node = cursor.node();
-        if error.is_none() && (node.is_error() || node.is_missing()) {
-            error = Some(node.start_byte());
+        if node.is_error() || node.is_missing() {
+            errors.push(node.start_byte());
         }
         if cursor.goto_first_child() {
             depth += 1;
@@ -249,7 +276,7 @@ fn survey(tree: &tree_sitter::Tree) -> Result<Option<usize>, RewriteError> {
         }
         while !cursor.goto_next_sibling() {
             if !cursor.goto_parent() {
-                return Ok(error);
+                return Ok(errors);
             }
             depth -= 1;
         }

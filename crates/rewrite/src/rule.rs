@@ -11,6 +11,7 @@ use crate::imports::Import;
 use crate::language::{PatternLanguage, broken_pattern, with_contexts};
 use crate::layout::Template;
 use crate::matching::{self, Replacement, Rewritten};
+use crate::whole::WholePatterns;
 use crate::{Language, RewriteError, imports};
 
 /// A structural rule: what to find, and what to replace it with.
@@ -51,7 +52,7 @@ pub struct Imports {
     /// Import statements to add, unless they are there already.
     #[serde(default)]
     pub add: Vec<String>,
-    /// Import statements to remove, if nothing in the file uses their names.
+    /// Import statements to remove, if nothing in the file uses their names, or if one that is added has the same name.
     #[serde(default)]
     pub remove: Vec<String>,
 }
@@ -144,11 +145,9 @@ impl Rewrite {
         let (mut rewritten, mut parsed) =
             matching::rewrite(rule, replacement.as_ref(), (language, text), stop)?;
         if !rewritten.matches.is_empty() {
-            let put_in = rewritten.matches.iter().filter_map(|found| found.replacement.as_deref());
-            imports::edit(&mut rewritten.text, &mut parsed, language, (add, remove), put_in)?;
+            imports::edit(&mut rewritten.text, &mut parsed, language, (add, remove), &rewritten.matches)?;
         }
-        // What had a syntax error before need not be without one.
-        if rewritten.text != text && !rewritten.has_syntax_error {
+        if rewritten.text != text {
             matching::check(&mut parsed, language, text, &rewritten.text)?;
         }
         Ok(rewritten)
@@ -161,11 +160,23 @@ impl Rewrite {
 }
 
 fn compile(rule: &RewriteRule, language: Language) -> Result<Compiled, InvalidRule> {
-    let mut compiled = parse(rule, language)?;
+    let form = as_ast_grep(rule, language);
+    let mut compiled = parse(form.clone(), language)?;
     let fixer = std::mem::take(&mut compiled.fixer).into_iter().next();
-    let replacement = fixer.zip(rule.fix.as_ref()).map(|(fixer, fix)| Replacement {
-        fixer,
-        template: Template::new(fix, |name| rule.transform.contains_key(name)),
+    let replacement = fixer.zip(rule.fix.as_ref()).map(|(fixer, fix)| {
+        let template = Template::new(fix, |name| rule.transform.contains_key(name));
+        let mut form = form;
+        with_contexts(&mut form, language);
+        let sources =
+            rule.transform.values().flat_map(|transform| transform.as_object().into_iter().flatten());
+        let sources = sources.filter_map(|(_, form)| form["source"].as_str());
+        let names: Vec<&str> = template
+            .names()
+            .into_iter()
+            .chain(sources.map(|source| source.trim_start_matches('$')))
+            .collect();
+        let whole = WholePatterns::new(&form, PatternLanguage(language), &names);
+        Replacement { fixer, template, whole }
     });
     let imports =
         |all: &[String]| all.iter().map(|text| Import::parse(text, language)).collect::<Result<Vec<_>, _>>();
@@ -173,8 +184,7 @@ fn compile(rule: &RewriteRule, language: Language) -> Result<Compiled, InvalidRu
     Ok(Compiled { rule: compiled, replacement, add, remove })
 }
 
-fn parse(rule: &RewriteRule, language: Language) -> Result<RuleConfig<PatternLanguage>, InvalidRule> {
-    let mut form = as_ast_grep(rule, language);
+fn parse(mut form: Value, language: Language) -> Result<RuleConfig<PatternLanguage>, InvalidRule> {
     let broken = broken_pattern(&form, language);
     with_contexts(&mut form, language);
     let form: SerializableRuleConfig<PatternLanguage> =

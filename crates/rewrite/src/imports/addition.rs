@@ -2,8 +2,9 @@
 
 use tree_sitter::{Node, Tree};
 
-use super::items::{Item, Statement, statements, type_word};
-use super::place::{insertion, is_comment, line_rest};
+use super::items::{Item, type_word};
+use super::place::{at_head, insertion, is_comment, line_rest};
+use super::statements::{Statement, conditions, statements};
 use super::{Edit, Import};
 use crate::{Language, newline};
 
@@ -20,11 +21,22 @@ pub(super) fn addition(tree: &Tree, text: &str, language: Language, import: &Imp
     let has = |wanted: &Item| {
         let mut items =
             found.iter().flat_map(|statement| statement.items.iter().map(move |item| (statement, item)));
-        items.any(|(statement, item)| item.serves(wanted) && is_in_time(statement, item))
+        items.any(|(statement, item)| {
+            let is_there = item.serves(wanted) || item.has_on_demand(wanted) && !is_ambiguous(&found, wanted);
+            is_there && is_in_time(statement, item) && is_for_all(&found, statement, item)
+        })
     };
     let missing: Vec<&Item> = import.items.iter().filter(|wanted| !has(wanted)).collect();
     let first = missing.first()?;
-    // What is known to the type checker becomes known to all.
+    // What some builds have becomes known to all, as does what is known to the type checker.
+    let in_some = |statement: &&Statement<'_>| {
+        statement.is_conditional && statement.items.len() == 1 && statement.items[0].is_same(first)
+    };
+    if let Some(statement) = found.iter().find(in_some) {
+        let condition = conditions(statement.node, text).next()?;
+        let end = condition.next_sibling()?.start_byte();
+        return Some(Edit(condition.start_byte()..end, String::new()));
+    }
     for statement in &found {
         if let Some(index) =
             statement.items.iter().position(|item| item.is_same(first) && item.is_type && !first.is_type)
@@ -47,7 +59,27 @@ pub(super) fn addition(tree: &Tree, text: &str, language: Language, import: &Imp
         }
     }
     let new = if is_all { import.text.clone() } else { text_of(&missing, import, language, newline(text)) };
+    if import.is_of_future() {
+        return Some(at_head(tree, text, &new));
+    }
     Some(insertion(tree, text, language, &found, &new))
+}
+
+/// Returns whether all builds have a name that a statement imports: without a condition, or with another statement that imports it
+/// where this one does not.
+fn is_for_all(found: &[Statement<'_>], statement: &Statement<'_>, item: &Item) -> bool {
+    let is_elsewhere = |other: &&Statement<'_>| {
+        other.is_conditional
+            && other.node != statement.node
+            && other.items.iter().any(|other| other.locals.first() == item.locals.first())
+    };
+    !statement.is_conditional || found.iter().any(|other| is_elsewhere(&other))
+}
+
+/// Returns whether several imports on demand of Java could have a name.
+fn is_ambiguous(found: &[Statement<'_>], wanted: &Item) -> bool {
+    let items = found.iter().flat_map(|statement| &statement.items);
+    items.filter(|item| item.module == wanted.module && item.name.ends_with(".*")).count() > 1
 }
 
 /// Returns whether a statement of Python above an import names one of its names, which the import is too late for.

@@ -3,20 +3,25 @@
 use tree_sitter::{Node, Tree};
 
 use super::Import;
-use super::items::{Item, Statement, statements};
-use crate::{Language, RewriteError};
+use super::declared::declared_by;
+use super::items::Item;
+use super::statements::{Statement, statements};
+use crate::{Language, Match, RewriteError};
 
 /// Checks that a file binds the names of imports that were added to it no other way, and that it is a module that has imports.
 pub(super) fn check(
     tree: &Tree,
     text: &str,
     language: Language,
-    added: &[&Import],
+    (added, matches): (&[&Import], &[Match]),
 ) -> Result<(), RewriteError> {
     let found = statements(tree, text, language);
     for import in added {
-        let names: Vec<(&Item, &str)> =
+        let mut names: Vec<(&Item, &str)> =
             import.items.iter().filter_map(|item| Some((item, local(item, language)?))).collect();
+        if language == Language::Rust {
+            names.retain(|(_, name)| !is_derived(text, name, matches));
+        }
         let other = imported(&found, language, &names).or_else(|| declared(tree, text, language, &names));
         if let Some((name, row)) = other {
             let (name, import) = (name.to_owned(), import.text.clone());
@@ -38,10 +43,11 @@ fn imported<'n>(
     language: Language,
     names: &[(&Item, &'n str)],
 ) -> Option<(&'n str, usize)> {
-    found.iter().filter(|statement| !statement.is_nested).find_map(|statement| {
+    found.iter().find_map(|statement| {
         let is_other = |(wanted, name): &&(&Item, &str)| {
-            let has =
-                |item: &Item| local(item, language) == Some(*name) && !is_same_thing(item, wanted, language);
+            // What is imported for all builds must not be imported for some of them once more.
+            let is_same = |item: &Item| is_same_thing(item, wanted, language) && !statement.is_conditional;
+            let has = |item: &Item| local(item, language) == Some(*name) && !is_same(item);
             statement.items.iter().any(has)
         };
         let (_, name) = names.iter().find(is_other)?;
@@ -66,11 +72,9 @@ fn declared<'n>(
 }
 
 /// Returns the name that an item has in the file, as far as that is known.
-fn local(item: &Item, language: Language) -> Option<&str> {
-    let is_version = |name: &str| name.strip_prefix('v').is_some_and(|number| number.parse::<u32>().is_ok());
+pub(super) fn local(item: &Item, language: Language) -> Option<&str> {
     let mut locals = item.locals.iter().map(String::as_str);
     match language {
-        Language::Go => locals.find(|name| !is_version(name)),
         // Overloads of Java have one name.
         Language::Java if item.module == "static" => None,
         _ => locals.next().filter(|name| *name != "_"),
@@ -78,53 +82,36 @@ fn local(item: &Item, language: Language) -> Option<&str> {
 }
 
 /// Returns whether two imports of one name are about the same thing: `import os` and `import os.path`, or a type and its values.
-fn is_same_thing(item: &Item, other: &Item, language: Language) -> bool {
+pub(super) fn is_same_thing(item: &Item, other: &Item, language: Language) -> bool {
     let is_package = language == Language::Python && item.module.is_empty() && other.module.is_empty();
-    let is_unaliased = |item: &Item| item.locals.first().map(String::as_str) == item.name.split('.').next();
+    let is_unaliased = |item: &Item| !item.has_alias || item.locals.first() == Some(&item.name);
     item.is_same(other) || is_package && is_unaliased(item) && is_unaliased(other)
 }
 
-/// Adds the names that a statement at the top level of a file declares. Functions of Rust may have the name of a module.
-fn declared_by<'t>(node: Node<'_>, text: &'t str, language: Language, names: &mut Vec<&'t str>) {
-    let mut put = |node: Option<Node<'_>>| names.extend(node.and_then(|name| text.get(name.byte_range())));
-    match (language, node.kind()) {
-        (
-            Language::JavaScript | Language::TypeScript | Language::Tsx,
-            "function_declaration"
-            | "generator_function_declaration"
-            | "class_declaration"
-            | "abstract_class_declaration"
-            | "enum_declaration",
-        )
-        | (Language::Python, "function_definition" | "class_definition")
-        | (Language::Rust, "struct_item" | "enum_item" | "union_item" | "trait_item" | "type_item")
-        | (Language::Go, "function_declaration")
-        | (
-            Language::Java,
-            "class_declaration" | "interface_declaration" | "enum_declaration" | "record_declaration",
-        ) => {
-            put(node.child_by_field_name("name"));
+/// Returns whether what was put into a file of Rust has a name in `#[derive(…)]` alone: macros have names of their own.
+fn is_derived(text: &str, name: &str, matches: &[Match]) -> bool {
+    // In `derive`, and elsewhere.
+    let counts = |text: &str| {
+        let mut derives = text.split("derive(");
+        let mut others = words(derives.next().unwrap_or_default(), name);
+        let mut derived = 0;
+        for part in derives {
+            let (list, rest) = part.split_once(')').unwrap_or((part, ""));
+            derived += words(list, name);
+            others += words(rest, name);
         }
-        (
-            _,
-            "export_statement"
-            | "decorated_definition"
-            | "type_declaration"
-            | "var_declaration"
-            | "const_declaration",
-        )
-        | (_, "lexical_declaration" | "variable_declaration" | "expression_statement") => {
-            for child in node.named_children(&mut node.walk()) {
-                declared_by(child, text, language, names);
-            }
-        }
-        (_, "variable_declarator")
-        | (Language::Go, "type_spec" | "type_alias" | "const_spec" | "var_spec") => {
-            put(node.child_by_field_name("name"));
-        }
-        (Language::Python, "assignment") => put(node.child_by_field_name("left")),
-        _ => {}
-    }
+        (derived, others)
+    };
+    let is_elsewhere = |found: &Match| {
+        let new = found.replacement.as_deref().unwrap_or_default();
+        counts(new).1 > counts(&found.text).1
+    };
+    counts(text).0 > 0 && !matches.iter().any(is_elsewhere)
+}
+
+/// Returns how often a text has a word.
+fn words(text: &str, word: &str) -> usize {
+    text.split(|sign: char| !sign.is_alphanumeric() && sign != '_').filter(|other| *other == word).count()
 }
 
 /// Returns whether a script that exports nothing in ECMAScript's way gives its exports in CommonJS's. One that only requires modules may

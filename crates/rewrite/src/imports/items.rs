@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tree_sitter::{Node, Tree};
+use tree_sitter::Node;
 
 use crate::Language;
 
@@ -17,28 +17,27 @@ pub(super) struct Item {
     pub(super) locals: Vec<String>,
     /// Whether it is known to the type checker alone.
     pub(super) is_type: bool,
+    /// Whether it has an alias: `import a.b as a` of Python is not `import a.b`, though both are known as `a`.
+    pub(super) has_alias: bool,
     pub(super) range: Range<usize>,
-}
-
-/// Import statement of a file.
-pub(super) struct Statement<'t> {
-    pub(super) node: Node<'t>,
-    pub(super) module: String,
-    pub(super) items: Vec<Item>,
-    /// Whether it stands in a block that may not be carried out.
-    pub(super) is_nested: bool,
 }
 
 impl Item {
     /// Returns whether a file that has this needs nothing else for `wanted`.
     pub(super) fn serves(&self, wanted: &Self) -> bool {
-        let package =
-            || wanted.name.rsplit_once('.').is_some_and(|(package, _)| self.name == format!("{package}.*"));
-        self.is_same(wanted) && (!self.is_type || wanted.is_type) || self.module == wanted.module && package()
+        self.is_same(wanted) && (!self.is_type || wanted.is_type)
+    }
+
+    /// Returns whether this is an import on demand of Java that has `wanted`.
+    pub(super) fn has_on_demand(&self, wanted: &Self) -> bool {
+        let package = wanted.name.rsplit_once('.').map(|(package, _)| package);
+        self.module == wanted.module && package.is_some() && self.name.strip_suffix(".*") == package
     }
 
     pub(super) fn is_same(&self, other: &Self) -> bool {
+        let is_dotted = self.module.is_empty() && self.name.contains('.');
         (&self.module, &self.name, self.locals.first()) == (&other.module, &other.name, other.locals.first())
+            && (!is_dotted || self.has_alias == other.has_alias)
     }
 
     /// Returns how a list has it.
@@ -50,50 +49,9 @@ impl Item {
     }
 }
 
-/// Returns the kinds of nodes that import something.
-pub(super) fn kinds(language: Language) -> &'static [&'static str] {
+/// Returns what an import statement is about: its module, where there is one for all of its names, and the names.
+pub(super) fn items(node: Node<'_>, text: &str, language: Language) -> (String, Vec<Item>) {
     match language {
-        Language::Python => &["import_statement", "import_from_statement", "future_import_statement"],
-        Language::JavaScript | Language::TypeScript | Language::Tsx => &["import_statement"],
-        Language::Rust => &["use_declaration"],
-        Language::Go => &["import_spec"],
-        Language::Java => &["import_declaration"],
-    }
-}
-
-/// Returns the import statements of a file: those at its top level, and Python's that a `try` guards.
-pub(super) fn statements<'t>(tree: &'t Tree, text: &str, language: Language) -> Vec<Statement<'t>> {
-    let mut found = Vec::new();
-    let root = tree.root_node();
-    let mut cursor = root.walk();
-    for node in root.named_children(&mut cursor) {
-        let holder = match node.kind() {
-            "try_statement" if language == Language::Python => node.child_by_field_name("body"),
-            // Go's declaration holds one specification, or a list of them in parentheses.
-            "import_declaration" if language == Language::Go => Some(node),
-            _ => None,
-        };
-        let is_nested = node.kind() == "try_statement";
-        if kinds(language).contains(&node.kind()) {
-            found.push(statement(node, text, language, false));
-        } else if let Some(holder) = holder {
-            let mut below = holder.walk();
-            for child in holder.named_children(&mut below) {
-                let mut specs = child.walk();
-                let all: Vec<Node<'t>> = match child.kind() {
-                    "import_spec_list" => child.named_children(&mut specs).collect(),
-                    _ => vec![child],
-                };
-                let all = all.into_iter().filter(|node| kinds(language).contains(&node.kind()));
-                found.extend(all.map(|node| statement(node, text, language, is_nested)));
-            }
-        }
-    }
-    found
-}
-
-fn statement<'t>(node: Node<'t>, text: &str, language: Language, is_nested: bool) -> Statement<'t> {
-    let (module, items) = match language {
         Language::Python => of_python(node, text),
         Language::JavaScript | Language::TypeScript | Language::Tsx => of_script(node, text),
         Language::Rust => {
@@ -105,8 +63,7 @@ fn statement<'t>(node: Node<'t>, text: &str, language: Language, is_nested: bool
         }
         Language::Go => of_go(node, text),
         Language::Java => of_java(node, text),
-    };
-    Statement { node, module, items, is_nested }
+    }
 }
 
 /// Returns a node's text in one form: without white space, where that makes no difference.
@@ -136,6 +93,7 @@ fn of_python(node: Node<'_>, text: &str) -> (String, Vec<Item>) {
             name,
             locals: vec![local],
             is_type: false,
+            has_alias: alias.is_some(),
             range: child.byte_range(),
         });
     }
@@ -156,7 +114,8 @@ fn of_script(node: Node<'_>, text: &str) -> (String, Vec<Item>) {
     let is_type = has_type(node);
     let mut items = Vec::new();
     let mut put = |name: String, local: String, is_type: bool, range: Range<usize>| {
-        items.push(Item { module: module.clone(), name, locals: vec![local], is_type, range });
+        let module = module.clone();
+        items.push(Item { module, name, locals: vec![local], is_type, range, ..Item::default() });
     };
     let mut cursor = node.walk();
     for clause in node.named_children(&mut cursor).filter(|child| child.kind() == "import_clause") {
@@ -200,6 +159,8 @@ fn of_rust(node: Node<'_>, text: &str, above: &str, items: &mut Vec<Item>) {
     let joined = |path: &str| if above.is_empty() { path.to_owned() } else { format!("{above}::{path}") };
     let path = node.child_by_field_name("path").map_or_else(String::new, |path| plain(path, text));
     let mut put = |name: String, locals: Vec<String>| {
+        // A path may say that it does not begin in the module itself.
+        let name = name.trim_start_matches("::").to_owned();
         items.push(Item { name, locals, range: node.byte_range(), ..Item::default() });
     };
     match node.kind() {
@@ -239,25 +200,30 @@ fn of_go(node: Node<'_>, text: &str) -> (String, Vec<Item>) {
         None => go_names(&name),
     };
     let module = alias.unwrap_or_default();
-    (String::new(), vec![Item { module, name, locals, is_type: false, range: node.byte_range() }])
+    (String::new(), vec![Item { module, name, locals, range: node.byte_range(), ..Item::default() }])
 }
 
-/// Returns the names that a package of Go may have, of which its path tells no more than that.
+/// Returns the names that a package of Go may have, of which its path tells no more than that; the likeliest first.
 fn go_names(path: &str) -> Vec<String> {
-    let is_version = |part: &str| part.strip_prefix('v').is_some_and(|rest| rest.parse::<u32>().is_ok());
+    let version = |part: &str| part.strip_prefix('v').and_then(|rest| rest.parse::<u32>().ok());
     let mut parts = path.rsplit('/');
     let mut last = parts.next().unwrap_or_default();
-    let mut names = vec![last.to_owned()];
-    if is_version(last) {
-        last = parts.next().unwrap_or(last);
+    let mut names = Vec::new();
+    // The first version of a module is not part of its path.
+    if version(last).is_some_and(|version| version > 1)
+        && let Some(before) = parts.next()
+    {
         names.push(last.to_owned());
+        last = before;
     }
-    let base =
-        last.rsplit_once('.').filter(|(_, version)| is_version(version)).map_or(last, |(base, _)| base);
-    let short = base.trim_start_matches("go-").trim_end_matches("-go");
-    names.extend([base.to_owned(), short.to_owned(), short.replace('-', ""), short.replace('-', "_")]);
-    names.dedup();
-    names
+    let base = last.rsplit_once('.').filter(|(_, end)| version(end).is_some()).map_or(last, |(base, _)| base);
+    let short = base.trim_start_matches("go-").trim_start_matches("go.").trim_end_matches("-go");
+    let all = [base.to_owned(), short.to_owned(), short.replace('-', ""), short.replace('-', "_")];
+    let is_name = |name: &String| name.chars().all(|sign| sign.is_alphanumeric() || sign == '_');
+    let mut likely: Vec<String> = all.into_iter().filter(is_name).collect();
+    likely.append(&mut names);
+    likely.dedup();
+    likely
 }
 
 fn of_java(node: Node<'_>, text: &str) -> (String, Vec<Item>) {
@@ -270,6 +236,6 @@ fn of_java(node: Node<'_>, text: &str) -> (String, Vec<Item>) {
     let name = words.concat();
     let last = name.rsplit('.').next().unwrap_or(&name);
     let locals = if last == "*" { Vec::new() } else { vec![last.to_owned()] };
-    let item = Item { module: module.to_owned(), locals, is_type: false, range: node.byte_range(), name };
+    let item = Item { module: module.to_owned(), locals, range: node.byte_range(), name, ..Item::default() };
     (String::new(), vec![item])
 }

@@ -2,18 +2,21 @@
 
 mod addition;
 mod clash;
+mod declared;
 mod items;
 mod place;
 mod removal;
+mod statements;
 mod usage;
 
 use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use self::items::{Item, kinds, statements};
+use self::items::Item;
+use self::statements::{is_guard, kinds, statements};
 use crate::parsed::Parsed;
-use crate::{Language, MAX_TIME, RewriteError};
+use crate::{Language, MAX_TIME, Match, RewriteError};
 
 /// Import statement of a language.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,17 +47,23 @@ impl Import {
         let (module, items) = (only.module, only.items);
         Ok(Self { text: statement, module, items })
     }
+
+    /// Returns whether it is a `from __future__ import` of Python, which must be the first statement of a file.
+    fn is_of_future(&self) -> bool {
+        self.module == "__future__"
+    }
 }
 
-/// Adds imports to a text, and removes others. `put_in` are the texts that it was given since it was parsed.
-pub(crate) fn edit<'t>(
+/// Adds imports to a text, and removes others. `matches` are what was replaced in it since it was parsed.
+pub(crate) fn edit(
     text: &mut String,
     parsed: &mut Parsed,
     language: Language,
     (add, remove): (&[Import], &[Import]),
-    mut put_in: impl Iterator<Item = &'t str>,
+    matches: &[Match],
 ) -> Result<(), RewriteError> {
     // The text need not be parsed to find its imports, if they are the ones that it had before.
+    let mut put_in = matches.iter().filter_map(|found| found.replacement.as_deref());
     let mut are_kept = !add.is_empty()
         && are_untouched(parsed.moved(), text, language)
         && !put_in.any(|new| new.contains(if language == Language::Rust { "use" } else { "import" }));
@@ -64,11 +73,15 @@ pub(crate) fn edit<'t>(
     for (import, is_new) in all {
         // Each of its names that goes takes an edit.
         for _ in 0..import.items.len().max(1) {
-            let tree = if is_new && are_kept { parsed.moved() } else { parsed.tree(text)? };
+            let tree = if is_new && are_kept && !import.is_of_future() {
+                parsed.moved()
+            } else {
+                parsed.tree(text)?
+            };
             let edit = if is_new {
                 addition::addition(tree, text, language, import)
             } else {
-                removal::removal(tree, text, language, import)
+                removal::removal(tree, text, language, (import, add))
             };
             let Some(Edit(range, new)) = edit else { break };
             if is_new && added.last() != Some(&import) {
@@ -81,7 +94,7 @@ pub(crate) fn edit<'t>(
     }
     if !added.is_empty() {
         let tree = parsed.tree(text)?;
-        clash::check(tree, text, language, &added)?;
+        clash::check(tree, text, language, (&added, matches))?;
     }
     Ok(())
 }
@@ -92,7 +105,8 @@ fn are_untouched(tree: &Tree, text: &str, language: Language) -> bool {
     let mut cursor = root.walk();
     let is_import = |node: &Node<'_>| {
         kinds(language).contains(&node.kind())
-            || matches!(node.kind(), "import_declaration" | "try_statement")
+            || node.kind() == "import_declaration"
+            || language == Language::Python && is_guard(*node)
     };
     let is_touched = root.named_children(&mut cursor).filter(is_import).any(|node| node.has_changes());
     !root.has_error() && !is_touched && !statements(tree, text, language).is_empty()

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tree_sitter::{Node, Tree};
 
 use super::Edit;
-use super::items::{Statement, kinds};
+use super::statements::{Statement, kinds};
 use crate::{Language, newline};
 
 /// Words of comments that are about a file and not about what follows them.
@@ -40,20 +40,12 @@ pub(super) fn insertion(
     found: &[Statement<'_>],
     new: &str,
 ) -> Edit {
-    let line = newline(text);
     let first = first_statements(tree, language);
     let in_place = |statement: &&Statement<'_>| {
         !statement.is_nested && first.is_none_or(|end| statement.node.end_byte() <= end)
     };
-    let Some(last) = found.iter().rfind(in_place) else {
-        return match head(tree, text) {
-            0 => {
-                let at = mark_length(text);
-                Edit(at..at, format!("{new}{line}"))
-            }
-            end => behind(text, end, new),
-        };
-    };
+    let Some(last) = found.iter().rfind(in_place) else { return at_head(tree, text, new) };
+    let line = newline(text);
     match last.node.parent() {
         Some(parent) if language == Language::Go && parent.kind() == "import_spec_list" => {
             let spec = new.trim_start_matches("import").trim();
@@ -67,6 +59,17 @@ pub(super) fn insertion(
         }
         Some(parent) if language == Language::Go => behind(text, parent.end_byte(), new),
         _ => behind(text, last.node.end_byte(), new),
+    }
+}
+
+/// Returns the edit that puts a statement in front of all others of a file.
+pub(super) fn at_head(tree: &Tree, text: &str, new: &str) -> Edit {
+    match head(tree, text) {
+        0 => {
+            let at = mark_length(text);
+            Edit(at..at, format!("{new}{}", newline(text)))
+        }
+        end => behind(text, end, new),
     }
 }
 

@@ -4,24 +4,39 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use super::items::{Item, Statement, statements};
+use super::clash::{is_same_thing, local};
+use super::items::Item;
 use super::place::{is_comment, line_rest, mark_length};
+use super::statements::{Statement, statements};
 use super::usage::is_used;
 use super::{Edit, Import};
 use crate::Language;
 
-/// Returns the edit that removes a name of an import, or `None` if none of them is there and unused.
-pub(super) fn removal(tree: &Tree, text: &str, language: Language, import: &Import) -> Option<Edit> {
+/// Returns the edit that removes a name of an import, or `None` if none of them is there and may go: those that nothing uses, and those
+/// in whose place one of the imports `add` has the name.
+pub(super) fn removal(
+    tree: &Tree,
+    text: &str,
+    language: Language,
+    (import, add): (&Import, &[Import]),
+) -> Option<Edit> {
     let found = statements(tree, text, language);
-    let found = found.iter().filter(|statement| !statement.is_nested);
+    let found = found.iter().filter(|statement| !statement.is_nested && !is_export(statement.node));
+    let is_exchanged = |item: &Item| {
+        let name = local(item, language);
+        let mut new = add.iter().flat_map(|import| &import.items);
+        name.is_some() && new.any(|new| local(new, language) == name && !is_same_thing(item, new, language))
+    };
     for statement in found {
         if import.items.is_empty() && statement.items.is_empty() && statement.module == import.module {
             return Some(Edit(with_line(text, whole(statement.node, language)), String::new()));
         }
         for (index, item) in statement.items.iter().enumerate() {
             // Nobody knows what a name stands for that a file has from a module's whole list.
-            let can_go = import.items.iter().any(|wanted| item.is_same(wanted)) && !item.locals.is_empty();
-            if can_go && !is_used(tree, text, language, &item.locals) {
+            let can_go = import.items.iter().any(|wanted| item.is_same(wanted))
+                && !item.locals.is_empty()
+                && !is_exported(item, language);
+            if can_go && (is_exchanged(item) || !is_used(tree, text, language, &item.locals)) {
                 let range = match statement.items.len() {
                     1 => {
                         with_semicolon(text, with_line(text, whole(statement.node, language)), statement.node)
@@ -33,6 +48,16 @@ pub(super) fn removal(tree: &Tree, text: &str, language: Language, import: &Impo
         }
     }
     None
+}
+
+/// Returns whether other files of Rust may have a name from an import: `pub use`.
+fn is_export(node: Node<'_>) -> bool {
+    node.named_child(0).is_some_and(|child| child.kind() == "visibility_modifier")
+}
+
+/// Returns whether a name of Python is one for other files as well, which `import name as name` says.
+fn is_exported(item: &Item, language: Language) -> bool {
+    language == Language::Python && item.has_alias && item.locals.first() == Some(&item.name)
 }
 
 /// Returns the range of a statement with what it cannot be without.

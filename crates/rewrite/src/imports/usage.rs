@@ -2,7 +2,7 @@
 
 use tree_sitter::{Node, Tree};
 
-use super::items::kinds;
+use super::statements::kinds;
 use crate::Language;
 
 /// Number of nodes above a string within which its annotation is looked for.
@@ -31,7 +31,21 @@ fn names_type(node: Node<'_>, text: &str) -> bool {
         })
 }
 
-/// Returns whether an identifier outside of imports has one of the names.
+/// Returns whether a node of a script stands for a use of a name without it: elements are made by React, or by what a comment names
+/// (`@jsx h`).
+fn makes_elements(node: Node<'_>, text: &str, names: &[String]) -> bool {
+    match node.kind() {
+        "jsx_element" | "jsx_self_closing_element" => names.iter().any(|name| name == "React"),
+        "comment" => {
+            let words: Vec<&str> = text[node.byte_range()].split_whitespace().collect();
+            let is_factory = |name: &str| names.iter().any(|own| name.split('.').next() == Some(own));
+            words.windows(2).any(|pair| matches!(pair[0], "@jsx" | "@jsxFrag") && is_factory(pair[1]))
+        }
+        _ => false,
+    }
+}
+
+/// Returns whether an identifier outside of imports has one of the names, or something stands for a use of it.
 pub(super) fn is_used(tree: &Tree, text: &str, language: Language, names: &[String]) -> bool {
     let is_name = |word: &str| names.iter().any(|name| name == word);
     let mut cursor = tree.walk();
@@ -40,6 +54,10 @@ pub(super) fn is_used(tree: &Tree, text: &str, language: Language, names: &[Stri
         let is_import = kinds(language).contains(&node.kind()) || node.kind() == "import_declaration";
         let own = &text[node.byte_range()];
         if !is_import && node.child_count() == 0 && is_name(own) {
+            return true;
+        }
+        let is_script = matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx);
+        if is_script && makes_elements(node, text, names) {
             return true;
         }
         let has_name = || {
