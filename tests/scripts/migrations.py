@@ -40,7 +40,7 @@ MIGRATIONS = {
     "javascript/buffer-from": (r"\.(js|ts)$", r"\bnew Buffer\(", ["npm request 2.60.0", "npm ws 1.0.0", "npm mysql 2.10.0"]),
     "javascript/node-prefix": (r"\.(js|mjs|cjs|ts)$", r"\brequire\([\"'](fs|path|util|http|https|events|assert|url|crypto|net|os|stream|child_process)[\"']\)", ["npm express 4.18.0", "npm request 2.60.0", "npm mocha 8.0.0"]),
     "javascript/substr": (r"\.(js|ts)x?$", r"\.substr\(", ["npm less 3.0.0", "npm mocha 8.0.0", "npm markdown-it 8.0.0"]),
-    "javascript/jest-to-vitest": (r"(\.(test|spec)|/__tests__/.*)\.(js|ts)x?$", r"\bjest\.(fn|spyOn|mock|unmock|clearAllMocks|resetAllMocks|useFakeTimers|useRealTimers)\(", ["npm react-native 0.45.0", "npm react-native 0.20.0"]),
+    "javascript/jest-to-vitest": (r"(\.(test|spec)|/__tests__/.*)\.(js|ts)x?$", r"\bjest\.(fn|spyOn|mock|unmock|clearAllMocks|resetAllMocks|useFakeTimers|useRealTimers)\(", ["npm react-navigation 1.0.0", "npm react-navigation 2.0.0"]),
     "rust/try-operator": (r"\.rs$", r"(?<![\w#])try!\(", ["cargo hyper 0.10.16", "cargo toml 0.2.1", "cargo nix 0.7.0", "cargo rustc-serialize 0.3.24"]),
     "rust/lazy-lock": (r"\.rs$", r"\b(once_cell::sync::)?Lazy(<|::new\()", ["cargo ureq 2.6.0", "cargo async-std 1.12.0", "cargo sqlx-core 0.6.3"]),
     "rust/mem-take": (r"\.rs$", r"mem::replace\([^;]*, (Vec::new\(\)|vec!\[\]|String::new\(\)|Default::default\(\))\)", ["cargo futures 0.1.31", "cargo url 1.7.2", "cargo tokio-io 0.1.13"]),
