@@ -165,6 +165,12 @@ pub enum Problem {
     /// A structural rule that changes nothing.
     #[error("`rewrite` requires `fix`, which replaces a match")]
     NoFix,
+    /// A condition on files that a step without files has.
+    #[error("`unless` requires `files` or `containing`")]
+    UnlessAlone,
+    /// A condition that is no rule.
+    #[error("invalid `unless`")]
+    Unless(#[source] Box<InvalidRule>),
     /// A condition that would change something.
     #[error("`unless` has a `fix`; it only says which files are skipped")]
     UnlessFix,
@@ -184,7 +190,7 @@ pub enum Problem {
     #[error("{0} is in a `.git` folder, which recipes do not see")]
     GitFolder(WorkspacePath),
     /// Files are excluded from nothing.
-    #[error("`exclude` and `unless` require `files` or `containing`")]
+    #[error("`exclude` requires `files` or `containing`")]
     ExcludeAlone,
     /// No run has such a tool.
     #[error("unknown tool `{name}`{}", nearest.as_ref().map_or_else(String::new, |near| format!("; did you mean `{near}`?")))]
@@ -261,14 +267,17 @@ impl Step {
         if let Some(pattern) = &self.containing {
             super::select::containing(pattern).map_err(|source| Problem::Containing(Box::new(source)))?;
         }
-        if (!self.exclude.is_empty() || self.unless.is_some()) && !self.is_for_files() {
+        if !self.exclude.is_empty() && !self.is_for_files() {
             return Err(Problem::ExcludeAlone);
         }
         if let Some(rule) = &self.unless {
+            if !self.is_for_files() {
+                return Err(Problem::UnlessAlone);
+            }
             if rule.fix.is_some() {
                 return Err(Problem::UnlessFix);
             }
-            Rewrite::new(rule).map_err(|error| Problem::Rewrite(Box::new(error)))?;
+            Rewrite::new(rule).map_err(|error| Problem::Unless(Box::new(error)))?;
         }
         if self.actions.is_empty() { Err(Problem::NoActions) } else { Ok(()) }
     }
@@ -346,6 +355,15 @@ mod tests {
                 "invalid regular expression in `containing`",
             ),
             ("steps:\n- exclude: [a]\n  do: [{tool: grep}]\n", "`exclude` requires"),
+            ("steps:\n- unless: {rule: {pattern: a}}\n  do: [{tool: grep}]\n", "`unless` requires"),
+            (
+                "steps:\n- files: [a]\n  unless: {rule: {pattern: a}, fix: b}\n  do: [{tool: grep}]\n",
+                "steps[0]: `unless` has a `fix`",
+            ),
+            (
+                "steps:\n- files: [a]\n  unless: {rule: {kind: nothing}, language: go}\n  do: [{tool: grep}]\n",
+                "steps[0]: invalid `unless`: not a valid rule for Go",
+            ),
             (
                 "steps:\n- files: ['*.py']\n  do: [{rewrite: {rule: {kind: nothing}, fix: x, language: python}}]\n",
                 "steps[0].do[0]: invalid `rewrite`: not a valid rule for Python",

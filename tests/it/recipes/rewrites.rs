@@ -58,3 +58,30 @@ fn recipe_with_slow_rule_obeys_time_limit() {
     assert_eq!(run.report()["stop_reason"], "timeout");
     assert_eq!(sandbox.read("a.py"), text);
 }
+
+#[test]
+fn recipe_skips_files_by_a_rule_for_all_actions_of_a_step() {
+    let recipe = "steps:\n- files: ['*.py', '*.txt']\n  unless: { rule: { pattern: g($A) } }\n  do:\n  \
+                  - rewrite: { rule: { pattern: g }, fix: h }\n  \
+                  - replace: { pattern: f, with: g }\n  \
+                  - rewrite: { rule: { pattern: g($A) }, fix: h($A) }\n";
+    let files = [
+        ("a.py", "f(1)  # g(1)\n"),
+        ("b.py", "f(1)\ng(2)\n"),
+        ("c.txt", "f g(2)\n"),
+        ("d.py", "f(\n"),
+        ("recipe.yml", recipe),
+    ];
+    for mode in ["dry-run", "yolo"] {
+        let sandbox = Sandbox::new(&files);
+        let run = sandbox.run(&["--mode", mode, "--model", "recipe::recipe.yml"], &[]).expect_code(0);
+        let message = run.report()["message"].as_str().unwrap().to_owned();
+        assert!(message.contains("1 file left to somebody else by `unless`: b.py."), "{message}");
+        if mode == "dry-run" {
+            let patch = sandbox.out().join("plan.patch");
+            crate::support::git(&sandbox.repo(), &["apply", patch.to_str().unwrap()]);
+        }
+        let texts = ["a.py", "b.py", "c.txt", "d.py"].map(|name| sandbox.read(name));
+        assert_eq!(texts, ["h(1)  # g(1)\n", "f(1)\ng(2)\n", "g g(2)\n", "g(\n"], "{mode}");
+    }
+}
