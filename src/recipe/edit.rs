@@ -7,7 +7,8 @@ use regex::{Captures, Regex};
 use rewrite::{Language, Match, Rewrite, RewriteError};
 use workspace::{LastLink, Spool, Spooled, WorkspacePath};
 
-use super::file::{Action, Problem};
+use super::file::Action;
+use super::problem::Problem;
 use super::replacement::unknown_group;
 use super::select::SelectError;
 use crate::tool::Context;

@@ -9,10 +9,12 @@ mod file;
 mod match_table;
 mod passed_over;
 mod player;
+mod problem;
 mod replacement;
 mod select;
 
 pub use example::{ExampleFault, ExampleResult, TestError};
-pub use file::{MAX_RECIPE, Recipe, RecipeError};
+pub use file::{MAX_RECIPE, Recipe};
 pub use match_table::MatchTable;
 pub use player::RecipePlayer;
+pub use problem::RecipeError;
