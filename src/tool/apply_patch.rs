@@ -9,6 +9,7 @@ use workspace::{FileChange, FileError, FileState, Kind, LastLink, Mode, Resolved
 
 use super::invisible_codes::restored;
 use super::outcome::{check_lines, check_size, describe, table, undone};
+use super::patch_folder::check_folder;
 use super::path_forms::parsed;
 use super::text_file::{encoded, text_of, without_mark};
 use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, cut_off, placeholder};
@@ -27,6 +28,10 @@ pub(super) struct Args {
     /// File, if the patch does not name it
     #[serde(default)]
     path: Option<String>,
+    /// Folder in which a shell would have applied it, and which has to exist; the paths of the patch begin at the root all the same.
+    #[serde(default)]
+    #[schemars(skip)]
+    applied_in: Option<String>,
 }
 
 /// Part of the patch, and the files that it is about.
@@ -79,6 +84,7 @@ impl FileTool for ApplyPatch {
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let mut steps = Steps::default();
+        args.applied_in.as_deref().map_or(Ok(()), |folder| check_folder(folder, cx))?;
         let parts = args.parts(cx)?;
         let refused = |error: ToolError| {
             let error = super::explained(error, cx);

@@ -7,6 +7,7 @@ use workspace::{FileError, FileState, ResolvedPath};
 use super::line_edit::{LineRange, replace_lines, replace_near};
 use super::line_ends::plain;
 use super::line_moves::Moves;
+use super::misquoted::check_entities;
 use super::misquoted_file::meant;
 use super::numbered_block::Numbered;
 use super::numbered_text::{self, NewText, new_text};
@@ -133,11 +134,15 @@ impl Args {
 
     /// Makes an edit of the call.
     fn apply(&self, edit: &Edit, content: &str, moved: isize) -> Result<Edited, NotReplaced> {
-        match self.lines_of(edit, moved) {
+        let edited = match self.lines_of(edit, moved) {
             Some(lines) if self.is_of_lines_alone(edit) => replace_lines(content, lines, &edit.new_str),
             Some(lines) => replace_near(content, &edit.old_str, &edit.new_str, lines, edit.replace_all),
             None => replace(content, &edit.old_str, &edit.new_str, edit.replace_all),
-        }
+        }?;
+        let name = self.path.trim_end_matches(['`', '"', '\'', ' ']);
+        check_entities(name, edited.note.as_deref(), &edit.new_str)
+            .map_err(|unclear| NotReplaced::because(unclear.to_string()))?;
+        Ok(edited)
     }
 
     /// Returns an edit with the text that it means to write, or `None` if it is the one that is given.

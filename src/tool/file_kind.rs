@@ -79,6 +79,10 @@ const PROSE: [&str; 4] = ["md", "markdown", "mdx", "rst"];
 const DATA: [&str; 12] =
     ["tsv", "csv", "tab", "psv", "txt", "dat", "data", "log", "out", "lst", "golden", "snap"];
 
+/// Kinds in whose text entities such as `&lt;` stand for marks.
+const WITH_ENTITIES: [&str; 10] =
+    ["html", "htm", "xhtml", "xml", "svg", "vue", "svelte", "md", "markdown", "mdx"];
+
 impl<'a> FileKind<'a> {
     /// Returns the kind of a file by its name.
     pub(super) fn of(name: &'a str) -> Self {
@@ -103,6 +107,11 @@ impl<'a> FileKind<'a> {
     /// Returns whether lines of the kind may begin with numbers as a matter of course.
     pub(super) fn is_data(&self) -> bool {
         self.is_of(&DATA)
+    }
+
+    /// Returns whether entities such as `&lt;` are part of the text of the kind.
+    pub(super) fn has_entities(&self) -> bool {
+        self.is_of(&WITH_ENTITIES)
     }
 
     /// Returns whether a file of the kind is a patch.

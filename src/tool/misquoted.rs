@@ -1,6 +1,8 @@
 //! Misquoted text: blocks in a fence or an element, with escapes in place of line ends, or with entities in place of marks. They are
 //! understood where a file has the text that is meant, and not the one that is given.
 
+use super::file_kind::FileKind;
+
 /// How a text is misquoted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
@@ -86,6 +88,12 @@ impl Form {
     /// Returns the text that is meant by a replacement for `old`, which has this form.
     pub(super) fn replacement(self, old: &str, new: &str) -> Result<String, UnclearMark> {
         let Self::Escaped(escapes) = self else {
+            if self == Self::Entities
+                && let Some(entity) = entity_in(new)
+                && [old, new].into_iter().any(has_raw_mark)
+            {
+                return Err(UnclearMark(entity));
+            }
             let meant = self.apply_to(new);
             let keeps_fence = self == Self::Fenced && meant == new && new.trim_start().starts_with("```");
             return if keeps_fence { Err(UnclearMark("```")) } else { Ok(meant) };
@@ -99,6 +107,16 @@ impl Form {
         let blanks = ["\\n", "\\t"].map(|blank| (escapes.blanks || !is_one_line, blank));
         let kinds = kinds.into_iter().chain(blanks);
         if let Some((_, escape)) = kinds.into_iter().find(|(is_known, escape)| is_unclear(*is_known, escape))
+        {
+            return Err(UnclearMark(escape));
+        }
+        // A text as a whole is escaped only if all of its marks are.
+        let is_mixed = |quote: char, escape: &str| {
+            new.contains(escape) && [old, new].into_iter().any(|text| has_unescaped(text, quote))
+        };
+        let quotes = [('"', "\\\""), ('\'', "\\'")];
+        if let Some((_, escape)) =
+            quotes.into_iter().find(|(quote, escape)| escapes.quotes && is_mixed(*quote, escape))
         {
             return Err(UnclearMark(escape));
         }
@@ -134,6 +152,42 @@ const ENTITIES: [(&[&str], &str); 5] = [
     (&["&#39;", "&apos;", "&#x27;"], "'"),
     (&["&amp;", "&#38;", "&#x26;"], "&"),
 ];
+
+/// Returns the first entity of the list that a text has.
+fn entity_in(text: &str) -> Option<&'static str> {
+    ENTITIES.iter().flat_map(|(entities, _)| *entities).copied().find(|entity| text.contains(entity))
+}
+
+/// Returns whether a text has a mark that would be an entity if the text as a whole were encoded.
+fn has_raw_mark(text: &str) -> bool {
+    let is_entity = |rest: &str| {
+        ENTITIES.iter().any(|(entities, _)| entities.iter().any(|entity| rest.starts_with(entity)))
+    };
+    text.contains(['<', '>']) || text.match_indices('&').any(|(at, _)| !is_entity(&text[at..]))
+}
+
+/// Returns whether a text has a quote with no backslash before it.
+fn has_unescaped(text: &str, quote: char) -> bool {
+    let mut signs = text.chars();
+    while let Some(sign) = signs.next() {
+        if sign == quote {
+            return true;
+        }
+        if sign == '\\' {
+            signs.next();
+        }
+    }
+    false
+}
+
+/// Refuses entities in a replacement that were taken as marks, as the note says, in a file where entities are text.
+pub(super) fn check_entities(name: &str, note: Option<&str>, new: &str) -> Result<(), UnclearMark> {
+    let is_taken = note.is_some_and(|note| note.contains(Form::Entities.described()));
+    match entity_in(new).filter(|_| is_taken && FileKind::of(name).has_entities()) {
+        Some(entity) => Err(UnclearMark(entity)),
+        None => Ok(()),
+    }
+}
 
 /// Returns the texts that may be meant by one.
 pub(super) fn forms(text: &str) -> impl Iterator<Item = (Form, String)> + '_ {
@@ -183,9 +237,36 @@ mod tests {
             (backslashes, r"\\d", r#"\\d\""#, Err(UnclearMark(r#"\""#))),
             (all, r"a\nb", r#"a\n\"c\\n\""#, Ok("a\n\"c\\n\"")),
             (all, r"a\nb", "a\n\\\"c\\n\\\"", Ok("a\n\"c\\n\"")),
+            (quotes, r#"m=\"a\""#, r#"m="say \"a\"""#, Err(UnclearMark(r#"\""#))),
+            (quotes, r#"m=\"a\""#, r#"m="a""#, Ok(r#"m="a""#)),
+            (quotes, r#"m=\"a\""#, r#"m='a' + \"b\""#, Ok(r#"m='a' + "b""#)),
         ] {
             let replacement = Form::Escaped(escapes).replacement(old, new);
             assert_eq!(replacement.as_deref(), expected.as_deref(), "{old} {new}");
+        }
+    }
+
+    #[test]
+    fn entities_are_taken_as_marks_where_the_text_as_a_whole_is_encoded() {
+        for (old, new, expected) in [
+            ("a &lt; b", "a &lt;= b &amp;&amp; c", Ok("a <= b && c")),
+            ("a &amp;&amp; b", "a < b", Ok("a < b")),
+            ("a &amp;&amp; b", "a &amp;&amp; c.replace(/&/g, '&amp;')", Err(UnclearMark("&amp;"))),
+            ("a &amp;&amp; b", "a &amp;&amp; b && c", Err(UnclearMark("&amp;"))),
+            ("<td>R&amp;D</td>", "<td>R&amp;D &lt;internal&gt;</td>", Err(UnclearMark("&lt;"))),
+            ("R&amp;D&nbsp;", "R&amp;D", Err(UnclearMark("&amp;"))),
+        ] {
+            let replacement = Form::Entities.replacement(old, new);
+            assert_eq!(replacement.as_deref(), expected.as_deref(), "{old} {new}");
+        }
+        let note = Form::Entities.described();
+        for (name, note, new, is_clear) in [
+            ("a.html", Some(note), "R&amp;D", false),
+            ("a.html", Some(note), "R", true),
+            ("a.html", None, "R&amp;D", true),
+            ("a.js", Some(note), "a &amp;&amp; b", true),
+        ] {
+            assert_eq!(check_entities(name, note, new).is_ok(), is_clear, "{name} {new}");
         }
     }
 }

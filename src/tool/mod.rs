@@ -50,6 +50,7 @@ mod namespaces;
 mod numbered_block;
 mod numbered_text;
 mod outcome;
+mod patch_folder;
 mod path_forms;
 mod placeholder;
 mod programs;
@@ -325,7 +326,6 @@ impl<T: FileTool> Tool for T {
     fn name(&self) -> &str {
         self.info().name
     }
-
     fn description(&self) -> &str {
         self.info().description
     }

@@ -3,9 +3,6 @@
 /// Names of that program.
 const PROGRAMS: [&str; 2] = ["apply_patch", "applypatch"];
 
-/// Lines of a patch that name a file.
-const NAMING: [&str; 4] = ["*** Add File:", "*** Update File:", "*** Delete File:", "*** Move to:"];
-
 /// Patch in a command line that does nothing but apply it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ShellPatch {
@@ -120,33 +117,58 @@ fn is_assignment(word: &str) -> bool {
 /// Returns the text of a here-document that ends the line.
 fn here_document(rest: &str) -> Option<String> {
     let (word, text) = rest.split_once('\n')?;
-    let word = word.trim().trim_matches(['\'', '"']);
+    let opening = word.trim();
+    let word = opening.trim_matches(['\'', '"']);
     let body = text.trim_end().strip_suffix(word).filter(|_| !word.is_empty())?;
     let is_alone = body.ends_with('\n') && body.lines().all(|line| line != word);
-    is_alone.then(|| body.to_owned())
+    let unescaped = if word == opening { unescaped(body) } else { None };
+    is_alone.then(|| unescaped.unwrap_or_else(|| body.to_owned()))
 }
 
-/// Returns the folder in which a command runs that changes to `folder` from `cwd`.
-pub(super) fn joined(cwd: &str, folder: &str) -> String {
-    if cwd.is_empty() || folder.starts_with('/') { folder.to_owned() } else { format!("{cwd}/{folder}") }
-}
-
-/// Returns a patch whose relative paths begin with a folder.
-pub(super) fn below_folder(patch: &str, folder: &str) -> String {
-    let folder = folder.trim_end_matches('/').trim_start_matches("./");
-    if folder.is_empty() || folder == "." {
-        return patch.to_owned();
-    }
-    let moved = |line: &str| {
-        let named = NAMING.iter().find_map(|naming| Some((naming, line.strip_prefix(naming)?)));
-        match named {
-            Some((naming, path)) if !path.trim_start().starts_with('/') => {
-                format!("{naming} {folder}/{}", path.trim_start())
+/// Returns a text in which a shell expands variables and commands, without the backslashes that keep it from doing so; `None` if there is
+/// something that it would expand.
+fn unescaped(text: &str) -> Option<String> {
+    let mut plain = String::with_capacity(text.len());
+    let mut signs = text.chars().peekable();
+    while let Some(sign) = signs.next() {
+        match (sign, signs.peek()) {
+            ('\\', Some(next @ ('$' | '\\' | '`'))) => {
+                plain.push(*next);
+                signs.next();
             }
-            _ => line.to_owned(),
+            ('`', _) => return None,
+            ('$', Some(next)) if next.is_ascii_alphanumeric() || "_{(@*#?$!-".contains(*next) => return None,
+            _ => plain.push(sign),
         }
+    }
+    Some(plain)
+}
+
+/// Beginnings of a folder that stand for the one in which the command runs.
+const HERE: [&str; 3] = ["$PWD", "${PWD}", "$(pwd)"];
+
+/// Beginnings of a folder that stand for the root of the checkout.
+const ROOT: [&str; 4] = ["$GITHUB_WORKSPACE", "${GITHUB_WORKSPACE}", "$WORKSPACE", "${WORKSPACE}"];
+
+/// Returns the folder in which a command runs that changes to `folder` from `cwd`; `None` if only a shell can tell.
+pub(super) fn joined(cwd: &str, folder: &str) -> Option<String> {
+    let behind = |starts: &[&str]| {
+        let rest = starts.iter().find_map(|start| folder.strip_prefix(start))?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
     };
-    patch.split_inclusive('\n').map(moved).collect()
+    let (cwd, folder) = match (behind(&HERE), behind(&ROOT)) {
+        (Some(folder), _) => (cwd, folder),
+        (None, Some(folder)) => ("", folder),
+        (None, None) => (cwd, folder),
+    };
+    if folder.contains(['$', '`', '*', '?']) || folder.starts_with(['~', '-']) {
+        return None;
+    }
+    Some(match (cwd, folder) {
+        (cwd, "") => cwd.to_owned(),
+        (cwd, folder) if cwd.is_empty() || folder.starts_with('/') => folder.to_owned(),
+        (cwd, folder) => format!("{cwd}/{folder}"),
+    })
 }
 
 #[cfg(test)]
@@ -205,15 +227,39 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_below_the_folder() {
-        let below = |folder: &str| below_folder(PATCH, folder).lines().nth(1).map(str::to_owned);
-        assert_eq!(below("").as_deref(), Some("*** Add File: a"));
-        assert_eq!(below("./sub/").as_deref(), Some("*** Add File: sub/a"));
-        assert_eq!(below_folder("*** Delete File:a", "sub"), "*** Delete File: sub/a");
-        assert_eq!(below("/w/sub").as_deref(), Some("*** Add File: /w/sub/a"));
-        assert_eq!(
-            (joined("", "a"), joined("b", "a"), joined("b", "/a")),
-            ("a".into(), "b/a".into(), "/a".into())
-        );
+    fn here_documents_are_read_as_a_shell_reads_them() {
+        for (opening, text, expected) in [
+            ("EOF", r"a \$B \\ \`c\` \n $", r"a $B \ `c` \n $"),
+            ("'EOF'", r"a \$B", r"a \$B"),
+            ("EOF", r"a \$B $C", r"a \$B $C"),
+            ("EOF", r"a \$B `c`", r"a \$B `c`"),
+            ("EOF", r"a \$B \\$(c)", r"a \$B \\$(c)"),
+        ] {
+            let found = here_document(&format!("{opening}\n{text}\nEOF"));
+            assert_eq!(found, Some(format!("{expected}\n")), "{text}");
+        }
+    }
+
+    #[test]
+    fn folders_are_known_without_a_shell_or_not_at_all() {
+        for (cwd, folder, expected) in [
+            ("", "a", Some("a")),
+            ("b", "a", Some("b/a")),
+            ("b", "/a", Some("/a")),
+            ("b", "$PWD", Some("b")),
+            ("b", "${PWD}/a", Some("b/a")),
+            ("b", "$GITHUB_WORKSPACE", Some("")),
+            ("", "$GITHUB_WORKSPACE/a", Some("a")),
+            ("", "$PWD_OF/a", None),
+            ("", "$(git rev-parse --show-toplevel)", None),
+            ("", "${W}/packages", None),
+            ("", "`pwd`", None),
+            ("", "packages/*", None),
+            ("", "~/a", None),
+            ("", "-", None),
+            ("", "app/[id]", Some("app/[id]")),
+        ] {
+            assert_eq!(joined(cwd, folder).as_deref(), expected, "{cwd} {folder}");
+        }
     }
 }
