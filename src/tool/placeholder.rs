@@ -151,7 +151,7 @@ pub(super) fn left_out<'a>(new: &'a str, before: &str) -> Option<&'a str> {
 /// Returns the first line of a text that stands for lines which are gone when it makes `after` of `before`.
 pub(super) fn in_place_of_lines<'a>(path: &str, new: &'a str, before: &str, after: &str) -> Option<&'a str> {
     let is_prose = FileKind::of(path).may_hold_patches();
-    let is_new = |line: &&str| !before.contains(line.trim()) && !(is_prose && is_of_dots(line));
+    let is_new = |line: &&str| !(before.contains(line.trim()) || is_prose && is_of_dots(line));
     let placeholders: HashMap<&str, Certainty> =
         new.lines().filter(is_new).filter_map(|line| Some((line.trim(), certainty(line)?))).collect();
     if placeholders.is_empty() {

@@ -317,6 +317,7 @@ mod tests {
     #[test]
     fn words_for_lines_that_are_gone_and_marks_of_patches_are_told() {
         const OLD: &str = "a = 1\nb = 2\nc = 3\nd = 4\n";
+        const PY: &str = "def f(x):\n    a = 1\n    b = 2\n    c = 3\n    return x\n";
         for (before, after, warned) in [
             (OLD, "a = 1\n# --- rest of file ---\n", true),
             (OLD, "a = 5\n/* unchanged */\n", true),
@@ -348,7 +349,6 @@ mod tests {
             let warning = warning(&change("a.conf", before, after));
             assert_eq!(warning.is_some(), warned, "{after:?}: {warning:?}");
         }
-        const PY: &str = "def f(x):\n    a = 1\n    b = 2\n    c = 3\n    return x\n";
         for (name, before, after, warned) in [
             ("a", OLD, "a = 5\n[rest of the file]\n", true),
             ("a.py", OLD, "a = 5\n[rest of the file]\n", true),

@@ -86,7 +86,7 @@ impl<'a> Alignment<'a> {
                 };
                 let quotes: Vec<usize> = (from..from + line.len()).filter(is_quote).collect();
                 let is_torn = |pair: &&[usize]| matches!(pair, [one, other] if self.partners[*one].is_some() != self.partners[*other].is_some());
-                if quotes.len() % 2 == 0 {
+                if quotes.len().is_multiple_of(2) {
                     torn.extend(quotes.chunks(2).filter(is_torn).flatten());
                 }
             }

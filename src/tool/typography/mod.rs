@@ -182,18 +182,13 @@ impl Spelling {
 
     fn spell(&self, c: char) -> char {
         let mut known = self.pairs.iter().filter(|(written, _)| *written == c).map(|(_, real)| *real);
-        match known.next() {
-            Some(first) => known.chain([first]).find(|real| *real == c).unwrap_or(first),
-            None => {
-                let quote = plain(c).filter(|mark| matches!(*mark, "'" | "\""));
-                // Who writes one of these marks otherwise writes the others so as well.
-                let is_plain = |(one, other): &(char, char)| plain(*one).is_some() && plain(*other).is_none();
-                quote
-                    .filter(|_| self.pairs.iter().any(is_plain))
-                    .and_then(|mark| mark.chars().next())
-                    .unwrap_or(c)
-            }
+        if let Some(first) = known.next() {
+            return known.chain([first]).find(|real| *real == c).unwrap_or(first);
         }
+        let quote = plain(c).filter(|mark| matches!(*mark, "'" | "\""));
+        // Who writes one of these marks otherwise writes the others so as well.
+        let is_plain = |(one, other): &(char, char)| plain(*one).is_some() && plain(*other).is_none();
+        quote.filter(|_| self.pairs.iter().any(is_plain)).and_then(|mark| mark.chars().next()).unwrap_or(c)
     }
 }
 
