@@ -1,4 +1,4 @@
-//! What can be wrong with a recipe, and what to do about it.
+//! Mistakes in recipes, and what to do about them.
 
 use manifest::InvalidManifestRule;
 use rewrite::InvalidRule;

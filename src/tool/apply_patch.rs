@@ -199,7 +199,7 @@ fn check_placeholders(
     for hunk in &patch.hunks {
         let (old, new) = (hunk.side(Side::Old).join("\n"), hunk.side(Side::New).join("\n"));
         let line = placeholder::left_out(&new, before)
-            .or_else(|| placeholder::in_place_of_lines(&new, before, after));
+            .or_else(|| placeholder::in_place_of_lines(path.as_str(), &new, before, after));
         if let Some(line) = line.filter(|line| !old.contains(line)) {
             return Err(ToolError::Refused(placeholder::refusal("the patch", line, path.as_str())));
         }

@@ -114,6 +114,16 @@ impl<'a> FileKind<'a> {
         self.is_of(&WITH_ENTITIES)
     }
 
+    /// Returns whether brackets around a whole line are the head of a section.
+    pub(super) fn has_section_heads(&self) -> bool {
+        self.is_of(&["ini", "toml", "cfg", "conf", "editorconfig", "gitconfig", "service", "desktop"])
+    }
+
+    /// Returns whether dots may be a statement.
+    pub(super) fn is_python(&self) -> bool {
+        self.is_of(&["py", "pyi"])
+    }
+
     /// Returns whether a file of the kind is a patch.
     pub(super) fn is_patch(&self) -> bool {
         self.is_of(&["patch", "diff", "rej", "dpatch"])

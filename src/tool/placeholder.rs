@@ -69,6 +69,12 @@ fn matches(form: &LazyLock<Option<Regex>>, text: &str) -> bool {
     form.as_ref().is_some_and(|form| form.is_match(text))
 }
 
+/// Returns whether a line is dots behind the mark of a comment, without a word. In prose, these are a sample's own.
+fn is_of_dots(line: &str) -> bool {
+    let parts = PARTS.as_ref().and_then(|form| form.captures(line));
+    parts.is_some_and(|parts| parts.name("about").is_none_or(|about| about.as_str().is_empty()))
+}
+
 /// Returns whether a line stands for others.
 fn certainty(line: &str) -> Option<Certainty> {
     use Certainty::{Certain, Possible};
@@ -83,7 +89,8 @@ fn certainty(line: &str) -> Option<Certainty> {
     let is_bracketed = has("open") || has("inner");
     let is_there = matches(&IS_THERE, about) || matches(&STAYS, about);
     match (has("before"), has("after")) {
-        (true, _) | (_, true) if about.is_empty() => mark.map(|_| Possible),
+        // `*` begins an entry of a list, or a line of a comment that goes on.
+        (true, _) | (_, true) if about.is_empty() => mark.filter(|mark| *mark != "*").map(|_| Possible),
         (true, true) if mark.is_some() || is_bracketed || matches(&ABOUT, about) => {
             Some(if is_there { Certain } else { Possible })
         }
@@ -106,7 +113,7 @@ fn certainty(line: &str) -> Option<Certainty> {
 /// of `before`, which may have it already.
 pub(super) fn found<'a>(path: &str, new: &'a str, before: &str, after: &str) -> Option<&'a str> {
     left_out(new, before)
-        .or_else(|| in_place_of_lines(new, before, after))
+        .or_else(|| in_place_of_lines(path, new, before, after))
         .or_else(|| edit(new).filter(|_| !may_be_edit(path, new, before)))
 }
 
@@ -115,6 +122,11 @@ fn may_be_edit(path: &str, edit: &str, before: &str) -> bool {
     let kind = FileKind::of(path);
     let holds_edit = || self::edit(before).is_some() || !kind.is_code() && holds_patch(before);
     kind.is_patch() || holds_edit() || kind.may_hold_patches() && is_for_others(edit, path)
+}
+
+/// Returns the first line of a new file's text that is a patch with marks of its own, unless files of the kind may hold one.
+pub(super) fn patch_for_new<'a>(path: &str, new: &'a str) -> Option<&'a str> {
+    edit(new).filter(|line| line.starts_with("*** Begin Patch") && !FileKind::of(path).may_hold_patches())
 }
 
 /// Returns whether a text has a patch behind other lines, such as the words on it.
@@ -137,8 +149,9 @@ pub(super) fn left_out<'a>(new: &'a str, before: &str) -> Option<&'a str> {
 }
 
 /// Returns the first line of a text that stands for lines which are gone when it makes `after` of `before`.
-pub(super) fn in_place_of_lines<'a>(new: &'a str, before: &str, after: &str) -> Option<&'a str> {
-    let is_new = |line: &&str| !before.contains(line.trim());
+pub(super) fn in_place_of_lines<'a>(path: &str, new: &'a str, before: &str, after: &str) -> Option<&'a str> {
+    let is_prose = FileKind::of(path).may_hold_patches();
+    let is_new = |line: &&str| !(before.contains(line.trim()) || is_prose && is_of_dots(line));
     let placeholders: HashMap<&str, Certainty> =
         new.lines().filter(is_new).filter_map(|line| Some((line.trim(), certainty(line)?))).collect();
     if placeholders.is_empty() {
@@ -281,11 +294,31 @@ mod tests {
             "# ...otherwise keep the default",
             " * ... the original value",
             "# loading ...",
+            " * ...",
+            "* ...",
             "- the same as before",
         ] {
             assert_eq!(certainty(line), None, "{line}");
         }
         assert!(found("a.py", "<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "a\n", "").is_some());
+    }
+
+    #[test]
+    fn dots_alone_are_text_of_prose() {
+        const OLD: &str = "# A\n\n```js\na();\nb();\nc();\nd();\n```\n";
+        for (path, line, is_found) in [
+            ("README.md", "// ...", false),
+            ("README.md", "# ...", false),
+            ("README.md", "<!-- ... -->", false),
+            ("docs/a.rst", "# ...", false),
+            ("a.txt", "# ...", false),
+            ("README.md", "// ... existing code ...", true),
+            ("a.js", "// ...", true),
+            ("a.js", " * ...", false),
+        ] {
+            let new = format!("# A\n\n```js\n{line}\n```\n");
+            assert_eq!(found(path, &new, OLD, &new).is_some(), is_found, "{path} {line}");
+        }
     }
 
     #[test]
@@ -307,8 +340,15 @@ mod tests {
             ("debian/patches/01-a", DIFF, "Subject: a\n\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-c\n+d\n", false),
             ("debian/patches/01-a", DIFF, "From 0 Mon\nSubject: a\n---\ndiff --git a/b b/b\n", false),
             ("a.py", "diff --git a/new b/new\n", "diff --git a/old b/old\n", false),
+            // New files.
+            ("a.py", PATCH, "", true),
+            ("a.yml", PATCH, "", true),
+            ("docs/a.md", PATCH, "", false),
+            ("a.patch", PATCH, "", false),
+            ("a.yml", DIFF, "", false),
         ] {
-            let line = found(path, new, before, new);
+            let line =
+                if before.is_empty() { patch_for_new(path, new) } else { found(path, new, before, new) };
             assert_eq!(line.is_some(), is_found, "{path} {new:?}: {line:?}");
             let says = refusal("content", line.unwrap_or("*** Begin Patch"), path);
             assert!(says.contains("apply_patch(patch=…)"), "{says}");

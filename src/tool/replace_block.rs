@@ -133,11 +133,15 @@ fn by_marks(content: &str, old: &str, new: &str, all: bool) -> Option<Result<Edi
     if let Err(error) = check_size(new.len().saturating_mul(places.len()).saturating_add(content.len())) {
         return Some(Err(error));
     }
+    if places.is_empty() {
+        return None;
+    }
+    let change = typography::Change::new(old, new);
     let (mut made, mut from, mut times) = (String::new(), 0, 0);
     for place in places {
         if place.start >= from {
             made += &content[from..place.start];
-            made += &typography::respelled(old, new, &content[place.clone()]);
+            made += &change.respelled(&content[place.clone()]);
             from = place.end;
             times += 1;
         }

@@ -152,6 +152,8 @@ impl Args {
         }
         let found = match old {
             Some(old) if is_replaced => placeholder::found(path.as_str(), content, old, content),
+            None if !is_part => placeholder::left_out(content, "")
+                .or_else(|| placeholder::patch_for_new(path.as_str(), content)),
             old => placeholder::left_out(content, old.unwrap_or_default()),
         };
         match found {

@@ -1,6 +1,9 @@
 //! Quotation marks, dashes and blanks that a model writes otherwise than the file has them. The place is found whatever their spelling,
 //! and what is written there has the spelling of the file.
 
+mod alignment;
+
+use self::alignment::Alignment;
 use super::replace_block::overlapping;
 
 /// Returns what stands for a mark where there are no others; `None` for any other character.
@@ -56,33 +59,67 @@ pub(super) fn places(content: &str, text: &str) -> Vec<std::ops::Range<usize>> {
     overlapping(&all.text, &wanted.text).filter_map(range).collect()
 }
 
-/// Returns a new text in the spelling of the file, which has `found` where the model wrote `old`.
-pub(super) fn respelled(old: &str, new: &str, found: &str) -> String {
-    let shared = |one: &mut dyn Iterator<Item = char>, other: &mut dyn Iterator<Item = char>| -> usize {
-        one.zip(other).take_while(|(one, other)| one == other).map(|(one, _)| one.len_utf8()).sum()
-    };
-    let head = shared(&mut old.chars(), &mut new.chars());
-    let tail = shared(&mut old[head..].chars().rev(), &mut new[head..].chars().rev());
-    let found_plain = Plain::of(found);
-    let in_found = |end: usize| found_plain.position(found, Plain::of(&old[..end]).text.len());
-    // What stays is as the file has it.
-    let (Some(first), Some(last)) = (in_found(head), in_found(old.len() - tail)) else {
-        return Spelling::new(old, found).for_text(new).apply_to(new, None);
-    };
-    let changed = &new[head..new.len() - tail];
-    // Prose and code stand beside each other: how a comment spells its marks says nothing about the next line.
-    let line_start = old[..head].rfind('\n').map_or(0, |at| at + 1);
-    let line_end = old[old.len() - tail..].find('\n').map_or(old.len(), |at| old.len() - tail + at);
-    let spelling = match (in_found(line_start), in_found(line_end)) {
-        (Some(from), Some(to)) => Spelling::new(&old[line_start..line_end], &found[from..to]),
-        _ => Spelling::default(),
-    };
-    // A text that quotes in another way where the file has plain marks, and has none of these, does so in all lines.
-    let is_plain = || !changed.contains(['\'', '"']);
-    let spelling =
-        if spelling.is_empty() && is_plain() { Spelling::new(old, found).of_quotes() } else { spelling };
-    let changed = spelling.for_text(changed).apply_to(changed, new[..head].chars().next_back());
-    [&found[..first], &changed, &found[last..]].concat()
+/// Change of a text that the file may have in another spelling.
+pub(super) struct Change<'a> {
+    old: &'a str,
+    new: &'a str,
+    alignment: Alignment<'a>,
+}
+
+impl<'a> Change<'a> {
+    pub(super) fn new(old: &'a str, new: &'a str) -> Self {
+        Self { old, new, alignment: Alignment::of(old, new) }
+    }
+
+    /// Returns the new text for a file that has `found` where the model wrote the old one. What stays is as the file has it. What is new
+    /// stays as it is given, since code and prose stand beside each other; only where the file has plain marks, it gets them as well.
+    pub(super) fn respelled(&self, found: &str) -> String {
+        let found_plain = Plain::of(found);
+        let mut at = 0;
+        let mut position = |piece: &&str| {
+            at += Plain::of(piece).text.len();
+            found_plain.position(found, at)
+        };
+        let ends: Vec<Option<usize>> = self.alignment.old.iter().map(&mut position).collect();
+        let start = |index: usize| index.checked_sub(1).map_or(Some(0), |before| ends[before]);
+        let kept = |index: usize| found.get(start(index)?..ends[index]?);
+        let parts: Vec<(&str, Option<&str>)> = self
+            .alignment
+            .new
+            .iter()
+            .zip(&self.alignment.partners)
+            .map(|(piece, partner)| (*piece, partner.and_then(kept)))
+            .collect();
+        let added: String =
+            parts.iter().filter(|(_, kept)| kept.is_none()).map(|(piece, _)| *piece).collect();
+        let spelling = self.spelling(found, &added);
+        parts
+            .iter()
+            .map(|(piece, kept)| kept.map_or_else(|| spelling.apply_to(piece), str::to_owned))
+            .collect()
+    }
+
+    /// Returns how the file spells what is added.
+    fn spelling(&self, found: &str, added: &str) -> Spelling {
+        let (old, new) = (self.old, self.new);
+        let shared = |one: &mut dyn Iterator<Item = char>, other: &mut dyn Iterator<Item = char>| -> usize {
+            one.zip(other).take_while(|(one, other)| one == other).map(|(one, _)| one.len_utf8()).sum()
+        };
+        let head = shared(&mut old.chars(), &mut new.chars());
+        let tail = shared(&mut old[head..].chars().rev(), &mut new[head..].chars().rev());
+        let found_plain = Plain::of(found);
+        let in_found = |end: usize| found_plain.position(found, Plain::of(&old[..end]).text.len());
+        // How a comment spells its marks says nothing about the next line.
+        let line_start = old[..head].rfind('\n').map_or(0, |at| at + 1);
+        let line_end = old[old.len() - tail..].find('\n').map_or(old.len(), |at| old.len() - tail + at);
+        let spelling = match (in_found(line_start), in_found(line_end)) {
+            (Some(from), Some(to)) => Spelling::new(&old[line_start..line_end], &found[from..to]),
+            _ => Spelling::default(),
+        };
+        // A text that quotes in another way where the file has plain marks, and has none of these, does so in all lines.
+        let is_of_all = spelling.is_empty() && !added.contains(['\'', '"']);
+        if is_of_all { Spelling::new(old, found).of_quotes() } else { spelling.with_plain_alone() }
+    }
 }
 
 /// How the file spells what a model writes.
@@ -117,11 +154,6 @@ impl Spelling {
         spelling
     }
 
-    /// Returns the spelling for a new text: in one of several lines, which may be code, plain marks stay plain.
-    fn for_text(self, text: &str) -> Self {
-        if text.contains('\n') { self.with_plain_alone() } else { self }
-    }
-
     fn is_empty(&self) -> bool {
         self.pairs.is_empty() && self.ellipsis.is_none()
     }
@@ -132,72 +164,31 @@ impl Spelling {
         Self { pairs: self.with_plain_alone().pairs.into_iter().filter(quotes).collect(), ellipsis: None }
     }
 
-    /// Returns what of the spelling puts plain marks in the place of others.
+    /// Returns what of the spelling puts plain marks in the place of others, or leaves marks as they are.
     fn with_plain_alone(self) -> Self {
-        let to_plain = |(one, other): &(char, char)| plain(*one).is_some() && plain(*other).is_none();
+        let to_plain =
+            |(one, other): &(char, char)| one == other || plain(*one).is_some() && plain(*other).is_none();
         Self {
             pairs: self.pairs.into_iter().filter(to_plain).collect(),
             ellipsis: self.ellipsis.filter(|(_, other)| *other == "..."),
         }
     }
 
-    /// Returns a text in the file's spelling; `before` is the character before it.
-    fn apply_to(&self, text: &str, before: Option<char>) -> String {
+    /// Returns a text in the file's spelling.
+    fn apply_to(&self, text: &str) -> String {
         let text = self.ellipsis.map_or_else(|| text.to_owned(), |(one, other)| text.replace(one, other));
-        let mut last = before;
-        let mut spelled = String::with_capacity(text.len());
-        for c in text.chars() {
-            let begins =
-                last.is_none_or(|last| last.is_whitespace() || matches!(last, '(' | '[' | '{' | '—'));
-            spelled.push(self.spell(c, begins));
-            last = Some(c);
-        }
-        spelled
+        text.chars().map(|c| self.spell(c)).collect()
     }
 
-    fn spell(&self, c: char, begins: bool) -> char {
-        // A blank of the file's own kind stands where it is; others are blanks like everywhere.
-        if c == ' ' {
-            return c;
+    fn spell(&self, c: char) -> char {
+        let mut known = self.pairs.iter().filter(|(written, _)| *written == c).map(|(_, real)| *real);
+        if let Some(first) = known.next() {
+            return known.chain([first]).find(|real| *real == c).unwrap_or(first);
         }
-        let mut known: Vec<char> =
-            self.pairs.iter().filter(|(written, _)| *written == c).map(|(_, real)| *real).collect();
-        known.sort_unstable();
-        known.dedup();
-        let has = |one: char, other: char| known.contains(&one) && known.contains(&other);
-        match known.as_slice() {
-            [real] => *real,
-            [] => {
-                let quote = plain(c).filter(|mark| matches!(*mark, "'" | "\""));
-                // Who writes one of these marks otherwise writes the others so as well.
-                let is_plain = |(one, other): &(char, char)| plain(*one).is_some() && plain(*other).is_none();
-                quote
-                    .filter(|_| self.pairs.iter().any(is_plain))
-                    .and_then(|mark| mark.chars().next())
-                    .unwrap_or(c)
-            }
-            _ if has('“', '”') => {
-                if begins {
-                    '“'
-                } else {
-                    '”'
-                }
-            }
-            _ if has('‘', '’') => {
-                if begins {
-                    '‘'
-                } else {
-                    '’'
-                }
-            }
-            several => {
-                if several.contains(&c) {
-                    c
-                } else {
-                    several[0]
-                }
-            }
-        }
+        let quote = plain(c).filter(|mark| matches!(*mark, "'" | "\""));
+        // Who writes one of these marks otherwise writes the others so as well.
+        let is_plain = |(one, other): &(char, char)| plain(*one).is_some() && plain(*other).is_none();
+        quote.filter(|_| self.pairs.iter().any(is_plain)).and_then(|mark| mark.chars().next()).unwrap_or(c)
     }
 }
 
@@ -230,10 +221,10 @@ mod tests {
         for (old, new, found, expected) in [
             ("print(“a”)", "print(“b”)", "print(\"a\")", "print(\"b\")"),
             ("print(“a”)", "print(‘b’, “c”)", "print(\"a\")", "print('b', \"c\")"),
-            ("say \"hi\"", "say \"ho\" and \"hi\"", "say “hi”", "say “ho” and “hi”"),
-            ("don't", "don't or can't", "don’t", "don’t or can’t"),
-            ("a - b", "a - b - c", "a – b", "a – b – c"),
-            ("wait...", "wait... what...", "wait…", "wait… what…"),
+            ("say \"hi\"", "say \"ho\" and \"hi\"", "say “hi”", "say \"ho\" and “hi”"),
+            ("don't", "don't or can't", "don’t", "don’t or can't"),
+            ("a - b", "a - b - c", "a – b", "a – b - c"),
+            ("wait...", "wait... what...", "wait…", "wait… what..."),
             ("wait…", "wait… what…", "wait...", "wait... what..."),
             ("a – b - c", "a – b - d", "a — b - c", "a — b - d"),
             ("\"a\"", "", "“a”", ""),
@@ -247,9 +238,27 @@ mod tests {
             ("wait...\nf(a)", "wait...\nf(...a)", "wait…\nf(a)", "wait…\nf(...a)"),
             ("1-5\nx", "1-5\nx - 1", "1–5\nx", "1–5\nx - 1"),
             ("it's\n", "it's\nf('a')\n", "it’s\n", "it’s\nf('a')\n"),
+            // Code beside prose in the same line.
+            ("<p>\"Hi\"</p>", "<p class=\"a\">\"Hi\"</p>", "<p>“Hi”</p>", "<p class=\"a\">“Hi”</p>"),
+            ("log('wait...');", "log('wait...', ...args);", "log('wait…');", "log('wait…', ...args);"),
+            ("<p>\"Hi\"</p>", "<p class=\"a\">Bye</p>", "<p>“Hi”</p>", "<p class=\"a\">Bye</p>"),
+            (
+                "The \"run\" - see below.",
+                "The \"run\" - see `run -v --long \"x\"` below.",
+                "The “run” – see below.",
+                "The “run” – see `run -v --long \"x\"` below.",
+            ),
+            // Lines that stay between others that change.
+            (
+                "a 1\n\"Hi\" - it's\nb 1",
+                "a 2\n\"Hi\" - it's\nb 2",
+                "a 1\n“Hi” – it’s\nb 1",
+                "a 2\n“Hi” – it’s\nb 2",
+            ),
+            ("a 1\nwait...\nb 1", "a 2\nwait...\nb 2", "a 1\nwait…\nb 1", "a 2\nwait…\nb 2"),
             ("10 km is far", "10 km is very very far", "10\u{a0}km is far", "10\u{a0}km is very very far"),
         ] {
-            assert_eq!(respelled(old, new, found), expected, "{old} {new}");
+            assert_eq!(Change::new(old, new).respelled(found), expected, "{old} {new}");
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Stray lines: what a change adds that was hardly meant to become part of a file, such as numbers before lines, words in place of lines
 //! that are gone, or the marks of a patch. Where the language of the file settles it, they are refused; otherwise the model is told.
 
+mod left_out;
+
 use std::sync::LazyLock;
 
 use outline::first_syntax_error;
@@ -38,33 +40,6 @@ struct Numbers<'a> {
     /// Whether the lines come in place of others.
     are_in_place: bool,
 }
-
-/// Dots that begin a comment, or that are all of a line. Before a name, they are syntax.
-const DOTS: &str = r"^\s*(?:(?://|\#|--|/\*|<!--)\W*(?:\.{3,}|…)|\W*(?:\.{3,}|…)\W*$)";
-
-/// Comments of dots, which stand for others even in place of one line.
-static OF_DOTS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(DOTS).ok());
-
-/// What says that lines are left out: words, or dots at the beginning. Whether it does is for the model to say.
-static LEFT_OUT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let what = r"code|file|functions?|methods?|class|contents?|implementation|imports?|lines?|logic|tests?|fields|body|definitions?|properties|styles?|rules?|entries|items|settings|routes|handlers?|sections?|module|statements?|variables?";
-    Regex::new(&format!(
-        r"(?ix)\b(?:rest|remainder)\s of\b
-        | \b(?:existing|remaining|previous|original|other|unchanged)\s (?:{what})\b
-        | \b(?:unchanged|omitted|unmodified|truncated|snip(?:ped)?|no\s changes?|as\s before|for\s brevity|stays?\s the\s same|remains?\s the\s same)\b
-        | 其余|其他|不变|省略
-        | {DOTS}"
-    ))
-    .ok()
-});
-
-/// What is no code: comments, dots, and brackets around a whole line.
-static COMMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r"^\s*(?://|#[\s.…]|--|;|%|/\*|<!--|\{/\*|\(\*|'\s|\.{3,}|…|===|~~~|(?i:rem\b)|\[.*\]\s*$|\(.*\)\s*$)",
-    )
-    .ok()
-});
 
 /// Marks of patches and of merges, and line ends that are written as escapes in a comment.
 static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -150,13 +125,12 @@ impl<'a> Addition<'a> {
     }
 
     /// Returns the first line that says that others are left out, if more lines are gone than come in their place beside it.
-    fn left_out(&self) -> Option<&'a str> {
-        let is_left_out = |line: &str| {
-            is_match(&COMMENT, line) && is_match(&LEFT_OUT, line) && line.trim().chars().count() <= MAX_SHOWN
-        };
-        let found = *self.added.iter().find(|line| is_left_out(line))?;
+    fn left_out(&self, texts: &Texts<'_>) -> Option<&'a str> {
+        let is_left_out =
+            |(at, line): &(usize, &&str)| left_out::says_so(line) && !texts.has_as_code(self.line - 1 + at);
+        let found = *self.added.iter().enumerate().find(is_left_out)?.1;
         let others = self.added.iter().filter(|line| !line.trim().is_empty() && **line != found).count();
-        let others = if is_match(&OF_DOTS, found) { others } else { others + 1 };
+        let others = if left_out::is_of_dots(found) { others } else { others + 1 };
         (self.removed > others).then_some(found)
     }
 }
@@ -261,8 +235,10 @@ pub(super) fn warning(change: &FileChange) -> Option<String> {
             shown(numbers.line)
         ));
     }
-    if let Some(line) =
-        additions.iter().find_map(Addition::left_out).filter(|line| !texts.before.contains(line.trim()))
+    if let Some(line) = additions
+        .iter()
+        .find_map(|addition| addition.left_out(&texts))
+        .filter(|line| !texts.before.contains(line.trim()))
     {
         return Some(format!(
             "[warning: `{}` is now in {path} as it is, and lines are gone; if it stands for them, put them back]",
@@ -341,10 +317,10 @@ mod tests {
     #[test]
     fn words_for_lines_that_are_gone_and_marks_of_patches_are_told() {
         const OLD: &str = "a = 1\nb = 2\nc = 3\nd = 4\n";
+        const PY: &str = "def f(x):\n    a = 1\n    b = 2\n    c = 3\n    return x\n";
         for (before, after, warned) in [
             (OLD, "a = 1\n# --- rest of file ---\n", true),
             (OLD, "a = 5\n/* unchanged */\n", true),
-            (OLD, "a = 5\n[rest of the file]\n", true),
             (OLD, "a = 5\n// <existing code>\n", true),
             (OLD, "a = 5\n...\n", true),
             // Nothing is gone, or as many lines come in their place.
@@ -372,6 +348,28 @@ mod tests {
         ] {
             let warning = warning(&change("a.conf", before, after));
             assert_eq!(warning.is_some(), warned, "{after:?}: {warning:?}");
+        }
+        for (name, before, after, warned) in [
+            ("a", OLD, "a = 5\n[rest of the file]\n", true),
+            ("a.py", OLD, "a = 5\n[rest of the file]\n", true),
+            ("a.toml", OLD, "[\"other settings\"]\n", false),
+            ("a.ini", OLD, "[Other Settings]\nd = 4\n", false),
+            ("a.py", PY, "def f(x):\n    ...\n", false),
+            ("a.py", PY, "def f(x):\n    \"\"\"Does it.\"\"\"\n    ...\n\n\nx = 1\n", false),
+            ("a.pyi", PY, "class A:\n    ...\n", false),
+            ("a.py", PY, "def f(x):\n    a = 1\n    ...\n    return x\n", true),
+            ("a.py", PY, "def f(x):\n    ...\n    return x\n", true),
+            ("a.py", PY, "def f(x):\n    # ...\n    return x\n", true),
+            ("a.py", PY, "...\n", true),
+            ("a.py", PY, "def f(x):\n    \"\"\"\n    >>> f(1)\n    1\n    ...\n    \"\"\"\n", false),
+            ("a.c", "void f(char *a,\n  int b,\n  int c,\n  int d);\n", "void f(char *a,\n  ...);\n", false),
+            ("a.lua", "f(\n  a,\n  b,\n  c\n)\n", "f(\n  ...\n)\n", false),
+            ("a.lua", OLD, "a = 1\n...\n", true),
+            ("a.js", OLD, "a = 1\n{/* ... */}\n", true),
+            ("a.js", OLD, "a = 1\n[...]\n", true),
+        ] {
+            let warning = warning(&change(name, before, after));
+            assert_eq!(warning.is_some(), warned, "{name} {after:?}: {warning:?}");
         }
         for (before, after, warned) in [
             ("a\nb\n", "a\nc\r\n", true),
