@@ -122,7 +122,10 @@ impl Run<'_> {
     /// Returns why an apply on GitHub would refuse what a dry run there has planned.
     pub(super) fn refusal(&self) -> Option<String> {
         let is_plan = self.request.mode == RunMode::DryRun && self.request.github.is_some();
-        let changes = self.engine.context.workspace.changes().ok().filter(|_| is_plan)?;
+        if !is_plan {
+            return None;
+        }
+        let changes = self.engine.context.workspace.changes().ok()?;
         self.inspect(&changes).err().map(|error| error.to_string())
     }
 
