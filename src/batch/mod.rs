@@ -18,7 +18,7 @@ mod manifest;
 mod merge;
 mod neighbours;
 mod one_of_many;
-mod outside;
+mod outside_folders;
 mod pilot;
 mod planned;
 mod problem;

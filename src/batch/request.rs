@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use workspace::ProgramFiles;
 
 use super::budget::share_of_shard;
-use super::outside::keep_outside;
+use super::outside_folders::keep_outside;
 use super::sealed;
 use super::shard::shards;
 use super::task_paths::TaskPaths;

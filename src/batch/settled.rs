@@ -10,7 +10,7 @@ use tokio::task::block_in_place;
 use super::estimate::Estimate;
 use super::manifest::{Manifest, Task};
 use super::merge::merge;
-use super::outside::NotMeasured;
+use super::outside_folders::NotMeasured;
 use super::request::BatchRequest;
 use super::task_key::KeyParts;
 use crate::base::text::counted;

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use workspace::{SensitiveFiles, Tracked, WorkspaceLocation};
 
 use super::manifest::Task;
-use super::outside::{ExtraPlace, NotMeasured, OutsideFolders};
+use super::outside_folders::{ExtraPlace, NotMeasured, OutsideFolders};
 use super::request::BatchRequest;
 use super::settled::Unsettled;
 use crate::agent::NESTED_GUIDES;

@@ -119,30 +119,26 @@ pub(super) fn give_back(
     state: &mut State,
     standings: &mut BTreeMap<TargetId, Standing>,
 ) {
-    for wave in 0..state.waves {
-        let mut members: BTreeMap<TargetId, Vec<(&TargetId, &Record)>> = BTreeMap::new();
-        for (id, record) in state.targets.iter().filter(|(_, record)| record.wave == Some(wave)) {
-            members.entry(id.whole()).or_default().push((id, record));
+    // Those that nothing has begun in by wave, and how many places the others take.
+    let mut new: BTreeMap<u32, Vec<TargetId>> = BTreeMap::new();
+    let mut taken: BTreeMap<u32, BTreeSet<TargetId>> = BTreeMap::new();
+    for (id, record) in &state.targets {
+        let (Some(wave), Some(standing)) = (record.wave, standings.get(id)) else { continue };
+        if *standing == Standing::ToPlan && !record.has_begun() {
+            new.entry(wave).or_default().push(id.clone());
+        } else if standing.takes_place() {
+            taken.entry(wave).or_default().insert(id.whole());
         }
-        members.retain(|_, parts| {
-            parts.iter().any(|(id, _)| standings.get(*id).is_some_and(Standing::takes_place))
-        });
-        let has_begun = |(id, record): &(&TargetId, &Record)| {
-            standings.get(*id) != Some(&Standing::ToPlan) || record.has_begun()
-        };
-        let mut new: Vec<&TargetId> = members
-            .iter()
-            .filter(|(_, parts)| !parts.iter().any(has_begun))
-            .map(|(whole, _)| whole)
-            .collect();
-        new.sort_by_cached_key(|id| order(file, &state.campaign, id));
-        let places = size(file, wave).saturating_sub(members.len() - new.len());
-        let surplus: Vec<TargetId> = new
-            .into_iter()
-            .skip(places)
-            .flat_map(|whole| members[whole].iter().map(|(id, _)| (*id).clone()))
-            .collect();
-        for id in surplus {
+    }
+    for (wave, mut ids) in new {
+        let mut taken = taken.remove(&wave).unwrap_or_default();
+        ids.sort_by_cached_key(|id| order(file, &state.campaign, id));
+        for id in ids {
+            let whole = id.whole();
+            if taken.contains(&whole) || taken.len() < size(file, wave) {
+                taken.insert(whole);
+                continue;
+            }
             if let Some(record) = state.targets.get_mut(&id) {
                 record.wave = None;
             }

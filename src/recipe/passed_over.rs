@@ -30,7 +30,7 @@ impl fmt::Display for PassedOver {
         for (files, what) in [
             (&self.not_text, "not UTF-8, so left unchanged"),
             (&self.not_parsed, "with a syntax error, so that matches may be missed"),
-            (&self.excluded, "left to somebody else by `unless`"),
+            (&self.excluded, "skipped because of `unless`"),
         ] {
             if files.is_empty() {
                 continue;
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(
             passed_over.to_string(),
             "\n\nNo file fits `files` and `containing` of steps[0].\n\n1 file not UTF-8, so left unchanged: 0.py.\n\n7 files with a \
-             syntax error, so that matches may be missed: 0.py, 1.py, 2.py, 3.py, 4.py, ….\n\n2 files left to somebody else by `unless`: \
+             syntax error, so that matches may be missed: 0.py, 1.py, 2.py, 3.py, 4.py, ….\n\n2 files skipped because of `unless`: \
              0.py, 1.py."
         );
         assert_eq!(PassedOver::default().to_string(), "");

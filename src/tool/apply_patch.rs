@@ -9,7 +9,6 @@ use workspace::{FileChange, FileError, FileState, Kind, LastLink, Mode, Resolved
 
 use super::invisible_codes::restored;
 use super::outcome::{check_lines, check_size, describe, table, undone};
-use super::patch_folder::check_folder;
 use super::path_forms::parsed;
 use super::text_file::{encoded, text_of, without_mark};
 use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, cut_off, placeholder};
@@ -28,7 +27,7 @@ pub(super) struct Args {
     /// File, if the patch does not name it
     #[serde(default)]
     path: Option<String>,
-    /// Folder in which a shell would have applied it, and which has to exist; the paths of the patch begin at the root all the same.
+    /// Folder that its paths begin at, where a shell would have applied it
     #[serde(default)]
     #[schemars(skip)]
     applied_in: Option<String>,
@@ -84,7 +83,7 @@ impl FileTool for ApplyPatch {
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let mut steps = Steps::default();
-        args.applied_in.as_deref().map_or(Ok(()), |folder| check_folder(folder, cx))?;
+        args.check_folder(cx)?;
         let parts = args.parts(cx)?;
         let refused = |error: ToolError| {
             let error = super::explained(error, cx);
@@ -140,7 +139,11 @@ impl Args {
     fn parts(&self, cx: &Context) -> Result<Vec<Part>, ToolError> {
         let refused = |error: &dyn std::fmt::Display| ToolError::Refused(error.to_string());
         let resolved = |path: &str, last: LastLink| -> Result<ResolvedPath, ToolError> {
-            Ok(cx.workspace.resolve(&parsed(path, &*cx.workspace)?, last)?)
+            let path = match &self.applied_in {
+                Some(folder) if !path.starts_with('/') => format!("{}/{path}", folder.trim_end_matches('/')),
+                _ => path.to_owned(),
+            };
+            Ok(cx.workspace.resolve(&parsed(&path, &*cx.workspace)?, last)?)
         };
         let exists = |path: &str| {
             let kind =
@@ -174,6 +177,19 @@ impl Args {
         };
         sections.into_iter().map(part).collect()
     }
+
+    /// Refuses a folder to which a shell could not have changed.
+    fn check_folder(&self, cx: &Context) -> Result<(), ToolError> {
+        let Some(folder) = &self.applied_in else { return Ok(()) };
+        let path = cx.workspace.resolve(&parsed(folder, &*cx.workspace)?, LastLink::Follow)?;
+        if cx.workspace.stat(&path)?.is_some_and(|stat| stat.kind == Kind::Directory) {
+            return Ok(());
+        }
+        Err(ToolError::Refused(format!(
+            "there is no folder {folder}, and nothing was done; apply the patch by a call of its own, with paths from the root of the \
+             checkout: apply_patch(patch=…)"
+        )))
+    }
 }
 
 /// Applies a patch to the text of a file. The mark before the text may be part of the patch's lines.
@@ -187,24 +203,6 @@ fn patched(text: &Decoded<'_>, patch: &Patch) -> Result<Applied, ApplyError> {
         let hunks = patch.hunks.iter().map(behind_mark).collect();
         apply(&text.text, &Patch { hunks, ..patch.clone() }).map_err(|_| error)
     })
-}
-
-/// Refuses lines that stand for others, where a hunk puts them in place of these.
-fn check_placeholders(
-    path: &ResolvedPath,
-    patch: &Patch,
-    before: &str,
-    after: &str,
-) -> Result<(), ToolError> {
-    for hunk in &patch.hunks {
-        let (old, new) = (hunk.side(Side::Old).join("\n"), hunk.side(Side::New).join("\n"));
-        let line = placeholder::left_out(&new, before)
-            .or_else(|| placeholder::in_place_of_lines(path.as_str(), &new, before, after));
-        if let Some(line) = line.filter(|line| !old.contains(line)) {
-            return Err(ToolError::Refused(placeholder::refusal("the patch", line, path.as_str())));
-        }
-    }
-    Ok(())
 }
 
 fn is_link(path: &ResolvedPath, cx: &Context) -> bool {
@@ -297,7 +295,7 @@ impl Part {
             ));
         }
         if cx.explains_edits {
-            check_placeholders(path, patch, &text.text, &patched)?;
+            placeholder::check_hunks(path.as_str(), patch, &text.text, &patched)?;
         }
         // Whoever writes a recipe knows the files.
         if let Some(state) = before.as_ref().filter(|_| cx.explains_edits)

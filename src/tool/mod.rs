@@ -50,7 +50,6 @@ mod namespaces;
 mod numbered_block;
 mod numbered_text;
 mod outcome;
-mod patch_folder;
 mod path_forms;
 mod placeholder;
 mod programs;

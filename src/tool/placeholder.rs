@@ -4,10 +4,11 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use patch::{ParseError, search_replace, sections};
+use patch::{ParseError, Patch, Side, search_replace, sections};
 use regex::Regex;
 use workspace::{FileChange, FileState, Mode, WorkspacePath};
 
+use super::ToolError;
 use super::file_kind::FileKind;
 use crate::base::text::shortened;
 
@@ -218,6 +219,18 @@ pub(super) fn refusal(argument: &str, line: &str, path: &str) -> String {
         "`{line}` in {argument} stands for something else, and would be written as it is; nothing was changed: give the text itself, or \
          change a part of the file: edit_file(path=\"{path}\", old_str=…, new_str=…)"
     )
+}
+
+/// Refuses lines that stand for others, where a hunk puts them in place of these.
+pub(super) fn check_hunks(path: &str, patch: &Patch, before: &str, after: &str) -> Result<(), ToolError> {
+    for hunk in &patch.hunks {
+        let (old, new) = (hunk.side(Side::Old).join("\n"), hunk.side(Side::New).join("\n"));
+        let line = left_out(&new, before).or_else(|| in_place_of_lines(path, &new, before, after));
+        if let Some(line) = line.filter(|line| !old.contains(line)) {
+            return Err(ToolError::Refused(refusal("the patch", line, path)));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -9,10 +9,9 @@ use super::argument_names::names_of;
 use super::argument_values::{number, take, text};
 use super::arguments::Arguments;
 use super::fitting::plain_names;
-use super::patch_folder::below_folder;
 use super::resolved_call::UnresolvedCall;
 use super::translate::Changed;
-use super::translate_command::{UNKNOWN_FOLDER, shell};
+use super::translate_command::shell;
 use super::translate_edit::{EDIT, insertion_at, many_edits};
 
 /// Returns the tool for SEARCH and REPLACE blocks in place of a patch, or for one change to a file as an object.
@@ -64,7 +63,7 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
         return if is_edit {
             many_edits(arguments).map(|tool| tool.or(Some("edit_file")))
         } else {
-            below(arguments)?;
+            take_folder(arguments);
             Ok(Some("apply_patch"))
         };
     };
@@ -92,27 +91,19 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
     edits_of(arguments, blocks)
 }
 
-/// Takes the folder that the paths of a patch are in, where its format says which lines are paths, and how many of their parts are
-/// none: they are found in either form.
-fn below(arguments: &mut Arguments) -> Result<(), UnresolvedCall> {
+/// Takes the folder that the paths of a patch begin at, and how many of their parts are none: they are found in either form.
+fn take_folder(arguments: &mut Arguments) {
     if arguments.get("strip").and_then(number).is_some_and(|strip| strip <= 1) {
         arguments.remove("strip");
     }
-    let name = ["patch", "input", "patch_text", "diff"].into_iter().find(|name| {
-        let names_files = |line: &str| NAMING.iter().any(|start| line.starts_with(start));
-        arguments.get(*name).and_then(text).is_some_and(|patch| patch.lines().any(names_files))
-    });
-    let Some(name) = name.filter(|_| !arguments.contains_key("path")) else { return Ok(()) };
+    if arguments.contains_key("path") {
+        return;
+    }
     let folder = take(arguments, &["workdir", "working_directory", "working_dir", "cwd"]);
-    let patch = arguments.get(name).and_then(text).unwrap_or_default();
-    let patch = below_folder(patch, folder.as_ref().and_then(text).unwrap_or_default());
-    let patch = patch.ok_or_else(|| UnresolvedCall(UNKNOWN_FOLDER.to_owned()))?;
-    arguments.insert(name.to_owned(), json!(patch));
-    Ok(())
+    if let Some(folder) = folder.as_ref().and_then(text).filter(|folder| !folder.is_empty()) {
+        arguments.insert("applied_in".to_owned(), json!(folder));
+    }
 }
-
-/// Beginnings of lines in a patch that names its files.
-const NAMING: [&str; 4] = ["*** Begin Patch", "--- ", "+++ ", "diff --git "];
 
 /// Gives a call the edits of blocks. One without old text says what a new file is, or what is inserted before a line.
 fn edits_of(arguments: &mut Arguments, mut blocks: Vec<Block>) -> Changed {

@@ -5,7 +5,6 @@ use serde_json::{Value, json};
 use super::argument_names::names_of;
 use super::argument_values::{parsed, take, take_number, text};
 use super::arguments::Arguments;
-use super::patch_folder::below_folder;
 use super::programs::{with_words, words_of};
 use super::resolved_call::UnresolvedCall;
 use super::shell_patch::{ShellPatch, is_tried, joined};
@@ -20,8 +19,8 @@ const NO_INPUT: &str = "commands get no input; give what it reads with the comma
 const NO_WORDS: &str =
     "the words of a command are texts; give it as one line: run_command(command=\"git log -n 3\")";
 
-/// Answer to a patch for a folder that is not known, or in which it is not clear what is a path.
-pub(super) const UNKNOWN_FOLDER: &str = "to which files the folder of the patch leads is not clear, and nothing was done; apply it by a call of its own, with paths from the \
+/// Answer to a patch for a folder that only a shell could tell.
+const UNKNOWN_FOLDER: &str = "in which folder a shell would apply the patch is not clear, and nothing was done; apply it by a call of its own, with paths from the \
      root of the checkout: apply_patch(patch=…)";
 
 /// Takes commands as lists, with times in milliseconds; and patches, which some models hand to the shell.
@@ -95,9 +94,7 @@ pub(super) fn shell(arguments: &mut Arguments) -> Changed {
         if let Some(ShellPatch { folder, patch }) = ShellPatch::find(&line) {
             let cwd = take(arguments, &names_of("run_command", "cwd"));
             let cwd = cwd.as_ref().and_then(text).unwrap_or_default();
-            let unknown = || UnresolvedCall(UNKNOWN_FOLDER.to_owned());
-            let folder = joined(cwd, &folder).ok_or_else(unknown)?;
-            let patch = below_folder(&patch, &folder).ok_or_else(unknown)?;
+            let folder = joined(cwd, &folder).ok_or_else(|| UnresolvedCall(UNKNOWN_FOLDER.to_owned()))?;
             *arguments = Arguments::from_iter([("patch".to_owned(), json!(patch))]);
             if !folder.is_empty() {
                 arguments.insert("applied_in".to_owned(), json!(folder));

@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 use tree_sitter::{InputEdit, ParseOptions, ParseState, Parser, Point, Tree};
 
 pub use language::Language;
-pub use python_blocks::{broken_block, broken_blocks, with_indented_brackets};
+pub use python_blocks::{broken_block, broken_blocks, errs_in_brackets_alone};
 pub use tokens::{TokenKind, tokens};
 
 /// The deepest tree that is returned: people's code has some dozen levels, and long chains of generated operators hundreds.

@@ -2,7 +2,11 @@
 //! different blanks, a `try` without what has to follow it, and a `return` in no function. On the other hand, it does not take
 //! every line in brackets that is indented less than its block.
 
+use std::time::Duration;
+
 use tree_sitter::{Node, Tree};
+
+use crate::{Language, parse};
 
 /// Columns up to a line's first character: with tabs that lead to the next multiple of eight, and with tabs of one column. Python
 /// takes only lines that are ordered in the same way by both.
@@ -105,9 +109,20 @@ pub fn broken_blocks(tree: &Tree, text: &str) -> Vec<usize> {
     broken
 }
 
+/// Returns whether all that the grammar finds wrong in a text is lines in brackets that are indented less than their block, which Python
+/// takes. `max_time` limits a second look.
+pub fn errs_in_brackets_alone(tree: &Tree, text: &str, max_time: Duration) -> bool {
+    let grammar = Language::Python.grammar();
+    let is_clean =
+        |text: &str| parse(text, &grammar, max_time).is_none_or(|tree| !tree.root_node().has_error());
+    tree.root_node().has_error()
+        && broken_block(tree, text).is_none()
+        && with_indented_brackets(tree, text).is_some_and(|same| is_clean(&same))
+}
+
 /// Returns a text in which all lines that are in brackets are indented more than the blocks that they are in, which means the same;
 /// `None` if they are already.
-pub fn with_indented_brackets(tree: &Tree, text: &str) -> Option<String> {
+fn with_indented_brackets(tree: &Tree, text: &str) -> Option<String> {
     let mut reader = Reader::of(text);
     let (mut indented, mut copied) = (String::new(), 0);
     let broken = find_token(tree, |token| {

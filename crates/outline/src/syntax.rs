@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use grammar::{broken_block, parse, with_indented_brackets};
+use grammar::{broken_block, errs_in_brackets_alone, parse};
 use tree_sitter::Node;
 
 use super::Language;
@@ -27,10 +27,7 @@ pub fn first_syntax_error(file_name: &str, text: &str) -> Option<usize> {
     }
     let broken = broken_block(&tree, text);
     let Some(error) = error else { return broken.map(line_of) };
-    if broken.is_none()
-        && let Some(same) = with_indented_brackets(&tree, text)
-        && !parse(&same, &grammar, MAX_TIME)?.root_node().has_error()
-    {
+    if errs_in_brackets_alone(&tree, text, MAX_TIME) {
         return None;
     }
     // The grammar often notices a broken block late, and then takes all that is before it for an error.

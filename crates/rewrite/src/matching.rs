@@ -7,13 +7,13 @@ use ast_grep_core::matcher::{Matcher as _, MatcherExt as _, NodeMatch};
 use ast_grep_core::replacer::Replacer as _;
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node};
-use grammar::{broken_blocks, with_indented_brackets};
+use grammar::{broken_blocks, errs_in_brackets_alone};
 
 use crate::language::PatternLanguage;
 use crate::layout::{Source, Template};
 use crate::parsed::Parsed;
 use crate::whole::WholePatterns;
-use crate::{Language, MAX_DEPTH, RewriteError};
+use crate::{Language, MAX_DEPTH, MAX_TIME, RewriteError};
 
 /// Number of syntax errors among which one is looked for that a text did not have before.
 const MAX_FAULTS: usize = 100;
@@ -227,15 +227,10 @@ pub(crate) fn check(
 fn faults(tree: &tree_sitter::Tree, language: Language, text: &str) -> Result<Vec<usize>, RewriteError> {
     let mut faults = survey(tree)?;
     if language == Language::Python {
-        let blocks = broken_blocks(tree, text);
-        if !faults.is_empty()
-            && blocks.is_empty()
-            && let Some(same) = with_indented_brackets(tree, text)
-            && !Parsed::new(language, &same)?.moved().root_node().has_error()
-        {
+        if errs_in_brackets_alone(tree, text, MAX_TIME) {
             return Ok(Vec::new());
         }
-        faults.extend(blocks);
+        faults.extend(broken_blocks(tree, text));
         faults.sort_unstable();
     }
     Ok(faults)

@@ -76,7 +76,7 @@ fn recipe_skips_files_by_a_rule_for_all_actions_of_a_step() {
         let sandbox = Sandbox::new(&files);
         let run = sandbox.run(&["--mode", mode, "--model", "recipe::recipe.yml"], &[]).expect_code(0);
         let message = run.report()["message"].as_str().unwrap().to_owned();
-        assert!(message.contains("1 file left to somebody else by `unless`: b.py."), "{message}");
+        assert!(message.contains("1 file skipped because of `unless`: b.py."), "{message}");
         if mode == "dry-run" {
             let patch = sandbox.out().join("plan.patch");
             crate::support::git(&sandbox.repo(), &["apply", patch.to_str().unwrap()]);
