@@ -147,7 +147,7 @@ fn by_marks(content: &str, old: &str, new: &str, all: bool) -> Option<Result<Edi
         }
     }
     made += &content[from..];
-    let note = "the file has other quotation marks, dashes or blanks than old_str, and new_str was written with those of the file";
+    let note = "the file has other quotation marks, dashes or blanks than old_str; what new_str keeps of old_str stays as the file has it";
     (times > 0).then(|| Ok(Edited { content: made, times, is_by_number: false, note: Some(note.to_owned()) }))
 }
 
