@@ -282,6 +282,40 @@ fn sandbox_commands_share_caches_and_nothing_that_is_mounted_for_one() {
     assert!(results[1].contains("moved"), "{results:?}");
 }
 
+/// A model that reads a file, then prints and changes it by a command, and answers with it.
+const TWO_CALLS: &str = r#"
+import json, sys
+calls = [("read_file", {"path": "a.txt"}), ("run_command", {"command": "cat a.txt; echo more >> a.txt"})]
+for line in sys.stdin:
+    done = sum(message["role"] == "tool" for message in json.loads(line)["messages"])
+    left = [{"name": name, "arguments": arguments} for name, arguments in calls[done:done + 1]]
+    print(json.dumps({"calls": left} if left else {"text": open("a.txt").read()}), flush=True)
+"#;
+
+#[test]
+fn sandbox_children_see_a_checkout_in_shared_memory() {
+    let config = "hooks:\n  pre_tool_use:\n    - { name: hook, command: cat a.txt, matcher: read_file }\n\
+                  guardrails:\n  quality_gates:\n    - { name: gate, command: cat a.txt && ls -A /dev/shm }\n\
+                  evaluation: off\n";
+    let files = [(".architect.yml", config), ("model.py", TWO_CALLS), ("a.txt", "before\n")];
+    let sandbox = Sandbox::new_in("/dev/shm".as_ref(), &files);
+    for (mode, expected) in [("dry-run", "before\n"), ("yolo", "before\nmore\n")] {
+        let run = sandbox.run(&["--model", "exec::python3 model.py", "--mode", mode], &[]).expect_code(0);
+        let results = run.results();
+        assert!(results[0].contains("before") && results[1].contains("before"), "{mode}: {results:?}");
+        let report = run.report();
+        for list in ["hooks", "gates"] {
+            let output = report[list][0]["output"].as_str().unwrap_or_default();
+            assert!(output.contains("before"), "{mode}: {list}: {report}");
+        }
+        // Of the machine's shared memory, nothing else is seen.
+        let gate = report["gates"][0]["output"].as_str().unwrap().lines().last().unwrap().to_owned();
+        assert!(sandbox.path().ends_with(&gate), "{mode}: {gate}");
+        assert!(!run.stderr.contains("cannot give a command its own network"), "{}", run.stderr);
+        assert_eq!(sandbox.read("a.txt"), expected, "{mode}");
+    }
+}
+
 #[test]
 fn sandbox_look_writes_nothing_to_home_below_tmp() {
     let home = Outside(tempfile::tempdir_in("/tmp").unwrap());

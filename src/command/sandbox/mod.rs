@@ -224,8 +224,13 @@ impl NewRoot {
     }
 
     fn is_own(&self, step: &Mount) -> bool {
-        let is_below =
-            |above: &Mount| matches!(above, Mount::Overlay { .. }) && step.at().starts_with(above.at());
+        // Shared memory that is mounted later than what lies below it would cover that. A light root has none.
+        let is_late = |above: &Mount| match above {
+            Mount::Overlay { .. } => true,
+            Mount::SharedMemory => !self.light,
+            _ => false,
+        };
+        let is_below = |above: &Mount| is_late(above) && step.at().starts_with(above.at());
         let is_for_each = matches!(
             step,
             Mount::Processes | Mount::Terminals | Mount::SharedMemory | Mount::HideSocket { .. }

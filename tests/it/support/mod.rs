@@ -36,18 +36,21 @@ pub struct Run {
 impl Sandbox {
     /// A repository with one commit that holds `files`.
     pub fn new(files: &[(&str, &str)]) -> Self {
-        let sandbox = Self::without_git(files);
-        sandbox.git(&["init", "--quiet", "--initial-branch=main"]);
-        sandbox.commit("before");
-        sandbox
+        Self::new_in(&std::env::temp_dir(), files)
     }
 
     pub fn without_git(files: &[(&str, &str)]) -> Self {
         let sandbox = Self { dir: tempfile::tempdir().expect("a temporary folder") };
-        fs::create_dir_all(sandbox.repo()).expect("a folder");
-        for (path, content) in files {
-            sandbox.write(path, content);
-        }
+        sandbox.write_all(files);
+        sandbox
+    }
+
+    /// The same in a folder of one's own choice.
+    pub fn new_in(folder: &Path, files: &[(&str, &str)]) -> Self {
+        let sandbox = Self { dir: tempfile::tempdir_in(folder).expect("a temporary folder") };
+        sandbox.write_all(files);
+        sandbox.git(&["init", "--quiet", "--initial-branch=main"]);
+        sandbox.commit("before");
         sandbox
     }
 
@@ -74,6 +77,13 @@ impl Sandbox {
 
     pub fn out(&self) -> PathBuf {
         self.dir.path().join("out")
+    }
+
+    fn write_all(&self, files: &[(&str, &str)]) {
+        fs::create_dir_all(self.repo()).expect("a folder");
+        for (path, content) in files {
+            self.write(path, content);
+        }
     }
 
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
