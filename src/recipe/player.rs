@@ -192,7 +192,8 @@ impl State {
                         ModelError::Recipe(format!("{}: {file}: {}", pending.place, chain(&error)))
                     })?;
                     let content = String::from_utf8_lossy(&content);
-                    ("write_file".to_owned(), json!({"path": file, "content": content}), Some(file))
+                    let arguments = json!({"path": file, "content": content, "mode": "exact"});
+                    ("write_file".to_owned(), arguments, Some(file))
                 }
                 Some(Waiting::Tool(tool, arguments, file)) => (tool, arguments.for_file(file.as_ref()), file),
             };

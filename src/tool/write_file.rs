@@ -41,6 +41,9 @@ enum WriteMode {
     /// Add whole lines to the end of the file, which has a line end there afterwards only if it had one.
     #[schemars(skip)]
     Lines,
+    /// Replace the file by this very text, which nobody quoted from memory.
+    #[schemars(skip)]
+    Exact,
 }
 
 impl FileTool for WriteFile {
@@ -73,7 +76,7 @@ impl FileTool for WriteFile {
                  change a part of it: edit_file(path=\"{path}\", old_str=…, new_str=…)"
             )));
         }
-        let is_replaced = before.is_some() && args.mode == WriteMode::Overwrite;
+        let is_replaced = before.is_some() && matches!(args.mode, WriteMode::Overwrite | WriteMode::Exact);
         let was_seen = cx.seen.contains(&path);
         if is_replaced && before.as_ref().is_some_and(|state| cx.seen.is_stale(&path, state)) {
             return Err(ToolError::Refused(format!(
@@ -82,7 +85,8 @@ impl FileTool for WriteFile {
         }
         let old = before.as_ref().and_then(|state| text_of(&path, state).ok());
         let old = old.as_ref().map(|old| old.text.as_ref());
-        let meant = args.meant(&path, old, is_replaced)?;
+        // People write in a recipe what they mean, and what its edits make of a file is exact.
+        let meant = if cx.explains_edits { args.meant(&path, old, is_replaced)? } else { None };
         let content = meant.as_ref().map_or(args.content.as_str(), |meant| meant.text.as_str());
         if before.is_none()
             && let Some(file) = with_lines_behind(&path, cx)
@@ -178,7 +182,8 @@ impl Args {
                     old.text.contains('\n') && (has_crlf_alone(&old.text) || !old.text.contains('\r'));
                 let added = (adds && is_of_one_kind).then(|| plain(content));
                 let content = added.as_deref().unwrap_or(content);
-                let keeps_crlf = has_crlf_alone(&old.text) && !content.contains('\r');
+                let keeps_crlf =
+                    self.mode != WriteMode::Exact && has_crlf_alone(&old.text) && !content.contains('\r');
                 let new = if adds { self.added_to(content, &old.text) } else { content.to_owned() };
                 let has_ends = new.contains('\n');
                 let new = if keeps_crlf { new.replace('\n', "\r\n") } else { new };

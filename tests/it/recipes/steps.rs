@@ -173,3 +173,57 @@ fn recipe_runs_same_command_for_many_files() {
     );
     assert_eq!(sandbox.read("7.txt"), "new\n");
 }
+
+#[test]
+fn recipe_edits_write_what_they_make_byte_for_byte() {
+    // What is forgiven a model, which quotes from memory, would be wrong here.
+    let rows = [
+        ("lf.txt", "a\r\nb\r\n", ("\\r\\n", "\n"), "a\nb\n"),
+        ("crlf.txt", "a\nb\n", ("\\n", "\r\n"), "a\r\nb\r\n"),
+        ("fence.cfg", "```\nold\n```\n", ("old", "new"), "```\nnew\n```\n"),
+        (
+            "words.yml",
+            "Here is the file:\n```yaml\nold\n```\n",
+            ("old", "new"),
+            "Here is the file:\n```yaml\nnew\n```\n",
+        ),
+        (
+            "rest.js",
+            "old()\n// ... rest of the code unchanged ...\n",
+            ("old", "run"),
+            "run()\n// ... rest of the code unchanged ...\n",
+        ),
+        ("added.js", "old()\n", ("old.*", "// ... existing code ..."), "// ... existing code ...\n"),
+        ("numbers.cfg", "1 | a\n2 | old\n", ("old", "new"), "1 | a\n2 | new\n"),
+        (
+            "patch.txt",
+            "*** Begin Patch\n*** Delete File: old\n*** End Patch\n",
+            ("old", "new"),
+            "*** Begin Patch\n*** Delete File: new\n*** End Patch\n",
+        ),
+        ("escaped.py", "old\n", ("old", "a = 1\\nb = &lt;2&gt;"), "a = 1\\nb = &lt;2&gt;\n"),
+        ("mark.txt", "\u{feff}old\n", ("old", "new"), "\u{feff}new\n"),
+        ("invisible.txt", "a\u{200b}old\n", ("old", "\\u200b"), "a\u{200b}\\u200b\n"),
+        ("end.txt", "old\n\n\n", ("old\\s*", "new"), "new"),
+    ];
+    let steps = rows.map(|(name, _, (pattern, with), _)| {
+        json!({"files": [name], "do": [{"replace": {"pattern": pattern, "with": with}}]})
+    });
+    let recipe = json!({ "steps": steps }).to_string();
+    for mode in ["dry-run", "yolo"] {
+        let sandbox = Sandbox::new(&[]);
+        for (name, before, ..) in rows {
+            sandbox.write(name, before);
+        }
+        sandbox.write("recipe.yml", &recipe);
+        sandbox.commit("files");
+        sandbox.run(&["--mode", mode, "--model", "recipe::recipe.yml"], &[]).expect_code(0);
+        if mode == "dry-run" {
+            let patch = sandbox.out().join("plan.patch");
+            crate::support::git(&sandbox.repo(), &["apply", patch.to_str().unwrap()]);
+        }
+        for (name, _, _, after) in rows {
+            assert_eq!(sandbox.read(name), after, "{mode}: {name}");
+        }
+    }
+}
