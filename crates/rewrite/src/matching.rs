@@ -50,7 +50,7 @@ pub(crate) struct Replacement {
     pub(crate) fixer: Fixer,
     /// The fixer's template.
     pub(crate) template: Template,
-    /// What a match must not be the mere beginning of.
+    /// What a match must not be a mere part of.
     pub(crate) whole: WholePatterns,
 }
 
@@ -151,7 +151,7 @@ fn edits(
     let mut edits = Vec::new();
     let root = tree.root();
     for found in found(rule, &root, stop) {
-        if is_ours(&found.range()) || whole.match_beginning_of(&found) {
+        if is_ours(&found.range()) || whole.match_part_of(&found) {
             continue;
         }
         let range = fixer.get_replaced_range(&found, &rule.matcher);
