@@ -9,6 +9,7 @@ use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node};
 use grammar::{broken_blocks, errs_in_brackets_alone};
 
+use crate::body::in_body;
 use crate::language::PatternLanguage;
 use crate::layout::{Source, Template};
 use crate::parsed::Parsed;
@@ -155,7 +156,10 @@ fn edits(
             continue;
         }
         let range = fixer.get_replaced_range(&found, &rule.matcher);
-        edits.push(Edit { found: found.range(), range, text: template.filled(&found, source) });
+        let node = found.get_node().get_inner_node();
+        if let Some(text) = in_body(root.lang().0, node, &range, template.filled(&found, source)) {
+            edits.push(Edit { found: found.range(), range, text });
+        }
     }
     edits
 }
