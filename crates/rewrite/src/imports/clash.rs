@@ -45,8 +45,7 @@ fn imported<'n>(
 ) -> Option<(&'n str, usize)> {
     found.iter().find_map(|statement| {
         let is_other = |(wanted, name): &&(&Item, &str)| {
-            // What is imported for all builds must not be imported for some of them once more.
-            let is_same = |item: &Item| is_same_thing(item, wanted, language) && !statement.is_conditional;
+            let is_same = |item: &Item| is_same_thing(item, wanted, language) && !statement.is_optional();
             let has = |item: &Item| local(item, language) == Some(*name) && !is_same(item);
             statement.items.iter().any(has)
         };

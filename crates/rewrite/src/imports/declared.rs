@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::statements::is_guard;
+use super::guards::is_guard;
 use crate::Language;
 
 /// Adds the names that a statement at the top level of a file declares. Functions of Rust may have the name of a module.

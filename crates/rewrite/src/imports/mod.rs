@@ -3,6 +3,7 @@
 mod addition;
 mod clash;
 mod declared;
+mod guards;
 mod items;
 mod place;
 mod removal;
@@ -13,8 +14,9 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
+use self::guards::is_guard;
 use self::items::Item;
-use self::statements::{is_guard, kinds, statements};
+use self::statements::{kinds, statements};
 use crate::parsed::Parsed;
 use crate::{Language, MAX_TIME, Match, RewriteError};
 
