@@ -8,7 +8,12 @@ use tree_sitter::Node;
 use crate::{Language, MAX_TIME};
 
 /// Returns what takes the place of a range, given what is to: in braces where a body needs them. Returns `None` if it must not.
-pub(crate) fn in_body(language: Language, node: Node<'_>, range: &Range<usize>, new: String) -> Option<String> {
+pub(crate) fn in_body(
+    language: Language,
+    node: Node<'_>,
+    range: &Range<usize>,
+    new: String,
+) -> Option<String> {
     let Some(body) = lone_body(language, node, range) else { return Some(new) };
     let Some(tree) = grammar::parse(&new, &language.grammar(), MAX_TIME) else { return None };
     let root = tree.root_node();
@@ -22,9 +27,9 @@ pub(crate) fn in_body(language: Language, node: Node<'_>, range: &Range<usize>, 
     if language == Language::Python {
         return (statements.len() <= 1 || !new.contains('\n')).then_some(new);
     }
-    let has_semicolon = body.child(body.child_count().saturating_sub(1) as u32).is_some_and(|last| {
-        last.kind() == ";" && range.end <= last.start_byte()
-    });
+    let has_semicolon = body
+        .child(body.child_count().saturating_sub(1) as u32)
+        .is_some_and(|last| last.kind() == ";" && range.end <= last.start_byte());
     let end = if has_semicolon { range.end } else { body.end_byte() };
     let is_replaced = range.start <= body.start_byte() && end <= range.end;
     match statements.as_slice() {

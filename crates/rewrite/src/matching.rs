@@ -57,13 +57,13 @@ pub(crate) struct Replacement {
 
 /// Replaces all matches of a rule, without a look at whether the result still parses: those that contain no other first, then
 /// those around them. What was put in is not looked into again, so a rule whose result matches again is applied once to each
-/// match. Returns the tree of the result as well.
+/// match. Returns the tree of the result as well, and the ranges of it that were put in.
 pub(crate) fn rewrite(
     rule: &RuleConfig<PatternLanguage>,
     replacement: Option<&Replacement>,
     (language, text): (Language, &str),
     stop: &dyn Fn() -> bool,
-) -> Result<(Rewritten, Parsed), RewriteError> {
+) -> Result<(Rewritten, Parsed, Vec<Range<usize>>), RewriteError> {
     let mut parsed = Parsed::new(language, text)?;
     let mut done = Rewritten { text: text.to_owned(), matches: Vec::new(), has_syntax_error: false };
     let Some(replacement) = replacement else {
@@ -76,7 +76,7 @@ pub(crate) fn rewrite(
             return Err(RewriteError::Stopped);
         }
         done.matches = found.into_iter().map(|range| lines.found(range, None)).collect();
-        return Ok((done, parsed));
+        return Ok((done, parsed, Vec::new()));
     };
     // Ranges that were put in, in their order.
     let mut ours: Vec<Range<usize>> = Vec::new();
@@ -110,7 +110,7 @@ pub(crate) fn rewrite(
         (text, ours) = apply(&done.text, &innermost, &ours, &mut parsed);
         done.text = text;
     }
-    Ok((done, parsed))
+    Ok((done, parsed, ours))
 }
 
 /// Returns the matches below a node, in their order, until it is stopped.

@@ -142,10 +142,11 @@ impl Rewrite {
         let Some(Compiled { rule, replacement, add, remove }) = self.rules.get(&language) else {
             return Err(RewriteError::OtherLanguage(language));
         };
-        let (mut rewritten, mut parsed) =
+        let (mut rewritten, mut parsed, places) =
             matching::rewrite(rule, replacement.as_ref(), (language, text), stop)?;
         if !rewritten.matches.is_empty() {
-            imports::edit(&mut rewritten.text, &mut parsed, language, (add, remove), &rewritten.matches)?;
+            let done = (rewritten.matches.as_slice(), places);
+            imports::edit(&mut rewritten.text, &mut parsed, language, (add, remove), done)?;
         }
         if rewritten.text != text {
             matching::check(&mut parsed, language, text, &rewritten.text)?;

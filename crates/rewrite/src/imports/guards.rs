@@ -30,7 +30,8 @@ pub(super) fn add_guarded<'t>(node: Node<'t>, found: &mut Vec<Node<'t>>) {
 /// reached.
 pub(super) fn always_bound(node: Node<'_>, text: &str) -> Option<HashSet<String>> {
     let field = |name: &str| node.child_by_field_name(name);
-    let bound_by = |node: Option<Node<'_>>| node.map_or(Some(HashSet::new()), |node| always_bound(node, text));
+    let bound_by =
+        |node: Option<Node<'_>>| node.map_or(Some(HashSet::new()), |node| always_bound(node, text));
     let mut cursor = node.walk();
     match node.kind() {
         "raise_statement" | "return_statement" => None,
@@ -56,7 +57,8 @@ pub(super) fn always_bound(node: Node<'_>, text: &str) -> Option<HashSet<String>
             let otherwise = bound_by(clauses("else_clause").pop());
             let tried = bound_by(field("body")).zip(otherwise).map(|(body, otherwise)| both(body, otherwise));
             let caught = [clauses("except_clause"), clauses("except_group_clause")].concat();
-            let each = in_each([tried].into_iter().chain(caught.into_iter().map(|it| always_bound(it, text))));
+            let each =
+                in_each([tried].into_iter().chain(caught.into_iter().map(|it| always_bound(it, text))));
             each.zip(bound_by(clauses("finally_clause").pop())).map(|(each, last)| both(each, last))
         }
         "with_statement" => bound_by(field("body")),
@@ -83,7 +85,8 @@ fn is_exit(node: Node<'_>, text: &str) -> bool {
 
 /// Returns whether the first block of an `if` is for the type checker alone.
 fn is_for_types(node: Node<'_>, text: &str) -> bool {
-    let condition = node.child_by_field_name("condition").and_then(|condition| text.get(condition.byte_range()));
+    let condition =
+        node.child_by_field_name("condition").and_then(|condition| text.get(condition.byte_range()));
     condition.is_some_and(|condition| condition.ends_with("TYPE_CHECKING") && !condition.starts_with("not "))
 }
 

@@ -7,6 +7,7 @@ mod guards;
 mod items;
 mod place;
 mod removal;
+mod scopes;
 mod statements;
 mod usage;
 
@@ -56,13 +57,14 @@ impl Import {
     }
 }
 
-/// Adds imports to a text, and removes others. `matches` are what was replaced in it since it was parsed.
+/// Adds imports to a text, and removes others. `matches` are what was replaced in it since it was parsed, and `places` where that stands
+/// now.
 pub(crate) fn edit(
     text: &mut String,
     parsed: &mut Parsed,
     language: Language,
     (add, remove): (&[Import], &[Import]),
-    matches: &[Match],
+    (matches, mut places): (&[Match], Vec<Range<usize>>),
 ) -> Result<(), RewriteError> {
     // The text need not be parsed to find its imports, if they are the ones that it had before.
     let mut put_in = matches.iter().filter_map(|found| found.replacement.as_deref());
@@ -90,13 +92,16 @@ pub(crate) fn edit(
                 added.push(import);
             }
             parsed.note(text, [(range.clone(), new.as_str())]);
-            text.replace_range(range, &new);
+            text.replace_range(range.clone(), &new);
+            for place in places.iter_mut().filter(|place| place.start >= range.end) {
+                *place = place.start + new.len() - range.len()..place.end + new.len() - range.len();
+            }
             are_kept = false;
         }
     }
-    if !added.is_empty() {
+    if !add.is_empty() {
         let tree = parsed.tree(text)?;
-        clash::check(tree, text, language, (&added, matches))?;
+        clash::check(tree, text, language, (add, &added), (matches, &places))?;
     }
     Ok(())
 }
