@@ -33,7 +33,7 @@ fn rules_that_take_quadratic_time_can_be_stopped() {
         asked.get() > 100
     };
     let began = Instant::now();
-    assert_eq!(rule.apply_until(Language::Python, &text, &stop), Err(RewriteError::Stopped));
+    assert_eq!(rule.apply_until((Language::Python, ""), &text, &stop), Err(RewriteError::Stopped));
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
@@ -46,7 +46,7 @@ fn nobody_is_asked_at_nodes_that_cannot_match() {
         asked.set(asked.get() + 1);
         false
     };
-    let result = rule.apply_until(Language::Python, &text, &stop).expect("a result");
+    let result = rule.apply_until((Language::Python, ""), &text, &stop).expect("a result");
     assert_eq!(result.matches.len(), 1);
     assert!(asked.get() < 10, "asked {} times", asked.get());
 }

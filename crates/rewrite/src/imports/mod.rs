@@ -5,6 +5,7 @@ mod clash;
 mod declared;
 mod guards;
 mod items;
+mod kept;
 mod place;
 mod removal;
 mod scopes;
@@ -62,7 +63,7 @@ impl Import {
 pub(crate) fn edit(
     text: &mut String,
     parsed: &mut Parsed,
-    language: Language,
+    (language, file): (Language, &str),
     (add, remove): (&[Import], &[Import]),
     (matches, mut places): (&[Match], Vec<Range<usize>>),
 ) -> Result<(), RewriteError> {
@@ -85,7 +86,7 @@ pub(crate) fn edit(
             let edit = if is_new {
                 addition::addition(tree, text, language, import)
             } else {
-                removal::removal(tree, text, language, (import, add))
+                removal::removal(tree, text, language, (import, add), (matches, file))
             };
             let Some(Edit(range, new)) = edit else { break };
             if is_new && added.last() != Some(&import) {

@@ -6,19 +6,21 @@ use tree_sitter::{Node, Tree};
 
 use super::clash::{is_same_thing, local};
 use super::items::Item;
+use super::kept::{is_marked, is_unclear, may_be_shared};
 use super::place::{is_comment, line_rest, mark_length};
 use super::statements::{Statement, statements};
 use super::usage::is_used;
 use super::{Edit, Import};
-use crate::Language;
+use crate::{Language, Match};
 
 /// Returns the edit that removes a name of an import, or `None` if none of them is there and may go: those that nothing uses, and those
-/// in whose place one of the imports `add` has the name.
+/// in whose place one of the imports `add` has the name. `matches` are what was replaced.
 pub(super) fn removal(
     tree: &Tree,
     text: &str,
     language: Language,
     (import, add): (&Import, &[Import]),
+    (matches, file): (&[Match], &str),
 ) -> Option<Edit> {
     let found = statements(tree, text, language);
     let found = found.iter().filter(|statement| !statement.is_nested && !is_export(statement.node));
@@ -36,7 +38,13 @@ pub(super) fn removal(
             let can_go = import.items.iter().any(|wanted| item.is_same(wanted))
                 && !item.locals.is_empty()
                 && !is_exported(item, language);
-            if can_go && (is_exchanged(item) || !is_used(tree, text, language, &item.locals)) {
+            let is_needed = || {
+                may_be_shared(tree, file, language)
+                    || is_marked(statement, text)
+                    || is_unclear(item, language, matches)
+                    || is_used(tree, text, language, &item.locals)
+            };
+            if can_go && (is_exchanged(item) || !is_needed()) {
                 let range = match statement.items.len() {
                     1 => {
                         with_semicolon(text, with_line(text, whole(statement.node, language)), statement.node)
