@@ -19,13 +19,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod body;
 mod imports;
 mod language;
 mod layout;
 mod matching;
 mod parsed;
 mod rule;
+mod surroundings;
 mod whole;
 
 pub use grammar::Language;

@@ -9,10 +9,10 @@ use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node};
 use grammar::{broken_blocks, errs_in_brackets_alone};
 
-use crate::body::in_body;
 use crate::language::PatternLanguage;
 use crate::layout::{Source, Template};
 use crate::parsed::Parsed;
+use crate::surroundings::around;
 use crate::whole::WholePatterns;
 use crate::{Language, MAX_DEPTH, MAX_TIME, RewriteError};
 
@@ -149,19 +149,23 @@ fn edits(
         let next = ours.partition_point(|own| own.end < range.end);
         ours.get(next).is_some_and(|own| own.start <= range.start && !range.is_empty())
     };
-    let mut edits = Vec::new();
+    let (mut edits, mut nodes) = (Vec::new(), Vec::new());
     let root = tree.root();
     for found in found(rule, &root, stop) {
         if is_ours(&found.range()) || whole.match_part_of(&found) {
             continue;
         }
         let range = fixer.get_replaced_range(&found, &rule.matcher);
-        let node = found.get_node().get_inner_node();
-        if let Some(text) = in_body(root.lang().0, node, &range, template.filled(&found, source)) {
-            edits.push(Edit { found: found.range(), range, text });
-        }
+        nodes.push((found.node_id(), found.range()));
+        edits.push(Edit { found: found.range(), range, text: template.filled(&found, source) });
     }
-    edits
+    let language = root.lang().0;
+    let around = around(root.get_inner_node(), language, &nodes);
+    let fitting = edits.into_iter().zip(around).filter_map(|(Edit { found, range, text }, around)| {
+        let text = around.fitted(language, tree.source(), (&range, text))?;
+        Some(Edit { found, range, text })
+    });
+    fitting.collect()
 }
 
 /// Returns the text with edits that do not overlap, and the ranges of it that were put in so far. Notes the edits in the tree.
