@@ -1,4 +1,4 @@
-//! What stands around a match, and asks something of what takes its place.
+//! Surroundings of a match that ask something of what takes its place.
 //!
 //! `if (a) old();` has a statement that is a whole body, without braces: with none or several in its place, the next one would be in the
 //! body, or some would no longer be. And before version 3.12, the quotes of an f-string of Python may not be within it.

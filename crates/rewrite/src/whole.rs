@@ -133,7 +133,9 @@ fn take_apart(
         }
         PatternNode::Terminal { kind_id, .. } => signs.extend(is_sign(*kind_id).then_some(*kind_id)),
         PatternNode::Internal { children, .. } => {
-            children.iter_mut().for_each(|child| take_apart(child, is_sign, (names, signs)));
+            for child in children {
+                take_apart(child, is_sign, (names, signs));
+            }
         }
     }
 }

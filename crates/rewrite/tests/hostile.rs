@@ -73,6 +73,35 @@ fn many_matches_take_linear_time() {
     assert!(large < small * 60, "{small:?} for 2,000 matches, {large:?} for 20,000");
 }
 
+#[test]
+fn surroundings_of_many_matches_take_linear_time() {
+    for (language, rule, line, around) in [
+        (Language::Python, "imports: { add: [import g] }", "    if a: f(1)\n", ["def h(b):\n", ""]),
+        (
+            Language::JavaScript,
+            "imports: { add: [\"import g from 'g'\"] }",
+            "if (a) f(1)\n",
+            ["function h(b) {\n", "}\n"],
+        ),
+        (
+            Language::Rust,
+            "imports: { add: [use a::g] }",
+            "f(1);\n",
+            ["mod h { use super::*; fn i(b: u8) {\n", "}}\n"],
+        ),
+    ] {
+        let rule = rewrite(&format!("rule: {{ pattern: f($A) }}\nfix: g($A)\n{rule}\n"));
+        let time = |count: usize| {
+            let text = [around[0], &line.repeat(count), around[1]].concat();
+            let began = Instant::now();
+            assert_eq!(rule.apply(language, &text).expect("a result").matches.len(), count);
+            began.elapsed().max(Duration::from_millis(5))
+        };
+        let (small, large) = (time(1_000), time(10_000));
+        assert!(large < small * 60, "{language:?}: {small:?} for 1,000 matches, {large:?} for 10,000");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 

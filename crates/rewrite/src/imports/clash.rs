@@ -26,7 +26,7 @@ pub(super) fn check(
         let mut names: Vec<Name<'_>> =
             import.items.iter().filter_map(|item| Name::new(item, language, &new)).collect();
         if language == Language::Rust {
-            names.retain(|name| !is_derived(text, name.name, matches));
+            names.retain(|name| !is_derived(text, name.text, matches));
         }
         let in_file =
             || imported(&found, language, &names).or_else(|| declared(tree, text, language, &names));
@@ -52,10 +52,10 @@ fn imported<'n>(found: &[Statement<'_>], language: Language, names: &[Name<'n>])
         let is_other = |wanted: &&Name<'_>| {
             let is_same =
                 |item: &Item| is_same_thing(item, wanted.item, language) && !statement.is_optional();
-            let has = |item: &Item| local(item, language) == Some(wanted.name) && !is_same(item);
+            let has = |item: &Item| local(item, language) == Some(wanted.text) && !is_same(item);
             statement.items.iter().any(has)
         };
-        let name = names.iter().find(is_other)?.name;
+        let name = names.iter().find(is_other)?.text;
         Some((name, statement.node.start_position().row))
     })
 }
@@ -66,7 +66,7 @@ fn declared<'n>(tree: &Tree, text: &str, language: Language, names: &[Name<'n>])
     tree.root_node().named_children(&mut cursor).find_map(|node| {
         let mut declared = Vec::new();
         declared_by(node, text, language, &mut declared);
-        let name = names.iter().find(|name| name.is_bound_by(node, &declared))?.name;
+        let name = names.iter().find(|name| name.is_bound_by(node, &declared))?.text;
         Some((name, node.start_position().row))
     })
 }

@@ -102,7 +102,7 @@ pub(super) fn bound_at<'t>(node: Node<'_>, text: &'t str, language: Language, na
         | (Language::JavaScript | Language::TypeScript | Language::Tsx, "for_in_statement")
         | (Language::Go, "short_var_declaration" | "range_clause" | "receive_statement") => bind("left"),
         (Language::Python, "except_clause" | "as_pattern") | (Language::Go, "type_switch_statement") => {
-            bind("alias")
+            bind("alias");
         }
         // A single name is bound, and others are compared.
         (Language::Python, "case_pattern") => {
@@ -110,7 +110,7 @@ pub(super) fn bound_at<'t>(node: Node<'_>, text: &'t str, language: Language, na
         }
         (Language::JavaScript | Language::TypeScript | Language::Tsx, "catch_clause") => bind("parameter"),
         (Language::Rust, "let_declaration" | "let_condition" | "for_expression" | "match_arm") => {
-            bind("pattern")
+            bind("pattern");
         }
         _ => {}
     }

@@ -58,7 +58,7 @@ pub(super) fn is_scope(node: Node<'_>, language: Language) -> bool {
 /// Name of an import that a file is to have.
 pub(super) struct Name<'a> {
     pub(super) item: &'a Item,
-    pub(super) name: &'a str,
+    pub(super) text: &'a str,
     /// Whether it begins a path of Rust in what was put in: no value does.
     is_path: bool,
 }
@@ -71,7 +71,7 @@ impl<'a> Name<'a> {
             let mut starts = text.match_indices(&path).map(|(at, _)| text[..at].chars().next_back());
             starts.any(|before| before.is_none_or(|sign| !sign.is_alphanumeric() && sign != '_'))
         };
-        Some(Self { item, name, is_path: language == Language::Rust && new.iter().any(begins_path) })
+        Some(Self { item, text: name, is_path: language == Language::Rust && new.iter().any(begins_path) })
     }
 
     /// Returns whether it is one of the names that a node binds.
@@ -81,7 +81,7 @@ impl<'a> Name<'a> {
             kinds.contains(&node.kind())
                 || matches!(node.kind(), "for_expression" | "match_arm" | "closure_expression")
         };
-        names.contains(&self.name) && !(self.is_path && is_value())
+        names.contains(&self.text) && !(self.is_path && is_value())
     }
 }
 
@@ -116,7 +116,7 @@ impl<'a> Lookup<'a> {
     /// Returns the first of the names that is not that of an import of the whole file where it was put in, with the row that says so.
     pub(super) fn hidden(&self, tree: &Tree) -> Option<(&'a str, usize)> {
         // Nobody sees where the methods of a trait are called that comes with an import.
-        let unseen: Vec<bool> = self.names.iter().map(|name| self.is_unseen(name.name)).collect();
+        let unseen: Vec<bool> = self.names.iter().map(|name| self.is_unseen(name.text)).collect();
         let has_globals = self.language == Language::Python && self.text.contains("global ");
         let mut scopes: Vec<Scope<'_>> = Vec::new();
         let mut cursor = tree.walk();
@@ -124,7 +124,7 @@ impl<'a> Lookup<'a> {
             let (node, depth) = (cursor.node(), cursor.depth());
             let is_near = self.place_at(node.byte_range()).is_some();
             if is_near && node.child_count() == 0 {
-                for (index, Name { name, .. }) in self.names.iter().enumerate() {
+                for (index, Name { text: name, .. }) in self.names.iter().enumerate() {
                     let is_named = self.text.get(node.byte_range()) == Some(*name) && !is_member(node);
                     if (is_named || unseen[index])
                         && let Some(row) = self.row_of_other(&mut scopes, node, (index, !is_named))
@@ -136,8 +136,8 @@ impl<'a> Lookup<'a> {
             if node.kind() == "global_statement" {
                 let mut names = Vec::new();
                 bound_by(Some(node), self.text, &mut names);
-                if let Some(name) = self.names.iter().find(|name| names.contains(&name.name)) {
-                    return Some((name.name, node.start_position().row));
+                if let Some(name) = self.names.iter().find(|name| names.contains(&name.text)) {
+                    return Some((name.text, node.start_position().row));
                 }
             }
             if (is_near || has_globals) && cursor.goto_first_child() {
@@ -245,7 +245,7 @@ impl<'a> Lookup<'a> {
                 found.push(Bound { index: self.names.len(), node_start, row, is_same: true });
             }
             for (index, wanted) in self.names.iter().enumerate() {
-                if local(&item, self.language) == Some(wanted.name) {
+                if local(&item, self.language) == Some(wanted.text) {
                     let is_same = is_direct && is_same_thing(&item, wanted.item, self.language);
                     found.push(Bound { index, node_start, row, is_same });
                 }
