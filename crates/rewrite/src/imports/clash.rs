@@ -7,7 +7,7 @@ use tree_sitter::{Node, Tree};
 use super::Import;
 use super::declared::declared_by;
 use super::items::Item;
-use super::scopes::{Lookup, Name};
+use super::scopes::{Hidden, Lookup, Name};
 use super::statements::{Statement, statements};
 use crate::{Language, Match, RewriteError};
 
@@ -32,9 +32,13 @@ pub(super) fn check(
             || imported(&found, language, &names).or_else(|| declared(tree, text, language, &names));
         let in_file = added.contains(&import).then(in_file).flatten();
         let lookup = Lookup { text, language, names: &names, places };
-        if let Some((name, row)) = in_file.or_else(|| lookup.hidden(tree)) {
-            let (name, import) = (name.to_owned(), import.text.clone());
-            return Err(RewriteError::NameTaken { name, import, line: row + 1 });
+        let import = import.text.clone();
+        match in_file.map(|(name, row)| Hidden::By(name, row)).or_else(|| lookup.hidden(tree)) {
+            Some(Hidden::By(name, row)) => {
+                return Err(RewriteError::NameTaken { name: name.to_owned(), import, line: row + 1 });
+            }
+            Some(Hidden::ByModule(row)) => return Err(RewriteError::NotInModule { import, line: row + 1 }),
+            None => {}
         }
     }
     let has_others = found.iter().any(|it| added.iter().all(|import| import.module != it.module));

@@ -103,6 +103,14 @@ struct Scope<'t> {
     bound: Option<Vec<Bound>>,
 }
 
+/// Reason why a name is not that of an import, with the row that tells it.
+pub(super) enum Hidden<'a> {
+    /// Something else has the name.
+    By(&'a str, usize),
+    /// A module of Rust does not know what is imported around it.
+    ByModule(usize),
+}
+
 /// Names of imports, and the file in which they are looked up.
 pub(super) struct Lookup<'a> {
     pub(super) text: &'a str,
@@ -113,8 +121,8 @@ pub(super) struct Lookup<'a> {
 }
 
 impl<'a> Lookup<'a> {
-    /// Returns the first of the names that is not that of an import of the whole file where it was put in, with the row that says so.
-    pub(super) fn hidden(&self, tree: &Tree) -> Option<(&'a str, usize)> {
+    /// Returns the first of the names that is not that of an import of the whole file where it was put in.
+    pub(super) fn hidden(&self, tree: &Tree) -> Option<Hidden<'a>> {
         // Nobody sees where the methods of a trait are called that comes with an import.
         let unseen: Vec<bool> = self.names.iter().map(|name| self.is_unseen(name.text)).collect();
         let has_globals = self.language == Language::Python && self.text.contains("global ");
@@ -127,9 +135,9 @@ impl<'a> Lookup<'a> {
                 for (index, Name { text: name, .. }) in self.names.iter().enumerate() {
                     let is_named = self.text.get(node.byte_range()) == Some(*name) && !is_member(node);
                     if (is_named || unseen[index])
-                        && let Some(row) = self.row_of_other(&mut scopes, node, (index, !is_named))
+                        && let Some(hidden) = self.hidden_at(node, &mut scopes, (index, !is_named))
                     {
-                        return Some((name, row));
+                        return Some(hidden);
                     }
                 }
             }
@@ -137,7 +145,7 @@ impl<'a> Lookup<'a> {
                 let mut names = Vec::new();
                 bound_by(Some(node), self.text, &mut names);
                 if let Some(name) = self.names.iter().find(|name| names.contains(&name.text)) {
-                    return Some((name.text, node.start_position().row));
+                    return Some(Hidden::By(name.text, node.start_position().row));
                 }
             }
             if (is_near || has_globals) && cursor.goto_first_child() {
@@ -173,13 +181,13 @@ impl<'a> Lookup<'a> {
         self.places.get(next).filter(|place| place.start < range.end)
     }
 
-    /// Returns the row on which a name gets another meaning in the scopes around a node, or from which on it has none.
-    fn row_of_other(
+    /// Returns what hides a name in the scopes around a node.
+    fn hidden_at(
         &self,
-        scopes: &mut [Scope<'_>],
         node: Node<'_>,
+        scopes: &mut [Scope<'_>],
         (index, is_unseen): (usize, bool),
-    ) -> Option<usize> {
+    ) -> Option<Hidden<'a>> {
         let mut is_in_function = false;
         for scope in scopes.iter_mut().rev() {
             let kind = scope.node.kind();
@@ -194,10 +202,12 @@ impl<'a> Lookup<'a> {
                 let is_late =
                     |bound: &Bound| self.language == Language::Python && bound.node_start > node.start_byte();
                 let other = own.find(|bound| !bound.is_same || is_late(bound));
-                return other.filter(|_| !is_unseen).map(|bound| bound.row);
+                return other
+                    .filter(|_| !is_unseen)
+                    .map(|bound| Hidden::By(self.names[index].text, bound.row));
             }
             if kind == "mod_item" && !bound.iter().any(|bound| bound.index == self.names.len()) {
-                return Some(node.start_position().row);
+                return Some(Hidden::ByModule(node.start_position().row));
             }
         }
         None

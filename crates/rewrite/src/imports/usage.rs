@@ -2,6 +2,7 @@
 
 use tree_sitter::{Node, Tree};
 
+use super::clash::words;
 use super::statements::kinds;
 use crate::Language;
 
@@ -46,9 +47,11 @@ fn makes_elements(node: Node<'_>, text: &str, names: &[String]) -> bool {
     }
 }
 
-/// Returns whether a string of Rust may be a format, which has names in braces.
-fn formats(node: Node<'_>, own: &str) -> bool {
-    node.kind() == "string_content" && own.contains('{')
+/// Returns whether a string of Rust has one of the names in braces, as formats do.
+fn formats(node: Node<'_>, own: &str, names: &[String]) -> bool {
+    let mut braces = own.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
+    node.kind() == "string_content"
+        && braces.any(|(inside, _)| names.iter().any(|name| words(inside, name) > 0))
 }
 
 /// Returns whether an import of Rust may take something from what is imported beside it, `use name::other`, or around its module,
@@ -83,7 +86,8 @@ pub(super) fn is_used(tree: &Tree, text: &str, language: Language, names: &[Stri
         if language == Language::Python && names_type(node, text) && has_name() {
             return true;
         }
-        if language == Language::Rust && (formats(node, own) || begins_here(node, own, names)) && has_name() {
+        let is_beside = || begins_here(node, own, names) && has_name();
+        if language == Language::Rust && (formats(node, own, names) || is_beside()) {
             return true;
         }
         if !is_import && cursor.goto_first_child() {
