@@ -131,7 +131,9 @@ fn take_apart(
             *meta_var = numbered;
             names.push(name);
         }
-        PatternNode::Terminal { kind_id, .. } => signs.extend(is_sign(*kind_id).then_some(*kind_id)),
+        PatternNode::Terminal { text, kind_id, .. } => {
+            signs.extend((!text.is_empty() && is_sign(*kind_id)).then_some(*kind_id));
+        }
         PatternNode::Internal { children, .. } => {
             for child in children {
                 take_apart(child, is_sign, (names, signs));

@@ -22,13 +22,19 @@ pub(super) fn may_be_shared(tree: &Tree, file: &str, language: Language) -> bool
     }
 }
 
-/// Returns whether somebody has marked an import as one that stays.
+/// Returns whether a comment on the lines of an import, or an attribute above it, marks it as one that stays.
 pub(super) fn is_marked(statement: &Statement<'_>, text: &str) -> bool {
     let range = statement.node.byte_range();
-    let line = text[range.end..].lines().next().unwrap_or_default();
+    let end = range.end + text[range.end..].find('\n').unwrap_or(text.len() - range.end);
+    let comments = text[range.start..end].lines().filter_map(|line| {
+        let start = line.find('#').or_else(|| line.find("//"))?;
+        line.get(start..)
+    });
     let above = std::iter::successors(statement.node.prev_sibling(), Node::prev_sibling);
-    let attributes = above.take_while(|node| node.kind() == "attribute_item" || node.is_extra());
-    let mut texts = attributes.map(|node| &text[node.byte_range()]).chain([&text[range], line]);
+    let attributes = above
+        .take_while(|node| node.kind() == "attribute_item" || node.is_extra())
+        .filter(|node| node.kind() == "attribute_item");
+    let mut texts = comments.chain(attributes.map(|node| &text[node.byte_range()]));
     texts.any(|text| MARKS.iter().any(|mark| text.contains(mark)))
 }
 
