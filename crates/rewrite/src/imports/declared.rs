@@ -23,6 +23,8 @@ pub(super) fn declared_by<'t>(node: Node<'_>, text: &'t str, language: Language,
                 | "lexical_declaration"
                 | "variable_declaration"
                 | "expression_statement"
+                | "foreign_mod_item"
+                | "declaration_list"
         ),
     };
     if is_passed {

@@ -225,6 +225,10 @@ impl<'a> Lookup<'a> {
         for field in ["parameter", "parameters", "receiver", "result"] {
             bound_by(scope.child_by_field_name(field), self.text, &mut names);
         }
+        // An expression has its name within itself alone.
+        if matches!(scope.kind(), "function_expression" | "generator_function") {
+            bound_by(scope.child_by_field_name("name"), self.text, &mut names);
+        }
         add(&names, scope, &mut found);
         let mut cursor = scope.walk();
         while {
