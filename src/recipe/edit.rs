@@ -107,10 +107,11 @@ impl Edit {
         let (edited, places) = match self {
             Self::Replace(pattern, with) => replaced(pattern, with, text),
             Self::Rewrite(rewrite) => {
-                let Some(language) = file.file_name().and_then(Language::of) else {
+                let name = file.file_name().unwrap_or_default();
+                let Some(language) = Language::of(name) else {
                     return Ok(EditOutcome::Unchanged);
                 };
-                match rewrite.apply_until(language, text, &|| cx.cancel.is_cancelled()) {
+                match rewrite.apply_until((language, name), text, &|| cx.cancel.is_cancelled()) {
                     Ok(done) => {
                         has_syntax_error = done.has_syntax_error;
                         let places = done.matches.into_iter().map(ChangedPlace::of_match).collect();

@@ -79,7 +79,7 @@ fn excludes(rule: &Rewrite, path: &ResolvedPath, cx: &Context) -> Result<bool, F
     else {
         return Ok(false);
     };
-    Ok(match rule.apply_until(language, text, &|| cx.cancel.is_cancelled()) {
+    Ok(match rule.apply_until((language, ""), text, &|| cx.cancel.is_cancelled()) {
         Ok(found) => !found.matches.is_empty(),
         Err(RewriteError::OtherLanguage(_)) => false,
         Err(_) => true,

@@ -25,6 +25,7 @@ mod layout;
 mod matching;
 mod parsed;
 mod rule;
+mod surroundings;
 mod whole;
 
 pub use grammar::Language;
@@ -57,16 +58,24 @@ pub enum RewriteError {
         /// That line.
         text: String,
     },
-    /// The file has another meaning for a name of an import that would be added.
-    #[error(
-        "line {line} of the result gives `{name}` another meaning than `{import}`, which would be added; nothing was changed"
-    )]
+    /// The file has another meaning for a name of an import that the rule adds.
+    #[error("line {line} of the result gives `{name}` another meaning than `{import}`; nothing was changed")]
     NameTaken {
         /// The name.
         name: String,
         /// The import.
         import: String,
         /// Line of the result with the other meaning, from 1.
+        line: usize,
+    },
+    /// A module within a file of Rust does not have an import that the rule adds to the file.
+    #[error(
+        "line {line} of the result is in a module that does not have `{import}`; write `use super::*` there; nothing was changed"
+    )]
+    NotInModule {
+        /// The import.
+        import: String,
+        /// Line of the result that needs it, from 1.
         line: usize,
     },
     /// The file is a CommonJS module, which has no `import` statements.

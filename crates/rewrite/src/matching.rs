@@ -12,6 +12,7 @@ use grammar::{broken_blocks, errs_in_brackets_alone};
 use crate::language::PatternLanguage;
 use crate::layout::{Source, Template};
 use crate::parsed::Parsed;
+use crate::surroundings::around;
 use crate::whole::WholePatterns;
 use crate::{Language, MAX_DEPTH, MAX_TIME, RewriteError};
 
@@ -50,19 +51,19 @@ pub(crate) struct Replacement {
     pub(crate) fixer: Fixer,
     /// The fixer's template.
     pub(crate) template: Template,
-    /// What a match must not be the mere beginning of.
+    /// What a match must not be a mere part of.
     pub(crate) whole: WholePatterns,
 }
 
 /// Replaces all matches of a rule, without a look at whether the result still parses: those that contain no other first, then
 /// those around them. What was put in is not looked into again, so a rule whose result matches again is applied once to each
-/// match. Returns the tree of the result as well.
+/// match. Returns the tree of the result as well, and the ranges of it that were put in.
 pub(crate) fn rewrite(
     rule: &RuleConfig<PatternLanguage>,
     replacement: Option<&Replacement>,
     (language, text): (Language, &str),
     stop: &dyn Fn() -> bool,
-) -> Result<(Rewritten, Parsed), RewriteError> {
+) -> Result<(Rewritten, Parsed, Vec<Range<usize>>), RewriteError> {
     let mut parsed = Parsed::new(language, text)?;
     let mut done = Rewritten { text: text.to_owned(), matches: Vec::new(), has_syntax_error: false };
     let Some(replacement) = replacement else {
@@ -75,7 +76,7 @@ pub(crate) fn rewrite(
             return Err(RewriteError::Stopped);
         }
         done.matches = found.into_iter().map(|range| lines.found(range, None)).collect();
-        return Ok((done, parsed));
+        return Ok((done, parsed, Vec::new()));
     };
     // Ranges that were put in, in their order.
     let mut ours: Vec<Range<usize>> = Vec::new();
@@ -109,7 +110,7 @@ pub(crate) fn rewrite(
         (text, ours) = apply(&done.text, &innermost, &ours, &mut parsed);
         done.text = text;
     }
-    Ok((done, parsed))
+    Ok((done, parsed, ours))
 }
 
 /// Returns the matches below a node, in their order, until it is stopped.
@@ -148,16 +149,23 @@ fn edits(
         let next = ours.partition_point(|own| own.end < range.end);
         ours.get(next).is_some_and(|own| own.start <= range.start && !range.is_empty())
     };
-    let mut edits = Vec::new();
+    let (mut edits, mut nodes) = (Vec::new(), Vec::new());
     let root = tree.root();
     for found in found(rule, &root, stop) {
-        if is_ours(&found.range()) || whole.match_beginning_of(&found) {
+        if is_ours(&found.range()) || whole.match_part_of(&found) {
             continue;
         }
         let range = fixer.get_replaced_range(&found, &rule.matcher);
+        nodes.push((found.node_id(), found.range()));
         edits.push(Edit { found: found.range(), range, text: template.filled(&found, source) });
     }
-    edits
+    let language = root.lang().0;
+    let around = around(root.get_inner_node(), language, &nodes);
+    let fitting = edits.into_iter().zip(around).filter_map(|(Edit { found, range, text }, around)| {
+        let text = around.fitted(language, tree.source(), (&range, text))?;
+        Some(Edit { found, range, text })
+    });
+    fitting.collect()
 }
 
 /// Returns the text with edits that do not overlap, and the ranges of it that were put in so far. Notes the edits in the tree.

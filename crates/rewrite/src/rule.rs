@@ -124,28 +124,29 @@ impl Rewrite {
 
     /// Returns the matches in a text, and the text with all of them replaced. A text without a match stays as it is.
     pub fn apply(&self, language: Language, text: &str) -> Result<Rewritten, RewriteError> {
-        self.apply_until(language, text, &|| false)
+        self.apply_until((language, ""), text, &|| false)
     }
 
-    /// Does the same unless `stop` says that nobody waits any longer, which is asked before each node that could match: some
-    /// rules take a time that grows with the square of the file.
+    /// Does the same in a file of a name, whose imports other files may rely on, unless `stop` says that nobody waits any longer, which
+    /// is asked before each node that could match: some rules take a time that grows with the square of the file.
     ///
     /// # Errors
     ///
     /// [`RewriteError::Stopped`], and what a file can be refused for.
     pub fn apply_until(
         &self,
-        language: Language,
+        (language, file): (Language, &str),
         text: &str,
         stop: &dyn Fn() -> bool,
     ) -> Result<Rewritten, RewriteError> {
         let Some(Compiled { rule, replacement, add, remove }) = self.rules.get(&language) else {
             return Err(RewriteError::OtherLanguage(language));
         };
-        let (mut rewritten, mut parsed) =
+        let (mut rewritten, mut parsed, places) =
             matching::rewrite(rule, replacement.as_ref(), (language, text), stop)?;
         if !rewritten.matches.is_empty() {
-            imports::edit(&mut rewritten.text, &mut parsed, language, (add, remove), &rewritten.matches)?;
+            let done = (rewritten.matches.as_slice(), places);
+            imports::edit(&mut rewritten.text, &mut parsed, (language, file), (add, remove), done)?;
         }
         if rewritten.text != text {
             matching::check(&mut parsed, language, text, &rewritten.text)?;

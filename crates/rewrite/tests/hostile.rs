@@ -33,7 +33,7 @@ fn rules_that_take_quadratic_time_can_be_stopped() {
         asked.get() > 100
     };
     let began = Instant::now();
-    assert_eq!(rule.apply_until(Language::Python, &text, &stop), Err(RewriteError::Stopped));
+    assert_eq!(rule.apply_until((Language::Python, ""), &text, &stop), Err(RewriteError::Stopped));
     assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
@@ -46,7 +46,7 @@ fn nobody_is_asked_at_nodes_that_cannot_match() {
         asked.set(asked.get() + 1);
         false
     };
-    let result = rule.apply_until(Language::Python, &text, &stop).expect("a result");
+    let result = rule.apply_until((Language::Python, ""), &text, &stop).expect("a result");
     assert_eq!(result.matches.len(), 1);
     assert!(asked.get() < 10, "asked {} times", asked.get());
 }
@@ -71,6 +71,35 @@ fn many_matches_take_linear_time() {
     };
     let (small, large) = (time(2_000), time(20_000));
     assert!(large < small * 60, "{small:?} for 2,000 matches, {large:?} for 20,000");
+}
+
+#[test]
+fn surroundings_of_many_matches_take_linear_time() {
+    for (language, rule, line, around) in [
+        (Language::Python, "imports: { add: [import g] }", "    if a: f(1)\n", ["def h(b):\n", ""]),
+        (
+            Language::JavaScript,
+            "imports: { add: [\"import g from 'g'\"] }",
+            "if (a) f(1)\n",
+            ["function h(b) {\n", "}\n"],
+        ),
+        (
+            Language::Rust,
+            "imports: { add: [use a::g] }",
+            "f(1);\n",
+            ["mod h { use super::*; fn i(b: u8) {\n", "}}\n"],
+        ),
+    ] {
+        let rule = rewrite(&format!("rule: {{ pattern: f($A) }}\nfix: g($A)\n{rule}\n"));
+        let time = |count: usize| {
+            let text = [around[0], &line.repeat(count), around[1]].concat();
+            let began = Instant::now();
+            assert_eq!(rule.apply(language, &text).expect("a result").matches.len(), count);
+            began.elapsed().max(Duration::from_millis(5))
+        };
+        let (small, large) = (time(1_000), time(10_000));
+        assert!(large < small * 60, "{language:?}: {small:?} for 1,000 matches, {large:?} for 10,000");
+    }
 }
 
 proptest! {

@@ -10,6 +10,9 @@ use serde::Deserialize;
 struct Case {
     name: String,
     language: Language,
+    /// The name of the file, where it matters.
+    #[serde(default)]
+    file: String,
     rule: RewriteRule,
     #[serde(default)]
     before: String,
@@ -41,7 +44,10 @@ fn rules_rewrite_texts() {
             (Ok(_), Some(told)) => panic!("{}: the rule is valid; expected {told}", case.name),
             (Ok(rewrite), None) => rewrite,
         };
-        let result = match (rewrite.apply(case.language, &case.before), &case.refused) {
+        let result = match (
+            rewrite.apply_until((case.language, &case.file), &case.before, &|| false),
+            &case.refused,
+        ) {
             (Err(error), Some(told)) => {
                 assert!(error.to_string().contains(told), "{}: {error}", case.name);
                 continue;

@@ -23,20 +23,12 @@ pub(super) fn addition(tree: &Tree, text: &str, language: Language, import: &Imp
             found.iter().flat_map(|statement| statement.items.iter().map(move |item| (statement, item)));
         items.any(|(statement, item)| {
             let is_there = item.serves(wanted) || item.has_on_demand(wanted) && !is_ambiguous(&found, wanted);
-            is_there && is_in_time(statement, item) && is_for_all(&found, statement, item)
+            is_there && is_in_time(statement, item) && is_for_all(&found, text, (statement, item))
         })
     };
     let missing: Vec<&Item> = import.items.iter().filter(|wanted| !has(wanted)).collect();
     let first = missing.first()?;
-    // What some builds have becomes known to all, as does what is known to the type checker.
-    let in_some = |statement: &&Statement<'_>| {
-        statement.is_conditional && statement.items.len() == 1 && statement.items[0].is_same(first)
-    };
-    if let Some(statement) = found.iter().find(in_some) {
-        let condition = conditions(statement.node, text).next()?;
-        let end = condition.next_sibling()?.start_byte();
-        return Some(Edit(condition.start_byte()..end, String::new()));
-    }
+    // What is known to the type checker becomes known to all.
     for statement in &found {
         if let Some(index) =
             statement.items.iter().position(|item| item.is_same(first) && item.is_type && !first.is_type)
@@ -65,15 +57,19 @@ pub(super) fn addition(tree: &Tree, text: &str, language: Language, import: &Imp
     Some(insertion(tree, text, language, &found, &new))
 }
 
-/// Returns whether all builds have a name that a statement imports: without a condition, or with another statement that imports it
-/// where this one does not.
-fn is_for_all(found: &[Statement<'_>], statement: &Statement<'_>, item: &Item) -> bool {
-    let is_elsewhere = |other: &&Statement<'_>| {
-        other.is_conditional
-            && other.node != statement.node
-            && other.items.iter().any(|other| other.locals.first() == item.locals.first())
+/// Returns whether all builds have a name that a statement imports: without a condition, or with a statement that imports it where this
+/// one does not.
+fn is_for_all(found: &[Statement<'_>], text: &str, (statement, item): (&Statement<'_>, &Item)) -> bool {
+    let condition = |node: Node<'_>| {
+        let condition = conditions(node, text).next()?.named_child(0)?.child_by_field_name("arguments")?;
+        Some(text.get(condition.byte_range())?.split_whitespace().collect::<String>())
     };
-    !statement.is_conditional || found.iter().any(|other| is_elsewhere(&other))
+    let is_elsewhere = |other: &&Statement<'_>| {
+        let has_name = other.items.iter().any(|other| other.locals.first() == item.locals.first());
+        let both = condition(statement.node).zip(condition(other.node)).filter(|_| has_name);
+        both.is_some_and(|(one, other)| one == format!("(not{other})") || other == format!("(not{one})"))
+    };
+    !statement.is_conditional || !statement.is_nested && found.iter().any(|other| is_elsewhere(&other))
 }
 
 /// Returns whether several imports on demand of Java could have a name.

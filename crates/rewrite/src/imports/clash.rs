@@ -1,31 +1,44 @@
 //! Names that an added import would give a second meaning, and files that take no such import.
 
+use std::ops::Range;
+
 use tree_sitter::{Node, Tree};
 
 use super::Import;
 use super::declared::declared_by;
 use super::items::Item;
+use super::scopes::{Hidden, Lookup, Name};
 use super::statements::{Statement, statements};
 use crate::{Language, Match, RewriteError};
 
-/// Checks that a file binds the names of imports that were added to it no other way, and that it is a module that has imports.
+/// Checks that the names of imports that a file is to have mean nothing else where they were put in; and of those that were added to
+/// it, that it binds them no other way, and that it is a module that has imports.
 pub(super) fn check(
     tree: &Tree,
     text: &str,
     language: Language,
-    (added, matches): (&[&Import], &[Match]),
+    (add, added): (&[Import], &[&Import]),
+    (matches, places): (&[Match], &[Range<usize>]),
 ) -> Result<(), RewriteError> {
     let found = statements(tree, text, language);
-    for import in added {
-        let mut names: Vec<(&Item, &str)> =
-            import.items.iter().filter_map(|item| Some((item, local(item, language)?))).collect();
+    let new: Vec<&str> = places.iter().filter_map(|place| text.get(place.clone())).collect();
+    for import in add {
+        let mut names: Vec<Name<'_>> =
+            import.items.iter().filter_map(|item| Name::new(item, language, &new)).collect();
         if language == Language::Rust {
-            names.retain(|(_, name)| !is_derived(text, name, matches));
+            names.retain(|name| !is_derived(text, name.text, matches));
         }
-        let other = imported(&found, language, &names).or_else(|| declared(tree, text, language, &names));
-        if let Some((name, row)) = other {
-            let (name, import) = (name.to_owned(), import.text.clone());
-            return Err(RewriteError::NameTaken { name, import, line: row + 1 });
+        let in_file =
+            || imported(&found, language, &names).or_else(|| declared(tree, text, language, &names));
+        let in_file = added.contains(&import).then(in_file).flatten();
+        let lookup = Lookup { text, language, names: &names, places };
+        let import = import.text.clone();
+        match in_file.map(|(name, row)| Hidden::By(name, row)).or_else(|| lookup.hidden(tree)) {
+            Some(Hidden::By(name, row)) => {
+                return Err(RewriteError::NameTaken { name: name.to_owned(), import, line: row + 1 });
+            }
+            Some(Hidden::ByModule(row)) => return Err(RewriteError::NotInModule { import, line: row + 1 }),
+            None => {}
         }
     }
     let has_others = found.iter().any(|it| added.iter().all(|import| import.module != it.module));
@@ -38,36 +51,27 @@ pub(super) fn check(
 }
 
 /// Returns the first of some names that another import has as well, with its row.
-fn imported<'n>(
-    found: &[Statement<'_>],
-    language: Language,
-    names: &[(&Item, &'n str)],
-) -> Option<(&'n str, usize)> {
+fn imported<'n>(found: &[Statement<'_>], language: Language, names: &[Name<'n>]) -> Option<(&'n str, usize)> {
     found.iter().find_map(|statement| {
-        let is_other = |(wanted, name): &&(&Item, &str)| {
-            // What is imported for all builds must not be imported for some of them once more.
-            let is_same = |item: &Item| is_same_thing(item, wanted, language) && !statement.is_conditional;
-            let has = |item: &Item| local(item, language) == Some(*name) && !is_same(item);
+        let is_other = |wanted: &&Name<'_>| {
+            let is_same =
+                |item: &Item| is_same_thing(item, wanted.item, language) && !statement.is_optional();
+            let has = |item: &Item| local(item, language) == Some(wanted.text) && !is_same(item);
             statement.items.iter().any(has)
         };
-        let (_, name) = names.iter().find(is_other)?;
-        Some((*name, statement.node.start_position().row))
+        let name = names.iter().find(is_other)?.text;
+        Some((name, statement.node.start_position().row))
     })
 }
 
 /// Returns the first of some names that a statement at the top level declares, with its row.
-fn declared<'n>(
-    tree: &Tree,
-    text: &str,
-    language: Language,
-    names: &[(&Item, &'n str)],
-) -> Option<(&'n str, usize)> {
+fn declared<'n>(tree: &Tree, text: &str, language: Language, names: &[Name<'n>]) -> Option<(&'n str, usize)> {
     let mut cursor = tree.walk();
     tree.root_node().named_children(&mut cursor).find_map(|node| {
         let mut declared = Vec::new();
         declared_by(node, text, language, &mut declared);
-        let (_, name) = names.iter().find(|(_, name)| declared.contains(name))?;
-        Some((*name, node.start_position().row))
+        let name = names.iter().find(|name| name.is_bound_by(node, &declared))?.text;
+        Some((name, node.start_position().row))
     })
 }
 
@@ -110,7 +114,7 @@ fn is_derived(text: &str, name: &str, matches: &[Match]) -> bool {
 }
 
 /// Returns how often a text has a word.
-fn words(text: &str, word: &str) -> usize {
+pub(super) fn words(text: &str, word: &str) -> usize {
     text.split(|sign: char| !sign.is_alphanumeric() && sign != '_').filter(|other| *other == word).count()
 }
 

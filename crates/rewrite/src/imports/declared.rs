@@ -1,13 +1,42 @@
-//! Names that the statements at the top level of a file declare.
+//! Names that a node of a file binds: a declaration, an assignment, a clause.
 
 use tree_sitter::Node;
 
-use super::statements::is_guard;
+use super::scopes::is_scope;
 use crate::Language;
 
-/// Adds the names that a statement at the top level of a file declares. Functions of Rust may have the name of a module.
+/// Adds the names that a statement at the top level of a file declares there.
 pub(super) fn declared_by<'t>(node: Node<'_>, text: &'t str, language: Language, names: &mut Vec<&'t str>) {
-    let is_python = language == Language::Python;
+    bound_at(node, text, language, names);
+    let is_passed = match language {
+        // Its blocks have no names of their own.
+        Language::Python => !is_scope(node, language),
+        _ => matches!(
+            node.kind(),
+            "export_statement"
+                | "import_statement"
+                | "ambient_declaration"
+                | "type_declaration"
+                | "var_declaration"
+                | "var_spec_list"
+                | "const_declaration"
+                | "lexical_declaration"
+                | "variable_declaration"
+                | "expression_statement"
+                | "foreign_mod_item"
+                | "declaration_list"
+        ),
+    };
+    if is_passed {
+        for child in node.named_children(&mut node.walk()) {
+            declared_by(child, text, language, names);
+        }
+    }
+}
+
+/// Adds the names that a node itself binds in the scope around it, but for imports.
+pub(super) fn bound_at<'t>(node: Node<'_>, text: &'t str, language: Language, names: &mut Vec<&'t str>) {
+    let mut bind = |field: &str| bound_by(node.child_by_field_name(field), text, names);
     match (language, node.kind()) {
         (
             Language::JavaScript | Language::TypeScript | Language::Tsx,
@@ -16,13 +45,25 @@ pub(super) fn declared_by<'t>(node: Node<'_>, text: &'t str, language: Language,
             | "generator_function_declaration"
             | "class_declaration"
             | "abstract_class_declaration"
+            | "interface_declaration"
+            | "type_alias_declaration"
             | "enum_declaration"
-            | "internal_module",
+            | "internal_module"
+            | "type_parameter",
         )
         | (Language::Python, "function_definition" | "class_definition")
         | (
             Language::Rust,
-            "struct_item" | "enum_item" | "union_item" | "trait_item" | "type_item" | "mod_item",
+            "struct_item"
+            | "enum_item"
+            | "union_item"
+            | "trait_item"
+            | "type_item"
+            | "mod_item"
+            | "const_item"
+            | "static_item"
+            | "function_item"
+            | "function_signature_item",
         )
         | (Language::Go, "function_declaration" | "type_spec" | "type_alias")
         | (
@@ -32,71 +73,48 @@ pub(super) fn declared_by<'t>(node: Node<'_>, text: &'t str, language: Language,
             | "enum_declaration"
             | "record_declaration"
             | "annotation_type_declaration",
-        ) => {
-            put(node.child_by_field_name("name"), text, names);
-        }
+        ) => put(node.child_by_field_name("name"), text, names),
         (Language::Rust, "extern_crate_declaration") => {
             let name = node.child_by_field_name("alias").or(node.child_by_field_name("name"));
             put(name, text, names);
         }
-        (Language::Go, "const_spec" | "var_spec") => {
+        (Language::Go, "const_spec" | "var_spec" | "type_parameter_declaration") => {
             let mut cursor = node.walk();
             node.children_by_field_name("name", &mut cursor).for_each(|name| put(Some(name), text, names));
         }
         // `import name = require("module")` and `import name = other.name`.
-        (Language::TypeScript | Language::Tsx, "import_require_clause" | "import_alias") => {
-            put(node.named_child(0), text, names);
-        }
-        (_, "variable_declarator") => bound_by(node.child_by_field_name("name"), text, names),
-        (Language::Python, "assignment") => {
-            bound_by(node.child_by_field_name("left"), text, names);
-            if let Some(right) = node.child_by_field_name("right").filter(|it| it.kind() == "assignment") {
-                declared_by(right, text, language, names);
-            }
-        }
-        (Language::Python, "for_statement") => {
-            bound_by(node.child_by_field_name("left"), text, names);
-            below(node, text, language, names);
-        }
-        (Language::Python, "except_clause") => {
-            bound_by(node.child_by_field_name("alias"), text, names);
-            below(node, text, language, names);
-        }
-        (Language::Python, "as_pattern") => bound_by(node.child_by_field_name("alias"), text, names),
-        // A single name is bound, and others are compared.
-        (Language::Python, "case_pattern") => {
-            let name = node.named_child(0).filter(|name| name.kind() == "dotted_name");
-            put(name, text, names);
-            below(node, text, language, names);
+        (Language::TypeScript | Language::Tsx, "import_require_clause" | "import_alias")
+        | (Language::Java, "type_parameter") => put(node.named_child(0), text, names),
+        (_, "variable_declarator")
+        | (Language::Python, "named_expression")
+        | (
+            Language::Java,
+            "enhanced_for_statement" | "catch_formal_parameter" | "resource" | "instanceof_expression",
+        ) => {
+            bind("name");
         }
         (
-            _,
-            "export_statement"
-            | "import_statement"
-            | "ambient_declaration"
-            | "decorated_definition"
-            | "type_declaration"
-            | "var_declaration"
-            | "var_spec_list"
-            | "const_declaration"
-            | "lexical_declaration"
-            | "variable_declaration"
-            | "expression_statement",
-        )
-        | (
             Language::Python,
-            "while_statement" | "with_statement" | "with_clause" | "with_item" | "match_statement" | "block",
-        ) => below(node, text, language, names),
-        (_, kind) if is_python && (is_guard(node) || kind.ends_with("_clause")) => {
-            below(node, text, language, names);
+            "assignment"
+            | "augmented_assignment"
+            | "for_statement"
+            | "for_in_clause"
+            | "type_alias_statement",
+        )
+        | (Language::JavaScript | Language::TypeScript | Language::Tsx, "for_in_statement")
+        | (Language::Go, "short_var_declaration" | "range_clause" | "receive_statement") => bind("left"),
+        (Language::Python, "except_clause" | "as_pattern") | (Language::Go, "type_switch_statement") => {
+            bind("alias");
+        }
+        // A single name is bound, and others are compared.
+        (Language::Python, "case_pattern") => {
+            put(node.named_child(0).filter(|name| name.kind() == "dotted_name"), text, names);
+        }
+        (Language::JavaScript | Language::TypeScript | Language::Tsx, "catch_clause") => bind("parameter"),
+        (Language::Rust, "let_declaration" | "let_condition" | "for_expression" | "match_arm") => {
+            bind("pattern");
         }
         _ => {}
-    }
-}
-
-fn below<'t>(node: Node<'_>, text: &'t str, language: Language, names: &mut Vec<&'t str>) {
-    for child in node.named_children(&mut node.walk()) {
-        declared_by(child, text, language, names);
     }
 }
 
@@ -104,21 +122,44 @@ fn put<'t>(name: Option<Node<'_>>, text: &'t str, names: &mut Vec<&'t str>) {
     names.extend(name.and_then(|name| text.get(name.byte_range())));
 }
 
-/// Adds the names that the left side of an assignment binds, which may take a value apart.
-fn bound_by<'t>(target: Option<Node<'_>>, text: &'t str, names: &mut Vec<&'t str>) {
+/// Adds the names that the left side of an assignment binds, or a list of parameters: it may take a value apart.
+pub(super) fn bound_by<'t>(target: Option<Node<'_>>, text: &'t str, names: &mut Vec<&'t str>) {
     let mut waiting: Vec<Node<'_>> = target.into_iter().collect();
     while let Some(node) = waiting.pop() {
         match node.kind() {
-            "identifier" | "shorthand_property_identifier_pattern" => put(Some(node), text, names),
+            "identifier" | "shorthand_property_identifier_pattern" | "shorthand_field_identifier" => {
+                put(Some(node), text, names);
+            }
+            // They only read what they name.
+            "attribute"
+            | "subscript"
+            | "member_expression"
+            | "subscript_expression"
+            | "computed_property_name"
+            | "selector_expression"
+            | "index_expression"
+            | "scoped_identifier"
+            | "type_annotation" => {}
             "pair_pattern" => waiting.extend(node.child_by_field_name("value")),
             "assignment_pattern" | "object_assignment_pattern" => {
                 waiting.extend(node.child_by_field_name("left"));
             }
-            "object_pattern" | "array_pattern" | "rest_pattern" | "pattern_list" | "tuple_pattern"
-            | "list_pattern" | "list_splat_pattern" | "as_pattern_target" => {
-                waiting.extend(node.named_children(&mut node.walk()));
+            "required_parameter" | "optional_parameter" | "parameter" => {
+                waiting.extend(node.child_by_field_name("pattern"));
             }
-            _ => {}
+            "typed_parameter" => waiting.extend(node.named_child(0)),
+            "default_parameter"
+            | "typed_default_parameter"
+            | "formal_parameter"
+            | "variable_declarator"
+            | "parameter_declaration"
+            | "variadic_parameter_declaration" => {
+                waiting.extend(node.children_by_field_name("name", &mut node.walk()));
+            }
+            _ => {
+                let kind = node.child_by_field_name("type");
+                waiting.extend(node.named_children(&mut node.walk()).filter(|child| Some(*child) != kind));
+            }
         }
     }
 }

@@ -219,8 +219,9 @@ fn go_names(path: &str) -> Vec<String> {
     let base = last.rsplit_once('.').filter(|(_, end)| version(end).is_some()).map_or(last, |(base, _)| base);
     let short = base.trim_start_matches("go-").trim_start_matches("go.").trim_end_matches("-go");
     let all = [base.to_owned(), short.to_owned(), short.replace('-', ""), short.replace('-', "_")];
+    let all = all.into_iter().chain(last.split(['-', '.']).map(str::to_owned));
     let is_name = |name: &String| name.chars().all(|sign| sign.is_alphanumeric() || sign == '_');
-    let mut likely: Vec<String> = all.into_iter().filter(is_name).collect();
+    let mut likely: Vec<String> = all.filter(is_name).collect();
     likely.append(&mut names);
     likely.dedup();
     likely

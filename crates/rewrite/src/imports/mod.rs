@@ -3,9 +3,12 @@
 mod addition;
 mod clash;
 mod declared;
+mod guards;
 mod items;
+mod kept;
 mod place;
 mod removal;
+mod scopes;
 mod statements;
 mod usage;
 
@@ -13,8 +16,9 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
+use self::guards::is_guard;
 use self::items::Item;
-use self::statements::{is_guard, kinds, statements};
+use self::statements::{kinds, statements};
 use crate::parsed::Parsed;
 use crate::{Language, MAX_TIME, Match, RewriteError};
 
@@ -54,13 +58,14 @@ impl Import {
     }
 }
 
-/// Adds imports to a text, and removes others. `matches` are what was replaced in it since it was parsed.
+/// Adds imports to a text, and removes others. `matches` are what was replaced in it since it was parsed, and `places` where that stands
+/// now.
 pub(crate) fn edit(
     text: &mut String,
     parsed: &mut Parsed,
-    language: Language,
+    (language, file): (Language, &str),
     (add, remove): (&[Import], &[Import]),
-    matches: &[Match],
+    (matches, mut places): (&[Match], Vec<Range<usize>>),
 ) -> Result<(), RewriteError> {
     // The text need not be parsed to find its imports, if they are the ones that it had before.
     let mut put_in = matches.iter().filter_map(|found| found.replacement.as_deref());
@@ -81,20 +86,23 @@ pub(crate) fn edit(
             let edit = if is_new {
                 addition::addition(tree, text, language, import)
             } else {
-                removal::removal(tree, text, language, (import, add))
+                removal::removal(tree, text, language, (import, add), (matches, file))
             };
             let Some(Edit(range, new)) = edit else { break };
             if is_new && added.last() != Some(&import) {
                 added.push(import);
             }
             parsed.note(text, [(range.clone(), new.as_str())]);
-            text.replace_range(range, &new);
+            text.replace_range(range.clone(), &new);
+            for place in places.iter_mut().filter(|place| place.start >= range.end) {
+                *place = place.start + new.len() - range.len()..place.end + new.len() - range.len();
+            }
             are_kept = false;
         }
     }
-    if !added.is_empty() {
+    if !add.is_empty() {
         let tree = parsed.tree(text)?;
-        clash::check(tree, text, language, (&added, matches))?;
+        clash::check(tree, text, language, (add, &added), (matches, &places))?;
     }
     Ok(())
 }

@@ -6,19 +6,21 @@ use tree_sitter::{Node, Tree};
 
 use super::clash::{is_same_thing, local};
 use super::items::Item;
+use super::kept::{is_marked, is_unclear, may_be_shared};
 use super::place::{is_comment, line_rest, mark_length};
 use super::statements::{Statement, statements};
 use super::usage::is_used;
 use super::{Edit, Import};
-use crate::Language;
+use crate::{Language, Match};
 
 /// Returns the edit that removes a name of an import, or `None` if none of them is there and may go: those that nothing uses, and those
-/// in whose place one of the imports `add` has the name.
+/// in whose place one of the imports `add` has the name. `matches` are what was replaced.
 pub(super) fn removal(
     tree: &Tree,
     text: &str,
     language: Language,
     (import, add): (&Import, &[Import]),
+    (matches, file): (&[Match], &str),
 ) -> Option<Edit> {
     let found = statements(tree, text, language);
     let found = found.iter().filter(|statement| !statement.is_nested && !is_export(statement.node));
@@ -31,17 +33,23 @@ pub(super) fn removal(
         if import.items.is_empty() && statement.items.is_empty() && statement.module == import.module {
             return Some(Edit(with_line(text, whole(statement.node, language)), String::new()));
         }
-        for (index, item) in statement.items.iter().enumerate() {
+        for item in &statement.items {
             // Nobody knows what a name stands for that a file has from a module's whole list.
             let can_go = import.items.iter().any(|wanted| item.is_same(wanted))
                 && !item.locals.is_empty()
                 && !is_exported(item, language);
-            if can_go && (is_exchanged(item) || !is_used(tree, text, language, &item.locals)) {
+            let is_needed = || {
+                may_be_shared(tree, file, language)
+                    || is_marked(statement, text)
+                    || is_unclear(item, language, matches)
+                    || is_used(tree, text, language, &item.locals)
+            };
+            if can_go && (is_exchanged(item) || !is_needed()) {
                 let range = match statement.items.len() {
                     1 => {
                         with_semicolon(text, with_line(text, whole(statement.node, language)), statement.node)
                     }
-                    _ => in_list(statement, index, text),
+                    _ => in_list(listed(statement, item)?, text),
                 };
                 return Some(Edit(range, String::new()));
             }
@@ -103,29 +111,37 @@ fn line_end(text: &str, at: usize) -> usize {
 }
 
 /// Returns the range of one of several names, with its comma and its own comment, but not with those of others.
-fn in_list(statement: &Statement<'_>, index: usize, text: &str) -> Range<usize> {
-    let item = &statement.items[index];
-    let node = statement.node;
-    // A default import of JavaScript stands in front of braces or of a star.
-    if item.name == "default" && index == 0 && !text[node.start_byte()..item.range.start].contains('{') {
-        let behind = text[item.range.end..].trim_start_matches([' ', '\t', '\r', '\n', ',']);
-        return item.range.start..text.len() - behind.len();
-    }
-    let own = &item.range;
+fn in_list<'t>(node: Node<'t>, text: &str) -> Range<usize> {
+    let beside = |next: fn(&Node<'t>) -> Option<Node<'t>>| {
+        std::iter::successors(next(&node), next).find(|other| !other.is_extra())
+    };
+    let own = node.byte_range();
     let has_comma = text[own.end..].trim_start().starts_with(',');
     let comma = if has_comma { text.len() - text[own.end..].trim_start().len() + 1 } else { own.end };
     let (start, rest) = (line_start(text, own.start), line_rest(text, comma));
     let is_alone = text[start..own.start].trim().is_empty() && (rest.trim().is_empty() || is_comment(rest));
-    if is_alone {
+    // A line that a backslash has continued needs its own.
+    if is_alone && !text[..start].trim_end().ends_with('\\') {
         return start..line_end(text, comma);
     }
     let is_plain = |between: &str| !between.contains(['#', '/']);
-    let items = &statement.items;
-    let before =
-        index.checked_sub(1).and_then(|before| items.get(before)).map(|before: &Item| before.range.end);
-    match (items.get(index + 1), before) {
-        (Some(next), _) if is_plain(&text[own.end..next.range.start]) => own.start..next.range.start,
-        (None, Some(before)) if is_plain(&text[before..own.start]) && before < own.start => before..own.end,
+    match (beside(Node::next_named_sibling), beside(Node::prev_named_sibling)) {
+        (Some(next), _) if is_plain(&text[own.end..next.start_byte()]) => own.start..next.start_byte(),
+        (None, Some(before)) if is_plain(&text[before.end_byte()..own.start]) => before.end_byte()..own.end,
         _ => own.start..comma + text[comma..].len() - text[comma..].trim_start_matches([' ', '\t']).len(),
     }
+}
+
+/// Returns the node of a name of a statement, or of the list that has nothing else.
+fn listed<'t>(statement: &Statement<'t>, item: &Item) -> Option<Node<'t>> {
+    let mut node = statement.node.named_descendant_for_byte_range(item.range.start, item.range.end)?;
+    while let Some(parent) = node.parent().filter(|parent| *parent != statement.node) {
+        let others = parent.named_children(&mut parent.walk()).filter(|other| !other.is_extra()).count();
+        let is_path = parent.child_by_field_name("list") == Some(node);
+        if parent.byte_range() != node.byte_range() && others > 1 && !is_path {
+            break;
+        }
+        node = parent;
+    }
+    Some(node)
 }

@@ -2,11 +2,9 @@
 
 use tree_sitter::{Node, Tree};
 
+use super::guards::{add_guarded, always_bound, is_guard};
 use super::items::{Item, items};
 use crate::Language;
-
-/// Parts of conditions about what a program runs on: a name that is imported under such a one is known wherever it can be.
-const PLATFORM_WORDS: [&str; 5] = ["version", "platform", "os.name", "PY2", "PY3"];
 
 /// Import statement of a file.
 pub(super) struct Statement<'t> {
@@ -15,8 +13,16 @@ pub(super) struct Statement<'t> {
     pub(super) items: Vec<Item>,
     /// Whether it stands in a block that may not be carried out.
     pub(super) is_nested: bool,
-    /// Whether only some builds have it.
+    /// Whether only some builds or runs have it.
     pub(super) is_conditional: bool,
+}
+
+impl Statement<'_> {
+    /// Returns whether the program is made to do without what it imports: only some builds have it, or it is only tried.
+    pub(super) fn is_optional(&self) -> bool {
+        let mut above = std::iter::successors(self.node.parent(), Node::parent);
+        self.is_conditional && (!self.is_nested || above.any(|node| node.kind() == "try_statement"))
+    }
 }
 
 /// Returns the kinds of nodes that import something.
@@ -49,39 +55,18 @@ pub(super) fn statements<'t>(tree: &'t Tree, text: &str, language: Language) -> 
                 found.extend(all.map(|node| statement(node, text, language, false)));
             }
         } else if language == Language::Python && is_guard(node) {
-            add_guarded(node, text, &mut found);
+            let mut guarded = Vec::new();
+            add_guarded(node, &mut guarded);
+            let bound = (!guarded.is_empty()).then(|| always_bound(node, text)).flatten().unwrap_or_default();
+            found.extend(guarded.into_iter().map(|node| {
+                let mut statement = statement(node, text, language, true);
+                let mut locals = statement.items.iter().filter_map(|item| item.locals.first());
+                statement.is_conditional = !locals.all(|name| bound.contains(name));
+                statement
+            }));
         }
     }
     found
-}
-
-/// Returns whether a statement of Python may hold imports that are carried out under a condition.
-pub(super) fn is_guard(node: Node<'_>) -> bool {
-    matches!(node.kind(), "try_statement" | "if_statement")
-}
-
-/// Adds the imports in the blocks of a statement of Python. What is known to the type checker alone is not known.
-fn add_guarded<'t>(node: Node<'t>, text: &str, found: &mut Vec<Statement<'t>>) {
-    let condition = node.child_by_field_name("condition").filter(|_| node.kind() == "if_statement");
-    let condition = condition.and_then(|condition| text.get(condition.byte_range()));
-    let is_met_once = condition.is_some_and(|condition| {
-        node.child_by_field_name("alternative").is_none()
-            && !PLATFORM_WORDS.iter().any(|word| condition.contains(word))
-    });
-    if is_met_once {
-        return;
-    }
-    let is_for_types = condition
-        .is_some_and(|condition| condition.ends_with("TYPE_CHECKING") && !condition.starts_with("not "));
-    let skipped = node.child_by_field_name("consequence").filter(|_| is_for_types);
-    for child in node.named_children(&mut node.walk()).filter(|child| Some(*child) != skipped) {
-        let is_block = child.kind() == "block" || child.kind().ends_with("_clause");
-        if kinds(Language::Python).contains(&child.kind()) {
-            found.push(statement(child, text, Language::Python, true));
-        } else if is_block || is_guard(child) {
-            add_guarded(child, text, found);
-        }
-    }
 }
 
 fn statement<'t>(node: Node<'t>, text: &str, language: Language, is_nested: bool) -> Statement<'t> {

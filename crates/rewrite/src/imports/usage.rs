@@ -2,6 +2,7 @@
 
 use tree_sitter::{Node, Tree};
 
+use super::clash::words;
 use super::statements::kinds;
 use crate::Language;
 
@@ -20,12 +21,13 @@ fn names_type(node: Node<'_>, text: &str) -> bool {
     let above = std::iter::successors(node.parent(), Node::parent);
     node.kind() == "string_content"
         && above.take(MAX_ANNOTATION).any(|above| match above.kind() {
-            "type" => true,
+            "type" | "subscript" => true,
             "assignment" | "augmented_assignment" => part(above, "left") == "__all__",
             "call" => {
                 let function = part(above, "function");
                 let name = function.rsplit('.').next().unwrap_or(function);
-                matches!(name, "cast" | "TypeVar" | "NewType" | "ForwardRef")
+                matches!(name, "cast" | "TypeVar" | "NewType" | "ForwardRef" | "NamedTuple" | "TypedDict")
+                    || function.starts_with("__all__.")
             }
             _ => false,
         })
@@ -43,6 +45,23 @@ fn makes_elements(node: Node<'_>, text: &str, names: &[String]) -> bool {
         }
         _ => false,
     }
+}
+
+/// Returns whether a string of Rust has one of the names in braces, as formats do.
+fn formats(node: Node<'_>, own: &str, names: &[String]) -> bool {
+    let mut braces = own.split('{').skip(1).filter_map(|rest| rest.split_once('}'));
+    node.kind() == "string_content"
+        && braces.any(|(inside, _)| names.iter().any(|name| words(inside, name) > 0))
+}
+
+/// Returns whether an import of Rust may take something from what is imported beside it, `use name::other`, or around its module,
+/// `use super::name`.
+fn begins_here(node: Node<'_>, own: &str, names: &[String]) -> bool {
+    let path = own.split_once("use ").map_or("", |(_, path)| path.trim_start());
+    let begins = |start: &str| path.strip_prefix(start).is_some_and(|rest| rest.starts_with("::"));
+    let is_within = || node.parent().is_some_and(|parent| parent.kind() != "source_file");
+    node.kind() == "use_declaration"
+        && (names.iter().any(|name| begins(name)) || ["self", "super"].into_iter().any(begins) && is_within())
 }
 
 /// Returns whether an identifier outside of imports has one of the names, or something stands for a use of it.
@@ -65,6 +84,10 @@ pub(super) fn is_used(tree: &Tree, text: &str, language: Language, names: &[Stri
             words.any(is_name)
         };
         if language == Language::Python && names_type(node, text) && has_name() {
+            return true;
+        }
+        let is_beside = || begins_here(node, own, names) && has_name();
+        if language == Language::Rust && (formats(node, own, names) || is_beside()) {
             return true;
         }
         if !is_import && cursor.goto_first_child() {

@@ -1,0 +1,274 @@
+//! Scopes around what was put into a file, in which the name of an import may have another meaning, or none.
+
+use std::ops::Range;
+
+use tree_sitter::{Node, Tree};
+
+use super::clash::{is_same_thing, local, words};
+use super::declared::{bound_at, bound_by};
+use super::items::{Item, items};
+use super::statements::kinds;
+use crate::Language;
+
+/// Returns whether names that are bound in a node are not known around it.
+pub(super) fn is_scope(node: Node<'_>, language: Language) -> bool {
+    match language {
+        Language::Python => matches!(
+            node.kind(),
+            "function_definition"
+                | "class_definition"
+                | "lambda"
+                | "list_comprehension"
+                | "set_comprehension"
+                | "dictionary_comprehension"
+                | "generator_expression"
+        ),
+        Language::JavaScript | Language::TypeScript | Language::Tsx => matches!(
+            node.kind(),
+            "function_declaration"
+                | "function_expression"
+                | "generator_function"
+                | "generator_function_declaration"
+                | "arrow_function"
+                | "method_definition"
+                | "class"
+                | "class_declaration"
+                | "abstract_class_declaration"
+                | "internal_module"
+        ),
+        Language::Rust => matches!(
+            node.kind(),
+            "function_item" | "closure_expression" | "impl_item" | "trait_item" | "mod_item"
+        ),
+        Language::Go => matches!(node.kind(), "function_declaration" | "method_declaration" | "func_literal"),
+        Language::Java => matches!(
+            node.kind(),
+            "class_declaration"
+                | "interface_declaration"
+                | "enum_declaration"
+                | "record_declaration"
+                | "annotation_type_declaration"
+                | "method_declaration"
+                | "constructor_declaration"
+                | "lambda_expression"
+        ),
+    }
+}
+
+/// Name of an import that a file is to have.
+pub(super) struct Name<'a> {
+    pub(super) item: &'a Item,
+    pub(super) text: &'a str,
+    /// Whether it begins a path of Rust in what was put in: no value does.
+    is_path: bool,
+}
+
+impl<'a> Name<'a> {
+    pub(super) fn new(item: &'a Item, language: Language, new: &[&str]) -> Option<Self> {
+        let name = local(item, language)?;
+        let path = format!("{name}::");
+        let begins_path = |text: &&str| {
+            let mut starts = text.match_indices(&path).map(|(at, _)| text[..at].chars().next_back());
+            starts.any(|before| before.is_none_or(|sign| !sign.is_alphanumeric() && sign != '_'))
+        };
+        Some(Self { item, text: name, is_path: language == Language::Rust && new.iter().any(begins_path) })
+    }
+
+    /// Returns whether it is one of the names that a node binds.
+    pub(super) fn is_bound_by(&self, node: Node<'_>, names: &[&str]) -> bool {
+        let is_value = || {
+            let kinds = ["function_item", "const_item", "static_item", "let_declaration", "let_condition"];
+            kinds.contains(&node.kind())
+                || matches!(node.kind(), "for_expression" | "match_arm" | "closure_expression")
+        };
+        names.contains(&self.text) && !(self.is_path && is_value())
+    }
+}
+
+/// Name of an import as a scope binds it.
+struct Bound {
+    /// Number of the name.
+    index: usize,
+    node_start: usize,
+    row: usize,
+    /// Whether it is the import itself, at the top level of the scope.
+    is_same: bool,
+}
+
+/// Scope around a place.
+struct Scope<'t> {
+    node: Node<'t>,
+    depth: u32,
+    /// What it binds, once that is asked for.
+    bound: Option<Vec<Bound>>,
+}
+
+/// Reason why a name is not that of an import, with the row that tells it.
+pub(super) enum Hidden<'a> {
+    /// Something else has the name.
+    By(&'a str, usize),
+    /// A module of Rust does not know what is imported around it.
+    ByModule(usize),
+}
+
+/// Names of imports, and the file in which they are looked up.
+pub(super) struct Lookup<'a> {
+    pub(super) text: &'a str,
+    pub(super) language: Language,
+    pub(super) names: &'a [Name<'a>],
+    /// What was put in.
+    pub(super) places: &'a [Range<usize>],
+}
+
+impl<'a> Lookup<'a> {
+    /// Returns the first of the names that is not that of an import of the whole file where it was put in.
+    pub(super) fn hidden(&self, tree: &Tree) -> Option<Hidden<'a>> {
+        // Nobody sees where the methods of a trait are called that comes with an import.
+        let unseen: Vec<bool> = self.names.iter().map(|name| self.is_unseen(name.text)).collect();
+        let has_globals = self.language == Language::Python && self.text.contains("global ");
+        let mut scopes: Vec<Scope<'_>> = Vec::new();
+        let mut cursor = tree.walk();
+        loop {
+            let (node, depth) = (cursor.node(), cursor.depth());
+            let is_near = self.place_at(node.byte_range()).is_some();
+            if is_near && node.child_count() == 0 {
+                for (index, Name { text: name, .. }) in self.names.iter().enumerate() {
+                    let is_named = self.text.get(node.byte_range()) == Some(*name) && !is_member(node);
+                    if (is_named || unseen[index])
+                        && let Some(hidden) = self.hidden_at(node, &mut scopes, (index, !is_named))
+                    {
+                        return Some(hidden);
+                    }
+                }
+            }
+            if node.kind() == "global_statement" {
+                let mut names = Vec::new();
+                bound_by(Some(node), self.text, &mut names);
+                if let Some(name) = self.names.iter().find(|name| names.contains(&name.text)) {
+                    return Some(Hidden::By(name.text, node.start_position().row));
+                }
+            }
+            if (is_near || has_globals) && cursor.goto_first_child() {
+                if is_scope(node, self.language) || depth == 1 && self.has_blocks() {
+                    scopes.push(Scope { node, depth, bound: None });
+                }
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return None;
+                }
+            }
+            while scopes.last().is_some_and(|scope| scope.depth >= cursor.depth()) {
+                scopes.pop();
+            }
+        }
+    }
+
+    /// Returns whether statements at the top level may have names of their own.
+    fn has_blocks(&self) -> bool {
+        matches!(self.language, Language::JavaScript | Language::TypeScript | Language::Tsx)
+    }
+
+    fn is_unseen(&self, name: &str) -> bool {
+        let mut texts = self.places.iter().filter_map(|place| self.text.get(place.clone()));
+        self.language == Language::Rust && !texts.any(|text| words(text, name) > 0)
+    }
+
+    /// Returns the first place that is not outside of a range.
+    fn place_at(&self, range: Range<usize>) -> Option<&Range<usize>> {
+        let next = self.places.partition_point(|place| place.end <= range.start);
+        self.places.get(next).filter(|place| place.start < range.end)
+    }
+
+    /// Returns what hides a name in the scopes around a node.
+    fn hidden_at(
+        &self,
+        node: Node<'_>,
+        scopes: &mut [Scope<'_>],
+        (index, is_unseen): (usize, bool),
+    ) -> Option<Hidden<'a>> {
+        let mut is_in_function = false;
+        for scope in scopes.iter_mut().rev() {
+            let kind = scope.node.kind();
+            // What a class of Python binds is not known in its methods; what Rust's blocks of methods bind, nowhere by its name alone.
+            if kind == "class_definition" && is_in_function || matches!(kind, "impl_item" | "trait_item") {
+                continue;
+            }
+            is_in_function = kind != "class_definition";
+            let bound = scope.bound.get_or_insert_with(|| self.bound_in(scope.node));
+            let mut own = bound.iter().filter(|bound| bound.index == index).peekable();
+            if own.peek().is_some() {
+                let is_late =
+                    |bound: &Bound| self.language == Language::Python && bound.node_start > node.start_byte();
+                let other = own.find(|bound| !bound.is_same || is_late(bound));
+                return other
+                    .filter(|_| !is_unseen)
+                    .map(|bound| Hidden::By(self.names[index].text, bound.row));
+            }
+            if kind == "mod_item" && !bound.iter().any(|bound| bound.index == self.names.len()) {
+                return Some(Hidden::ByModule(node.start_position().row));
+            }
+        }
+        None
+    }
+
+    /// Returns which of the names a scope binds. One more stands for all that the module around it has.
+    fn bound_in(&self, scope: Node<'_>) -> Vec<Bound> {
+        let mut found = Vec::new();
+        let add = |names: &[&str], node: Node<'_>, found: &mut Vec<Bound>| {
+            let (node_start, row) = (node.start_byte(), node.start_position().row);
+            let known = self.names.iter().enumerate().filter(|(_, name)| name.is_bound_by(node, names));
+            found.extend(known.map(|(index, _)| Bound { index, node_start, row, is_same: false }));
+        };
+        let mut names = Vec::new();
+        for field in ["parameter", "parameters", "receiver", "result"] {
+            bound_by(scope.child_by_field_name(field), self.text, &mut names);
+        }
+        // An expression has its name within itself alone.
+        if matches!(scope.kind(), "function_expression" | "generator_function") {
+            bound_by(scope.child_by_field_name("name"), self.text, &mut names);
+        }
+        add(&names, scope, &mut found);
+        let mut cursor = scope.walk();
+        while {
+            let node = cursor.node();
+            if kinds(self.language).contains(&node.kind()) {
+                self.add_imports(node, cursor.depth() == 2, &mut found);
+            } else if cursor.depth() > 0 {
+                names.clear();
+                bound_at(node, self.text, self.language, &mut names);
+                add(&names, node, &mut found);
+            }
+            let is_passed = cursor.depth() == 0 || !is_scope(node, self.language);
+            is_passed && cursor.goto_first_child() || {
+                let mut has_next = cursor.goto_next_sibling();
+                while !has_next && cursor.goto_parent() {
+                    has_next = cursor.goto_next_sibling();
+                }
+                has_next
+            }
+        } {}
+        found
+    }
+
+    fn add_imports(&self, node: Node<'_>, is_direct: bool, found: &mut Vec<Bound>) {
+        let (node_start, row) = (node.start_byte(), node.start_position().row);
+        for item in items(node, self.text, self.language).1 {
+            if item.name == "super::*" {
+                found.push(Bound { index: self.names.len(), node_start, row, is_same: true });
+            }
+            for (index, wanted) in self.names.iter().enumerate() {
+                if local(&item, self.language) == Some(wanted.text) {
+                    let is_same = is_direct && is_same_thing(&item, wanted.item, self.language);
+                    found.push(Bound { index, node_start, row, is_same });
+                }
+            }
+        }
+    }
+}
+
+/// Returns whether a name is one of a value: `value.name`.
+fn is_member(node: Node<'_>) -> bool {
+    node.prev_sibling().is_some_and(|before| before.kind() == ".")
+}
