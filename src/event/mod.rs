@@ -178,6 +178,9 @@ pub struct CallRecord {
     /// The exit code of the command, if it ran one to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
+    /// Whether the output of the command says that it ran no test.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ran_no_test: bool,
     /// The result that the model was given.
     pub result: String,
     /// What it read, wrote and ran.

@@ -6,11 +6,13 @@ mod verdict;
 use std::time::Duration;
 
 use sanitize::environment::mentioned;
-use test_results::{junit, parse};
+use test_results::{has_run_tests, junit, parse};
 use tokio_util::sync::CancellationToken;
 
 use crate::command::sandbox::Rights;
-use crate::command::{Ended, LiveOutput, PipeStatus, Retention, Shell, last_lines, pipe_failure, plain};
+use crate::command::{
+    Ended, LiveOutput, PipeStatus, Retention, Shell, last_lines, pipe_failure, plain, shows_whole_output,
+};
 use crate::config::GateConfig;
 use crate::event::{Activity, Events, GateRecord, GateVerdict, millis};
 use crate::isolation::IsolationError;
@@ -153,6 +155,8 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         results
     });
     let output = plain(&all);
+    let is_whole = shows_whole_output(&gate.command);
+    let ran_tests = has_run_tests(&output, is_whole).filter(|ran| *ran || cut_from.is_none());
     let record = GateRecord {
         name: gate.name.clone(),
         command: gate.command.clone(),
@@ -165,11 +169,13 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         ending,
         duration_ms: millis(duration),
         output: last_lines(&output, OUTPUT_LINES).trim_start().to_owned(),
+        ran_no_test: ran_tests == Some(false),
         tests: None,
         doubt: Vec::new(),
     };
     let output = if passed { String::new() } else { output.trim().to_owned() };
-    GateOutcome { record, failures: Failures::of(&lines), output, cut_from, results, is_certain: true }
+    let failures = Failures::of(&lines);
+    GateOutcome { record, failures, output, cut_from, results, ran_tests, is_certain: true }
 }
 
 /// Returns the documents of JUnit's XML in an output, among other text.

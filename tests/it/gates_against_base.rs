@@ -2,7 +2,7 @@
 #![cfg(target_os = "linux")]
 
 use serde_json::{Map, Value, json};
-use test_results::{Comparison, compare, junit, parse};
+use test_results::{Comparison, compare, has_run_tests, junit, parse};
 
 use crate::support::model::{Answer, ModelServer};
 use crate::support::tools::{path_with, tool};
@@ -34,6 +34,18 @@ fn gates_tests_are_compared_one_by_one() {
             if case["junit"] == true { junit(text) } else { parse(text) }
         };
         assert_eq!(told(&compare(&read("before"), &read("now"))), case["told"], "{}", case["name"]);
+    }
+}
+
+#[test]
+fn gates_that_ran_no_test_are_told_by_their_output() {
+    for case in cases("ran-no-test.yml") {
+        let says = match has_run_tests(case["output"].as_str().expect("an output"), case["cut"] != true) {
+            Some(true) => "tests",
+            Some(false) => "none",
+            None => "unknown",
+        };
+        assert_eq!(case["says"], says, "{}", case["name"]);
     }
 }
 
