@@ -35,7 +35,7 @@ pub use mutation::{MutationRecord, MutationResult, MutationVerdict};
 pub use network::{NetworkDecision, NetworkRecord};
 pub use notice::{Notice, NoticeLevel};
 pub use plan_action::{Base, PlannedAction};
-pub use proof::{ProofRecord, ProofVerdict, TestProof};
+pub use proof::{CaseProof, ProofRecord, ProofVerdict, TestProof};
 pub use recipe_match::{RecipeMatch, RecipeMatches};
 pub use review::{Finding, ReviewRecord, Severity};
 pub use shell::Class;

@@ -9,8 +9,8 @@
 //! A change goes through these modules in turn, and each knows those before it only, as `tests/layering.rs` ensures: `finding` is what
 //! comes out; `files` says what a path is to tests; `syntax` reads text; `assertion` says how much one assertion demands; `extract`
 //! reads the tests of a file; `weaker` compares assertions; `matching` finds which test became which; `compare` says what became of
-//! each; `lines` looks at what stands outside of assertions; `settings` and `snapshots` judge the files around tests. `changed` and
-//! `mutation` say what a caller can run to try the tests.
+//! each; `lines` looks at what stands outside of assertions; `settings` and `snapshots` judge the files around tests. `changed`,
+//! `changed_code` and `mutation` say what a caller can run to try the tests.
 //!
 //! ```
 //! use test_integrity::{Change, Kind, check};
@@ -27,6 +27,7 @@
 
 mod assertion;
 mod changed;
+mod changed_code;
 mod compare;
 mod extract;
 mod files;
@@ -40,6 +41,7 @@ mod syntax;
 mod weaker;
 
 pub use changed::{ChangedTest, changed_tests, is_of_tests, is_settings, new_names};
+pub use changed_code::changes_code;
 pub use extract::rust::test_items::with_tests_of;
 pub use finding::{Finding, Kind, Severity};
 pub use mutation::{Mutation, MutationKind, mutations};

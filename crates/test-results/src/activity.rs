@@ -1,4 +1,4 @@
-//! Whether any test ran, by what the summaries of runners say: a command that runs none ends well all the same.
+//! Activity of runners: whether any test ran, by what their summaries say. A command that runs none ends well all the same.
 
 use std::sync::LazyLock;
 

@@ -1,14 +1,48 @@
 //! JUnit's XML, as most runners can write it.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use roxmltree::{Document, Node};
 
-use super::{Outcome, Results, duration_ms, path_parts};
+use super::{Outcome, Results, duration_ms, parse, path_parts};
 
 /// Most attributes of an element, of which those of JUnit have a dozen: the parser compares each with all others.
 const MAX_ATTRIBUTES: usize = 256;
 
 /// Most elements around a test that are asked for its file; suites of suites of suites are six or seven deep.
 const MAX_DEPTH: usize = 64;
+
+/// Method with the types of its parameters and its case, as Surefire writes them: `adds(int)[1]`, `adds{int}[1]`.
+#[expect(clippy::unwrap_used, reason = "a constant")]
+static METHOD: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^([\w$]+)(?:\([^()]*\)|\{[^{}]*\})(?:\[(.*)\])?$").unwrap());
+
+/// Reads the output of test runners, whichever they are, and JUnit's XML that is printed among it.
+pub fn parse_all(output: &str) -> Results {
+    let mut results = parse(output);
+    for document in documents(output) {
+        let read = junit(document);
+        if read.is_empty() && document.contains("<testcase") {
+            results.doubts.push("what looks like JUnit XML is invalid".to_owned());
+        }
+        results.extend(read);
+    }
+    results
+}
+
+/// Returns the documents of JUnit's XML in an output, among other text.
+fn documents(output: &str) -> impl Iterator<Item = &str> {
+    let mut rest = output;
+    std::iter::from_fn(move || {
+        let start = rest.find("<testsuite")?;
+        let text = &rest[start..];
+        let closing = if text.starts_with("<testsuites") { "</testsuites>" } else { "</testsuite>" };
+        let end = text.find(closing)? + closing.len();
+        rest = &text[end..];
+        Some(&text[..end])
+    })
+}
 
 /// Reads JUnit's XML. Text that is no such XML gives no results, nor does one with more than 256 attributes of an element.
 pub fn junit(xml: &str) -> Results {
@@ -38,9 +72,13 @@ pub fn junit(xml: &str) -> Results {
         };
         let file = file_of(case).filter(|file| file.last().is_some_and(|stem| !above.contains(stem)));
         let name = name.strip_suffix("()").unwrap_or(name);
-        let (name, case_name) = match name.find(['[', '{']) {
-            Some(at) if at > 0 && !name.contains(' ') => (&name[..at], Some(&name[at..])),
-            _ => (name, None),
+        let method = METHOD.captures(name);
+        let (name, case_name) = match (&method, name.find(['[', '{'])) {
+            (Some(method), _) => {
+                (method.get(1).map_or(name, |name| name.as_str()), method.get(2).map(|case| case.as_str()))
+            }
+            (None, Some(at)) if at > 0 && !name[..at].contains(' ') => (&name[..at], Some(&name[at..])),
+            (None, _) => (name, None),
         };
         let own: Vec<String> = if name.contains(' ') {
             name.split(" > ").map(str::to_owned).collect()

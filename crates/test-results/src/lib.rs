@@ -28,7 +28,7 @@ mod unittest;
 
 pub use activity::has_run_tests;
 pub use compare::{Comparison, compare};
-pub use junit::junit;
+pub use junit::{junit, parse_all};
 
 /// How a test ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

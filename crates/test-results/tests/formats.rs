@@ -238,6 +238,25 @@ fn junit_is_read() {
 }
 
 #[test]
+fn junit_names_cases_of_methods() {
+    for (name, own, case) in [
+        ("adds(int)[1]", "adds", Some("1")),
+        ("adds(int, String)[2]", "adds", Some("2")),
+        ("adds{int}[3]", "adds", Some("3")),
+        ("adds(int)", "adds", None),
+        ("adds[0: 1 + 1 = 2]", "adds", Some("0: 1 + 1 = 2")),
+        ("test_a[a b]", "test_a", Some("a b")),
+        ("adds two [numbers]", "adds two [numbers]", None),
+    ] {
+        let results =
+            junit(&format!("<testsuite><testcase classname=\"shop.CartTest\" name=\"{name}\"/></testsuite>"));
+        let test = &results.tests[0];
+        let read = (test.name.last().map(String::as_str), test.case.as_deref());
+        assert_eq!(read, (Some(own), case), "{name}");
+    }
+}
+
+#[test]
 fn junit_tells_tests_of_two_files_apart() {
     let xml = "<testsuites>\
         <testsuite name=\"src/a.test.js\"><testcase classname=\"total\" name=\"adds\"/></testsuite>\
