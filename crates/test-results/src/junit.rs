@@ -1,8 +1,5 @@
 //! JUnit's XML, as most runners can write it.
 
-use std::sync::LazyLock;
-
-use regex::Regex;
 use roxmltree::{Document, Node};
 
 use super::{Outcome, Results, duration_ms, parse, path_parts};
@@ -12,11 +9,6 @@ const MAX_ATTRIBUTES: usize = 256;
 
 /// Most elements around a test that are asked for its file; suites of suites of suites are six or seven deep.
 const MAX_DEPTH: usize = 64;
-
-/// Method with the types of its parameters and its case, as Surefire writes them: `adds(int)[1]`, `adds{int}[1]`.
-#[expect(clippy::unwrap_used, reason = "a constant")]
-static METHOD: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^([\w$]+)(?:\([^()]*\)|\{[^{}]*\})(?:\[(.*)\])?$").unwrap());
 
 /// Reads the output of test runners, whichever they are, and JUnit's XML that is printed among it.
 pub fn parse_all(output: &str) -> Results {
@@ -72,13 +64,10 @@ pub fn junit(xml: &str) -> Results {
         };
         let file = file_of(case).filter(|file| file.last().is_some_and(|stem| !above.contains(stem)));
         let name = name.strip_suffix("()").unwrap_or(name);
-        let method = METHOD.captures(name);
-        let (name, case_name) = match (&method, name.find(['[', '{'])) {
-            (Some(method), _) => {
-                (method.get(1).map_or(name, |name| name.as_str()), method.get(2).map(|case| case.as_str()))
-            }
-            (None, Some(at)) if at > 0 && !name[..at].contains(' ') => (&name[..at], Some(&name[at..])),
-            (None, _) => (name, None),
+        let is_split = |at: usize| at > 0 && !name[..at].split('(').next().unwrap_or_default().contains(' ');
+        let (name, case_name) = match name.find(['[', '{']).filter(|at| is_split(*at)) {
+            Some(at) => (&name[..at], Some(&name[at..])),
+            None => (name, None),
         };
         let own: Vec<String> = if name.contains(' ') {
             name.split(" > ").map(str::to_owned).collect()

@@ -123,11 +123,15 @@ impl Part {
 
 /// Compares two parts; a crate `test-results` is called `test_results` as well.
 fn is_same(one: &str, other: &str) -> bool {
-    one == other || one.len() == other.len() && normal(one) == normal(other)
+    one == other || normal(one) == normal(other)
 }
 
+/// Returns a part as it is compared: without the types of parameters, as in `adds(int)`.
 fn normal(part: &str) -> String {
-    part.replace('-', "_")
+    let is_name =
+        |text: &str| !text.is_empty() && text.chars().all(|sign| sign.is_alphanumeric() || sign == '_');
+    let bare = part.strip_suffix(')').and_then(|inner| inner.split_once('(')).map(|(name, _)| name);
+    bare.filter(|name| is_name(name)).unwrap_or(part).replace('-', "_")
 }
 
 /// Returns how well two names fit: the parts that they have in common at their ends. Parts that are the same fit better than
