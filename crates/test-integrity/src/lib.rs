@@ -48,7 +48,7 @@ pub use mutation::{Mutation, MutationKind, mutations};
 
 use files::Role;
 use lines::reported::{Reported, Starts};
-use lines::{doctests, exemptions, lenient, marks, scripted, signs, silenced, statements, unbuilt};
+use lines::{doctests, endings, exemptions, lenient, marks, scripted, signs, silenced, statements, unbuilt};
 use settings::{packages, places};
 
 /// Longest text that is judged, in bytes. Longer ones are data rather than tests.
@@ -114,7 +114,7 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
     findings.extend(scripted::compare(&changes));
     // What several look at is reported once.
     let starts = Starts::new(&changes);
-    for compare in [silenced::compare, lenient::compare, statements::compare] {
+    for compare in [silenced::compare, lenient::compare, statements::compare, endings::compare] {
         let more = compare(&changes, &Reported { findings: &findings, starts: &starts });
         findings.extend(more);
     }
