@@ -36,9 +36,12 @@ enum Scope {
     Part,
 }
 
+/// Pattern of a summary, and what it tells.
+type Row = (Regex, Told, Scope);
+
 /// Lines of summaries, without the blanks around them.
 #[expect(clippy::unwrap_used, reason = "constants")]
-static SUMMARIES: LazyLock<(RegexSet, Vec<(Regex, Told, Scope)>)> = LazyLock::new(|| {
+static SUMMARIES: LazyLock<(RegexSet, Vec<Row>)> = LazyLock::new(|| {
     let rows = [
         // pytest
         (r"^=*\s*(\d+ \w+(?:, \d+ \w+)*) in [0-9.]+\s?s\b", Told::List, Scope::Run),
