@@ -41,6 +41,7 @@ impl fmt::Display for GateVerdict {
 }
 
 /// A run of a quality gate.
+#[expect(clippy::struct_excessive_bools, reason = "facts of one run, each of its own")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateRecord {
     /// The name of the gate.

@@ -251,7 +251,7 @@ impl CommandCall {
         let lost = lost.map(|lost| lost.reason);
         let ran_no_test = says_no_test_ran(&finished, &self.args.command);
         let result = self.tool.limits.result(&finished, pipe, timeout);
-        let mut result = ToolResult { refused, lost, ran_no_test, ..result };
+        let mut result = ToolResult { ran_no_test, refused, lost, ..result };
         for host in finished.refused.iter().take(MAX_NAMED) {
             result.add(&format!("[no network: {} was refused: {}]", host.target(), host.reason));
         }
