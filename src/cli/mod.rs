@@ -17,6 +17,7 @@ mod sandboxed;
 mod schema;
 mod sessions;
 mod style;
+mod taken_back;
 mod test_integrity;
 mod test_mutation;
 mod test_proof;

@@ -14,6 +14,7 @@ use test_integrity::{Change, Finding, MAX_BYTES, Severity, check_among, concerns
 
 use super::print;
 use super::style::{below, log_error, print_painted};
+use super::taken_back::noted;
 use crate::base::error::chain;
 use crate::base::text::counted;
 use crate::event::Exit;
@@ -108,7 +109,8 @@ impl Check {
                 after: file.after.as_deref(),
             })
             .collect();
-        Ok(check_among(&changes, || unchanged(&repository, &self.workspace, &changed)))
+        let found = check_among(&changes, || unchanged(&repository, &self.workspace, &changed));
+        Ok(noted(found, &repository, &commit, &changes))
     }
 
     fn print(&self, checked: &Checked) -> Exit {

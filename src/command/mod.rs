@@ -36,7 +36,7 @@ pub use network::{Enforcement, SandboxSupport};
 pub use output::{Capture, Retention};
 pub(crate) use output::{last_lines, plain};
 pub(crate) use pipe_failure::pipe_failure;
-pub use pipe_status::{PipeCodes, PipeStatus};
+pub use pipe_status::{PipeCodes, PipeStatus, shows_whole_output};
 pub use running::StandbySupervisor;
 pub use shell::{Assessment, Class, Containment, Policy, Verdict};
 pub(crate) use shell::{Patterns, is_test};

@@ -71,6 +71,13 @@ impl PipeStatus {
     }
 }
 
+/// Returns whether a line shows all that its commands print: no pipe leads to anything that leaves out some of it.
+pub fn shows_whole_output(line: &str) -> bool {
+    let line = line.replace("||", ";");
+    let behind = line.split('|').skip(1).map(|part| part.trim_start_matches('&').split_whitespace().next());
+    behind.into_iter().all(|program| matches!(program, Some("tee" | "cat")))
+}
+
 /// Exit codes of the parts of a pipe.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PipeCodes(pub Vec<i32>);
@@ -97,6 +104,20 @@ impl fmt::Display for PipeCodes {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pipes_to_programs_that_pass_all_on_leave_nothing_out() {
+        for (line, is_whole) in [
+            ("pytest", true),
+            ("pytest || true", true),
+            ("pytest 2>&1 | tee log.txt", true),
+            ("pytest |& cat", true),
+            ("pytest | tail -3", false),
+            ("pytest | tee log.txt | grep passed", false),
+        ] {
+            assert_eq!(shows_whole_output(line), is_whole, "{line}");
+        }
+    }
 
     #[test]
     fn only_lines_with_a_pipe_are_wrapped() {

@@ -25,6 +25,7 @@ pub(super) fn record(
         success: done.result.success,
         cut_off: false,
         exit_code: done.result.exit_code,
+        ran_no_test: done.result.ran_no_test,
         result: done.result.text(),
         effects: done.effects.clone(),
         lines,

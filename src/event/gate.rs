@@ -41,6 +41,7 @@ impl fmt::Display for GateVerdict {
 }
 
 /// A run of a quality gate.
+#[expect(clippy::struct_excessive_bools, reason = "facts of one run, each of its own")]
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateRecord {
     /// The name of the gate.
@@ -66,6 +67,9 @@ pub struct GateRecord {
     pub duration_ms: u64,
     /// The last lines that it printed.
     pub output: String,
+    /// Whether its output says that it ran no test.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ran_no_test: bool,
     /// Its single tests, compared with those that ran before the run changed anything; absent where they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<Box<TestChanges>>,
@@ -90,6 +94,7 @@ impl GateRecord {
             ending: reason.to_owned(),
             duration_ms: 0,
             output: String::new(),
+            ran_no_test: false,
             tests: None,
             doubt: Vec::new(),
         }
@@ -103,6 +108,9 @@ impl GateRecord {
     /// Returns how it ended, for people: the verdict, with the reason if it did not pass.
     pub fn told(&self) -> String {
         match self.verdict {
+            GateVerdict::Passed | GateVerdict::Mended | GateVerdict::Flaky if self.ran_no_test => {
+                format!("{}, but ran no test", self.verdict)
+            }
             GateVerdict::Passed | GateVerdict::Mended | GateVerdict::Flaky => self.verdict.to_string(),
             GateVerdict::NotRun => format!("{} ({})", self.missing(), self.ending),
             _ => format!("{} ({})", self.verdict, self.ending),

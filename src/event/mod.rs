@@ -35,7 +35,7 @@ pub use mutation::{MutationRecord, MutationResult, MutationVerdict};
 pub use network::{NetworkDecision, NetworkRecord};
 pub use notice::{Notice, NoticeLevel};
 pub use plan_action::{Base, PlannedAction};
-pub use proof::{ProofRecord, ProofVerdict, TestProof};
+pub use proof::{CaseProof, ProofRecord, ProofVerdict, TestProof};
 pub use recipe_match::{RecipeMatch, RecipeMatches};
 pub use review::{Finding, ReviewRecord, Severity};
 pub use shell::Class;
@@ -178,6 +178,9 @@ pub struct CallRecord {
     /// The exit code of the command, if it ran one to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
+    /// Whether the output of the command says that it ran no test.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ran_no_test: bool,
     /// The result that the model was given.
     pub result: String,
     /// What it read, wrote and ran.

@@ -6,11 +6,13 @@ mod verdict;
 use std::time::Duration;
 
 use sanitize::environment::mentioned;
-use test_results::{junit, parse};
+use test_results::{has_run_tests, parse_all};
 use tokio_util::sync::CancellationToken;
 
 use crate::command::sandbox::Rights;
-use crate::command::{Ended, LiveOutput, PipeStatus, Retention, Shell, last_lines, pipe_failure, plain};
+use crate::command::{
+    Ended, LiveOutput, PipeStatus, Retention, Shell, last_lines, pipe_failure, plain, shows_whole_output,
+};
 use crate::config::GateConfig;
 use crate::event::{Activity, Events, GateRecord, GateVerdict, millis};
 use crate::isolation::IsolationError;
@@ -141,18 +143,10 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         (Ended::NotStarted(error), _) => (format!("could not start: {error}"), -1),
     };
     let lines = whole_lines(&all);
-    let results = cut_from.is_none().then(|| {
-        let mut results = parse(&lines);
-        for document in documents(&lines) {
-            let read = junit(document);
-            if read.is_empty() && document.contains("<testcase") {
-                results.doubts.push("what looks like JUnit XML is invalid".to_owned());
-            }
-            results.extend(read);
-        }
-        results
-    });
+    let results = cut_from.is_none().then(|| parse_all(&lines));
     let output = plain(&all);
+    let is_whole = shows_whole_output(&gate.command);
+    let ran_tests = has_run_tests(&output, is_whole).filter(|ran| *ran || cut_from.is_none());
     let record = GateRecord {
         name: gate.name.clone(),
         command: gate.command.clone(),
@@ -165,24 +159,13 @@ fn outcome(gate: &GateConfig, GateRun { round, predicted }: GateRun, ran: Ran) -
         ending,
         duration_ms: millis(duration),
         output: last_lines(&output, OUTPUT_LINES).trim_start().to_owned(),
+        ran_no_test: ran_tests == Some(false),
         tests: None,
         doubt: Vec::new(),
     };
     let output = if passed { String::new() } else { output.trim().to_owned() };
-    GateOutcome { record, failures: Failures::of(&lines), output, cut_from, results, is_certain: true }
-}
-
-/// Returns the documents of JUnit's XML in an output, among other text.
-fn documents(output: &str) -> impl Iterator<Item = &str> {
-    let mut rest = output;
-    std::iter::from_fn(move || {
-        let start = rest.find("<testsuite")?;
-        let text = &rest[start..];
-        let closing = if text.starts_with("<testsuites") { "</testsuites>" } else { "</testsuite>" };
-        let end = text.find(closing)? + closing.len();
-        rest = &text[end..];
-        Some(&text[..end])
-    })
+    let failures = Failures::of(&lines);
+    GateOutcome { record, failures, output, cut_from, results, ran_tests, is_certain: true }
 }
 
 /// Returns a line about the variables that a failed gate mentions but was not given; empty if there are none.
@@ -231,7 +214,6 @@ mod tests {
         let all = format!(
             "log\n<?xml version=\"1.0\"?>\n<testsuites>{suite}</testsuites>\nmore\n{suite}\n<testsuite"
         );
-        assert_eq!(documents(&all).count(), 2);
         let outcome = outcome_of("t", 0, &all);
         assert_eq!(outcome.results.map(|results| results.tests.len()), Some(2));
     }

@@ -20,6 +20,8 @@ pub(crate) struct GateOutcome {
     pub cut_from: Option<usize>,
     /// What its output says of single tests; `None` if not all of it could be kept.
     pub results: Option<Results>,
+    /// Whether any test ran, where its output says so.
+    pub ran_tests: Option<bool>,
     /// Whether the state on which it ran is known to be the one that it is taken for. The state before the run is not where
     /// commands of the run have changed files that Git ignores.
     pub is_certain: bool,
@@ -29,7 +31,7 @@ impl GateOutcome {
     /// Returns the outcome of a check that is told as a gate, of which nothing is known but its record.
     pub(crate) fn of_record(record: GateRecord) -> Self {
         let (failures, output) = (Failures::default(), record.output.clone());
-        Self { record, failures, output, cut_from: None, results: None, is_certain: true }
+        Self { record, failures, output, cut_from: None, results: None, ran_tests: None, is_certain: true }
     }
 
     /// Gives the gate its verdict, and compares its tests, where it is known how it was before the run.
@@ -60,13 +62,16 @@ impl GateOutcome {
         }
     }
 
-    /// Returns what became of its single tests, if the earlier run named any.
+    /// Returns what became of its single tests, if the earlier run named any. Of one that names none, it is only known whether any
+    /// ran.
     fn changes_since(&self, before: &Self) -> Option<TestChanges> {
-        let old = before.results.as_ref().filter(|results| !results.is_empty())?;
-        let Some(new) = &self.results else {
-            let unclear = Some("its output is too long to be read in full".to_owned());
-            return Some(TestChanges { unclear, ..TestChanges::default() });
+        let only =
+            |unclear: &str| TestChanges { unclear: Some(unclear.to_owned()), ..TestChanges::default() };
+        let Some(old) = before.results.as_ref().filter(|results| !results.is_empty()) else {
+            let has_stopped = before.ran_tests == Some(true) && self.ran_tests == Some(false);
+            return has_stopped.then(|| only("its output says that no test ran"));
         };
+        let Some(new) = &self.results else { return Some(only("its output is too long to be read in full")) };
         let mut compared = compare(old, new);
         if self.record.passed {
             // Where something could not be built, a gate that passes has not noticed.
@@ -245,6 +250,25 @@ mod tests {
         let mut now = outcome_of("t", 0, "");
         now.judge(Some(&before));
         assert_eq!(now.record.lost_tests().map(|tests| tests.gone.count), Some(2));
+    }
+
+    #[test]
+    fn gate_that_names_no_test_has_lost_them_if_none_runs_any_more() {
+        let (some, none, silent) = ("Ran 2 tests in 0.1s\n\nOK\n", "Ran 0 tests in 0.1s\n\nOK\n", "built\n");
+        for (before, now, is_lost) in [
+            (some, none, true),
+            (some, some, false),
+            (some, silent, false),
+            (none, none, false),
+            (silent, none, false),
+        ] {
+            let mut outcome = outcome_of("make check", 0, now);
+            outcome.judge(Some(&outcome_of("make check", 0, before)));
+            let told = outcome.record.lost_tests().map(TestChanges::summary);
+            let expected = is_lost.then_some("it is unclear what ran: its output says that no test ran");
+            assert_eq!(told.as_deref(), expected, "{before:?} {now:?}");
+            assert_eq!(outcome.record.told() == "passed, but ran no test", now == none, "{now:?}");
+        }
     }
 
     #[test]

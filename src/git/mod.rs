@@ -13,6 +13,7 @@ mod clone;
 mod commit;
 mod cone;
 mod configured_files;
+mod earlier_changes;
 mod find;
 mod history;
 mod index;
@@ -34,6 +35,7 @@ mod write_out;
 
 pub use commit::Author;
 pub use cone::Cone;
+pub use earlier_changes::EarlierChange;
 pub use find::Repository;
 pub use index::LocalChanges;
 pub use objects::{TreeEntry, TreeKind};

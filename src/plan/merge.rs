@@ -24,7 +24,7 @@ struct Replaced {
 }
 
 /// Returns what comes of both changes of a text; `None` where they conflict, or where it cannot be told.
-pub(super) fn merged(before: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn merged(before: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
     if ours == theirs {
         return Some(ours.to_vec());
     }

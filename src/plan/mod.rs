@@ -21,6 +21,7 @@ pub use journal::{Journal, JournalError, MayWrite, Step, recover};
 pub use journal_folder::JournalFolder;
 pub(crate) use links::{link_outside, may_lead_outside, outside};
 pub use made::{Expected, Made, MadeError, MadeGate, SecondJob};
+pub(crate) use merge::merged;
 pub use patch_text::PatchText;
 pub use planned_file::{Contents, Damaged, PlanFile};
 pub use tracker::{DryRunTracker, summarize_call};

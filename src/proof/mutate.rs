@@ -81,6 +81,7 @@ async fn run_on(
 /// Returns what the end of the command says. An endless loop is noticed by whoever waits for it.
 fn verdict(run: &CommandRun) -> MutationVerdict {
     match run.ended {
+        _ if run.hidden.exit_code => MutationVerdict::NotRun,
         Ended::Exited(0) => MutationVerdict::Unnoticed,
         Ended::Exited(126 | 127) | Ended::NotStarted(_) | Ended::Cancelled | Ended::StillRunning => {
             MutationVerdict::NotRun

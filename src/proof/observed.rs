@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use test_integrity::ChangedTest;
-use test_results::{Outcome, Results, TestResult};
+use test_results::{Outcome, Results, TestResult, has_run_tests};
 
 use super::missing::{BuildError, build_errors, is_error};
 use super::{ProofError, has_extension};
@@ -46,6 +46,33 @@ impl Observed {
     }
 }
 
+/// What is seen of one test in one state, and of each of its cases, if it has several and they are named.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Observation {
+    pub(super) seen: Observed,
+    pub(super) cases: BTreeMap<String, Observed>,
+}
+
+impl Observation {
+    /// Returns what is seen of a case: what is seen of the whole test if none is named.
+    pub(super) fn case(&self, name: &str) -> Observed {
+        match self.cases.get(name) {
+            Some(seen) => seen.clone(),
+            None if self.cases.is_empty() => self.seen.clone(),
+            None => Observed::Nothing("the output does not name this case".to_owned()),
+        }
+    }
+}
+
+/// What the pipes of a command line hide.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Hidden {
+    /// Whether something other than `tee` reads the output, and may leave out lines.
+    pub(super) output: bool,
+    /// Whether the exit code is only that of the last part of a pipe.
+    pub(super) exit_code: bool,
+}
+
 /// One run of the command.
 pub(super) struct CommandRun {
     pub(super) ended: Ended,
@@ -53,6 +80,8 @@ pub(super) struct CommandRun {
     pub(super) results: Results,
     /// Whether the command was told which tests to run, by their names: any other one runs tests that nobody asked for.
     pub(super) is_named: bool,
+    /// What a pipe in the command hides of its tests.
+    pub(super) hidden: Hidden,
 }
 
 impl CommandRun {
@@ -63,7 +92,7 @@ impl CommandRun {
     }
 
     /// Returns what is seen of some tests, which are among those of the state.
-    pub(super) fn of(&self, tests: &[&ChangedTest], state: &StateOfTests<'_>) -> Vec<Observed> {
+    pub(super) fn of(&self, tests: &[&ChangedTest], state: &StateOfTests<'_>) -> Vec<Observation> {
         let names: Vec<Vec<String>> = tests.iter().map(|test| parts(test)).collect();
         let found = self.results.of(&names);
         let errors = build_errors(&self.output);
@@ -71,7 +100,7 @@ impl CommandRun {
         let mut observed = Vec::new();
         for ((test, results), name) in tests.iter().zip(found).zip(&names) {
             let unbuilt = if results.is_empty() { self.results.unbuilt_of(name) } else { None };
-            observed.push(match unbuilt {
+            let seen = match unbuilt {
                 _ if !results.is_empty() => self.believed(of_results(&results)),
                 Some(message) => {
                     let message = first_error(&self.output).unwrap_or(message).to_owned();
@@ -80,7 +109,11 @@ impl CommandRun {
                     if is_own { Observed::Unbuilt(message) } else { Observed::Hindered(message) }
                 }
                 None => self.as_a_whole(tests.len()),
-            });
+            };
+            let own = test.names.last().map_or("", String::as_str);
+            let cases = cases(own, &results).into_iter();
+            let cases = cases.map(|(name, seen)| (name, self.believed(seen))).collect();
+            observed.push(Observation { seen, cases });
         }
         observed
     }
@@ -136,13 +169,17 @@ impl CommandRun {
                 Observed::Nothing(format!("the command could not be run: {line}"))
             }
             _ if !self.results.is_empty() || says_none(&self.output) => {
-                let hint = hint(&self.output).unwrap_or_default();
+                let cut = "; the pipe in the command may leave out its line";
+                let hint = self.hidden.output.then_some(cut).or_else(|| hint(&self.output)).unwrap_or_default();
                 Observed::Nothing(format!("the output of the command does not name it{hint}"))
             }
             // A test may have ended the process of its runner, with whatever exit code.
             _ if self.results.is_unfinished || lacks_summary(&self.output) => {
                 Observed::Nothing("its runner did not come to its summary".to_owned())
             }
+            Ended::Exited(_) if self.hidden.exit_code => Observed::Nothing(
+                "the output names no test, and the exit code is that of the last part of the pipe; leave out the pipe".to_owned(),
+            ),
             Ended::Exited(0) => Observed::Passed,
             Ended::Exited(_) if asked > 1 || !self.is_named => Observed::Nothing(
                 "the output names no test, so that it is not known which one failed; use `{test}` in the command, or make its runner \
@@ -222,17 +259,7 @@ fn first_error(output: &str) -> Option<&str> {
 
 /// Returns whether a runner says that it ran no test, which is not a failure of a test.
 fn says_none(output: &str) -> bool {
-    output.lines().any(|line| {
-        let line = line.trim();
-        line == "running 0 tests"
-            || line.starts_with("no tests ran")
-            || line.contains("no tests ran in")
-            || line.starts_with("Ran 0 tests")
-            || line.contains("[no tests to run]")
-            || line.contains("No tests found")
-            || line == "# tests 0"
-            || line == "ℹ tests 0"
-    })
+    has_run_tests(output, true) == Some(false)
 }
 
 /// Returns whether a runner began, and did not come to what it says at its end.
@@ -243,29 +270,50 @@ fn lacks_summary(output: &str) -> bool {
 }
 
 fn of_results(results: &[&TestResult]) -> Observed {
-    let failed = results.iter().find(|result| result.outcome == Outcome::Failed);
-    match failed {
-        Some(failed) => Observed::Failed(match share_of_cases(results) {
-            Some(share) => {
-                let message =
-                    failed.message.as_ref().map_or_else(String::new, |message| format!(": {message}"));
-                Some(format!("{share}{message}"))
-            }
-            None => failed.message.clone(),
-        }),
+    let failed = results.iter().filter(|result| result.outcome == Outcome::Failed);
+    // A test with cases may have a result of its own, which says less than theirs.
+    match failed.max_by_key(|result| result.message.is_some()) {
+        Some(failed) => Observed::Failed(failed.message.clone()),
         None if results.iter().all(|result| result.outcome == Outcome::Skipped) => Observed::Skipped,
         None => Observed::Passed,
     }
 }
 
-/// Returns how many cases of a test failed, if others did not: what is shown of the test is shown by those alone.
-fn share_of_cases(results: &[&TestResult]) -> Option<String> {
-    let cases: BTreeMap<&str, bool> = results
-        .iter()
-        .map(|result| Some((result.case.as_deref()?, result.outcome == Outcome::Failed)))
-        .collect::<Option<_>>()?;
-    let failed = cases.values().filter(|failed| **failed).count();
-    (failed < cases.len()).then(|| format!("{failed} of its {} cases", cases.len()))
+/// Returns what is seen of each case of a test of this name, if there are several.
+fn cases(own: &str, results: &[&TestResult]) -> BTreeMap<String, Observed> {
+    let mut by_case: BTreeMap<String, Vec<&TestResult>> = BTreeMap::new();
+    for result in results {
+        if let Some(case) = case(own, result) {
+            by_case.entry(case).or_default().push(result);
+        }
+    }
+    // Go names groups of cases as well as the cases in them.
+    let names: Vec<String> = by_case.keys().cloned().collect();
+    by_case.retain(|name, _| !names.iter().any(|other| is_below(other, name)));
+    if by_case.len() < 2 {
+        return BTreeMap::new();
+    }
+    by_case.into_iter().map(|(name, results)| (name, of_results(&results))).collect()
+}
+
+/// Returns whether a case is in a group of cases.
+fn is_below(case: &str, group: &str) -> bool {
+    case.strip_prefix(group).is_some_and(|rest| rest.starts_with('/'))
+}
+
+/// Returns the case that a result is of: as its runner writes it, or else what the name of the test's own does not have. A name with
+/// placeholders stands for those of its cases, and the cases of a test in Rust may be in a module of its name.
+fn case(own: &str, result: &TestResult) -> Option<String> {
+    if let Some(case) = &result.case {
+        return Some(case.clone());
+    }
+    let last = result.name.last()?;
+    if own.contains(['%', '$']) {
+        return (last != own).then(|| last.clone());
+    }
+    let at = result.name.iter().rposition(|part| part == own)?;
+    let behind = &result.name[at + 1..];
+    (!behind.is_empty()).then(|| behind.join("::"))
 }
 
 /// Returns the parts of a test's name: folders, file, and what it is in.
@@ -297,10 +345,29 @@ mod tests {
     }
 
     #[test]
-    fn cases_that_fail_are_counted_beside_those_that_do_not() {
-        let results = test_results::parse("a.py::t[1] PASSED [ 50%]\na.py::t[2] FAILED [100%]\n");
-        let all: Vec<&TestResult> = results.tests.iter().collect();
-        assert_eq!(share_of_cases(&all), Some("1 of its 2 cases".to_owned()));
-        assert_eq!(share_of_cases(&all[1..]), None);
+    fn cases_are_seen_one_by_one() {
+        for (own, output, expected) in [
+            ("t", "a.py::t[1] PASSED [ 50%]\na.py::t[2] FAILED [100%]\n", "1 passed, 2 failed"),
+            ("t", "a.py::t[1] PASSED [100%]\n", ""),
+            ("t", "a.py::t PASSED [100%]\n", ""),
+            (
+                "TestT",
+                "--- FAIL: TestT (0.00s)\n    --- PASS: TestT/zero (0.00s)\n    --- FAIL: TestT/more (0.00s)\n        --- PASS: \
+                 TestT/more/one (0.00s)\n        --- FAIL: TestT/more/two (0.00s)\nFAIL\nFAIL\tshop\t0.1s\n",
+                "more/one passed, more/two failed, zero passed",
+            ),
+            (
+                "t",
+                "test tests::t::case_1_small ... ok\ntest tests::t::case_2_large ... FAILED\n",
+                "case_1_small passed, case_2_large failed",
+            ),
+            ("adds %i", "  ✓ adds 1\n  ✕ adds 2\n", "adds 1 passed, adds 2 failed"),
+        ] {
+            let results = test_results::parse(output);
+            let found = cases(own, &results.tests.iter().collect::<Vec<_>>());
+            let told: Vec<String> =
+                found.iter().map(|(name, seen)| format!("{name} {}", seen.in_a_word())).collect();
+            assert_eq!(told.join(", "), expected, "{output}");
+        }
     }
 }

@@ -8,9 +8,9 @@ use tokio_util::sync::CancellationToken;
 use workspace::FileChange;
 
 use super::observed::{Observed, StateOfTests};
-use super::rerun::Pair;
+use super::rerun::{Judged, Pair, Seen};
 use super::{ProofError, States, TestCommand};
-use crate::event::{ProofRecord, ProofVerdict, TestProof, millis};
+use crate::event::{CaseProof, ProofRecord, ProofVerdict, TestProof, millis};
 use crate::isolation::Isolation;
 
 /// How tests are run.
@@ -30,7 +30,8 @@ pub(crate) struct Prover<'a> {
 pub(crate) async fn prove(states: &States, prover: &Prover<'_>) -> Result<ProofRecord, ProofError> {
     let (apart, inseparable): (Vec<&ChangedTest>, Vec<&ChangedTest>) =
         states.tests.iter().partition(|test| !states.inseparable.contains_key(&test.path));
-    let mut record = ProofRecord::default();
+    let untested = states.tests.is_empty() && states.changes_code;
+    let mut record = ProofRecord { untested, ..ProofRecord::default() };
     let none = (BTreeSet::new(), BTreeMap::new());
     if !apart.is_empty() {
         let on_new =
@@ -45,20 +46,50 @@ pub(crate) async fn prove(states: &States, prover: &Prover<'_>) -> Result<ProofR
         let mut pair = Pair::run(states, prover, &apart, (&on_old, &on_new)).await?;
         let verdicts = pair.verdicts().await?;
         (record.old_ms, record.new_ms) = (millis(pair.old_time()), millis(pair.new_time()));
-        for (test, (verdict, reason)) in apart.iter().zip(verdicts) {
-            record.tests.push(proof(test, verdict, reason));
+        for (test, judged) in apart.iter().zip(verdicts) {
+            record.tests.push(proof(test, judged));
         }
     }
     for test in inseparable {
         let reason = states.inseparable.get(&test.path).map(|reason| (*reason).to_owned());
-        record.tests.push(proof(test, ProofVerdict::NotRun, reason));
+        record.tests.push(proof(test, Judged { verdict: ProofVerdict::NotRun, reason, cases: Vec::new() }));
     }
     record.tests.sort_by(|one, other| (&one.path, one.line).cmp(&(&other.path, other.line)));
     Ok(record)
 }
 
-fn proof(test: &ChangedTest, verdict: ProofVerdict, reason: Option<String>) -> TestProof {
-    TestProof { path: test.path.clone(), name: test.name(), line: test.line, verdict, reason }
+fn proof(test: &ChangedTest, Judged { verdict, reason, cases }: Judged) -> TestProof {
+    TestProof { path: test.path.clone(), name: test.name(), line: test.line, verdict, reason, cases }
+}
+
+/// Returns what each case of a test says about the change, by what was seen of it at first and once more; none if it has not several.
+pub(super) fn cases(first: &Seen, again: &Seen) -> Vec<CaseProof> {
+    let verdict = |seen: &Seen, name: &str| verdict(&seen.old.case(name), &seen.new.case(name)).0;
+    let names = again
+        .new
+        .cases
+        .keys()
+        .chain(again.old.cases.keys().filter(|name| !again.new.cases.contains_key(*name)));
+    let case = |name: &String| {
+        let (once, twice) = (verdict(first, name), verdict(again, name));
+        let is_flaky = once == ProofVerdict::Proves && twice != once;
+        CaseProof { name: name.clone(), verdict: if is_flaky { ProofVerdict::Flaky } else { twice } }
+    };
+    names.map(case).collect()
+}
+
+/// Returns the verdict on a test with some cases: one of which some cases fail on the old code and others pass on the new is proved
+/// by none of them.
+pub(super) fn verdict_with(
+    cases: &[CaseProof],
+    (verdict, reason): (ProofVerdict, Option<String>),
+) -> (ProofVerdict, Option<String>) {
+    let proves = |case: &CaseProof| case.verdict == ProofVerdict::Proves;
+    if verdict == ProofVerdict::Proves && !cases.is_empty() && !cases.iter().any(proves) {
+        let told = "no case of it that fails on the old code passes on the new";
+        return (ProofVerdict::NotRun, Some(told.to_owned()));
+    }
+    (verdict, reason)
 }
 
 /// Returns what a test says about the change, by what was seen of it on the old code and on the new.

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use test_integrity::ChangedTest;
 
-use super::observed::{Observed, StateOfTests};
-use super::prove::verdict;
+use super::observed::{Observation, Observed, StateOfTests};
+use super::prove::{cases, verdict, verdict_with};
 use super::side::Side;
 use super::{ProofError, Prover, States};
-use crate::event::ProofVerdict;
+use crate::event::{CaseProof, ProofVerdict};
 
 /// A run that is repeated gets this many times the time that it took at first, and [`EXTRA`].
 const TIMES: u32 = 3;
@@ -32,14 +32,21 @@ pub(super) struct Pair<'a> {
 
 /// What was seen of a test on the old code and on the new.
 #[derive(Clone)]
-struct Seen {
-    old: Observed,
-    new: Observed,
+pub(super) struct Seen {
+    pub(super) old: Observation,
+    pub(super) new: Observation,
+}
+
+/// What a test says about the change: its verdict, with the reason and its cases.
+pub(super) struct Judged {
+    pub(super) verdict: ProofVerdict,
+    pub(super) reason: Option<String>,
+    pub(super) cases: Vec<CaseProof>,
 }
 
 impl Seen {
     fn proves(&self) -> bool {
-        verdict(&self.old, &self.new).0 == ProofVerdict::Proves
+        verdict(&self.old.seen, &self.new.seen).0 == ProofVerdict::Proves
     }
 }
 
@@ -59,8 +66,9 @@ impl<'a> Pair<'a> {
         let all: Vec<usize> = (0..tests.len()).collect();
         let (mut old, new) = pair.observe(&all, &all).await?;
         // What cannot be built may lack a dependency that came with the change, rather than the code.
-        let is_unbuilt = |seen: &Observed| matches!(seen, Observed::Unbuilt(_) | Observed::Hindered(_));
-        let unbuilt = |seen: &[Observed]| seen.iter().filter(|seen| is_unbuilt(seen)).count();
+        let is_unbuilt =
+            |seen: &Observation| matches!(seen.seen, Observed::Unbuilt(_) | Observed::Hindered(_));
+        let unbuilt = |seen: &[Observation]| seen.iter().filter(|seen| is_unbuilt(seen)).count();
         if let Some(changes) = states.old_with_settings.as_ref().filter(|_| unbuilt(&old) > 0) {
             let mut side = Side::new(prover, changes, "the proof of tests on the old code").await?;
             let again = observe(&mut side, tests, on_old).await?;
@@ -75,12 +83,12 @@ impl<'a> Pair<'a> {
     }
 
     /// Returns what each test says, after another run of those that claim to prove the change.
-    pub(super) async fn verdicts(&mut self) -> Result<Vec<(ProofVerdict, Option<String>)>, ProofError> {
+    pub(super) async fn verdicts(&mut self) -> Result<Vec<Judged>, ProofError> {
         self.old.limit(self.old.time * TIMES + EXTRA);
         self.new.limit(self.new.time * TIMES + EXTRA);
         let claims = self.at(Seen::proves);
         // What does not build does not do so the next time either.
-        let built = self.at(|seen| seen.proves() && !matches!(seen.old, Observed::Unbuilt(_)));
+        let built = self.at(|seen| seen.proves() && !matches!(seen.old.seen, Observed::Unbuilt(_)));
         let (again_old, again_new) = self.observe(&built, &claims).await?;
         let mut again = self.seen.clone();
         for (at, seen) in built.into_iter().zip(again_old) {
@@ -90,11 +98,13 @@ impl<'a> Pair<'a> {
             again[at].new = seen;
         }
         let told = |(first, again): (&Seen, &Seen)| {
-            if first.proves() && !again.proves() {
+            let cases = cases(first, again);
+            let (verdict, reason) = if first.proves() && !again.proves() {
                 (ProofVerdict::Flaky, Some(change_of_mind(first, again)))
             } else {
-                verdict(&again.old, &again.new)
-            }
+                verdict_with(&cases, verdict(&again.old.seen, &again.new.seen))
+            };
+            Judged { verdict, reason, cases }
         };
         Ok(self.seen.iter().zip(&again).map(told).collect())
     }
@@ -104,7 +114,7 @@ impl<'a> Pair<'a> {
         &mut self,
         old: &[usize],
         new: &[usize],
-    ) -> Result<(Vec<Observed>, Vec<Observed>), ProofError> {
+    ) -> Result<(Vec<Observation>, Vec<Observation>), ProofError> {
         let (of_old, of_new) = (self.chosen(old), self.chosen(new));
         let on_old = observe(&mut self.old, &of_old, self.on_old);
         let on_new = observe(&mut self.new, &of_new, self.on_new);
@@ -133,7 +143,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Returns what was seen of some tests in a run for them.
-    fn picked(&self, at: &[usize], seen: Vec<Observed>) -> Vec<Observed> {
+    fn picked(&self, at: &[usize], seen: Vec<Observation>) -> Vec<Observation> {
         let indices = self.indices(at);
         indices.into_iter().zip(seen).filter(|(index, _)| at.contains(index)).map(|(_, seen)| seen).collect()
     }
@@ -153,13 +163,13 @@ async fn observe(
     side: &mut Side<'_>,
     tests: &[&ChangedTest],
     state: &StateOfTests<'_>,
-) -> Result<Vec<Observed>, ProofError> {
+) -> Result<Vec<Observation>, ProofError> {
     if tests.is_empty() { Ok(Vec::new()) } else { Box::pin(side.observe(tests, state)).await }
 }
 
 /// Returns on which code a test did not do the same twice.
 fn change_of_mind(first: &Seen, again: &Seen) -> String {
-    let pairs = [("old", &first.old, &again.old), ("new", &first.new, &again.new)];
+    let pairs = [("old", &first.old.seen, &again.old.seen), ("new", &first.new.seen, &again.new.seen)];
     let told: Vec<String> = pairs
         .into_iter()
         .filter(|(_, first, again)| !first.is_like(again))

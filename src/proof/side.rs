@@ -3,14 +3,16 @@
 use std::time::Duration;
 
 use test_integrity::ChangedTest;
-use test_results::parse;
+use test_results::parse_all;
 use workspace::{FileChange, WorkspacePath};
 
 use super::compiled::pass_second;
-use super::observed::{CommandRun, Observed, StateOfTests};
+use super::observed::{CommandRun, Hidden, Observation, Observed, StateOfTests};
 use super::{ProofError, Prover};
 use crate::command::sandbox::Rights;
-use crate::command::{Ended, Enforcement, LiveOutput, Retention, Shell, plain};
+use crate::command::{
+    Ended, Enforcement, LiveOutput, PipeStatus, Retention, Shell, pipe_failure, plain, shows_whole_output,
+};
 use crate::egress::Reach;
 use crate::isolation::{IsolatedCommand, Isolation, Keep};
 
@@ -71,7 +73,7 @@ impl<'a> Side<'a> {
         &mut self,
         tests: &[&ChangedTest],
         state: &StateOfTests<'_>,
-    ) -> Result<Vec<Observed>, ProofError> {
+    ) -> Result<Vec<Observation>, ProofError> {
         let mut observed = Vec::with_capacity(tests.len());
         if self.prover.command.is_for_each() {
             for test in tests {
@@ -97,7 +99,7 @@ impl<'a> Side<'a> {
         observed = run.of(tests, state);
         // Some runners run nothing at all if one of the tests that they are told cannot be loaded.
         let missed: Vec<usize> =
-            (0..tests.len()).filter(|at| matches!(observed[*at], Observed::Nothing(_))).collect();
+            (0..tests.len()).filter(|at| matches!(observed[*at].seen, Observed::Nothing(_))).collect();
         if self.prover.command.selects()
             && !run.results.unbuilt.is_empty()
             && !missed.is_empty()
@@ -117,9 +119,10 @@ impl<'a> Side<'a> {
         let line = self.prover.command.for_tests(tests);
         let given = self.shell.environment.get(PYTEST_OPTIONS).map_or("", String::as_str);
         let options = format!("{given} -rA -vv --continue-on-collection-errors");
+        let pipe = PipeStatus::of(&line, &self.shell.program);
         let work = IsolatedCommand {
             command: &line,
-            pipe: None,
+            pipe: pipe.as_ref(),
             cwd: &WorkspacePath::root(),
             variables: vec![(PYTEST_OPTIONS.into(), options.trim_start().to_owned())],
             stdin: None,
@@ -137,10 +140,21 @@ impl<'a> Side<'a> {
             return Err(ProofError::Interrupted);
         }
         self.time += finished.duration;
-        let output = finished.output();
+        let mut output = finished.output();
+        let codes = pipe.as_ref().map(|pipe| pipe.take(&mut output)).unwrap_or_default();
+        // A test run that fails before `| tail` looks like a success.
+        let masked = pipe_failure(&line, &codes).map(|(_, code)| code);
+        let ended = match (finished.ended, masked) {
+            (Ended::Exited(0), Some(code)) => Ended::Exited(code),
+            (ended, _) => ended,
+        };
         let output = plain(&output).into_owned();
-        let results = parse(&output);
+        let hidden = Hidden {
+            output: !shows_whole_output(&line),
+            exit_code: pipe.is_none() && line.replace("||", "").contains('|'),
+        };
+        let results = parse_all(&output);
         let is_named = self.prover.command.names_tests();
-        Ok(CommandRun { ended: finished.ended, output, results, is_named })
+        Ok(CommandRun { ended, output, results, is_named, hidden })
     }
 }

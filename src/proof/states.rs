@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use test_integrity::{
-    Change, ChangedTest, changed_tests, is_of_tests, is_settings, new_names, with_tests_of,
+    Change, ChangedTest, changed_tests, changes_code, is_of_tests, is_settings, new_names, with_tests_of,
 };
 use workspace::{ChangeSet, FileChange, FileState, Mode};
 
@@ -20,6 +20,8 @@ pub(crate) struct States {
     pub(super) new: Vec<FileChange>,
     /// Tests that the change adds or changes.
     pub(super) tests: Vec<ChangedTest>,
+    /// Whether the change does anything to code of the program.
+    pub(super) changes_code: bool,
     /// Names that only the new code declares.
     pub(super) new_names: std::collections::BTreeSet<String>,
     /// Why the tests of a file cannot be run on the old code, by path.
@@ -38,6 +40,7 @@ impl States {
             old_with_settings: None,
             new: Vec::new(),
             tests: changed_tests(&given),
+            changes_code: changes_code(&given),
             new_names: new_names(&given),
             inseparable: BTreeMap::new(),
             grafted: BTreeMap::new(),

@@ -100,6 +100,7 @@ impl Observer for Collector {
                     outcome: call.outcome,
                     success: call.success,
                     exit_code: call.exit_code,
+                    ran_no_test: call.ran_no_test,
                     error: (!call.success).then(|| call.result.clone()),
                     diff,
                     duration_ms: call.duration_ms,

@@ -9,10 +9,9 @@ use serde::{Deserialize, Serialize};
 use workspace::Operation;
 
 use super::claims::{ALL_TESTS, NAMED, OF_FILES, OF_PASSING, ends, is_open};
-use super::exit_code::{exit_code_shows_result, runs_all_tests, runs_tests};
 use super::size_budget::Section;
 use super::{CallSummary, FileSummary, RunReport};
-use crate::event::{Class, GateRecord, Outcome};
+use crate::event::GateRecord;
 
 /// Largest number of claims that are read.
 const MAX_CLAIMS: usize = 50;
@@ -147,107 +146,6 @@ impl Deeds<'_> {
         Claim { subject: ClaimSubject::File, claim: format!("{verb} {path}"), holds, evidence }
     }
 
-    /// Checks whether a command passed when it last ran. What is no command is no claim.
-    fn command(&self, line: &str) -> Option<Claim> {
-        const ALONE: &[&str] = &["pytest", "tox", "make", "nox", "jest", "vitest", "mypy", "ruff", "eslint"];
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let is_command = match words.as_slice() {
-            [word] => ALONE.contains(word),
-            [first, ..] => {
-                first.starts_with(|sign: char| sign.is_ascii_lowercase() || sign == '.')
-                    && first
-                        .chars()
-                        .all(|sign| sign.is_alphanumeric() || matches!(sign, '.' | '/' | '_' | '-'))
-            }
-            [] => false,
-        };
-        let line = words.join(" ");
-        let is_same = |other: &str| {
-            let other = other.split_whitespace().collect::<Vec<_>>().join(" ");
-            // A path to the folder may stand before it, and behind it what leaves its exit code alone: redirections and pipes.
-            let has_plain_end =
-                |end: &str| end.is_empty() || end.starts_with(" |") && exit_code_shows_result(end);
-            other == line
-                || other.ends_with(&format!("&& {line}"))
-                || other.strip_prefix(&format!("{line} 2>&1")).is_some_and(has_plain_end)
-        };
-        if !is_command || line.contains(['(', '{', '=', ';']) {
-            return None;
-        }
-        let gate = self.gates.iter().rev().find(|gate| is_same(&gate.command) || gate.name == line);
-        let ran = self.calls.iter().rev().filter(|call| call.class.is_some());
-        let call = ran.clone().find(|call| call.target.as_deref().is_some_and(is_same));
-        // A longer command may have held it: nothing can be said for sure.
-        let may_hold = ran.filter_map(|call| call.target.as_deref()).any(|target| target.contains(words[0]));
-        let (holds, evidence) = match (gate, call) {
-            (Some(gate), _) => (gate.passed, format!("the gate {} {}", gate.name, gate.told())),
-            (None, Some(call)) if has_run(call) => match call.exit_code {
-                Some(0) if self.has_changed_since(call) => return None,
-                Some(0) if !call.success => {
-                    (false, format!("a part of its pipe failed in step {}", call.step))
-                }
-                Some(0) => (true, format!("it ended with exit code 0 in step {}", call.step)),
-                Some(code) => (
-                    false,
-                    format!("when it last ran, in step {}, it ended with exit code {code}", call.step),
-                ),
-                None => (false, format!("it did not finish in step {}", call.step)),
-            },
-            (None, Some(_)) => (false, "it was not executed".to_owned()),
-            (None, None) if may_hold => return None,
-            (None, None) => (false, "it was not run".to_owned()),
-        };
-        Some(Claim { subject: ClaimSubject::Command, claim: format!("{line} passed"), holds, evidence })
-    }
-
-    /// Checks whether the tests passed when they last ran, by all gates that run tests or else by a command. Nothing can be said
-    /// for sure of commands that may have run them under another name, of lines whose exit code is not that of the tests, and
-    /// of tests that passed before files changed again.
-    fn all_tests(&self) -> Option<Claim> {
-        let claim = |holds, evidence| {
-            Some(Claim {
-                subject: ClaimSubject::Command,
-                claim: "the tests pass".to_owned(),
-                holds,
-                evidence,
-            })
-        };
-        let mut gates = self.gates.iter().rev().filter(|gate| runs_tests(&gate.command)).peekable();
-        if gates.peek().is_some() {
-            if gates.clone().any(|gate| !exit_code_shows_result(&gate.command)) {
-                return None;
-            }
-            // What chooses some of the tests shows that they fail, but not that all pass.
-            let shown = gates.clone().find(|gate| !gate.passed);
-            let shown = shown.or_else(|| gates.find(|gate| runs_all_tests(&gate.command)))?;
-            return claim(shown.passed, format!("the gate {} {}", shown.name, shown.told()));
-        }
-        let mut ran = self
-            .calls
-            .iter()
-            .rev()
-            .filter(|call| has_run(call) && call.class.is_some_and(|class| class != Class::Safe))
-            .peekable();
-        if ran.peek().is_none() {
-            return claim(false, "no test was run".to_owned());
-        }
-        let call = ran.find(|call| call.target.as_deref().is_some_and(runs_tests))?;
-        let line = call.target.as_deref().unwrap_or_default();
-        let holds = call.success && call.exit_code == Some(0);
-        if !exit_code_shows_result(line) || holds && (self.has_changed_since(call) || !runs_all_tests(line)) {
-            return None;
-        }
-        let code =
-            call.exit_code.map_or("did not end".to_owned(), |code| format!("ended with exit code {code}"));
-        claim(holds, format!("`{line}` {code} in step {}", call.step))
-    }
-
-    /// Returns whether a call after this one has changed files.
-    fn has_changed_since(&self, call: &CallSummary) -> bool {
-        let after = self.calls.iter().skip_while(|other| !std::ptr::eq(*other, call)).skip(1);
-        after.into_iter().any(|other| !other.diff.is_empty())
-    }
-
     fn test(&self, name: &str) -> Claim {
         let found = (self.tests)().iter().find(|test| test.rsplit(" > ").next() == Some(name));
         let (holds, evidence) = match found {
@@ -256,11 +154,6 @@ impl Deeds<'_> {
         };
         Claim { subject: ClaimSubject::Test, claim: format!("added the test {name}"), holds, evidence }
     }
-}
-
-/// Returns whether a command has run: in a dry run, one that left changes counts as planned.
-fn has_run(call: &CallSummary) -> bool {
-    call.outcome == Outcome::Executed || call.outcome == Outcome::Planned && call.exit_code.is_some()
 }
 
 /// Renders the claims that are not so, and how many are.
@@ -286,6 +179,7 @@ pub(super) fn summary(holding: usize, all: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::command_claims::tests::{call, lines};
     use super::*;
     use workspace::{LineCounts, WorkspacePath};
 
@@ -295,21 +189,6 @@ mod tests {
             op,
             lines: LineCounts { added: 1, removed: 0 },
             diff: String::new(),
-        };
-        let call = |target: &str, exit_code| CallSummary {
-            at_ms: 0,
-            agent: "build".to_owned(),
-            step: 3,
-            tool: "run_command".to_owned(),
-            target: Some(target.to_owned()),
-            pattern: None,
-            class: Some(crate::event::Class::Dev),
-            outcome: Outcome::Executed,
-            success: exit_code == 0,
-            exit_code: Some(exit_code),
-            error: None,
-            diff: String::new(),
-            duration_ms: 0,
         };
         let files = [
             file("src/shop.py", Operation::Modify),
@@ -324,13 +203,7 @@ mod tests {
         ];
         let tests = ["TestShop > test_total".to_owned()];
         let deeds = Deeds { files: &files, calls: &calls, gates: &[], tests: &|| &tests };
-        let claims = evidence(message, &deeds);
-        claims
-            .into_iter()
-            .map(|claim| {
-                format!("{} {}: {}", if claim.holds { '+' } else { '-' }, claim.claim, claim.evidence)
-            })
-            .collect()
+        lines(evidence(message, &deeds))
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod annotations;
 mod batch;
 mod claims;
 mod collect;
+mod command_claims;
 mod comment;
 mod diagnostics;
 mod evidence;
@@ -163,6 +164,9 @@ pub struct CallSummary {
     /// The exit code of the command, if it ran one to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
+    /// Whether the output of the command says that it ran no test.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ran_no_test: bool,
     /// What went wrong, if it was not successful.
     pub error: Option<String>,
     /// What it changed in files; long diffs are cut.

@@ -7,11 +7,14 @@ use super::RunReport;
 use super::junit::{JunitError, clean, milliseconds, suite_since, write};
 use super::mutation::mutation_line;
 use super::size_budget::Section;
-use crate::event::{MutationRecord, MutationVerdict, ProofRecord, ProofVerdict};
+use crate::event::{MutationRecord, MutationVerdict, ProofRecord, ProofVerdict, TestProof};
+
+/// Most cases of a test that are listed.
+const MAX_CASES: usize = 20;
 
 /// Renders a proof as lines of text, the summary last.
 pub fn proof_text(record: &ProofRecord) -> String {
-    let line = |test: &crate::event::TestProof| {
+    let line = |test: &TestProof| {
         let sign = match test.verdict {
             ProofVerdict::Proves => '✓',
             ProofVerdict::NotRun => '!',
@@ -23,8 +26,8 @@ pub fn proof_text(record: &ProofRecord) -> String {
             visible(&test.path),
             test.line,
             visible(&test.name),
-            test.verdict
-        )
+            test.told()
+        ) + &cases(test)
     };
     let lines: String = record.tests.iter().map(line).collect();
     let time = if record.tests.is_empty() {
@@ -36,18 +39,30 @@ pub fn proof_text(record: &ProofRecord) -> String {
     format!("{lines}{}{time}\n", record.summary())
 }
 
+/// Renders the cases of a test that do not prove the change, where others do, each in a line.
+fn cases(test: &TestProof) -> String {
+    let others = test.cases.iter().filter(|case| case.verdict != test.verdict);
+    let lines: Vec<String> =
+        others.map(|case| format!("    [{}] {}\n", visible(&case.name), case.verdict)).collect();
+    match lines.len().checked_sub(MAX_CASES) {
+        None | Some(0) => lines.concat(),
+        Some(more) => format!("{}    and {more} more\n", lines[..MAX_CASES].concat()),
+    }
+}
+
 /// Renders a proof as JUnit XML.
 pub fn proof_junit(record: &ProofRecord) -> Result<String, JunitError> {
     let suite = suite_since("proof of tests", proof_cases(record), None);
     write(&ReportBuilder::new().add_testsuite(suite).build())
 }
 
-/// Returns a test case for each test: one that does not prove the change has failed.
+/// Returns a test case for each test: one that does not prove the change has failed. Where changed code has no test, a skipped
+/// case says so.
 pub(super) fn proof_cases(record: &ProofRecord) -> Vec<TestCase> {
     let cases = record.tests.iter().enumerate().map(|(at, test)| {
         let name = clean(&test.name);
         let reason = clean(test.reason.as_deref().unwrap_or(""));
-        let verdict = test.verdict.to_string();
+        let verdict = test.told();
         let time = if at == 0 { milliseconds(record.old_ms + record.new_ms) } else { Duration::ZERO };
         let mut case = match test.verdict {
             ProofVerdict::Proves => TestCaseBuilder::success(&name, time),
@@ -55,17 +70,27 @@ pub(super) fn proof_cases(record: &ProofRecord) -> Vec<TestCase> {
             _ => TestCaseBuilder::failure(&name, time, &verdict, &reason),
         };
         case.set_classname(&clean(&format!("proof.{}", test.path)));
-        case.set_system_out(&clean(&format!("{}:{} {verdict}\n{reason}", test.path, test.line))).build()
+        case.set_system_out(&clean(&format!(
+            "{}:{} {verdict}\n{reason}\n{}",
+            test.path,
+            test.line,
+            cases(test)
+        )))
+        .build()
     });
-    cases.collect()
+    let untested = record.untested.then(|| {
+        let mut case = TestCaseBuilder::skipped("tests of the change");
+        case.set_classname("proof").set_system_out(&record.summary()).build()
+    });
+    cases.chain(untested).collect()
 }
 
 /// Returns what tests say about the change, each in a few words.
 pub(super) fn told(report: &RunReport) -> impl Iterator<Item = String> {
     let proof = report.proof.as_ref().map(|record| {
-        // No test shows nothing.
+        // No test shows nothing, and has nothing to show where no code has changed.
         let icon = match record.tests.len() {
-            0 => "",
+            0 if !record.untested => "",
             _ if record.is_complete() => "✅ ",
             _ => "⚠️ ",
         };

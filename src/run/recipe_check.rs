@@ -55,6 +55,7 @@ impl RecipeCheck {
             ending: format!("exit code {}", i32::from(!passed)),
             duration_ms: millis(began.elapsed()),
             output: faults.join("\n"),
+            ran_no_test: false,
             tests: None,
             doubt: Vec::new(),
         }]);

@@ -84,7 +84,8 @@ impl ProofCheck {
         }
         if !self.is_reported {
             self.is_reported = true;
-            let told = format!("{}; the report lists the others", record.summary());
+            let others = if record.untested { "" } else { "; the report lists the others" };
+            let told = format!("{}{others}", record.summary());
             run.events.notice(NoticeLevel::Warning, told);
         }
         unproven(config)
@@ -100,9 +101,14 @@ fn unproven(config: &Config) -> AnswerVerdict {
 
 /// Returns what the agent is told.
 fn complaint(record: &ProofRecord) -> String {
+    if record.untested {
+        return "Your change neither adds nor changes a test, so nothing shows what you changed. Add a test that fails on the old \
+                code and passes on the new, or explain why there can be none, and finish again."
+            .to_owned();
+    }
     let tests = record.tests.iter().filter(|test| test.verdict != ProofVerdict::Proves).map(|test| {
         let reason = test.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
-        format!("- {}:{} {} {}{reason}\n", test.path, test.line, test.name, test.verdict)
+        format!("- {}:{} {} {}{reason}\n", test.path, test.line, test.name, test.told())
     });
     format!(
         "The tests that your change adds or changes were run on the old code, where they have to fail, and on the new, where they \
@@ -164,7 +170,7 @@ impl Run<'_> {
         }
         let count = usize::try_from(tests.mutate.get()).unwrap_or(usize::MAX);
         // Faults tell something about tests that pass.
-        if count > 0 && proof.is_complete() {
+        if count > 0 && (proof.is_complete() || proof.untested) {
             let limits = MutationLimits { count, time: timeout, seed: 0 };
             match mutate(changes, &states, &prover, limits).await {
                 Ok(record) => self.events.emit(Event::Mutation(record)),

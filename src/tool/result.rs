@@ -26,6 +26,8 @@ pub struct ToolResult {
     pub changes: Vec<FileChange>,
     /// Exit code of the command, if it ran to its end.
     pub exit_code: Option<i32>,
+    /// Whether the output of a command says that it ran no test.
+    pub ran_no_test: bool,
     /// Reasons why none of the changes of a command, or of another program, were kept.
     pub refused: Vec<String>,
     /// Reason why the changes of a command could not be kept although they were allowed.
@@ -46,6 +48,7 @@ impl ToolResult {
             error,
             changes,
             exit_code,
+            ran_no_test: false,
             refused,
             lost: None,
             progress: Progress::Ended,

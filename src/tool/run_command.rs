@@ -11,6 +11,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use shell::{analyse, with_variables};
+use test_results::has_run_tests;
 use tokio_util::sync::CancellationToken;
 use workspace::{FileChange, FileError, Kind, LastLink, WorkspacePath};
 
@@ -24,7 +25,9 @@ use super::{
 };
 use crate::base::bounded::Bounded;
 use crate::command::sandbox::Rights;
-use crate::command::{Ended, LiveOutput, PipeStatus, Policy, Retention, Shell};
+use crate::command::{
+    Ended, Finished, LiveOutput, PipeStatus, Policy, Retention, Shell, plain, shows_whole_output,
+};
 use crate::event::{Class, Effects};
 use crate::isolation::{IsolatedCommand, IsolatedRun, Isolation, Keep};
 
@@ -246,7 +249,9 @@ impl CommandCall {
         let is_done = finished.ended == Ended::Exited(0);
         let pipe = pipe.map(|pipe| (pipe, self.args.command.as_str()));
         let lost = lost.map(|lost| lost.reason);
-        let mut result = ToolResult { refused, lost, ..self.tool.limits.result(&finished, pipe, timeout) };
+        let ran_no_test = says_no_test_ran(&finished, &self.args.command);
+        let result = self.tool.limits.result(&finished, pipe, timeout);
+        let mut result = ToolResult { ran_no_test, refused, lost, ..result };
         for host in finished.refused.iter().take(MAX_NAMED) {
             result.add(&format!("[no network: {} was refused: {}]", host.target(), host.reason));
         }
@@ -373,4 +378,10 @@ impl Call for CommandCall {
         }
         .boxed()
     }
+}
+
+/// Returns whether the output of a command says that it ran no test. What is missing of it may be about tests that ran.
+fn says_no_test_ran(finished: &Finished, line: &str) -> bool {
+    let output = &finished.stdout;
+    !output.is_cut() && has_run_tests(&plain(&output.text()), shows_whole_output(line)) == Some(false)
 }

@@ -1,41 +1,11 @@
 //! Gates compared with the state before the run: verdicts, single tests, pipes, time limits.
 #![cfg(target_os = "linux")]
 
-use serde_json::{Map, Value, json};
-use test_results::{Comparison, compare, junit, parse};
+use serde_json::{Value, json};
 
 use crate::support::model::{Answer, ModelServer};
 use crate::support::tools::{path_with, tool};
-use crate::support::{Run, Sandbox, cases};
-
-fn told(found: &Comparison) -> Value {
-    let mut told = Map::from_iter([("ran".to_owned(), json!(found.ran))]);
-    for (name, list) in [
-        ("new", &found.new),
-        ("gone", &found.gone),
-        ("newly_skipped", &found.newly_skipped),
-        ("newly_failing", &found.newly_failing),
-        ("still_failing", &found.still_failing),
-        ("mended", &found.mended),
-        ("slower", &found.slower),
-    ] {
-        if !list.is_empty() {
-            told.insert(name.to_owned(), json!(list));
-        }
-    }
-    Value::Object(told)
-}
-
-#[test]
-fn gates_tests_are_compared_one_by_one() {
-    for case in cases("compared-tests.yml") {
-        let read = |side: &str| {
-            let text = case[side].as_str().expect("an output");
-            if case["junit"] == true { junit(text) } else { parse(text) }
-        };
-        assert_eq!(told(&compare(&read("before"), &read("now"))), case["told"], "{}", case["name"]);
-    }
-}
+use crate::support::{Run, Sandbox};
 
 fn edit(path: &str, old: &str, new: &str) -> Answer {
     Answer::Calls(vec![("edit_file", json!({"path": path, "old_str": old, "new_str": new}))])

@@ -12,6 +12,7 @@ mod campaign;
 mod cli;
 mod command_output;
 mod commands;
+mod compared_tests;
 mod confirm;
 mod containment;
 mod containment_of_others;

@@ -119,3 +119,47 @@ fn tests_check_output_is_inert() {
         "{text}"
     );
 }
+
+/// A change that is taken back as a whole takes its tests with it; anything less or more than that weakens them.
+#[test]
+fn tests_check_notes_what_is_taken_back_as_a_whole() {
+    let code = |sum: &str| format!("def total(prices):\n    return {sum}\n");
+    let documented = |sum: &str| format!("\"\"\"Prices.\"\"\"\n\n\n{}", code(sum));
+    let test = |number: u32| {
+        format!(
+            "\n\ndef test_cents_{number}():\n    assert str(total([0.1, 0.{number}])) == \"0.{}\"\n",
+            number + 1
+        )
+    };
+    let (plain, rounded) = ("sum(prices)", "round(sum(prices), 2)");
+    let fewer = TESTS.replace("    assert total([]) == 0\n", "");
+    for (name, tests, edit, expected) in [
+        ("as a whole", 1, None, Some(0)),
+        ("the tests alone", 1, Some(("shop.py", documented(rounded))), Some(1)),
+        ("more of the tests", 1, Some(("tests/test_shop.py", fewer)), Some(1)),
+        ("another file as well", 1, Some(("tests/test_more.py", "# none\n".to_owned())), Some(1)),
+        ("little but tests", 50, None, Some(1)),
+    ] {
+        let sandbox = shop();
+        sandbox.write(
+            "tests/test_more.py",
+            "from shop import total\n\n\ndef test_more():\n    assert total([9]) == 9\n",
+        );
+        sandbox.commit("more");
+        sandbox.write("shop.py", code(rounded));
+        sandbox
+            .write("tests/test_shop.py", format!("{TESTS}{}", (2..2 + tests).map(test).collect::<String>()));
+        sandbox.commit("cents");
+        // What came between stays.
+        sandbox.write("shop.py", documented(rounded));
+        sandbox.commit("documentation");
+        sandbox.write("shop.py", documented(plain));
+        sandbox.write("tests/test_shop.py", TESTS);
+        if let Some((path, text)) = &edit {
+            sandbox.write(path, text);
+        }
+        let (code, text, error) = check(&sandbox, &["--base", "HEAD"]);
+        assert_eq!(code, expected, "{name}: {text}{error}");
+        assert_eq!(text.contains("the change takes back "), expected == Some(0), "{name}: {text}");
+    }
+}

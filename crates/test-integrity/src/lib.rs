@@ -9,8 +9,8 @@
 //! A change goes through these modules in turn, and each knows those before it only, as `tests/layering.rs` ensures: `finding` is what
 //! comes out; `files` says what a path is to tests; `syntax` reads text; `assertion` says how much one assertion demands; `extract`
 //! reads the tests of a file; `weaker` compares assertions; `matching` finds which test became which; `compare` says what became of
-//! each; `lines` looks at what stands outside of assertions; `settings` and `snapshots` judge the files around tests. `changed` and
-//! `mutation` say what a caller can run to try the tests.
+//! each; `lines` looks at what stands outside of assertions; `settings` and `snapshots` judge the files around tests. `changed`,
+//! `changed_code` and `mutation` say what a caller can run to try the tests.
 //!
 //! ```
 //! use test_integrity::{Change, Kind, check};
@@ -27,6 +27,7 @@
 
 mod assertion;
 mod changed;
+mod changed_code;
 mod compare;
 mod extract;
 mod files;
@@ -40,13 +41,14 @@ mod syntax;
 mod weaker;
 
 pub use changed::{ChangedTest, changed_tests, is_of_tests, is_settings, new_names};
+pub use changed_code::changes_code;
 pub use extract::rust::test_items::with_tests_of;
 pub use finding::{Finding, Kind, Severity};
 pub use mutation::{Mutation, MutationKind, mutations};
 
 use files::Role;
 use lines::reported::{Reported, Starts};
-use lines::{doctests, exemptions, lenient, marks, scripted, signs, silenced, statements, unbuilt};
+use lines::{doctests, endings, exemptions, lenient, marks, scripted, signs, silenced, statements, unbuilt};
 use settings::{packages, places};
 
 /// Longest text that is judged, in bytes. Longer ones are data rather than tests.
@@ -112,7 +114,7 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
     findings.extend(scripted::compare(&changes));
     // What several look at is reported once.
     let starts = Starts::new(&changes);
-    for compare in [silenced::compare, lenient::compare, statements::compare] {
+    for compare in [silenced::compare, lenient::compare, statements::compare, endings::compare] {
         let more = compare(&changes, &Reported { findings: &findings, starts: &starts });
         findings.extend(more);
     }

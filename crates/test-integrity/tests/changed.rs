@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use test_integrity::{Change, changed_tests, is_of_tests, new_names, with_tests_of};
+use test_integrity::{Change, changed_tests, changes_code, is_of_tests, new_names, with_tests_of};
 
 fn found(path: &str, before: Option<&str>, after: &str) -> Vec<(String, bool)> {
     let changes = [Change { path, before, after: Some(after) }];
@@ -212,4 +212,35 @@ fn names_of_javascript_tests_are_what_its_runner_prints() {
         let text = format!("test({given}, () => {{ assert.equal(f(), 1); }});\n");
         assert_eq!(names(&found("a.test.mjs", None, &text)), [expected], "{given}");
     }
+}
+
+#[test]
+fn code_of_the_program_is_told_from_what_surrounds_it() {
+    let test = "#[cfg(test)]\nmod tests { #[test] fn a() { assert!(super::f()); } }\n";
+    for (path, before, after, expected) in [
+        ("shop.py", Some("def f():\n    return 1\n"), Some("def f():\n    return 2\n"), true),
+        ("shop.py", Some("NAME = 'a'\n"), Some("NAME = 'b'\n"), true),
+        ("shop.py", Some("a = b + c\n"), Some("a = b - c\n"), true),
+        ("shop.py", None, Some("def f():\n    return 1\n"), true),
+        ("shop.py", None, Some("# later\n"), false),
+        ("shop.py", Some("def f():\n    return 1\n"), None, false),
+        ("shop.py", Some("a = 1  # one\n"), Some("# one\na  =  1\n"), false),
+        ("shop.ts", Some("f(1);\n"), Some("f(1); // x\n"), false),
+        ("shop.go", Some("package a\n"), Some("package a\n\nvar b = 1\n"), true),
+        ("README.md", Some("a\n"), Some("b\n"), false),
+        ("pyproject.toml", Some("a = 1\n"), Some("a = 2\n"), false),
+        ("tests/helper.py", Some("a = 1\n"), Some("a = 2\n"), false),
+        ("src/lib.rs", Some("fn f() -> bool { true }\n"), Some("fn f() -> bool { false }\n"), true),
+    ] {
+        assert_eq!(changes_code(&[Change { path, before, after }]), expected, "{path} {before:?} {after:?}");
+    }
+    let code = "fn f() -> bool { true }\n";
+    let with_test = format!("{code}{test}");
+    let change = Change { path: "src/lib.rs", before: Some(code), after: Some(&with_test) };
+    assert!(!changes_code(&[change]), "only a test");
+    let moved = [
+        Change { path: "a.py", before: Some("def f():\n    return 1\n"), after: None },
+        Change { path: "b.py", before: None, after: Some("def f():\n    return 1\n") },
+    ];
+    assert!(!changes_code(&moved), "a move");
 }

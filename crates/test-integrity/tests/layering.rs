@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use regex::Regex;
 
 /// The modules, the lowest first: each may know those that stand before it, and no other.
-const ORDER: [&str; 13] = [
+const ORDER: [&str; 14] = [
     "finding",
     "files",
     "syntax",
@@ -20,6 +20,7 @@ const ORDER: [&str; 13] = [
     "settings",
     "snapshots",
     "changed",
+    "changed_code",
     "mutation",
 ];
 

@@ -2,13 +2,39 @@
 
 use roxmltree::{Document, Node};
 
-use super::{Outcome, Results, duration_ms, path_parts};
+use super::{Outcome, Results, duration_ms, parse, path_parts};
 
 /// Most attributes of an element, of which those of JUnit have a dozen: the parser compares each with all others.
 const MAX_ATTRIBUTES: usize = 256;
 
 /// Most elements around a test that are asked for its file; suites of suites of suites are six or seven deep.
 const MAX_DEPTH: usize = 64;
+
+/// Reads the output of test runners, whichever they are, and JUnit's XML that is printed among it.
+pub fn parse_all(output: &str) -> Results {
+    let mut results = parse(output);
+    for document in documents(output) {
+        let read = junit(document);
+        if read.is_empty() && document.contains("<testcase") {
+            results.doubts.push("what looks like JUnit XML is invalid".to_owned());
+        }
+        results.extend(read);
+    }
+    results
+}
+
+/// Returns the documents of JUnit's XML in an output, among other text.
+fn documents(output: &str) -> impl Iterator<Item = &str> {
+    let mut rest = output;
+    std::iter::from_fn(move || {
+        let start = rest.find("<testsuite")?;
+        let text = &rest[start..];
+        let closing = if text.starts_with("<testsuites") { "</testsuites>" } else { "</testsuite>" };
+        let end = text.find(closing)? + closing.len();
+        rest = &text[end..];
+        Some(&text[..end])
+    })
+}
 
 /// Reads JUnit's XML. Text that is no such XML gives no results, nor does one with more than 256 attributes of an element.
 pub fn junit(xml: &str) -> Results {
@@ -38,9 +64,10 @@ pub fn junit(xml: &str) -> Results {
         };
         let file = file_of(case).filter(|file| file.last().is_some_and(|stem| !above.contains(stem)));
         let name = name.strip_suffix("()").unwrap_or(name);
-        let (name, case_name) = match name.find(['[', '{']) {
-            Some(at) if at > 0 && !name.contains(' ') => (&name[..at], Some(&name[at..])),
-            _ => (name, None),
+        let is_split = |at: usize| at > 0 && !name[..at].split('(').next().unwrap_or_default().contains(' ');
+        let (name, case_name) = match name.find(['[', '{']).filter(|at| is_split(*at)) {
+            Some(at) => (&name[..at], Some(&name[at..])),
+            None => (name, None),
         };
         let own: Vec<String> = if name.contains(' ') {
             name.split(" > ").map(str::to_owned).collect()

@@ -14,6 +14,7 @@
 //! assert_eq!(results.of(&names)[0][0].outcome, Outcome::Passed);
 //! ```
 
+mod activity;
 mod cargo;
 mod compare;
 mod go;
@@ -25,8 +26,9 @@ mod tap;
 mod tree;
 mod unittest;
 
+pub use activity::has_run_tests;
 pub use compare::{Comparison, compare};
-pub use junit::junit;
+pub use junit::{junit, parse_all};
 
 /// How a test ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,6 +6,12 @@ use regex::Regex;
 
 use super::{Results, TestResult};
 
+/// Most parts of a name behind that of its test.
+const MAX_BEHIND: usize = 3;
+
+/// Fewest parts that a test has in common with a result in which its name is followed by others.
+const MIN_COMMON: usize = 2;
+
 /// Most entries of what could not be built that are looked through for one test.
 const MAX_UNBUILT: usize = 500;
 
@@ -40,6 +46,20 @@ impl Results {
             let best = fits.iter().map(|(_, fit)| *fit).max();
             for (test, fit) in fits.into_iter().filter(|(_, fit)| Some(*fit) == best) {
                 found[test].push((fit, result));
+            }
+        }
+        // Some macros make a module of a test, with a function for each case. A test that is named itself has none.
+        let is_named: Vec<bool> = found.iter().map(|results| !results.is_empty()).collect();
+        for result in self.tests.iter().filter(|result| result.case.is_none()) {
+            for behind in 1..=MAX_BEHIND.min(result.name.len().saturating_sub(MIN_COMMON)) {
+                let above = &result.name[..result.name.len() - behind];
+                let of_end = above.last().and_then(|end| by_end.get(&normal(end))).into_iter().flatten();
+                for test in of_end.filter(|test| !is_named[**test]) {
+                    let fit = common(&patterns[*test], above);
+                    if fit >= 2 * MIN_COMMON {
+                        found[*test].push((fit, result));
+                    }
+                }
             }
         }
         found.into_iter().map(best).collect()
@@ -103,11 +123,15 @@ impl Part {
 
 /// Compares two parts; a crate `test-results` is called `test_results` as well.
 fn is_same(one: &str, other: &str) -> bool {
-    one == other || one.len() == other.len() && normal(one) == normal(other)
+    one == other || normal(one) == normal(other)
 }
 
+/// Returns a part as it is compared: without the types of parameters, as in `adds(int)`.
 fn normal(part: &str) -> String {
-    part.replace('-', "_")
+    let is_name =
+        |text: &str| !text.is_empty() && text.chars().all(|sign| sign.is_alphanumeric() || sign == '_');
+    let bare = part.strip_suffix(')').and_then(|inner| inner.split_once('(')).map(|(name, _)| name);
+    bare.filter(|name| is_name(name)).unwrap_or(part).replace('-', "_")
 }
 
 /// Returns how well two names fit: the parts that they have in common at their ends. Parts that are the same fit better than
@@ -161,5 +185,25 @@ mod tests {
         let found: Vec<Vec<&str>> =
             found.iter().map(|of| of.iter().map(|result| result.name[1].as_str()).collect()).collect();
         assert_eq!(found, [vec!["gen 1"], vec!["gen x"], vec![], vec![]]);
+    }
+
+    #[test]
+    fn cases_in_a_module_of_the_test_belong_to_it() {
+        let name = |parts: &[&str]| parts.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>();
+        let tests = [
+            &["shop", "tests", "adds", "case_1_small"][..],
+            &["shop", "tests", "adds", "a_1_2", "b_1_3"],
+            &["shop", "tests", "case_1"],
+            &["shop", "tests", "sums"],
+            &["shop", "tests", "sums", "more"],
+        ];
+        let results = Results { tests: tests.map(result).to_vec(), ..Results::default() };
+        let names = [["src", "tests", "adds"], ["src", "tests", "case_1"], ["src", "tests", "sums"]];
+        let found = results.of(&names.map(|parts| name(&parts)));
+        let ends: Vec<Vec<&str>> = found
+            .iter()
+            .map(|of| of.iter().filter_map(|result| result.name.last()).map(String::as_str).collect())
+            .collect();
+        assert_eq!(ends, [vec!["case_1_small", "b_1_3"], vec!["case_1"], vec!["sums"]]);
     }
 }

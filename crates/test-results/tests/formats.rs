@@ -223,41 +223,6 @@ FAIL tests/new.test.js
     assert_eq!(summary(&parse(mocha)), ["+shop|adds", "-shop|fails"]);
 }
 
-#[test]
-fn junit_is_read() {
-    let xml = "<testsuites><testsuite>\
-        <testcase classname=\"tests.test_shop.Total\" name=\"test_a[1]\"/>\
-        <testcase classname=\"shop.TotalTest\" name=\"adds()\"><failure message=\"no&#10;more\"/></testcase>\
-        <testcase classname=\"shop\" name=\"adds one\"><skipped/></testcase>\
-        </testsuite></testsuites>";
-    assert_eq!(
-        summary(&junit(xml)),
-        ["+tests|test_shop|Total|test_a", "-shop|TotalTest|adds: no", "?shop|adds one"]
-    );
-    assert!(junit("no XML").is_empty());
-}
-
-#[test]
-fn junit_tells_tests_of_two_files_apart() {
-    let xml = "<testsuites>\
-        <testsuite name=\"src/a.test.js\"><testcase classname=\"total\" name=\"adds\"/></testsuite>\
-        <testsuite name=\"unit\"><testcase classname=\"total\" name=\"adds\" file=\"src/b.test.js\"/></testsuite>\
-        <testsuite name=\"unit\" file=\"tests/test_shop.py\"><testcase classname=\"tests.test_shop.Total\" name=\"test_a\"/>\
-        </testsuite></testsuites>";
-    assert_eq!(
-        summary(&junit(xml)),
-        ["+src|a.test|total|adds", "+src|b.test|total|adds", "+tests|test_shop|Total|test_a"]
-    );
-    let failed = xml.replacen("name=\"adds\"/>", "name=\"adds\"><failure/></testcase>", 1);
-    let compared = compare(&junit(xml), &junit(&failed));
-    assert_eq!(compared.newly_failing, ["src::a.test::total::adds"]);
-    let names = [parts("src|a.test|total|adds"), parts("src|b.test|total|adds")];
-    let results = junit(&failed);
-    let outcomes: Vec<Vec<Outcome>> =
-        results.of(&names).iter().map(|of| of.iter().map(|result| result.outcome).collect()).collect();
-    assert_eq!(outcomes, [[Outcome::Failed], [Outcome::Passed]]);
-}
-
 fn parts(name: &str) -> Vec<String> {
     name.split('|').map(str::to_owned).collect()
 }

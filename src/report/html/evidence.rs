@@ -55,7 +55,7 @@ pub(super) fn tests(report: &RunReport) -> Markup {
                 @for test in &record.tests {
                     li {
                         @if test.verdict == ProofVerdict::Proves { "✅ " } @else { "⚠️ " }
-                        code { (visible(&test.path)) ":" (test.line) } " " code { (visible(&test.name)) } " " (test.verdict)
+                        code { (visible(&test.path)) ":" (test.line) } " " code { (visible(&test.name)) } " " (test.told())
                         @if let Some(reason) = &test.reason { ": " (visible(reason)) }
                     }
                 }

@@ -26,6 +26,13 @@ fn tests_prove_without_new_tests_runs_nothing() {
     sandbox.git(&["checkout", "--quiet", "tests"]);
     sandbox.git(&["clean", "-fdq", "tests"]);
     let proved = prove(&sandbox, &["--", "sh", "-c", "touch ran"]);
+    let told = "nothing proves the change: no test is new or changed\n";
+    assert_eq!((proved.code, proved.text.as_str()), (Some(0), told));
+    let json = prove(&sandbox, &["--json", "--", "sh", "-c", "touch ran"]).text;
+    assert!(json.contains("\"untested\": true"), "{json}");
+    sandbox.git(&["checkout", "--quiet", "."]);
+    sandbox.write("README.md", "more\n");
+    let proved = prove(&sandbox, &["--", "sh", "-c", "touch ran"]);
     assert_eq!((proved.code, proved.text.as_str()), (Some(0), "no test is new or changed\n"));
 }
 

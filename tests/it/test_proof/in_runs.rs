@@ -98,6 +98,36 @@ fn runs_tell_agent_once_of_tests_that_prove_nothing_and_fail_on_demand() {
 }
 
 #[test]
+fn runs_tell_that_nothing_proves_code_without_test() {
+    let mend = ("edit_file", json!({"path": "shop.py", "old_str": " + 1", "new_str": ""}));
+    let note = ("write_file", json!({"path": "README.md", "content": "sums\n"}));
+    for (call, config, code, reason) in [
+        (&mend, "", 0, "tests_unproven"),
+        (&mend, "  unproven: fail\n", 1, "proof_failed"),
+        (&note, "  unproven: fail\n", 0, "llm_done"),
+    ] {
+        let sandbox = shop(config);
+        let answers = vec![
+            Answer::Calls(vec![call.clone()]),
+            Answer::Text("done"),
+            Answer::Text("no"),
+            Answer::Text("no"),
+        ];
+        let server = ModelServer::start(answers);
+        let run = run(&sandbox, &server, "dry-run").expect_code(code);
+        let report = run.report();
+        assert_eq!(report["stop_reason"], reason, "{report:#}");
+        let is_untested = reason != "llm_done";
+        let told = |text: &str, what: &str| assert_eq!(text.contains(what), is_untested, "{what}: {text}");
+        told(&run.file("report.md"), "⚠️ nothing proves the change: no test is new or changed");
+        told(
+            &serde_json::to_string(&server.bodies()).unwrap(),
+            "Your change neither adds nor changes a test",
+        );
+    }
+}
+
+#[test]
 fn runs_reject_proof_without_usable_command() {
     for (config, expected) in [
         ("tests: { prove: new }\n", "need `tests.command`"),

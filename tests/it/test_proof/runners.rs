@@ -1,6 +1,6 @@
 //! The verdicts by every runner.
 
-use super::{expect, expect_with, python};
+use super::{expect, expect_with, prove_with, python};
 use crate::support::Sandbox;
 use crate::support::tools::tool;
 
@@ -30,6 +30,72 @@ fn tests_prove_tells_every_verdict_of_pytest() {
         // The root has to be where modules are looked for.
         expect_with(&sandbox, Some(&pytest), &[&["env", "PYTHONPATH=."], command].concat(), &PYTHON);
     }
+}
+
+#[test]
+fn tests_prove_sees_failures_behind_pipes() {
+    let sandbox = Sandbox::new(&[("shop.py", "TOTAL = 1\n"), ("tests/__init__.py", "")]);
+    sandbox.commit("shop");
+    sandbox.write("shop.py", "TOTAL = 2\n");
+    let test =
+        |name: &str, body: &str| format!("\n    def test_{name}(self):\n        self.assertEqual({body})\n");
+    sandbox.write(
+        "tests/test_shop.py",
+        format!(
+            "import unittest\n\nfrom shop import TOTAL\n\n\nclass TestShop(unittest.TestCase):{}{}",
+            test("total", "TOTAL, 2"),
+            test("same", "1, 1")
+        ),
+    );
+    // The last line names no test, so it is the exit code that counts.
+    expect(
+        &sandbox,
+        &["python3 -m unittest {test} 2>&1 | tail -n 1"],
+        &[("TestShop > test_total", "proves"), ("TestShop > test_same", "passes-on-old")],
+    );
+    let proved = prove_with(&sandbox, None, &["--", "python3 -m unittest -v {tests} 2>&1 | grep test_total"]);
+    let told = "`TestShop > test_same` could not be run: the output of the command does not name it; the pipe in the command may leave \
+                out its line";
+    assert!(proved.text.contains(told), "{}", proved.text);
+}
+
+#[test]
+fn tests_prove_tells_cases_one_by_one() {
+    let Some(pytest) = tool("pytest") else { return };
+    let sandbox = Sandbox::new(&[("shop.py", "def half(n):\n    return n // 2 + n % 2\n")]);
+    sandbox.commit("shop");
+    sandbox.write("shop.py", "def half(n):\n    return n // 2\n");
+    let test = |rows: &str| {
+        format!(
+            "import pytest\n\nfrom shop import half\n\n\n@pytest.mark.parametrize(\"given, expected\", [{rows}])\ndef test_half(given, \
+             expected):\n    assert half(given) == expected\n"
+        )
+    };
+    for (rows, expected, code) in [
+        (
+            "(2, 1), (3, 1), (5, 2)",
+            "`test_half` proves the change in 2 of 3 cases: assert 2 == 1\n    [2-1] passes on the old code too\n1 of 1 new test proves",
+            0,
+        ),
+        ("(3, 1), (5, 2)", "`test_half` proves the change: assert 2 == 1\n1 of 1 new test proves", 0),
+        (
+            "pytest.param(3, 1, marks=pytest.mark.skipif(half(3) == 1, reason='x')), (2, 1)",
+            "`test_half` could not be run: no case of it that fails on the old code passes on the new",
+            1,
+        ),
+    ] {
+        sandbox.write("tests/test_shop.py", test(rows));
+        let command = ["--", "env", "PYTHONPATH=.", "pytest", "{tests}"];
+        let proved = prove_with(&sandbox, Some(&pytest), &command);
+        assert!(proved.text.contains(expected), "{rows}: {}{}", proved.text, proved.error);
+        assert_eq!(proved.code, Some(code), "{rows}");
+    }
+    sandbox.write("tests/test_shop.py", test("(2, 1), (3, 1)"));
+    let command = ["--json", "--", "env", "PYTHONPATH=.", "pytest", "{tests}"];
+    let proved = prove_with(&sandbox, Some(&pytest), &command);
+    let found: serde_json::Value = serde_json::from_str(&proved.text).expect("JSON");
+    let cases = serde_json::json!([{"name": "2-1", "verdict": "passes-on-old"}, {"name": "3-1", "verdict": "proves"}]);
+    assert_eq!(found["tests"][0]["cases"], cases);
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 pub(crate) mod doctests;
 mod efforts;
+pub(crate) mod endings;
 pub(crate) mod exemptions;
 mod hunks;
 pub(crate) mod lenient;

@@ -1,0 +1,230 @@
+//! Claims that a command, or that the tests, passed: what calls and gates show of it.
+
+use super::CallSummary;
+use super::evidence::{Claim, ClaimSubject, Deeds};
+use super::exit_code::{exit_code_shows_result, runs_all_tests, runs_tests};
+use crate::event::{Class, Outcome};
+
+impl Deeds<'_> {
+    /// Checks whether a command passed when it last ran. What is no command is no claim.
+    pub(super) fn command(&self, line: &str) -> Option<Claim> {
+        const ALONE: &[&str] = &["pytest", "tox", "make", "nox", "jest", "vitest", "mypy", "ruff", "eslint"];
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let is_command = match words.as_slice() {
+            [word] => ALONE.contains(word),
+            [first, ..] => {
+                first.starts_with(|sign: char| sign.is_ascii_lowercase() || sign == '.')
+                    && first
+                        .chars()
+                        .all(|sign| sign.is_alphanumeric() || matches!(sign, '.' | '/' | '_' | '-'))
+            }
+            [] => false,
+        };
+        let line = words.join(" ");
+        let is_same = |other: &str| {
+            let other = other.split_whitespace().collect::<Vec<_>>().join(" ");
+            // A path to the folder may stand before it, and behind it what leaves its exit code alone: redirections and pipes.
+            let has_plain_end =
+                |end: &str| end.is_empty() || end.starts_with(" |") && exit_code_shows_result(end);
+            other == line
+                || other.ends_with(&format!("&& {line}"))
+                || other.strip_prefix(&format!("{line} 2>&1")).is_some_and(has_plain_end)
+        };
+        if !is_command || line.contains(['(', '{', '=', ';']) {
+            return None;
+        }
+        let gate = self.gates.iter().rev().find(|gate| is_same(&gate.command) || gate.name == line);
+        let ran = self.calls.iter().rev().filter(|call| call.class.is_some());
+        let call = ran.clone().find(|call| call.target.as_deref().is_some_and(is_same));
+        // A longer command may have held it: nothing can be said for sure.
+        let may_hold = ran.filter_map(|call| call.target.as_deref()).any(|target| target.contains(words[0]));
+        let (holds, evidence) = match (gate, call) {
+            (Some(gate), _) => {
+                let runs_none = gate.ran_no_test && runs_tests(&line);
+                (gate.passed && !runs_none, format!("the gate {} {}", gate.name, gate.told()))
+            }
+            (None, Some(call)) if has_run(call) => match call.exit_code {
+                Some(0) if self.has_changed_since(call) => return None,
+                Some(0) if !call.success => {
+                    (false, format!("a part of its pipe failed in step {}", call.step))
+                }
+                Some(0) if call.ran_no_test && runs_tests(&line) => {
+                    (false, format!("it ended with exit code 0 in step {}, but ran no test", call.step))
+                }
+                Some(0) => (true, format!("it ended with exit code 0 in step {}", call.step)),
+                Some(code) => (
+                    false,
+                    format!("when it last ran, in step {}, it ended with exit code {code}", call.step),
+                ),
+                None => (false, format!("it did not finish in step {}", call.step)),
+            },
+            (None, Some(_)) => (false, "it was not executed".to_owned()),
+            (None, None) if may_hold => return None,
+            (None, None) => (false, "it was not run".to_owned()),
+        };
+        Some(Claim { subject: ClaimSubject::Command, claim: format!("{line} passed"), holds, evidence })
+    }
+
+    /// Checks whether the tests passed when they last ran, by all gates that run tests or else by a command. One that passed
+    /// without running any shows nothing. Nothing can be said for sure of commands that may have run them under another name, of lines whose exit code is not that of the tests, and
+    /// of tests that passed before files changed again.
+    pub(super) fn all_tests(&self) -> Option<Claim> {
+        let claim = |holds, evidence| {
+            Some(Claim {
+                subject: ClaimSubject::Command,
+                claim: "the tests pass".to_owned(),
+                holds,
+                evidence,
+            })
+        };
+        let mut gates = self.gates.iter().rev().filter(|gate| runs_tests(&gate.command)).peekable();
+        if gates.peek().is_some() {
+            if gates.clone().any(|gate| !exit_code_shows_result(&gate.command)) {
+                return None;
+            }
+            // What chooses some of the tests shows that they fail, but not that all pass.
+            let shown = gates.clone().find(|gate| !gate.passed);
+            let mut whole = gates.filter(|gate| runs_all_tests(&gate.command));
+            let shown = shown.or_else(|| {
+                let empty = whole.clone().next();
+                whole.find(|gate| !gate.ran_no_test).or(empty)
+            })?;
+            let holds = shown.passed && !shown.ran_no_test;
+            return claim(holds, format!("the gate {} {}", shown.name, shown.told()));
+        }
+        let mut ran = self
+            .calls
+            .iter()
+            .rev()
+            .filter(|call| has_run(call) && call.class.is_some_and(|class| class != Class::Safe))
+            .peekable();
+        if ran.peek().is_none() {
+            return claim(false, "no test was run".to_owned());
+        }
+        let mut ran = ran.filter(|call| call.target.as_deref().is_some_and(runs_tests));
+        let is_empty = |call: &&CallSummary| call.success && call.ran_no_test;
+        let last = ran.clone().next()?;
+        let call = ran.find(|call| !is_empty(call)).unwrap_or(last);
+        let line = call.target.as_deref().unwrap_or_default();
+        if is_empty(&call) {
+            return claim(false, format!("`{line}` ran no test in step {}", call.step));
+        }
+        let holds = call.success && call.exit_code == Some(0);
+        if !exit_code_shows_result(line) || holds && (self.has_changed_since(call) || !runs_all_tests(line)) {
+            return None;
+        }
+        let code =
+            call.exit_code.map_or("did not end".to_owned(), |code| format!("ended with exit code {code}"));
+        claim(holds, format!("`{line}` {code} in step {}", call.step))
+    }
+
+    /// Returns whether a call after this one has changed files.
+    fn has_changed_since(&self, call: &CallSummary) -> bool {
+        let after = self.calls.iter().skip_while(|other| !std::ptr::eq(*other, call)).skip(1);
+        after.into_iter().any(|other| !other.diff.is_empty())
+    }
+}
+
+/// Returns whether a command has run: in a dry run, one that left changes counts as planned.
+fn has_run(call: &CallSummary) -> bool {
+    call.outcome == Outcome::Executed || call.outcome == Outcome::Planned && call.exit_code.is_some()
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::evidence::evidence;
+    use super::*;
+    use crate::event::GateRecord;
+
+    /// A command that ran in step 3.
+    pub(in super::super) fn call(target: &str, exit_code: i32) -> CallSummary {
+        CallSummary {
+            at_ms: 0,
+            agent: "build".to_owned(),
+            step: 3,
+            tool: "run_command".to_owned(),
+            target: Some(target.to_owned()),
+            pattern: None,
+            class: Some(crate::event::Class::Dev),
+            outcome: Outcome::Executed,
+            success: exit_code == 0,
+            exit_code: Some(exit_code),
+            ran_no_test: false,
+            error: None,
+            diff: String::new(),
+            duration_ms: 0,
+        }
+    }
+
+    /// Renders claims, each in a line.
+    pub(in super::super) fn lines(claims: Vec<Claim>) -> Vec<String> {
+        let line = |claim: Claim| {
+            format!("{} {}: {}", if claim.holds { '+' } else { '-' }, claim.claim, claim.evidence)
+        };
+        claims.into_iter().map(line).collect()
+    }
+
+    #[test]
+    fn commands_that_ran_no_test_confirm_no_claim() {
+        let empty = |target: &str| CallSummary { ran_no_test: true, ..call(target, 0) };
+        let ended = |name: &str, ran_no_test| GateRecord {
+            ran_no_test,
+            passed: true,
+            verdict: crate::event::GateVerdict::Passed,
+            ..GateRecord::not_run(name.to_owned(), "make test".to_owned(), true, "exit code 0")
+        };
+        for (calls, gates, message, expected) in [
+            (
+                vec![empty("python -m unittest")],
+                vec![],
+                "All tests pass.",
+                vec!["- the tests pass: `python -m unittest` ran no test in step 3"],
+            ),
+            (
+                vec![empty("cargo test total")],
+                vec![],
+                "`cargo test total` passes. All tests pass.",
+                vec![
+                    "- cargo test total passed: it ended with exit code 0 in step 3, but ran no test",
+                    "- the tests pass: `cargo test total` ran no test in step 3",
+                ],
+            ),
+            (
+                vec![call("npm test", 0), empty("go test ./...")],
+                vec![],
+                "All tests pass.",
+                vec!["+ the tests pass: `npm test` ended with exit code 0 in step 3"],
+            ),
+            (
+                vec![call("npm test", 1), empty("go test ./...")],
+                vec![],
+                "All tests pass.",
+                vec!["- the tests pass: `npm test` ended with exit code 1 in step 3"],
+            ),
+            (
+                vec![empty("make docs")],
+                vec![],
+                "`make docs` passed.",
+                vec!["+ make docs passed: it ended with exit code 0 in step 3"],
+            ),
+            (
+                vec![],
+                vec![ended("unit", true)],
+                "All tests pass. `make test` passed.",
+                vec![
+                    "- the tests pass: the gate unit passed, but ran no test",
+                    "- make test passed: the gate unit passed, but ran no test",
+                ],
+            ),
+            (
+                vec![],
+                vec![ended("unit", false), ended("more", true)],
+                "All tests pass.",
+                vec!["+ the tests pass: the gate unit passed"],
+            ),
+        ] {
+            let deeds = Deeds { files: &[], calls: &calls, gates: &gates, tests: &|| &[] };
+            assert_eq!(lines(evidence(message, &deeds)), expected, "{message}");
+        }
+    }
+}
