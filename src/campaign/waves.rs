@@ -183,7 +183,7 @@ pub(super) fn begin(
         let free = size(file, wave) - taken_places(state, standings, wave);
         for whole in waiting.by_ref().take(free) {
             let mut ids = Vec::new();
-            for (id, record) in state.parts_of_mut(&whole) {
+            for (id, record) in state.parts_of_mut(&whole).filter(|(_, record)| record.wave.is_none()) {
                 record.wave = Some(wave);
                 ids.push(id.clone());
             }
@@ -197,11 +197,10 @@ pub(super) fn begin(
 
 /// Returns the targets whose wave has not begun, in the order in which they get places. Parts wait with their target.
 pub(super) fn waiting(file: &CampaignFile, state: &State) -> Vec<TargetId> {
-    let is_waiting = |(id, record): &(&TargetId, &Record)| {
-        id.part.is_empty() && record.wave.is_none() && !record.withdrawn
-    };
-    let mut waiting: Vec<TargetId> =
-        state.targets.iter().filter(is_waiting).map(|(id, _)| id.clone()).collect();
+    let is_waiting = |(_, record): &(&TargetId, &Record)| record.wave.is_none() && !record.withdrawn;
+    let wholes: BTreeSet<TargetId> =
+        state.targets.iter().filter(is_waiting).map(|(id, _)| id.whole()).collect();
+    let mut waiting: Vec<TargetId> = wholes.into_iter().collect();
     waiting.sort_by_cached_key(|id| order(file, &state.campaign, id));
     waiting
 }
