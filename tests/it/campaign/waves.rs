@@ -254,7 +254,7 @@ async fn campaign_gives_no_places_twice_when_repositories_come_back() {
     scene.assert_valid();
 }
 
-/// What a repository is like when its place goes to another one: held by a limit, failed once, or with an open pull request.
+/// A repository's place goes to another one while it is held by a limit, has failed once, or has an open pull request.
 #[tokio::test(flavor = "multi_thread")]
 async fn campaign_opens_no_more_in_a_wave_than_it_has_places_when_repositories_come_back() {
     let gate =

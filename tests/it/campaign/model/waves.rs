@@ -1,4 +1,4 @@
-//! What has to hold of waves, whatever happens: places are for those who take part, and no wave opens more than it has places.
+//! Rules that hold for waves, whatever happens: places are for those who take part, and no wave opens more than it has places.
 
 use std::collections::{BTreeMap, BTreeSet};
 
