@@ -107,10 +107,11 @@ fn changed_line(patch: &str) -> usize {
 }
 
 impl State {
-    /// Restarts a target that has drifted and has been planned: what was merged there belongs to the past.
+    /// Restarts a target that has drifted and has been planned: what was merged there belongs to the past. It is mended now, even where
+    /// there was nothing to change before and its place in the wave went to another one.
     fn restart(&mut self, id: &TargetId, digest: String, owners: Vec<String>) {
         if let Some(record) = self.record_of(id) {
-            let past = record.pull.unwrap_or(record.past).max(record.past);
+            let past = record.pull.unwrap_or(record.past).max(record.past).max(1);
             let outcome = AttemptOutcome::Planned(digest);
             let Record { wave, left_out, .. } = *record;
             *record = Record { wave, outcome, past, owners, left_out, ..Record::default() };

@@ -48,6 +48,9 @@ impl Session<'_> {
         self.find_parts(&wholes).await?;
         let is_waiting =
             |id: &TargetId, state: &State| state.targets.get(id).is_some_and(|it| it.wave.is_none());
+        let is_unknown = |id: &TargetId, state: &State| {
+            state.targets.get(id).is_some_and(|it| it.wave.is_none() && !it.has_begun())
+        };
         let all = self.state.targets.keys();
         let waiting: Vec<TargetId> =
             all.filter(|id| is_meant(id) && is_waiting(id, &self.state)).cloned().collect();
@@ -58,7 +61,7 @@ impl Session<'_> {
         for id in &waiting {
             if has_pull(id, self) {
                 self.state.begin(id);
-            } else if !id.part.is_empty() && is_waiting(id, &self.state) {
+            } else if !id.part.is_empty() && is_unknown(id, &self.state) {
                 // Somebody has a branch of that name.
                 self.state.targets.remove(id);
             }

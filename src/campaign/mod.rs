@@ -17,6 +17,7 @@ mod plan_key;
 mod planning;
 mod plans;
 pub mod reconcile;
+mod renamed;
 mod report;
 mod request;
 mod session;

@@ -143,7 +143,9 @@ impl<'a> Session<'a> {
             }
         }
         self.stale.clear();
-        Ok(())
+        // What goes on under another name is seen there.
+        let renamed = self.select(|id, record| record.wave.is_some() && !self.observed.contains_key(id));
+        self.look_at(&renamed).await
     }
 
     /// Returns the targets that begin next if those that have begun turn out to take no part, as many as one query has room for:
@@ -197,6 +199,7 @@ impl<'a> Session<'a> {
             let found = observe(&api, &looks, with_file).await?;
             self.observed.extend(ids.into_iter().cloned().zip(found));
         }
+        self.follow_renames();
         Ok(())
     }
 

@@ -77,7 +77,8 @@ pub struct Record {
     /// Its other pull requests that are merged, of times when it was begun before.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<u64>,
-    /// Pull requests up to this number belong to the past: the target was begun again since.
+    /// Pull requests up to this number belong to the past: the target was begun again since. Where it is not 0, it keeps the place of its
+    /// wave.
     #[serde(skip_serializing_if = "is_zero")]
     pub past: u64,
     /// Code owners who have to review the change.
@@ -154,11 +155,19 @@ impl State {
         self.targets.range(whole..).take_while(move |(id, _)| id.is_part_of(whole))
     }
 
+    /// Returns them to be changed.
+    pub(super) fn parts_of_mut(
+        &mut self,
+        whole: &TargetId,
+    ) -> impl Iterator<Item = (&TargetId, &mut Record)> {
+        self.targets.range_mut(whole..).take_while(move |(id, _)| id.is_part_of(whole))
+    }
+
     /// Replaces the targets by those that were found now. Those that are no longer found stay if they have begun: they may have a pull
     /// request, but get no other one.
     pub fn update_targets(&mut self, found: impl IntoIterator<Item = TargetId>) {
         let found: BTreeSet<TargetId> = found.into_iter().collect();
-        self.targets.retain(|id, record| record.wave.is_some() || found.contains(id));
+        self.targets.retain(|id, record| record.wave.is_some() || found.contains(&id.whole()));
         for (id, record) in &mut self.targets {
             record.left_out = !found.contains(&id.whole());
         }

@@ -112,39 +112,51 @@ pub(super) fn size(file: &CampaignFile, wave: u32) -> usize {
     usize::try_from(size).unwrap_or(usize::MAX)
 }
 
-/// Lets targets wait again for which their wave has no place any more: their repositories took no part when it was filled, do so now, and
-/// nothing has begun in them.
+/// Lets repositories wait again for which their wave has no place any more: they took no part when it was filled, do so now, and would
+/// get their first pull request. Whoever has had one keeps its place, because nothing undoes that.
 pub(super) fn give_back(
     file: &CampaignFile,
     state: &mut State,
     standings: &mut BTreeMap<TargetId, Standing>,
 ) {
-    // Those that nothing has begun in by wave, and how many places the others take.
-    let mut new: BTreeMap<u32, Vec<TargetId>> = BTreeMap::new();
-    let mut taken: BTreeMap<u32, BTreeSet<TargetId>> = BTreeMap::new();
+    let mut places: BTreeMap<u32, BTreeSet<TargetId>> = BTreeMap::new();
     for (id, record) in &state.targets {
-        let (Some(wave), Some(standing)) = (record.wave, standings.get(id)) else { continue };
-        if *standing == Standing::ToPlan && !record.has_begun() {
-            new.entry(wave).or_default().push(id.clone());
-        } else if standing.takes_place() {
-            taken.entry(wave).or_default().insert(id.whole());
+        if let (Some(wave), Some(standing)) = (record.wave, standings.get(id))
+            && standing.takes_place()
+        {
+            places.entry(wave).or_default().insert(id.whole());
         }
     }
-    for (wave, mut ids) in new {
-        let mut taken = taken.remove(&wave).unwrap_or_default();
-        ids.sort_by_cached_key(|id| order(file, &state.campaign, id));
-        for id in ids {
-            let whole = id.whole();
-            if taken.contains(&whole) || taken.len() < size(file, wave) {
-                taken.insert(whole);
-                continue;
+    for (wave, places) in places {
+        let (mut new, taken): (Vec<TargetId>, Vec<TargetId>) =
+            places.into_iter().partition(|whole| waits_for_first_pull(state, standings, whole));
+        let free = size(file, wave).saturating_sub(taken.len());
+        if new.len() <= free {
+            continue;
+        }
+        // What nothing was spent on waits first.
+        let is_untouched = |whole: &TargetId| !state.parts_of(whole).any(|(_, record)| record.has_begun());
+        new.sort_by_cached_key(|whole| (is_untouched(whole), order(file, &state.campaign, whole)));
+        for whole in new.split_off(free) {
+            for (id, record) in state.parts_of_mut(&whole) {
+                let Record { withdrawn, left_out, .. } = *record;
+                *record = Record { withdrawn, left_out, ..Record::default() };
+                let now = if withdrawn { Standing::Withdrawn } else { Standing::Waiting };
+                standings.insert(id.clone(), now);
             }
-            if let Some(record) = state.targets.get_mut(&id) {
-                record.wave = None;
-            }
-            standings.insert(id, Standing::Waiting);
         }
     }
+}
+
+/// Returns whether the next pull request of a repository that takes a place would be its first one.
+fn waits_for_first_pull(state: &State, standings: &BTreeMap<TargetId, Standing>, whole: &TargetId) -> bool {
+    let is_next = |standing: &Standing| matches!(standing, Standing::ToPlan | Standing::Planned(_));
+    let may_have_one = |record: &Record, standing: &Standing| {
+        record.pull.is_some() || record.past > 0 || *standing == Standing::Unknown
+    };
+    let of_parts = || state.parts_of(whole).filter_map(|(id, record)| Some((record, standings.get(id)?)));
+    of_parts().any(|(_, standing)| is_next(standing))
+        && !of_parts().any(|(record, standing)| may_have_one(record, standing))
 }
 
 /// Starts waves until one has to be waited for, or is not allowed to start yet. Places of a wave are for targets that take part: where
@@ -169,21 +181,26 @@ pub(super) fn begin(
         };
         last = Some(wave);
         let free = size(file, wave) - taken_places(state, standings, wave);
-        for id in waiting.by_ref().take(free) {
-            if let Some(record) = state.targets.get_mut(&id) {
+        for whole in waiting.by_ref().take(free) {
+            let mut ids = Vec::new();
+            for (id, record) in state.parts_of_mut(&whole).filter(|(_, record)| record.wave.is_none()) {
                 record.wave = Some(wave);
+                ids.push(id.clone());
             }
-            let now = standing(state, &id);
-            standings.insert(id, now);
+            for id in ids {
+                let now = standing(state, &id);
+                standings.insert(id, now);
+            }
         }
     }
 }
 
-/// Returns the targets whose wave has not begun, in the order in which they get places.
+/// Returns the targets whose wave has not begun, in the order in which they get places. Parts wait with their target.
 pub(super) fn waiting(file: &CampaignFile, state: &State) -> Vec<TargetId> {
     let is_waiting = |(_, record): &(&TargetId, &Record)| record.wave.is_none() && !record.withdrawn;
-    let mut waiting: Vec<TargetId> =
-        state.targets.iter().filter(is_waiting).map(|(id, _)| id.clone()).collect();
+    let wholes: BTreeSet<TargetId> =
+        state.targets.iter().filter(is_waiting).map(|(id, _)| id.whole()).collect();
+    let mut waiting: Vec<TargetId> = wholes.into_iter().collect();
     waiting.sort_by_cached_key(|id| order(file, &state.campaign, id));
     waiting
 }

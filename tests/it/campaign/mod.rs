@@ -6,6 +6,7 @@ mod files;
 mod model;
 mod orders;
 mod parts;
+mod renamed;
 mod selection;
 mod split;
 mod state;

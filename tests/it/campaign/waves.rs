@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::model::server::{DELIVERY, QUERY};
+use super::split::change;
 use super::{Scene, WAVES};
 use crate::support::github::fleet::HOME;
 use serde_json::{Value, json};
@@ -251,4 +252,47 @@ async fn campaign_gives_no_places_twice_when_repositories_come_back() {
     assert_eq!(scene.fleet.state().count("OPEN"), 4);
     assert_eq!(scene.status()["waves"][1]["members"], json!(4));
     scene.assert_valid();
+}
+
+/// A repository's place goes to another one while it is held by a limit, has failed once, or has an open pull request.
+#[tokio::test(flavor = "multi_thread")]
+async fn campaign_opens_no_more_in_a_wave_than_it_has_places_when_repositories_come_back() {
+    let gate =
+        |words: &str| format!("{{ recipe: words.yml, gates: [{{ name: proof, command: '{words}' }}] }}");
+    for (is, before, opened) in [
+        ("planned", "limits: { open: 1 }", 2),
+        ("failed once", "limits: { attempts: 5 }", 2),
+        // What is open stays open.
+        ("open", "limits: { open: 50 }", 3),
+    ] {
+        let waves = "waves: { canary: 2, growth: 2, first: [octo/r001, octo/r000] }\nstop: { failed: 100% }";
+        let mut scene = Scene::new(&format!("{waves}\n{before}\n")).await;
+        scene.plain(6);
+        if is == "failed once" {
+            change(&scene, "{ recipe: words.yml }", &gate("false"));
+        }
+        scene.run(&["run"]).expect_code(0);
+        let state = scene.fleet.state();
+        let is_open = |name: &&str| !state.places[*name].pulls.is_empty();
+        let leaves = ["octo/r000", "octo/r001"].into_iter().find(|name| is_open(name) == (is == "open"));
+        let leaves = leaves.expect("one of them").to_owned();
+        drop(state);
+        for is_away in [true, false] {
+            scene.fleet.state().place(&leaves).archived = is_away;
+            if is == "failed once" && is_away {
+                change(&scene, &gate("false"), &gate("true"));
+            } else if is == "planned" && !is_away {
+                change(&scene, before, "limits: { open: 50 }");
+            }
+            scene.on_another_machine().run(&["run"]).expect_code(0);
+        }
+        let count = scene.fleet.state().count("OPEN");
+        assert_eq!((count, &scene.status()["waves"][0]["members"]), (opened, &json!(opened)), "{is}");
+        // Whoever had to wait comes with the next wave.
+        scene.fleet.state().merge_all();
+        scene.on_another_machine().run(&["run"]).expect_code(0);
+        scene.fleet.state().merge_all();
+        assert_eq!(scene.status()["counts"], json!({"merged": 6}), "{is}");
+        scene.assert_valid();
+    }
 }

@@ -2,17 +2,19 @@
 //! and gone on with elsewhere, and whatever happens, some things must hold.
 
 pub(super) mod server;
+mod waves;
 mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use architect_ci::campaign::reconcile::{Decision, Situation, Step, decide, is_finished};
-use architect_ci::campaign::{Campaign, CampaignFile, Intent, Record, Standing, State, TargetId};
+use architect_ci::campaign::reconcile::{Situation, Step, decide, is_finished};
+use architect_ci::campaign::{Campaign, CampaignFile, Intent, Standing, State, TargetId};
 use architect_ci::github::{Checks, PullState};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use server::{DELIVERY, QUERY, SAVE, Server};
+use waves::{History, check_waves};
 use world::{Choice, Kind, OPEN, PER_HOUR, PER_OWNER, Place, World};
 
 fn campaign(stops: bool, approval: &str, merge: &str) -> Campaign {
@@ -39,7 +41,7 @@ fn play(seed: u64) {
     let file = &campaign.file;
     let mut world = World::new(choice);
     let mut saved = State::new("clock");
-    saved.update_targets(world.places.keys().cloned());
+    let mut history = History::default();
     let mut machines: [BTreeMap<TargetId, String>; 2] = [BTreeMap::new(), BTreeMap::new()];
     let (rolls_back, splits) = (choice.one_in(4), choice.one_in(2));
     for round in 0..WILD + FRIENDLY {
@@ -49,6 +51,12 @@ fn play(seed: u64) {
         if choice.one_in(6) {
             plans.clear();
         }
+        if is_friendly {
+            world.left_out.clear();
+        } else if choice.one_in(4) {
+            world.select_others(choice);
+        }
+        saved.update_targets(world.selected().cloned());
         let observed = world.observe(&saved);
         let situation = Situation {
             observed: &observed,
@@ -61,8 +69,9 @@ fn play(seed: u64) {
         let text = saved.files();
         assert_eq!(State::of_files("clock", &text).expect("a state"), saved, "what is saved can be read");
         let judged = decide(file, saved.clone(), &situation);
-        world.check(file, &observed, &judged);
-        check_waves(&saved, &judged, situation.begins);
+        world.check(&observed, &judged);
+        check_waves(&saved, &observed, &judged, situation.begins);
+        history.check(&observed, &judged);
         let again = decide(file, judged.state.clone(), &situation);
         assert_eq!(
             (&again.state, &again.steps),
@@ -116,38 +125,6 @@ fn play(seed: u64) {
     panic!("seed {seed}: no end: {:?} {:?}", saved.stopped, saved.waves);
 }
 
-/// Places of waves are for targets that take part, and a wave begins only where one may, after one that has shown something.
-fn check_waves(before: &State, next: &Decision, begins: bool) {
-    let is_begun = |state: &State, id: &TargetId| state.targets.get(id).is_some_and(|it| it.wave.is_some());
-    let is_new = |id: &&TargetId| is_begun(&next.state, id) && !is_begun(before, id);
-    assert!(begins || next.state.targets.keys().find(is_new).is_none(), "nothing may begin");
-    let takes_part = |id: &&TargetId| next.standings[*id].takes_part();
-    let of_wave = |wave: u32| {
-        let members = next.state.targets.iter().filter(move |(_, record)| record.wave == Some(wave));
-        members.map(|(id, _)| id).filter(takes_part).map(TargetId::whole).collect::<BTreeSet<_>>().len()
-    };
-    let is_forward = next.state.intent == Intent::Forward;
-    for wave in (0..next.state.waves).filter(|wave| is_forward && of_wave(*wave) > (2usize << wave).min(8)) {
-        let mut members = next.state.targets.iter().filter(|(_, record)| record.wave == Some(wave));
-        let is_left = |(id, record): &(&TargetId, &Record)| {
-            id.part.is_empty() && !record.has_begun() && next.standings[*id] == Standing::ToPlan
-        };
-        let has_parts =
-            |whole: &TargetId| next.state.targets.keys().any(|id| id != whole && id.whole() == *whole);
-        let surplus = members.find(|it| is_left(it) && !has_parts(it.0));
-        assert_eq!(surplus, None, "wave {wave} has no place for it");
-    }
-    for wave in before.waves.saturating_sub(1)..next.state.waves.saturating_sub(1) {
-        let withdrawn = next.standings.values().filter(|it| **it == Standing::Withdrawn).count();
-        let size = (2usize << wave).min(8);
-        assert!(of_wave(wave) + withdrawn >= size, "wave {wave} was left with empty places");
-        assert!(
-            of_wave(wave) > 0 || next.state.targets.values().any(|record| record.excused),
-            "nothing is shown"
-        );
-    }
-}
-
 #[test]
 fn campaigns_come_to_an_end_whatever_happens() {
     let cases = std::env::var("CAMPAIGN_HISTORIES").ok().and_then(|text| text.parse().ok()).unwrap_or(100);
@@ -185,7 +162,8 @@ fn simulate(targets: usize, largest: usize, per_hour: usize) -> Taken {
     let kind = Kind::Plain;
     let places =
         (0..targets).map(|at| (name(at), Place { kind, pulls: Vec::new(), revert: None, created: 0 }));
-    let mut world = World { places: places.collect(), now: BEGIN, numbers: 0, heads: 0 };
+    let (places, left_out) = (places.collect(), BTreeSet::new());
+    let mut world = World { places, left_out, now: BEGIN, numbers: 0, heads: 0 };
     let mut state = State::new("clock");
     state.update_targets(world.places.keys().cloned());
     let mut plans = BTreeMap::new();

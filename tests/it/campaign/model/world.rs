@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use architect_ci::campaign::reconcile::{Decision, Step, StepOutcome};
-use architect_ci::campaign::{CampaignFile, Intent, Record, Standing, State, TargetId};
+use architect_ci::campaign::{Intent, Standing, State, TargetId};
 use architect_ci::github::{Checks, Observed, ObservedRepository, PullFacts, PullState};
 
 /// A source of choices that a seed decides.
@@ -43,6 +43,8 @@ pub(super) struct Place {
 
 pub(super) struct World {
     pub(super) places: BTreeMap<TargetId, Place>,
+    /// Targets that the campaign's file does not select for now.
+    pub(super) left_out: BTreeSet<TargetId>,
     pub(super) now: u64,
     pub(super) numbers: u64,
     pub(super) heads: u64,
@@ -69,7 +71,21 @@ impl World {
             };
             places.insert(id, Place { kind, pulls: Vec::new(), revert: None, created: 0 });
         }
-        Self { places, now: 1_000_000, numbers: 0, heads: 0 }
+        Self { places, left_out: BTreeSet::new(), now: 1_000_000, numbers: 0, heads: 0 }
+    }
+
+    /// The targets that the campaign's file selects.
+    pub(super) fn selected(&self) -> impl Iterator<Item = &TargetId> {
+        self.places.keys().filter(|id| id.part.is_empty() && !self.left_out.contains(id))
+    }
+
+    /// Selects a target no longer, or again.
+    pub(super) fn select_others(&mut self, choice: &mut Choice) {
+        let at = usize::try_from(choice.below(self.places.len() as u64)).expect("small");
+        let whole = self.places.keys().nth(at).expect("a target").whole();
+        if !self.left_out.remove(&whole) {
+            self.left_out.insert(whole);
+        }
     }
 
     pub(super) fn observe(&self, state: &State) -> BTreeMap<TargetId, Observed> {
@@ -203,19 +219,17 @@ impl World {
                     _ => {}
                 }
             }
-            if !is_friendly && place.kind == Kind::Archived && place.pulls.is_empty() && choice.one_in(10) {
-                place.kind = Kind::Plain;
-            }
-            if is_friendly && place.kind == Kind::Plain && choice.one_in(30) {
-                place.kind = Kind::Archived;
+            match place.kind {
+                Kind::Archived if !is_friendly && choice.one_in(5) => place.kind = Kind::Plain,
+                Kind::Plain if choice.one_in(30) => place.kind = Kind::Archived,
+                _ => {}
             }
         }
     }
 
-    pub(super) fn check(&self, file: &CampaignFile, before: &Observations, next: &Decision) {
+    pub(super) fn check(&self, before: &Observations, next: &Decision) {
         let known: BTreeSet<&TargetId> = next.state.targets.keys().collect();
-        let found = self.places.keys().filter(|id| id.part.is_empty());
-        assert!(found.into_iter().all(|id| known.contains(id)), "a target was lost");
+        assert!(self.selected().all(|id| known.contains(id)), "a target was lost");
         assert_eq!(known, next.standings.keys().collect(), "every target is told, once");
         let open = |id: &TargetId| matches!(next.standings[id], Standing::Open(_));
         let is_new = |step: &&Step| match step {
@@ -247,16 +261,6 @@ impl World {
         if next.state.stopped.is_some() && next.state.intent == Intent::Forward {
             assert!(next.steps.iter().all(|step| matches!(step, Step::Close(..))), "{:?}", next.steps);
         }
-        let is_begun = |(id, record): &(&TargetId, &Record)| {
-            id.part.is_empty() && record.wave.is_some() && next.standings[*id].takes_part()
-        };
-        let begun = next.state.targets.iter().filter(is_begun).count();
-        let most: usize = (0..next.state.waves).map(|wave| (2usize << wave).min(8)).sum();
-        assert!(
-            begun <= most && file.waves.largest.get() == 8,
-            "{begun} have begun in {} waves",
-            next.state.waves
-        );
         assert!(next.steps.iter().all(|step| next.state.targets[step.target()].wave.is_some()));
     }
 }

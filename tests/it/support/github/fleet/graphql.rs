@@ -59,8 +59,7 @@ pub(super) fn answer_query(state: &mut State, body: &Value) -> ResponseTemplate 
     for at in 0.. {
         let (Some(owner), Some(name)) = (text(format!("o{at}")), text(format!("n{at}"))) else { break };
         let key = format!("{owner}/{name}");
-        let found = state.places.iter().find(|(place, _)| place.to_lowercase() == key);
-        let Some((_, place)) = found else {
+        let Some((key, place)) = state.find(&key) else {
             errors.push(
                 json!({"type": "NOT_FOUND", "path": [format!("t{at}")], "message": "Could not resolve"}),
             );
@@ -83,7 +82,7 @@ pub(super) fn answer_query(state: &mut State, body: &Value) -> ResponseTemplate 
             json!({"name": "main", "target": {"oid": oid, "history": {"nodes": messages}}})
         });
         let mut answer = json!({
-            "nameWithOwner": place.renamed.clone().unwrap_or(key), "isArchived": place.archived,
+            "nameWithOwner": place.renamed.as_ref().unwrap_or(key), "isArchived": place.archived,
             "defaultBranchRef": head, "pulls": pulls(text(format!("b{at}")))
         });
         for (name, branch) in variables.as_object().expect("variables") {
@@ -114,7 +113,7 @@ fn branches_below(state: &State, variables: &Value) -> ResponseTemplate {
     let places = repositories.filter_map(|(name, owner)| {
         let at: usize = name.strip_prefix('o')?.parse().ok()?;
         let name = variables[format!("n{at}")].as_str()?;
-        Some((at, state.places.get(&format!("{}/{name}", owner.as_str()?))))
+        Some((at, state.find(&format!("{}/{name}", owner.as_str()?)).map(|(_, place)| place)))
     });
     let show = |(at, place): (usize, Option<&Place>)| {
         let listed = place?.git().text(&["for-each-ref", "--format=%(refname)", prefix]);

@@ -23,6 +23,8 @@ pub const HOME: &str = "octo/campaigns";
 #[derive(Default)]
 pub struct State {
     pub places: BTreeMap<String, Place>,
+    /// The names that renamed repositories have now, by those that still lead there.
+    redirects: BTreeMap<String, String>,
     /// Issues of the home repository: title, text, author.
     pub issues: BTreeMap<u64, (String, String, String)>,
     /// Comments on them: issue, author, text.
@@ -91,6 +93,12 @@ impl State {
     fn id(&mut self) -> u64 {
         self.last += 1;
         self.last
+    }
+
+    /// A repository by its name, or by one that it had before.
+    fn find(&self, name: &str) -> Option<(&String, &Place)> {
+        let name = name.to_lowercase();
+        self.places.get_key_value(self.redirects.get(&name).unwrap_or(&name))
     }
 
     pub fn place(&mut self, name: &str) -> &mut Place {
@@ -189,6 +197,16 @@ impl Fleet {
         }
         let world = World { repository: Some(repository), ..World::default() };
         self.state().places.insert(name.to_owned(), Place { world, ..Place::default() });
+    }
+
+    /// Renames a repository. The old name leads to it.
+    pub fn rename(&self, old: &str, new: &str) {
+        let folder = |name: &str| self.dir.path().join(format!("{name}.git"));
+        std::os::unix::fs::symlink(folder(old), folder(new)).expect("a link");
+        let mut state = self.state();
+        let place = state.places.remove(old).expect("the repository is there");
+        state.places.insert(new.to_owned(), place);
+        state.redirects.insert(old.to_owned(), new.to_owned());
     }
 
     /// Keeps branches of campaigns from being created, by the API and by a push.
