@@ -50,6 +50,7 @@ mod namespaces;
 mod numbered_block;
 mod numbered_text;
 mod outcome;
+mod patch_steps;
 mod path_forms;
 mod placeholder;
 mod programs;
