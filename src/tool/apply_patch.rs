@@ -135,7 +135,8 @@ impl Args {
             .map_err(|error| refused(&cut_off::explained(&self.patch, error.to_string())))?;
         let made: HashSet<String> =
             sections.iter().filter_map(|section| section.makes().map(str::to_owned)).collect();
-        let exists = |path: &str| made.contains(path) || located(path).is_ok_and(|path| is_there(&path));
+        let is_file = |path: &str| located(path).is_ok_and(|path| is_there(&path));
+        let exists = |path: &str| made.contains(path) || is_file(path);
         let is_one = sections.len() == 1;
         let part = |section: Section| {
             cx.check_end()?;
@@ -146,7 +147,7 @@ impl Args {
                 let relative = folder.as_ref().and_then(|folder| file.relative_to(folder));
                 let relative = relative.and_then(|path| WorkspacePath::parse(path).ok());
                 let relative = relative.as_ref().unwrap_or(&file);
-                section.check(relative, &exists).map_err(|error| refused(&error))?;
+                section.check(relative, &is_file).map_err(|error| refused(&error))?;
                 (file, section.moved_to().map(str::to_owned), None)
             } else {
                 let named = section.paths(&exists).map_err(|error| refused(&error))?;

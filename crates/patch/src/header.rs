@@ -175,8 +175,8 @@ impl Header {
     }
 
     /// Checks that the header is about the file of the call: that it names no other, but for a leading folder such as `a/`
-    /// and for the new name of a file that is renamed. What is written with such a folder is another file if it `exists`, and nothing but
-    /// the folder itself can be meant by it.
+    /// and for the new name of a file that is renamed. Where nothing is put before names, one that `exists` is
+    /// another file.
     pub(super) fn check(
         &self,
         path: &WorkspacePath,

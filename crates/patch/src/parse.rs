@@ -117,9 +117,10 @@ impl Section {
         self.header.paths(exists)
     }
 
-    /// Returns the name of the file that the section makes, whether new or by renaming another.
+    /// Returns the name of the file that the section makes, whether new or by renaming another; `None` if the name may have a prefix.
     pub fn makes(&self) -> Option<&str> {
-        let created = self.header.file().filter(|_| self.patch.effect == Effect::Create);
+        let is_new = self.patch.effect == Effect::Create && self.header.is_of_marks;
+        let created = self.header.file().filter(|_| is_new);
         self.moved_to().or(created)
     }
 
