@@ -17,6 +17,7 @@ mod command_effects;
 mod command_output;
 mod cut_off;
 mod delete_file;
+mod diff_as_text;
 mod edit_file;
 mod file_kind;
 mod find_files;
@@ -89,8 +90,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::FutureExt;
-use futures::future::BoxFuture;
+use futures::{FutureExt, future::BoxFuture};
 use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
