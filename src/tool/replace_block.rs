@@ -137,18 +137,23 @@ fn by_marks(content: &str, old: &str, new: &str, all: bool) -> Option<Result<Edi
         return None;
     }
     let change = typography::Change::new(old, new);
-    let (mut made, mut from, mut times) = (String::new(), 0, 0);
+    let (mut made, mut from, mut times, mut has_plain) = (String::new(), 0, 0, false);
     for place in places {
         if place.start >= from {
             made += &content[from..place.start];
-            made += &change.respelled(&content[place.clone()]);
+            let respelled = change.respelled(&content[place.clone()]);
+            made += &respelled.text;
+            has_plain |= respelled.has_plain;
             from = place.end;
             times += 1;
         }
     }
     made += &content[from..];
-    let note = "the file has other quotation marks, dashes or blanks than old_str; what new_str keeps of old_str stays as the file has it";
-    (times > 0).then(|| Ok(Edited { content: made, times, is_by_number: false, note: Some(note.to_owned()) }))
+    let added = if has_plain { ", and what it adds to such a line got plain marks as well" } else { "" };
+    let note = format!(
+        "the file has other quotation marks, dashes or blanks than old_str; what new_str keeps of old_str stays as the file has it{added}"
+    );
+    (times > 0).then(|| Ok(Edited { content: made, times, is_by_number: false, note: Some(note) }))
 }
 
 pub(super) fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
