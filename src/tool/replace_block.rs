@@ -6,7 +6,7 @@ use patch::block::places;
 use sanitize::invisible::unmarked;
 use workspace::MAX_FILE;
 
-use super::block_by_lines::by_lines;
+use super::block_by_lines::{by_cut_line, by_lines};
 use super::invisible_codes::turned_back;
 use super::line_ends::{PlainText, plain_block, without_doubled_returns};
 use super::numbered_block::{by_numbers, not_found};
@@ -63,10 +63,7 @@ pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<
 /// Replaces `old` as it is written, else as it was shown, else by its lines.
 fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
     if content.contains(old) {
-        // New lines are indented as the first one is, which is quoted without a part of its indentation.
-        let is_cut = !all && new.contains('\n') && begins_in_indentation(content, old);
-        let indented = is_cut.then(|| by_lines(content, old, new, all).ok()).flatten();
-        return indented.map_or_else(|| exactly(content, old, new, all), Ok);
+        return by_cut_line(content, old, new, all).map_or_else(|| exactly(content, old, new, all), Ok);
     }
     // Files are shown with codes in place of invisible characters, so a block may be quoted with these codes.
     let meant = unmarked(old);
@@ -111,15 +108,6 @@ fn has_lines(content: &str, block: &str) -> bool {
     let lines: Vec<&str> = content.split('\n').collect();
     let wanted: Vec<&str> = block.strip_suffix('\n').unwrap_or(block).split('\n').collect();
     !places(&lines, &wanted).is_empty()
-}
-
-/// Returns whether a block begins behind a part of the indentation of its first line.
-fn begins_in_indentation(content: &str, old: &str) -> bool {
-    let is_indented = |at: usize| {
-        let before = content[..at].rsplit('\n').next().unwrap_or_default();
-        !before.is_empty() && before.trim().is_empty()
-    };
-    old.starts_with([' ', '\t']) && content.find(old).is_some_and(is_indented)
 }
 
 /// Replaces `old` where the file has it with other quotation marks, dashes or blanks, which the new text gets as well; `None` if it
