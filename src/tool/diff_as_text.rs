@@ -1,6 +1,6 @@
 //! Diffs that are given as the text of a file: written to it, their signs would become part of its lines.
 
-use patch::{Effect, apply, sections};
+use patch::{apply, sections};
 
 use super::file_kind::FileKind;
 use super::misquoted_file::{begins_with_fence, from_fence};
@@ -41,7 +41,8 @@ fn fits(text: &str, old: &str) -> bool {
     is_hunk
         && sections(text).is_ok_and(|sections| match sections.as_slice() {
             [one] => {
-                one.patch.effect == Effect::Change
+                // One that names its file may be meant for another.
+                matches!(one.paths(&|_| false), Ok(None))
                     && apply(old, &one.patch).is_ok_and(|applied| applied.shift.is_none())
             }
             _ => false,
@@ -75,6 +76,7 @@ mod tests {
             ("a.sh", "@@\n-b\n", old, true),
             ("a.sh", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n", old, true),
             ("a.diff", " a\n-b\n+c\n", old, false),
+            ("a.golden", "--- a/b\n+++ b/b\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n", old, false),
             // It is for another text.
             ("a.sh", " a\n-x\n+c\n", old, false),
             // A list of what was there.
