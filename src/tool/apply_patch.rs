@@ -1,15 +1,16 @@
 //! Tool `apply_patch`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use patch::{Applied, ApplyError, Effect, Hunk, HunkPosition, Patch, Section, Side, apply, sections};
+use patch::{Applied, ApplyError, Effect, Hunk, HunkPosition, Named, Patch, Section, Side, apply, sections};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileChange, FileError, FileState, Kind, LastLink, Mode, ResolvedPath, WorkspacePath};
 
 use super::invisible_codes::restored;
 use super::outcome::{check_lines, check_size, describe, table, undone};
-use super::path_forms::parsed;
+use super::patch_steps::{Step, Steps};
+use super::path_forms::{parsed, parsed_in};
 use super::text_file::{encoded, text_of, without_mark};
 use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, cut_off, placeholder};
 use crate::base::encoding::Decoded;
@@ -41,24 +42,8 @@ struct Part {
     /// The link, if the path is one.
     link: Option<ResolvedPath>,
     moved_to: Option<ResolvedPath>,
-}
-
-/// One file as it will be.
-struct Step {
-    path: ResolvedPath,
-    before: Option<FileState>,
-    after: Option<FileState>,
-    /// Whether it is a link, which can only be removed.
-    is_link: bool,
-}
-
-/// All files as they will be, in order. A large patch has tens of thousands.
-#[derive(Default)]
-struct Steps {
-    all: Vec<Step>,
-    by_path: HashMap<ResolvedPath, usize>,
-    /// What was understood otherwise than it was written, for the model.
-    notes: Vec<String>,
+    /// What was understood otherwise than it is written, for the model.
+    note: Option<String>,
 }
 
 impl FileTool for ApplyPatch {
@@ -83,7 +68,6 @@ impl FileTool for ApplyPatch {
 
     fn run(&self, args: &Args, cx: &Context) -> Result<ToolResult, ToolError> {
         let mut steps = Steps::default();
-        args.check_folder(cx)?;
         let parts = args.parts(cx)?;
         let refused = |error: ToolError| {
             let error = super::explained(error, cx);
@@ -125,7 +109,8 @@ impl FileTool for ApplyPatch {
         let deleted = links.iter().map(|link| format!("Deleted the link {}", link.path));
         let last = parts.last();
         let cut_off = last.and_then(|part| cut_off::remark(&args.patch, &part.section, part.path.as_str()));
-        for line in deleted.chain(miscounted(&parts)).chain(notes).chain(cut_off) {
+        let named = parts.iter().filter_map(|part| part.note.clone());
+        for line in named.chain(deleted).chain(miscounted(&parts)).chain(notes).chain(cut_off) {
             if !output.is_empty() && !output.ends_with('\n') {
                 output.push('\n');
             }
@@ -138,52 +123,63 @@ impl FileTool for ApplyPatch {
 impl Args {
     fn parts(&self, cx: &Context) -> Result<Vec<Part>, ToolError> {
         let refused = |error: &dyn std::fmt::Display| ToolError::Refused(error.to_string());
-        let resolved = |path: &str, last: LastLink| -> Result<ResolvedPath, ToolError> {
-            let path = match &self.applied_in {
-                Some(folder) if !path.starts_with('/') => format!("{}/{path}", folder.trim_end_matches('/')),
-                _ => path.to_owned(),
-            };
-            Ok(cx.workspace.resolve(&parsed(&path, &*cx.workspace)?, last)?)
-        };
-        let exists = |path: &str| {
-            let kind =
-                resolved(path, LastLink::Follow).ok().and_then(|path| cx.workspace.stat(&path).ok()?);
-            let is_link = || resolved(path, LastLink::Keep).is_ok_and(|path| is_link(&path, cx));
+        let folder = self.folder(cx)?;
+        let located = |path: &str| parsed_in(folder.as_deref(), path, &*cx.workspace);
+        let is_there = |path: &WorkspacePath| {
+            let kind = cx.workspace.resolve(path, LastLink::Follow).ok();
+            let kind = kind.and_then(|path| cx.workspace.stat(&path).ok()?);
+            let is_link = || cx.workspace.resolve(path, LastLink::Keep).is_ok_and(|path| is_link(&path, cx));
             kind.is_some_and(|stat| stat.kind == Kind::File) || is_link()
         };
         let sections = sections(&self.patch)
             .map_err(|error| refused(&cut_off::explained(&self.patch, error.to_string())))?;
+        let made: HashSet<String> =
+            sections.iter().filter_map(|section| section.makes().map(str::to_owned)).collect();
+        let is_file = |path: &str| located(path).is_ok_and(|path| is_there(&path));
+        let exists = |path: &str| made.contains(path) || is_file(path);
         let is_one = sections.len() == 1;
         let part = |section: Section| {
             cx.check_end()?;
-            let (file, to) = if let (Some(path), true) = (&self.path, is_one) {
-                section.check(&parsed(path, &*cx.workspace)?).map_err(|error| refused(&error))?;
-                (path.clone(), section.moved_to().map(str::to_owned))
+            let (file, to, note) = if let (Some(path), true) = (&self.path, is_one) {
+                let (below, at_root) = (located(path)?, parsed(path, &*cx.workspace)?);
+                let file = if !is_there(&below) && is_there(&at_root) { at_root } else { below };
+                // The patch names it from the folder.
+                let relative = folder.as_ref().and_then(|folder| file.relative_to(folder));
+                let relative = relative.and_then(|path| WorkspacePath::parse(path).ok());
+                let relative = relative.as_ref().unwrap_or(&file);
+                section.check(relative, &is_file).map_err(|error| refused(&error))?;
+                (file, section.moved_to().map(str::to_owned), None)
             } else {
                 let named = section.paths(&exists).map_err(|error| refused(&error))?;
-                named.ok_or_else(|| {
+                let Named { file, moved_to, written } = named.ok_or_else(|| {
                     ToolError::Refused(
                         "the patch does not name its file; give it as `path`, or as a line `+++ PATH`"
                             .to_owned(),
                     )
-                })?
+                })?;
+                let note = written.map(|written| format!("[there is no {written}; {file} was taken for it]"));
+                (located(&file)?, moved_to, note)
             };
-            let own = resolved(&file, LastLink::Keep)?;
+            let own = cx.workspace.resolve(&file, LastLink::Keep)?;
             let link = Some(own.clone()).filter(|path| is_link(path, cx));
             let changes_text = to.is_none() && section.patch.effect == Effect::Change;
-            let path = if changes_text { resolved(&file, LastLink::Follow)? } else { own };
-            let moved_to = to.map(|to| resolved(&to, LastLink::Keep)).transpose()?;
-            Ok(Part { section, path, link, moved_to })
+            let path = if changes_text { cx.workspace.resolve(&file, LastLink::Follow)? } else { own };
+            let moved_to = match to {
+                Some(to) => Some(cx.workspace.resolve(&located(&to)?, LastLink::Keep)?),
+                None => None,
+            };
+            Ok(Part { section, path, link, moved_to, note })
         };
         sections.into_iter().map(part).collect()
     }
 
-    /// Refuses a folder to which a shell could not have changed.
-    fn check_folder(&self, cx: &Context) -> Result<(), ToolError> {
-        let Some(folder) = &self.applied_in else { return Ok(()) };
+    /// Returns the folder that the paths of the patch begin at, without links: what is above it is what a program in it would find there.
+    /// Refuses one to which a shell could not have changed.
+    fn folder(&self, cx: &Context) -> Result<Option<ResolvedPath>, ToolError> {
+        let Some(folder) = &self.applied_in else { return Ok(None) };
         let path = cx.workspace.resolve(&parsed(folder, &*cx.workspace)?, LastLink::Follow)?;
         if cx.workspace.stat(&path)?.is_some_and(|stat| stat.kind == Kind::Directory) {
-            return Ok(());
+            return Ok(Some(path));
         }
         Err(ToolError::Refused(format!(
             "there is no folder {folder}, and nothing was done; apply the patch by a call of its own, with paths from the root of the \
@@ -345,46 +341,5 @@ impl Part {
         let said = cx.workspace.parse(&target).ok();
         let said = said.and_then(|path| cx.workspace.resolve(&path, LastLink::Follow).ok());
         said.is_some() && said == cx.workspace.resolve(link, LastLink::Follow).ok()
-    }
-}
-
-impl Steps {
-    fn get(&self, path: &ResolvedPath) -> Option<&Step> {
-        self.by_path.get(path).and_then(|at| self.all.get(*at))
-    }
-
-    fn add(&mut self, step: Step) {
-        self.by_path.insert(step.path.clone(), self.all.len());
-        self.all.push(step);
-    }
-
-    /// Returns a file as the earlier parts leave it; a link is none.
-    fn current(&self, path: &ResolvedPath, cx: &Context) -> Result<FileState, FileError> {
-        match self.get(path) {
-            Some(step) => step.after.clone().ok_or_else(|| FileError::Missing((**path).clone())),
-            None => cx.workspace.read(path),
-        }
-    }
-
-    /// Notes what becomes of a file. What it was stays what it was before the first part.
-    fn set(&mut self, path: &ResolvedPath, before: Option<FileState>, after: Option<FileState>) {
-        let known = self.by_path.get(path).and_then(|at| self.all.get_mut(*at));
-        match known {
-            Some(step) => step.after = after,
-            None => self.add(Step { path: path.clone(), before, after, is_link: false }),
-        }
-    }
-}
-
-impl Step {
-    fn carry_out(&self, cx: &Context) -> Result<(), FileError> {
-        let Some(after) = &self.after else { return cx.workspace.remove(&self.path) };
-        if self.before.is_none() && after.mode != Mode::Regular {
-            cx.workspace.place(&self.path, after)?;
-        } else {
-            cx.workspace.write(&self.path, &after.content)?;
-        }
-        cx.seen.note_written(&self.path, after);
-        Ok(())
     }
 }

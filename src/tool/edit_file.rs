@@ -15,7 +15,7 @@ use super::outcome::store;
 use super::read_file::resolve;
 use super::replace_block::{Edited, NotReplaced, line_of, replace};
 use super::text_file::{encoded, text_of, without_mark};
-use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, placeholder};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, diff_as_text, placeholder};
 use crate::base::encoding::TextEncoding;
 use crate::base::text::counted;
 use crate::event::Effects;
@@ -183,7 +183,11 @@ impl Args {
         if let Some(line) = placeholder::left_out(&given, "") {
             return Err(ToolError::Refused(placeholder::refusal("new_str", line, path.as_str())));
         }
-        let meant = meant(path.file_name().unwrap_or_default(), &given, None);
+        let name = path.file_name().unwrap_or_default();
+        if diff_as_text::is_diff(name, &given, None) {
+            return Err(ToolError::Refused(diff_as_text::refusal("new_str", path.as_str())));
+        }
+        let meant = meant(name, &given, None);
         let mut content = meant.as_ref().map_or(given, |meant| meant.text.clone());
         let others = self.edits.get(1..).unwrap_or_default();
         for (index, edit) in others.iter().enumerate() {

@@ -20,7 +20,7 @@ pub(super) struct Meant {
 pub(super) fn meant(name: &str, given: &str, old: Option<&str>) -> Option<Meant> {
     let kind = FileKind::of(name);
     let fenced = without_fence(given);
-    if fenced.is_some() && (!kind.may_begin_with_fence() || first_syntax_error(name, given).is_some()) {
+    if fenced.is_some() && begins_with_fence(name, given) {
         return fenced;
     }
     let numbered = Numbered::parse(given);
@@ -55,6 +55,11 @@ pub(super) fn meant(name: &str, given: &str, old: Option<&str>) -> Option<Meant>
     understood.or_else(|| (kind.has_no_numbers() && is_doubtful && !is_one_line).then(as_given))
 }
 
+/// Returns whether a text begins with a fence that cannot be part of it, if it begins with one.
+pub(super) fn begins_with_fence(name: &str, given: &str) -> bool {
+    !FileKind::of(name).may_begin_with_fence() || first_syntax_error(name, given).is_some()
+}
+
 /// What the model is told of a text that looks as if its line ends were escaped.
 const ONE_LINE: &str = "warning: content is one line with \\n in it, and was written so; if line ends are meant, write it again with them";
 
@@ -69,13 +74,22 @@ fn line_ends_as_escapes(text: &str) -> usize {
     count
 }
 
-/// Returns the text in a fence that is around all of it, but for words behind it. Any other fence may be part of the text.
+/// Returns a text from its first fence on, if nothing but words is before that.
+pub(super) fn from_fence(given: &str) -> Option<&str> {
+    let mut at = 0;
+    let fence = given.split_inclusive('\n').find_map(|line| {
+        let start = at;
+        at += line.len();
+        (line.starts_with("```") || line.starts_with("~~~")).then_some(start)
+    })?;
+    is_prose(&given[..fence]).then(|| &given[fence..])
+}
+
+/// Returns the text in a fence that is around all of it, but for words before and behind it. Any other fence may be part of the text.
 fn without_fence(given: &str) -> Option<Meant> {
-    let (_, text) = given
-        .trim_start()
-        .strip_prefix("```")
-        .filter(|_| !given.starts_with([' ', '\t']))?
-        .split_once('\n')?;
+    let fenced = from_fence(given)?;
+    let before = &given[..given.len() - fenced.len()];
+    let (_, text) = fenced.strip_prefix("```")?.split_once('\n')?;
     let mut fences = text.split_inclusive('\n').scan(0, |at, line| {
         *at += line.len();
         Some((*at - line.len(), line))
@@ -86,10 +100,11 @@ fn without_fence(given: &str) -> Option<Meant> {
     if !is_all || text[..at].trim().is_empty() || !is_prose(behind) {
         return None;
     }
-    let note = if behind.trim().is_empty() {
-        "the fence around content was left out"
-    } else {
-        "the fence around content was left out, and the words behind it"
+    let note = match (before.trim().is_empty(), behind.trim().is_empty()) {
+        (true, true) => "the fence around content was left out",
+        (true, false) => "the fence around content was left out, and the words behind it",
+        (false, true) => "the fence around content was left out, and the words before it",
+        (false, false) => "the fence around content was left out, and the words around it",
     };
     Some(Meant { text: text[..at].to_owned(), note })
 }
@@ -125,6 +140,14 @@ mod tests {
             ("a.tsx", "```tsx\nlet x = <p />\n```", Some("let x = <p />\n")),
             ("docker/Dockerfile", "```dockerfile\nFROM a\n```\n\nIt builds.\n", Some("FROM a\n")),
             ("a.py", "```python\nx = 1\n```\nThis sets x.", Some("x = 1\n")),
+            ("a.yml", "Here is the file:\n\n```yaml\na: 1\n```\n", Some("a: 1\n")),
+            ("a.sh", "This is the whole script.\n```\nls\n```\nIt lists files.\n", Some("ls\n")),
+            ("a.py", "Here is the file:\n```python\nx = 1\n```\n", Some("x = 1\n")),
+            ("a.md", "Here is the file:\n\n```yaml\na: 1\n```\n", None),
+            ("NOTES", "Run it so:\n```\na\n```\n", None),
+            ("a.yml", "help: |\n  Use it so:\n  ```\n  run\n  ```\n", None),
+            ("a.yml", "note: see below.\n```\na\n```\n", None),
+            ("a.sh", "# Run it so:\n```\na\n```\n", None),
             ("a.md", "```python\nx = 1\n```", None),
             ("a.md", "```python\nx = 1\n```\nThis sets x.", None),
             ("NOTES", "```\nx\n```", None),

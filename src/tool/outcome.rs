@@ -182,8 +182,17 @@ fn syntax_warning(change: &FileChange) -> Option<String> {
     };
     let shown = after.lines().nth(line - 1).unwrap_or_default();
     let shown = shortened(shown, 200);
-    let how = if change.before.is_some() { "no longer parses" } else { "does not parse" };
+    let how = match (is_typescript(name), change.before.is_some()) {
+        // Its grammar is behind the language.
+        (true, _) => "cannot be read by the grammar here, and may no longer parse",
+        (false, true) => "no longer parses",
+        (false, false) => "does not parse",
+    };
     was_clean.then(|| format!("[warning: {} {how}, from line {line}: `{}`]", change.path, shown.trim()))
+}
+
+fn is_typescript(name: &str) -> bool {
+    [".ts", ".tsx", ".mts", ".cts"].iter().any(|ending| name.ends_with(ending))
 }
 
 /// Describes changes of several files: a table of paths and counts, with warnings.

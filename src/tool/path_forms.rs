@@ -6,21 +6,53 @@ use std::borrow::Cow;
 
 use workspace::{FileError, LastLink, Workspace, WorkspacePath};
 
-/// Beginnings that stand for the folder of the checkout.
-const HERE: [&str; 7] = [
-    "$PWD/",
-    "${PWD}/",
-    "$(pwd)/",
-    "$GITHUB_WORKSPACE/",
-    "${GITHUB_WORKSPACE}/",
-    "$WORKSPACE/",
-    "${WORKSPACE}/",
-];
+/// Beginnings of a path that stand for the folder in which a shell runs.
+const HERE: [&str; 3] = ["$PWD", "${PWD}", "$(pwd)"];
 
-/// Parses a path. If there is nothing at it, as the call sees the files, what is around it is left out.
+/// Beginnings of a path that stand for the root of the checkout.
+const ROOT: [&str; 4] = ["$GITHUB_WORKSPACE", "${GITHUB_WORKSPACE}", "$WORKSPACE", "${WORKSPACE}"];
+
+/// Folder that the rest of a path begins at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Base {
+    /// The one in which a shell runs.
+    Here,
+    /// The root of the checkout.
+    Root,
+}
+
+/// Returns the folder that a path begins at, where a variable says it, and what is behind that.
+pub(super) fn based(path: &str) -> (Base, &str) {
+    let behind = |starts: &[&str]| {
+        let rest = starts.iter().find_map(|start| path.strip_prefix(start))?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
+    };
+    match (behind(&HERE), behind(&ROOT)) {
+        (Some(rest), _) => (Base::Here, rest),
+        (None, Some(rest)) => (Base::Root, rest),
+        (None, None) => (Base::Here, path),
+    }
+}
+
+/// Parses a path from the root of the checkout. If there is nothing at it, as the call sees the files, what is around it is left out.
 pub(super) fn parsed(given: &str, workspace: &dyn Workspace) -> Result<WorkspacePath, FileError> {
-    let as_given = workspace.parse(given);
-    let plain = plain(given);
+    parsed_in(None, given, workspace)
+}
+
+/// Parses a path from a folder, as [`parsed`] does from the root.
+pub(super) fn parsed_in(
+    folder: Option<&WorkspacePath>,
+    given: &str,
+    workspace: &dyn Workspace,
+) -> Result<WorkspacePath, FileError> {
+    let below = |path: &str| match folder {
+        Some(folder) if !path.starts_with('/') => workspace.parse(&format!("{folder}/{path}")),
+        _ => workspace.parse(path),
+    };
+    let as_given = below(given);
+    let (base, plain) = based(unquoted(given));
+    let plain: Cow<'_, str> =
+        if plain.contains('/') { plain.into() } else { plain.replace('\\', "/").into() };
     let is_there = |path: &WorkspacePath| {
         let resolved = workspace.resolve(path, LastLink::Keep);
         resolved.is_ok_and(|path| matches!(workspace.stat(&path), Ok(Some(_))))
@@ -28,14 +60,10 @@ pub(super) fn parsed(given: &str, workspace: &dyn Workspace) -> Result<Workspace
     if plain.is_empty() || plain == given || as_given.as_ref().is_ok_and(is_there) {
         return Ok(as_given?);
     }
-    Ok(workspace.parse(&plain)?)
-}
-
-/// Returns a path without what is around it.
-fn plain(given: &str) -> Cow<'_, str> {
-    let plain = unquoted(given);
-    let plain = HERE.iter().find_map(|here| plain.strip_prefix(here)).unwrap_or(plain);
-    if plain.contains('/') { plain.into() } else { plain.replace('\\', "/").into() }
+    Ok(match base {
+        Base::Here => below(&plain)?,
+        Base::Root => workspace.parse(&plain)?,
+    })
 }
 
 /// Returns a path without the prefix that a diff puts before it, `a/` or `b/`. Whether it is one, only the workspace can tell.

@@ -139,7 +139,9 @@ fn holds_patch(text: &str) -> bool {
 /// Returns whether a text is a patch for other files than this one.
 fn is_for_others(patch: &str, path: &str) -> bool {
     let (Ok(path), Ok(sections)) = (WorkspacePath::parse(path), sections(patch)) else { return false };
-    sections.iter().all(|section| matches!(section.check(&path), Err(ParseError::OtherFile { .. })))
+    sections
+        .iter()
+        .all(|section| matches!(section.check(&path, &|_| false), Err(ParseError::OtherFile { .. })))
 }
 
 /// Returns the first mark of `read_file` in a text that a file does not have already.

@@ -6,7 +6,7 @@ use patch::block::places;
 use sanitize::invisible::unmarked;
 use workspace::MAX_FILE;
 
-use super::block_by_lines::by_lines;
+use super::block_by_lines::{by_cut_line, by_lines};
 use super::invisible_codes::turned_back;
 use super::line_ends::{PlainText, plain_block, without_doubled_returns};
 use super::numbered_block::{by_numbers, not_found};
@@ -63,10 +63,7 @@ pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<
 /// Replaces `old` as it is written, else as it was shown, else by its lines.
 fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
     if content.contains(old) {
-        // New lines are indented as the first one is, which is quoted without a part of its indentation.
-        let is_cut = !all && new.contains('\n') && begins_in_indentation(content, old);
-        let indented = is_cut.then(|| by_lines(content, old, new, all).ok()).flatten();
-        return indented.map_or_else(|| exactly(content, old, new, all), Ok);
+        return by_cut_line(content, old, new, all).map_or_else(|| exactly(content, old, new, all), Ok);
     }
     // Files are shown with codes in place of invisible characters, so a block may be quoted with these codes.
     let meant = unmarked(old);
@@ -113,15 +110,6 @@ fn has_lines(content: &str, block: &str) -> bool {
     !places(&lines, &wanted).is_empty()
 }
 
-/// Returns whether a block begins behind a part of the indentation of its first line.
-fn begins_in_indentation(content: &str, old: &str) -> bool {
-    let is_indented = |at: usize| {
-        let before = content[..at].rsplit('\n').next().unwrap_or_default();
-        !before.is_empty() && before.trim().is_empty()
-    };
-    old.starts_with([' ', '\t']) && content.find(old).is_some_and(is_indented)
-}
-
 /// Replaces `old` where the file has it with other quotation marks, dashes or blanks, which the new text gets as well; `None` if it
 /// has it nowhere.
 fn by_marks(content: &str, old: &str, new: &str, all: bool) -> Option<Result<Edited, NotReplaced>> {
@@ -137,18 +125,23 @@ fn by_marks(content: &str, old: &str, new: &str, all: bool) -> Option<Result<Edi
         return None;
     }
     let change = typography::Change::new(old, new);
-    let (mut made, mut from, mut times) = (String::new(), 0, 0);
+    let (mut made, mut from, mut times, mut has_plain) = (String::new(), 0, 0, false);
     for place in places {
         if place.start >= from {
             made += &content[from..place.start];
-            made += &change.respelled(&content[place.clone()]);
+            let respelled = change.respelled(&content[place.clone()]);
+            made += &respelled.text;
+            has_plain |= respelled.has_plain;
             from = place.end;
             times += 1;
         }
     }
     made += &content[from..];
-    let note = "the file has other quotation marks, dashes or blanks than old_str; what new_str keeps of old_str stays as the file has it";
-    (times > 0).then(|| Ok(Edited { content: made, times, is_by_number: false, note: Some(note.to_owned()) }))
+    let added = if has_plain { ", and what it adds to such a line got plain marks as well" } else { "" };
+    let note = format!(
+        "the file has other quotation marks, dashes or blanks than old_str; what new_str keeps of old_str stays as the file has it{added}"
+    );
+    (times > 0).then(|| Ok(Edited { content: made, times, is_by_number: false, note: Some(note) }))
 }
 
 pub(super) fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {

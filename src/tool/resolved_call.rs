@@ -82,7 +82,22 @@ pub struct UnresolvedCall(pub(super) String);
 pub(crate) fn invalid_arguments(tool: &dyn Tool, error: &str) -> String {
     let is_about_names = error.contains("missing field") || error.contains("unknown field");
     let call = if is_about_names { format!("; the call is {}", usage(tool)) } else { String::new() };
-    format!("Invalid arguments: {error}{call}")
+    format!("Invalid arguments: {}{call}", without_hidden(tool, error))
+}
+
+/// Returns an error without the names and values among those expected that are understood but not offered.
+fn without_hidden(tool: &dyn Tool, error: &str) -> String {
+    let Some((start, names)) = error.rsplit_once(", expected ") else { return error.to_owned() };
+    let offered = tool.parameters().to_string();
+    let all: Vec<&str> = names.split('`').skip(1).step_by(2).collect();
+    let (shown, hidden): (Vec<&str>, Vec<&str>) =
+        all.into_iter().partition(|name| offered.contains(&format!("\"{name}\"")));
+    match (shown.as_slice(), hidden.as_slice()) {
+        (_, []) => error.to_owned(),
+        ([], _) => start.to_owned(),
+        ([one], _) => format!("{start}, expected `{one}`"),
+        _ => format!("{start}, expected one of `{}`", shown.join("`, `")),
+    }
 }
 
 /// Returns the right way to call a tool: `read_file(path=…, [start_line=…], [end_line=…])`.
@@ -96,4 +111,32 @@ pub(super) fn usage(tool: &dyn Tool) -> String {
     let must = must.iter().map(|name| format!("{name}=…"));
     let may = may.iter().map(|name| format!("[{name}=…]"));
     format!("{}({})", tool.name(), must.chain(may).collect::<Vec<_>>().join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::Registry;
+
+    #[test]
+    fn what_is_not_offered_is_not_named() {
+        let registry = Registry::with_built_in();
+        for (tool, error, expected) in [
+            (
+                "apply_patch",
+                "dir: unknown field `dir`, expected one of `patch`, `path`, `applied_in`",
+                "dir: unknown field `dir`, expected one of `patch`, `path`; the call is apply_patch(patch=…, [path=…])",
+            ),
+            (
+                "write_file",
+                "mode: unknown variant `x`, expected one of `overwrite`, `append`, `create`, `lines`",
+                "mode: unknown variant `x`, expected one of `overwrite`, `append`",
+            ),
+            ("read_file", "path: invalid type: integer `1`, expected a string", ""),
+        ] {
+            let found = registry.all().find(|one| one.name() == tool).expect("a tool");
+            let expected = if expected.is_empty() { error } else { expected };
+            assert_eq!(invalid_arguments(&**found, error), format!("Invalid arguments: {expected}"));
+        }
+    }
 }

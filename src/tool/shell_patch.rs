@@ -1,5 +1,7 @@
 //! Patches that models hand to the shell: `apply_patch` is a program where some of them were trained, and none here.
 
+use super::path_forms::{Base, based};
+
 /// Names of that program.
 const PROGRAMS: [&str; 2] = ["apply_patch", "applypatch"];
 
@@ -144,22 +146,11 @@ fn unescaped(text: &str) -> Option<String> {
     Some(plain)
 }
 
-/// Beginnings of a folder that stand for the one in which the command runs.
-const HERE: [&str; 3] = ["$PWD", "${PWD}", "$(pwd)"];
-
-/// Beginnings of a folder that stand for the root of the checkout.
-const ROOT: [&str; 4] = ["$GITHUB_WORKSPACE", "${GITHUB_WORKSPACE}", "$WORKSPACE", "${WORKSPACE}"];
-
 /// Returns the folder in which a command runs that changes to `folder` from `cwd`; `None` if only a shell can tell.
 pub(super) fn joined(cwd: &str, folder: &str) -> Option<String> {
-    let behind = |starts: &[&str]| {
-        let rest = starts.iter().find_map(|start| folder.strip_prefix(start))?;
-        (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
-    };
-    let (cwd, folder) = match (behind(&HERE), behind(&ROOT)) {
-        (Some(folder), _) => (cwd, folder),
-        (None, Some(folder)) => ("", folder),
-        (None, None) => (cwd, folder),
+    let (cwd, folder) = match based(folder) {
+        (Base::Here, folder) => (cwd, folder),
+        (Base::Root, folder) => ("", folder),
     };
     if folder.contains(['$', '`', '*', '?']) || folder.starts_with(['~', '-']) {
         return None;

@@ -24,21 +24,8 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
             return Ok(Some("delete_file"));
         }
         Some("create_file") => {
-            let added = |diff: &str| {
-                let lines: Vec<&str> = diff.lines().collect();
-                // A sign before some lines alone is part of them.
-                let added: Option<Vec<&str>> = lines.iter().map(|line| line.strip_prefix('+')).collect();
-                added.unwrap_or(lines).into_iter().map(|line| format!("{line}\n")).collect::<String>()
-            };
-            for name in ["diff", "patch"] {
-                if let Some(content) = arguments.get(name).and_then(Value::as_str).map(added) {
-                    arguments.remove(name);
-                    arguments.insert("content".to_owned(), json!(content));
-                }
-            }
-            arguments.insert("mode".to_owned(), json!("create"));
             arguments.remove("type");
-            return Ok(Some("write_file"));
+            return new_file(arguments);
         }
         Some("update_file") => {
             arguments.remove("type");
@@ -91,15 +78,70 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
     edits_of(arguments, blocks)
 }
 
+/// Returns the tool for a new file whose text is given as a diff.
+fn new_file(arguments: &mut Arguments) -> Changed {
+    for name in ["diff", "patch"] {
+        let Some(diff) = arguments.get(name).and_then(text).map(str::to_owned) else { continue };
+        arguments.remove(name);
+        if has_names(&diff) {
+            arguments.insert("patch".to_owned(), json!(diff));
+            return Ok(Some("apply_patch"));
+        }
+        let Some(content) = added(&diff) else {
+            let path = arguments.get("path").and_then(text).unwrap_or("PATH");
+            return Err(UnresolvedCall(format!(
+                "some lines of the new file have a + before them and others have none, and nothing was done; give its text itself: \
+                 write_file(path={path:?}, content=…)"
+            )));
+        };
+        arguments.insert("content".to_owned(), json!(content));
+    }
+    arguments.insert("mode".to_owned(), json!("create"));
+    Ok(Some("write_file"))
+}
+
+/// Returns whether a diff names its file itself.
+fn has_names(diff: &str) -> bool {
+    let mut lines = diff.lines().skip_while(|line| line.trim().is_empty());
+    let (first, second) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    ["*** Begin Patch", "*** Add File:", "diff --git "].iter().any(|start| first.starts_with(start))
+        || first.starts_with("--- ") && second.starts_with("+++ ")
+}
+
+/// Returns the text that a diff adds: the lines behind a sign, and empty ones without; or the diff as it is, if it is none. `None` if that
+/// is not certain.
+fn added(diff: &str) -> Option<String> {
+    let text = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let lines: Vec<&str> = diff.lines().collect();
+    let is_blank = |line: &&str| line.trim().is_empty();
+    let first = lines.iter().find(|line| !is_blank(line)).copied().unwrap_or_default();
+    let has_header = first.starts_with("@@");
+    let is_of_format =
+        |line: &&str| has_header && line.starts_with("@@") || line.starts_with("\\ No newline");
+    let own: Vec<&str> = lines.iter().copied().filter(|line| !is_of_format(line)).collect();
+    let (blank, full): (Vec<&str>, Vec<&str>) = own.iter().copied().partition(is_blank);
+    let marked = full.iter().filter(|line| line.starts_with('+')).count();
+    if marked == full.len() && (marked > 0 || blank.len() == lines.len()) {
+        let plain: Vec<&str> = own.iter().map(|line| line.strip_prefix('+').unwrap_or(line.trim())).collect();
+        let added = text(&plain);
+        let is_open = lines.last().is_some_and(|line| line.starts_with("\\ No newline"));
+        return Some(if is_open { added.trim_end_matches('\n').to_owned() } else { added });
+    }
+    // A sign before the lesser part of the lines is part of them.
+    let is_text = !has_header && !(first.starts_with('+') && marked * 2 > full.len());
+    is_text.then(|| text(&lines))
+}
+
 /// Takes the folder that the paths of a patch begin at, and how many of their parts are none: they are found in either form.
 fn take_folder(arguments: &mut Arguments) {
     if arguments.get("strip").and_then(number).is_some_and(|strip| strip <= 1) {
         arguments.remove("strip");
     }
-    if arguments.contains_key("path") {
+    let folder = take(arguments, &["workdir", "working_directory", "working_dir", "cwd"]);
+    let given = names_of("*", "path").into_iter().find_map(|name| arguments.get(name).and_then(text));
+    if given.is_some_and(|path| path.starts_with('/') || path.starts_with("file:")) {
         return;
     }
-    let folder = take(arguments, &["workdir", "working_directory", "working_dir", "cwd"]);
     if let Some(folder) = folder.as_ref().and_then(text).filter(|folder| !folder.is_empty()) {
         arguments.insert("applied_in".to_owned(), json!(folder));
     }
@@ -218,4 +260,43 @@ fn patch_as_command(arguments: &mut Arguments) -> Result<(), UnresolvedCall> {
     }
     arguments.extend(as_command);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_files_are_what_their_diffs_add() {
+        for (diff, expected) in [
+            ("+a\n+b\n", Some("a\nb\n")),
+            ("+a\n\n+b", Some("a\n\nb\n")),
+            ("+a\n \n+\n+ b", Some("a\n\n\n b\n")),
+            ("@@\n+a\n+b\n", Some("a\nb\n")),
+            ("@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file", Some("a\nb")),
+            ("@@ -0,0 +1 @@\n+@@ a\n", Some("@@ a\n")),
+            ("a\n\nb\n", Some("a\n\nb\n")),
+            ("# a\n+ b\n+ c\n", Some("# a\n+ b\n+ c\n")),
+            ("+ a\nb\n", Some("+ a\nb\n")),
+            ("", Some("")),
+            ("+a\n+b\nc\n", None),
+            ("@@\n+a\n b\n", None),
+            ("@@\na\n", None),
+        ] {
+            assert_eq!(added(diff).as_deref(), expected, "{diff:?}");
+        }
+    }
+
+    #[test]
+    fn diffs_that_name_their_file_are_patches() {
+        for (diff, expected) in [
+            ("--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+x\n", true),
+            ("*** Add File: a\n+x\n", true),
+            ("diff --git a/a b/a\nnew file mode 100644\n", true),
+            ("--- # a comment\na: 1\n", false),
+            ("+--- a\n++++ b\n", false),
+        ] {
+            assert_eq!(has_names(diff), expected, "{diff:?}");
+        }
+    }
 }

@@ -17,6 +17,7 @@
 mod language;
 mod python_blocks;
 mod tokens;
+mod type_members;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -28,6 +29,7 @@ use tree_sitter::{InputEdit, ParseOptions, ParseState, Parser, Point, Tree};
 pub use language::Language;
 pub use python_blocks::{broken_block, broken_blocks, errs_in_brackets_alone};
 pub use tokens::{TokenKind, tokens};
+pub use type_members::errs_in_type_members_alone;
 
 /// The deepest tree that is returned: people's code has some dozen levels, and long chains of generated operators hundreds.
 /// From a node to the one above it leads only the way down from the root, so reading a tree takes time that grows with the square

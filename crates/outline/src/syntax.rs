@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use grammar::{broken_block, errs_in_brackets_alone, parse};
+use grammar::{broken_block, errs_in_brackets_alone, errs_in_type_members_alone, parse};
 use tree_sitter::Node;
 
 use super::Language;
@@ -22,6 +22,12 @@ pub fn first_syntax_error(file_name: &str, text: &str) -> Option<usize> {
     let tree = parse(text, &grammar, MAX_TIME)?;
     let error = tree.root_node().has_error().then(|| first_error(tree.root_node()));
     let line_of = |at: usize| text[..at].matches('\n').count() + 1;
+    if let Language::Parsed(own @ (grammar::Language::TypeScript | grammar::Language::Tsx)) = language
+        && error.is_some()
+        && errs_in_type_members_alone(text, own, MAX_TIME)
+    {
+        return None;
+    }
     if language != Language::Parsed(grammar::Language::Python) {
         return error.map(|node| line_of(node.start_byte()));
     }
@@ -84,6 +90,10 @@ mod tests {
             ("a.py", "def f(a):\n    x = (1 +\n2\n\ndef g():\n  pass\n", Some(2)),
             ("a.js", "class A {\n  constructor() {\n  }\n}\n", None),
             ("a.js", "class A {\n  constructor( {\n  }\n}\n", Some(2)),
+            ("a.ts", "interface A {\n  (): void\n\n  (a: string): void\n  [key: string]: any\n}\n", None),
+            ("a.tsx", "export type A = {\n  a: string\n  <T>(b: T): T\n}\nexport type * from './b'\n", None),
+            ("a.ts", "interface A {\n  (): void\n  (a: string: void\n}\n", Some(3)),
+            ("a.ts", "if (a)\n  b()\n(c\n", Some(1)),
             ("a.rs", "fn main() {\n    let x = 1;\n", Some(1)),
             ("a.go", "package a\n\nfunc f() {}\n", None),
             ("a.json", "{\"a\": 1}\n", None),

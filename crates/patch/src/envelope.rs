@@ -78,17 +78,16 @@ pub(super) fn parse(text: &str) -> Result<Vec<Section>, ParseError> {
         let is_text = file.as_ref().is_some_and(|file| file.is_marked == Some(false));
         let read = Mark::read(line).filter(|_| !is_text || line.starts_with("*** "));
         let named = |name: &str| Some(Name::File(name.to_owned()));
+        let of_marks = || Header { is_of_marks: true, ..Header::default() };
         let next = match &read {
             Some(Mark::Add(name)) => {
-                Some(Header { old: Some(Name::Nothing), new: named(name), ..Header::default() })
+                Some(Header { old: Some(Name::Nothing), new: named(name), ..of_marks() })
             }
             Some(Mark::Delete(name)) => {
                 let existence = Some(Existence::Discarded);
-                Some(Header { old: named(name), new: Some(Name::Nothing), existence, ..Header::default() })
+                Some(Header { old: named(name), new: Some(Name::Nothing), existence, ..of_marks() })
             }
-            Some(Mark::Update(name)) => {
-                Some(Header { old: named(name), new: named(name), ..Header::default() })
-            }
+            Some(Mark::Update(name)) => Some(Header { old: named(name), new: named(name), ..of_marks() }),
             _ => None,
         };
         if let Some(header) = next {

@@ -25,6 +25,23 @@ pub(super) enum Existence {
     Discarded,
 }
 
+/// Names of the file that a part of a patch is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Named {
+    /// The file, by its old name if it is renamed.
+    pub file: String,
+    /// Its new name if it is renamed.
+    pub moved_to: Option<String>,
+    /// The name as it is written, where there is no such file, and the file is meant without `a/` or `b/` before it.
+    pub written: Option<String>,
+}
+
+impl Named {
+    fn file(file: String) -> Self {
+        Self { file, moved_to: None, written: None }
+    }
+}
+
 /// What the headers of one file say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Header {
@@ -37,6 +54,8 @@ pub(super) struct Header {
     pub(super) git: Option<String>,
     /// Old name of a file whose new one has not been read yet.
     pub(super) from: Option<String>,
+    /// Whether its names are in marks such as `*** Update File:`, where nothing is put before them.
+    pub(super) is_of_marks: bool,
 }
 
 impl Header {
@@ -97,21 +116,42 @@ impl Header {
         Ok((self, effect))
     }
 
-    /// Returns the file and, if it is renamed, its new name, as paths in the repository. Git puts `a/` and `b/` before
-    /// names; `exists` distinguishes such a prefix from a folder of that name.
-    pub(super) fn paths(
-        &self,
-        exists: &dyn Fn(&str) -> bool,
-    ) -> Result<Option<(String, Option<String>)>, ParseError> {
+    /// Returns the name of the file if nothing is put before it: in a mark, and where Git writes the same name on both sides, as it does
+    /// with `diff.noprefix`.
+    fn unprefixed(&self) -> Option<&str> {
+        let file = self.file()?;
+        let is_same = || match (&self.old, &self.new) {
+            (Some(Name::File(old)), Some(Name::File(new))) => old == new,
+            _ => {
+                let names = self.git.as_deref().and_then(same_names);
+                names.is_some_and(|(old, new)| old == file && new == file)
+            }
+        };
+        (self.is_of_marks || is_same()).then_some(file)
+    }
+
+    /// Returns the file that is meant, as a path in the repository. Git puts `a/` and `b/` before names; `exists` distinguishes such a
+    /// prefix from a folder of that name.
+    pub(super) fn paths(&self, exists: &dyn Fn(&str) -> bool) -> Result<Option<Named>, ParseError> {
         if let Some((from, to)) = &self.renamed {
-            return Ok(Some((from.clone(), Some(to.clone()))));
+            let (file, moved_to) = (from.clone(), Some(to.clone()));
+            return Ok(Some(Named { file, moved_to, written: None }));
+        }
+        if let Some(written) = self.unprefixed() {
+            let below = written.strip_prefix("a/").or(written.strip_prefix("b/"));
+            let is_meant = |below: &&str| !exists(written) && exists(below);
+            let below = below.filter(|_| self.old != Some(Name::Nothing)).filter(is_meant);
+            return Ok(Some(match below {
+                Some(below) => Named { written: Some(written.to_owned()), ..Named::file(below.to_owned()) },
+                None => Named::file(written.to_owned()),
+            }));
         }
         if let (Some(Name::File(old)), Some(Name::File(new))) = (&self.old, &self.new) {
             let below = |(before, after): &(&str, &str)| {
                 old.strip_prefix(before).filter(|name| new.strip_prefix(after) == Some(*name))
             };
             if let Some(name) = MNEMONICS.iter().find_map(below) {
-                return Ok(Some((name.to_owned(), None)));
+                return Ok(Some(Named::file(name.to_owned())));
             }
         }
         let plain = |name: &Option<Name>, prefix: &str| match name {
@@ -126,17 +166,22 @@ impl Header {
                 // Tools other than Git compare a copy (`file.orig`, `file~`) with the file.
                 let (short, long) = if old.len() < new.len() { (&old, &new) } else { (&new, &old) };
                 match long.strip_prefix(short.as_str()) {
-                    Some(ending) if !ending.contains('/') => Ok(Some((short.clone(), None))),
+                    Some(ending) if !ending.contains('/') => Ok(Some(Named::file(short.clone()))),
                     _ => Err(ParseError::TwoNames(old, new)),
                 }
             }
-            (old, new) => Ok(new.or(old).map(|file| (file, None))),
+            (old, new) => Ok(new.or(old).map(Named::file)),
         }
     }
 
     /// Checks that the header is about the file of the call: that it names no other, but for a leading folder such as `a/`
-    /// and for the new name of a file that is renamed.
-    pub(super) fn check(&self, path: &WorkspacePath) -> Result<(), ParseError> {
+    /// and for the new name of a file that is renamed. Where nothing is put before names, one that `exists` is
+    /// another file.
+    pub(super) fn check(
+        &self,
+        path: &WorkspacePath,
+        exists: &dyn Fn(&str) -> bool,
+    ) -> Result<(), ParseError> {
         let other =
             |named: &str| Err(ParseError::OtherFile { named: named.to_owned(), path: path.to_string() });
         if let Some((from, _)) = &self.renamed {
@@ -152,7 +197,8 @@ impl Header {
                 |named: &WorkspacePath| !named.as_str().contains('/') && Some(named.as_str()) == own;
             let is_short =
                 is_name(&whole) || below.as_ref().is_some_and(|below| is_name(below) && is_prefixed(named));
-            if whole != *path && below.as_ref() != Some(path) && !is_short {
+            let is_another = || self.unprefixed() == Some(named) && exists(named);
+            if whole != *path && (below.as_ref() != Some(path) && !is_short || is_another()) {
                 return other(named);
             }
         }
@@ -279,4 +325,62 @@ fn unquoted(text: &str) -> String {
         at += 2;
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sections;
+
+    #[test]
+    fn names_are_read_with_the_prefixes_that_their_format_has() {
+        let marks = |line: &str| format!("*** Begin Patch\n*** {line}\n*** End Patch\n");
+        let update = |name: &str| marks(&format!("Update File: {name}\n@@\n-x\n+y"));
+        let diff = |old: &str, new: &str| format!("--- {old}\n+++ {new}\n@@ -1 +1 @@\n-x\n+y\n");
+        let deleted = |git: &str| format!("diff --git {git}\n--- a/h\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n");
+        for (text, files, file, written) in [
+            (marks("Delete File: a/h"), &["a/h", "h"][..], "a/h", None),
+            (marks("Delete File: a/h"), &["h"], "h", Some("a/h")),
+            (marks("Delete File: a/h"), &[], "a/h", None),
+            (marks("Add File: b/new\n+x"), &[], "b/new", None),
+            (marks("Add File: b/new\n+x"), &["new"], "b/new", None),
+            (update("a/h"), &["a/h", "h"], "a/h", None),
+            (update("b/h"), &["b/h"], "b/h", None),
+            (update("b/h"), &["h"], "h", Some("b/h")),
+            (update("i/h"), &["h"], "i/h", None),
+            // Git writes one name on both sides if it is told to put nothing before it.
+            (diff("b/h", "b/h"), &["b/h", "h"], "b/h", None),
+            (diff("a/h", "a/h"), &["a/h", "h"], "a/h", None),
+            (diff("a/h", "a/h"), &["h"], "h", Some("a/h")),
+            (deleted("a/h a/h"), &["a/h", "h"], "a/h", None),
+            (deleted("a/h b/h"), &["a/h", "h"], "h", None),
+            (diff("a/h", "b/h"), &["a/h", "b/h", "h"], "h", None),
+            (diff("a/h", "b/h"), &[], "h", None),
+            (diff("a/h", "h"), &["h"], "h", None),
+            (diff("i/h", "w/h"), &["h"], "h", None),
+            (diff("h.orig", "h"), &["h"], "h", None),
+        ] {
+            let section = &sections(&text).expect("a patch")[0];
+            let named = section.paths(&|name| files.contains(&name)).expect("a name").expect("a name");
+            let found = (named.file.as_str(), named.written.as_deref());
+            assert_eq!(found, (file, written), "{text} {files:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_name_is_none_of_the_call() {
+        let path = WorkspacePath::parse("h").expect("a path");
+        for (text, files, is_own) in [
+            ("*** Delete File: a/h", &["h"][..], true),
+            ("*** Delete File: a/h", &["a/h", "h"], false),
+            ("*** Delete File: src/h", &["src/h", "h"], false),
+            ("--- a/h\n+++ b/h\n@@ -1 +1 @@\n-x\n+y\n", &["a/h", "h"], true),
+            ("--- b/h\n+++ b/h\n@@ -1 +1 @@\n-x\n+y\n", &["b/h", "h"], false),
+            ("--- b/h\n+++ b/h\n@@ -1 +1 @@\n-x\n+y\n", &["h"], true),
+        ] {
+            let section = &sections(text).expect("a patch")[0];
+            let checked = section.check(&path, &|name| files.contains(&name));
+            assert_eq!(checked.is_ok(), is_own, "{text} {files:?}");
+        }
+    }
 }

@@ -11,7 +11,7 @@
 //! // No line numbers, and a blank too many at the end of a line: there is only one place that can be meant.
 //! let text = "--- a/greet.py\n+++ b/greet.py\n@@\n def greet(): \n-    print('hi')\n+    print('hello')\n";
 //! let sections = sections(text)?;
-//! assert_eq!(sections[0].paths(&|_| true)?, Some(("greet.py".to_owned(), None)));
+//! assert_eq!(sections[0].paths(&|_| true)?.map(|named| named.file), Some("greet.py".to_owned()));
 //! let patched = apply("import os\n\ndef greet():\n    print('hi')\n", &sections[0].patch)?;
 //! assert_eq!(patched.content, "import os\n\ndef greet():\n    print('hello')\n");
 //!
@@ -36,5 +36,6 @@ pub mod search_replace;
 
 pub use apply::{Applied, ApplyError, apply, has_crlf_alone};
 pub use envelope::lacks_end;
+pub use header::Named;
 pub use hunk::{Hunk, HunkPosition, Line, Side};
 pub use parse::{Effect, ParseError, Patch, Section, sections};

@@ -1,7 +1,7 @@
 //! Patch parser: reads the hunks and headers of a unified diff for one file.
 
 use super::fence::unfenced;
-use super::header::{Header, extended, is_header, name};
+use super::header::{Header, Named, extended, is_header, name};
 use super::hunk::{Hunk, HunkPosition, Line};
 use workspace::WorkspacePath;
 
@@ -112,13 +112,16 @@ impl Section {
         Ok(Self { header, patch: Patch { effect, hunks } })
     }
 
-    /// Returns the file and, if it is renamed, its new name, as they are written; `None` if there is no header.
-    /// `exists` returns whether there is a file of a name.
-    pub fn paths(
-        &self,
-        exists: &dyn Fn(&str) -> bool,
-    ) -> Result<Option<(String, Option<String>)>, ParseError> {
+    /// Returns the file that is meant; `None` if there is no header. `exists` returns whether there is a file of a name.
+    pub fn paths(&self, exists: &dyn Fn(&str) -> bool) -> Result<Option<Named>, ParseError> {
         self.header.paths(exists)
+    }
+
+    /// Returns the name of the file that the section makes, whether new or by renaming another; `None` if the name may have a prefix.
+    pub fn makes(&self) -> Option<&str> {
+        let is_new = self.patch.effect == Effect::Create && self.header.is_of_marks;
+        let created = self.header.file().filter(|_| is_new);
+        self.moved_to().or(created)
     }
 
     /// Returns the new name of a file that is renamed.
@@ -126,9 +129,9 @@ impl Section {
         self.header.renamed.as_ref().map(|(_, to)| to.as_str())
     }
 
-    /// Checks that the section is for the file at `path`.
-    pub fn check(&self, path: &WorkspacePath) -> Result<(), ParseError> {
-        self.header.check(path)
+    /// Checks that the section is for the file at `path`. `exists` returns whether there is a file of a name.
+    pub fn check(&self, path: &WorkspacePath, exists: &dyn Fn(&str) -> bool) -> Result<(), ParseError> {
+        self.header.check(path, exists)
     }
 }
 
@@ -141,7 +144,7 @@ impl Patch {
             return Err(ParseError::SeveralFiles(name(first), name(second)));
         }
         let section = sections.pop().ok_or(ParseError::NoHunk)?;
-        section.check(path)?;
+        section.check(path, &|_| false)?;
         Ok(section.patch)
     }
 }

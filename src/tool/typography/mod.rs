@@ -61,65 +61,78 @@ pub(super) fn places(content: &str, text: &str) -> Vec<std::ops::Range<usize>> {
 
 /// Change of a text that the file may have in another spelling.
 pub(super) struct Change<'a> {
-    old: &'a str,
     new: &'a str,
     alignment: Alignment<'a>,
 }
 
 impl<'a> Change<'a> {
     pub(super) fn new(old: &'a str, new: &'a str) -> Self {
-        Self { old, new, alignment: Alignment::of(old, new) }
+        Self { new, alignment: Alignment::of(old, new) }
     }
 
     /// Returns the new text for a file that has `found` where the model wrote the old one. What stays is as the file has it. What is new
-    /// stays as it is given, since code and prose stand beside each other; only where the file has plain marks, it gets them as well.
-    pub(super) fn respelled(&self, found: &str) -> String {
+    /// stays as it is given, since code and prose stand beside each other; only what joins a line in which the file has plain marks for
+    /// those of the model gets them as well.
+    pub(super) fn respelled(&self, found: &str) -> Respelled {
         let found_plain = Plain::of(found);
         let mut at = 0;
         let mut position = |piece: &&str| {
             at += Plain::of(piece).text.len();
             found_plain.position(found, at)
         };
-        let ends: Vec<Option<usize>> = self.alignment.old.iter().map(&mut position).collect();
+        let Alignment { old, new, partners } = &self.alignment;
+        let ends: Vec<Option<usize>> = old.iter().map(&mut position).collect();
         let start = |index: usize| index.checked_sub(1).map_or(Some(0), |before| ends[before]);
         let kept = |index: usize| found.get(start(index)?..ends[index]?);
-        let parts: Vec<(&str, Option<&str>)> = self
-            .alignment
-            .new
-            .iter()
-            .zip(&self.alignment.partners)
-            .map(|(piece, partner)| (*piece, partner.and_then(kept)))
-            .collect();
-        let added: String =
-            parts.iter().filter(|(_, kept)| kept.is_none()).map(|(piece, _)| *piece).collect();
-        let spelling = self.spelling(found, &added);
-        parts
-            .iter()
-            .map(|(piece, kept)| kept.map_or_else(|| spelling.apply_to(piece), str::to_owned))
-            .collect()
+        let mut made = Respelled { text: String::with_capacity(self.new.len()), has_plain: false };
+        let mut from = 0;
+        for line in new.split_inclusive(|piece| *piece == "\n") {
+            let partners = &partners[from..from + line.len()];
+            let mut spelling = None;
+            for (piece, partner) in line.iter().zip(partners) {
+                if let Some(own) = partner.and_then(kept) {
+                    made.text += own;
+                    continue;
+                }
+                let plain = if piece.chars().any(|c| plain(c).is_some()) {
+                    let spelling = spelling.get_or_insert_with(|| self.spelling(partners, &kept));
+                    spelling.apply_to(piece)
+                } else {
+                    (*piece).to_owned()
+                };
+                made.has_plain |= plain != *piece;
+                made.text += &plain;
+            }
+            from += line.len();
+        }
+        made
     }
 
-    /// Returns how the file spells what is added.
-    fn spelling(&self, found: &str, added: &str) -> Spelling {
-        let (old, new) = (self.old, self.new);
-        let shared = |one: &mut dyn Iterator<Item = char>, other: &mut dyn Iterator<Item = char>| -> usize {
-            one.zip(other).take_while(|(one, other)| one == other).map(|(one, _)| one.len_utf8()).sum()
-        };
-        let head = shared(&mut old.chars(), &mut new.chars());
-        let tail = shared(&mut old[head..].chars().rev(), &mut new[head..].chars().rev());
-        let found_plain = Plain::of(found);
-        let in_found = |end: usize| found_plain.position(found, Plain::of(&old[..end]).text.len());
-        // How a comment spells its marks says nothing about the next line.
-        let line_start = old[..head].rfind('\n').map_or(0, |at| at + 1);
-        let line_end = old[old.len() - tail..].find('\n').map_or(old.len(), |at| old.len() - tail + at);
-        let spelling = match (in_found(line_start), in_found(line_end)) {
-            (Some(from), Some(to)) => Spelling::new(&old[line_start..line_end], &found[from..to]),
-            _ => Spelling::default(),
-        };
-        // A text that quotes in another way where the file has plain marks, and has none of these, does so in all lines.
-        let is_of_all = spelling.is_empty() && !added.contains(['\'', '"']);
-        if is_of_all { Spelling::new(old, found).of_quotes() } else { spelling.with_plain_alone() }
+    /// Returns how the file spells the lines of the old text that a new one has parts of. How another line spells its marks says nothing
+    /// about this one.
+    fn spelling<'f>(&self, partners: &[Option<usize>], kept: &dyn Fn(usize) -> Option<&'f str>) -> Spelling {
+        let old = &self.alignment.old;
+        let is_end = |at: usize| old.get(at).is_none_or(|piece| *piece == "\n");
+        let mut spelling = Spelling::default();
+        let mut until = 0;
+        for at in partners.iter().flatten().copied().filter(|at| !is_end(*at)) {
+            if at < until {
+                continue;
+            }
+            let start = (0..at).rev().find(|before| is_end(*before)).map_or(0, |before| before + 1);
+            until = (at..old.len()).find(|behind| is_end(*behind)).unwrap_or(old.len());
+            let found: Option<String> = (start..until).map(kept).collect();
+            spelling.add(&old[start..until].concat(), &found.unwrap_or_default());
+        }
+        spelling.with_plain_alone()
     }
+}
+
+/// New text in the spelling of a file.
+pub(super) struct Respelled {
+    pub(super) text: String,
+    /// Whether marks that are new were made plain.
+    pub(super) has_plain: bool,
 }
 
 /// How the file spells what a model writes.
@@ -132,36 +145,25 @@ struct Spelling {
 }
 
 impl Spelling {
-    fn new(old: &str, found: &str) -> Self {
-        let mut spelling = Self { pairs: Vec::new(), ellipsis: None };
-        let (mut written, mut real) = (old.chars(), found.chars());
+    /// Adds how the file has a text that was `written` for what is `found` there.
+    fn add(&mut self, written: &str, found: &str) {
+        let (mut written, mut real) = (written.chars(), found.chars());
         while let (Some(one), Some(other)) = (written.next(), real.next()) {
             match (one, other) {
                 ('…', '.') => {
-                    spelling.ellipsis = Some(("…", "..."));
+                    self.ellipsis = Some(("…", "..."));
                     real.nth(1);
                 }
                 ('.', '…') => {
-                    spelling.ellipsis = Some(("...", "…"));
+                    self.ellipsis = Some(("...", "…"));
                     written.nth(1);
                 }
                 pair if plain(one).is_some() || plain(other).is_some() || matches!(one, '"' | '\'' | '-') => {
-                    spelling.pairs.push(pair);
+                    self.pairs.push(pair);
                 }
                 _ => {}
             }
         }
-        spelling
-    }
-
-    fn is_empty(&self) -> bool {
-        self.pairs.is_empty() && self.ellipsis.is_none()
-    }
-
-    /// Returns what of the spelling puts plain quotation marks in the place of others.
-    fn of_quotes(self) -> Self {
-        let quotes = |(_, other): &(char, char)| matches!(other, '\'' | '"');
-        Self { pairs: self.with_plain_alone().pairs.into_iter().filter(quotes).collect(), ellipsis: None }
     }
 
     /// Returns what of the spelling puts plain marks in the place of others, or leaves marks as they are.
@@ -256,9 +258,14 @@ mod tests {
                 "a 2\n“Hi” – it’s\nb 2",
             ),
             ("a 1\nwait...\nb 1", "a 2\nwait...\nb 2", "a 1\nwait…\nb 1", "a 2\nwait…\nb 2"),
+            // How one line is misquoted says nothing about others.
+            ("// it’s\nx = [a]", "// it’s\nx = [a“”]", "// it's\nx = [a]", "// it's\nx = [a“”]"),
+            ("It’s\n\nTwo", "It’s\n\nTwo\n\n“Yes”, he said", "It's\n\nTwo", "It's\n\nTwo\n\n“Yes”, he said"),
+            ("# don’t\na: b\n", "# can’t\na: c’est b\n", "# don't\na: b\n", "# can't\na: c’est b\n"),
+            ("a(“b”)\n", "a(“b”, ‘c’)\nd.e = “f”\n", "a(\"b\")\n", "a(\"b\", 'c')\nd.e = “f”\n"),
             ("10 km is far", "10 km is very very far", "10\u{a0}km is far", "10\u{a0}km is very very far"),
         ] {
-            assert_eq!(Change::new(old, new).respelled(found), expected, "{old} {new}");
+            assert_eq!(Change::new(old, new).respelled(found).text, expected, "{old} {new}");
         }
     }
 }
