@@ -120,12 +120,12 @@ impl Header {
     /// with `diff.noprefix`.
     fn unprefixed(&self) -> Option<&str> {
         let file = self.file()?;
-        let is_same = || match (&self.old, &self.new) {
-            (Some(Name::File(old)), Some(Name::File(new))) => old == new,
-            _ => {
-                let names = self.git.as_deref().and_then(same_names);
-                names.is_some_and(|(old, new)| old == file && new == file)
+        let is_same = || {
+            if let (Some(Name::File(old)), Some(Name::File(new))) = (&self.old, &self.new) {
+                return old == new;
             }
+            let names = self.git.as_deref().and_then(same_names);
+            names.is_some_and(|(old, new)| old == file && new == file)
         };
         (self.is_of_marks || is_same()).then_some(file)
     }
