@@ -71,6 +71,8 @@ async fn campaign_does_nothing_twice_where_two_names_lead_to_a_repository() {
         assert_eq!(named, ["merged", "skipped", "merged"]);
     }
     scene.on_another_machine().run(&["rollback"]).expect_code(0);
-    assert_eq!((scene.fleet.state().count("MERGED"), scene.fleet.state().count("OPEN")), (2, 2));
+    let state = scene.fleet.state();
+    assert_eq!((state.count("MERGED"), state.count("OPEN")), (2, 2));
+    drop(state);
     scene.assert_valid();
 }
