@@ -49,7 +49,7 @@ impl State {
             let now = self.targets.entry(new.with_part(&record_id.part)).or_default();
             let (withdrawn, excused) = (now.withdrawn || earlier.withdrawn, now.excused || earlier.excused);
             let counts = if now.has_begun() { now.clone() } else { earlier };
-            *now = Record { withdrawn, excused, ..counts };
+            *now = Record { excused, withdrawn, ..counts };
         }
         for (_, record) in self.parts_of_mut(new) {
             (record.wave, record.left_out) = (wave, left_out);
