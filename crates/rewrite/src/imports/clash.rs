@@ -22,6 +22,9 @@ pub(super) fn check(
 ) -> Result<(), RewriteError> {
     let found = statements(tree, text, language);
     let new: Vec<&str> = places.iter().filter_map(|place| text.get(place.clone())).collect();
+    let of_file = found.iter().filter(|statement| is_at_top_level(statement.node));
+    let imports = of_file.filter_map(|statement| text.get(statement.node.byte_range()));
+    let known: Vec<&str> = new.iter().copied().chain(imports).collect();
     for import in add {
         let mut names: Vec<Name<'_>> =
             import.items.iter().filter_map(|item| Name::new(item, language, &new)).collect();
@@ -31,9 +34,14 @@ pub(super) fn check(
         let in_file =
             || imported(&found, language, &names).or_else(|| declared(tree, text, language, &names));
         let in_file = added.contains(&import).then(in_file).flatten();
-        let lookup = Lookup { text, language, names: &names, places };
+        let in_scope = || {
+            // Of a name that stands nowhere else, no scope knows another meaning. A module of Rust may know none.
+            let may_be_hidden = language == Language::Rust && text.contains("mod")
+                || names.iter().any(|name| is_elsewhere(name.text, text, &known));
+            may_be_hidden.then(|| Lookup { text, language, names: &names, places }.hidden(tree)).flatten()
+        };
         let import = import.text.clone();
-        match in_file.map(|(name, row)| Hidden::By(name, row)).or_else(|| lookup.hidden(tree)) {
+        match in_file.map(|(name, row)| Hidden::By(name, row)).or_else(in_scope) {
             Some(Hidden::By(name, row)) => {
                 return Err(RewriteError::NameTaken { name: name.to_owned(), import, line: row + 1 });
             }
@@ -48,6 +56,16 @@ pub(super) fn check(
         }
         _ => Ok(()),
     }
+}
+
+fn is_at_top_level(node: Node<'_>) -> bool {
+    node.parent().is_none_or(|parent| parent.parent().is_none())
+}
+
+/// Returns whether a text has a name outside of some parts of it.
+fn is_elsewhere(name: &str, text: &str, parts: &[&str]) -> bool {
+    let count = |text: &str| text.matches(name).count();
+    count(text) > parts.iter().map(|part| count(part)).sum()
 }
 
 /// Returns the first of some names that another import has as well, with its row.
