@@ -76,6 +76,9 @@ mod tests {
         state
     }
 
+    /// Records by the names of their repositories.
+    type Records<'a> = &'a [(&'a str, Record)];
+
     #[test]
     fn renamed_repository_goes_on_as_one_target() {
         let begun = |wave| Record { wave: Some(wave), ..Record::default() };
@@ -85,7 +88,7 @@ mod tests {
         let planned = Record { outcome: AttemptOutcome::Planned("d".to_owned()), attempts: 1, ..begun(1) };
         let merged_before = Record { earlier: vec![3], past: 3, ..begun(0) };
         let withdrawn = |record: Record| Record { withdrawn: true, ..record };
-        let rows: &[(&str, &[(&str, Record)], &[(&str, Record)])] = &[
+        let rows: &[(&str, Records<'_>, Records<'_>)] = &[
             ("open", &[("o/old", gone(open(0, 7))), ("o/new", new())], &[("o/new", open(0, 7))]),
             ("planned", &[("o/old", gone(planned.clone())), ("o/new", new())], &[("o/new", planned)]),
             (

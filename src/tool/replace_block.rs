@@ -141,7 +141,7 @@ fn by_marks(content: &str, old: &str, new: &str, all: bool) -> Option<Result<Edi
     let note = format!(
         "the file has other quotation marks, dashes or blanks than old_str; what new_str keeps of old_str stays as the file has it{added}"
     );
-    (times > 0).then(|| Ok(Edited { content: made, times, is_by_number: false, note: Some(note) }))
+    (times > 0).then_some(Ok(Edited { content: made, times, is_by_number: false, note: Some(note) }))
 }
 
 pub(super) fn exactly(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {

@@ -128,7 +128,7 @@ fn added(diff: &str) -> Option<String> {
         return Some(if is_open { added.trim_end_matches('\n').to_owned() } else { added });
     }
     // A sign before the lesser part of the lines is part of them.
-    let is_text = !has_header && !(first.starts_with('+') && marked * 2 > full.len());
+    let is_text = !(has_header || first.starts_with('+') && marked * 2 > full.len());
     is_text.then(|| text(&lines))
 }
 
