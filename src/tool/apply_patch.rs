@@ -142,7 +142,11 @@ impl Args {
             cx.check_end()?;
             let (file, to, note) = if let (Some(path), true) = (&self.path, is_one) {
                 let (below, at_root) = (located(path)?, parsed(path, &*cx.workspace)?);
-                let file = if !is_there(&below) && is_there(&at_root) { at_root } else { below };
+                // It may begin at the root already, with the name of the folder.
+                let is_in_folder =
+                    || folder.as_ref().is_none_or(|folder| at_root.relative_to(folder).is_some());
+                let file =
+                    if !is_there(&below) && is_in_folder() && is_there(&at_root) { at_root } else { below };
                 // The patch names it from the folder.
                 let relative = folder.as_ref().and_then(|folder| file.relative_to(folder));
                 let relative = relative.and_then(|path| WorkspacePath::parse(path).ok());

@@ -20,6 +20,13 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
     patch_as_command(arguments)?;
     match arguments.get("type").and_then(text) {
         Some("delete_file") => {
+            take_folder(arguments);
+            if let (Some(folder), Some(path)) =
+                (arguments.get("applied_in").and_then(text), arguments.get("path").and_then(text))
+            {
+                let path = Path::new(folder).join(path);
+                arguments.insert("path".to_owned(), json!(path));
+            }
             arguments.retain(|name, _| name == "path");
             return Ok(Some("delete_file"));
         }

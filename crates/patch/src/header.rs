@@ -140,7 +140,9 @@ impl Header {
         if let Some(written) = self.unprefixed() {
             let below = written.strip_prefix("a/").or(written.strip_prefix("b/"));
             let is_meant = |below: &&str| !exists(written) && exists(below);
-            let below = below.filter(|_| self.old != Some(Name::Nothing)).filter(is_meant);
+            // What is deleted is not guessed.
+            let is_changed = ![&self.old, &self.new].contains(&&Some(Name::Nothing));
+            let below = below.filter(|_| is_changed).filter(is_meant);
             return Ok(Some(match below {
                 Some(below) => Named { written: Some(written.to_owned()), ..Named::file(below.to_owned()) },
                 None => Named::file(written.to_owned()),
@@ -340,7 +342,7 @@ mod tests {
         let deleted = |git: &str| format!("diff --git {git}\n--- a/h\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n");
         for (text, files, file, written) in [
             (marks("Delete File: a/h"), &["a/h", "h"][..], "a/h", None),
-            (marks("Delete File: a/h"), &["h"], "h", Some("a/h")),
+            (marks("Delete File: a/h"), &["h"], "a/h", None),
             (marks("Delete File: a/h"), &[], "a/h", None),
             (marks("Add File: b/new\n+x"), &[], "b/new", None),
             (marks("Add File: b/new\n+x"), &["new"], "b/new", None),

@@ -77,7 +77,8 @@ fn is_lone_body(language: Language, parent: Node<'_>, node: Node<'_>, field: Opt
             is_statement
                 && !has_braces(node)
                 && (matches!(field, Some("consequence" | "alternative" | "body"))
-                    || matches!(parent.kind(), "else_clause" | "labeled_statement") && is_last())
+                    || matches!(parent.kind(), "else_clause" | "labeled_statement" | "switch_rule")
+                        && is_last())
         }
     }
 }

@@ -85,6 +85,11 @@ impl<'a> Change<'a> {
         let start = |index: usize| index.checked_sub(1).map_or(Some(0), |before| ends[before]);
         let kept = |index: usize| found.get(start(index)?..ends[index]?);
         let mut made = Respelled { text: String::with_capacity(self.new.len()), has_plain: false };
+        let mut quotes = Spelling::default();
+        quotes.add(&old.concat(), found);
+        let added: String =
+            new.iter().zip(partners).filter(|(_, it)| it.is_none()).map(|(it, _)| *it).collect();
+        let quotes = quotes.with_plain_alone().of_pairs_of_quotes(&added);
         let mut from = 0;
         for line in new.split_inclusive(|piece| *piece == "\n") {
             let partners = &partners[from..from + line.len()];
@@ -95,8 +100,9 @@ impl<'a> Change<'a> {
                     continue;
                 }
                 let plain = if piece.chars().any(|c| plain(c).is_some()) {
-                    let spelling = spelling.get_or_insert_with(|| self.spelling(partners, &kept));
-                    spelling.apply_to(piece)
+                    let of_line = spelling.get_or_insert_with(|| self.spelling(partners, &kept));
+                    // Who encloses texts of the file in other quotes than it does so in new lines as well.
+                    if of_line.is_empty() { quotes.apply_to(piece) } else { of_line.apply_to(piece) }
                 } else {
                     (*piece).to_owned()
                 };
@@ -174,6 +180,22 @@ impl Spelling {
             pairs: self.pairs.into_iter().filter(to_plain).collect(),
             ellipsis: self.ellipsis.filter(|(_, other)| *other == "..."),
         }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.pairs.is_empty() && self.ellipsis.is_none()
+    }
+
+    /// Returns what of the spelling is about quotes that open and close, but for those whose plain form `added` text has as well. One that
+    /// is an apostrophe says nothing about other texts.
+    fn of_pairs_of_quotes(self, added: &str) -> Self {
+        let has = |mark: char| self.pairs.iter().any(|(one, other)| *one == mark && *one != *other);
+        let is_pair = |(one, _): &(char, char)| match one {
+            '“' | '”' => has('“') && has('”') && !added.contains('"'),
+            '‘' | '’' => has('‘') && has('’') && !added.contains('\''),
+            _ => false,
+        };
+        Self { pairs: self.pairs.iter().copied().filter(is_pair).collect(), ellipsis: None }
     }
 
     /// Returns a text in the file's spelling.
@@ -262,7 +284,9 @@ mod tests {
             ("// it’s\nx = [a]", "// it’s\nx = [a“”]", "// it's\nx = [a]", "// it's\nx = [a“”]"),
             ("It’s\n\nTwo", "It’s\n\nTwo\n\n“Yes”, he said", "It's\n\nTwo", "It's\n\nTwo\n\n“Yes”, he said"),
             ("# don’t\na: b\n", "# can’t\na: c’est b\n", "# don't\na: b\n", "# can't\na: c’est b\n"),
-            ("a(“b”)\n", "a(“b”, ‘c’)\nd.e = “f”\n", "a(\"b\")\n", "a(\"b\", 'c')\nd.e = “f”\n"),
+            ("a(“b”)\n", "a(“b”, ‘c’)\nd.e = “f”\n", "a(\"b\")\n", "a(\"b\", 'c')\nd.e = \"f\"\n"),
+            ("a: “x”", "a: “x”\nb: “y”", "a: \"x\"", "a: \"x\"\nb: \"y\""),
+            ("a: “x”", "a: “x”\nb: \"“y”\"", "a: \"x\"", "a: \"x\"\nb: \"“y”\""),
             ("10 km is far", "10 km is very very far", "10\u{a0}km is far", "10\u{a0}km is very very far"),
         ] {
             assert_eq!(Change::new(old, new).respelled(found).text, expected, "{old} {new}");

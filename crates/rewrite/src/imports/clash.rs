@@ -31,9 +31,15 @@ pub(super) fn check(
         if language == Language::Rust {
             names.retain(|name| !is_derived(text, name.text, matches));
         }
-        let in_file =
-            || imported(&found, language, &names).or_else(|| declared(tree, text, language, &names));
-        let in_file = added.contains(&import).then(in_file).flatten();
+        if language == Language::Java
+            && let Some((name, row)) = method_of(tree, text, import)
+        {
+            let (name, import) = (name.to_owned(), import.text.clone());
+            return Err(RewriteError::NameTaken { name, import, line: row + 1 });
+        }
+        let is_added = added.contains(&import);
+        let other = if is_added { imported(&found, language, &names) } else { None };
+        let in_file = other.or_else(|| declared(tree, text, language, (&names, is_added)));
         let in_scope = || {
             // Of a name that stands nowhere else, no scope knows another meaning. A module of Rust may know none.
             let may_be_hidden = language == Language::Rust && text.contains("mod")
@@ -55,6 +61,34 @@ pub(super) fn check(
             Err(RewriteError::CommonJs(import.text.clone()))
         }
         _ => Ok(()),
+    }
+}
+
+/// Returns the name of a method that a class of the file has and that hides all of a static import of Java, with its row.
+fn method_of<'t>(tree: &Tree, text: &'t str, import: &Import) -> Option<(&'t str, usize)> {
+    let is_static = |item: &&Item| item.module == "static";
+    let hides = |name: &str| {
+        import.items.iter().filter(is_static).any(|item| item.locals.iter().any(|it| it == name))
+    };
+    if !import.items.iter().any(|item| is_static(&item)) {
+        return None;
+    }
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        let name = node.child_by_field_name("name").filter(|_| node.kind() == "method_declaration");
+        let name = name.and_then(|name| text.get(name.byte_range())).filter(|name| hides(name));
+        if let Some(name) = name {
+            return Some((name, node.start_position().row));
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return None;
+            }
+        }
     }
 }
 
@@ -82,10 +116,19 @@ fn imported<'n>(found: &[Statement<'_>], language: Language, names: &[Name<'n>])
     })
 }
 
-/// Returns the first of some names that a statement at the top level declares, with its row.
-fn declared<'n>(tree: &Tree, text: &str, language: Language, names: &[Name<'n>]) -> Option<(&'n str, usize)> {
+/// Returns the first of some names that a statement at the top level declares, with its row. What is imported already may have been given
+/// another meaning since, but for what a condition puts in its place.
+fn declared<'n>(
+    tree: &Tree,
+    text: &str,
+    language: Language,
+    (names, are_added): (&[Name<'n>], bool),
+) -> Option<(&'n str, usize)> {
     let mut cursor = tree.walk();
     tree.root_node().named_children(&mut cursor).find_map(|node| {
+        if !are_added && matches!(node.kind(), "try_statement" | "if_statement") {
+            return None;
+        }
         let mut declared = Vec::new();
         declared_by(node, text, language, &mut declared);
         let name = names.iter().find(|name| name.is_bound_by(node, &declared))?.text;

@@ -103,9 +103,12 @@ pub(super) fn bound_at<'t>(node: Node<'_>, text: &'t str, language: Language, na
         )
         | (Language::JavaScript | Language::TypeScript | Language::Tsx, "for_in_statement")
         | (Language::Go, "short_var_declaration" | "range_clause" | "receive_statement") => bind("left"),
-        (Language::Python, "except_clause" | "as_pattern") | (Language::Go, "type_switch_statement") => {
+        (Language::Python, "except_clause") | (Language::Go, "type_switch_statement") => bind("alias"),
+        (Language::Python, "as_pattern") => {
             bind("alias");
+            put(last_child(node), text, names);
         }
+        (Language::Python, "splat_pattern" | "keyword_pattern") => put(last_child(node), text, names),
         // A single name is bound, and others are compared.
         (Language::Python, "case_pattern") => {
             put(node.named_child(0).filter(|name| name.kind() == "dotted_name"), text, names);
@@ -116,6 +119,11 @@ pub(super) fn bound_at<'t>(node: Node<'_>, text: &'t str, language: Language, na
         }
         _ => {}
     }
+}
+
+/// Returns the last named child: the name that a part of a pattern gets.
+fn last_child(node: Node<'_>) -> Option<Node<'_>> {
+    node.named_children(&mut node.walk()).last()
 }
 
 fn put<'t>(name: Option<Node<'_>>, text: &'t str, names: &mut Vec<&'t str>) {
