@@ -44,7 +44,7 @@ type Row = (Regex, Told, Scope);
 static SUMMARIES: LazyLock<(RegexSet, Vec<Row>)> = LazyLock::new(|| {
     let rows = [
         // pytest
-        (r"^=*\s*(\d+ \w+(?:, \d+ \w+)*) in [0-9.]+\s?s\b", Told::List, Scope::Run),
+        (r"^=*\s*(\d+ \w+(?: \w+)?(?:, \d+ \w+(?: \w+)?)*) in [0-9.]+\s?s\b", Told::List, Scope::Run),
         (r"^collected 0 items", Told::None, Scope::Run),
         (r"^collected \d+ items(?: / \d+ \w+)* / 0 selected", Told::None, Scope::Run),
         // unittest; the line behind it says what was skipped
