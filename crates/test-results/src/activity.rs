@@ -19,6 +19,10 @@ enum Told {
     AllBut,
     /// Its group is a list of counts: `1 failed, 2 passed`.
     List,
+    /// Its group is the number of all tests, of which those that lines before it left out did not run.
+    Among,
+    /// Its group is a number of tests that did not run.
+    LeftOut,
     /// It is a file that its runner counts as a test.
     File,
     /// Tests ran, but it does not say how many.
@@ -44,7 +48,7 @@ type Row = (Regex, Told, Scope);
 static SUMMARIES: LazyLock<(RegexSet, Vec<Row>)> = LazyLock::new(|| {
     let rows = [
         // pytest
-        (r"^=*\s*(\d+ \w+(?:, \d+ \w+)*) in [0-9.]+\s?s\b", Told::List, Scope::Run),
+        (r"^=*\s*(\d+ \w+(?: \w+)?(?:, \d+ \w+(?: \w+)?)*) in [0-9.]+\s?s\b", Told::List, Scope::Run),
         (r"^collected 0 items", Told::None, Scope::Run),
         (r"^collected \d+ items(?: / \d+ \w+)* / 0 selected", Told::None, Scope::Run),
         // unittest; the line behind it says what was skipped
@@ -58,34 +62,54 @@ static SUMMARIES: LazyLock<(RegexSet, Vec<Row>)> = LazyLock::new(|| {
         (r"^\S+\t\tcoverage: 0\.0% of statements$", Told::None, Scope::Part),
         (r"^\{.*\[no test(?:s to run| files)\]", Told::None, Scope::Part),
         (r"^(?:ok|FAIL) *\t\S+\t(?:\(cached\)|[0-9.]+s)", Told::Some, Scope::Part),
-        // Jest, Vitest and PHPUnit
+        // Jest, Vitest, PHPUnit and Pest
         (
             r"^Tests: (\d+), Assertions: \d+.*?(?:, Skipped: (\d+))?(?:, Incomplete: (\d+))?\.$",
             Told::AllBut,
             Scope::Run,
         ),
         (
-            r"^Tests:? +((?:no tests|\d+ \w+(?: \(.*?\))?)(?:(?:,| \|) \d+ \w+)*)(?: \(\d+\))?$",
+            r"^Tests:? +((?:no tests|\d+ \w+(?: \(.*?\))??)(?:(?:,| \|) \d+ \w+)*)(?: \(\d+(?: assertions?)?\))?$",
             Told::List,
             Scope::Run,
         ),
         (r"^OK \((\d+) tests?, \d+ assertions?\)", Told::Ran, Scope::Run),
         // Mocha and Bun
         (r"^(\d+) (?:passing|failing)\b", Told::Ran, Scope::Run),
-        (r"^Ran (\d+) tests? across \d+ files?", Told::Ran, Scope::Run),
+        (r"^(\d+) (?:skip|todo)$", Told::LeftOut, Scope::Part),
+        (r"^Ran (\d+) tests? across \d+ files?", Told::Among, Scope::Run),
+        // Jasmine and Karma
+        (r"^(\d+) specs?, \d+ failures?(?:, (\d+) pending)?", Told::AllBut, Scope::Run),
+        (r"^(?:Incomplete: )?No specs found", Told::None, Scope::Run),
+        (r"\bExecuted (\d+) of \d+\b", Told::Ran, Scope::Part),
         // Node; a file without tests counts as one
         (r"^(?:ok \d+ - |[✔✖] )\S+\.[cm]?[jt]sx?(?: \([0-9.]+m?s\))?$", Told::File, Scope::Run),
         (r"^(?:ℹ|#) (?:pass|fail) (\d+)$", Told::Ran, Scope::Run),
         // Playwright and AVA
-        (r"^(\d+) (?:tests? )?(?:passed|failed)(?: \([0-9.]+\w+\))?$", Told::Ran, Scope::Run),
+        (
+            r"^(\d+) (?:tests? )?(?:passed|failed|flaky|interrupted)(?: \([0-9.]+\w+\))?$",
+            Told::Ran,
+            Scope::Run,
+        ),
+        (r"^Running \d+ tests? using \d+ workers?$", Told::None, Scope::Part),
         // Deno
         (r"^(?:ok|FAILED) \| (\d+) passed.* \| (\d+) failed\b", Told::Ran, Scope::Run),
         (r"^1\.\.0\b", Told::None, Scope::Part),
-        // Maven and Gradle
+        // Maven, Gradle and sbt
         (r"\bTests run: (\d+), Failures: \d+, Errors: \d+, Skipped: (\d+)", Told::AllBut, Scope::Part),
-        (r"^> Task :(?:\S+:)?(?:test|\w+Test)(?: UP-TO-DATE| FROM-CACHE| FAILED)?$", Told::Some, Scope::Part),
-        (r"^> Task :(?:\S+:)?(?:test|\w+Test) (?:NO-SOURCE|SKIPPED)$", Told::None, Scope::Part),
+        (
+            r"^> Task :(?:\S+:)?(?:tests?|\w+Tests?)(?: UP-TO-DATE| FROM-CACHE| FAILED)?$",
+            Told::Some,
+            Scope::Part,
+        ),
+        (r"^> Task :(?:\S+:)?(?:tests?|\w+Tests?) (?:NO-SOURCE|SKIPPED)$", Told::None, Scope::Part),
         (r"^\S.* > .* (?:PASSED|FAILED)$", Told::Some, Scope::Run),
+        (
+            r"\b(?:Passed|Failed|Error): Total \d+, Failed (\d+), Errors (\d+), Passed (\d+)",
+            Told::Ran,
+            Scope::Part,
+        ),
+        (r"\bTests: succeeded (\d+), failed (\d+), canceled ", Told::Ran, Scope::Part),
         // RSpec, minitest, test-unit and ExUnit
         (r"^(\d+) examples?, \d+ failures?(?:, (\d+) pending)?", Told::AllBut, Scope::Run),
         (
@@ -96,8 +120,12 @@ static SUMMARIES: LazyLock<(RegexSet, Vec<Row>)> = LazyLock::new(|| {
         (r"^(\d+) tests?, \d+ failures?(?:, (\d+) excluded)?(?:, (\d+) skipped)?$", Told::AllBut, Scope::Run),
         // .NET, CTest, GoogleTest and Swift
         (r"\bFailed: +(\d+), Passed: +(\d+), Skipped: +\d+, Total:", Told::Ran, Scope::Part),
+        (r"^Test summary: total: \d+, failed: (\d+), succeeded: (\d+)", Told::Ran, Scope::Run),
+        (r"^(?:Test run summary: )?Zero tests ran\b", Told::None, Scope::Part),
+        (r"^Test run summary: (?:Passed|Failed)!", Told::Some, Scope::Part),
         (r"^\d+% tests passed, \d+ tests failed out of (\d+)", Told::Ran, Scope::Run),
-        (r"^\[=+\] (\d+) tests? from .* ran\b", Told::Ran, Scope::Run),
+        (r"^\[=+\] \d+ tests? from .* ran\b", Told::None, Scope::Part),
+        (r"^\[ +(?:PASSED|FAILED) +\] (\d+) tests?\b", Told::Ran, Scope::Part),
         (r"^Executed (\d+) tests?, with (?:(\d+) tests? skipped)?", Told::AllBut, Scope::Run),
         // Sentences of several
         (
@@ -106,7 +134,7 @@ static SUMMARIES: LazyLock<(RegexSet, Vec<Row>)> = LazyLock::new(|| {
             Scope::Run,
         ),
         (
-            r"^(?:\[?\w+\]? )?(?:No tests to run\.|Tests are skipped\.|No test is available in .*)$",
+            r"^(?:\[?\w+\]? )?(?:No tests to run\.|Tests are skipped\.|No test (?:is available in|matches the given) .*)$",
             Told::None,
             Scope::Part,
         ),
@@ -117,6 +145,14 @@ static SUMMARIES: LazyLock<(RegexSet, Vec<Row>)> = LazyLock::new(|| {
         rows.into_iter().map(|(pattern, told, scope)| (Regex::new(pattern).unwrap(), told, scope)).collect(),
     )
 });
+
+/// Counts of tests that ran, in lines that are none of the known summaries, such as those that name a package first.
+#[expect(clippy::unwrap_used, reason = "a constant")]
+static COUNTS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\b[1-9]\d* (?:tests? |specs? )?(?:passed|passing|succeeded)\b").unwrap());
+
+/// Starts of lines that count something other than tests.
+const OTHERS: [&str; 3] = ["Test Files", "Test Suites", "Snapshots"];
 
 /// Words of lists for tests that ran.
 const RAN: [&str; 5] = ["passed", "failed", "xfailed", "xpassed", "error"];
@@ -138,7 +174,7 @@ pub fn has_run_tests(output: &str, is_whole: bool) -> Option<bool> {
     let (mut ran, mut is_told) = (0, false);
     // Of unittest, whose next line says how many of these were skipped.
     let mut before_skips = 0;
-    let mut files = 0;
+    let (mut files, mut left_out, mut may_have_run) = (0, 0, false);
     for line in output.lines().map(str::trim).filter(|line| !line.is_empty() && line.len() <= MAX_LINE) {
         if before_skips > 0
             && let Some((_, skipped)) = line.split_once("skipped=")
@@ -148,9 +184,12 @@ pub fn has_run_tests(output: &str, is_whole: bool) -> Option<bool> {
         }
         let (any, rows) = &*SUMMARIES;
         let row = any.matches(line).iter().next().map(|at| &rows[at]);
-        let Some((pattern, told, scope)) = row else { continue };
+        let Some((pattern, told, scope)) = row else {
+            may_have_run |= COUNTS.is_match(line) && !OTHERS.iter().any(|start| line.starts_with(start));
+            continue;
+        };
         let Some(found) = pattern.captures(line) else { continue };
-        is_told |= !matches!(told, Told::File) && (is_whole || *scope == Scope::Run);
+        is_told |= !matches!(told, Told::File | Told::LeftOut) && (is_whole || *scope == Scope::Run);
         let mut numbers = found.iter().skip(1).flatten().map(|group| number(group.as_str()));
         let told = match told {
             Told::File => {
@@ -159,6 +198,11 @@ pub fn has_run_tests(output: &str, is_whole: bool) -> Option<bool> {
             }
             Told::Ran => numbers.fold(0, usize::saturating_add),
             Told::AllBut => numbers.next().unwrap_or(0).saturating_sub(numbers.sum()),
+            Told::Among => numbers.sum::<usize>().saturating_sub(std::mem::take(&mut left_out)),
+            Told::LeftOut => {
+                left_out = numbers.fold(left_out, usize::saturating_add);
+                continue;
+            }
             Told::List => RAN.iter().map(|word| count(&found[1], word)).sum(),
             Told::Some => 1,
             Told::None => 0,
@@ -167,7 +211,8 @@ pub fn has_run_tests(output: &str, is_whole: bool) -> Option<bool> {
         ran = told.saturating_add(ran);
     }
     let is_any = ran > files || is_told && parse(output).names_test_that_ran();
-    if is_any { Some(true) } else { is_told.then_some(false) }
+    // That one part has none says nothing of the others.
+    if is_any { Some(true) } else { (is_told && !may_have_run).then_some(false) }
 }
 
 /// Returns the number at the start of a text; 0 if there is none.

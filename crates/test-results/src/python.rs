@@ -9,15 +9,27 @@ use std::collections::BTreeSet;
 use super::tally::{Tally, count};
 use super::{Outcome, Results, Unbuilt, path_parts};
 
-/// Summary at the end: `=== 1 failed, 2 passed in 0.03s ===`.
+/// Summary at the end: `=== 1 failed, 2 passed, 3 subtests passed in 0.03s ===`.
 #[expect(clippy::unwrap_used, reason = "a constant")]
-static SUMMARY: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^=*\s*(\d+ \w+(?:, \d+ \w+)*|no tests ran) in [0-9.]+\s?s\b").unwrap());
+static SUMMARY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^=*\s*(\d+ \w+(?: \w+)?(?:, \d+ \w+(?: \w+)?)*|no tests ran) in [0-9.]+\s?s\b").unwrap()
+});
 
 /// Line of a test with its outcome, its reason and the progress behind it.
 #[expect(clippy::unwrap_used, reason = "a constant")]
 static ITEM: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"^(\S.*?) +(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS|SUBFAIL|SUBFAILED)(?: \(.*\))?(?: +\[ *\d+%\])?$").unwrap()
+    Regex::new(r"^(\S.*?) +(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS|SUBFAIL)(?: \(.*\))?(?: +\[ *\d+%\])?$")
+        .unwrap()
+});
+
+/// Line of a failed part of a test, which says behind the word which part it is. Parts that pass are none of the tests that are
+/// counted.
+#[expect(clippy::unwrap_used, reason = "a constant")]
+static PART: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"^(?:(\S.*?::.*?) +)?SUBFAILED((?:\[.*?\])?(?: ?\(.*?\))?)(?: +(\S+::.*?))?(?: +\[ *\d+%\])?$",
+    )
+    .unwrap()
 });
 
 pub(super) fn read(output: &str) -> Results {
@@ -101,7 +113,7 @@ fn outcome(word: &str) -> Option<(Outcome, &'static str)> {
         "PASSED" | "XPASS" => (Outcome::Passed, "passed"),
         "FAILED" => (Outcome::Failed, "failed"),
         // The same test can pass, and fail as it is taken down.
-        "ERROR" | "SUBFAIL" | "SUBFAILED" => (Outcome::Failed, "errors"),
+        "ERROR" | "SUBFAIL" => (Outcome::Failed, "errors"),
         "SKIPPED" | "XFAIL" => (Outcome::Skipped, "skipped"),
         _ => return None,
     })
@@ -113,6 +125,18 @@ fn pytest(line: &str, (tally, explained): (&mut Tally, &mut BTreeSet<String>), r
     while text.starts_with("[gw") || text.starts_with("[ ") {
         let Some((_, rest)) = text.split_once(']') else { return };
         text = rest.trim_start();
+    }
+    if let Some(found) = PART.captures(text) {
+        let id = found.get(1).or_else(|| found.get(3)).map_or("", |id| id.as_str());
+        let Some(Node { name, case, behind }) = node(id).filter(|_| id.contains("::")) else { return };
+        let part = format!("{} {}", key(&name, case), &found[2]);
+        tally.note("failed", part.clone());
+        let says = behind.trim_start().strip_prefix("- ");
+        if explained.insert(part) || says.is_some() {
+            results.add(name, Outcome::Failed, says);
+            results.complete(case, None);
+        }
+        return;
     }
     let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
     if let Some((outcome, what)) = outcome(first) {

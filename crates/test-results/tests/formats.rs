@@ -270,6 +270,15 @@ fn printed_verdicts_do_not_outrank_the_summary() {
             Some("pytest counts 1 passed, and its lines name 2"),
         ),
         ("a.py::test_a PASSED\na.py::test_a PASSED\n=== 1 passed in 0.01s ===\n", None),
+        // Parts of tests that pass are counted apart, and those that fail are failures.
+        (
+            "a.py::test_a SUBPASSED(n=1) [ 50%]\na.py::test_a PASSED [100%]\n=== 1 passed, 1 subtests passed in 0.01s ===\n",
+            None,
+        ),
+        (
+            "a.py::test_a SUBFAILED[one] (n=0) [ 50%]\na.py::test_a FAILED [100%]\nSUBFAILED[one] (n=0) a.py::test_a - assert 0\nFAILED a.py::test_a - contains 1 failed subtest\n=== 2 failed, 1 subtests passed in 0.02s ===\n",
+            None,
+        ),
         (
             "test a ... ok\ntest b ... ok\ntest result: FAILED. 1 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n",
             Some("the test harness counts 1 passed, and its lines name 2"),
@@ -291,6 +300,7 @@ fn printed_verdicts_do_not_outrank_the_summary() {
     let results = parse("test_b (t.T.test_b) ... ok\nFAIL\n\nFAIL: test_b (t.T.test_b)\n");
     assert!(results.tests.iter().any(|test| test.outcome == Outcome::Failed));
     assert!(parse("test a ... ok\n").is_unfinished);
+    assert!(!parse("a.py::test_a PASSED\n2 passed, 2 subtests passed in 0.01s\n").is_unfinished);
 }
 
 #[test]
@@ -310,6 +320,9 @@ fn names_say_where_a_test_is() {
             vec!["!one|it: error: could not compile `one` (test \"it\") due to 1 previous error"],
         ),
         ("a.py::test_a SUBFAIL [ 50%]\na.py::test_a PASSED [100%]\n", vec!["-a|test_a", "+a|test_a"]),
+        ("a.py::test_a[1] SUBFAILED(n=2) [ 50%]\n", vec!["-a|test_a"]),
+        ("SUBFAILED[m] (n=2) a.py::test_a - assert 0\n", vec!["-a|test_a: assert 0"]),
+        ("a.py::test_a SUBPASSED(n=2) [ 50%]\n", vec![]),
         ("my test.py::test_a FAILED [ 50%]\n", vec!["-my test|test_a"]),
         (
             "docs/a.txt::a.txt FAILED [100%]\nFAILED docs/a.txt::a.txt\n",
