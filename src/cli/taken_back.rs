@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use test_integrity::{Change, Finding, Severity, changes_code, concerns, is_of_tests};
+use test_integrity::{
+    Change, Finding, Severity, changed_tests, changes_code, concerns, is_of_tests, touched_names,
+};
 
 use crate::git::{EarlierChange, Repository};
 use crate::plan::merged;
@@ -14,8 +16,8 @@ const MAX_EARLIER: usize = 200;
 /// taking it back.
 const MAX_TESTS: usize = 30;
 
-/// Turns what was found into notes if the change takes back one earlier change of code and tests, and does nothing else to files that
-/// matter to tests. What cannot be read shows nothing.
+/// Turns what was found into notes if the change takes back one earlier change of code and its tests, and does nothing else to files
+/// that matter to tests. What cannot be read shows nothing.
 pub(super) fn noted(
     mut findings: Vec<Finding>,
     repository: &Repository,
@@ -26,15 +28,17 @@ pub(super) fn noted(
     let Some(first) = findings.iter().find(is_found).map(|finding| finding.path.clone()) else {
         return findings;
     };
-    if !changes_code(changes) || is_about_tests(changes) {
+    if !changes_code(changes) || is_about_tests(changes) || !is_about_code(changes) {
         return findings;
     }
     let prefix = repository.prefix();
     let earlier = repository.earlier_changes(base, &format!("{prefix}{first}"), MAX_EARLIER);
-    let is_back = |earlier: &&EarlierChange| takes_back(repository, earlier, changes);
-    let Some(earlier) =
-        earlier.unwrap_or_default().iter().find(is_back).map(|earlier| earlier.commit.clone())
-    else {
+    let earlier = earlier.unwrap_or_default();
+    let is_back = |(at, change): &(usize, &EarlierChange)| {
+        takes_back(repository, change, changes) && !takes_up(repository, change, &earlier[at + 1..])
+    };
+    let found = earlier.iter().enumerate().find(is_back);
+    let Some(earlier) = found.map(|(_, earlier)| earlier.commit.clone()) else {
         return findings;
     };
     for finding in findings.iter_mut().filter(|finding| finding.severity != Severity::Note) {
@@ -57,6 +61,37 @@ fn takes_back(repository: &Repository, earlier: &EarlierChange, changes: &[Chang
             && is_reverse(change, read(&earlier.parent).as_deref(), read(&earlier.commit).as_deref())
     };
     theirs == changes.len() && changes.iter().all(is_back)
+}
+
+/// Returns whether a commit itself takes back what one before it did to tests: who takes it back weakens them once more.
+fn takes_up(repository: &Repository, earlier: &EarlierChange, before: &[EarlierChange]) -> bool {
+    let read = |commit: &str, path: &str| repository.read_at(commit, path).ok().flatten();
+    let text = |bytes: Option<Vec<u8>>| bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+    earlier.paths.iter().filter(|path| concerns(path)).any(|path| {
+        let (old, new) = (text(read(&earlier.parent, path)), text(read(&earlier.commit, path)));
+        let change = Change { path, before: old.as_deref(), after: new.as_deref() };
+        is_of_tests(path)
+            && before.iter().filter(|other| other.paths.contains(path)).any(|other| {
+                is_reverse(
+                    &change,
+                    read(&other.parent, path).as_deref(),
+                    read(&other.commit, path).as_deref(),
+                )
+            })
+    })
+}
+
+/// Returns whether all tests that go, or say less, are about code that the change touches.
+fn is_about_code(changes: &[Change<'_>]) -> bool {
+    let names = touched_names(changes);
+    let back: Vec<Change<'_>> = changes
+        .iter()
+        .map(|change| Change { path: change.path, before: change.after, after: change.before })
+        .collect();
+    let is_named = |text: &str| names.iter().any(|name| name.len() > 2 && text.contains(name.as_str()));
+    changed_tests(&back)
+        .iter()
+        .all(|test| test.needs(&names) || is_named(&test.name()) || is_named(&test.path))
 }
 
 /// Returns whether a file is as it would be without an earlier change, which led from one text to another.

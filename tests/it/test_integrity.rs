@@ -163,3 +163,36 @@ fn tests_check_notes_what_is_taken_back_as_a_whole() {
         assert_eq!(text.contains("the change takes back "), expected == Some(0), "{name}: {text}");
     }
 }
+
+/// Tests whose code stays do not go with a change of something else, and a change that gave tests back is no ground to take them away.
+#[test]
+fn tests_check_finds_tests_that_go_without_their_code() {
+    let code = "def total(prices):\n    return sum(prices)\n";
+    let one = "from shop import total\n\n\ndef test_one():\n    assert total([1]) == 1\n";
+    let two = format!("{one}\n\ndef test_two():\n    assert total([2]) == 2\n");
+    let documented = code.replace("    return", "    \"\"\"Add up.\"\"\"\n    return");
+    let rounded = code.replace("sum(prices)", "round(sum(prices))");
+    for (name, steps) in [
+        ("a docstring", vec![(code, one), (documented.as_str(), two.as_str()), (code, one)]),
+        (
+            "taken back twice",
+            vec![
+                (code, two.as_str()),
+                (rounded.as_str(), one),
+                (code, two.as_str()),
+                (rounded.as_str(), one),
+            ],
+        ),
+    ] {
+        let sandbox = shop();
+        for (number, (code, tests)) in steps.iter().enumerate() {
+            sandbox.write("shop.py", code);
+            sandbox.write("tests/test_shop.py", tests);
+            if number + 1 < steps.len() {
+                sandbox.commit("step");
+            }
+        }
+        let (code, text, error) = check(&sandbox, &["--base", "HEAD"]);
+        assert_eq!(code, Some(1), "{name}: {text}{error}");
+    }
+}

@@ -41,7 +41,7 @@ mod syntax;
 mod weaker;
 
 pub use changed::{ChangedTest, changed_tests, is_of_tests, is_settings, new_names};
-pub use changed_code::changes_code;
+pub use changed_code::{changes_code, touched_names};
 pub use extract::rust::test_items::with_tests_of;
 pub use finding::{Finding, Kind, Severity};
 pub use mutation::{Mutation, MutationKind, mutations};
