@@ -114,7 +114,8 @@ fn endings(path: &str, text: &str) -> Vec<Ending> {
     if !is_support(path) && !path.ends_with("conftest.py") && !has_tests() {
         return Vec::new();
     }
-    let ends = calls.into_iter().filter(|at| is_of_tests(*at) && !is_meant(*at, text));
+    let is_own = |at: At<'_>| language == Language::EcmaScript && is_end_of_own_runner(at, text);
+    let ends = calls.into_iter().filter(|at| is_of_tests(*at) && !is_meant(*at, text) && !is_own(*at));
     ends.map(|at| Ending { line: at.line(), text: at.text().to_owned(), is_guard: is_guard(at) }).collect()
 }
 
@@ -210,22 +211,24 @@ fn is_meant(call: At<'_>, text: &str) -> bool {
     let mut node = call.node;
     while let Some(parent) = node.parent() {
         let at = call.with(parent);
-        let head = at.text().split('{').next().unwrap_or_default();
         match parent.kind() {
-            "with_statement" if head.lines().next().is_some_and(|line| line.contains("SystemExit")) => {
-                return true;
-            }
+            "with_statement" if head(at).contains("SystemExit") => return true,
             "try_statement" if at.text().contains("except SystemExit") => return true,
             "if_statement" | "if_expression" => {
                 let condition = at.field("condition").map_or("", At::text);
                 if is_of_child(condition, text) || condition.contains("__name__") {
                     return true;
                 }
+                let is_behind = at.field("consequence").is_some_and(|then| holds(then, call));
+                if is_behind && (is_argument(condition, text) || is_option(at, condition, text)) {
+                    return true;
+                }
             }
             "function_definition" | "function_declaration" | "function_item" | "arrow_function" => {
                 // A child that returns early elsewhere goes on here.
                 let body = at.text();
-                if body.contains("fork()") || names_child(body, text) {
+                let before = &text[parent.start_byte()..call.node.start_byte()];
+                if body.contains("fork()") || names_child(body, text) || returns_elsewhere(before) {
                     return true;
                 }
             }
@@ -234,6 +237,99 @@ fn is_meant(call: At<'_>, text: &str) -> bool {
         node = parent;
     }
     false
+}
+
+/// Returns what stands before the body of a statement.
+fn head(statement: At<'_>) -> &str {
+    let start = statement.node.start_byte();
+    let end = statement.field("body").map_or(0, |body| body.node.start_byte().saturating_sub(start));
+    statement.text().get(..end).unwrap_or_default()
+}
+
+/// Returns whether a node is, or stands in, another.
+fn holds(outer: At<'_>, inner: At<'_>) -> bool {
+    let (outer, inner) = (outer.node.byte_range(), inner.node.byte_range());
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// Returns whether a condition holds only with an argument that the file itself gives a child.
+fn is_argument(condition: &str, text: &str) -> bool {
+    #[expect(clippy::unwrap_used, reason = "a constant")]
+    static ARGUMENT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r#"(?:os\.Args|argv)\[[1-9]\d*\]\s*={2,3}\s*["']([\w-]+)["']|argv\.includes\(["']([\w-]+)["']\)|["']([\w-]+)["'] in sys\.argv"#,
+        )
+        .unwrap()
+    });
+    let has_other_ways = ["||", " or ", "not ", "!"].iter().any(|sign| condition.contains(sign));
+    let found = ARGUMENT.captures(condition).filter(|_| !has_other_ways);
+    found.and_then(|found| found.iter().skip(1).flatten().next()).is_some_and(|argument| {
+        let quoted = |quote: char| text.matches(&format!("{quote}{}{quote}", argument.as_str())).count();
+        quoted('"') + quoted('\'') > 1
+    })
+}
+
+/// Returns whether code prints what an option of the test run asks for, which the file itself adds and nobody sets by default.
+fn is_option(code: At<'_>, condition: &str, text: &str) -> bool {
+    #[expect(clippy::unwrap_used, reason = "a constant")]
+    static OPTION: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(
+            r#"^\(?(?:\w+\.)*(?:(?:getoption|getvalue)\(\s*["']-*([\w-]+)["']\s*\)|option\.(\w+))\)?$"#,
+        )
+        .unwrap()
+    });
+    let Some(found) = OPTION.captures(condition) else { return false };
+    let name = found.iter().skip(1).flatten().next().map_or("", |name| name.as_str()).replace('_', "-");
+    let is_added = text.split("addoption(").skip(1).any(|added| {
+        let added = added.split("addoption(").next().unwrap_or_default();
+        let own = added.split("\ndef ").next().unwrap_or_default();
+        own.contains(&format!("\"--{name}\"")) && own.contains("store_true")
+    });
+    is_added && ["print", "write"].iter().any(|word| code.text().contains(word))
+}
+
+/// Returns whether code has returned unless a variable of the environment is set that nobody sets but who starts a child.
+fn returns_elsewhere(code: &str) -> bool {
+    #[expect(clippy::unwrap_used, reason = "a constant")]
+    static GUARD: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r#"\bif\s*\(?([^\n{:]*?)\s*(?:!==?\s*["'][^"'\n]+["']|==\s*"")\s*\)?\s*[{:]?\s*(?:return\b|t\.Skip)"#).unwrap()
+    });
+    GUARD.captures_iter(code).any(|found| {
+        let condition = found.get(1).map_or("", |condition| condition.as_str());
+        let is_single = !condition.contains("&&") && !condition.contains(" and ");
+        is_single && asked(condition).any(|name| !is_set_by_others(name))
+    })
+}
+
+/// Returns whether a call is the end of a file that runs its tests by itself, with what it has made of failures before: another
+/// end of the process stands before it, or on the other side of a condition.
+fn is_end_of_own_runner(call: At<'_>, text: &str) -> bool {
+    #[expect(clippy::unwrap_used, reason = "a constant")]
+    static FAILURE: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\bexit\(\s*[1-9a-zA-Z]|\bexitCode\s*=|\bthrow\b").unwrap());
+    if !runs_itself(text) {
+        return false;
+    }
+    let ends = |at: At<'_>| at.kind() == "if_statement" && FAILURE.is_match(at.text());
+    let statements =
+        || std::iter::successors(Some(call.node), tree_sitter::Node::parent).map(|node| call.with(node));
+    statements().any(|at| {
+        let is_end = at.kind() == "expression_statement" && at.text().trim_end_matches(';') == call.text();
+        let mut before =
+            std::iter::successors(at.node.prev_named_sibling(), tree_sitter::Node::prev_named_sibling);
+        ends(at) || is_end && before.any(|node| ends(call.with(node)))
+    })
+}
+
+/// Returns whether a file in JavaScript defines the functions by which it tells its tests, rather than a framework.
+fn runs_itself(text: &str) -> bool {
+    ["test", "it", "describe", "suite", "expect"].iter().all(|name| {
+        let find = |pattern: &str| Regex::new(&pattern.replace("NAME", name)).is_ok_and(|found| found.is_match(text));
+        let is_called = find(r"(?:^|[^\w.$])NAME(?:\.\w+)*\(");
+        let is_own = find(r"\bfunction\s+NAME\b|\b(?:const|let|var)\s+NAME\s*=\s*(?:async\b|function\b|\(|\w+\s*=>)");
+        let is_taken = find(r"\{[^}\n]*\bNAME\b[^}\n]*\}\s*(?:=\s*require|from\b)|(?:=|import)\s*NAME\s*(?:=\s*require|from\b)");
+        !is_taken && (is_own || !is_called)
+    }) && !text.contains("node:test")
 }
 
 /// Returns whether a condition tells a child from the process of the tests.
