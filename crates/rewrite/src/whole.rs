@@ -149,14 +149,12 @@ fn signs(root: tree_sitter::Node<'_>, known: &[Range<usize>]) -> Vec<u16> {
     loop {
         let node = cursor.node();
         let range = node.byte_range();
+        let is_within = known.iter().any(|known| known.start <= range.start && range.end <= known.end);
         // What the grammar does not know has a meaning as well.
-        if node.is_error() && !known.iter().any(|known| known.start <= range.start && range.end <= known.end)
-        {
+        if node.is_error() && !is_within {
             found.push(node.kind_id());
         }
-        let is_known = node.is_extra()
-            || range.is_empty()
-            || known.iter().any(|known| known.start <= range.start && range.end <= known.end);
+        let is_known = node.is_extra() || range.is_empty() || is_within;
         if !is_known && cursor.goto_first_child() {
             continue;
         }

@@ -43,7 +43,7 @@ pub(super) fn check(
         let in_scope = || {
             // Of a name that stands nowhere else, no scope knows another meaning. A module of Rust may know none.
             let may_be_hidden = language == Language::Rust && text.contains("mod")
-                || names.iter().any(|name| is_elsewhere(name.text, text, &known));
+                || names.iter().any(|name| stands_elsewhere(name.text, text, &known));
             may_be_hidden.then(|| Lookup { text, language, names: &names, places }.hidden(tree)).flatten()
         };
         let import = import.text.clone();
@@ -97,7 +97,7 @@ fn is_at_top_level(node: Node<'_>) -> bool {
 }
 
 /// Returns whether a text has a name outside of some parts of it.
-fn is_elsewhere(name: &str, text: &str, parts: &[&str]) -> bool {
+fn stands_elsewhere(name: &str, text: &str, parts: &[&str]) -> bool {
     let count = |text: &str| text.matches(name).count();
     count(text) > parts.iter().map(|part| count(part)).sum()
 }
