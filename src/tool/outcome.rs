@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use grammar::Language;
 use outline::first_syntax_error;
 use workspace::{FileChange, FileError, FileState, MAX_FILE, Mode, Operation, ResolvedPath};
 
@@ -192,7 +193,7 @@ fn syntax_warning(change: &FileChange) -> Option<String> {
 }
 
 fn is_typescript(name: &str) -> bool {
-    [".ts", ".tsx", ".mts", ".cts"].iter().any(|ending| name.ends_with(ending))
+    matches!(Language::of(name), Some(Language::TypeScript | Language::Tsx))
 }
 
 /// Describes changes of several files: a table of paths and counts, with warnings.
