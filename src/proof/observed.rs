@@ -271,8 +271,8 @@ fn lacks_summary(output: &str) -> bool {
 
 fn of_results(results: &[&TestResult]) -> Observed {
     let failed = results.iter().filter(|result| result.outcome == Outcome::Failed);
-    // A test with cases may have a result of its own, which says less than theirs.
-    match failed.max_by_key(|result| result.message.is_some()) {
+    // A test with cases may have a result of its own, which says less than theirs: the first that says why counts.
+    match failed.min_by_key(|result| result.message.is_none()) {
         Some(failed) => Observed::Failed(failed.message.clone()),
         None if results.iter().all(|result| result.outcome == Outcome::Skipped) => Observed::Skipped,
         None => Observed::Passed,
