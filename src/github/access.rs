@@ -3,9 +3,10 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::api::{Api, Purpose};
+use super::api::Api;
 use super::environment::Environment;
 use super::error::ApiError;
+use super::operation::Purpose;
 
 const REPOSITORY: Purpose = Purpose { doing: "read the repository", permission: "contents: read" };
 const PULLS: Purpose = Purpose { doing: "list the pull requests", permission: "pull-requests: read" };

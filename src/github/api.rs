@@ -18,6 +18,7 @@ use tokio::sync::OnceCell;
 
 use super::environment::{Environment, Subject};
 use super::error::{ApiError, chain};
+use super::operation::{Method, Purpose};
 use super::pace::{MAX_WAIT, Pace, TooLong, resource_of, writes};
 use super::quotas::Resource;
 use super::response::{Broken, Failure, Resend, Response, limited, next_page, read_body};
@@ -50,30 +51,6 @@ const SILENCE: Duration = Duration::from_secs(30);
 
 /// How long a request may take until its whole answer is there, whatever the server does meanwhile.
 pub(super) const MAX_TIME: Duration = Duration::from_mins(5);
-
-/// An HTTP method, and whether the request may be repeated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Method {
-    Get,
-    /// A POST that creates something new each time.
-    Post,
-    /// A POST that may be sent twice: the same content is the same object, or the second request is
-    /// refused.
-    PostAgain,
-    /// The same for a GraphQL query that changes something.
-    Mutation,
-    Patch,
-    Put,
-}
-
-/// The operation that a request is for, in words that an error can use.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Purpose {
-    /// The operation, as in "the token is not allowed to …".
-    pub(super) doing: &'static str,
-    /// The required permission, as a workflow writes it.
-    pub(super) permission: &'static str,
-}
 
 /// A client for one repository.
 #[derive(Clone, Debug)]

@@ -13,9 +13,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use super::api::{Api, Method, Purpose};
+use super::api::Api;
 use super::environment::{Environment, Subject};
 use super::error::ApiError;
+use super::operation::{Method, Purpose};
 use super::repository_name::RepositoryName;
 use crate::base::clock::unix_seconds;
 

@@ -5,8 +5,9 @@ use std::io::{Cursor, Read};
 
 use serde::Deserialize;
 
-use super::api::{Api, Purpose};
+use super::api::Api;
 use super::error::ApiError;
+use super::operation::Purpose;
 use crate::base::sealed_box::MAX_BOX;
 use crate::base::verbose_log::detail;
 use crate::plan::{MAX_PLAN, Plan};

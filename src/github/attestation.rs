@@ -14,9 +14,10 @@ use time::format_description::well_known::Rfc3339;
 use webpki::ring::{ECDSA_P256_SHA256, ECDSA_P256_SHA384, ECDSA_P384_SHA256, ECDSA_P384_SHA384};
 use webpki::{EndEntityCert, KeyUsage, anchor_from_trusted_cert};
 
-use super::api::{Api, Purpose};
+use super::api::Api;
 use super::certificate::Identity;
 use super::error::ApiError;
+use super::operation::Purpose;
 
 const READ: Purpose = Purpose { doing: "read the attestations", permission: "attestations: read" };
 

@@ -139,6 +139,9 @@ mod tests {
 
     #[test]
     fn names_in_addresses_cannot_leave_their_place() {
-        assert_eq!(crate::github::commit::in_path("feature/a?b#c d%2e"), "feature/a%3Fb%23c%20d%252e");
+        assert_eq!(
+            crate::github::in_address::in_path("feature/a?b#c d%2e").to_string(),
+            "feature/a%3Fb%23c%20d%252e"
+        );
     }
 }

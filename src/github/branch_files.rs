@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::api::{Api, Purpose};
+use super::api::Api;
 use super::commit::{Commit, CommitError, commit_to, text_entry};
 use super::contents::blob;
 use super::error::ApiError;
 use super::login::{Login, is_same_login};
+use super::operation::Purpose;
 
 const READ: Purpose = Purpose { doing: "read the state's branch", permission: "contents: read" };
 

@@ -12,8 +12,9 @@ use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::api::{Api, Purpose};
+use super::api::Api;
 use super::commit::Commit;
+use super::operation::Purpose;
 use crate::base::verbose_log::detail;
 
 /// Number of branches that one query asks for.

@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::api::{Api, Method, Purpose};
+use super::api::Api;
 use super::error::ApiError;
 use super::graphql::Connection;
+use super::operation::{Method, Purpose};
 use super::repository_name::RepositoryName;
 
 /// Repositories of one query.

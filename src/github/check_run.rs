@@ -3,8 +3,9 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::api::{Api, Method, Purpose};
+use super::api::Api;
 use super::error::ApiError;
+use super::operation::{Method, Purpose};
 use crate::event::Conclusion;
 use crate::report::Diagnostic;
 

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::api::{Api, Method, Purpose};
+use super::api::Api;
 use super::error::ApiError;
+use super::operation::{Method, Purpose};
 
 /// Number of pull requests that one query asks for.
 const GROUP: usize = 100;

@@ -13,9 +13,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use workspace::{FileState, Mode};
 
-use super::api::{Api, Method, Purpose};
+use super::api::Api;
 use super::contents::content;
 use super::error::ApiError;
+use super::in_address::in_path;
+use super::operation::{Method, Purpose};
 use super::trailers::trailer;
 
 /// Limits of one request for a tree: the number of files, and the bytes of their content.
@@ -325,9 +327,4 @@ pub(super) async fn point(api: &Api, branch: &str, to: &str, exists: bool) -> Re
         },
         answer => answer.map(drop),
     }
-}
-
-/// Encodes a name for use in a path, by percent-encoding; its slashes are kept.
-pub(super) fn in_path(name: &str) -> String {
-    percent_encoding::utf8_percent_encode(name, super::IN_PATH).collect()
 }

@@ -5,9 +5,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::api::{Api, Purpose};
-use super::commit::in_path;
+use super::api::Api;
 use super::error::ApiError;
+use super::in_address::in_path;
+use super::operation::Purpose;
 
 const READ: Purpose = Purpose { doing: "read a file of a commit", permission: "contents: read" };
 

@@ -3,9 +3,11 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::api::{Api, Method, Purpose};
+use super::api::Api;
 use super::error::ApiError;
+use super::in_address::in_query;
 use super::login::{Login, is_same_login};
+use super::operation::{Method, Purpose};
 use super::sticky_comment::may_write;
 
 const READ: Purpose = Purpose { doing: "read the dashboard", permission: "issues: read" };
@@ -61,7 +63,7 @@ impl Dashboard {
                 Err(error) => return Err(error),
             }
         }
-        let creator = percent_encoding::utf8_percent_encode(login, super::IN_QUERY);
+        let creator = in_query(login);
         api.find(&format!("/issues?state=all&creator={creator}"), READ, is_it).await
     }
 

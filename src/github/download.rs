@@ -1,7 +1,8 @@
 //! Downloads of files that GitHub keeps elsewhere.
 
-use super::api::{Api, MAX_TIME, Method, Purpose};
+use super::api::{Api, MAX_TIME};
 use super::error::{ApiError, chain};
+use super::operation::{Method, Purpose};
 
 impl Api {
     /// Downloads a file of at most `limit` bytes from wherever GitHub redirects to. The token is not sent

@@ -7,7 +7,7 @@ use super::api::Api;
 use super::error::ApiError;
 use super::finding_mark::{FindingMark, MARKER};
 use super::login::{Login, is_same_login};
-use super::review::REVIEW;
+use super::operation::REVIEW;
 use super::review_threads::{State, Thread, threads};
 
 /// A finding that we posted.

@@ -8,13 +8,13 @@ use sanitize::untrusted::{code, markdown_behind, markdown_item};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::api::{Api, Method};
+use super::api::Api;
 use super::earlier_findings::EarlierFinding;
 use super::error::ApiError;
 use super::finding_mark::FindingMark;
 use super::known_findings::{FileContent, KnownFindings, Place, Version, nearest};
+use super::operation::{Method, REVIEW};
 use super::pull_files::MAX_FILES;
-use super::review::REVIEW;
 use super::suggestion::commentable;
 use crate::base::text::counted;
 use crate::base::verbose_log::detail;

@@ -4,9 +4,10 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::api::{Api, GRAPHQL, Method, Purpose};
+use super::api::{Api, GRAPHQL};
 use super::error::ApiError;
 use super::login::Login;
+use super::operation::{Method, Purpose};
 
 /// One page of a list.
 #[derive(Deserialize)]

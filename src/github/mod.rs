@@ -5,6 +5,7 @@ mod access;
 mod api;
 mod app_token;
 mod artifact;
+mod askers;
 mod attestation;
 mod branch;
 mod branch_files;
@@ -23,14 +24,17 @@ mod delivered;
 mod download;
 mod earlier_findings;
 mod environment;
+mod environment_error;
 mod error;
 mod finding_mark;
 mod finding_review;
 mod graphql;
+mod in_address;
 mod known_findings;
 mod login;
 mod observe;
 mod observed;
+mod operation;
 mod outcomes;
 mod output;
 mod own_pull;
@@ -59,8 +63,6 @@ mod trailers;
 mod trigger;
 mod write_rate;
 
-use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC};
-
 pub use access::{Access, access};
 pub use api::Api;
 pub use app_token::{AppError, AppTokens, Permissions};
@@ -79,7 +81,8 @@ pub use dashboard::Dashboard;
 pub use deliver::Delivery;
 pub use delivered::{DeliverError, Delivered, PART, PullText, Target};
 pub use earlier_findings::{EarlierFinding, FindingState};
-pub use environment::{About, CommentFacts, Environment, EnvironmentError, Head, OtherRun, Subject};
+pub use environment::{About, CommentFacts, Environment, Head, OtherRun, Subject};
+pub use environment_error::EnvironmentError;
 pub use error::ApiError;
 pub use finding_mark::FindingMark;
 pub use finding_review::{FindingReview, PostedFindings};
@@ -104,19 +107,3 @@ pub use review::{Review, Suggested};
 pub use sticky_comment::{Posted, Reaction, ShownPlan, StickyComment, may_write, react};
 pub use trailers::{Author, trailer};
 pub use trigger::{CALL, CommentCommand, Rules, Trigger, help};
-
-/// The characters to percent-encode in the value of a query parameter.
-const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
-
-/// The characters to percent-encode in a path, whose slashes are kept.
-const IN_PATH: &AsciiSet = &CONTROLS
-    .add(b' ')
-    .add(b'"')
-    .add(b'#')
-    .add(b'%')
-    .add(b'<')
-    .add(b'>')
-    .add(b'?')
-    .add(b'`')
-    .add(b'{')
-    .add(b'}');

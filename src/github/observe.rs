@@ -7,9 +7,10 @@ use serde_json::{Map, Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::api::{Api, Method, Purpose};
+use super::api::Api;
 use super::error::ApiError;
 use super::observed::{Checks, Observed, ObservedRepository, PullFacts, PullState};
+use super::operation::{Method, Purpose};
 use super::repository_name::RepositoryName;
 
 /// Repositories of one query. More would come near GitHub's limit of time for a query.

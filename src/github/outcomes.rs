@@ -3,9 +3,10 @@
 use serde::Deserialize;
 use serde_json::json;
 
-use super::api::{Api, Purpose};
+use super::api::Api;
 use super::error::ApiError;
 use super::graphql::Connection;
+use super::operation::Purpose;
 use super::trailers::{Author, key_of};
 
 /// Maximum number of pages of fifty pull requests.

@@ -5,11 +5,13 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::api::{Api, Method, Purpose};
+use super::api::Api;
 use super::branch_states::OpenPull;
 use super::deliver::{BranchState, Delivery, KnownPull, MAX_TRIES};
 use super::delivered::{DeliverError, DeliveredPull, PART, PullText, Target};
 use super::error::ApiError;
+use super::in_address::in_query;
+use super::operation::{Method, Purpose};
 
 const PULLS: Purpose = Purpose { doing: "open a pull request", permission: "pull-requests: write" };
 const READY: Purpose =
@@ -107,8 +109,8 @@ impl Delivery<'_> {
     async fn open_pull(&self, api: &Api) -> Result<Option<OpenPull>, ApiError> {
         let Target::Own { branch, onto, .. } = &self.target else { return Ok(None) };
         let head = format!("{}:{branch}", api.owner());
-        let head: String = percent_encoding::utf8_percent_encode(&head, super::IN_QUERY).collect();
-        let base: String = percent_encoding::utf8_percent_encode(onto, super::IN_QUERY).collect();
+        let head = in_query(&head);
+        let base = in_query(onto);
         let list = format!("/pulls?state=open&head={head}&base={base}");
         Ok(api.find(&list, PULLS, Some::<Pull>).await?.map(OpenPull::from))
     }

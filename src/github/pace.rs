@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 use parking_lot::{Mutex, MutexGuard};
 use reqwest::header::HeaderMap;
 
-use super::api::Method;
+use super::operation::Method;
 use super::quotas::{HOUR, Quotas, Resource, WRITES_PER_MINUTE};
 use crate::base::integrity::digest;
 use crate::base::time_slots::{Share, SharedRate, TimeSlots};

@@ -7,9 +7,10 @@
 use serde::Deserialize;
 use time::OffsetDateTime;
 
-use super::api::{Api, Purpose};
+use super::api::Api;
 use super::environment::{Environment, Subject, moment};
 use super::error::ApiError;
+use super::operation::Purpose;
 use super::sticky_comment::may_write;
 
 const EVENTS: Purpose = Purpose { doing: "read who set a label", permission: "issues: read" };

@@ -3,9 +3,10 @@
 use serde::Deserialize;
 use time::OffsetDateTime;
 
-use super::api::{Api, PAGE, Purpose};
+use super::api::{Api, PAGE};
 use super::environment::moment;
 use super::error::ApiError;
+use super::operation::Purpose;
 
 const RUN: Purpose = Purpose { doing: "look up when the plan was made", permission: "actions: read" };
 

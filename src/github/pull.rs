@@ -2,9 +2,11 @@
 
 use serde::Deserialize;
 
-use super::api::{Api, Purpose};
+use super::api::Api;
 use super::environment::{About, Environment, Head, OtherRun, Subject, moment};
 use super::error::ApiError;
+use super::in_address::in_query;
+use super::operation::Purpose;
 
 const READ: Purpose = Purpose { doing: "read the pull request", permission: "pull-requests: read" };
 
@@ -69,7 +71,7 @@ impl Pull {
     /// is asked because the artifacts of that run could claim anything.
     pub async fn of_run(api: &Api, run: &OtherRun) -> Result<Option<Self>, ApiError> {
         let Some(head) = &run.head else { return Ok(None) };
-        let head: String = percent_encoding::utf8_percent_encode(head, super::IN_QUERY).collect();
+        let head = in_query(head);
         let is_it = |pull: Self| Some(pull).filter(|pull| pull.head.sha == run.head_sha);
         api.find(&format!("/pulls?state=open&head={head}"), READ, is_it).await
     }

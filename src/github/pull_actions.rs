@@ -3,9 +3,11 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::api::{Api, Method, Purpose};
+use super::api::Api;
 use super::commit::Commit;
 use super::error::ApiError;
+use super::in_address::in_query;
+use super::operation::{Method, Purpose};
 use super::swap;
 
 const MERGE: Purpose = Purpose { doing: "merge the pull request", permission: "contents: write" };
@@ -102,8 +104,7 @@ pub async fn newest_pull(
         state: String,
     }
     let head = format!("{}:{branch}", api.owner());
-    let [head, base] =
-        [head.as_str(), onto].map(|name| percent_encoding::utf8_percent_encode(name, super::IN_QUERY));
+    let [head, base] = [head.as_str(), onto].map(in_query);
     let pulls: Vec<Pull> = api.list(&format!("/pulls?state=all&head={head}&base={base}"), LOOK).await?;
     let later = pulls.into_iter().filter(|pull| pull.number > past);
     let found = later.max_by_key(|pull| (pull.state == "open", pull.number));

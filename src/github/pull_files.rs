@@ -2,8 +2,9 @@
 
 use serde::Deserialize;
 
-use super::api::{Api, Purpose};
+use super::api::Api;
 use super::error::ApiError;
+use super::operation::Purpose;
 
 /// Most files that GitHub lists of a pull request.
 pub(super) const MAX_FILES: usize = 3_000;

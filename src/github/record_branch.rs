@@ -9,10 +9,12 @@ use std::time::Duration;
 use backon::{BackoffBuilder, ExponentialBuilder};
 use serde::Deserialize;
 
-use super::api::{Api, Purpose};
-use super::commit::{Commit, CommitError, commit_to, in_path, text_entry};
+use super::api::Api;
+use super::commit::{Commit, CommitError, commit_to, text_entry};
 use super::contents::content;
 use super::error::ApiError;
+use super::in_address::in_path;
+use super::operation::Purpose;
 use super::trailers::trailer;
 use crate::base::backoff::doubling;
 use crate::base::verbose_log::detail;

@@ -2,8 +2,10 @@
 
 use serde::Deserialize;
 
-use super::api::{Api, Purpose};
+use super::api::Api;
 use super::error::ApiError;
+use super::in_address::in_query;
+use super::operation::Purpose;
 use super::repository_name::RepositoryName;
 
 const LIST: Purpose = Purpose { doing: "list repositories", permission: "metadata: read" };
@@ -62,7 +64,7 @@ pub async fn search(api: &Api, query: &str) -> Result<RepositoryList, ApiError> 
         total_count: u64,
         items: Vec<Listed>,
     }
-    let query = percent_encoding::utf8_percent_encode(query, super::IN_QUERY);
+    let query = in_query(query);
     let mut found = RepositoryList { repositories: Vec::new(), total: 0 };
     api.pages(&format!("/search/repositories?q={query}"), LIST, |page: Page| {
         found.total = page.total_count;

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::api::{Method, Purpose};
 use super::error::{ApiError, chain};
+use super::operation::{Method, Purpose};
 use crate::base::clock::unix_seconds;
 
 /// The minimum wait that GitHub documents for a secondary rate limit without a `retry-after`.

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use workspace::{ChangeSet, FileChange, FileState};
 
-use super::api::{Api, Method, Purpose};
+use super::api::Api;
 use super::error::ApiError;
+use super::operation::{Method, REVIEW};
 use super::review_threads::{State, Thread, threads};
 use super::suggestion::{MARKER, Suggestion, commentable, suggestions};
 use crate::base::text::counted;
@@ -16,8 +17,6 @@ use crate::base::verbose_log::detail;
 
 /// Maximum number of open suggestions on a pull request at a time.
 const MAX_SUGGESTIONS: usize = 30;
-
-pub(super) const REVIEW: Purpose = Purpose { doing: "suggest changes", permission: "pull-requests: write" };
 
 /// A pull request to post suggestions on.
 #[derive(Clone, Debug)]

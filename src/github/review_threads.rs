@@ -6,7 +6,7 @@ use serde_json::json;
 use super::api::Api;
 use super::error::ApiError;
 use super::login::{Login, is_same_login};
-use super::review::REVIEW;
+use super::operation::REVIEW;
 use crate::base::verbose_log::detail;
 
 /// A thread of comments that one of ours began.

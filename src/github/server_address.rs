@@ -1,6 +1,6 @@
 //! Addresses of GitHub's APIs, as the environment names them.
 
-use super::environment::EnvironmentError;
+use super::environment_error::EnvironmentError;
 
 /// Returns the address of an API: the value of a variable, or the `default`.
 pub(super) fn server_address(

@@ -7,10 +7,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
-use super::api::{Api, Method, Purpose};
+use super::api::Api;
 use super::comment_marker::{PlanMark, ReviewedMark, RunMark, key_of};
 use super::error::ApiError;
 use super::login::is_same_login;
+use super::operation::{Method, Purpose};
 
 /// The purpose of commenting on a pull request.
 const ON_PULL: Purpose = Purpose { doing: "comment", permission: "pull-requests: write" };

@@ -6,9 +6,10 @@
 
 use serde_json::json;
 
-use super::api::{Api, Purpose};
+use super::api::Api;
 use super::commit::{Commit, create_commit, point};
 use super::error::ApiError;
+use super::operation::Purpose;
 use crate::base::verbose_log::detail;
 
 const SWAP: Purpose = Purpose { doing: "move the branch", permission: "contents: write" };
