@@ -9,13 +9,13 @@ use workspace::ChangeSet;
 
 use super::output_files::OutputFiles;
 
-use super::publisher::{Arrived, PublishProblem, Publisher, sticky, wants_comment};
-use super::run::{comment_of, diagnostics_of, warn};
+use super::publisher::{Arrived, PublishProblem, Publisher, is_partial_draft, sticky, wants_comment};
+use super::run_texts::{comment_of, diagnostics_of};
 use super::secret_watch::SecretSearch;
 use crate::base::bounded::Bounded;
 use crate::base::text::counted;
 use crate::base::time_limit::TimeLimit;
-use crate::config::{DeliverTo, PartialDelivery};
+use crate::config::DeliverTo;
 use crate::event::{Notice, NoticeLevel, RunMode, Status, StopReason};
 use crate::github::{Api, Posted, PostedFindings, StickyComment, Suggested};
 use crate::plan::{Plan, PlanFile, Planned, WholePatch};
@@ -61,7 +61,7 @@ impl Publication<'_> {
             Ok(false) => {
                 report.reviewed = None;
                 let told = "the pull request has newer commits, so nothing was posted at its lines; the run of the latest commit does that";
-                return warn(report, told.to_owned());
+                return report.warn(told.to_owned());
             }
             Err(problem) => {
                 report.reviewed = None;
@@ -87,19 +87,14 @@ impl Publication<'_> {
                     tracing::info!("findings: {posted} new, {mended} fixed");
                     if unresolved > 0 {
                         let threads = counted(unresolved, "thread", "s");
-                        warn(
-                            report,
-                            format!(
-                                "{threads} of fixed findings could not be resolved; resolve them by hand"
-                            ),
-                        );
+                        report.warn(format!(
+                            "{threads} of fixed findings could not be resolved; resolve them by hand"
+                        ));
                     }
                     if left_out > 0 {
                         // The next review looks at the same again.
                         report.reviewed = None;
-                        warn(
-                            report,
-                            format!(
+                        report.warn(format!(
                                 "{left_out} findings did not fit into one review, and will be posted with the next one"
                             ),
                         );
@@ -179,7 +174,7 @@ impl Publication<'_> {
             // The first reaction has failed for the same reason.
             && !report.notices.iter().any(|known| known.message == message)
         {
-            warn(report, message);
+            report.warn(message);
         }
         url
     }
@@ -220,7 +215,7 @@ impl Publication<'_> {
             Ok(Some(Arrived { delivery, is_pushed, not_ready })) => {
                 tracing::info!("delivered to {}", delivery.branch);
                 if let Some(told) = not_ready {
-                    warn(report, told);
+                    report.warn(told);
                 }
                 if is_pushed {
                     let told = "the API did not accept the commit, so it was made with Git and pushed: GitHub has not signed it";
@@ -237,7 +232,7 @@ impl Publication<'_> {
                 }
             }
             Err(PublishProblem { message, is_on_purpose: true, .. }) => {
-                warn(report, format!("the changes were not delivered: {message}"));
+                report.warn(format!("the changes were not delivered: {message}"));
             }
             Err(PublishProblem { message, about_permission, limited_until, is_on_branch, .. }) => {
                 self.hold(report, limited_until);
@@ -275,7 +270,7 @@ impl Publication<'_> {
                 };
                 report.held = Some(HeldDelivery { digest: plan.digest, to, limited_until });
             }
-            Err(error) => warn(report, error.to_string()),
+            Err(error) => report.warn(error.to_string()),
         }
     }
 
@@ -303,7 +298,7 @@ impl Publication<'_> {
             report.notices.push(Notice { level: NoticeLevel::Error, message: problem.message });
             end(report, not_published(problem.about_permission));
         } else {
-            warn(report, problem.message);
+            report.warn(problem.message);
             // What is not green for another reason stays so.
             if report.stop_reason.is_green() {
                 report.end(StopReason::ReportNotPosted);
@@ -356,13 +351,6 @@ impl Publication<'_> {
             }
         }
     }
-}
-
-/// Returns whether the changes of a run that ended as partial are delivered as a draft.
-pub(super) fn is_partial_draft(request: &JobRequest, report: &RunReport) -> bool {
-    let is_pull = matches!(request.deliver, Deliver::OwnBranch { pull: true, .. });
-    let wants_draft = request.config().deliver.partial == PartialDelivery::Draft;
-    is_pull && wants_draft && report.status == Status::Partial
 }
 
 /// Returns the reason of a run whose result GitHub did not take.

@@ -12,6 +12,7 @@ mod publisher;
 mod repost;
 mod run;
 mod run_outputs;
+mod run_texts;
 mod secret_watch;
 mod step_outputs;
 

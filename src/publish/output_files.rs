@@ -6,7 +6,6 @@ use std::path::{Component, Path, PathBuf};
 
 use sanitize::Masker;
 
-use super::run::warn;
 use super::secret_watch::{SecretSearch, SecretWatch, Unwritten};
 use crate::base::fs::{write_atomic, write_atomic_from, write_private_from};
 use crate::base::time_limit::{Grace, WriteUntil};
@@ -141,11 +140,11 @@ impl OutputFiles {
     ) -> Vec<PathBuf> {
         let mut failed = Vec::new();
         if let Err(error) = replace_from(&self.report, |to| report.write_json(to)) {
-            warn(report, format!("could not write {}: {error}", self.report.display()));
+            report.warn(format!("could not write {}: {error}", self.report.display()));
             failed.push(self.report.clone());
         }
         let junit = junit(report).unwrap_or_else(|error| {
-            warn(report, error.to_string());
+            report.warn(error.to_string());
             String::new()
         });
         let mut write = |report: &mut RunReport, path: &Path, text: String| {
@@ -153,7 +152,7 @@ impl OutputFiles {
             let is_json = path == self.sarif;
             let text = if is_json { text.as_str().into() } else { masker.mask_rendered(&text) };
             if let Err(error) = replace(path, text.as_bytes()) {
-                warn(report, format!("could not write {}: {error}", path.display()));
+                report.warn(format!("could not write {}: {error}", path.display()));
                 failed.push(path.to_owned());
             }
         };

@@ -6,15 +6,14 @@ use std::time::Duration;
 use sanitize::untrusted::{code, plain};
 use workspace::ChangeSet;
 
-use super::github::is_partial_draft;
 use crate::base::verbose_log::detail;
-use crate::config::{self, Comment};
+use crate::config::{self, Comment, PartialDelivery};
 use crate::event::Status;
 use crate::git::Repository;
 use crate::github::{
     Api, ApiError, Author, Check, DeliverError, Delivered, Delivery, Environment, FileContent, FindingReview,
-    Head, PART, PlanMark, Posted, PostedFindings, Pull, PullText, Reaction, Review, StickyComment, Subject,
-    Suggested, Target, Version, by_push, comment_marker, marker_key, react,
+    PART, Posted, PostedFindings, Pull, PullText, Reaction, Review, StickyComment, Subject, Suggested,
+    Target, Version, by_push, comment_marker, marker_key, react,
 };
 use crate::report::{
     DeliveryReport, Diagnostic, PullReport, RunReport, check_summary, description, headline,
@@ -65,16 +64,6 @@ pub(super) fn sticky(github: &Environment, api: &Api, key: &str) -> Option<Arc<S
     let number = github.number()?;
     let sticky = StickyComment::new(api.clone(), number, github.is_on_pull(), comment_marker(key));
     Some(Arc::new(sticky.of_run(github.run_mark())))
-}
-
-/// Returns what is needed to apply a plan from its comment.
-pub(super) fn plan_mark(github: Option<&Environment>, report: &RunReport) -> Option<PlanMark> {
-    let github = github?;
-    let plan = report.applicable_plan().filter(|plan| !plan.actions.is_empty())?;
-    let Subject::PullRequest { head: Some(Head { sha, .. }), fork: false, .. } = &github.subject else {
-        return None;
-    };
-    Some(PlanMark { digest: plan.digest.clone(), run: github.run_id?, head: sha.clone() })
 }
 
 /// Where a run's words go.
@@ -309,4 +298,11 @@ pub(super) fn wants_comment(config: &config::GitHub, report: &RunReport) -> bool
         Comment::OnChange => report.has_changes() || report.status != Status::Success,
         Comment::Never => false,
     }
+}
+
+/// Returns whether the changes of a run that ended as partial are delivered as a draft.
+pub(super) fn is_partial_draft(request: &JobRequest, report: &RunReport) -> bool {
+    let is_pull = matches!(request.deliver, Deliver::OwnBranch { pull: true, .. });
+    let wants_draft = request.config().deliver.partial == PartialDelivery::Draft;
+    is_pull && wants_draft && report.status == Status::Partial
 }

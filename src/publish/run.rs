@@ -11,22 +11,18 @@ use workspace::ChangeSet;
 use super::github::Publication;
 use super::output_files::{OutputFiles, PlanFileError};
 use super::progress_comment::ProgressComment;
-use super::publisher::{TIME, plan_mark};
+use super::publisher::TIME;
 use super::run_outputs::RunOutputs;
+use super::run_texts::{comment_of, diagnostics_of, gates_of};
 use super::secret_watch::SecretSearch;
 use super::step_outputs::{StepOutputs, annotate};
 use crate::base::env::is_in_actions;
 use crate::base::integrity::HashWriter;
 use crate::base::time_limit::TimeLimit;
-use crate::config::DEFAULT_KEY;
-use crate::event::{Exit, Notice, NoticeLevel, RunMode, Status, StopReason};
-use crate::github::{Environment, ReviewedMark, Subject, hidden_lines, marker_key};
+use crate::event::{Exit, RunMode, StopReason};
 use crate::plan::{Plan, WholePatch};
 use crate::report::masked::{Format, MaskError, masked};
-use crate::report::{
-    CommentFrame, Diagnostic, Lists, RunReport, TerminalFrame, annotations, comment, diagnostics, of_gates,
-    sarif, summary, terminal,
-};
+use crate::report::{Lists, RunReport, TerminalFrame, annotations, sarif, summary, terminal};
 use crate::request::{Deliver, JobRequest};
 
 /// How long an update of the progress may still take once a signal has come.
@@ -90,7 +86,7 @@ pub(crate) async fn publish_run(
         if is_withheld && (is_result || is_late) && report.stop_reason.yields() {
             report.end(if is_late { StopReason::Timeout } else { StopReason::PlanWithheld });
         }
-        warn(&mut report, error.to_string());
+        report.warn(error.to_string());
     }
     drop(patch);
     // Of thousands of actions, one copy less.
@@ -100,7 +96,7 @@ pub(crate) async fn publish_run(
         return Err(error);
     }
     if let Some(failed) = matches.and_then(|table| files.write_matches(&table, masker).err()) {
-        warn(&mut report, failed.to_string());
+        report.warn(failed.to_string());
     }
     let step = StepOutputs::open(&request.variables);
     let write = |report: &mut RunReport, comment_url: Option<&str>| {
@@ -111,7 +107,7 @@ pub(crate) async fn publish_run(
         let has_all_findings = !is_review || report.review.is_some();
         let outputs = RunOutputs { report, files, comment_url, has_all_findings };
         for failed in step.write(Some(&summary), &outputs.fields()) {
-            warn(report, failed);
+            report.warn(failed);
         }
         failed
     };
@@ -126,10 +122,10 @@ pub(crate) async fn publish_run(
     let missing = files.missing(has_no_plan, &failed);
     if !missing.is_empty() {
         end_unwritten(&mut report);
-        warn(
-            &mut report,
-            format!("the run failed, because these files could not be written: {}", missing.join(", ")),
-        );
+        report.warn(format!(
+            "the run failed, because these files could not be written: {}",
+            missing.join(", ")
+        ));
         write(&mut report, None);
     }
     let known = match progress {
@@ -163,22 +159,6 @@ pub(crate) async fn publish_run(
     Ok(RunResult { message: log_lines(&visible(&report.message)), screen, exit, report })
 }
 
-/// Lines that gates speak of, in files that there are.
-pub(super) fn diagnostics_of(request: &JobRequest, report: &RunReport, prefix: &str) -> Vec<Diagnostic> {
-    diagnostics(report, &request.workspace, prefix, &is_file(request))
-}
-
-/// Lines that failed gates speak of.
-fn gates_of(request: &JobRequest, report: &RunReport, prefix: &str) -> Vec<Diagnostic> {
-    let mut remarks = Vec::new();
-    of_gates(&report.gates, &request.workspace, prefix, &is_file(request), &mut remarks);
-    remarks
-}
-
-fn is_file(request: &JobRequest) -> impl Fn(&str) -> bool {
-    move |path: &str| request.workspace.join(path).is_file()
-}
-
 /// Returns a digest of what publishing may change of a report, by which it is known to have changed: all but the lists.
 fn digest_of(report: &mut RunReport) -> String {
     let lists = Lists::take(report);
@@ -187,32 +167,4 @@ fn digest_of(report: &mut RunReport) -> String {
     let _ = report.write_json(&mut hash);
     lists.put_back(report);
     hash.digest()
-}
-
-pub(super) fn comment_of(request: &JobRequest, report: &RunReport) -> String {
-    let pending = || request.applies.clone().filter(|_| report.status != Status::Success);
-    let mark = plan_mark(request.github.as_ref(), report).or_else(pending);
-    let key = &request.config().github.comment_key;
-    let github = request.github.as_ref();
-    let head = github.and_then(|github| match &github.subject {
-        Subject::PullRequest { head, .. } => head.as_ref().map(|head| head.sha.clone()),
-        Subject::Issue { .. } | Subject::Repository => None,
-    });
-    let reviewed = report.reviewed.clone().zip(report.reviewed_base.clone());
-    let reviewed = reviewed.map_or_else(String::new, |(head, base)| ReviewedMark { head, base }.line());
-    let frame = CommentFrame {
-        hidden: format!("{}{reviewed}", hidden_lines(key, mark.as_ref())),
-        name: (key != DEFAULT_KEY).then(|| marker_key(key)),
-        can_order: mark.is_some(),
-        order: github.map(Environment::order_line).unwrap_or_default(),
-        task: request.short_task(),
-        repository_url: github.map(Environment::repository_url),
-        commit: head.or_else(|| report.base.as_ref().map(|base| base.commit.clone())),
-    };
-    comment(report, &frame)
-}
-
-pub(super) fn warn(report: &mut RunReport, message: String) {
-    tracing::warn!("warning: {message}");
-    report.notices.push(Notice { level: NoticeLevel::Warning, message });
 }

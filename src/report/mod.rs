@@ -16,6 +16,7 @@ mod footer;
 mod gates;
 mod html;
 mod junit;
+mod junit_xml;
 mod listed;
 mod live;
 mod log;
@@ -48,9 +49,9 @@ use workspace::{FileDiff, LineCounts, Operation, WorkspacePath};
 use crate::base::text::pretty_json;
 use crate::config::DeliverTo;
 use crate::event::{
-    Base, Block, Class, Expectation, GateRecord, HookRecord, MutationRecord, NetworkRecord, Notice, Outcome,
-    ProofRecord, RecipeMatches, ReviewRecord, RunMode, Status, StopReason, SubagentRecord, TestFinding,
-    Usage,
+    Base, Block, Class, Expectation, GateRecord, HookRecord, MutationRecord, NetworkRecord, Notice,
+    NoticeLevel, Outcome, ProofRecord, RecipeMatches, ReviewRecord, RunMode, Status, StopReason,
+    SubagentRecord, TestFinding, Usage,
 };
 use crate::plan::{CarriedOver, Plan};
 
@@ -66,7 +67,8 @@ pub use diagnostics::{Diagnostic, diagnostics, of_gates};
 pub use evidence::{Claim, ClaimSubject, Deeds, evidence};
 pub use figures::duration;
 pub use html::html;
-pub use junit::{JunitError, junit};
+pub use junit::junit;
+pub use junit_xml::JunitError;
 pub use live::LiveStatus;
 pub use log::{LogFormat, LogObserver, Verbosity, file_log, init_log};
 pub use markdown::markdown;
@@ -358,6 +360,12 @@ impl RunReport {
         self.status = clause.status;
         self.exit_code = clause.exit.code();
         clause.next_step.clone_into(&mut self.next_step);
+    }
+
+    /// Tells of something that did not work, in the log and in the report.
+    pub fn warn(&mut self, message: String) {
+        tracing::warn!("warning: {message}");
+        self.notices.push(Notice { level: NoticeLevel::Warning, message });
     }
 
     /// Returns the lines added and removed in all files.
