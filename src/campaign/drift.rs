@@ -1,14 +1,11 @@
 //! Drift: detects where others have undone the changes of a finished campaign. The tasks are planned again where they were
 //! done; a repository has drifted if anything is left to change.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::driver::CampaignCommand;
 use super::error::CampaignError;
 use super::plans::folder;
 use super::reconcile::{Step, StepOutcome};
-use super::report::CampaignReport;
+use super::report::{CampaignReport, FallenBack};
 use super::request::CampaignRequest;
 use super::session::{Abilities, Session};
 use super::standing::Standing;
@@ -22,15 +19,6 @@ use crate::run::Signal;
 
 /// The file next to a target's plan that lists where its change has been undone.
 const SARIF: &str = "drift.sarif";
-
-/// A target whose change has been undone.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct FallenBack {
-    /// The repository, after `:` the task if there are several, and after `@` the part of a plan that is split.
-    pub id: String,
-    /// The files that would change again.
-    pub files: Vec<String>,
-}
 
 impl CampaignRequest {
     /// Looks for targets whose change has been undone. With `mends`, opens further pull requests there, within the limits

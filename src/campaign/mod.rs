@@ -23,16 +23,18 @@ mod request;
 mod session;
 mod split;
 mod standing;
+mod standing_report;
 mod state;
 mod target;
+mod target_place;
 mod title;
 mod told;
 mod verdict;
 mod waves;
 mod work;
+mod work_error;
 
 pub use check::{Campaign, InvalidCampaign, Problem};
-pub use drift::FallenBack;
 pub use driver::{CampaignCommand, PlansOfJobs};
 pub use error::CampaignError;
 pub use file::{
@@ -40,7 +42,7 @@ pub use file::{
     StatePlace, StopRules, Waves,
 };
 pub use plans::UnverifiedPlans;
-pub use report::{CampaignReport, CampaignStatus, TargetReport, WaveReport};
+pub use report::{CampaignReport, CampaignStatus, FallenBack, TargetReport, WaveReport};
 pub use request::CampaignRequest;
 pub use standing::{Skip, Standing, StandingKind};
 pub use state::{AttemptOutcome, Intent, InvalidState, Record, State};

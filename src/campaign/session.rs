@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::drift::FallenBack;
 use super::error::CampaignError;
 use super::file::Split;
 use super::plans::{Index, Indexes, Plans};
 use super::reconcile::{Decision, Situation, Step, decide};
+use super::report::FallenBack;
 use super::request::CampaignRequest;
 use super::standing::{Standing, twin};
 use super::state::{AttemptOutcome, Intent, Record, State};

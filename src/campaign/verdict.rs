@@ -1,6 +1,6 @@
 //! Verdicts on runs that did not do what was requested.
 
-use super::work::WorkError;
+use super::work_error::WorkError;
 use crate::command::last_lines;
 use crate::event::{GateRecord, GateVerdict, NoticeLevel, Status};
 use crate::report::RunReport;

@@ -2,14 +2,12 @@
 //! their checks.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 use std::time::Instant;
 
 use sanitize::Masker;
 use sanitize::untrusted::visible;
 use tokio::task::block_in_place;
-use tracing::Dispatch;
 use tracing::instrument::WithSubscriber;
 
 use super::file::{Reviewers, Split};
@@ -18,24 +16,21 @@ use super::parts::KnownParts;
 use super::plans::{Plans, folder};
 use super::reconcile::StepOutcome;
 use super::request::CampaignRequest;
-use super::split::{TakenFiles, TooManyParts, split};
+use super::split::{TakenFiles, split};
 use super::state::Record;
 use super::target::TargetId;
+use super::target_place::{Target, fresh, log_in, masker};
 use super::title::title;
 use super::verdict::check;
+use super::work_error::WorkError;
 use crate::base::bounded::Bounded;
 use crate::base::env::Variables;
 use crate::base::network_clock::NetworkClock;
-use crate::batch::Entry;
 use crate::config::DeliverTo;
 use crate::event::RunMode;
-use crate::git::{Cone, GitError, RemoteRepository, Repository};
-use crate::github::{
-    ApiError, AppError, Observed, ObservedRepository, Permissions, RepositoryName, ask_for_review,
-    newest_pull,
-};
-use crate::report::file_log;
-use crate::request::{ApplyRequest, Deliver, InputError, Inputs, JobRequest, RunRequest, read_plan};
+use crate::git::{RemoteRepository, Repository};
+use crate::github::{Observed, ObservedRepository, Permissions, ask_for_review, newest_pull};
+use crate::request::{ApplyRequest, Deliver, InputError, Inputs, RunRequest, read_plan};
 use crate::run::{Signal, apply, run};
 
 /// Longest reason of a failure that is remembered, in characters.
@@ -59,66 +54,6 @@ const OWN: [&str; 12] = [
     "INPUT_GITHUB_TOKEN",
     "INPUT_EVENT",
 ];
-
-/// Reason why the work on a target failed.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum WorkError {
-    #[error(transparent)]
-    Input(#[from] InputError),
-    #[error(transparent)]
-    Git(#[from] GitError),
-    #[error(transparent)]
-    App(#[from] AppError),
-    #[error(transparent)]
-    Api(#[from] ApiError),
-    #[error(transparent)]
-    Parts(#[from] TooManyParts),
-    #[error("could not write {0}: {1}")]
-    Write(PathBuf, #[source] std::io::Error),
-    #[error("{0}")]
-    Run(String),
-    #[error("{why}")]
-    Held { why: String, limited_until: Option<String> },
-    #[error("the campaign no longer has this task")]
-    NoTask,
-    #[error("the repository has no commit")]
-    NoCommit,
-    #[error("the plan no longer exists")]
-    NoPlan,
-}
-
-impl WorkError {
-    /// Returns when GitHub's rate limit ends, if that is the reason.
-    fn limited_until(&self) -> Option<&str> {
-        match self {
-            Self::Input(InputError::GitHub(error)) | Self::App(AppError::Api(error)) | Self::Api(error) => {
-                error.limited_until()
-            }
-            Self::Held { limited_until, .. } => limited_until.as_deref(),
-            _ => None,
-        }
-    }
-}
-
-/// A target, with what is done there and where that is.
-#[derive(Clone, Copy)]
-pub(super) struct Target<'a> {
-    pub(super) id: &'a TargetId,
-    pub(super) entry: &'a Entry,
-    pub(super) name: &'a RepositoryName,
-    pub(super) branch: &'a str,
-    pub(super) commit: &'a str,
-}
-
-impl Target<'_> {
-    /// Returns the part of the repository that a clone has on disk; `None` for all of it.
-    fn cone(&self) -> Option<Cone> {
-        let more = self.entry.sparse.as_ref()?;
-        // What is worked on everywhere needs everything.
-        let own = self.entry.folder.as_ref()?;
-        Cone::new([own].into_iter().chain(more).cloned().chain([".github".to_owned()]))
-    }
-}
 
 impl CampaignRequest {
     /// Makes the plan of a target. Returns what came of it, or of its parts: those that are asked for, and those that are new.
@@ -345,24 +280,4 @@ impl CampaignRequest {
         variables.extend(token.map(|token| ("GITHUB_TOKEN".to_owned(), token)));
         variables
     }
-}
-
-pub(super) fn masker(job: &JobRequest) -> Arc<Masker> {
-    let secret: Vec<&str> = job.secret_variables.iter().map(String::as_str).collect();
-    Arc::new(Masker::from_environment(&job.variables, &secret, &job.secrets))
-}
-
-/// Opens the log of a run in a folder.
-pub(super) fn log_in(folder: &Path, masker: &Arc<Masker>) -> Result<Dispatch, WorkError> {
-    let path = folder.join("log.txt");
-    file_log(&path, Arc::clone(masker)).map_err(|error| WorkError::Write(path, error))
-}
-
-/// Makes an empty folder.
-pub(super) fn fresh(folder: &Path) -> Result<(), WorkError> {
-    let failed = |error| WorkError::Write(folder.to_owned(), error);
-    if folder.exists() {
-        std::fs::remove_dir_all(folder).map_err(failed)?;
-    }
-    std::fs::create_dir_all(folder).map_err(failed)
 }
