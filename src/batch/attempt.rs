@@ -4,61 +4,30 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
 use sanitize::Masker;
 use tokio::task::block_in_place;
 use tracing::instrument::WithSubscriber;
 
 use super::budget::Reservation;
-use super::file::{Entry, RetryOn};
+use super::context::{BatchContext, LOG, TASKS};
+use super::file::RetryOn;
 use super::journal::{Journal, JournalError, clear};
 use super::lesson::lesson;
-use super::manifest::{Manifest, Task};
-use super::neighbours::Neighbours;
-use super::planned::PlannedTasks;
-use super::request::BatchRequest;
+use super::manifest::Task;
 use super::stop::Stop;
-use super::task_key::KeyParts;
 use super::task_paths::TaskPaths;
-use super::worktree::Worktrees;
 use crate::base::fs::is_disk_full;
-use crate::base::time_slots::SharedRate;
 use crate::event::{Event, Exit, Line, StopReason};
 use crate::git::GitError;
 use crate::model::LedgerError;
 use crate::publish::{RunResult, TRANSCRIPT};
 use crate::report::{TaskEnd, TaskKey, TaskReport, file_log};
 use crate::request::InputError;
-use crate::run::{Signal, run};
+use crate::run::run;
 use crate::sessions::read_lines;
-
-/// The folder of all tasks' files, below the batch's.
-pub(super) const TASKS: &str = "tasks";
-/// A task's log, in its folder.
-pub(super) const LOG: &str = "log.txt";
 
 /// Less money than this makes no further try, in USD.
 const LEAST: f64 = 0.000_1;
-
-/// What all tasks of a batch have in common.
-pub(super) struct BatchContext {
-    pub(super) request: Arc<BatchRequest>,
-    pub(super) manifest: Manifest,
-    pub(super) worktrees: Worktrees,
-    pub(super) journal: Mutex<Journal>,
-    pub(super) signal: Signal,
-    pub(super) deadline: Option<Instant>,
-    /// Most requests to a model in a minute that this machine may send.
-    pub(super) requests_per_minute: Option<u64>,
-    /// The rate that this is a share of, if other shards have shares in it.
-    pub(super) shared_rate: Option<SharedRate>,
-    /// What another job has planned, where this one only writes it.
-    pub(super) planned: Option<PlannedTasks>,
-    /// What keys of tasks are made from; `None` if they cannot be made.
-    pub(super) key_parts: Option<KeyParts>,
-    /// What models did where recipes did not do.
-    pub(super) neighbours: Neighbours,
-}
 
 /// What became of a task.
 pub(super) struct TaskResult {
@@ -201,7 +170,7 @@ impl BatchContext {
             }
             Err(InputError::Ledger(error @ LedgerError::Spent { .. })) => {
                 let why = format!("not started: {error}");
-                let report = TaskReport::without_run(&task.id, &title(&task.entry), TaskEnd::NotRun, &why);
+                let report = TaskReport::without_run(&task.id, &task.entry.title(), TaskEnd::NotRun, &why);
                 Attempt {
                     report,
                     is_fault_of_machine: false,
@@ -216,7 +185,7 @@ impl BatchContext {
                 let exit = if is_fault_of_machine { Exit::Failed } else { error.exit() };
                 let failed = TaskReport::without_run(
                     &task.id,
-                    &title(&task.entry),
+                    &task.entry.title(),
                     TaskEnd::Failed,
                     &error.explained(),
                 );
@@ -230,7 +199,7 @@ impl BatchContext {
     fn ended_before(&self, task: &Task) -> Attempt {
         let is_late = self.is_over();
         let stop = if self.signal.is_set() { Some(Stop::Signal) } else { is_late.then_some(Stop::Time) };
-        let title = title(&task.entry);
+        let title = task.entry.title();
         let report = if let Some(stop) = stop {
             TaskReport::without_run(&task.id, &title, TaskEnd::NotRun, stop.why())
         } else {
@@ -325,12 +294,6 @@ pub(super) fn spent_in(folder: &Path) -> f64 {
     let lines = read_lines(&folder.join(TRANSCRIPT)).unwrap_or_default();
     let cost = |line: Line| if let Event::Reply(reply) = line.event { reply.cost_usd } else { None };
     lines.into_iter().filter_map(cost).sum()
-}
-
-/// Returns what a task is called before it has run.
-pub(super) fn title(entry: &Entry) -> String {
-    let given = [&entry.task, &entry.task_file, &entry.recipe].into_iter().flatten().next();
-    given.cloned().unwrap_or_default()
 }
 
 /// Returns the end after which a task may be tried again; `None` if it is done, or was never begun.

@@ -6,7 +6,8 @@ use sanitize::untrusted::visible;
 use workspace::{Glob, WorkspacePath};
 
 use super::file::{BatchFile, Entry, Source};
-use super::manifest::{MAX_TASKS, Manifest, ManifestError, Task, slug};
+use super::manifest::{Manifest, ManifestError, Task, slug};
+use super::problem::MAX_TASKS;
 use super::problem::{LinesError, Problem};
 use crate::base::bounded::Bounded;
 use crate::base::command_template::{CommandTemplate, Dialect, operand};

@@ -244,6 +244,12 @@ impl Source {
 }
 
 impl Entry {
+    /// Returns what is to be done, as the file says it: the task, or the file that holds it.
+    pub(super) fn title(&self) -> String {
+        let given = [&self.task, &self.task_file, &self.recipe].into_iter().flatten().next();
+        given.cloned().unwrap_or_default()
+    }
+
     /// Fills in what `defaults` says where the entry says nothing.
     pub(crate) fn over(mut self, defaults: &Self) -> Self {
         fn fill<T: Clone>(own: &mut Option<T>, other: Option<&T>) {

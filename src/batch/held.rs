@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use tokio::task::block_in_place;
 
-use super::attempt::{BatchContext, TASKS, TaskResult};
+use super::attempt::TaskResult;
+use super::context::{BatchContext, TASKS};
 use super::manifest::Task;
 use super::planned::PLAN;
 use crate::base::env::Variables;

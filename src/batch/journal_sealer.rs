@@ -12,10 +12,11 @@ use base64::engine::general_purpose::STANDARD;
 use parking_lot::Mutex;
 use tokio::task::block_in_place;
 
-use super::attempt::{BatchContext, TASKS};
+use super::context::{BatchContext, TASKS};
 use super::journal::{Journal, clear};
 use super::manifest::Manifest;
-use super::sealed::{FOLDER, SealedJournalError, SealedPlace, Segment, name_of};
+use super::sealed::{FOLDER, SealedPlace, Segment, name_of};
+use super::sealed_error::SealedJournalError;
 use crate::github::RecordBranch;
 
 /// How long tasks that ended wait for each other at most, how long if a segment is a commit, and how many of them. All shards

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::file::{Entry, Pilot};
-use super::problem::Problem;
+use super::problem::{MAX_TASKS, Problem};
 use crate::base::bounded::Usd;
 use crate::base::integrity::digest;
 use crate::base::text::pretty_json;
@@ -18,9 +18,6 @@ use crate::request::InputError;
 
 /// The version of the format.
 const SCHEMA_VERSION: u32 = 1;
-
-/// Most tasks of one batch.
-pub(super) const MAX_TASKS: usize = 100_000;
 
 /// The largest manifest that is read, in bytes.
 const MAX_SIZE: u64 = 500_000_000;

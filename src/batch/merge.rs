@@ -1,28 +1,13 @@
 //! Joins the reports of shards, and of single runs, into one: as they come, whatever is missing or broken.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::attempt::title;
 use super::manifest::Manifest;
-use super::shard::MAX_SHARDS;
-use crate::base::integrity::digest;
+use super::read_report::{BATCH, Either, MAX_DEPTH, RUN, find, read};
 use crate::event::{Notice, NoticeLevel, Status, Usage};
-use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, RunReport, TaskEnd, TaskReport};
+use crate::report::{BATCH_SCHEMA_VERSION, BatchReport, TaskEnd, TaskReport};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-
-/// The report of a batch.
-const BATCH: &str = "batch.json";
-/// The report of a run.
-const RUN: &str = "report.json";
-
-/// The largest report that is read, in bytes: artifacts may hold anything.
-const MAX_SIZE: u64 = 100_000_000;
-/// How deep reports may lie below what was given.
-pub(super) const MAX_DEPTH: usize = 6;
-/// Most reports of single runs.
-const MAX_RUNS: usize = 100_000;
 
 /// What may stand in a link as it is.
 const IN_LINK: AsciiSet = NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'_').remove(b'-');
@@ -46,31 +31,6 @@ pub enum MergeError {
     },
 }
 
-/// Reason why a report is left out.
-#[derive(Debug, thiserror::Error)]
-pub enum InvalidReport {
-    /// It cannot be read.
-    #[error(transparent)]
-    Io(#[from] std::io::Error),
-    /// It is larger than any report.
-    #[error("it has {0} bytes")]
-    TooLarge(u64),
-    /// It is not JSON, or of another form.
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-    /// It claims to be a part that cannot be.
-    #[error("invalid shard {index} of {of}")]
-    Shard {
-        /// The part, from 1.
-        index: u32,
-        /// The number of parts.
-        of: u32,
-    },
-    /// Another version of this program wrote it.
-    #[error("unsupported schema_version {0}")]
-    Version(u32),
-}
-
 /// What was joined.
 #[derive(Debug)]
 pub struct Merged {
@@ -80,14 +40,6 @@ pub struct Merged {
     pub from: usize,
     /// Reports that could not be read.
     pub invalid: Vec<String>,
-}
-
-/// A report of either kind.
-pub(super) enum Either {
-    /// Of a batch, or of a shard of it.
-    Batch(Box<BatchReport>),
-    /// Of one run.
-    Run(Box<RunReport>),
 }
 
 /// Joins all reports below `roots`. With the list of tasks nothing can be missed; without it, lost shards are
@@ -120,23 +72,6 @@ pub fn merge(roots: &[PathBuf], manifest: Option<&Manifest>) -> Result<Merged, M
     }
     let invalid = std::mem::take(&mut joined.invalid);
     Ok(Merged { from: joined.from, invalid, report: joined.report(manifest) })
-}
-
-/// Reports, without those of single tasks beside a batch's.
-pub(super) fn find(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    let mut entries: Vec<_> = fs::read_dir(folder).into_iter().flatten().flatten().collect();
-    entries.sort_unstable_by_key(std::fs::DirEntry::file_name);
-    let is_file = |name: &str| folder.join(name).symlink_metadata().is_ok_and(|found| found.is_file());
-    if let Some(name) = [BATCH, RUN].into_iter().find(|name| is_file(name)) {
-        found.push(folder.join(name));
-        return;
-    }
-    if depth == 0 || found.len() > MAX_RUNS {
-        return;
-    }
-    for entry in entries.into_iter().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
-        find(&entry.path(), depth - 1, found);
-    }
 }
 
 #[derive(Default)]
@@ -245,7 +180,7 @@ impl Joined {
                 let missing = |id: &str, title: &str| TaskReport::without_run(id, title, TaskEnd::Lost, why);
                 let task = |task: &super::Task| match self.tasks.remove(&task.id) {
                     Some((_, report)) => report,
-                    None => missing(&task.id, &title(&task.entry)),
+                    None => missing(&task.id, &task.entry.title()),
                 };
                 let tasks: Vec<TaskReport> = manifest.tasks.iter().map(task).collect();
                 if !self.tasks.is_empty() {
@@ -284,33 +219,6 @@ impl Joined {
         };
         report.add_up(None, false);
         report
-    }
-}
-
-/// Reads a report. Returns it with the SHA-256 of the file.
-pub(super) fn read(path: &Path) -> Result<(Either, String), InvalidReport> {
-    let size = path.metadata()?.len();
-    if size > MAX_SIZE {
-        return Err(InvalidReport::TooLarge(size));
-    }
-    let text = fs::read(path)?;
-    Ok((parse(path, &text)?, digest(&text)))
-}
-
-fn parse(path: &Path, text: &[u8]) -> Result<Either, InvalidReport> {
-    if path.file_name().is_some_and(|name| name == RUN) {
-        return Ok(serde_json::from_slice(text).map(Either::Run)?);
-    }
-    match serde_json::from_slice::<BatchReport>(text) {
-        Ok(BatchReport { shard: Some(shard), .. })
-            if shard.of > MAX_SHARDS || !(1..=shard.of).contains(&shard.index) =>
-        {
-            Err(InvalidReport::Shard { index: shard.index, of: shard.of })
-        }
-        Ok(report) if report.schema_version == BATCH_SCHEMA_VERSION => Ok(Either::Batch(Box::new(report))),
-        Ok(report) => Err(InvalidReport::Version(report.schema_version)),
-        // A report under a name of somebody's own.
-        Err(error) => serde_json::from_slice(text).map(Either::Run).map_err(|_| error.into()),
     }
 }
 

@@ -2,9 +2,11 @@
 
 use workspace::{InvalidGlob, PathError};
 
-use super::manifest::MAX_TASKS;
 use crate::base::command_template::MisplacedPlaceholder;
 use crate::command::Ended;
+
+/// Most tasks of one batch.
+pub(super) const MAX_TASKS: usize = 100_000;
 
 /// Reason why a command gives no values.
 #[derive(Clone, Debug, thiserror::Error)]

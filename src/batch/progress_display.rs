@@ -10,7 +10,7 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use parking_lot::Mutex;
 use sanitize::untrusted::{command_data, log_lines, visible};
 
-use super::attempt::{LOG, title};
+use super::context::LOG;
 use super::manifest::Task;
 use crate::report::{TaskReport, task_line};
 
@@ -66,7 +66,7 @@ impl ProgressDisplay {
     }
 
     pub(super) fn begun(&self, task: &Task) {
-        let name = visible(title(&task.entry).lines().next().unwrap_or_default());
+        let name = visible(task.entry.title().lines().next().unwrap_or_default());
         match self.look {
             ProgressMode::Table => {
                 let row = self.table.insert_before(&self.sum, ProgressBar::new_spinner());

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use workspace::ProgramFiles;
 
 use super::budget::share_of_shard;
+use super::journal_branch::journal_branch;
 use super::outside_folders::keep_outside;
-use super::sealed;
 use super::shard::shards;
 use super::task_paths::TaskPaths;
 use super::{BatchFile, Manifest, ReportDigests, RetryOn, Shard, StartError, Task};
@@ -188,7 +188,7 @@ impl BatchRequest {
             shard,
             start,
             shared_ledger: SharedLedger::new(&inputs, &context.origin.config, context.github.as_ref())?,
-            journal: sealed::branch(lookup, context.github.as_ref())?,
+            journal: journal_branch(lookup, context.github.as_ref())?,
             resume: start == BatchStart::DeliverHeld || lookup.flag("resume")?,
             retry: retry(lookup)?,
             previous: previous(lookup, &context)?,

@@ -10,10 +10,11 @@ use base64::engine::general_purpose::STANDARD;
 use tokio::task::block_in_place;
 use workspace::WorkspacePath;
 
-use super::attempt::TASKS;
+use super::context::TASKS;
 use super::held;
 use super::journal::{Journal, clear};
-use super::sealed::{SealedJournalError, SealedPlace, Segment};
+use super::sealed::{SealedPlace, Segment};
+use super::sealed_error::SealedJournalError;
 use crate::base::env::Variables;
 
 /// What the segments of a journal hold together.

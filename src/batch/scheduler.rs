@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 
-use super::attempt::{BatchContext, TASKS, TaskResult, failure, spent_in, title};
+use super::attempt::{TaskResult, failure, spent_in};
 use super::budget::{Budget, Reservation, requests_of_shard, share_of_shard};
 use super::circuit_breaker::CircuitBreaker;
+use super::context::{BatchContext, TASKS};
 use super::held;
 use super::journal::{EarlierStart, Journal, clear};
 use super::journal_sealer::{JournalSealer, SealedJournal};
@@ -21,7 +22,8 @@ use super::planned::PlannedTasks;
 use super::progress_display::{ProgressDisplay, ProgressMode};
 use super::recipe_tests;
 use super::request::{BatchRequest, BatchStart};
-use super::sealed::{SealedJournalError, SealedPlace};
+use super::sealed::SealedPlace;
+use super::sealed_error::SealedJournalError;
 use super::settled;
 use super::shard::shards;
 use super::shared_folders;
@@ -291,7 +293,7 @@ impl Scheduler<'_> {
                 }
                 if let Some(why) = halted.clone().or_else(|| breaker.refuses(task)) {
                     queue.pop_front();
-                    let title = title(&task.entry);
+                    let title = task.entry.title();
                     let report = TaskReport::without_run(&task.id, &title, TaskEnd::NotRun, &why);
                     reports.insert(task.id.clone(), report);
                     continue;
@@ -350,7 +352,7 @@ impl Scheduler<'_> {
             stop => stop.unwrap_or(Stop::Budget).why(),
         };
         let missing = |task: &Task| {
-            let report = TaskReport::without_run(&task.id, &title(&task.entry), TaskEnd::NotRun, why);
+            let report = TaskReport::without_run(&task.id, &task.entry.title(), TaskEnd::NotRun, why);
             TaskReport { last_work: self.nights.last_work(task), ..report }
         };
         // What was tried and is not tried again now stays as it was.

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,11 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use super::journal::JournalError;
 use super::request::{BatchRequest, Tasks};
+use super::sealed_error::SealedJournalError;
 use crate::base::fs::{open_file, read_at_most, write_durable};
 use crate::base::integrity::digest;
 use crate::base::sealed_box::{MAX_BOX, SealError, SealKey, SealedHeader, open, seal};
-use crate::github::{Environment, RecordBranch, RecordError};
-use crate::request::{InputError, Lookup, ledger_branch, ledger_records};
+use crate::github::RecordBranch;
 use crate::sessions::repository_name;
 
 /// The folder of segments, in the output folder.
@@ -40,57 +40,6 @@ pub(super) struct Segment {
     pub(super) journal: String,
     /// Files of tasks that ended, in base64, by their paths below the folder of all tasks.
     pub(super) files: BTreeMap<String, String>,
-}
-
-/// Reasons why a sealed journal cannot be kept or used.
-#[derive(Debug, thiserror::Error)]
-pub enum SealedJournalError {
-    /// The key, or a box.
-    #[error("the sealed journal {0}: {1}")]
-    Box(String, SealError),
-    /// A branch, and nothing to seal with.
-    #[error("`journal` keeps a sealed record of finished tasks on a branch; set `ARCHITECT_CI_SEAL_KEY`")]
-    NoKey,
-    /// A branch without a repository on GitHub.
-    #[error("`journal` requires a repository on GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`")]
-    NoGitHub,
-    /// The disk.
-    #[error("could not read or write {path}: {error}")]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The reason.
-        error: std::io::Error,
-    },
-    /// A segment of another start with the same number.
-    #[error("{0} was written by another start at the same time; let only one work on a shard")]
-    Taken(String),
-    /// The journal itself.
-    #[error(transparent)]
-    Journal(#[from] JournalError),
-    /// GitHub.
-    #[error(transparent)]
-    Records(#[from] RecordError),
-}
-
-impl From<SealedJournalError> for InputError {
-    fn from(error: SealedJournalError) -> Self {
-        Self::Batch(Box::new(error))
-    }
-}
-
-/// Reads the input that names the branch.
-pub(super) fn branch(
-    lookup: &Lookup,
-    github: Option<&Environment>,
-) -> Result<Option<RecordBranch>, InputError> {
-    let Some(given) = lookup.text("journal") else { return Ok(None) };
-    let name = ledger_branch(Path::new(&given)).ok_or_else(|| InputError::Value {
-        name: "journal".to_owned(),
-        given,
-        expected: "`branch` or `branch:NAME`".to_owned(),
-    })?;
-    ledger_records(github.ok_or(SealedJournalError::NoGitHub)?, &name).map(Some)
 }
 
 /// Returns the name of the file that holds the segment of this number.

@@ -10,7 +10,6 @@ use tokio::task::block_in_place;
 use super::estimate::Estimate;
 use super::manifest::{Manifest, Task};
 use super::merge::merge;
-use super::outside_folders::NotMeasured;
 use super::request::BatchRequest;
 use super::task_key::KeyParts;
 use crate::base::text::counted;
@@ -43,23 +42,6 @@ pub(super) async fn prepare(
             (None, earlier)
         }
     }
-}
-
-/// Reason why no later night can settle a task, whatever stays the same.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
-pub(super) enum Unsettled {
-    /// Nothing says what it read.
-    #[error("the transcript could not be read")]
-    Transcript,
-    /// More decides than the files of the commit.
-    #[error("the model is a program (`exec::`)")]
-    Program,
-    /// The same.
-    #[error("a page or a server was asked")]
-    Remote,
-    /// It is not known what it found in a folder outside.
-    #[error("`{name}` (`workspace.extra_dirs`) could be read, but its contents are not known: {why}")]
-    Outside { name: String, why: NotMeasured },
 }
 
 /// Returns messages for people about tasks that no later night can settle, one for each reason, if there are such nights.

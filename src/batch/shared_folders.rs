@@ -11,23 +11,9 @@ use cap_std::fs::Dir;
 use workspace::{WorkspacePath, confined};
 
 use super::manifest::Task;
-use super::start_error::StartError;
+use super::start_error::{NotShareable, StartError};
 use crate::command::sandbox::SharedFolder;
 use crate::git::Repository;
-
-/// Why a folder cannot be shared.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotShareable {
-    /// It does not exist, or is not a folder.
-    #[error("it is not a folder of the checkout; install what it contains before the batch starts")]
-    Missing,
-    /// A link leads to it.
-    #[error("the link {0} leads to it; use the folder itself")]
-    Link(String),
-    /// The commit contains a part of it.
-    #[error("the commit contains {0}, and only folders that Git ignores can be shared")]
-    Tracked(String),
-}
 
 /// Checks that the folders which tasks name can be shared.
 pub(super) fn check(repository: &Repository, commit: &str, tasks: &[Task]) -> Result<(), StartError> {

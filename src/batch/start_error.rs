@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::shared_folders::NotShareable;
 use crate::git::GitError;
 use crate::recipe::{ExampleFault, TestError};
 use crate::request::InputError;
@@ -100,6 +99,20 @@ pub enum StartError {
     /// No reports.
     #[error("there is nothing to merge; name the folders with the artifacts")]
     NoReports,
+}
+
+/// Why a folder cannot be shared.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotShareable {
+    /// It does not exist, or is not a folder.
+    #[error("it is not a folder of the checkout; install what it contains before the batch starts")]
+    Missing,
+    /// A link leads to it.
+    #[error("the link {0} leads to it; use the folder itself")]
+    Link(String),
+    /// The commit contains a part of it.
+    #[error("the commit contains {0}, and only folders that Git ignores can be shared")]
+    Tracked(String),
 }
 
 impl From<StartError> for InputError {

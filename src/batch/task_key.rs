@@ -13,7 +13,6 @@ use workspace::{SensitiveFiles, Tracked, WorkspaceLocation};
 use super::manifest::Task;
 use super::outside_folders::{ExtraPlace, NotMeasured, OutsideFolders};
 use super::request::BatchRequest;
-use super::settled::Unsettled;
 use crate::agent::NESTED_GUIDES;
 use crate::base::integrity::digest;
 use crate::event::{Event, Line};
@@ -53,6 +52,23 @@ const OF_NO_WORK: [&str; 12] = [
     "verbose",
     "quiet",
 ];
+
+/// Reason why no later night can settle a task, whatever stays the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
+pub(super) enum Unsettled {
+    /// Nothing says what it read.
+    #[error("the transcript could not be read")]
+    Transcript,
+    /// More decides than the files of the commit.
+    #[error("the model is a program (`exec::`)")]
+    Program,
+    /// The same.
+    #[error("a page or a server was asked")]
+    Remote,
+    /// It is not known what it found in a folder outside.
+    #[error("`{name}` (`workspace.extra_dirs`) could be read, but its contents are not known: {why}")]
+    Outside { name: String, why: NotMeasured },
+}
 
 /// What keys are made from.
 pub(super) struct KeyParts {

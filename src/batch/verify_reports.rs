@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use sanitize::untrusted::visible;
 
 use super::manifest::Manifest;
-use super::merge::{Either, InvalidReport, MAX_DEPTH, MergeError, find, read};
+use super::merge::MergeError;
+use super::read_report::{Either, InvalidReport, MAX_DEPTH, find, read};
 use super::shard::{Shard, shards};
 use crate::report::BatchReport;
 
