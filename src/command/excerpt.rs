@@ -4,11 +4,12 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
-use super::failure_lines::{Certainty, certainty};
+use super::failure_lines::certainty;
 use super::failure_signs::sign;
 use super::line_forms::{LineForms, form, shape};
 use super::line_values::LineValues;
 use super::structured_lines;
+use super::structured_lines::Certainty;
 
 /// Longest line that is shown whole, in bytes.
 const MAX_LINE: usize = 500;

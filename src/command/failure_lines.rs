@@ -4,16 +4,7 @@ use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
 
-use super::structured_lines;
-
-/// How certain it is that a line reports a failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Certainty {
-    /// A line that mentions an error, as logs of successful programs do as well.
-    Likely,
-    /// A line in the form in which a known program reports a failure.
-    Certain,
-}
+use super::structured_lines::{self, Certainty};
 
 /// Forms in which programs report failures, with a few programs for each.
 const CERTAIN: [&str; 82] = [

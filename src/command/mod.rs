@@ -2,6 +2,7 @@
 //! they are started, bounded, and ended.
 
 mod base_files;
+mod command_shell;
 #[cfg(target_os = "linux")]
 mod descendants;
 #[cfg(target_os = "linux")]
@@ -11,6 +12,7 @@ mod failure_lines;
 mod failure_signs;
 #[cfg(target_os = "linux")]
 mod held_roots;
+mod job;
 mod kept_output;
 mod line_forms;
 mod line_values;
@@ -22,14 +24,17 @@ mod pipe_status;
 mod running;
 pub mod sandbox;
 mod spawn;
+mod standby_supervisor;
 mod stdio_child;
 mod structured_lines;
 #[cfg(target_os = "linux")]
 pub mod supervisor;
 
 pub use base_files::BaseFiles;
+pub use command_shell::Shell;
 pub use excerpt::{Excerpt, Space, excerpt};
 pub(crate) use failure_lines::{failure_lines, is_failure};
+pub use job::{Ended, Finished, Job};
 pub use kept_output::KeptOutputs;
 pub use live_output::LiveOutput;
 pub use network::{Enforcement, SandboxSupport};
@@ -37,8 +42,7 @@ pub use output::{Capture, Retention};
 pub(crate) use output::{last_lines, plain};
 pub(crate) use pipe_failure::pipe_failure;
 pub use pipe_status::{PipeCodes, PipeStatus, shows_whole_output};
-pub use running::StandbySupervisor;
 pub use shell::{Assessment, Class, Containment, Policy, Verdict};
 pub(crate) use shell::{Patterns, is_test};
-pub use spawn::{Ended, Finished, Job, Shell};
+pub use standby_supervisor::StandbySupervisor;
 pub use stdio_child::{StdioChild, StdioCommand};

@@ -5,8 +5,8 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::command_shell::Shell;
 use super::sandbox::{Namespaces, Restrictions, Sandbox, Sockets};
-use super::spawn::Shell;
 #[cfg(target_os = "linux")]
 use crate::egress::socket_handover::SharedNetwork;
 use crate::egress::{Egress, Proxy, Reach, Session};

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-use super::failure_lines::{Certainty, certainty};
+use super::failure_lines::certainty;
+use super::structured_lines::Certainty;
 
 /// How much of an output is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

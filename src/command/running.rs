@@ -5,20 +5,21 @@ use std::io;
 #[cfg(target_os = "linux")]
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
-use std::sync::Arc;
 #[cfg(target_os = "linux")]
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWriteExt};
 
+use super::command_shell::Shell;
+use super::job::{Ended, Job};
 #[cfg(target_os = "linux")]
 use super::network::RunningProxy;
 use super::network::SandboxSupport;
 use super::sandbox::Namespaces;
 #[cfg(target_os = "linux")]
 use super::sandbox::{HOLD, HeldRoot, NewRoot, Rights, SHARED_MEMORY, Sandbox, SharedMemoryUse, View};
-use super::spawn::{Ended, Job, Shell};
+#[cfg(target_os = "linux")]
+use super::standby_supervisor::{StandbySupervisor, Supervisor};
 #[cfg(target_os = "linux")]
 use super::supervisor::ChildSandbox;
 #[cfg(target_os = "linux")]
@@ -26,62 +27,10 @@ use crate::base::program::find_program;
 use crate::base::time_limit::{Grace, TimeLimit};
 use crate::event::NetworkRecord;
 
-/// Maximum number of supervisors that wait: one for those who look, and one for those who work.
-const MAX_WAITING: usize = 2;
-
 /// How long a command is left alone before the supervisor of the next one starts beside it: most of those that look end within
 /// that time, and would be slowed down.
 #[cfg(target_os = "linux")]
 const SHORT: Duration = Duration::from_millis(20);
-
-/// Supervisors that are started before there is anything to run, so that a command need not wait for one.
-#[derive(Clone, Debug, Default)]
-pub struct StandbySupervisor(Arc<Mutex<Vec<Waiting>>>);
-
-/// A supervisor, and how its child is shut in: by what means, and from which holder of a root it starts.
-#[cfg(target_os = "linux")]
-type Waiting = ((Option<Namespaces>, Option<u32>), Supervisor);
-
-/// Nothing waits: other systems have no supervisors.
-#[cfg(not(target_os = "linux"))]
-type Waiting = ();
-
-/// A supervisor, and its standard input: closing it ends the command.
-#[cfg(target_os = "linux")]
-#[derive(Debug)]
-struct Supervisor {
-    child: tokio::process::Child,
-    lifeline: std::os::unix::net::UnixStream,
-}
-
-#[cfg(target_os = "linux")]
-impl Supervisor {
-    fn spawn(mut command: tokio::process::Command) -> io::Result<Self> {
-        let (lifeline, stdin) = std::os::unix::net::UnixStream::pair()?;
-        lifeline.set_nonblocking(true)?;
-        let child = command.stdin(std::os::fd::OwnedFd::from(stdin)).spawn()?;
-        Ok(Self { child, lifeline })
-    }
-}
-
-#[cfg(target_os = "linux")]
-impl StandbySupervisor {
-    fn take(&self, child_sandbox: ChildSandbox) -> Option<Supervisor> {
-        let mut waiting = self.0.lock();
-        let at =
-            waiting.iter().position(|(kind, _)| *kind == (child_sandbox.namespaces, child_sandbox.holder))?;
-        let (_, mut supervisor) = waiting.remove(at);
-        matches!(supervisor.child.try_wait(), Ok(None)).then_some(supervisor)
-    }
-
-    fn put(&self, child_sandbox: ChildSandbox, supervisor: Supervisor) {
-        let mut waiting = self.0.lock();
-        if waiting.len() == MAX_WAITING {
-            waiting.remove(0);
-        }
-        waiting.push(((child_sandbox.namespaces, child_sandbox.holder), supervisor));
-    }
-}
 
 #[cfg(target_os = "linux")]
 impl Shell {

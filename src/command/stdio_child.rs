@@ -14,13 +14,13 @@ use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::base_files::BaseFiles;
+use super::command_shell::Shell;
 use super::live_output::{Collecting, LiveOutput, collect};
 use super::network::{RunningProxy, SandboxSupport};
 use super::output::Capture;
 #[cfg(target_os = "linux")]
 use super::running::time_to_end;
 use super::sandbox::{Rights, View};
-use super::spawn::Shell;
 use crate::base::time_limit::{Grace, TimeLimit};
 
 /// Time to wait for an end, where there is no supervisor.

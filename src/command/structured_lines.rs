@@ -7,7 +7,14 @@ use std::sync::LazyLock;
 use regex::bytes::{RegexSet, RegexSetBuilder};
 use regex::{Regex, RegexBuilder};
 
-use super::failure_lines::Certainty;
+/// How certain it is that a line reports a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Certainty {
+    /// A line that mentions an error, as logs of successful programs do as well.
+    Likely,
+    /// A line in the form in which a known program reports a failure.
+    Certain,
+}
 
 /// Fields and marks that report a failed test, build or step.
 const FAILED: [&str; 9] = [

@@ -13,7 +13,8 @@ use rustix::process::setsid;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
 use super::mount_table::unescaped;
-use super::mounts::{begin, leave_users, unshare};
+use super::mounts::begin;
+use super::namespaces::{leave_users, unshare};
 use super::{HOLD, HeldRoot, HoldRequest, Namespaces, become_user};
 use crate::base::integrity::digest;
 

@@ -37,11 +37,15 @@ mod assembly;
 #[cfg(target_os = "linux")]
 mod devices;
 #[cfg(target_os = "linux")]
+mod entering;
+#[cfg(target_os = "linux")]
 mod kernel;
 #[cfg(target_os = "linux")]
 mod mount_table;
 #[cfg(target_os = "linux")]
 mod mounts;
+#[cfg(target_os = "linux")]
+mod namespaces;
 #[cfg(target_os = "linux")]
 mod opening;
 #[cfg(target_os = "linux")]
@@ -51,6 +55,8 @@ mod own_network;
 #[cfg(target_os = "linux")]
 mod socket_calls;
 #[cfg(target_os = "linux")]
+mod syscall_rules;
+#[cfg(target_os = "linux")]
 mod syscalls;
 
 use std::net::SocketAddr;
@@ -59,16 +65,17 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 #[cfg(target_os = "linux")]
+pub use entering::enter;
+#[cfg(target_os = "linux")]
 pub use held_root::hold;
 #[cfg(target_os = "linux")]
 pub(super) use held_root::join_users;
 #[cfg(target_os = "linux")]
 pub use kernel::{become_user, kernel_support, restrict};
 pub use mount::Mount;
+pub use namespaces::leave_network;
 #[cfg(target_os = "linux")]
-pub use mounts::{enter, leave_network};
-#[cfg(target_os = "linux")]
-pub(super) use mounts::{leave_processes, leave_users};
+pub(super) use namespaces::{leave_processes, leave_users};
 #[cfg(target_os = "linux")]
 pub(super) use plan::SHARED_MEMORY;
 pub use plan::{Leftovers, Sandbox, Settings, View};

@@ -10,69 +10,17 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::FileType;
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, UnmountFlags, mount, mount_change, mount_remount, unmount,
-};
-use rustix::process::{getegid, geteuid, pivot_root};
-use rustix::thread::UnshareFlags;
+use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change};
 
 use super::assembly::{Assembly, bind_at, furnish, read_only};
 use super::opening::{kind, open_place, path_of};
-use super::{Mount, Namespaces, NewRoot, Overlay, OwnNetwork, User, devices, held_root, own_network};
+use super::{Mount, NewRoot, Overlay, User, devices};
 
 /// What the kernel creates in the work folder of an overlay, each after the folder that it is in.
 const OF_OVERLAYS: [&str; 4] = ["work", NOTE, "work/incompat/volatile", "work/incompat/volatile/dirty"];
 
 /// The kernel's note that an overlay is volatile.
 const NOTE: &str = "work/incompat";
-
-/// Unshares the user namespace, if that is what gives the privileges for the others. This process must have
-/// one thread only.
-pub(in crate::command) fn leave_users(namespaces: Namespaces) -> io::Result<()> {
-    if namespaces != Namespaces::User {
-        return Ok(());
-    }
-    let (user, group) = (geteuid(), getegid());
-    unshare(UnshareFlags::NEWUSER)?;
-    fs::write("/proc/self/setgroups", "deny")?;
-    fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
-    fs::write("/proc/self/gid_map", format!("{group} {group} 1"))
-}
-
-/// Unshares the PID and IPC namespaces: the next child of this thread is the first process in the new PID
-/// namespace. The thread cannot start others after that.
-pub(in crate::command) fn leave_processes() -> io::Result<()> {
-    unshare(UnshareFlags::NEWPID | UnshareFlags::NEWIPC)
-}
-
-/// Leaves the machine's network for an empty one, with the sockets there that have no path. This process must have one thread only.
-pub fn leave_network() -> io::Result<()> {
-    unshare(UnshareFlags::NEWNET)
-}
-
-/// Makes the file system and moves this process, which must have one thread only, into it; before that, into a network of
-/// its own if it gets one.
-pub fn enter(root: &NewRoot, network: Option<&OwnNetwork>) -> io::Result<()> {
-    if let Some(network) = network {
-        own_network::enter(network).map_err(|error| named(&error, "a network of its own"))?;
-    }
-    let is_held = root.held.as_ref().is_some_and(|held| held_root::join(held, &root.at));
-    unshare(UnshareFlags::NEWNS)?;
-    if !is_held {
-        begin(&root.common())?;
-    }
-    add(root, root.own())?;
-    std::env::set_current_dir(&root.at)?;
-    // The old root is then mounted above the new one, and is detached.
-    pivot_root(".", ".")?;
-    unmount(".", UnmountFlags::DETACH)?;
-    std::env::set_current_dir("/")?;
-    // Unless the machine's own root is mounted there now.
-    if root.mounts.iter().all(|step| step.at() != Path::new("/")) {
-        mount_remount("/", MountFlags::BIND | MountFlags::RDONLY | MountFlags::NOSUID, "")?;
-    }
-    Ok(())
-}
 
 /// Begins a file system with these parts, in a mount namespace that is this process's own.
 pub(super) fn begin(root: &NewRoot) -> io::Result<()> {
@@ -83,7 +31,8 @@ pub(super) fn begin(root: &NewRoot) -> io::Result<()> {
     add(root, root.mounts.iter())
 }
 
-fn add<'a>(root: &'a NewRoot, steps: impl Iterator<Item = &'a Mount>) -> io::Result<()> {
+/// Adds mounts to a new root.
+pub(super) fn add<'a>(root: &'a NewRoot, steps: impl Iterator<Item = &'a Mount>) -> io::Result<()> {
     let mut assembly = Assembly::begin(root)?;
     for step in steps {
         make(&mut assembly, root, step)
@@ -97,15 +46,8 @@ fn add<'a>(root: &'a NewRoot, steps: impl Iterator<Item = &'a Mount>) -> io::Res
     Ok(())
 }
 
-#[expect(
-    deprecated,
-    reason = "unsound for processes that share their descriptors with another, which this is not"
-)]
-pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
-    Ok(rustix::thread::unshare(flags)?)
-}
-
-fn named(error: &io::Error, what: &str) -> io::Error {
+/// Says what could not be made.
+pub(super) fn named(error: &io::Error, what: &str) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {error}"))
 }
 

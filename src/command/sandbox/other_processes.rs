@@ -3,7 +3,7 @@
 
 use seccompiler::{BackendError, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompRule};
 
-use super::syscalls::{Rules, condition};
+use super::syscall_rules::{Rules, condition};
 use super::{KernelSupport, Restrictions};
 
 /// Calls for queues of messages, which hardly any program uses. Landlock has no rules for those that have a name.

@@ -13,7 +13,7 @@ use rustix::net::{
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
 use super::OwnNetwork;
-use super::mounts::unshare;
+use super::namespaces::unshare;
 use crate::egress::socket_handover::{self, come, hand_over};
 
 /// `RTM_NEWLINK`, the request to change an interface.

@@ -2,7 +2,7 @@
 
 use seccompiler::{BackendError, SeccompCmpOp, SeccompRule};
 
-use super::syscalls::{Rules, any_bit, condition, none_of};
+use super::syscall_rules::{Rules, any_bit, condition, none_of};
 use super::{Restrictions, Sockets};
 
 /// Address families of the Internet.

@@ -1,14 +1,12 @@
 //! System call filter: the kernel refuses calls that would lead around the other restrictions.
 
-use std::collections::BTreeMap;
-
 use seccompiler::{
-    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch, apply_filter, sock_filter,
+    BackendError, BpfProgram, SeccompAction, SeccompFilter, TargetArch, apply_filter, sock_filter,
 };
 
 use super::other_processes::{emptying, of_others};
 use super::socket_calls::sockets;
+use super::syscall_rules::{Rules, any_bit, made_with, one_of};
 use super::{KernelSupport, RestrictionError, Restrictions};
 
 /// Calls that administer the kernel, and those through which other calls are made unseen.
@@ -67,8 +65,6 @@ const X32: u32 = 0x4000_0000;
 
 /// Maximum number of calls that the kernel compares one by one. When it loads a filter, it tries every call that there is.
 const COMPARED: usize = 6;
-
-pub(super) type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Calls that change a file's metadata, and not its content.
 const METADATA: [libc::c_long; 12] = [
@@ -192,47 +188,6 @@ fn rules(restrictions: &Restrictions) -> Result<Rules, BackendError> {
     rules.extend([(libc::SYS_chmod, any_bit(1, &SET_ID)?), (libc::SYS_mknod, any_bit(1, &SET_ID)?)]);
     rules.extend(sockets(restrictions)?);
     Ok(rules)
-}
-
-pub(super) fn condition(
-    argument: u8,
-    operator: SeccompCmpOp,
-    value: i32,
-) -> Result<SeccompCondition, BackendError> {
-    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value.cast_unsigned().into())
-}
-
-/// Returns a rule for a first argument that is none of these families.
-pub(super) fn none_of(families: &[i32]) -> Result<SeccompRule, BackendError> {
-    let others = families.iter().map(|family| condition(0, SeccompCmpOp::Ne, *family));
-    SeccompRule::new(others.collect::<Result<_, _>>()?)
-}
-
-/// Returns rules for a call that creates a file and whose mode, after the flags, has one of these bits.
-fn made_with(flags: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
-    let rule = |flag: i32, bit: &i32| {
-        let makes = SeccompCmpOp::MaskedEq(flag.cast_unsigned().into());
-        let mask = SeccompCmpOp::MaskedEq(bit.cast_unsigned().into());
-        SeccompRule::new(vec![condition(flags, makes, flag)?, condition(flags + 1, mask, *bit)?])
-    };
-    // A file without a name can be given one later.
-    let creating = [libc::O_CREAT, libc::O_TMPFILE];
-    creating.iter().flat_map(|flag| bits.iter().map(|bit| rule(*flag, bit))).collect()
-}
-
-/// Returns rules for an argument that is one of these values.
-fn one_of(argument: u8, values: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
-    let rule = |value: &i32| SeccompRule::new(vec![condition(argument, SeccompCmpOp::Eq, *value)?]);
-    values.iter().map(rule).collect()
-}
-
-/// Returns rules for an argument with one of these bits.
-pub(super) fn any_bit(argument: u8, bits: &[i32]) -> Result<Vec<SeccompRule>, BackendError> {
-    let rule = |bit: &i32| {
-        let mask = SeccompCmpOp::MaskedEq(bit.cast_unsigned().into());
-        SeccompRule::new(vec![condition(argument, mask, *bit)?])
-    };
-    bits.iter().map(rule).collect()
 }
 
 #[cfg(test)]
