@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use fancy_regex::{Captures, Regex, RegexBuilder};
 
-use super::pattern::{PatternOptions, PatternTimeout};
+use super::pattern_options::{PatternOptions, PatternTimeout};
 
 /// Maximum length of a text, in bytes, that is searched at once.
 const SHORT: usize = 4 << 10;

@@ -17,6 +17,7 @@ pub(crate) mod http;
 pub(crate) mod integrity;
 pub(crate) mod network_clock;
 pub(crate) mod pattern;
+pub(crate) mod pattern_options;
 pub(crate) mod program;
 pub(crate) mod public_address;
 pub(crate) mod sealed_box;

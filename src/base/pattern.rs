@@ -7,6 +7,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex::{Regex, RegexBuilder};
 
 use super::backtracking::Backtracking;
+use super::pattern_options::{PatternOptions, PatternTimeout};
 
 /// Compiled pattern.
 #[derive(Clone, Debug)]
@@ -16,15 +17,6 @@ pub(crate) struct Pattern(Engine);
 enum Engine {
     Linear(Regex),
     Backtracking(Box<Backtracking>),
-}
-
-/// How a pattern is read.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct PatternOptions {
-    /// Whether upper and lower case are the same.
-    pub ignore_case: bool,
-    /// Whether `^` and `$` match at every line, whose end may be `\n` or `\r\n`.
-    pub multi_line: bool,
 }
 
 /// Compiles a pattern that is matched line by line, in linear time. A line ends with `\n` or `\r\n`, neither of which is
@@ -56,11 +48,6 @@ impl InvalidPattern {
         last.strip_prefix("error: ").unwrap_or(last)
     }
 }
-
-/// Error for a search that was given up, because the pattern backtracks too much on the text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the pattern takes too long on this text; write it without nested repetition")]
-pub(crate) struct PatternTimeout;
 
 impl Pattern {
     /// Compiles a pattern.

@@ -12,8 +12,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::host_sets::{SET_TEXTS, SetText};
 use super::invalid_host::{InvalidHost, meant};
-use crate::base::yaml;
 
 /// A host, a network, or a set of hosts that may be requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -200,43 +200,31 @@ impl JsonSchema for HostRule {
     }
 }
 
-/// A set as the file has it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SetText {
-    manifests: Vec<String>,
-    hosts: Vec<String>,
-}
-
+/// A set whose hosts are parsed.
 struct HostSet {
-    manifests: Vec<String>,
+    manifests: &'static [String],
     rules: Vec<HostRule>,
 }
 
-static SETS: LazyLock<BTreeMap<String, HostSet>> = LazyLock::new(|| {
-    // A test reads the file as well: what cannot be read names no host, so that nothing is allowed by it.
-    let read: BTreeMap<String, SetText> = yaml::from_str(include_str!("host_sets.yml")).unwrap_or_default();
-    let set = |SetText { manifests, hosts }: SetText| HostSet {
-        manifests,
-        rules: hosts.iter().filter_map(|host| parse(host)).collect(),
+static SETS: LazyLock<BTreeMap<&str, HostSet>> = LazyLock::new(|| {
+    let set = |text: &'static SetText| HostSet {
+        manifests: &text.manifests,
+        rules: text.hosts.iter().filter_map(|host| parse(host)).collect(),
     };
-    read.into_iter().map(|(name, text)| (name, set(text))).collect()
+    SET_TEXTS.iter().map(|(name, text)| (name.as_str(), set(text))).collect()
 });
-
-/// Returns the names of all sets.
-pub fn set_names() -> impl Iterator<Item = &'static str> {
-    SETS.keys().map(String::as_str)
-}
 
 /// Returns the sets that the files of a checkout name; `is_there` says whether it has a file of this name at its root.
 pub fn sets_of(mut is_there: impl FnMut(&str) -> bool) -> Vec<HostRule> {
     let named = SETS.iter().filter(|(_, set)| set.manifests.iter().any(|file| is_there(file)));
-    named.map(|(name, set)| HostRule { text: name.clone(), kind: RuleKind::Set(&set.rules) }).collect()
+    named.map(|(name, set)| HostRule { text: (*name).to_owned(), kind: RuleKind::Set(&set.rules) }).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::yaml;
+    use crate::config::host_sets::set_names;
 
     fn rule(text: &str) -> HostRule {
         text.parse().expect(text)
@@ -249,7 +237,7 @@ mod tests {
         let names = ["debian", "github", "go", "java", "node", "python", "ruby", "rust"];
         assert_eq!(set_names().collect::<Vec<_>>(), names);
         for (name, text) in read {
-            assert_eq!(SETS[&name].rules.len(), text.hosts.len(), "{name}");
+            assert_eq!(SETS[name.as_str()].rules.len(), text.hosts.len(), "{name}");
             assert!(!text.hosts.is_empty(), "{name}");
         }
     }

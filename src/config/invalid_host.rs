@@ -2,7 +2,7 @@
 
 use std::net::Ipv6Addr;
 
-use super::hosts::set_names;
+use super::host_sets::set_names;
 use crate::base::did_you_mean::nearest;
 
 /// Error for a text that names no host.

@@ -5,6 +5,7 @@ mod costs;
 mod dry_run;
 mod error;
 mod github;
+mod host_sets;
 pub mod hosts;
 mod invalid_host;
 mod network;

@@ -15,7 +15,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
 
 use super::peer;
-use super::session::{Connection, Shared};
+use super::shared::{Connection, Shared};
 use super::target::Target;
 use super::upstream::Protocol;
 

@@ -13,6 +13,7 @@ mod peer;
 mod relay;
 mod rules;
 mod session;
+mod shared;
 #[cfg(target_os = "linux")]
 pub mod socket_handover;
 mod socks;

@@ -5,16 +5,14 @@ use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::connection_limit::ConnectionLimit;
-use super::dial::{DialError, Dialed};
 use super::host_requests::HostRequests;
-use super::relay::{Counted, relay};
+use super::relay::Counted;
+use super::shared::Shared;
 use super::target::Target;
-use super::upstream::{Protocol, Upstream};
 use super::{Egress, http, socks};
 use crate::base::verbose_log::detail;
 use crate::config::LocalServer;
@@ -27,27 +25,6 @@ const FIRST_BYTE: Duration = Duration::from_mins(1);
 pub struct Session {
     shared: Arc<Shared>,
     _stop: DropGuard,
-}
-
-/// What the clients of one session share.
-pub(super) struct Shared {
-    egress: Arc<Egress>,
-    /// The password of the proxy, where others could reach its port.
-    pub(super) token: Option<String>,
-    pub(super) stop: CancellationToken,
-    asked: HostRequests,
-    /// Places for clients.
-    clients: ConnectionLimit,
-    /// Places for connections to hosts.
-    connections: ConnectionLimit,
-}
-
-/// A connection to a host that may be asked for.
-pub(super) struct Connection {
-    pub(super) stream: Counted<TcpStream>,
-    pub(super) target: Target,
-    /// The proxy at its other end, if requests are passed on by one.
-    pub(super) forwards: Option<Upstream>,
 }
 
 impl Session {
@@ -159,42 +136,6 @@ impl Shared {
         } else {
             let _ = http::serve(client, self).await;
         }
-    }
-
-    /// Connects to a host, and notes that it was asked for.
-    pub(super) async fn open(&self, target: Target, protocol: Protocol) -> Result<Connection, DialError> {
-        let place = self.connections.place().await.ok_or(DialError::Over)?;
-        match self.egress.dial(&target, protocol).await {
-            Ok(Dialed { stream, forwards }) => {
-                let traffic = self.asked.note(&target, self.let_through(), String::new());
-                Ok(Connection { stream: Counted::new(stream, traffic, place), target, forwards })
-            }
-            Err(error) => {
-                let refused = error.is_refusal();
-                let decision = if refused { NetworkDecision::Refused } else { NetworkDecision::Unreachable };
-                self.asked.note(&target, decision, error.to_string());
-                Err(error)
-            }
-        }
-    }
-
-    /// Passes bytes on until both sides are done, or the session ends.
-    pub(super) async fn relay<C, S>(&self, client: C, server: S, target: &Target)
-    where
-        C: AsyncRead + AsyncWrite + Unpin,
-        S: AsyncRead + AsyncWrite + Unpin,
-    {
-        let cut = tokio::select! {
-            done = relay(client, server, target) => done.err(),
-            () = self.stop.cancelled() => None,
-        };
-        if let Some(cut) = cut {
-            self.asked.note(target, NetworkDecision::Refused, cut.to_string());
-        }
-    }
-
-    fn let_through(&self) -> NetworkDecision {
-        if self.egress.learns() { NetworkDecision::Learned } else { NetworkDecision::Allowed }
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::session::{Connection, Shared};
+use super::shared::{Connection, Shared};
 use super::target::Target;
 use super::upstream::Protocol;
 

@@ -15,6 +15,7 @@ mod cone;
 mod configured_files;
 mod earlier_changes;
 mod find;
+mod held;
 mod history;
 mod index;
 mod objects;

@@ -8,7 +8,7 @@ use gix_hash::Kind;
 use tempfile::TempDir;
 
 use super::GitError;
-use super::find::Held;
+use super::held::Held;
 
 /// Keys in `core` that say how files on disk relate to those in commits. A value is copied only if it is
 /// alphanumeric.

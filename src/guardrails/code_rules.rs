@@ -100,7 +100,7 @@ mod tests {
     use workspace::{FileState, Mode, WorkspacePath};
 
     use super::*;
-    use crate::base::pattern::PatternOptions;
+    use crate::base::pattern_options::PatternOptions;
 
     /// A pattern that follows 1,000 possible matches at every character.
     const SLOW: &str = r"a[ab]{1000}[^ab\n]";

@@ -28,7 +28,8 @@ use workspace::{
 };
 
 use crate::base::bounded::Bounded;
-use crate::base::pattern::{Pattern, PatternOptions};
+use crate::base::pattern::Pattern;
+use crate::base::pattern_options::PatternOptions;
 use crate::base::time_limit::TimeLimit;
 use crate::command::Patterns;
 use crate::config::{self};

@@ -19,7 +19,8 @@ use tokio_util::sync::CancellationToken;
 use workspace::{Glob, InvalidGlob, WorkspacePath};
 
 use crate::base::command_template::{CommandTemplate, Dialect, MisplacedPlaceholder, operand};
-use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions};
+use crate::base::pattern::{InvalidPattern, Pattern};
+use crate::base::pattern_options::PatternOptions;
 use crate::base::time_limit::Grace;
 use crate::command::sandbox::Rights;
 use crate::command::{Finished, LiveOutput};

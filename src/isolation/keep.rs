@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use workspace::{Judge, MAX_FILE, Proposed, WorkspacePath, may_write, source_of_bytecode};
 
+use super::left_behind::LeftBehind;
 use super::state::{Author, BaseState, Before, FoundChanges, Isolated};
 use super::tool_folders::ToolFolders;
 use super::{IsolatedRun, Keep, LostChanges, auto_loaded};
@@ -20,20 +21,6 @@ pub(super) struct CommandOrigin {
     pub author: Author,
     /// Whether the agent may have a say in what it does.
     pub is_influenced: bool,
-}
-
-/// What a command left where Git ignores it.
-#[derive(Debug, Default)]
-pub struct LeftBehind {
-    /// Files that cast doubt on what runs or loads them: all that the agent's commands left; of others, tools, and files that are
-    /// loaded by name.
-    pub(super) files: Vec<WorkspacePath>,
-    /// Those that programs load by their names.
-    pub(super) auto_loaded: Vec<WorkspacePath>,
-    /// Tools of the checkout that a program of the configuration's replaced there.
-    pub(super) replaced: Vec<WorkspacePath>,
-    /// Links, whoever left them.
-    pub(super) links: Vec<WorkspacePath>,
 }
 
 /// Why none of a command's changes were kept.

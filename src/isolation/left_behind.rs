@@ -6,7 +6,6 @@ use std::fs;
 
 use workspace::WorkspacePath;
 
-use super::keep::LeftBehind;
 use super::tool_folders::{ToolFolders, tool_folder};
 use super::{Isolation, auto_loaded, untrusted_build_output};
 use crate::event::NoticeLevel;
@@ -14,6 +13,20 @@ use crate::plan::may_lead_outside;
 
 /// How many tools or links a warning names.
 const MAX_NAMED: usize = 10;
+
+/// What a command left where Git ignores it.
+#[derive(Debug, Default)]
+pub struct LeftBehind {
+    /// Files that cast doubt on what runs or loads them: all that the agent's commands left; of others, tools, and files that are
+    /// loaded by name.
+    pub(super) files: Vec<WorkspacePath>,
+    /// Those that programs load by their names.
+    pub(super) auto_loaded: Vec<WorkspacePath>,
+    /// Tools of the checkout that a program of the configuration's replaced there.
+    pub(super) replaced: Vec<WorkspacePath>,
+    /// Links, whoever left them.
+    pub(super) links: Vec<WorkspacePath>,
+}
 
 impl Isolation {
     /// Records what a command has left, and reports tools that a hook or gate has replaced in the checkout: they stay there.

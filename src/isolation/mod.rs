@@ -29,8 +29,8 @@ use crate::command::sandbox::{Rights, View, kernel_support};
 use crate::command::{Ended, Finished, Job, LiveOutput, PipeStatus, Shell};
 use crate::event::{Events, NoticeLevel};
 pub use isolated_run::{IsolatedRun, LostChanges};
-pub use keep::LeftBehind;
 use keep::{CommandOrigin, Keeper};
+pub use left_behind::LeftBehind;
 use lost::AtLoss;
 pub use state::{
     Author, BaseState, Before, CarryError, FoundChanges, Isolated, IsolationError, IsolationSource, Secrets,

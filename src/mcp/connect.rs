@@ -10,11 +10,11 @@ use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{ClientHandler, RoleClient};
 use sanitize::secret_names::{passwords, secrets_of, without_userinfo};
-use tokio::time::Instant;
 
 use super::bounded_lines::BoundedLines;
 use super::error::StartError;
 use super::request_limit::RequestLimit;
+use super::start_limit::StartLimit;
 use super::{ServerContext, stderr_note};
 use crate::base::env::Variables;
 use crate::base::http::http_client;
@@ -190,34 +190,6 @@ fn shown_address(url: &str) -> String {
 /// Returns the name of a server in the report on its network.
 pub fn owner(name: &str) -> String {
     format!("MCP server {name}")
-}
-
-/// How long a server may take until it has listed its tools.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StartLimit {
-    pub(super) until: Instant,
-    /// The limit of its own; `None` where the run's time is up before.
-    own: Option<Duration>,
-}
-
-impl StartLimit {
-    /// Returns the limit of a server that is started now, in a run that ends at `deadline`.
-    pub(super) fn of(server: &Server, deadline: Option<std::time::Instant>) -> Self {
-        let own = Instant::now() + server.start_timeout;
-        match deadline.map(Instant::from_std).filter(|deadline| *deadline < own) {
-            Some(until) => Self { until, own: None },
-            None => Self { until: own, own: Some(server.start_timeout) },
-        }
-    }
-}
-
-impl std::fmt::Display for StartLimit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.own {
-            Some(own) => write!(f, "{} s (start_timeout)", own.as_secs()),
-            None => f.write_str("the time of the run"),
-        }
-    }
 }
 
 /// Our side of a connection. We offer no sampling, no elicitation and no roots.

@@ -3,7 +3,7 @@
 use std::io;
 
 use super::brief;
-use super::connect::StartLimit;
+use super::start_limit::StartLimit;
 
 /// Reason why a server is left out.
 #[derive(Debug, thiserror::Error)]

@@ -11,6 +11,7 @@ mod listing;
 mod named_paths;
 mod request_limit;
 mod schema;
+mod start_limit;
 mod tool;
 mod watched;
 
@@ -31,9 +32,10 @@ use crate::base::time_limit::{Grace, TimeLimit};
 use crate::command::{BaseFiles, Shell, StdioChild, last_lines};
 use crate::event::{Events, NoticeLevel};
 
-use connect::{Client, Connection, StartLimit};
+use connect::{Client, Connection};
 pub use connect::{Endpoint, InvalidServer, Server, owner};
 use error::{CallError, StartError};
+use start_limit::StartLimit;
 pub use tool::McpTool;
 pub use watched::WatchedCheckout;
 
@@ -141,7 +143,7 @@ async fn begin(
     variables: &Variables,
     context: &Arc<ServerContext>,
 ) -> Result<Started, StartError> {
-    let limit = StartLimit::of(server, context.deadline);
+    let limit = StartLimit::of(server.start_timeout, context.deadline);
     let Connection { service, child } = connect::connect(server, variables, context, limit).await?;
     let listed = tokio::time::timeout_at(limit.until, listing::tools(service.peer())).await;
     let listed = match listed.unwrap_or(Err(StartError::NoList(limit))) {

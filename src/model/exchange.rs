@@ -12,8 +12,8 @@ use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tracing::instrument::WithSubscriber;
 
-use super::frame_check::{FrameCheck, RefusedFrame};
-use super::providers::{completion, completion_of_stream, sort};
+use super::frame_check::{FrameCheck, MAX_ANSWER, RefusedFrame};
+use super::provider_answers::{completion, completion_of_stream, sort};
 use super::raw_answer::answer_of;
 use super::{Completion, ModelError};
 
@@ -95,9 +95,6 @@ impl Exchange {
 fn unavailable(message: String) -> ModelError {
     ModelError::Unavailable { message, retry_after: None }
 }
-
-/// Maximum length of an answer, in bytes: many times what any model may produce.
-pub(super) const MAX_ANSWER: usize = 8 << 20;
 
 /// Maximum number of stream events of one answer.
 const MAX_PIECES: usize = 1 << 20;

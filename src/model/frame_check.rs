@@ -6,7 +6,8 @@ use std::sync::Mutex;
 use genai::chat::{ChatFrameSink, FrameCtx, RawFrameRef};
 use serde::Deserialize;
 
-use super::exchange::MAX_ANSWER;
+/// Maximum length of an answer, in bytes: many times what any model may produce.
+pub(super) const MAX_ANSWER: usize = 8 << 20;
 
 /// Most calls of tools of one answer.
 const MAX_CALLS: usize = 1_024;

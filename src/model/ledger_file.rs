@@ -7,7 +7,7 @@ use std::path::Path;
 use time::format_description::well_known::Rfc3339;
 use time::{OffsetDateTime, UtcOffset};
 
-use super::ledger::LedgerEntry;
+use super::ledger_entry::LedgerEntry;
 use super::ledger_error::LedgerError;
 use crate::base::file_locks::FileLocks;
 use crate::base::fs::open_regular;

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use workspace::{ChangeSet, DiskWorkspace, FileChange, FileError, FileState, Operation, WorkspacePath};
 
 use super::file::Plan;
-use super::journal::{Journal, JournalError, MayWrite, Step};
+use super::journal::{Journal, MayWrite, Step};
+use super::journal_error::JournalError;
 use super::journal_folder::JournalFolder;
 use super::links::link_outside;
 use super::planned_file::{Damaged, PlanFile};

@@ -4,25 +4,12 @@
 //! three ways, where that is possible without conflicts. No model is involved. What results is another plan with another
 //! digest, which names the one before.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use workspace::{DiskWorkspace, FileChange, FileError, FileState, Mode, Operation, WorkspacePath};
 
-use super::file::Plan;
+use super::file::{CarriedOver, Plan};
 use super::merge::merged;
 use super::planned_file::{Damaged, PlanFile};
 use crate::event::Base;
-
-/// The plan that another one follows from.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CarriedOver {
-    /// The digest of the plan before.
-    pub digest: String,
-    /// The commit of the branch that the plan before was made for.
-    pub commit: String,
-    /// Planned files that others had changed as well, and that were merged.
-    pub merged: Vec<WorkspacePath>,
-}
 
 /// Reason why a plan is not carried over.
 #[derive(Debug, thiserror::Error)]

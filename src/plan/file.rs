@@ -8,7 +8,6 @@ use serde_json::Value;
 use shell::with_variables;
 use workspace::WorkspacePath;
 
-use super::carry_over::CarriedOver;
 use super::made::Made;
 use super::planned_file::PlanFile;
 use crate::base::time_limit::TimeLimit;
@@ -20,6 +19,17 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// Largest file of a plan that is read, in bytes.
 pub const MAX_PLAN: u64 = 100_000_000;
+
+/// The plan that another one follows from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CarriedOver {
+    /// The digest of the plan before.
+    pub digest: String,
+    /// The commit of the branch that the plan before was made for.
+    pub commit: String,
+    /// Planned files that others had changed as well, and that were merged.
+    pub merged: Vec<WorkspacePath>,
+}
 
 /// A command of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

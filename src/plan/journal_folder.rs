@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use workspace::{APPLY_FOLDER, APPLY_JOURNAL};
 
-use super::journal::JournalError;
+use super::journal_error::JournalError;
 use crate::base::env::{Variables, state_folder};
 use crate::base::integrity::digest;
 use crate::git::Repository;

@@ -7,14 +7,17 @@ mod missing;
 mod mutate;
 mod observed;
 mod prove;
+mod prover;
 mod rerun;
 mod side;
 mod since;
 mod states;
+mod verdict;
 
 pub(crate) use command::{CommandError, TestCommand};
 pub(crate) use mutate::{MutationLimits, mutate};
-pub(crate) use prove::{Prover, prove};
+pub(crate) use prove::prove;
+pub(crate) use prover::Prover;
 pub(crate) use since::changes_since;
 pub(crate) use states::{States, names_of_changed_tests};
 

@@ -6,10 +6,10 @@ use std::time::Duration;
 use test_integrity::ChangedTest;
 
 use super::observed::{Observation, Observed, StateOfTests};
-use super::prove::{cases, verdict, verdict_with};
 use super::side::Side;
+use super::verdict::{Judged, Seen, cases, verdict, verdict_with};
 use super::{ProofError, Prover, States};
-use crate::event::{CaseProof, ProofVerdict};
+use crate::event::ProofVerdict;
 
 /// A run that is repeated gets this many times the time that it took at first, and [`EXTRA`].
 const TIMES: u32 = 3;
@@ -28,26 +28,6 @@ pub(super) struct Pair<'a> {
     seen: Vec<Seen>,
     /// Time on a state of the old code that is not used any more.
     spent: Duration,
-}
-
-/// What was seen of a test on the old code and on the new.
-#[derive(Clone)]
-pub(super) struct Seen {
-    pub(super) old: Observation,
-    pub(super) new: Observation,
-}
-
-/// What a test says about the change: its verdict, with the reason and its cases.
-pub(super) struct Judged {
-    pub(super) verdict: ProofVerdict,
-    pub(super) reason: Option<String>,
-    pub(super) cases: Vec<CaseProof>,
-}
-
-impl Seen {
-    fn proves(&self) -> bool {
-        verdict(&self.old.seen, &self.new.seen).0 == ProofVerdict::Proves
-    }
 }
 
 impl<'a> Pair<'a> {

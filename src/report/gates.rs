@@ -7,7 +7,7 @@ use sanitize::untrusted::{code, fence, markdown_line, plain};
 
 use super::RunReport;
 use super::figures::duration;
-use super::junit::{clean, milliseconds};
+use super::junit_xml::{clean, milliseconds};
 use super::sections::html_code;
 use super::size_budget::Section;
 use crate::event::{GateRecord, GateVerdict, NamedTests};

@@ -1,26 +1,15 @@
-//! JUnit XML, written by junit-report.
-//!
-//! The library writes characters that XML forbids, and leaves `]]>` inside CDATA as it is, so all text is
-//! cleaned first.
+//! JUnit XML of a run, written by junit-report.
 
-use junit_report::{Duration, Report, ReportBuilder, TestCase, TestCaseBuilder, TestSuite};
-use sanitize::untrusted::visible;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
+use junit_report::{Duration, ReportBuilder, TestCase, TestCaseBuilder, TestSuite};
 use workspace::Operation;
 
+use super::junit_xml::{JunitError, clean, milliseconds, moment, suite_since, write};
 use super::listed::MAX_LISTED;
 use super::proof::proof_cases;
 use super::{RunReport, gates, test_findings};
-use crate::base::clock::now_utc;
 use crate::event::{
     Finding, HookDecision, JunitResult, NoticeLevel, Outcome, ReviewRecord, RunMode, Severity,
 };
-
-/// Error of the XML library.
-#[derive(Debug, thiserror::Error)]
-#[error("could not write the JUnit report: {0}")]
-pub struct JunitError(String);
 
 /// Renders the report. Fails only if the XML library does.
 pub fn junit(report: &RunReport) -> Result<String, JunitError> {
@@ -52,33 +41,8 @@ pub fn junit(report: &RunReport) -> Result<String, JunitError> {
     write(&builder.build())
 }
 
-/// Serializes a JUnit report as XML.
-pub(super) fn write(report: &Report) -> Result<String, JunitError> {
-    let mut xml = Vec::new();
-    report.write_xml(&mut xml).map_err(|error| JunitError(format!("{error:?}")))?;
-    String::from_utf8(xml).map_err(|error| JunitError(error.to_string()))
-}
-
-/// Parses a timestamp of a report (RFC 3339).
-pub(super) fn moment(text: &str) -> Option<OffsetDateTime> {
-    OffsetDateTime::parse(text, &Rfc3339).ok()
-}
-
 fn suite(name: &str, cases: Vec<TestCase>, report: &RunReport) -> TestSuite {
     suite_since(name, cases, moment(&report.started_at))
-}
-
-/// Makes a test suite of what began at a time, or begins now. The library's own constructor panics after the year 9999.
-pub(super) fn suite_since(name: &str, testcases: Vec<TestCase>, began: Option<OffsetDateTime>) -> TestSuite {
-    TestSuite {
-        name: name.to_owned(),
-        package: format!("testsuite/{name}"),
-        timestamp: began.unwrap_or_else(now_utc),
-        hostname: "localhost".to_owned(),
-        testcases,
-        system_out: None,
-        system_err: None,
-    }
 }
 
 fn hooks(report: &RunReport) -> Vec<TestCase> {
@@ -185,16 +149,4 @@ fn agent(report: &RunReport) -> Vec<TestCase> {
         case.set_classname("agent.errors").build()
     });
     std::iter::once(run.build()).chain(calls).chain(errors).collect()
-}
-
-/// Shows what nobody would see or what controls a terminal, replaces characters that XML forbids, and breaks up `]]>`.
-pub(super) fn clean(text: &str) -> String {
-    let allowed =
-        |c: char| matches!(c, '\t' | '\n' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
-    let text: String = visible(text).chars().map(|c| if allowed(c) { c } else { '\u{fffd}' }).collect();
-    text.replace("]]>", "]] >")
-}
-
-pub(super) fn milliseconds(count: u64) -> Duration {
-    Duration::milliseconds(i64::try_from(count).unwrap_or(i64::MAX))
 }

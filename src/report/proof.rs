@@ -4,7 +4,7 @@ use junit_report::{Duration, ReportBuilder, TestCase, TestCaseBuilder};
 use sanitize::untrusted::{code, visible};
 
 use super::RunReport;
-use super::junit::{JunitError, clean, milliseconds, suite_since, write};
+use super::junit_xml::{JunitError, clean, milliseconds, suite_since, write};
 use super::mutation::mutation_line;
 use super::size_budget::Section;
 use crate::event::{MutationRecord, MutationVerdict, ProofRecord, ProofVerdict, TestProof};

@@ -7,7 +7,7 @@ use sanitize::untrusted::{code, markdown_line};
 
 use super::RunReport;
 use super::figures::plural;
-use super::junit::clean;
+use super::junit_xml::clean;
 use super::size_budget::Section;
 use crate::event::{Severity, StopReason, TestFinding};
 

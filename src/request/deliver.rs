@@ -2,11 +2,12 @@
 
 use sanitize::untrusted::plain;
 
+use super::deliver_error::DeliverError;
 use super::values::DESCRIBED;
 use crate::base::text::shortened;
 use crate::config::{Config, DEFAULT_KEY, DeliverTo};
 use crate::event::RunMode;
-use crate::github::{BranchNameError, Environment, Subject, branch_name};
+use crate::github::{Environment, Subject, branch_name};
 
 /// Where changes go, complete.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,23 +36,6 @@ pub enum Deliver {
         /// Whether it gets a pull request.
         pull: bool,
     },
-}
-
-/// Reason why changes cannot go where they should.
-#[derive(Debug, thiserror::Error)]
-pub enum DeliverError {
-    /// A branch without a repository on GitHub.
-    #[error("a branch can be delivered only to GitHub; set `GITHUB_REPOSITORY` and `GITHUB_TOKEN`")]
-    NoGitHub,
-    /// A branch of our own that is for no other.
-    #[error("the event does not name a target branch; set `deliver.base`")]
-    NoBase,
-    /// A branch that would go to itself.
-    #[error("`deliver.branch` and the target branch are both {0}; change one of them")]
-    SameBranch(String),
-    /// A name that no branch can have.
-    #[error(transparent)]
-    Branch(#[from] BranchNameError),
 }
 
 /// A branch of ours, where nobody names one.

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-use super::deliver::DeliverError;
+use super::deliver_error::DeliverError;
 use super::refusal::{BatchRefusal, ProgramRefusal};
 use crate::agent::UnknownAgent;
 use crate::base::did_you_mean::nearest;

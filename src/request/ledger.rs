@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use super::error::InputError;
+use super::ledger_limits::{labels, limits};
 use super::shared_ledger::SharedLedger;
 use super::values::Inputs;
-use crate::base::bounded::Usd;
 use crate::base::env::{Variables, state_folder};
 use crate::config::Config;
-use crate::model::{Ledger, LedgerError, LedgerLabels, LedgerLimits};
+use crate::model::{Ledger, LedgerError};
 
 /// Most links that lead from one to the next.
 const MAX_LINKS: usize = 40;
@@ -16,26 +16,6 @@ const MAX_LINKS: usize = 40;
 /// Returns the ledger of this user, unless there is no folder for it.
 pub fn default_ledger(variables: &Variables) -> Option<PathBuf> {
     Some(state_folder(variables)?.join("costs.jsonl"))
-}
-
-/// Returns the limits that a configuration sets.
-pub(super) fn limits(config: &Config) -> LedgerLimits {
-    let costs = &config.costs;
-    LedgerLimits {
-        per_day: costs.budget_per_day.map(Usd::get),
-        per_month: costs.budget_per_month.map(Usd::get),
-        unmeasured: costs.unmeasured,
-    }
-}
-
-/// Returns who spends.
-pub(super) fn labels(inputs: &Inputs, config: &Config) -> LedgerLabels {
-    let label = |name: &str| inputs.variables.get(name).cloned().unwrap_or_default();
-    LedgerLabels {
-        repository: label("GITHUB_REPOSITORY"),
-        workflow: label("GITHUB_WORKFLOW"),
-        task: config.github.comment_key.clone(),
-    }
 }
 
 /// Returns where a file really lies, or would: links are followed, its own as well, even if they lead to nothing yet.

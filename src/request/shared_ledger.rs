@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use parking_lot::Mutex;
 
 use super::error::InputError;
-use super::ledger::{labels, limits};
+use super::ledger_limits::{labels, limits};
 use super::values::Inputs;
 use crate::base::clock::{DAY, MONTH, now};
 use crate::base::env::{is_in_actions, state_folder};

@@ -192,7 +192,8 @@ fn has_blanks(class: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::pattern::{Pattern, PatternOptions};
+    use crate::base::pattern::Pattern;
+    use crate::base::pattern_options::PatternOptions;
 
     #[test]
     fn blanks_at_the_edges_of_lines_stay_in_them() {

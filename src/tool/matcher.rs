@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use grep_matcher::{LineTerminator, Match, Matcher, NoCaptures};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
-use crate::base::pattern::{InvalidPattern, Pattern, PatternOptions, PatternTimeout, line_matcher};
+use crate::base::pattern::{InvalidPattern, Pattern, line_matcher};
+use crate::base::pattern_options::{PatternOptions, PatternTimeout};
 
 /// Time limit of a search with a pattern that backtracks.
 const MAX_TIME: Duration = Duration::from_secs(10);

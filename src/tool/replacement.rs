@@ -7,7 +7,8 @@ use super::line_ends::{PlainText, plain, without_doubled_returns};
 use super::matcher::Syntax;
 use super::search::Query;
 use super::{ToolError, replace_text::Args};
-use crate::base::pattern::{Pattern, PatternOptions, ReplaceError};
+use crate::base::pattern::{Pattern, ReplaceError};
+use crate::base::pattern_options::PatternOptions;
 
 /// A search with its replacement.
 pub(super) struct Replacement {

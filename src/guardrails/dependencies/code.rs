@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use regex::Regex;
 
+use super::ecosystem::Part;
 use super::languages::Source;
-use super::table::Part;
 
 /// Returns a line with one space where there are several.
 pub(super) fn plain(line: &str) -> String {

@@ -1,12 +1,12 @@
 //! Package managers, and what their files are called.
 
+use super::ecosystem::{DEFAULT, Ecosystem, How, Manifest, Part, Reach};
 use super::grammars::{
     BAZEL, CABAL, CABAL_PROJECT, CARGO_KEYS, CONAN, CPANFILE, DESCRIPTION, ELIXIR, ERLANG, FLAKE, GEMFILE,
     GEMSPEC, GRADLE, GRADLE_PROPERTIES, HASH, HASH_OR_SLASHES, HCL, MIX, NIX, NPM_KEYS, OPAM, PERL, PIXI,
     PODS, PYTHON, PYTHON_KEYS, REBAR, RUBY, SETUP, SLASHES, STACK, SWIFT, TERRAFORM, TERRAFORM_KEYS,
 };
 use super::languages::Language;
-use super::table::{DEFAULT, Ecosystem, How, Manifest, Part, Reach};
 
 const fn of(name: &'static str, keys: &'static [&'static str]) -> Manifest {
     Manifest { name, how: How::Keys(keys) }

@@ -2,7 +2,7 @@
 
 use manifest::Format;
 
-use super::shapes::Kind;
+use super::text_kind::Kind;
 
 /// How a lock file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Selects the parts of manifests that are about dependencies.
 
+use super::ecosystem::{How, Part};
 use super::languages::{Language, Span};
-use super::table::{How, Part};
 
 const BLOCK: Span = Span::comment("/*", "*/");
 

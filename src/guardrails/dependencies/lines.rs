@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::rejection::{Reason, RejectedRow};
-use super::shapes::{Judge, Kind};
+use super::shapes::Judge;
+use super::text_kind::Kind;
 
 /// Keys of lines that say where something is fetched from.
 const PLACES: &[&str] = &[

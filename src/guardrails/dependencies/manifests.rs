@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 use workspace::{FileChange, FileState, Mode};
 
 use super::code;
+use super::ecosystem::{Ecosystem, How, Manifest};
 use super::languages::Source;
-use super::table::{Ecosystem, How, Manifest, fits};
+use super::table::fits;
 use super::values;
 
 /// How a change of a manifest concerns dependencies.

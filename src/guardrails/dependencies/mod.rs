@@ -15,6 +15,7 @@ macro_rules! patterns {
 mod addresses;
 mod checksums;
 mod code;
+mod ecosystem;
 mod ecosystems;
 mod formats;
 mod grammars;
@@ -35,6 +36,7 @@ mod sources;
 mod table;
 #[cfg(test)]
 mod tests;
+mod text_kind;
 mod values;
 
 use std::collections::BTreeSet;
@@ -44,11 +46,12 @@ use workspace::{ChangeSet, FileChange, FileState, Mode, WorkspacePath};
 use crate::base::text::shortened;
 use crate::config::LockFiles;
 use addresses::Address;
+use ecosystem::{Ecosystem, How};
 use manifests::{Concern, concern, gains_only, manifest_of, text};
 use place::Place;
 use rejection::{Reason, RejectedRow};
 use shapes::Judge;
-use table::{Ecosystem, How, Role, folder_of, role_of};
+use table::{Role, folder_of, role_of};
 
 /// Reason why a change of what package managers fetch is not written.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

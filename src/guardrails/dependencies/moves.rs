@@ -9,7 +9,9 @@ use super::addresses::Address;
 use super::formats::name_of;
 use super::indexes;
 use super::manifests::{all_at, at};
-use super::shapes::{Judge, Kind};
+use super::rows::package_of;
+use super::shapes::Judge;
+use super::text_kind::Kind;
 use super::values::values;
 use super::{lines, rows};
 
@@ -248,13 +250,6 @@ fn entries(value: &Value) -> Vec<(String, &Value)> {
         }
         _ => Vec::new(),
     }
-}
-
-/// Returns the name of the package that a key is for: without the folder above, and without its version.
-pub(super) fn package_of(key: &str) -> &str {
-    let name = key.rsplit("node_modules/").next().unwrap_or(key).trim_start_matches('/');
-    let end = name.char_indices().skip(1).find(|(_, letter)| *letter == '@').map_or(name.len(), |(at, _)| at);
-    &name[..end]
 }
 
 /// Adds the packages of each section of a lock file of Bundler or Paket, with the remotes of the section.

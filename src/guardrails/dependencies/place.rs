@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 use workspace::{ChangeSet, FileChange, Glob};
 
+use super::ecosystem::{Ecosystem, Reach};
 use super::formats::name_of;
 use super::manifests::{all_at, at, members, text};
-use super::table::{Ecosystem, Reach, fits, folder_of};
+use super::table::{fits, folder_of};
 use super::values::values;
 use super::{BaseFiles, spellings};
 

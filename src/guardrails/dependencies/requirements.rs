@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use super::addresses::Address;
 use super::rejection::{Reason, RejectedRow};
-use super::shapes::{Judge, Kind};
+use super::shapes::Judge;
 use super::table::{Role, role_of};
+use super::text_kind::Kind;
 
 patterns! {
     NAMES = r"^(?::all:|:none:|[A-Za-z0-9._-]+(?:,[A-Za-z0-9._-]+)*)$";

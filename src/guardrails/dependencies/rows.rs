@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use super::addresses::Address;
 use super::checksums;
 use super::formats::{self, Writing};
-use super::moves::package_of;
 use super::rejection::{Reason, RejectedRow};
-use super::shapes::{Judge, Kind};
+use super::shapes::Judge;
+use super::text_kind::Kind;
 use super::values::values;
 
 /// Judges what a file has that it did not have before.
@@ -260,4 +260,11 @@ fn row(keys: &[String], text: &str) -> String {
 
 fn key_row(keys: &[String], key: &str) -> String {
     if keys.is_empty() { key.to_owned() } else { format!("{}.{key}", keys.join(".")) }
+}
+
+/// Returns the name of the package that a key is for: without the folder above, and without its version.
+pub(super) fn package_of(key: &str) -> &str {
+    let name = key.rsplit("node_modules/").next().unwrap_or(key).trim_start_matches('/');
+    let end = name.char_indices().skip(1).find(|(_, letter)| *letter == '@').map_or(name.len(), |(at, _)| at);
+    &name[..end]
 }

@@ -10,7 +10,8 @@ use super::addresses::Address;
 use super::formats::name_of;
 use super::rejection::{Reason, RejectedRow};
 use super::settings_keys::{HARMLESS, PLACES, PROTECTIONS};
-use super::shapes::{Judge, Kind};
+use super::shapes::Judge;
+use super::text_kind::Kind;
 use super::values::{plain_values, xml};
 
 patterns! {

@@ -6,6 +6,7 @@ use percent_encoding::percent_decode_str;
 use super::addresses::{ANYBODY, Address, is_proposed};
 use super::formats::{has_slashes, name_of};
 use super::rejection::Reason;
+use super::text_kind::Kind;
 
 /// Deepest nesting of what stands for something within a text.
 const MAX_DEPTH: usize = 8;
@@ -13,25 +14,6 @@ const MAX_DEPTH: usize = 8;
 const ODD: Reason =
     Reason("which is neither a name, a version, a checksum nor an address that all programs read alike");
 const OUT: Reason = Reason("which is not a path of the checkout");
-
-/// What a text is to the program that reads it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// A name, a version, a checksum, or how a package is asked for.
-    Spec,
-    /// Where something is fetched from.
-    Place,
-    /// Where something is fetched from, as a host with or without a path.
-    Bare,
-    /// A part of a place: a name without anything around it.
-    Part,
-    /// A name that may have slashes, such as that of a branch or of a package with its maker.
-    Slashed,
-    /// A path within what is fetched, or within the checkout.
-    Path,
-    /// A text for people.
-    People,
-}
 
 patterns! {
     // Base64 ends in a sign that no name on a code host has.

@@ -7,13 +7,14 @@ use serde_json::Value;
 
 use super::addresses::Address;
 use super::code;
+use super::ecosystem::{Ecosystem, How};
 use super::formats::name_of;
 use super::grammars::{PYTHON, RUBY, SLASHES};
 use super::languages::{Language, Source};
 use super::manifests::{listed_lines, manifest_of, values};
 use super::rejection::RejectedRow;
 use super::shapes::Judge;
-use super::table::{Ecosystem, How, fits};
+use super::table::fits;
 use super::values::xml;
 
 patterns! {

@@ -107,7 +107,7 @@ impl Masks {
                     fs::create_dir_all(to.join(entry).parent().unwrap_or(to))?;
                     fs::copy(root.join(entry), to.join(entry)).map(drop)?;
                 }
-                _ => super::upper::hide_at(to, entry)?,
+                _ => super::whiteout::hide_at(to, entry)?,
             }
         }
         Ok(folders)
@@ -118,9 +118,9 @@ impl Masks {
     pub(super) fn mark(&self) -> io::Result<()> {
         let sensitive = self.sensitive.iter().map(|path| Path::new(path.as_str()));
         for path in sensitive.chain(self.above.hidden.iter().map(PathBuf::as_path)) {
-            super::upper::hide_at(&self.folder, path)?;
+            super::whiteout::hide_at(&self.folder, path)?;
         }
-        self.above.replaced.iter().try_for_each(|path| super::upper::hide_below(&self.folder.join(path)))
+        self.above.replaced.iter().try_for_each(|path| super::whiteout::hide_below(&self.folder.join(path)))
     }
 
     /// Copies a `.git` entry of the checkout, as it is to be seen.
@@ -190,8 +190,8 @@ pub fn mask_repository(git: &Path, to: &Path, secrets: Secrets<'_>) -> io::Resul
     let above = above(git, to, secrets)?;
     #[cfg(unix)]
     {
-        above.hidden.iter().try_for_each(|path| super::upper::hide_at(to, path))?;
-        above.replaced.iter().try_for_each(|path| super::upper::hide_below(&to.join(path)))?;
+        above.hidden.iter().try_for_each(|path| super::whiteout::hide_at(to, path))?;
+        above.replaced.iter().try_for_each(|path| super::whiteout::hide_below(&to.join(path)))?;
     }
     Ok(fs::read_dir(to)?.next().is_some())
 }

@@ -20,6 +20,8 @@ mod update;
 mod upper;
 #[cfg(unix)]
 mod upper_changes;
+#[cfg(unix)]
+mod whiteout;
 
 use std::collections::BTreeSet;
 use std::fs;

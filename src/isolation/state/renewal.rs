@@ -18,7 +18,7 @@ use workspace::descend::{Visitor, WalkedEntry, descend_in};
 use workspace::entry::open_file;
 use workspace::{DiskWorkspace, removal};
 
-use super::upper::{is_opaque, make_opaque};
+use super::whiteout::{is_opaque, make_opaque};
 use super::{BaseState, Isolated, Kind};
 
 /// An upper folder that was renewed, and may still be seen by whoever holds its lease.

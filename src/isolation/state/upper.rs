@@ -4,22 +4,18 @@
 //!
 //! Commands write to it as well, so a link may stand anywhere: everything is reached through open folders, name by name.
 
-use std::fs;
 use std::io;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
-use cap_std::fs::{Dir, Metadata, MetadataExt};
-use rustix::fs::{CWD, FileType, Mode, OFlags, mknodat, openat};
+use cap_std::fs::{Dir, Metadata};
+use rustix::fs::{FileType, Mode, mknodat};
 use workspace::entry::Entry;
 use workspace::{DiskWorkspace, FileError, FileState, WorkspacePath, confined};
 
 use super::masks::Masks;
-
-/// Extended attributes of opaque folders, as set by an overlay without and with privileges.
-const OPAQUE: [&str; 2] = ["user.overlay.opaque", "trusted.overlay.opaque"];
+use super::whiteout::{is_opaque, is_whiteout, make_opaque};
 
 /// How far the way to a file leads through folders of the upper one.
 struct UpperPath {
@@ -127,10 +123,6 @@ pub(super) fn make_folder(disk: &DiskWorkspace, path: &WorkspacePath) -> io::Res
     disk.make_folder(path)
 }
 
-pub(super) fn is_whiteout(metadata: &Metadata) -> bool {
-    cap_std::fs::FileTypeExt::is_char_device(&metadata.file_type()) && metadata.rdev() == 0
-}
-
 /// Makes a folder where something marks the lower one as gone, whose content stays gone.
 fn replace_by_folder(above: &Dir, name: &str) -> io::Result<()> {
     above.remove_file(name)?;
@@ -143,29 +135,6 @@ fn hide(disk: &DiskWorkspace, path: &WorkspacePath) -> io::Result<()> {
     let folder = confined::create_dir(disk.dir(), &path.parent().unwrap_or_else(WorkspacePath::root))?;
     let name = path.file_name().unwrap_or_default();
     Ok(mknodat(&folder, name, FileType::CharacterDevice, Mode::empty(), 0)?)
-}
-
-/// Marks a file as gone in a folder to which no command writes.
-pub(super) fn hide_at(folder: &Path, path: &Path) -> io::Result<()> {
-    let full = folder.join(path);
-    if let Some(parent) = full.parent() {
-        fs::create_dir_all(parent)?;
-    }
-    Ok(mknodat(CWD, &full, FileType::CharacterDevice, Mode::empty(), 0)?)
-}
-
-/// Makes a folder opaque, which hides what the lower folder has there.
-pub(super) fn hide_below(folder: &Path) -> io::Result<()> {
-    make_opaque(&Dir::open_ambient_dir(folder, ambient_authority())?)
-}
-
-pub(super) fn make_opaque(folder: &Dir) -> io::Result<()> {
-    Ok(rustix::fs::fsetxattr(readable(folder)?, OPAQUE[0], b"y", rustix::fs::XattrFlags::empty())?)
-}
-
-/// Opens a folder for more than reaching what is in it.
-fn readable(folder: &Dir) -> rustix::io::Result<OwnedFd> {
-    openat(folder, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
 }
 
 /// Copies a folder from the lower folder to the upper one and makes it opaque, unless the upper one has it
@@ -197,14 +166,6 @@ pub(super) fn unfold(
         masks.copy(lower, entry, &disk.path().join(entry)).map_err(|(_, error)| error)?;
     }
     make_opaque(&to)
-}
-
-pub(super) fn is_opaque(folder: &Dir) -> bool {
-    let Ok(folder) = readable(folder) else { return false };
-    OPAQUE.iter().any(|mark| {
-        let mut value = [0_u8; 4];
-        rustix::fs::fgetxattr(&folder, *mark, &mut value).is_ok_and(|length| value[..length] == *b"y")
-    })
 }
 
 /// Removes the kernel's attributes from a file that came through an overlay.

@@ -13,7 +13,7 @@ use workspace::descend::{Visitor, WalkedEntry, descend_in};
 use workspace::{DiskWorkspace, FileError, Operation, Touched, Workspace, WorkspacePath};
 
 use super::BaseState;
-use super::upper::{is_opaque, is_whiteout};
+use super::whiteout::{is_opaque, is_whiteout};
 
 /// Maximum depth of folders that are read; nobody works deeper than that.
 const MAX_DEPTH: usize = 200;

@@ -3,7 +3,7 @@
 use junit_report::{ReportBuilder, TestCase, TestCaseBuilder};
 
 use super::{BatchReport, TaskEnd, TaskReport};
-use crate::report::junit::{JunitError, clean, milliseconds, moment, suite_since};
+use crate::report::junit_xml::{JunitError, clean, milliseconds, moment, suite_since};
 use crate::report::task_line;
 
 /// Renders the report. Fails only if the XML library does.
@@ -11,7 +11,7 @@ pub fn batch_junit(report: &BatchReport) -> Result<String, JunitError> {
     let cases = report.tasks.iter().map(|task| case(task, &report.batch)).collect::<Vec<_>>();
     let mut builder = ReportBuilder::new();
     builder.add_testsuite(suite_since(&clean(&report.batch), cases, moment(&report.started_at)));
-    crate::report::junit::write(&builder.build())
+    crate::report::junit_xml::write(&builder.build())
 }
 
 fn case(task: &TaskReport, batch: &str) -> TestCase {
