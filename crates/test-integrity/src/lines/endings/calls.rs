@@ -102,7 +102,9 @@ impl<'a> Names<'a> {
         match at.kind() {
             "call" | "call_expression" | "method_invocation" => {
                 let Some(given) = at.field("arguments") else { return false };
-                self.ends(at, given) || self.is_passed_on(at, given)
+                // What is raised is no end before it is.
+                self.ends(at, given) && identifiers(head(at)).last() != Some("SystemExit")
+                    || self.is_passed_on(at, given)
             }
             "raise_statement" => {
                 at.children().first().is_some_and(|raised| match raised.field("arguments") {
