@@ -1,4 +1,4 @@
-//! What ends the process with success, whatever a file calls it: one table, and the names that imports, values and patterns give.
+//! Table of calls that end the process with success, whatever a file calls them: by imports, values and patterns.
 
 use std::collections::{BTreeMap, BTreeSet};
 

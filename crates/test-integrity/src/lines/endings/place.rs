@@ -1,4 +1,4 @@
-//! Where the process of the tests comes by: outside of functions, in tests, hooks and set-up, and in what these call in the same file.
+//! Places that the process of the tests comes by: outside of functions, in tests, hooks and set-up, and in what these call in the same file.
 
 use std::sync::LazyLock;
 
