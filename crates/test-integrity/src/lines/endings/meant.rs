@@ -35,10 +35,14 @@ pub(super) fn is_meant(call: At<'_>, text: &str) -> bool {
                 let is_forked = body.contains("fork()") && at.words().contains(&"fork");
                 let is_of_parent =
                     conditions(call, at).any(|(condition, is_behind)| is_of_parent(condition, is_behind));
+                let is_expected = !call.text().contains("_exit")
+                    && body.contains("SystemExit")
+                    && at.normal().contains("aises ( SystemExit");
                 if is_forked
+                    || is_expected
                     || names_child(body, text) && !is_of_parent
                     || returns_elsewhere(before)
-                    || is_replaced(before)
+                    || is_replaced(at, call)
                 {
                     return true;
                 }
@@ -74,13 +78,18 @@ fn is_of_parent(condition: &str, is_behind: bool) -> bool {
     is_single && asked(condition).next().is_some() && UNSET.is_match(condition) == is_behind
 }
 
-/// Returns whether code has put something else in the place of what ends the process.
-fn is_replaced(code: &str) -> bool {
+/// Returns whether a function has put something else in the place of what ends the process before a call.
+fn is_replaced(function: At<'_>, call: At<'_>) -> bool {
     #[expect(clippy::unwrap_used, reason = "a constant")]
     static REPLACED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"(?:patch|spyOn|setattr|stub|replace|mock)(?:\.\w+)*\([^()\n]*\b_?[eE]xit\b|\b(?:sys|os|process)\._?exit\s*=[^=]"#).unwrap()
+        Regex::new(r#"^[\w.]*(?:patch|spyOn|setattr|stub|replace|mock)(?:\.\w+)*\([^()\n]*\b_?[eE]xit\b|^(?:sys|os|process)\._?exit\s*=[^=]"#)
+            .unwrap()
     });
-    REPLACED.is_match(code)
+    function.descendants().into_iter().any(|at| {
+        at.node.end_byte() <= call.node.start_byte()
+            && matches!(at.kind(), "call" | "call_expression" | "assignment" | "assignment_expression")
+            && REPLACED.is_match(at.text())
+    })
 }
 
 /// Returns what stands before the body of a statement.
