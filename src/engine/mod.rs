@@ -217,8 +217,9 @@ impl Engine {
     }
 
     fn track_untested_edits(&self, effects: &Effects, result: &ToolResult) {
+        let text = &result.text();
         match &effects.command {
-            Some(command) if runs_tests(&command.simple, &result.text()) => {
+            Some(command) if runs_tests(&command.simple, text) => {
                 self.untested.store(false, Ordering::Relaxed)
             }
             // Of what an MCP server did, only the changes to files are known.

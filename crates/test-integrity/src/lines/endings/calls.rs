@@ -142,7 +142,7 @@ impl<'a> Names<'a> {
             && callee.rsplit_once('.').is_some_and(|(ends, _)| self.is_end(identifiers(ends)));
         let mut is_given =
             || rest.any(|given| !given.kind().contains("call") && self.place_of_code(given) == Some(0));
-        let is_end = if is_bound { given.first().is_some() } else { is_given() };
+        let is_end = is_bound || is_given();
         let last = given.last().map(|given| given.field("value").unwrap_or(*given));
         is_end && given.len() > 1 && last.is_some_and(|last| self.is_success(single(last)))
     }

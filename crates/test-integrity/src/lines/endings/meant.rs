@@ -82,7 +82,7 @@ fn is_of_parent(condition: &str, is_behind: bool) -> bool {
 fn is_replaced(function: At<'_>, call: At<'_>) -> bool {
     #[expect(clippy::unwrap_used, reason = "a constant")]
     static REPLACED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r#"^[\w.]*(?:patch|spyOn|setattr|stub|replace|mock)(?:\.\w+)*\([^()\n]*\b_?[eE]xit\b|^(?:sys|os|process)\._?exit\s*=[^=]"#)
+        Regex::new(r"^[\w.]*(?:patch|spyOn|setattr|stub|replace|mock)(?:\.\w+)*\([^()\n]*\b_?[eE]xit\b|^(?:sys|os|process)\._?exit\s*=[^=]")
             .unwrap()
     });
     function.descendants().into_iter().any(|at| {

@@ -5,6 +5,7 @@ mod meant;
 mod own_runner;
 mod place;
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use super::reported::Reported;
@@ -18,7 +19,7 @@ use crate::syntax::{At, parse};
 use calls::Names;
 use meant::is_meant;
 use own_runner::is_end_of_own_runner;
-use place::File;
+use place::{File, MAX_LOOKUPS};
 
 /// Returns the calls that newly end the process with success, unless something was `reported` of the test that they stand in.
 pub(crate) fn compare(changes: &[Change<'_>], reported: &Reported<'_>) -> Vec<Finding> {
@@ -48,6 +49,9 @@ pub(crate) fn compare(changes: &[Change<'_>], reported: &Reported<'_>) -> Vec<Fi
     findings
 }
 
+/// Calls of a file that are judged.
+const MAX_CALLS: usize = 500;
+
 /// Call that ends the process with success.
 struct Ending {
     line: usize,
@@ -67,9 +71,10 @@ fn endings(path: &str, text: &str) -> Vec<Ending> {
     let Some(tree) = parse(text, language) else { return Vec::new() };
     let root = At::root(&tree, text);
     let given = Given::of(root);
-    let file = File { path, language, all: root.descendants(), is_of_tests };
+    let file = File { path, language, all: root.descendants(), is_of_tests, lookups: Cell::new(MAX_LOOKUPS) };
     let names = Names::of(&file.all, language, &given);
-    let mut calls: Vec<At<'_>> = file.all.iter().copied().filter(|at| names.end(*at)).collect();
+    let mut calls: Vec<At<'_>> =
+        file.all.iter().copied().filter(|at| names.end(*at)).take(MAX_CALLS).collect();
     if calls.is_empty() {
         return Vec::new();
     }

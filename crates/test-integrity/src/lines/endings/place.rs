@@ -1,5 +1,6 @@
 //! Places that the process of the tests comes by: outside of functions, in tests, hooks and set-up, and in what these call in the same file.
 
+use std::cell::Cell;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -11,6 +12,12 @@ use crate::syntax::At;
 /// Functions of a file that are followed to where they are called.
 const MAX_DEPTH: usize = 4;
 
+/// Functions of a file whose calls are looked for.
+pub(super) const MAX_LOOKUPS: usize = 300;
+
+/// Calls of one function that are looked at.
+const MAX_CALLS: usize = 50;
+
 /// File that is read.
 pub(super) struct File<'a> {
     pub(super) path: &'a str,
@@ -19,6 +26,8 @@ pub(super) struct File<'a> {
     pub(super) all: Vec<At<'a>>,
     /// Whether all of it is for tests.
     pub(super) is_of_tests: bool,
+    /// Functions whose calls may still be looked for.
+    pub(super) lookups: Cell<usize>,
 }
 
 /// Functions of a runner, by their names: tests, and what runs before and after them.
@@ -97,11 +106,15 @@ impl<'a> File<'a> {
         if depth == 0 || name.is_empty() || !(self.is_of_tests || is_in_tests(function)) {
             return false;
         }
+        let Some(left) = self.lookups.get().checked_sub(1) else { return false };
+        self.lookups.set(left);
         let own = function.node.byte_range();
         let uses = self.all.iter().filter(|at| {
             at.kind().ends_with("identifier") && at.text() == name && !own.contains(&at.node.start_byte())
         });
-        uses.filter(|at| is_call(**at)).any(|at| self.is_reached(*at, depth - 1) && !is_meant(*at, at.source))
+        uses.filter(|at| is_call(**at))
+            .take(MAX_CALLS)
+            .any(|at| self.is_reached(*at, depth - 1) && !is_meant(*at, at.source))
     }
 
     /// Returns whether a function is what a file of set-up gives its runner.
@@ -111,7 +124,7 @@ impl<'a> File<'a> {
             && around.is_some_and(|around| {
                 let text = self.all.first().and_then(|root| root.source.get(around.byte_range()));
                 let starts = |start: &&str| text.is_some_and(|text| text.starts_with(*start));
-                ["export default", "module.exports ="].iter().any(|start| starts(&start))
+                ["export default", "module.exports ="].iter().any(starts)
             })
     }
 }
