@@ -217,9 +217,8 @@ impl Engine {
     }
 
     fn track_untested_edits(&self, effects: &Effects, result: &ToolResult) {
-        let text = &result.text();
         match &effects.command {
-            Some(command) if runs_tests(&command.simple, text) => {
+            Some(command) if runs_tests(command, &result.text()) => {
                 self.untested.store(false, Ordering::Relaxed)
             }
             // Of what an MCP server did, only the changes to files are known.
