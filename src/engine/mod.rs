@@ -218,9 +218,7 @@ impl Engine {
 
     fn track_untested_edits(&self, effects: &Effects, result: &ToolResult) {
         match &effects.command {
-            Some(command) if runs_tests(command, &result.text()) => {
-                self.untested.store(false, Ordering::Relaxed)
-            }
+            Some(ran) if runs_tests(ran, &result.text()) => self.untested.store(false, Ordering::Relaxed),
             // Of what an MCP server did, only the changes to files are known.
             None if (!effects.writes.is_empty() || !result.changes.is_empty()) && result.success => {
                 self.untested.store(true, Ordering::Relaxed);
