@@ -29,6 +29,7 @@ mod stdio_child;
 mod structured_lines;
 #[cfg(target_os = "linux")]
 pub mod supervisor;
+mod test_runs;
 
 pub use base_files::BaseFiles;
 pub use command_shell::Shell;
@@ -42,7 +43,8 @@ pub use output::{Capture, Retention};
 pub(crate) use output::{last_lines, plain};
 pub(crate) use pipe_failure::pipe_failure;
 pub use pipe_status::{PipeCodes, PipeStatus, shows_whole_output};
+pub(crate) use shell::Patterns;
 pub use shell::{Assessment, Class, Containment, Policy, Verdict};
-pub(crate) use shell::{Patterns, is_test};
 pub use standby_supervisor::StandbySupervisor;
 pub use stdio_child::{StdioChild, StdioCommand};
+pub(crate) use test_runs::runs_tests;

@@ -25,7 +25,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use workspace::AttachedFolder;
 
-use crate::command::is_test;
+use crate::command::runs_tests;
 use crate::event::{Activity, Block, CallRecord, Class, Effects, Event, Events, Outcome, RunMode, ToolCall};
 use crate::guardrails::{self, Guardrails};
 use crate::hooks::{HookEvent, Hooks, Subject, ToolSubject};
@@ -218,7 +218,7 @@ impl Engine {
 
     fn track_untested_edits(&self, effects: &Effects, result: &ToolResult) {
         match &effects.command {
-            Some(command) if is_test(&command.simple) => self.untested.store(false, Ordering::Relaxed),
+            Some(ran) if runs_tests(ran, &result.text()) => self.untested.store(false, Ordering::Relaxed),
             // Of what an MCP server did, only the changes to files are known.
             None if (!effects.writes.is_empty() || !result.changes.is_empty()) && result.success => {
                 self.untested.store(true, Ordering::Relaxed);

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use parking_lot::Mutex;
 
+use super::exit_code::ShownTests;
 use super::{CallSummary, StepSummary};
+use crate::command::plain;
 use crate::event::{
-    Block, ChangeSizeLimit, Event, GateRecord, HookRecord, Line, MutationRecord, NetworkRecord, Notice,
-    Observer, ReviewRecord, SubagentRecord, Usage,
+    Block, CallRecord, ChangeSizeLimit, Event, GateRecord, HookRecord, Line, MutationRecord, NetworkRecord,
+    Notice, Observer, ReviewRecord, SubagentRecord, Usage,
 };
 
 /// The parts of a report that the events so far have filled.
@@ -101,6 +103,7 @@ impl Observer for Collector {
                     success: call.success,
                     exit_code: call.exit_code,
                     ran_no_test: call.ran_no_test,
+                    shown_tests: shown_tests(call),
                     error: (!call.success).then(|| call.result.clone()),
                     diff,
                     duration_ms: call.duration_ms,
@@ -123,4 +126,12 @@ impl Observer for Collector {
             Event::Notice(notice) => collected.notices.push(notice.clone()),
         }
     }
+}
+
+/// Returns what the output of a call says of tests, if it ran a command.
+fn shown_tests(call: &CallRecord) -> ShownTests {
+    if call.effects.command.is_none() || call.ran_no_test {
+        return ShownTests::Unsaid;
+    }
+    ShownTests::of(&plain(&call.result))
 }

@@ -2,8 +2,8 @@
 
 use super::CallSummary;
 use super::evidence::{Claim, ClaimSubject, Deeds};
-use super::exit_code::{exit_code_shows_result, runs_all_tests, runs_tests};
-use crate::event::{Class, Outcome};
+use super::exit_code::{ShownTests, TestLine, exit_code_shows_result};
+use crate::event::{Class, GateRecord, Outcome};
 
 impl Deeds<'_> {
     /// Checks whether a command passed when it last ran. What is no command is no claim.
@@ -25,7 +25,7 @@ impl Deeds<'_> {
             let other = other.split_whitespace().collect::<Vec<_>>().join(" ");
             // A path to the folder may stand before it, and behind it what leaves its exit code alone: redirections and pipes.
             let has_plain_end =
-                |end: &str| end.is_empty() || end.starts_with(" |") && exit_code_shows_result(end);
+                |end: &str| end.is_empty() || end.starts_with(" |") && exit_code_shows_result(end, |_| false);
             other == line
                 || other.ends_with(&format!("&& {line}"))
                 || other.strip_prefix(&format!("{line} 2>&1")).is_some_and(has_plain_end)
@@ -38,9 +38,10 @@ impl Deeds<'_> {
         let call = ran.clone().find(|call| call.target.as_deref().is_some_and(is_same));
         // A longer command may have held it: nothing can be said for sure.
         let may_hold = ran.filter_map(|call| call.target.as_deref()).any(|target| target.contains(words[0]));
+        let runs_tests = || TestLine::of(&line, ShownTests::Unsaid).is_some();
         let (holds, evidence) = match (gate, call) {
             (Some(gate), _) => {
-                let runs_none = gate.ran_no_test && runs_tests(&line);
+                let runs_none = gate.ran_no_test && runs_tests();
                 (gate.passed && !runs_none, format!("the gate {} {}", gate.name, gate.told()))
             }
             (None, Some(call)) if has_run(call) => match call.exit_code {
@@ -48,7 +49,7 @@ impl Deeds<'_> {
                 Some(0) if !call.success => {
                     (false, format!("a part of its pipe failed in step {}", call.step))
                 }
-                Some(0) if call.ran_no_test && runs_tests(&line) => {
+                Some(0) if call.ran_no_test && runs_tests() => {
                     (false, format!("it ended with exit code 0 in step {}, but ran no test", call.step))
                 }
                 Some(0) => (true, format!("it ended with exit code 0 in step {}", call.step)),
@@ -65,9 +66,9 @@ impl Deeds<'_> {
         Some(Claim { subject: ClaimSubject::Command, claim: format!("{line} passed"), holds, evidence })
     }
 
-    /// Checks whether the tests passed when they last ran, by all gates that run tests or else by a command. One that passed
-    /// without running any shows nothing. Nothing can be said for sure of commands that may have run them under another name, of lines whose exit code is not that of the tests, and
-    /// of tests that passed before files changed again.
+    /// Checks whether the tests passed when they last ran, by all gates that run tests or else by a command. One that passed without
+    /// running any shows nothing. Nothing can be said for sure of commands that may have run them unseen, of lines whose exit code
+    /// is not that of the tests, and of tests that passed before files changed again.
     pub(super) fn all_tests(&self) -> Option<Claim> {
         let claim = |holds, evidence| {
             Some(Claim {
@@ -77,17 +78,24 @@ impl Deeds<'_> {
                 evidence,
             })
         };
-        let mut gates = self.gates.iter().rev().filter(|gate| runs_tests(&gate.command)).peekable();
-        if gates.peek().is_some() {
-            if gates.clone().any(|gate| !exit_code_shows_result(&gate.command)) {
+        let read = |gate: &GateRecord| {
+            let shown = ShownTests::of(&gate.output);
+            // What does more than tests may fail for another reason.
+            TestLine::of(&gate.command, shown)
+                .filter(|line| line.is_named || gate.passed || shown == ShownTests::Failed)
+        };
+        let gates: Vec<(&GateRecord, TestLine)> =
+            self.gates.iter().rev().filter_map(|gate| Some((gate, read(gate)?))).collect();
+        if !gates.is_empty() {
+            if gates.iter().any(|(_, line)| !line.is_shown) {
                 return None;
             }
             // What chooses some of the tests shows that they fail, but not that all pass.
-            let shown = gates.clone().find(|gate| !gate.passed);
-            let mut whole = gates.filter(|gate| runs_all_tests(&gate.command));
-            let shown = shown.or_else(|| {
+            let shown = gates.iter().find(|(gate, _)| !gate.passed);
+            let mut whole = gates.iter().filter(|(_, line)| line.is_whole);
+            let (shown, _) = shown.or_else(|| {
                 let empty = whole.clone().next();
-                whole.find(|gate| !gate.ran_no_test).or(empty)
+                whole.find(|(gate, _)| !gate.ran_no_test).or(empty)
             })?;
             let holds = shown.passed && !shown.ran_no_test;
             return claim(holds, format!("the gate {} {}", shown.name, shown.told()));
@@ -101,16 +109,20 @@ impl Deeds<'_> {
         if ran.peek().is_none() {
             return claim(false, "no test was run".to_owned());
         }
-        let mut ran = ran.filter(|call| call.target.as_deref().is_some_and(runs_tests));
-        let is_empty = |call: &&CallSummary| call.success && call.ran_no_test;
+        let read = |call: &'_ CallSummary| {
+            let line = TestLine::of(call.target.as_deref()?, call.shown_tests)?;
+            (line.is_named || call.success || call.shown_tests == ShownTests::Failed).then_some(line)
+        };
+        let mut ran = ran.filter_map(|call| Some((call, read(call)?)));
+        let is_empty = |(call, _): &(&CallSummary, TestLine)| call.success && call.ran_no_test;
         let last = ran.clone().next()?;
-        let call = ran.find(|call| !is_empty(call)).unwrap_or(last);
+        let (call, read) = ran.find(|run| !is_empty(run)).unwrap_or(last);
         let line = call.target.as_deref().unwrap_or_default();
-        if is_empty(&call) {
+        if is_empty(&(call, read)) {
             return claim(false, format!("`{line}` ran no test in step {}", call.step));
         }
         let holds = call.success && call.exit_code == Some(0);
-        if !exit_code_shows_result(line) || holds && (self.has_changed_since(call) || !runs_all_tests(line)) {
+        if !read.is_shown || holds && (self.has_changed_since(call) || !read.is_whole) {
             return None;
         }
         let code =
@@ -134,7 +146,6 @@ fn has_run(call: &CallSummary) -> bool {
 pub(super) mod tests {
     use super::super::evidence::evidence;
     use super::*;
-    use crate::event::GateRecord;
 
     /// A command that ran in step 3.
     pub(in super::super) fn call(target: &str, exit_code: i32) -> CallSummary {
@@ -150,6 +161,7 @@ pub(super) mod tests {
             success: exit_code == 0,
             exit_code: Some(exit_code),
             ran_no_test: false,
+            shown_tests: ShownTests::Unsaid,
             error: None,
             diff: String::new(),
             duration_ms: 0,
@@ -172,6 +184,12 @@ pub(super) mod tests {
             passed: true,
             verdict: crate::event::GateVerdict::Passed,
             ..GateRecord::not_run(name.to_owned(), "make test".to_owned(), true, "exit code 0")
+        };
+        let told = |target: &str, code, shown_tests| CallSummary { shown_tests, ..call(target, code) };
+        let gate = |name: &str, command: &str, output: &str| GateRecord {
+            command: command.to_owned(),
+            output: output.to_owned(),
+            ..ended(name, false)
         };
         for (calls, gates, message, expected) in [
             (
@@ -215,6 +233,46 @@ pub(super) mod tests {
                     "- the tests pass: the gate unit passed, but ran no test",
                     "- make test passed: the gate unit passed, but ran no test",
                 ],
+            ),
+            (vec![call("cargo check", 0)], vec![], "All tests pass.", vec![]),
+            (vec![call("pytest --collect-only", 0)], vec![], "All tests pass.", vec![]),
+            (vec![call("PYTEST_ADDOPTS=--co pytest", 0)], vec![], "All tests pass.", vec![]),
+            (
+                vec![
+                    call("python3 -m unittest -q", 0),
+                    call("mkdir tests", 1),
+                    call("npm run format:check", 1),
+                    call("git checkout tests", 1),
+                    call("python3 tests/debug.py", 1),
+                    told("make ci", 2, ShownTests::Ran),
+                ],
+                vec![],
+                "All tests pass.",
+                vec!["+ the tests pass: `python3 -m unittest -q` ended with exit code 0 in step 3"],
+            ),
+            (
+                vec![told("./ci.sh", 0, ShownTests::Ran)],
+                vec![],
+                "All tests pass.",
+                vec!["+ the tests pass: `./ci.sh` ended with exit code 0 in step 3"],
+            ),
+            (
+                vec![told("make ci", 2, ShownTests::Failed)],
+                vec![],
+                "All tests pass.",
+                vec!["- the tests pass: `make ci` ended with exit code 2 in step 3"],
+            ),
+            (
+                vec![],
+                vec![gate("tests", "./ci.sh", "Ran 1 test in 0.000s\n\nOK")],
+                "All tests pass.",
+                vec!["+ the tests pass: the gate tests passed"],
+            ),
+            (
+                vec![call("npm ci", 0)],
+                vec![gate("build", "make check", "types are fine")],
+                "All tests pass.",
+                vec![],
             ),
             (
                 vec![],

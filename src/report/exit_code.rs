@@ -1,148 +1,90 @@
-//! Exit codes of command lines: whether they show the result of the tests that a line runs.
+//! Command lines that run tests: which of them do, going by what they printed or by their programs, and whether the exit code of a line
+//! shows the result.
 
-use crate::command::is_test;
+use shell::{Simple, TestRun, analyse, chooses_tests, test_run};
+use test_results::{Outcome, has_run_tests, parse_all};
 
-/// Returns the parts of a command line between `;`, `&&`, `||` and `|`.
-fn parts(line: &str) -> Vec<String> {
-    let line = line.replace("2>&1", "").replace("&>", ">");
-    line.split(['&', '|', ';', '\n']).map(|part| part.trim().to_owned()).collect()
+/// What an output says of tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ShownTests {
+    /// Nothing.
+    #[default]
+    Unsaid,
+    /// Some ran.
+    Ran,
+    /// Some ran, and one of them failed.
+    Failed,
+    /// Some were skipped; it does not say whether others ran.
+    Skipped,
 }
 
-/// Returns whether a part of a command line runs tests.
-pub(super) fn runs_tests(line: &str) -> bool {
-    is_test(&parts(line))
+impl ShownTests {
+    /// Reads an output without escapes.
+    pub(super) fn of(output: &str) -> Self {
+        match has_run_tests(output, true) {
+            Some(true) => {
+                let failed = parse_all(output).tests.iter().any(|test| test.outcome == Outcome::Failed);
+                if failed { Self::Failed } else { Self::Ran }
+            }
+            None if output.lines().any(|line| line.trim_end().ends_with(" SKIPPED")) => Self::Skipped,
+            _ => Self::Unsaid,
+        }
+    }
 }
 
-/// Words of command lines that run tests and choose none of them.
-const PLAIN: &[&str] = &[
-    "test",
-    "check",
-    "pytest",
-    "unittest",
-    "nextest",
-    "jest",
-    "vitest",
-    "rspec",
-    "phpunit",
-    "tox",
-    "nox",
-    "verify",
-    "discover",
-    "python",
-    "python3",
-    "py.test",
-    "cargo",
-    "npm",
-    "npx",
-    "yarn",
-    "pnpm",
-    "bun",
-    "deno",
-    "node",
-    "mocha",
-    "go",
-    "./...",
-    "make",
-    "just",
-    "uv",
-    "poetry",
-    "pipenv",
-    "hatch",
-    "run",
-    "exec",
-    "bundle",
-    "rake",
-    "mvn",
-    "./mvnw",
-    "gradle",
-    "./gradlew",
-    "gradlew",
-    "clean",
-    "build",
-    "ctest",
-    "dotnet",
-    "composer",
-    "mix",
-    "swift",
-    "spec",
-    "--",
-    "-q",
-    "-v",
-    "-vv",
-    "-s",
-    "-x",
-    "-ra",
-    "-rA",
-    "-B",
-    "-race",
-    "-count=1",
-    "--verbose",
-    "--quiet",
-    "--silent",
-    "--workspace",
-    "--all",
-    "--all-features",
-    "--all-targets",
-    "--locked",
-    "--offline",
-    "--frozen",
-    "--release",
-    "--no-fail-fast",
-    "--no-header",
-    "--nocapture",
-    "--runInBand",
-    "--ci",
-    "--coverage",
-    "--cov",
-    "--test",
-    "--no-cov",
-    "--all-extras",
-];
-
-/// Words of these that name what runs tests.
-const RUNNERS: &[&str] = &[
-    "test", "pytest", "py.test", "unittest", "nextest", "jest", "vitest", "mocha", "rspec", "phpunit",
-    "ctest", "tox", "nox",
-];
-
-/// Returns whether a line runs all tests, as far as its words tell: none of them chooses some, lists them, or asks for help, and none
-/// is the path of some.
-pub(super) fn runs_all_tests(line: &str) -> bool {
-    let is_plain = |(before, word): (&str, &str)| {
-        let is_set =
-            before.is_empty() && word.split_once('=').is_some_and(|(name, _)| !name.starts_with('-'));
-        let is_value =
-            ["--cov=", "--tb=", "--color=", "--reporter="].iter().any(|option| word.starts_with(option));
-        // To pytest, it names the marks of tests.
-        let is_module = word == "-m" && before.starts_with("python");
-        is_set || is_value || is_module || PLAIN.contains(&word)
-    };
-    // Behind the word that names the runner, others would choose tests.
-    let chooses = |part: &str| {
-        let mut behind = part.split_whitespace().skip_while(|word| !RUNNERS.contains(word)).skip(1);
-        behind.any(|word| !word.starts_with('-') && !matches!(word, "./..." | "run" | "discover"))
-    };
-    let is_whole = |part: &String| {
-        let words = std::iter::once("").chain(part.split_whitespace());
-        is_test(std::slice::from_ref(part))
-            && words.zip(part.split_whitespace()).all(is_plain)
-            && !chooses(part)
-    };
-    let parts = parts(line);
-    let moves = |part: &String| {
-        part.split_whitespace().any(|word| matches!(word, "cd" | "pushd" | "-C" | "--prefix"))
-    };
-    parts.iter().any(is_whole) && !parts.iter().any(moves)
+/// A command line that runs tests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TestLine {
+    /// Whether a program or target in it is named for tests.
+    pub(super) is_named: bool,
+    /// Whether it runs all tests, as far as its words and its output tell.
+    pub(super) is_whole: bool,
+    /// Whether its exit code shows how they ended.
+    pub(super) is_shown: bool,
 }
 
-/// Returns whether the exit code of a line, or of its pipes, shows how the tests in it ended: not with `|| true`, not with `!`
-/// before them, and not if something follows them.
-pub(super) fn exit_code_shows_result(line: &str) -> bool {
+impl TestLine {
+    /// Reads a line; `None` if it runs no tests. Which program or target of the project does is told by the output, or else by its name.
+    pub(super) fn of(line: &str, shown: ShownTests) -> Option<Self> {
+        let commands = analyse(line).commands;
+        let runs: Vec<TestRun> = commands.iter().filter_map(run_of).collect();
+        let is_named = runs.iter().any(|run| run.is_named);
+        let has_run = matches!(shown, ShownTests::Ran | ShownTests::Failed);
+        if !is_named && (runs.is_empty() || !has_run) {
+            return None;
+        }
+        let moves = |command: &Simple| {
+            words(command).iter().any(|word| matches!(*word, "cd" | "pushd" | "-C" | "--prefix"))
+        };
+        let chooses = |command: &Simple| {
+            let set = command.assignments.iter().any(|(name, _)| chooses_tests(&format!("{name}=")));
+            set || words(command).iter().any(|word| chooses_tests(word))
+        };
+        let is_whole = runs.iter().any(|run| run.is_named == is_named && run.is_whole)
+            && shown != ShownTests::Skipped
+            && !commands.iter().any(|command| moves(command) || chooses(command));
+        let is_last =
+            |last: &str| analyse(last).commands.iter().filter_map(run_of).any(|run| run.is_named == is_named);
+        Some(Self { is_named, is_whole, is_shown: exit_code_shows_result(line, is_last) })
+    }
+}
+
+fn words(command: &Simple) -> Vec<&str> {
+    command.words.iter().map(|word| word.text().unwrap_or(&word.raw)).collect()
+}
+
+fn run_of(command: &Simple) -> Option<TestRun> {
+    test_run(&words(command))
+}
+
+/// Returns whether the exit code of a line, or of its pipes, shows how a command in it ended: not with `|| true`, not with `!`
+/// before it, and not if something follows that is not what matters.
+pub(super) fn exit_code_shows_result(line: &str, is_last: impl Fn(&str) -> bool) -> bool {
     let line = line.replace("2>&1", "").replace("&>", ">");
     let last = line.rsplit([';', '&', '\n']).next().unwrap_or_default();
     let is_pipe_end = last.trim_start().starts_with('|');
     let is_negated = line.split([';', '&', '\n']).any(|part| part.trim_start().starts_with("! "));
-    !line.contains("||") && !is_negated && (is_pipe_end || is_test(&parts(last)))
+    !line.contains("||") && !is_negated && (is_pipe_end || is_last(last))
 }
 
 #[cfg(test)]
@@ -160,45 +102,60 @@ mod tests {
             ("pytest & wait", false),
             ("! pytest", false),
             ("cd app && ! pytest", false),
+            ("pytest && ./ci.sh", false),
         ] {
-            assert!(runs_tests(line), "{line}");
-            assert_eq!(exit_code_shows_result(line), shows_result, "{line}");
+            let read = TestLine::of(line, ShownTests::Unsaid).expect("a run of tests");
+            assert_eq!(read.is_shown, shows_result, "{line}");
         }
     }
 
     #[test]
-    fn lines_that_choose_or_list_tests_do_not_run_all() {
-        for line in [
-            "pytest --collect-only -q",
-            "pytest -q tests/test_shop.py",
-            "pytest -k total",
-            "pytest -m slow",
-            "pytest --deselect tests/test_shop.py::test_total",
-            "pytest --help",
-            "python3 -m pytest --version",
-            "cargo test --no-run",
-            "cargo test total",
-            "make -n test",
-            "npm run test:unit",
-            "cd app && pytest -q",
-            "pytest tests",
-            "go test .",
-            "cargo test check",
-            "make -C app test",
+    fn lines_that_choose_tests_do_not_run_all() {
+        let is_whole = |line: &str, shown| TestLine::of(line, shown).map(|read| read.is_whole);
+        for (line, expected) in [
+            ("pytest -q tests/test_shop.py", Some(false)),
+            ("pytest --deselect tests/test_shop.py::test_total", Some(false)),
+            ("cargo test total", Some(false)),
+            ("cd app && pytest -q", Some(false)),
+            ("make -C app test", Some(false)),
+            ("PYTEST_ADDOPTS='-k total' pytest -q", Some(false)),
+            ("export PYTEST_ADDOPTS=--co && pytest -q", Some(false)),
+            ("env PYTEST_ADDOPTS=--co pytest -q", Some(false)),
+            ("TESTS=shop make test", Some(false)),
+            ("pytest --collect-only -q", None),
+            ("cargo test --no-run", None),
+            ("make check", None),
+            ("./ci.sh", None),
+            ("cargo check", None),
+            ("python3 -m pytest -q", Some(true)),
+            ("CI=1 npm test", Some(true)),
+            ("make lint && timeout 60 uv run pytest", Some(true)),
+            ("bash -c 'npm test'", Some(true)),
         ] {
-            assert!(runs_tests(line) && !runs_all_tests(line), "{line}");
+            assert_eq!(is_whole(line, ShownTests::Unsaid), expected, "{line}");
         }
-        for line in [
-            "python3 -m pytest -q",
-            "cargo test --workspace",
-            "CI=1 npm test",
-            "go test ./...",
-            "make check",
-            "uv run pytest",
-            "cargo nextest run",
-            "mvn clean verify",
+        for (line, expected) in [
+            ("./ci.sh", Some(true)),
+            ("make check", Some(true)),
+            ("./ci.sh --filter total", Some(false)),
+            ("pytest tests/test_shop.py && make build", Some(false)),
+            ("sed -n p log", None),
         ] {
-            assert!(runs_all_tests(line), "{line}");
+            assert_eq!(is_whole(line, ShownTests::Ran), expected, "{line}");
+        }
+        assert_eq!(is_whole("gradle test", ShownTests::Skipped), Some(false));
+    }
+
+    #[test]
+    fn outputs_show_tests_that_ran_failed_or_were_skipped() {
+        for (output, expected) in [
+            ("== 2 passed in 0.01s ==", ShownTests::Ran),
+            ("test a ... FAILED\n\ntest result: FAILED. 0 passed; 1 failed; 0 ignored", ShownTests::Failed),
+            ("> Task :test\n\nCartTest > adds() SKIPPED\n", ShownTests::Skipped),
+            ("types are fine", ShownTests::Unsaid),
+            ("Ran 0 tests in 0.000s", ShownTests::Unsaid),
+        ] {
+            assert_eq!(ShownTests::of(output), expected, "{output}");
         }
     }
 }

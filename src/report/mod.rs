@@ -65,6 +65,7 @@ pub use collect::{Collected, Collector};
 pub use comment::{COMMENT_LIMIT, CommentFrame, check_summary, comment, description, reason_not_to_apply};
 pub use diagnostics::{Diagnostic, diagnostics, of_gates};
 pub use evidence::{Claim, ClaimSubject, Deeds, evidence};
+pub use exit_code::ShownTests;
 pub use figures::duration;
 pub use html::html;
 pub use junit::junit;
@@ -169,6 +170,9 @@ pub struct CallSummary {
     /// Whether the output of the command says that it ran no test.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub ran_no_test: bool,
+    /// What its output says of tests.
+    #[serde(skip)]
+    pub shown_tests: ShownTests,
     /// What went wrong, if it was not successful.
     pub error: Option<String>,
     /// What it changed in files; long diffs are cut.

@@ -41,11 +41,13 @@ mod refusal;
 mod runners;
 mod strict;
 mod table;
+mod test_runs;
 mod variables;
 mod wrappers;
 
 pub use analysis::{Analysis, Nesting, Redirect, Simple, Word, analyse, analyse_powershell, is_guarded};
 pub use class::Class;
 pub use classify::{Containment, Verdict};
-pub use policy::{Assessment, CustomRules, InvalidRule, Patterns, Policy, is_test};
+pub use policy::{Assessment, CustomRules, InvalidRule, Patterns, Policy};
+pub use test_runs::{TestRun, chooses_tests, test_run};
 pub use variables::{InvalidVariable, with_variables};

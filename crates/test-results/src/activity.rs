@@ -25,8 +25,10 @@ enum Told {
     LeftOut,
     /// It is a file that its runner counts as a test.
     File,
-    /// Tests ran, but it does not say how many.
+    /// Tests ran, but it does not say how many. Of a part, they ran unless all that is named of it was skipped.
     Some,
+    /// A test was skipped, by a runner that may not name those that ran.
+    Skipped,
     /// No test ran.
     None,
 }
@@ -62,6 +64,7 @@ static SUMMARIES: LazyLock<(RegexSet, Vec<Row>)> = LazyLock::new(|| {
         (r"^\S+\t\tcoverage: 0\.0% of statements$", Told::None, Scope::Part),
         (r"^\{.*\[no test(?:s to run| files)\]", Told::None, Scope::Part),
         (r"^(?:ok|FAIL) *\t\S+\t(?:\(cached\)|[0-9.]+s)", Told::Some, Scope::Part),
+        (r#"^\{.*"Action":"(?:pass|fail|skip)","Package":"#, Told::None, Scope::Part),
         // Jest, Vitest, PHPUnit and Pest
         (
             r"^Tests: (\d+), Assertions: \d+.*?(?:, Skipped: (\d+))?(?:, Incomplete: (\d+))?\.$",
@@ -104,6 +107,7 @@ static SUMMARIES: LazyLock<(RegexSet, Vec<Row>)> = LazyLock::new(|| {
         ),
         (r"^> Task :(?:\S+:)?(?:tests?|\w+Tests?) (?:NO-SOURCE|SKIPPED)$", Told::None, Scope::Part),
         (r"^\S.* > .* (?:PASSED|FAILED)$", Told::Some, Scope::Run),
+        (r"^\S.* > .* SKIPPED$", Told::Skipped, Scope::Part),
         (
             r"\b(?:Passed|Failed|Error): Total \d+, Failed (\d+), Errors (\d+), Passed (\d+)",
             Told::Ran,
@@ -127,6 +131,7 @@ static SUMMARIES: LazyLock<(RegexSet, Vec<Row>)> = LazyLock::new(|| {
         (r"^\[=+\] \d+ tests? from .* ran\b", Told::None, Scope::Part),
         (r"^\[ +(?:PASSED|FAILED) +\] (\d+) tests?\b", Told::Ran, Scope::Part),
         (r"^Executed (\d+) tests?, with (?:(\d+) tests? skipped)?", Told::AllBut, Scope::Run),
+        (r"^\S Test run with (\d+) tests?\b.* (?:passed|failed) after", Told::Ran, Scope::Run),
         // Sentences of several
         (
             r"(?i)^(?:\[?\w+\]? )?(?:error: |testing: warning: |=+ )?(?:no tests? (?:ran|run|found|files?(?: found)?|executed|modules found|were \w+|specified|suites? found)|there are no tests to run|no tests to run$|couldn.t find any files to test)\b",
@@ -175,10 +180,11 @@ pub fn has_run_tests(output: &str, is_whole: bool) -> Option<bool> {
     // Of unittest, whose next line says how many of these were skipped.
     let mut before_skips = 0;
     let (mut files, mut left_out, mut may_have_run) = (0, 0, false);
+    let (mut parts, mut has_skipped) = (0, false);
     for line in output.lines().map(str::trim).filter(|line| !line.is_empty() && line.len() <= MAX_LINE) {
         if before_skips > 0
             && let Some((_, skipped)) = line.split_once("skipped=")
-            && ["OK (", "FAILED ("].iter().any(|start| line.starts_with(start))
+            && ["OK (", "FAILED (", "NO TESTS RAN ("].iter().any(|start| line.starts_with(start))
         {
             ran -= number(skipped).min(before_skips);
         }
@@ -189,7 +195,8 @@ pub fn has_run_tests(output: &str, is_whole: bool) -> Option<bool> {
             continue;
         };
         let Some(found) = pattern.captures(line) else { continue };
-        is_told |= !matches!(told, Told::File | Told::LeftOut) && (is_whole || *scope == Scope::Run);
+        is_told |=
+            !matches!(told, Told::File | Told::LeftOut | Told::Skipped) && (is_whole || *scope == Scope::Run);
         let mut numbers = found.iter().skip(1).flatten().map(|group| number(group.as_str()));
         let told = match told {
             Told::File => {
@@ -204,13 +211,29 @@ pub fn has_run_tests(output: &str, is_whole: bool) -> Option<bool> {
                 continue;
             }
             Told::List => RAN.iter().map(|word| count(&found[1], word)).sum(),
+            Told::Skipped => {
+                has_skipped = true;
+                continue;
+            }
+            Told::Some if *scope == Scope::Part => {
+                parts += 1;
+                continue;
+            }
             Told::Some => 1,
             Told::None => 0,
         };
         before_skips = if line.starts_with("Ran ") { told } else { 0 };
         ran = told.saturating_add(ran);
     }
-    let is_any = ran > files || is_told && parse(output).names_test_that_ran();
+    let named = || parse(output);
+    if ran <= files && parts > 0 {
+        if has_skipped {
+            return None;
+        }
+        let named = named();
+        ran += if is_whole && !named.tests.is_empty() && !named.names_test_that_ran() { 0 } else { parts };
+    }
+    let is_any = ran > files || is_told && named().names_test_that_ran();
     // That one part has none says nothing of the others.
     if is_any { Some(true) } else { (is_told && !may_have_run).then_some(false) }
 }

@@ -69,6 +69,10 @@ pub(super) fn read(output: &str) -> Results {
             let groups = above.iter().map(|(_, group)| group.clone());
             file.iter().cloned().chain(groups).chain([name.clone().into_owned()]).collect()
         };
+        // The summary of Swift's.
+        if name.starts_with("Test run with ") {
+            continue;
+        }
         if is_script(&name) {
             if outcome == Outcome::Failed {
                 results.unbuilt.push(Unbuilt {

@@ -32,6 +32,7 @@ use flow::early_exit::{judging, settle};
 use flow::outcomes::Outcomes;
 pub(crate) use flow::waits::{Wait, Waits};
 use flow::{early_exit, jumps, listeners, outcomes, raised, reach};
+pub(crate) use go::follows_result;
 pub(crate) use kinds::is_function;
 use kinds::is_handler;
 pub(crate) use names::Names;
