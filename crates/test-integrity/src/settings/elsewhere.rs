@@ -190,7 +190,7 @@ struct Rewriting<'a> {
     is_strict: OnceCell<bool>,
     rules: OnceCell<Selected>,
     /// What was exempt, and what is.
-    exempt: OnceCell<(BTreeSet<(String, String)>, BTreeSet<(String, String)>)>,
+    exempt: OnceCell<[BTreeSet<(String, String)>; 2]>,
     has_new_call: OnceCell<bool>,
 }
 
@@ -236,8 +236,7 @@ impl<'a> Rewriting<'a> {
             return false;
         }
         let rules = self.rules.get_or_init(|| Selected::of(self.before, self.after, self.format));
-        let (known, _) =
-            self.exempt.get_or_init(|| [self.before, self.after].map(|text| self.exempt(text)).into());
+        let [known, _] = self.exempt.get_or_init(|| [self.before, self.after].map(|text| self.exempt(text)));
         let is_known = |entry: &Entry| known.contains(&(entry.key.clone(), entry.value.clone()));
         let mut items = entries.iter().filter(|entry| entry.is_item).peekable();
         rules.are_more()
@@ -249,8 +248,8 @@ impl<'a> Rewriting<'a> {
     fn is_still_exempt(&self, entries: &[&Entry]) -> bool {
         let rules = self.rules.get_or_init(|| Selected::of(self.before, self.after, self.format));
         let is_exempt = |entry: &&Entry| {
-            let (_, now) =
-                self.exempt.get_or_init(|| [self.before, self.after].map(|text| self.exempt(text)).into());
+            let [_, now] =
+                self.exempt.get_or_init(|| [self.before, self.after].map(|text| self.exempt(text)));
             now.contains(&(entry.key.clone(), entry.value.clone()))
         };
         !entries.is_empty() && rules.are_more() && entries.iter().all(is_exempt)
