@@ -49,7 +49,7 @@ pub use mutation::{Mutation, MutationKind, mutations};
 use files::Role;
 use lines::reported::{Reported, Starts};
 use lines::{doctests, endings, exemptions, lenient, marks, scripted, signs, silenced, statements, unbuilt};
-use settings::{packages, places};
+use settings::{packages, places, selected};
 
 /// Longest text that is judged, in bytes. Longer ones are data rather than tests.
 pub const MAX_BYTES: usize = 2 * 1024 * 1024;
@@ -140,7 +140,9 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
     // Of so many, nobody reads each.
     if findings.len() <= MAX_REASONED {
         findings.retain(|finding| {
-            !places::is_of_lost_feature(finding, &changes) && !places::is_of_moved_file(finding, &changes)
+            !places::is_of_lost_feature(finding, &changes)
+                && !places::is_of_moved_file(finding, &changes)
+                && !selected::is_of_new_rules(finding, &changes)
         });
     }
     let mut findings = packages::note_gone(findings, &changes);

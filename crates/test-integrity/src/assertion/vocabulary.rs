@@ -69,6 +69,7 @@ const BOUNDED: &[&str] = &[
     "hasitem",
     "include",
     "match",
+    "like",
     "greater",
     "less",
     "above",
@@ -153,7 +154,7 @@ pub(crate) fn strength(name: &str) -> Strength {
     } else if has(PRESENT)
         || TYPES.contains(&name.as_str())
         || is_of_a_value(&name)
-        || matches!(name.as_str(), "error" | "noerror")
+        || matches!(name.as_str(), "error" | "noerror" | "iferror")
     {
         Strength::Present
     } else if has(BOUNDED)

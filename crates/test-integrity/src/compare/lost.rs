@@ -8,7 +8,7 @@ use crate::assertion::vacuous::is_of_traits;
 use crate::assertion::{Assertion, Strength};
 use crate::extract::Test;
 use crate::finding::{Finding, Kind, short};
-use crate::weaker::implied::is_implied;
+use crate::weaker::implied::{is_implied, is_taken_out};
 use crate::weaker::narrower::{is_lesser, root};
 use crate::weaker::subsumption::{Said, bare};
 use crate::weaker::{counts_for_nothing, fewer_demand, is_keyword, is_mere_error_check};
@@ -72,6 +72,7 @@ impl Context<'_> {
                 && !expected.iter().any(|failure| failure.tells(assertion))
                 && !counts_for_nothing(assertion, then, after)
                 && !is_implied(assertion, then)
+                && !is_taken_out(assertion, &after.body.words)
                 && !is_item_of_whole(assertion, said.all(), after)
         });
         if is_set_up_by_runner(before, after) {

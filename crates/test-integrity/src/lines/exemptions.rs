@@ -26,6 +26,12 @@ static MARK: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
+/// Most lines of one list of lints.
+const MAX_LIST: usize = 20;
+/// Longest mark that is compared, and that is told, in characters.
+const MAX_MARK: usize = 400;
+const MAX_TOLD: usize = 80;
+
 /// Returns the exemptions that a change adds. One that only moved is none.
 pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
     let mut known: BTreeMap<String, usize> = BTreeMap::new();
@@ -35,31 +41,33 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
         }
     }
     let mut findings = no_longer_denied(changes);
+    let mut fresh = Vec::new();
     for change in changes.iter().filter(|change| is_code(change.path)) {
         let old_lines: BTreeSet<&str> = change.before.unwrap_or_default().lines().map(str::trim).collect();
-        let mut new = Vec::new();
         for (line, mark) in marks(change.after.unwrap_or_default()) {
             let text = change.after.and_then(|text| text.lines().nth(line - 1)).unwrap_or_default().trim();
-            if old_lines.contains(text) {
+            // The first line of a list says nothing of it.
+            if old_lines.contains(text) && !text.ends_with('(') {
                 take(&mut known, &mark);
             } else if is_other_tool(change, line, &mark) {
                 // What was exempt before, in the words of another tool.
             } else {
-                new.push((line, mark));
+                fresh.push((change, line, mark));
             }
         }
-        // A new file is the author's own style, but what is exempt in it is exempt anyway.
-        for (line, mark) in new {
-            if !take(&mut known, &mark) {
-                let message = format!("`{mark}` exempts this from a check");
-                let finding = Finding::new(change.path, line, Kind::Exemption, message);
-                let of_tests =
-                    || is_of_test_item(change, line, &mark).then_some("it is on an item for tests");
-                findings.push(match reason(change.path, &mark).or_else(of_tests) {
-                    Some(reason) => finding.noted(reason),
-                    None => finding,
-                });
-            }
+    }
+    // What stands where it stood is known before anything new is compared with the rest. A new file is the author's own style, but what is
+    // exempt in it is exempt anyway.
+    for (change, line, mark) in fresh {
+        if !take(&mut known, &mark) {
+            let told: String = mark.chars().take(MAX_TOLD).collect();
+            let message = format!("`{told}` exempts this from a check");
+            let finding = Finding::new(change.path, line, Kind::Exemption, message);
+            let of_tests = || is_of_test_item(change, line, &mark).then_some("it is on an item for tests");
+            findings.push(match reason(change.path, &mark).or_else(of_tests) {
+                Some(reason) => finding.noted(reason),
+                None => finding,
+            });
         }
     }
     findings
@@ -170,12 +178,35 @@ fn take(known: &mut BTreeMap<String, usize>, mark: &str) -> bool {
             *count -= 1;
             true
         }
-        // One that names what it is about replaces one that did not.
-        _ => match plain.split_once('[').or_else(|| plain.rsplit_once(':')) {
-            Some((bare, _)) => take(known, bare),
+        // One that names what it is about replaces one that did not, or that named more.
+        _ => match plain.split_once('[').or_else(|| plain.rsplit_once(':')).or_else(|| plain.split_once('('))
+        {
+            Some((bare, _)) => take_longer(known, &plain) || take(known, bare),
             None => false,
         },
     }
+}
+
+/// Takes a mark that names all that another one names, and more: `allow(dead_code, unused)` for `allow(unused)`.
+fn take_longer(known: &mut BTreeMap<String, usize>, plain: &str) -> bool {
+    let names = |mark: &str| -> Option<(String, BTreeSet<String>)> {
+        let at = mark
+            .find("noqa:")
+            .map(|at| at + "noqa".len())
+            .or_else(|| mark.find('('))
+            .or_else(|| mark.find('['))?;
+        let (head, list) = mark.split_at(at);
+        let names = list[1..].trim_end_matches([')', ']']).split(',').map(str::to_owned);
+        Some((head.to_owned(), names.filter(|name| !name.is_empty()).collect()))
+    };
+    let Some((head, own)) = names(plain).filter(|(_, own)| !own.is_empty()) else { return false };
+    let is_longer = |(mark, count): &(&String, &mut usize)| {
+        **count > 0
+            && mark.starts_with(&head)
+            && names(mark).is_some_and(|(other, names)| other == head && names.is_superset(&own))
+    };
+    let found = known.iter_mut().find(is_longer);
+    found.map(|(_, count)| *count -= 1).is_some()
 }
 
 /// Returns a mark without white space, which its tool does not ask for: `# pragma: nocover` is `# pragma: no cover`.
@@ -196,14 +227,15 @@ pub(crate) fn has_mark(text: &str) -> bool {
 fn marks(text: &str) -> Vec<(usize, String)> {
     // In the text as a whole there are more, if any: white space within a mark may be the end of a line.
     let Some(pattern) = MARK.as_ref().filter(|_| has_mark(text)) else { return Vec::new() };
-    let lines = text.lines().enumerate();
-    lines
-        .flat_map(|(at, line)| {
-            pattern.find_iter(line).map(move |found| {
-                let mark: String =
-                    found.as_str().trim().trim_end_matches("*/").trim().chars().take(80).collect();
-                (at + 1, mark)
-            })
-        })
-        .collect()
+    let lines: Vec<&str> = text.lines().collect();
+    let of_line = |at: usize| -> Vec<(usize, String)> {
+        let marks =
+            pattern.find_iter(lines[at]).map(|found| found.as_str().trim_end_matches("*/").trim().to_owned());
+        // A list of lints may go on below.
+        let is_open = lines[at].trim_start().starts_with('#') && lines[at].trim_end().ends_with('(');
+        let list = is_open.then(|| lines[at..].iter().take(MAX_LIST).copied().collect::<String>());
+        let list = list.and_then(|list| Some(pattern.find(&list)?.as_str().split_whitespace().collect()));
+        marks.chain(list).map(|mark| (at + 1, mark.chars().take(MAX_MARK).collect())).collect()
+    };
+    (0..lines.len()).flat_map(of_line).collect()
 }

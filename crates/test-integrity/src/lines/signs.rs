@@ -231,7 +231,8 @@ fn leaves_out_new(line: &str, changes: &[Change<'_>]) -> bool {
 /// Returns whether a line of JavaScript defines a function that has the name of one of the runner's, in a file whose tests are made by
 /// another: none of its calls begins with the name of a test.
 fn is_own_function(line: &str, text: &str) -> bool {
-    let name = line.strip_prefix("function ").and_then(|rest| rest.split('(').next());
+    let start = ["function ", "const ", "let ", "var "].iter().find_map(|start| line.strip_prefix(start));
+    let name = start.and_then(|rest| rest.split(['(', ' ', '=']).next());
     name.is_some_and(|name| {
         let call = format!("{name}(");
         let is_of_test = |given: &str| given.trim_start().starts_with(['"', '\'', '`']);

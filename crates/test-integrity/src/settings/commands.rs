@@ -20,7 +20,7 @@ static TOOL: LazyLock<Option<Regex>> = LazyLock::new(|| {
               | (?:npm|yarn|pnpm|bun)\s+(?:run\s+)?(?:test|lint|typecheck|type-check|check|coverage|ci\b|verify|validate)[\w:-]* | npm\s+t\b
               | (?:react-scripts|craco|ng|egg-bin|vue-cli-service|tsdx|aegir|kcd-scripts|wp-scripts)\s+(?:test|lint|cov)[\w:-]*
               | deno\s+(?:test|lint|check) | dotnet\s+(?:test|format) | (?:flutter|dart)\s+(?:test|analyze) | bazel(?:isk)?\s+test | terraform\s+(?:fmt|validate|test) | buf\s+(?:lint|breaking)
-              | (?:trivy|snyk|helm|meson|dagger)\s+(?:fs|image|config|repo|test|lint) | go\s+tool\s+cover | swift\s+test | zig\s+build\s+test | mix\s+(?:test|credo|dialyzer|format|ci|check)
+              | (?:trivy|snyk|helm|meson|dagger)\s+(?:fs|image|config|repo|test|lint) | go\s+tool\s+cover | swift\s+test | rustfmt\s+(?:-\S+\s+)*--check | zig\s+build\s+test | mix\s+(?:test|credo|dialyzer|format|ci|check)
               | (?:mvn|mvnw)\s+[^\n]*?(?:test|verify|install) | (?:gradle|gradlew)\s+[^\n]*?(?:test|check|build)
               | (?:make|just|task)\s+(?:-\S+\s+)*(?:[\w-]*-)?(?:test|check|lint|cover|spec|audit|vet|e2e|integration|ci|verify|validate|all\b)[\w-]* | python\S*\s+-m\s+(?:pytest|unittest|mypy|ruff|flake8|pylint|coverage)
               | ruff\s+(?:check|format) | coverage\s+(?:run|report) | rails\s+test | bundle\s+exec\s+(?:rspec|rubocop|rake) | node\s+--test )

@@ -8,6 +8,7 @@ use super::check::Check;
 use super::commands::checks;
 use super::flatten::{Entry, flatten};
 use super::migration::Migrations;
+use super::selected::Selected;
 use super::{cargo, exempts, is_on, is_rule, last, matrix, script};
 use crate::Change;
 use crate::files::{Format, Language, Role};
@@ -62,6 +63,7 @@ impl Settled {
                 || migrations.has_judged_commands(change.path)
                     && !checks(line, rewriting.line_format()).is_empty()
                 || rewriting.covers(entries)
+                || rewriting.is_still_exempt(entries)
                 || rewriting.runs_elsewhere(line, &others)
         };
         let is_moved_here = |_: &str, entries: &[&Entry]| {
@@ -186,15 +188,17 @@ struct Rewriting<'a> {
     after: &'a str,
     format: Format,
     is_strict: OnceCell<bool>,
-    /// Rules that were on, and those that are.
-    rules: OnceCell<(BTreeSet<String>, BTreeSet<String>)>,
+    rules: OnceCell<Selected>,
+    /// What was exempt, and what is.
+    exempt: OnceCell<[BTreeSet<(String, String)>; 2]>,
     has_new_call: OnceCell<bool>,
 }
 
 impl<'a> Rewriting<'a> {
     fn of(before: &'a str, after: &'a str, format: Format) -> Self {
-        let (is_strict, rules, has_new_call) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        Self { before, after, format, is_strict, rules, has_new_call }
+        let (is_strict, has_new_call) = (OnceCell::new(), OnceCell::new());
+        let (rules, exempt) = (OnceCell::new(), OnceCell::new());
+        Self { before, after, format, is_strict, rules, exempt, has_new_call }
     }
 
     /// Returns the format in which one line of the file is read.
@@ -228,25 +232,35 @@ impl<'a> Rewriting<'a> {
 
     /// Returns whether a line exempts from rules alone that were not on before more of them were put on.
     fn is_of_no_rule(&self, entries: &[&Entry]) -> bool {
-        let selected = |text: &str| -> BTreeSet<String> {
-            let is_selection =
-                |entry: &Entry| matches!(last(&entry.key).as_str(), "select" | "extend-select" | "enable");
-            let all = flatten(text, self.format).into_iter().filter(|entry| entry.is_item);
-            all.filter(is_selection).map(|entry| entry.value).collect()
-        };
         if entries.is_empty() || !entries.iter().all(|entry| exempts(&entry.key)) {
             return false;
         }
-        let (old, new) = self.rules.get_or_init(|| (selected(self.before), selected(self.after)));
-        let was_on = |rule: &str| {
-            let is_of = |known: &String| {
-                known == "ALL" || rule.starts_with(known.as_str()) || known.starts_with(rule)
-            };
-            old.iter().any(is_of)
+        let rules = self.rules.get_or_init(|| Selected::of(self.before, self.after, self.format));
+        let [known, _] = self.exempt.get_or_init(|| [self.before, self.after].map(|text| self.exempt(text)));
+        let is_known = |entry: &Entry| known.contains(&(entry.key.clone(), entry.value.clone()));
+        let mut items = entries.iter().filter(|entry| entry.is_item).peekable();
+        rules.are_more()
+            && items.peek().is_some()
+            && items.filter(|entry| !is_known(entry)).all(|entry| !rules.was_on(&entry.value))
+    }
+
+    /// Returns whether a line only exempts from what is exempt now as well, while more rules are put on.
+    fn is_still_exempt(&self, entries: &[&Entry]) -> bool {
+        let rules = self.rules.get_or_init(|| Selected::of(self.before, self.after, self.format));
+        let is_exempt = |entry: &&Entry| {
+            let [_, now] =
+                self.exempt.get_or_init(|| [self.before, self.after].map(|text| self.exempt(text)));
+            now.contains(&(entry.key.clone(), entry.value.clone()))
         };
-        !old.is_empty()
-            && new.difference(old).next().is_some()
-            && entries.iter().filter(|entry| entry.is_item).all(|entry| !was_on(&entry.value))
+        !entries.is_empty() && rules.are_more() && entries.iter().all(is_exempt)
+    }
+
+    /// Returns what a text exempts, by the key of its list.
+    fn exempt(&self, text: &str) -> BTreeSet<(String, String)> {
+        let all = flatten(text, self.format).into_iter();
+        all.filter(|entry| entry.is_item && exempts(&entry.key))
+            .map(|entry| (entry.key, entry.value))
+            .collect()
     }
 
     /// Returns whether all checks of a line run somewhere else now: by a file that did not run them before, or by one that a new

@@ -28,6 +28,7 @@ mod purposes;
 mod reading;
 mod recipes;
 mod script;
+pub(crate) mod selected;
 mod shell;
 mod signs;
 mod steps;

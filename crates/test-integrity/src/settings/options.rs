@@ -92,8 +92,12 @@ pub(super) fn overridden(old: &[Entry], new: &[Entry]) -> Option<(usize, String)
 fn selections(old: &[Entry], new: &[Entry]) -> Vec<(usize, String)> {
     let is_list = |entry: &&Entry| entry.is_item && SELECTIONS.contains(&last(&entry.key).as_str());
     let now: Vec<&Entry> = new.iter().filter(is_list).collect();
-    // golangci-lint 2 has these linters in another one.
-    let merged = |rule: &str| matches!(rule, "gosimple" | "stylecheck").then_some("staticcheck");
+    // golangci-lint 2 has these linters in another one, and one formatter does all that another one does.
+    let merged = |rule: &str| match rule {
+        "gosimple" | "stylecheck" => Some("staticcheck"),
+        "gofmt" => Some("gofumpt"),
+        _ => None,
+    };
     let is_there = |rule: &Entry| {
         now.iter().any(|other| {
             other.value == "ALL"

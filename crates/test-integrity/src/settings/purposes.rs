@@ -124,6 +124,7 @@ const PURPOSES: &[(bool, &[&str])] = &[
     (false, &["cargo test", "cargo nextest", "cargo llvm-cov", "cargo tarpaulin", "just", "make", "task"]),
     (false, &["go test", "richgo test", "gotestsum", "just", "make", "task"]),
     (true, &["cargo clippy", "cargo check", "just", "make", "task"]),
+    (true, &["cargo fmt", "rustfmt"]),
     (true, &["staticcheck", "golangci-lint", "go vet"]),
     (false, &["go tool cover", "go-test-coverage"]),
     (false, &["cypress", "playwright", "testcafe", "nightwatch", "wdio"]),

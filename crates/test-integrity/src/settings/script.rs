@@ -11,14 +11,14 @@ pub(super) fn flatten(path: &str, text: &str) -> Option<Vec<Entry>> {
     let tree = (is_code && name.contains("eslint")).then(|| parse(text, Language::EcmaScript))??;
     let mut entries = Vec::new();
     for at in At::root(&tree, text).descendants() {
-        let Some((name, value)) = pair(at) else { continue };
+        let Some((name, value)) = pair(at).or_else(|| given(at)) else { continue };
         match name {
             "rules" => rules(value, &mut entries),
             "extends" => {
                 let sets = value.children().into_iter().chain([value]).filter(|set| set.kind() == "string");
                 entries.extend(sets.map(|set| entry("extends", set, true)));
             }
-            "ignores" | "ignorePatterns" => {
+            "ignores" | "ignorePatterns" | "globalIgnores" => {
                 let items = value.children().into_iter().filter(|item| item.kind() == "string");
                 entries.extend(items.map(|item| entry("ignores", item, true)));
             }
@@ -32,6 +32,12 @@ pub(super) fn flatten(path: &str, text: &str) -> Option<Vec<Entry>> {
 fn pair(at: At<'_>) -> Option<(&str, At<'_>)> {
     let key = at.field("key").filter(|_| at.kind() == "pair")?;
     Some((key.text().trim_matches(['"', '\'']), at.field("value")?))
+}
+
+/// Returns the name of a function that is called, and what it is given first.
+fn given(at: At<'_>) -> Option<(&str, At<'_>)> {
+    let name = at.field("function").filter(|_| at.kind() == "call_expression")?;
+    Some((name.text(), at.field("arguments")?.children().first().copied()?))
 }
 
 /// Adds the rules of an object. One that is off for some files is so for these alone.

@@ -31,6 +31,18 @@ pub(crate) fn is_implied(gone: &Assertion, then: &[Assertion]) -> bool {
         })
 }
 
+/// Returns whether a test takes out the content of a variant, for which a value has to be of it: `r . unwrap ( )` for
+/// `assert ! ( r . is_some ( ) )`.
+pub(crate) fn is_taken_out(gone: &Assertion, now: &[String]) -> bool {
+    VARIANTS.iter().any(|(end, taken, _)| {
+        let value = gone.subject.strip_suffix(end).filter(|_| gone.strength == Strength::Present);
+        value.is_some_and(|value| {
+            let value: Vec<&str> = value.split(' ').chain([".", taken, "("]).collect();
+            now.windows(value.len()).any(|some| some.iter().eq(value.iter()))
+        })
+    })
+}
+
 /// Returns whether the content of a variant is asserted: `r . is_err ( )` and `r . unwrap_err ( ) == X`.
 fn has_variant(gone: &Assertion, other: &Assertion) -> bool {
     VARIANTS.iter().any(|(end, taken, variant)| {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::is_keyword;
 use crate::assertion::Assertion;
+use crate::syntax::tokens::{outer_call, split};
 
 /// Returns whether a text or a pattern has to be found, or must not be found, by a method where it was by a matcher before:
 /// `expect(a).toMatch('b')` and `assert(a.includes('b'))`.
@@ -52,4 +53,31 @@ pub(super) fn is_never_called(before: &Assertion, after: &Assertion) -> bool {
         && before.subject.contains(" . calls")
         && after.subject == mock
         && ["not . toBeCalled (", "not . toHaveBeenCalled ("].iter().any(|never| after.text.contains(never))
+}
+
+/// Returns whether testify's comparison with a truth is one on that truth now: `assert.Equal(t, false, ok)` and `assert.False(t, ok)`.
+/// What is true there is of that type.
+pub(super) fn is_same_truth(before: &Assertion, after: &Assertion) -> bool {
+    let is_truth = |side: &str| side == after.name.to_lowercase();
+    let Some((one, other)) = before.sides.as_ref().filter(|_| before.name == "Equal") else { return false };
+    matches!(after.name.as_str(), "True" | "False")
+        && (is_truth(one) && *other == after.subject || is_truth(other) && *one == after.subject)
+}
+
+/// Returns whether testify's comparison of the text of an error is one of the error now, which has to be there for it:
+/// `assert.Contains(t, err.Error(), "no")` and `assert.ErrorContains(t, err, "no")`.
+pub(super) fn is_same_error_text(before: &Assertion, after: &Assertion) -> bool {
+    let given = |assertion: &Assertion| -> Vec<String> {
+        let all = outer_call(&assertion.text).map(|(_, given)| split(given, &[" , "])).unwrap_or_default();
+        // What names the test comes first, and what is said of the failure last.
+        all.into_iter().skip_while(|given| *given == "t").take(2).map(str::to_owned).collect()
+    };
+    let is_same = match after.name.as_str() {
+        "EqualError" => before.name == "Equal",
+        "ErrorContains" => before.name == "Contains",
+        _ => false,
+    };
+    let (before, after) = (given(before), given(after));
+    let [error, text] = after.as_slice() else { return false };
+    is_same && before.contains(text) && before.contains(&format!("{error} . Error ( )"))
 }

@@ -22,7 +22,9 @@ use flags::is_same_flag;
 use kept::{counts_assertions, is_set_as_before};
 pub(crate) use kept::{counts_for_nothing, is_said_beside};
 use lossy::leaves_out;
-use methods::{is_never_called, is_same_equality, is_same_search, is_without_members};
+use methods::{
+    is_never_called, is_same_equality, is_same_error_text, is_same_search, is_same_truth, is_without_members,
+};
 use narrower::narrower;
 
 /// Returns the assertion that has most words in common with one, if they have enough.
@@ -344,6 +346,8 @@ pub(crate) fn demands_the_same(before: &Assertion, after: &Assertion) -> bool {
     let of_words = of_search
         || is_never_called(before, after)
         || is_without_members(before, after)
+        || is_same_truth(before, after)
+        || is_same_error_text(before, after)
         || of_nothing
         || of_emptiness
         || of_truth

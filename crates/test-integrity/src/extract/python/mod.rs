@@ -33,6 +33,7 @@ impl Reader for Python {
                 let is_failure = matches!(
                     last,
                     "raises"
+                        | "RaisesGroup"
                         | "assertRaises"
                         | "assertRaisesRegex"
                         | "assertRaisesRegexp"
@@ -48,7 +49,9 @@ impl Reader for Python {
                         }
                         _ => given.iter().find_map(|argument| argument.strip_prefix("match =")),
                     };
-                    let says = pattern.is_some_and(|pattern| !vocabulary::is_vacuous(pattern));
+                    // What is in a group says it of each.
+                    let is_of_parts = last == "RaisesGroup" && at.text().contains("match=");
+                    let says = is_of_parts || pattern.is_some_and(|pattern| !vocabulary::is_vacuous(pattern));
                     let mut assertion = Assertion::of_failure(&kind, says, at.line(), &at.words());
                     if kind == "None" || is_raised_by_hand(at) {
                         assertion.strength = Strength::Nothing;

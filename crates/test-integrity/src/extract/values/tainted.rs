@@ -156,6 +156,10 @@ fn sources(at: At<'_>, with_tables: bool) -> BTreeSet<&str> {
             if depth < MAX_STEPS && below.kind() == "identifier" && seen.insert(below.text()) {
                 let values = values(below, with_tables).into_iter();
                 let values = values.filter(|value| value.text().len() <= MAX_VALUE);
+                // What is only passed on, such as an order to sort by, gives no value by itself.
+                let is_passed =
+                    below.node.parent().is_some_and(|parent| parent.kind().starts_with("argument"));
+                let values = values.filter(|value| !(is_passed && is_function(value.kind())));
                 waiting.extend(values.map(|value| (value, depth + 1)));
             }
         }
