@@ -21,11 +21,13 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
     match arguments.get("type").and_then(text) {
         Some("delete_file") => {
             take_folder(arguments);
-            if let (Some(folder), Some(path)) =
-                (arguments.get("applied_in").and_then(text), arguments.get("path").and_then(text))
-            {
-                let path = Path::new(folder).join(path);
-                arguments.insert("path".to_owned(), json!(path));
+            let path = arguments.get("path").and_then(text).filter(|_| arguments.contains_key("applied_in"));
+            // Where the folder says which file is meant, as for every other patch.
+            if let Some(name) = path.and_then(|path| path.rsplit('/').next()) {
+                let patch = format!("*** Begin Patch\n*** Delete File: {name}\n*** End Patch\n");
+                arguments.retain(|name, _| matches!(name.as_str(), "path" | "applied_in"));
+                arguments.insert("patch".to_owned(), json!(patch));
+                return Ok(Some("apply_patch"));
             }
             arguments.retain(|name, _| name == "path");
             return Ok(Some("delete_file"));
@@ -91,6 +93,7 @@ fn new_file(arguments: &mut Arguments) -> Changed {
         let Some(diff) = arguments.get(name).and_then(text).map(str::to_owned) else { continue };
         arguments.remove(name);
         if has_names(&diff) {
+            take_folder(arguments);
             arguments.insert("patch".to_owned(), json!(diff));
             return Ok(Some("apply_patch"));
         }
