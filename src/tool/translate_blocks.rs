@@ -122,7 +122,9 @@ fn has_names(diff: &str) -> bool {
 /// is not certain.
 fn added(diff: &str) -> Option<String> {
     let text = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
-    let lines: Vec<&str> = diff.lines().collect();
+    let fenced = diff.trim().strip_prefix("```diff\n").and_then(|fenced| fenced.strip_suffix("```"));
+    let fenced = fenced.filter(|fenced| fenced.lines().all(|line| line.starts_with('+')));
+    let lines: Vec<&str> = fenced.unwrap_or(diff).lines().collect();
     let is_blank = |line: &&str| line.trim().is_empty();
     let first = lines.iter().find(|line| !is_blank(line)).copied().unwrap_or_default();
     let has_header = first.starts_with("@@");
@@ -286,6 +288,8 @@ mod tests {
             ("@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file", Some("a\nb")),
             ("@@ -0,0 +1 @@\n+@@ a\n", Some("@@ a\n")),
             ("a\n\nb\n", Some("a\n\nb\n")),
+            ("```diff\n+# a\n+b\n```\n", Some("# a\nb\n")),
+            ("```diff\n-a\n+b\n```\n", Some("```diff\n-a\n+b\n```\n")),
             ("# a\n+ b\n+ c\n", Some("# a\n+ b\n+ c\n")),
             ("+ a\nb\n", Some("+ a\nb\n")),
             ("", Some("")),
