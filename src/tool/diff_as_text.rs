@@ -41,14 +41,14 @@ impl Place<'_> {
             Reading::As(meant) => Ok(Some(meant)),
             Reading::Diff => {
                 let apply = format!(
-                    "apply it: apply_patch(path={path:?}, patch=…), or give the text itself, without signs"
+                    "it does not fit what is there in one way alone; apply it: apply_patch(path={path:?}, patch=…), or give the text itself, without signs"
                 );
                 let write =
                     format!("give the text itself, without signs: write_file(path={path:?}, content=…)");
                 let cure = if self.file.is_empty() { write } else { apply };
                 Err(ToolError::Refused(format!(
-                    "{argument} looks like a diff, whose signs would be written to {path} as text, and it does not fit what is there; \
-                     nothing was changed: {cure}"
+                    "{argument} looks like a diff, whose signs would be written to {path} as text; nothing was changed: \
+                     {cure}"
                 )))
             }
         }

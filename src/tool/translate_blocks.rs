@@ -23,8 +23,8 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
             take_folder(arguments);
             let path = arguments.get("path").and_then(text).filter(|_| arguments.contains_key("applied_in"));
             // Where the folder says which file is meant, as for every other patch.
-            if let Some(name) = path.and_then(|path| path.rsplit('/').next()) {
-                let patch = format!("*** Begin Patch\n*** Delete File: {name}\n*** End Patch\n");
+            if let Some(path) = path {
+                let patch = format!("*** Begin Patch\n*** Delete File: {path}\n*** End Patch\n");
                 arguments.retain(|name, _| matches!(name.as_str(), "path" | "applied_in"));
                 arguments.insert("patch".to_owned(), json!(patch));
                 return Ok(Some("apply_patch"));
