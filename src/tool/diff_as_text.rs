@@ -3,6 +3,8 @@
 //! One rule decides for every tool. A diff that fits what it would replace is applied to it, one that cannot be applied with certainty is
 //! refused, and what may well be meant as it is stays so: a patch, test data, a list, whatever a grammar takes for code.
 
+use std::collections::HashSet;
+
 use outline::first_syntax_error;
 use patch::{Line, apply, sections};
 
@@ -147,7 +149,8 @@ impl<'a> Signed<'a> {
     /// Returns whether a text has a line with its sign already.
     fn is_in(&self, old: &str) -> bool {
         let mut signed = self.full().filter(|line| has_sign(line, '+') || has_sign(line, '-'));
-        signed.any(|line| old.lines().any(|own| own == line))
+        let own: HashSet<&str> = old.lines().collect();
+        signed.any(|line| own.contains(line))
     }
 
     /// Returns whether every line is added.
@@ -171,10 +174,10 @@ impl<'a> Signed<'a> {
     /// Returns whether a text of a kind in which lines seldom have signs is hardly anything but a diff.
     fn is_likely(&self) -> bool {
         let mut full = self.full();
-        let begins = full.next().is_some_and(|line| has_sign(line, '+') && !line.starts_with("+{"));
-        let is_pair = |pair: &[&str]| has_sign(pair[0], '-') && has_sign(pair[1], '+');
+        let begins = full.next().is_some_and(is_telling);
+        let is_pair = |pair: &[&str]| has_sign(pair[0], '-') && is_telling(pair[1]);
         // What holds a diff among other lines is about it.
-        self.has('+')
+        self.full().any(is_telling)
             && !self.lines.iter().any(|line| is_header(line))
             && (begins || self.is_hunk() || self.adds_all_but_first() || self.lines.windows(2).any(is_pair))
     }
@@ -202,6 +205,11 @@ impl<'a> Signed<'a> {
 /// Returns whether a line has a sign that is no part of a longer one.
 fn has_sign(line: &str, sign: char) -> bool {
     line.strip_prefix(sign).is_some_and(|text| sign == ' ' || !text.starts_with(sign))
+}
+
+/// Returns whether a line is hardly one with a sign of its own, as methods of classes, rules of access and hashes have.
+fn is_telling(line: &str) -> bool {
+    has_sign(line, '+') && !line[1..].trim_start().starts_with(['(', ':', '{'])
 }
 
 /// Returns whether a line is a header of a diff or of a hunk.
@@ -279,6 +287,8 @@ mod tests {
             ("a.json", "[\n-1,\n-2\n]\n", None, as_it_is),
             ("a.sh", "set -e\nset +x\n", None, as_it_is),
             ("a.js", "x = 1\n+ 2\n", None, as_it_is),
+            ("a.h", "@interface A\n- (void)a;\n+ (id)b;\n@end\n", None, as_it_is),
+            ("access.conf", "+ : root : ALL\n- : ALL : ALL\n", None, as_it_is),
             ("a.yml", "-a\n+b\nc\n", Some("-a\nb\n"), as_it_is),
             ("a.sh", "@@ -0,0 +1,2 @@\n+a\n+b\n", None, text("a\nb\n")),
             (
