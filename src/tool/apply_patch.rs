@@ -125,18 +125,27 @@ impl Args {
         let refused = |error: &dyn std::fmt::Display| ToolError::Refused(error.to_string());
         let folder = self.folder(cx)?;
         let located = |path: &str| parsed_in(folder.as_deref(), path, &*cx.workspace);
-        let is_there = |path: &WorkspacePath| {
-            let kind = cx.workspace.resolve(path, LastLink::Follow).ok();
-            let kind = kind.and_then(|path| cx.workspace.stat(&path).ok()?);
-            let is_link = || cx.workspace.resolve(path, LastLink::Keep).is_ok_and(|path| is_link(&path, cx));
-            kind.is_some_and(|stat| stat.kind == Kind::File) || is_link()
+        let kind = |path: &WorkspacePath, last: LastLink| {
+            let path = cx.workspace.resolve(path, last).ok()?;
+            Some(cx.workspace.stat(&path).ok()??.kind)
         };
+        let is_there = |path: &WorkspacePath| {
+            kind(path, LastLink::Follow) == Some(Kind::File) || kind(path, LastLink::Keep) == Some(Kind::Link)
+        };
+        let is_folder = |path: &WorkspacePath| kind(path, LastLink::Follow) == Some(Kind::Directory);
         let sections = sections(&self.patch)
             .map_err(|error| refused(&cut_off::explained(&self.patch, error.to_string())))?;
         let made: HashSet<String> =
             sections.iter().filter_map(|section| section.makes().map(str::to_owned)).collect();
         let is_file = |path: &str| located(path).is_ok_and(|path| is_there(&path));
-        let exists = |path: &str| made.contains(path) || is_file(path);
+        let exists = |path: &str| match path.strip_suffix('/') {
+            Some(folder) => {
+                located(folder).is_ok_and(|path| is_folder(&path))
+                    || made.iter().any(|made| made.starts_with(path))
+            }
+            None => made.contains(path) || is_file(path),
+        };
+        let in_folder = |path: &WorkspacePath| path.parent().is_none_or(|folder| is_folder(&folder));
         let is_one = sections.len() == 1;
         let part = |section: Section| {
             cx.check_end()?;
@@ -145,14 +154,20 @@ impl Args {
                 // It may begin at the root already, with the name of the folder.
                 let is_in_folder =
                     || folder.as_ref().is_none_or(|folder| at_root.relative_to(folder).is_some());
-                let file =
-                    if !is_there(&below) && is_in_folder() && is_there(&at_root) { at_root } else { below };
+                let is_from_root = below != at_root
+                    && !is_there(&below)
+                    && is_in_folder()
+                    && (is_there(&at_root) || makes_file(&section.patch) && !in_folder(&below));
+                let note = is_from_root.then(|| {
+                    format!("[{at_root} was taken from the root of the checkout; there is no {below}]")
+                });
+                let file = if is_from_root { at_root } else { below };
                 // The patch names it from the folder.
                 let relative = folder.as_ref().and_then(|folder| file.relative_to(folder));
                 let relative = relative.and_then(|path| WorkspacePath::parse(path).ok());
                 let relative = relative.as_ref().unwrap_or(&file);
                 section.check(relative, &is_file).map_err(|error| refused(&error))?;
-                (file, section.moved_to().map(str::to_owned), None)
+                (file, section.moved_to().map(str::to_owned), note)
             } else {
                 let named = section.paths(&exists).map_err(|error| refused(&error))?;
                 let Named { file, moved_to, written } = named.ok_or_else(|| {
@@ -161,7 +176,9 @@ impl Args {
                             .to_owned(),
                     )
                 })?;
-                let note = written.map(|written| format!("[there is no {written}; {file} was taken for it]"));
+                let note = written.map(|written| {
+                    format!("[{written} was taken for {file}, with the prefix of a diff before it]")
+                });
                 (located(&file)?, moved_to, note)
             };
             let own = cx.workspace.resolve(&file, LastLink::Keep)?;
@@ -224,6 +241,11 @@ fn is_whole(patch: &Patch) -> bool {
     patch.effect == Effect::Change && matches!(patch.hunks.as_slice(), [only] if is_first(only))
 }
 
+/// Returns whether a patch makes a file that is not there.
+fn makes_file(patch: &Patch) -> bool {
+    patch.effect == Effect::Create || is_whole(patch)
+}
+
 /// Returns a remark on hunks that have more lines than their headers say: all of these lines count.
 fn miscounted(parts: &[Part]) -> Vec<String> {
     let hunks = parts.iter().flat_map(|part| part.section.patch.hunks.iter().map(move |hunk| (part, hunk)));
@@ -280,7 +302,7 @@ impl Part {
                 ));
             }
             Ok(state) => Some(state),
-            Err(FileError::Missing(_)) if patch.effect == Effect::Create || is_whole(patch) => None,
+            Err(FileError::Missing(_)) if makes_file(patch) => None,
             Err(error) => return Err(error.into()),
         };
         let text = match &before {

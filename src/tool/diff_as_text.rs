@@ -1,59 +1,247 @@
-//! Diffs that are given as the text of a file: written to it, their signs would become part of its lines.
+//! Diffs that are given as the text of a file, or as a part of it: written as they are, their signs would become part of its lines.
+//!
+//! One rule decides for every tool. A diff that fits what it would replace is applied to it, one that cannot be applied with certainty is
+//! refused, and what may well be meant as it is stays so: a patch, test data, a list, whatever a grammar takes for code.
 
-use patch::{apply, sections};
+use std::collections::HashSet;
 
+use outline::first_syntax_error;
+use patch::{Line, apply, sections};
+
+use super::ToolError;
 use super::file_kind::FileKind;
-use super::misquoted_file::{begins_with_fence, from_fence};
+use super::misquoted_file::{Meant, begins_with_fence, from_fence, without_fence};
 
-/// Returns whether the text for a file is a diff: in a fence that says so, or a hunk that fits the `old` text.
-pub(super) fn is_diff(name: &str, text: &str, old: Option<&str>) -> bool {
-    let kind = FileKind::of(name);
-    if kind.is_patch() {
-        return false;
-    }
-    is_in_fence(name, text)
-        || old.map_or_else(|| !kind.may_hold_patches() && is_of_new_file(text), |old| fits(text, old))
+/// Where a text is to be written.
+pub(super) struct Place<'a> {
+    /// Name of the file.
+    pub(super) name: &'a str,
+    /// The text that is there now, and that a diff would be for; `None` if there is none.
+    pub(super) old: Option<&'a str>,
+    /// The text of the whole file now.
+    pub(super) file: &'a str,
+    /// Returns the text of the whole file with a text at the place.
+    pub(super) whole: &'a dyn Fn(&str) -> String,
 }
 
-/// Returns why a diff is not written.
-pub(super) fn refusal(argument: &str, path: &str) -> String {
-    format!(
-        "{argument} is a diff, whose signs would be written to {path} as text; nothing was changed: apply it: \
-         apply_patch(path={path:?}, patch=…), or give the text itself, without signs"
-    )
+/// How a text is to be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// As it is.
+    Text,
+    /// As another text.
+    As(Meant),
+    /// As a diff that cannot be applied with certainty.
+    Diff,
 }
 
-/// Returns whether a text is in a fence for diffs that cannot be part of it.
-fn is_in_fence(name: &str, text: &str) -> bool {
-    let first = from_fence(text).and_then(|fenced| fenced.lines().next()).unwrap_or_default();
-    let language = first.trim_start_matches(['`', '~']).trim();
-    matches!(language, "diff" | "patch" | "udiff") && begins_with_fence(name, text)
-}
-
-/// Returns whether a text is a hunk that says where it belongs, or both what it adds and beside what.
-fn fits(text: &str, old: &str) -> bool {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty()).peekable();
-    let has_header = lines.next_if(|line| line.starts_with("@@")).is_some();
-    let (added, others): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with('+'));
-    let is_hunk = others.iter().all(|line| line.starts_with([' ', '-', '\\', '@']))
-        && !others.is_empty()
-        && (has_header || !added.is_empty());
-    is_hunk
-        && sections(text).is_ok_and(|sections| match sections.as_slice() {
-            [one] => {
-                // One that names its file may be meant for another.
-                matches!(one.paths(&|_| false), Ok(None))
-                    && apply(old, &one.patch).is_ok_and(|applied| applied.shift.is_none())
+impl Place<'_> {
+    /// Returns the text that is meant by a given one; `None` if it is that.
+    pub(super) fn meant(&self, argument: &str, path: &str, text: &str) -> Result<Option<Meant>, ToolError> {
+        match self.read(text) {
+            Reading::Text => Ok(None),
+            Reading::As(meant) => Ok(Some(meant)),
+            Reading::Diff => {
+                let apply = format!(
+                    "it does not fit what is there in one way alone; apply it: apply_patch(path={path:?}, patch=…), or give the text itself, without signs"
+                );
+                let write =
+                    format!("give the text itself, without signs: write_file(path={path:?}, content=…)");
+                let cure = if self.file.is_empty() { write } else { apply };
+                Err(ToolError::Refused(format!(
+                    "{argument} looks like a diff, whose signs would be written to {path} as text; nothing was changed: \
+                     {cure}"
+                )))
             }
-            _ => false,
-        })
+        }
+    }
+
+    /// Returns how a text is to be read.
+    pub(super) fn read(&self, text: &str) -> Reading {
+        let kind = FileKind::of(self.name);
+        let is_named = self.name.split('.').any(|part| matches!(part, "diff" | "patch"));
+        if kind.is_patch() || is_named || !text.lines().any(|line| line.starts_with(['+', '-', '@'])) {
+            return Reading::Text;
+        }
+        let may_be_fenced = begins_with_fence(self.name, text);
+        let is_in_fence = may_be_fenced && is_of_diffs(from_fence(text).unwrap_or_default());
+        let fenced = without_fence(text).filter(|_| may_be_fenced);
+        let text = fenced.as_ref().map_or(text, |fenced| fenced.text.as_str());
+        let signed = Signed::of(text);
+        if signed.is_in(self.file) {
+            return Reading::Text;
+        }
+        let has_errors = |text: &str| first_syntax_error(self.name, &(self.whole)(text)).is_some();
+        let has_grammar = kind.has_such_grammar();
+        if !is_in_fence && has_grammar && !has_errors(text) {
+            return Reading::Text;
+        }
+        let is_code = kind.is_code() && !kind.may_hold_patches();
+        let is_no_list = is_code || kind.is_code() && !signed.lines.iter().any(|line| line.starts_with("+ "));
+        let fitting = self.old.filter(|_| is_code || signed.has_context());
+        let added = || {
+            let is_new =
+                self.old.is_none_or(str::is_empty) && signed.file.is_none_or(|file| file == self.name);
+            let is_whole = is_new || !signed.has_header && !is_in_fence;
+            (signed.adds_all() && is_whole && (is_no_list || is_in_fence)).then(|| signed.new_side())
+        };
+        if let Some(text) = fitting.and_then(|old| applied(text, old)).or_else(added) {
+            return Reading::As(Meant { text, note: APPLIED });
+        }
+        let is_diff = is_in_fence
+            || is_code && signed.has_header && signed.is_hunk()
+            || if has_grammar {
+                signed.has('+') && !has_errors(&signed.new_side())
+            } else {
+                is_code && signed.is_likely() || is_no_list && signed.adds_all_but_first()
+            };
+        if is_diff { Reading::Diff } else { Reading::Text }
+    }
 }
 
-/// Returns whether a text is a hunk that makes a file, with its header.
-fn is_of_new_file(text: &str) -> bool {
-    let mut lines = text.lines();
-    lines.next().is_some_and(|line| line.starts_with("@@ -0,0 +") && line.contains(" @@"))
-        && lines.all(|line| line.starts_with(['+', '\\']) || line.is_empty())
+/// What the model is told.
+const APPLIED: &str = "what was given as text is a diff, and was applied";
+
+/// Returns whether the fence at the beginning of a text is for diffs.
+fn is_of_diffs(fenced: &str) -> bool {
+    let first = fenced.lines().next().unwrap_or_default();
+    matches!(first.trim_start_matches(['`', '~']).trim(), "diff" | "patch" | "udiff")
+}
+
+/// Text with the signs of a diff before some of its lines.
+struct Signed<'a> {
+    /// Lines, but for headers and remarks.
+    lines: Vec<&'a str>,
+    /// Whether it begins with the header of a hunk or of a diff.
+    has_header: bool,
+    /// The name of the file in its header, without folders.
+    file: Option<&'a str>,
+    /// Whether its last line has no end.
+    is_open: bool,
+}
+
+impl<'a> Signed<'a> {
+    fn of(text: &'a str) -> Self {
+        let has_header = text.lines().find(|line| !line.trim().is_empty()).is_some_and(is_header);
+        let is_line = |line: &&str| !(has_header && is_header(line) || line.starts_with("\\ No newline"));
+        let is_open =
+            text.trim_end().lines().next_back().is_some_and(|line| line.starts_with("\\ No newline"));
+        let file = text.lines().find_map(|line| line.strip_prefix("+++ ")).filter(|_| has_header);
+        let file = file.map(|file| file.trim_end().rsplit('/').next().unwrap_or_default());
+        Self { lines: text.lines().filter(is_line).collect(), has_header, file, is_open }
+    }
+
+    /// Returns the lines that are not blank.
+    fn full(&self) -> impl Iterator<Item = &'a str> {
+        self.lines.iter().copied().filter(|line| !line.trim().is_empty())
+    }
+
+    /// Returns whether a line has a sign.
+    fn has(&self, sign: char) -> bool {
+        self.full().any(|line| has_sign(line, sign))
+    }
+
+    /// Returns whether lines stay that say something.
+    fn has_context(&self) -> bool {
+        self.has(' ') && self.is_hunk()
+    }
+
+    /// Returns whether a text has a line with its sign already.
+    fn is_in(&self, old: &str) -> bool {
+        let mut signed = self.full().filter(|line| has_sign(line, '+') || has_sign(line, '-'));
+        let own: HashSet<&str> = old.lines().collect();
+        signed.any(|line| own.contains(line))
+    }
+
+    /// Returns whether every line is added.
+    fn adds_all(&self) -> bool {
+        self.has('+') && self.full().all(|line| line.starts_with('+'))
+    }
+
+    /// Returns whether every line but the first is added.
+    fn adds_all_but_first(&self) -> bool {
+        let (mut others, mut first) = (self.full().skip(1).peekable(), self.full());
+        first.next().is_some_and(|line| !line.starts_with(['+', '-', ' ']))
+            && others.peek().is_some()
+            && others.all(|line| has_sign(line, '+'))
+    }
+
+    /// Returns whether every line has the sign of one in a hunk.
+    fn is_hunk(&self) -> bool {
+        (self.has('+') || self.has('-')) && self.full().all(|line| line.starts_with(['+', '-', ' ']))
+    }
+
+    /// Returns whether a text of a kind in which lines seldom have signs is hardly anything but a diff.
+    fn is_likely(&self) -> bool {
+        let mut full = self.full();
+        let begins = full.next().is_some_and(is_telling);
+        let is_pair = |pair: &[&str]| has_sign(pair[0], '-') && is_telling(pair[1]);
+        // What holds a diff among other lines is about it.
+        self.full().any(is_telling)
+            && !self.lines.iter().any(|line| is_header(line))
+            && (begins || self.is_hunk() || self.adds_all_but_first() || self.lines.windows(2).any(is_pair))
+    }
+
+    /// Returns the text without signs, and without what is removed.
+    fn new_side(&self) -> String {
+        let has_blank = self.is_hunk();
+        let mut new: String = self
+            .lines
+            .iter()
+            .filter(|line| !has_sign(line, '-'))
+            .flat_map(|line| {
+                let is_signed =
+                    has_sign(line, '+') || line.starts_with("++") || has_blank && line.starts_with(' ');
+                [if is_signed { &line[1..] } else { line.trim_end_matches(' ') }, "\n"]
+            })
+            .collect();
+        if self.is_open {
+            new.pop();
+        }
+        new
+    }
+}
+
+/// Returns whether a line has a sign that is no part of a longer one.
+fn has_sign(line: &str, sign: char) -> bool {
+    line.strip_prefix(sign).is_some_and(|text| sign == ' ' || !text.starts_with(sign))
+}
+
+/// Returns whether a line is hardly one with a sign of its own, as methods of classes, rules of access and hashes have.
+fn is_telling(line: &str) -> bool {
+    has_sign(line, '+') && !line[1..].trim_start().starts_with(['(', ':', '{'])
+}
+
+/// Returns whether a line is a header of a diff or of a hunk.
+fn is_header(line: &str) -> bool {
+    ["@@", "diff --git ", "index ", "new file mode ", "--- /dev/null", "--- a/", "+++ "]
+        .iter()
+        .any(|start| line.starts_with(start))
+}
+
+/// Returns a text with a hunk for it applied that says beside what, or instead of what, its lines go. Lines may stand in the hunk without
+/// the blank before them.
+fn applied(text: &str, old: &str) -> Option<String> {
+    let has_header = text.trim_start().starts_with("@@");
+    let hunk = if has_header { text.to_owned() } else { format!("@@\n{text}") };
+    let bare: String = hunk
+        .lines()
+        .map(|line| match line.chars().next() {
+            None | Some(' ' | '+' | '-' | '\\' | '@') => format!("{line}\n"),
+            Some(_) => format!(" {line}\n"),
+        })
+        .collect();
+    let found = sections(&bare).ok()?;
+    let [one] = found.as_slice() else { return None };
+    // One that names its file may be meant for another.
+    if !matches!(one.paths(&|_| false), Ok(None)) {
+        return None;
+    }
+    let lines = || one.patch.hunks.iter().flat_map(|hunk| &hunk.lines);
+    let adds = lines().any(|line| matches!(line, Line::Added(_)));
+    let is_beside = lines().any(|line| !matches!(line, Line::Added(_)));
+    let applied = apply(old, &one.patch).ok()?;
+    (is_beside && (adds || has_header) && applied.shift.is_none()).then_some(applied.content)
 }
 
 #[cfg(test)]
@@ -62,32 +250,76 @@ mod tests {
 
     #[test]
     fn diffs_are_told_from_text() {
-        let old = Some("a\nb\n");
-        for (name, text, old, expected) in [
-            ("a.sh", "```diff\n a\n-b\n+c\n```\n", old, true),
-            ("a.sh", "```diff\n+a\n```\n", None, true),
-            ("a.yml", "~~~ patch\n+a\n", None, true),
-            ("a.yml", "This is the change:\n```diff\n+a\n```\n", None, true),
-            ("a.py", "```diff\n-x = 1\n+x = 2\n```\n", None, true),
-            ("a.sh", "```sh\na\n```\n", old, false),
-            ("a.md", "```diff\n-x\n+y\n```\n", old, false),
-            ("a.sh", " a\n-b\n+c\n", old, true),
-            ("a.md", " a\n-b\n+c\n", old, true),
-            ("a.sh", "@@\n-b\n", old, true),
-            ("a.sh", "@@ -1,2 +1,2 @@\n a\n-b\n+c\n", old, true),
-            ("a.diff", " a\n-b\n+c\n", old, false),
-            ("a.golden", "--- a/b\n+++ b/b\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n", old, false),
-            // It is for another text.
-            ("a.sh", " a\n-x\n+c\n", old, false),
-            // A list of what was there.
-            ("a.yml", "-a\n-b\n", old, false),
-            ("a.md", "+ a\n+ b\n", old, false),
-            ("a.md", "- a\n- b\n+ c\n", old, false),
-            ("a.sh", "@@ -0,0 +1,2 @@\n+a\n+b\n", None, true),
-            ("a.md", "@@ -0,0 +1,2 @@\n+a\n+b\n", None, false),
-            ("a.sh", "+a\n+b\n", None, false),
+        const ABC: &str = "a\nb\n";
+        let text = |text: &'static str| Some(text);
+        let (old, as_it_is, refused) = (Some(ABC), Some(""), None);
+        for (name, given, old, expected) in [
+            ("a.sh", "```diff\n a\n-b\n+c\n```\n", old, text("a\nc\n")),
+            ("a.sh", "```diff\n+a\n```\n", None, text("a\n")),
+            ("a.sh", "```diff\n+a\n```\n", old, refused),
+            ("a.yml", "~~~ patch\n+a\n", None, refused),
+            ("a.yml", "This is the change:\n```diff\n+a\n```\n", None, text("a\n")),
+            ("a.py", "```diff\n-x = 1\n+x = 2\n```\n", None, refused),
+            ("a.sh", "```sh\na\n```\n", old, as_it_is),
+            ("a.md", "```diff\n-x\n+y\n```\n", old, as_it_is),
+            ("a.sh", " a\n-b\n+c\n", old, text("a\nc\n")),
+            ("a.sh", "a\n-b\n+c\n", old, text("a\nc\n")),
+            ("a.md", " a\n-b\n+c\n", old, text("a\nc\n")),
+            ("a.txt", " a\n-b\n+c\n", old, text("a\nc\n")),
+            ("a.sh", "@@\n-b\n", old, text("a\n")),
+            ("a.sh", "@@ -7,2 +7,2 @@\n a\n-b\n+c\n", old, text("a\nc\n")),
+            ("a.sh", "@@ -1,2 +1,2 @@\n a\n-x\n+c\n", old, refused),
+            ("a.py", "@@\n a\n-x(\n+c(\n", old, refused),
+            ("a.sh", "@@\n   a\n-  b\n+  c\n", old, refused),
+            ("a.diff", " a\n-b\n+c\n", old, as_it_is),
+            ("a.diff.golden", " a\n-b\n+c\n", old, as_it_is),
+            // It is for another text, or may be.
+            ("a.sh", " a\n-x\n+c\n", old, refused),
+            ("a.sh", "a\n-x\n+c\n", old, refused),
+            ("a.csv", "-b\n+c\n", old, as_it_is),
+            ("a.expected", "@@ -0,0 +1,2 @@\n+a\n+b\n", None, as_it_is),
+            // Lists, numbers, options, code.
+            ("a.yml", "-a\n-b\n", old, as_it_is),
+            ("a.md", "+ a\n+ b\n", old, as_it_is),
+            ("a.md", "- a\n- b\n+ c\n", old, as_it_is),
+            ("a.md", "# a\n+ b\n", None, as_it_is),
+            ("a.txt", "+1\n+2\n", None, as_it_is),
+            ("a.json", "[\n-1,\n-2\n]\n", None, as_it_is),
+            ("a.sh", "set -e\nset +x\n", None, as_it_is),
+            ("a.js", "x = 1\n+ 2\n", None, as_it_is),
+            ("a.h", "@interface A\n- (void)a;\n+ (id)b;\n@end\n", None, as_it_is),
+            ("access.conf", "+ : root : ALL\n- : ALL : ALL\n", None, as_it_is),
+            ("a.yml", "-a\n+b\nc\n", Some("-a\nb\n"), as_it_is),
+            ("a.sh", "@@ -0,0 +1,2 @@\n+a\n+b\n", None, text("a\nb\n")),
+            (
+                "a.sh",
+                "new file mode 100644\n--- /dev/null\n+++ b/a.sh\n@@ -0,0 +1 @@\n+a\n",
+                None,
+                text("a\n"),
+            ),
+            ("a.sh", "+a\n\n+b\n\\ No newline at end of file\n", None, text("a\n\nb")),
+            ("a.sh", "+a\n+b\n", old, text("a\nb\n")),
+            ("a.md", "+# a\n+\n+b\n", None, text("# a\n\nb\n")),
+            ("a.py", "+x = 1\n", None, text("x = 1\n")),
+            ("a.py", "+def f():\n+    pass\n", None, text("def f():\n    pass\n")),
+            ("b.sh", "--- /dev/null\n+++ b/c.sh\n@@ -0,0 +1 @@\n+a\n", None, refused),
+            ("a.html", "<pre>\n--- a/b\n+++ b/b\n@@ -1 +1 @@\n-x\n+y\n</pre>\n", None, as_it_is),
+            // Signs before a part of the lines.
+            ("a.yml", "a:\n+b:\n+  c: 1\n", None, refused),
+            ("a.yml", "+a:\nb:\n  c: 1\n", None, refused),
+            ("a.yml", " a:\n b:\n+  c: 1\n", None, refused),
+            ("a.yml", "-a:\n+b:\n+c:\n", None, refused),
+            ("a.md", "# a\n+\n+b\n", None, refused),
+            ("a.py", "import a\n+def f():\n+    pass\n", None, refused),
         ] {
-            assert_eq!(is_diff(name, text, old), expected, "{name} {text:?} {old:?}");
+            let read = Place { name, old, file: old.unwrap_or_default(), whole: &|text| text.to_owned() }
+                .read(given);
+            let expected = match expected {
+                Some("") => Reading::Text,
+                Some(text) => Reading::As(Meant { text: text.to_owned(), note: APPLIED }),
+                None => Reading::Diff,
+            };
+            assert_eq!(read, expected, "{name} {given:?} {old:?}");
         }
     }
 }

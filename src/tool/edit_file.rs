@@ -4,18 +4,19 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileError, FileState, ResolvedPath};
 
+use super::diff_as_text::Place;
 use super::line_edit::{LineRange, replace_lines, replace_near};
 use super::line_ends::plain;
 use super::line_moves::Moves;
 use super::misquoted::check_entities;
-use super::misquoted_file::meant;
+use super::misquoted_file::{Meant, meant, meant_part};
 use super::numbered_block::Numbered;
 use super::numbered_text::{self, NewText, new_text};
 use super::outcome::store;
 use super::read_file::resolve;
 use super::replace_block::{Edited, NotReplaced, line_of, replace};
 use super::text_file::{encoded, text_of, without_mark};
-use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, diff_as_text, placeholder};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, placeholder};
 use crate::base::encoding::TextEncoding;
 use crate::base::text::counted;
 use crate::event::Effects;
@@ -145,6 +146,28 @@ impl Args {
         Ok(edited)
     }
 
+    /// Returns the text that an edit means to write in place of a diff, or of a text in a fence. Of a part of a line, a sign is none of
+    /// a diff.
+    fn without_marks(
+        &self,
+        edit: &Edit,
+        path: &ResolvedPath,
+        file: &str,
+        moved: isize,
+    ) -> Result<Option<Meant>, ToolError> {
+        if !edit.new_str.trim_end().contains('\n') {
+            return Ok(None);
+        }
+        let whole = |text: &str| {
+            let edit = Edit { new_str: text.to_owned(), ..edit.clone() };
+            self.apply(&edit, file, moved).map_or_else(|_| String::new(), |edited| edited.content)
+        };
+        let (name, old) = (path.file_name().unwrap_or_default(), Some(edit.old_str.as_str()));
+        let place = Place { name, old: old.filter(|old| !old.is_empty()), file, whole: &whole };
+        let diff = place.meant("new_str", path.as_str(), &edit.new_str)?;
+        Ok(diff.or_else(|| meant_part(name, &edit.new_str, file, &whole)))
+    }
+
     /// Returns an edit with the text that it means to write, or `None` if it is the one that is given.
     fn without_numbers(
         &self,
@@ -184,10 +207,9 @@ impl Args {
             return Err(ToolError::Refused(placeholder::refusal("new_str", line, path.as_str())));
         }
         let name = path.file_name().unwrap_or_default();
-        if diff_as_text::is_diff(name, &given, None) {
-            return Err(ToolError::Refused(diff_as_text::refusal("new_str", path.as_str())));
-        }
-        let meant = meant(name, &given, None);
+        let place = Place { name, old: None, file: "", whole: &|text| text.to_owned() };
+        let diff = place.meant("new_str", path.as_str(), &given)?;
+        let meant = diff.or_else(|| meant(name, &given, None));
         let mut content = meant.as_ref().map_or(given, |meant| meant.text.clone());
         let others = self.edits.get(1..).unwrap_or_default();
         for (index, edit) in others.iter().enumerate() {
@@ -253,7 +275,15 @@ impl FileTool for EditFile {
             if plain.is_some() {
                 notes.push("the line numbers in new_str were left out".to_owned());
             }
-            let edit = &plain.unwrap_or(edit);
+            let mut edit = plain.unwrap_or(edit);
+            // Whoever writes a recipe means what it says.
+            let meant =
+                if cx.explains_edits { args.without_marks(&edit, &path, &content, moved)? } else { None };
+            if let Some(meant) = meant {
+                notes.push(meant.note.to_owned());
+                edit.new_str = meant.text;
+            }
+            let edit = &edit;
             let edited = args.apply(edit, &content, moved).map_err(|error| {
                 let mut reason = error.to_string();
                 if edits.len() > 1 {

@@ -55,6 +55,27 @@ pub(super) fn meant(name: &str, given: &str, old: Option<&str>) -> Option<Meant>
     understood.or_else(|| (kind.has_no_numbers() && is_doubtful && !is_one_line).then(as_given))
 }
 
+/// Returns the text that is meant by one for a part of a file with the text `before`: without a fence and words around it, where the file
+/// cannot have them. `whole` returns the text of the file with a text in that place.
+pub(super) fn meant_part(
+    name: &str,
+    given: &str,
+    before: &str,
+    whole: &dyn Fn(&str) -> String,
+) -> Option<Meant> {
+    let fenced = without_fence(given)?;
+    let kind = FileKind::of(name);
+    let breaks = |text: &str| first_syntax_error(name, &whole(text)).is_some();
+    let is_meant = if kind.has_such_grammar() {
+        breaks(given) && !breaks(&fenced.text)
+    } else {
+        // A text within the file may have it.
+        !kind.may_begin_with_fence()
+            && !["```", "<<", "\"\"\"", "'''"].iter().any(|mark| before.contains(mark))
+    };
+    is_meant.then_some(fenced)
+}
+
 /// Returns whether a text begins with a fence that cannot be part of it, if it begins with one.
 pub(super) fn begins_with_fence(name: &str, given: &str) -> bool {
     !FileKind::of(name).may_begin_with_fence() || first_syntax_error(name, given).is_some()
@@ -86,7 +107,7 @@ pub(super) fn from_fence(given: &str) -> Option<&str> {
 }
 
 /// Returns the text in a fence that is around all of it, but for words before and behind it. Any other fence may be part of the text.
-fn without_fence(given: &str) -> Option<Meant> {
+pub(super) fn without_fence(given: &str) -> Option<Meant> {
     let fenced = from_fence(given)?;
     let before = &given[..given.len() - fenced.len()];
     let (_, text) = fenced.strip_prefix("```")?.split_once('\n')?;

@@ -80,7 +80,10 @@ fn existing(path: &str, cx: &Context) -> Result<ResolvedPath, ToolError> {
     if is_there(&given) {
         return Ok(given);
     }
-    let meant = without_diff_prefix(path).and_then(|path| resolve(path, cx).ok());
+    // In a folder that there is, nothing else is meant.
+    let is_folder = |prefix: &str| resolve(prefix, cx).is_ok_and(|folder| is_there(&folder));
+    let meant = without_diff_prefix(path).filter(|_| !is_folder(&path[..1]));
+    let meant = meant.and_then(|path| resolve(path, cx).ok());
     Ok(meant.filter(is_there).unwrap_or(given))
 }
 

@@ -63,7 +63,7 @@ pub(super) fn replace(content: &str, old: &str, new: &str, all: bool) -> Result<
 /// Replaces `old` as it is written, else as it was shown, else by its lines.
 fn by_text(content: &str, old: &str, new: &str, all: bool) -> Result<Edited, NotReplaced> {
     if content.contains(old) {
-        return by_cut_line(content, old, new, all).map_or_else(|| exactly(content, old, new, all), Ok);
+        return by_cut_line(content, old, new, all).unwrap_or_else(|| exactly(content, old, new, all));
     }
     // Files are shown with codes in place of invisible characters, so a block may be quoted with these codes.
     let meant = unmarked(old);

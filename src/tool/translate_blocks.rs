@@ -21,11 +21,13 @@ pub(super) fn search_blocks(arguments: &mut Arguments) -> Changed {
     match arguments.get("type").and_then(text) {
         Some("delete_file") => {
             take_folder(arguments);
-            if let (Some(folder), Some(path)) =
-                (arguments.get("applied_in").and_then(text), arguments.get("path").and_then(text))
-            {
-                let path = Path::new(folder).join(path);
-                arguments.insert("path".to_owned(), json!(path));
+            let path = arguments.get("path").and_then(text).filter(|_| arguments.contains_key("applied_in"));
+            // Where the folder says which file is meant, as for every other patch.
+            if let Some(path) = path {
+                let patch = format!("*** Begin Patch\n*** Delete File: {path}\n*** End Patch\n");
+                arguments.retain(|name, _| matches!(name.as_str(), "path" | "applied_in"));
+                arguments.insert("patch".to_owned(), json!(patch));
+                return Ok(Some("apply_patch"));
             }
             arguments.retain(|name, _| name == "path");
             return Ok(Some("delete_file"));
@@ -91,6 +93,7 @@ fn new_file(arguments: &mut Arguments) -> Changed {
         let Some(diff) = arguments.get(name).and_then(text).map(str::to_owned) else { continue };
         arguments.remove(name);
         if has_names(&diff) {
+            take_folder(arguments);
             arguments.insert("patch".to_owned(), json!(diff));
             return Ok(Some("apply_patch"));
         }
@@ -119,7 +122,9 @@ fn has_names(diff: &str) -> bool {
 /// is not certain.
 fn added(diff: &str) -> Option<String> {
     let text = |lines: &[&str]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
-    let lines: Vec<&str> = diff.lines().collect();
+    let fenced = diff.trim().strip_prefix("```diff\n").and_then(|fenced| fenced.strip_suffix("```"));
+    let fenced = fenced.filter(|fenced| fenced.lines().all(|line| line.starts_with('+')));
+    let lines: Vec<&str> = fenced.unwrap_or(diff).lines().collect();
     let is_blank = |line: &&str| line.trim().is_empty();
     let first = lines.iter().find(|line| !is_blank(line)).copied().unwrap_or_default();
     let has_header = first.starts_with("@@");
@@ -283,6 +288,8 @@ mod tests {
             ("@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file", Some("a\nb")),
             ("@@ -0,0 +1 @@\n+@@ a\n", Some("@@ a\n")),
             ("a\n\nb\n", Some("a\n\nb\n")),
+            ("```diff\n+# a\n+b\n```\n", Some("# a\nb\n")),
+            ("```diff\n-a\n+b\n```\n", Some("```diff\n-a\n+b\n```\n")),
             ("# a\n+ b\n+ c\n", Some("# a\n+ b\n+ c\n")),
             ("+ a\nb\n", Some("+ a\nb\n")),
             ("", Some("")),

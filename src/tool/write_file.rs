@@ -5,13 +5,14 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use workspace::{FileError, FileState, ResolvedPath};
 
+use super::diff_as_text::Place;
 use super::line_ends::plain;
-use super::misquoted_file::{Meant, meant};
+use super::misquoted_file::{Meant, meant, meant_part};
 use super::outcome::store;
 use super::path_forms::lines_behind;
 use super::read_file::resolve;
 use super::text_file::{encoded, text_of};
-use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, diff_as_text, numbered_text, placeholder};
+use super::{Context, FileTool, ToolError, ToolInfo, ToolResult, numbered_text, placeholder};
 use crate::event::Effects;
 
 /// Tool that creates or replaces a file, or appends to it.
@@ -149,13 +150,15 @@ impl Args {
     ) -> Result<Option<Meant>, ToolError> {
         let is_part = matches!(self.mode, WriteMode::Append | WriteMode::Lines);
         let name = path.file_name().unwrap_or_default();
-        let meant = if is_part { None } else { meant(name, &self.content, old) };
+        let file = old.unwrap_or_default();
+        let whole = |text: &str| if is_part { format!("{file}{text}") } else { text.to_owned() };
+        let place = Place { name, old: old.filter(|_| is_replaced), file, whole: &whole };
+        let diff = place.meant("content", path.as_str(), &self.content)?;
+        let meant = diff.or_else(|| match is_part {
+            true => meant_part(name, &self.content, file, &whole),
+            false => meant(name, &self.content, old),
+        });
         let content = meant.as_ref().map_or(self.content.as_str(), |meant| meant.text.as_str());
-        let old_of_diff = old.filter(|_| is_replaced);
-        let is_diff = |text: &str| diff_as_text::is_diff(name, text, old_of_diff);
-        if !is_part && (is_diff(&self.content) || is_diff(content)) {
-            return Err(ToolError::Refused(diff_as_text::refusal("content", path.as_str())));
-        }
         if meant.is_none() && numbered_text::is_unclear(name, content, old) {
             return Err(ToolError::Refused(numbered_text::refusal("content", path.as_str())));
         }

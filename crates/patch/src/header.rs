@@ -32,7 +32,7 @@ pub struct Named {
     pub file: String,
     /// Its new name if it is renamed.
     pub moved_to: Option<String>,
-    /// The name as it is written, where there is no such file, and the file is meant without `a/` or `b/` before it.
+    /// The name as it is written, where `a/` or `b/` before it may be a folder, and was taken for a prefix.
     pub written: Option<String>,
 }
 
@@ -131,7 +131,7 @@ impl Header {
     }
 
     /// Returns the file that is meant, as a path in the repository. Git puts `a/` and `b/` before names; `exists` distinguishes such a
-    /// prefix from a folder of that name.
+    /// prefix from a folder of that name: it returns whether there is a file of a name, or a folder of one with `/` at its end.
     pub(super) fn paths(&self, exists: &dyn Fn(&str) -> bool) -> Result<Option<Named>, ParseError> {
         if let Some((from, to)) = &self.renamed {
             let (file, moved_to) = (from.clone(), Some(to.clone()));
@@ -139,7 +139,8 @@ impl Header {
         }
         if let Some(written) = self.unprefixed() {
             let below = written.strip_prefix("a/").or(written.strip_prefix("b/"));
-            let is_meant = |below: &&str| !exists(written) && exists(below);
+            // In a folder that there is, nothing else is meant.
+            let is_meant = |below: &&str| !exists(&written[..2]) && exists(below);
             // What is deleted is not guessed.
             let is_changed = ![&self.old, &self.new].contains(&&Some(Name::Nothing));
             let below = below.filter(|_| is_changed).filter(is_meant);
@@ -147,6 +148,12 @@ impl Header {
                 Some(below) => Named { written: Some(written.to_owned()), ..Named::file(below.to_owned()) },
                 None => Named::file(written.to_owned()),
             }));
+        }
+        if let (Some((old, new)), Some(file)) = (self.git.as_deref().and_then(same_names), self.file())
+            && let (Some(name), true) = (old.strip_prefix("a/"), [&old, &new].contains(&&file.to_owned()))
+        {
+            let written = (exists(file) && !exists(name)).then(|| file.to_owned());
+            return Ok(Some(Named { written, ..Named::file(name.to_owned()) }));
         }
         if let (Some(Name::File(old)), Some(Name::File(new))) = (&self.old, &self.new) {
             let below = |(before, after): &(&str, &str)| {
@@ -339,6 +346,8 @@ mod tests {
         let marks = |line: &str| format!("*** Begin Patch\n*** {line}\n*** End Patch\n");
         let update = |name: &str| marks(&format!("Update File: {name}\n@@\n-x\n+y"));
         let diff = |old: &str, new: &str| format!("--- {old}\n+++ {new}\n@@ -1 +1 @@\n-x\n+y\n");
+        let created =
+            |git: &str| format!("{git}new file mode 100644\n--- /dev/null\n+++ b/h\n@@ -0,0 +1 @@\n+x\n");
         let deleted = |git: &str| format!("diff --git {git}\n--- a/h\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n");
         for (text, files, file, written) in [
             (marks("Delete File: a/h"), &["a/h", "h"][..], "a/h", None),
@@ -349,13 +358,16 @@ mod tests {
             (update("a/h"), &["a/h", "h"], "a/h", None),
             (update("b/h"), &["b/h"], "b/h", None),
             (update("b/h"), &["h"], "h", Some("b/h")),
+            (update("b/h"), &["b/", "h"], "b/h", None),
             (update("i/h"), &["h"], "i/h", None),
             // Git writes one name on both sides if it is told to put nothing before it.
             (diff("b/h", "b/h"), &["b/h", "h"], "b/h", None),
             (diff("a/h", "a/h"), &["a/h", "h"], "a/h", None),
             (diff("a/h", "a/h"), &["h"], "h", Some("a/h")),
+            (created("diff --git a/h b/h\n"), &["b/h"], "h", Some("b/h")),
             (deleted("a/h a/h"), &["a/h", "h"], "a/h", None),
             (deleted("a/h b/h"), &["a/h", "h"], "h", None),
+            (deleted("a/h b/h"), &["a/h"], "h", Some("a/h")),
             (diff("a/h", "b/h"), &["a/h", "b/h", "h"], "h", None),
             (diff("a/h", "b/h"), &[], "h", None),
             (diff("a/h", "h"), &["h"], "h", None),

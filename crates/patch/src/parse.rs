@@ -112,7 +112,8 @@ impl Section {
         Ok(Self { header, patch: Patch { effect, hunks } })
     }
 
-    /// Returns the file that is meant; `None` if there is no header. `exists` returns whether there is a file of a name.
+    /// Returns the file that is meant; `None` if there is no header. `exists` returns whether there is a file of a name, or a folder of one
+    /// with `/` at its end.
     pub fn paths(&self, exists: &dyn Fn(&str) -> bool) -> Result<Option<Named>, ParseError> {
         self.header.paths(exists)
     }

@@ -1,6 +1,10 @@
 //! Replacement of whole lines that a model quotes with other blanks at their ends or another indentation than the file has them.
 
+mod cut_indentation;
+
 use patch::block::{nearest, numbered, places};
+
+pub(super) use cut_indentation::by_cut_line;
 
 use super::replace_block::{Edited, NotReplaced, check_size, line_of, not_unique};
 
@@ -57,50 +61,6 @@ pub(super) fn by_lines(content: &str, old: &str, new: &str, all: bool) -> Result
     Ok(Edited { content: result.join("\n"), times, is_by_number: false, note: Some(note) })
 }
 
-/// Replaces a line that is quoted without a part of its indentation by several, which are indented as this one is. `None` if it is quoted
-/// otherwise, or if the new lines are indented as the file is already.
-pub(super) fn by_cut_line(content: &str, old: &str, new: &str, all: bool) -> Option<Edited> {
-    let line = cut_indentation(content, old).filter(|_| !all && new.contains('\n'))?;
-    if is_relative(content, line, new) { by_lines(content, old, new, all).ok() } else { None }
-}
-
-/// Returns where the first line of a block begins, if the block begins behind a part of its indentation.
-fn cut_indentation(content: &str, old: &str) -> Option<usize> {
-    let at = content.find(old).filter(|_| old.starts_with([' ', '\t']))?;
-    let line = content[..at].rfind('\n').map_or(0, |end| end + 1);
-    (line < at && content[line..at].trim().is_empty()).then_some(line)
-}
-
-/// Returns whether the other lines of a new text are indented by where its first one is written, and not by where the line that begins at
-/// `line` of the file is, which stands farther right.
-fn is_relative(content: &str, line: usize, new: &str) -> bool {
-    let mut lines = new.lines().filter(|line| !line.trim().is_empty());
-    let (Some(first), Some(next)) = (lines.next(), lines.next()) else { return true };
-    let mut own = content[line..].lines().filter(|line| !line.trim().is_empty());
-    let (of_first, of_next) = (own.next().map(indentation), own.next().map(indentation));
-    if opens_block(first, next) {
-        // In the file, it has a block already.
-        return !(of_next == Some(indentation(next)) && of_first.is_some_and(|first| of_next > Some(first)));
-    }
-    of_first != Some(indentation(next))
-}
-
-fn indentation(line: &str) -> &str {
-    &line[..line.len() - line.trim_start().len()]
-}
-
-/// Returns whether the line that follows another belongs into a block that this one opens.
-fn opens_block(line: &str, next: &str) -> bool {
-    const WORDS: [&str; 10] = ["if", "else", "elif", "for", "while", "do", "then", "case", "when", "begin"];
-    let (line, next) = (line.trim(), next.trim_start());
-    let first = line.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    let last = line.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
-    line.ends_with([':', '{', '(', '[', ',', '=', '|', '>', '&', '+', '\\'])
-        || WORDS.contains(&last)
-        || WORDS.contains(&first) && !line.ends_with(';')
-        || line.starts_with("- ") && !next.starts_with('-')
-}
-
 /// Returns the lines that come in place of `found`, which is quoted as `wanted`, and for which `written` is given, or `indented` as the
 /// file is. A line that stays keeps what the file has at its end.
 fn in_place_of<'a>(
@@ -150,7 +110,6 @@ fn missing(content: &str, lines: &[&str], wanted: &[&str], new: &str) -> String 
 
 #[cfg(test)]
 mod tests {
-    use super::super::replace_block::replace;
     use super::*;
 
     #[test]
@@ -166,51 +125,6 @@ mod tests {
             ),
         ] {
             let edited = by_lines(file, old, new, false).map(|edited| edited.content);
-            assert_eq!(edited.as_deref(), Ok(expected), "{file:?} {old:?} {new:?}");
-        }
-    }
-
-    #[test]
-    fn lines_behind_a_cut_indentation_are_indented_once() {
-        for (file, old, new, expected) in [
-            // As the file has them.
-            (
-                "f:\n    a:\n        b: 1\n        c: 2\n",
-                "    b: 1",
-                "    b: 1\n        d: 3",
-                "f:\n    a:\n        b: 1\n        d: 3\n        c: 2\n",
-            ),
-            ("def f():\n\ta()\n\t\tb()\n", "\ta()", "\tc()\n\td()", "def f():\n\tc()\n\td()\n\t\tb()\n"),
-            ("  - a\n  - c\n", " - a", " - a\n  - b", "  - a\n  - b\n  - c\n"),
-            (
-                "def f():\n    if a:\n        b()\n",
-                "  if a:",
-                "  if c:\n        d()",
-                "def f():\n    if c:\n        d()\n        b()\n",
-            ),
-            // As the first line is written.
-            ("    a()\n", "  a()", "  a()\n  b()", "    a()\n    b()\n"),
-            (
-                "        if a:\n            b()\n",
-                "    if a:",
-                "    if a:\n        c()",
-                "        if a:\n            c()\n            b()\n",
-            ),
-            (
-                "        if (a) b();\n",
-                "    if (a) b();",
-                "    if (a)\n        c();",
-                "        if (a)\n            c();\n",
-            ),
-            ("      - a: 1\n", "    - a: 1", "    - a: 1\n      b: 2", "      - a: 1\n        b: 2\n"),
-            (
-                "        run: a\n",
-                "    run: a",
-                "    run: |\n      a\n      b",
-                "        run: |\n          a\n          b\n",
-            ),
-        ] {
-            let edited = replace(file, old, new, false).map(|edited| edited.content);
             assert_eq!(edited.as_deref(), Ok(expected), "{file:?} {old:?} {new:?}");
         }
     }
