@@ -176,22 +176,40 @@ pub(super) mod tests {
         claims.into_iter().map(line).collect()
     }
 
-    #[test]
-    fn commands_that_ran_no_test_confirm_no_claim() {
-        let empty = |target: &str| CallSummary { ran_no_test: true, ..call(target, 0) };
-        let ended = |name: &str, ran_no_test| GateRecord {
+    fn empty(target: &str) -> CallSummary {
+        CallSummary { ran_no_test: true, ..call(target, 0) }
+    }
+
+    fn told(target: &str, code: i32, shown_tests: ShownTests) -> CallSummary {
+        CallSummary { shown_tests, ..call(target, code) }
+    }
+
+    fn ended(name: &str, ran_no_test: bool) -> GateRecord {
+        GateRecord {
             ran_no_test,
             passed: true,
             verdict: crate::event::GateVerdict::Passed,
             ..GateRecord::not_run(name.to_owned(), "make test".to_owned(), true, "exit code 0")
-        };
-        let told = |target: &str, code, shown_tests| CallSummary { shown_tests, ..call(target, code) };
-        let gate = |name: &str, command: &str, output: &str| GateRecord {
-            command: command.to_owned(),
-            output: output.to_owned(),
-            ..ended(name, false)
-        };
-        for (calls, gates, message, expected) in [
+        }
+    }
+
+    fn gate(name: &str, command: &str, output: &str) -> GateRecord {
+        GateRecord { command: command.to_owned(), output: output.to_owned(), ..ended(name, false) }
+    }
+
+    /// What ran, as calls and as gates, with a message of the agent's and what is said of it.
+    type Row<'a> = (Vec<CallSummary>, Vec<GateRecord>, &'a str, Vec<&'a str>);
+
+    fn check<const N: usize>(rows: [Row<'_>; N]) {
+        for (calls, gates, message, expected) in rows {
+            let deeds = Deeds { files: &[], calls: &calls, gates: &gates, tests: &|| &[] };
+            assert_eq!(lines(evidence(message, &deeds)), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn commands_that_ran_no_test_confirm_no_claim() {
+        check([
             (
                 vec![empty("python -m unittest")],
                 vec![],
@@ -234,6 +252,18 @@ pub(super) mod tests {
                     "- make test passed: the gate unit passed, but ran no test",
                 ],
             ),
+            (
+                vec![],
+                vec![ended("unit", false), ended("more", true)],
+                "All tests pass.",
+                vec!["+ the tests pass: the gate unit passed"],
+            ),
+        ]);
+    }
+
+    #[test]
+    fn what_counts_as_tests_is_what_ran() {
+        check([
             (vec![call("cargo check", 0)], vec![], "All tests pass.", vec![]),
             (vec![call("pytest --collect-only", 0)], vec![], "All tests pass.", vec![]),
             (vec![call("PYTEST_ADDOPTS=--co pytest", 0)], vec![], "All tests pass.", vec![]),
@@ -274,15 +304,6 @@ pub(super) mod tests {
                 "All tests pass.",
                 vec![],
             ),
-            (
-                vec![],
-                vec![ended("unit", false), ended("more", true)],
-                "All tests pass.",
-                vec!["+ the tests pass: the gate unit passed"],
-            ),
-        ] {
-            let deeds = Deeds { files: &[], calls: &calls, gates: &gates, tests: &|| &[] };
-            assert_eq!(lines(evidence(message, &deeds)), expected, "{message}");
-        }
+        ]);
     }
 }

@@ -154,10 +154,14 @@ impl Args {
         let whole = |text: &str| if is_part { format!("{file}{text}") } else { text.to_owned() };
         let place = Place { name, old: old.filter(|_| is_replaced), file, whole: &whole };
         let diff = place.meant("content", path.as_str(), &self.content)?;
-        let meant = diff.or_else(|| match is_part {
-            true => meant_part(name, &self.content, file, &whole),
-            false => meant(name, &self.content, old),
-        });
+        let other = || {
+            if is_part {
+                meant_part(name, &self.content, file, &whole)
+            } else {
+                meant(name, &self.content, old)
+            }
+        };
+        let meant = diff.or_else(other);
         let content = meant.as_ref().map_or(self.content.as_str(), |meant| meant.text.as_str());
         if meant.is_none() && numbered_text::is_unclear(name, content, old) {
             return Err(ToolError::Refused(numbered_text::refusal("content", path.as_str())));
