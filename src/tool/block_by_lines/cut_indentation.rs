@@ -230,13 +230,11 @@ mod tests {
     /// Makes each block of some files of its first line alone, as models may write it.
     #[test]
     fn blocks_are_made_as_they_are_or_not_at_all() {
-        let files = [
-            include_str!("cut_indentation.rs"),
-            include_str!("../../../action.yml"),
-            include_str!("../../../tests/scripts/doc-style.py"),
-        ];
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
         let (mut made, mut all) = (0, 0);
-        for file in files {
+        for path in ["src/tool/block_by_lines/cut_indentation.rs", "action.yml", "tests/scripts/doc-style.py"]
+        {
+            let file = std::fs::read_to_string(root.join(path)).expect(path);
             let lines: Vec<&str> = file.lines().collect();
             for (at, length) in (0..lines.len()).flat_map(|at| (2..6).map(move |length| (at, length))) {
                 let Some(block) = lines.get(at..at + length) else { continue };
