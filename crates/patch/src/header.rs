@@ -341,6 +341,10 @@ mod tests {
     use super::*;
     use crate::sections;
 
+    fn is_there(files: &[&str], name: &str) -> bool {
+        files.iter().any(|file| *file == name || name.ends_with('/') && file.starts_with(name))
+    }
+
     #[test]
     fn names_are_read_with_the_prefixes_that_their_format_has() {
         let marks = |line: &str| format!("*** Begin Patch\n*** {line}\n*** End Patch\n");
@@ -375,7 +379,7 @@ mod tests {
             (diff("h.orig", "h"), &["h"], "h", None),
         ] {
             let section = &sections(&text).expect("a patch")[0];
-            let named = section.paths(&|name| files.contains(&name)).expect("a name").expect("a name");
+            let named = section.paths(&|name| is_there(files, name)).expect("a name").expect("a name");
             let found = (named.file.as_str(), named.written.as_deref());
             assert_eq!(found, (file, written), "{text} {files:?}");
         }
@@ -393,7 +397,7 @@ mod tests {
             ("--- b/h\n+++ b/h\n@@ -1 +1 @@\n-x\n+y\n", &["h"], true),
         ] {
             let section = &sections(text).expect("a patch")[0];
-            let checked = section.check(&path, &|name| files.contains(&name));
+            let checked = section.check(&path, &|name| is_there(files, name));
             assert_eq!(checked.is_ok(), is_own, "{text} {files:?}");
         }
     }
