@@ -50,7 +50,8 @@ impl Place<'_> {
                 let cure = if self.file.is_empty() { write } else { apply };
                 Err(ToolError::Refused(format!(
                     "{argument} looks like a diff, whose signs would be written to {path} as text; nothing was changed: \
-                     {cure}"
+                     {cure}; if the signs are meant, patch the file with these lines as added ones: apply_patch(patch=…), with another `+` \
+                     before each"
                 )))
             }
         }
@@ -71,29 +72,36 @@ impl Place<'_> {
         if signed.is_in(self.file) {
             return Reading::Text;
         }
+        // What a hunk takes away is there to the letter, or its header says that it is one.
+        let is_certain = signed.has_header || is_in_fence || self.old.is_some_and(|old| signed.removes(old));
+        if let Some(text) = self.old.filter(|_| is_certain).and_then(|old| applied(text, old, self.name)) {
+            return Reading::As(Meant { text, note: APPLIED });
+        }
         let has_errors = |text: &str| first_syntax_error(self.name, &(self.whole)(text)).is_some();
         let has_grammar = kind.has_such_grammar();
-        if !is_in_fence && has_grammar && !has_errors(text) {
+        let is_own = kind.has_signs() && !signed.has_header || has_grammar && !has_errors(text);
+        if is_own && !is_in_fence {
             return Reading::Text;
         }
         let is_code = kind.is_code() && !kind.may_hold_patches();
         let is_no_list = is_code || kind.is_code() && !signed.lines.iter().any(|line| line.starts_with("+ "));
-        let fitting = self.old.filter(|_| is_code || signed.has_context());
         let added = || {
             let is_new =
                 self.old.is_none_or(str::is_empty) && signed.file.is_none_or(|file| file == self.name);
             let is_whole = is_new || !signed.has_header && !is_in_fence;
             (signed.adds_all() && is_whole && (is_no_list || is_in_fence)).then(|| signed.new_side())
         };
-        if let Some(text) = fitting.and_then(|old| applied(text, old)).or_else(added) {
+        if let Some(text) = added() {
             return Reading::As(Meant { text, note: APPLIED });
         }
+        let is_of_lines = text.trim_start().starts_with("@@ -") && !self.file.contains("@@ -");
         let is_diff = is_in_fence
-            || is_code && signed.has_header && signed.is_hunk()
+            || signed.has_header && signed.is_hunk() && (is_code || is_of_lines && self.old.is_some())
             || if has_grammar {
                 signed.has('+') && !has_errors(&signed.new_side())
             } else {
-                is_code && signed.is_likely() || is_no_list && signed.adds_all_but_first()
+                is_code && signed.is_likely(!self.file.is_empty() || kind.is_yaml())
+                    || is_no_list && signed.adds_all_but_first()
             };
         if is_diff { Reading::Diff } else { Reading::Text }
     }
@@ -141,9 +149,14 @@ impl<'a> Signed<'a> {
         self.full().any(|line| has_sign(line, sign))
     }
 
-    /// Returns whether lines stay that say something.
-    fn has_context(&self) -> bool {
-        self.has(' ') && self.is_hunk()
+    /// Returns whether lines are taken away, and all of them are in a text. Signs before numbers may be their own.
+    fn removes(&self, old: &str) -> bool {
+        let own: HashSet<&str> = old.lines().collect();
+        let mut removed = self.full().filter(|line| has_sign(line, '-')).map(|line| &line[1..]).peekable();
+        let is_number = |text: &str| text.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '.');
+        removed.peek().is_some()
+            && removed.all(|line| own.contains(line))
+            && !self.full().filter(|line| line.starts_with(['+', '-'])).all(|line| is_number(&line[1..]))
     }
 
     /// Returns whether a text has a line with its sign already.
@@ -161,9 +174,9 @@ impl<'a> Signed<'a> {
     /// Returns whether every line but the first is added.
     fn adds_all_but_first(&self) -> bool {
         let (mut others, mut first) = (self.full().skip(1).peekable(), self.full());
-        first.next().is_some_and(|line| !line.starts_with(['+', '-', ' ']))
+        first.next().is_some_and(|line| !line.starts_with(['+', '-', ' ']) && !line.ends_with('\\'))
             && others.peek().is_some()
-            && others.all(|line| has_sign(line, '+'))
+            && others.all(is_telling)
     }
 
     /// Returns whether every line has the sign of one in a hunk.
@@ -172,14 +185,17 @@ impl<'a> Signed<'a> {
     }
 
     /// Returns whether a text of a kind in which lines seldom have signs is hardly anything but a diff.
-    fn is_likely(&self) -> bool {
+    fn is_likely(&self, may_remove: bool) -> bool {
         let mut full = self.full();
         let begins = full.next().is_some_and(is_telling);
         let is_pair = |pair: &[&str]| has_sign(pair[0], '-') && is_telling(pair[1]);
         // What holds a diff among other lines is about it.
         self.full().any(is_telling)
             && !self.lines.iter().any(|line| is_header(line))
-            && (begins || self.is_hunk() || self.adds_all_but_first() || self.lines.windows(2).any(is_pair))
+            && (begins
+                || self.is_hunk()
+                || self.adds_all_but_first()
+                || may_remove && self.lines.windows(2).any(is_pair))
     }
 
     /// Returns the text without signs, and without what is removed.
@@ -207,9 +223,11 @@ fn has_sign(line: &str, sign: char) -> bool {
     line.strip_prefix(sign).is_some_and(|text| sign == ' ' || !text.starts_with(sign))
 }
 
-/// Returns whether a line is hardly one with a sign of its own, as methods of classes, rules of access and hashes have.
+/// Returns whether a line is hardly one with a sign of its own, as methods of classes, rules of access, hashes, borders of tables and
+/// numbers have.
 fn is_telling(line: &str) -> bool {
-    has_sign(line, '+') && !line[1..].trim_start().starts_with(['(', ':', '{'])
+    let is_own = |c: char| matches!(c, '(' | ':' | '{' | '-' | '=') || c.is_ascii_digit();
+    has_sign(line, '+') && !line[1..].trim_start().starts_with(is_own)
 }
 
 /// Returns whether a line is a header of a diff or of a hunk.
@@ -219,10 +237,10 @@ fn is_header(line: &str) -> bool {
         .any(|start| line.starts_with(start))
 }
 
-/// Returns a text with a hunk for it applied that says beside what, or instead of what, its lines go. Lines may stand in the hunk without
-/// the blank before them.
-fn applied(text: &str, old: &str) -> Option<String> {
-    let has_header = text.trim_start().starts_with("@@");
+/// Returns the text of a file of this name with a hunk for it applied that says beside what, or instead of what, its lines go. Lines may
+/// stand in the hunk without the blank before them.
+fn applied(text: &str, old: &str, name: &str) -> Option<String> {
+    let has_header = text.lines().any(|line| line.starts_with("@@"));
     let hunk = if has_header { text.to_owned() } else { format!("@@\n{text}") };
     let bare: String = hunk
         .lines()
@@ -233,8 +251,9 @@ fn applied(text: &str, old: &str) -> Option<String> {
         .collect();
     let found = sections(&bare).ok()?;
     let [one] = found.as_slice() else { return None };
-    // One that names its file may be meant for another.
-    if !matches!(one.paths(&|_| false), Ok(None)) {
+    // One that names a file may be meant for another.
+    let named = one.paths(&|_| false).ok()?;
+    if named.is_some_and(|named| named.file.rsplit('/').next() != Some(name)) {
         return None;
     }
     let lines = || one.patch.hunks.iter().flat_map(|hunk| &hunk.lines);
@@ -276,7 +295,20 @@ mod tests {
             // It is for another text, or may be.
             ("a.sh", " a\n-x\n+c\n", old, refused),
             ("a.sh", "a\n-x\n+c\n", old, refused),
-            ("a.csv", "-b\n+c\n", old, as_it_is),
+            ("a.csv", "-b\n+c\n", old, text("a\nc\n")),
+            ("a.csv", "-1\n+2\n", Some("1\n3\n"), as_it_is),
+            ("go.mod", "-b\n+c\n", old, text("a\nc\n")),
+            ("a.js", "-b\n+c\n", old, text("a\nc\n")),
+            // Nothing is taken away.
+            ("a.md", "  b\n+ c\n+ d\n", Some("a\n  b\n"), as_it_is),
+            ("a.txt", " a\n+c\n", old, as_it_is),
+            ("Game.ini", "+A=(B)\n+C=(D)\n", None, as_it_is),
+            ("Game.ini", "a\n+A=(B)\n", old, as_it_is),
+            ("a.rst", "| a | b |\n+===+===+\n", old, as_it_is),
+            ("a.sh", "date \\\n+%Y\n", None, as_it_is),
+            ("a.sh", "cat <<E\n-a\n+b\nE\n", None, as_it_is),
+            ("a.md", "@@ -1,2 +1,2 @@\n a\n-x\n+c\n", old, refused),
+            ("a.md", "--- a/a.md\n+++ b/a.md\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n", old, text("a\nc\n")),
             ("a.expected", "@@ -0,0 +1,2 @@\n+a\n+b\n", None, as_it_is),
             // Lists, numbers, options, code.
             ("a.yml", "-a\n-b\n", old, as_it_is),

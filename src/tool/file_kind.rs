@@ -119,6 +119,16 @@ impl<'a> FileKind<'a> {
         self.is_of(&["ini", "toml", "cfg", "conf", "editorconfig", "gitconfig", "service", "desktop"])
     }
 
+    /// Returns whether lines of the kind may begin with signs: what is added to other settings, and rules of access.
+    pub(super) fn has_signs(&self) -> bool {
+        self.is_of(&["ini", "conf", "cfg"])
+    }
+
+    /// Returns whether the file is one of YAML, whose blocks of text are indented.
+    pub(super) fn is_yaml(&self) -> bool {
+        self.is_of(&["yml", "yaml"])
+    }
+
     /// Returns whether dots may be a statement.
     pub(super) fn is_python(&self) -> bool {
         self.is_of(&["py", "pyi"])

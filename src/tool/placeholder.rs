@@ -200,7 +200,9 @@ fn edit(text: &str) -> Option<&str> {
 
 /// Returns whether a line that was found is the first one of a patch.
 fn begins_patch(line: &str) -> bool {
-    ["*** Begin Patch", "diff --git ", "--- "].iter().any(|mark| line.starts_with(mark))
+    ["*** Begin Patch", "*** Update File: ", "*** Add File: ", "*** Delete File: ", "diff --git ", "--- "]
+        .iter()
+        .any(|mark| line.starts_with(mark))
 }
 
 /// Returns why a text with a placeholder is not written.

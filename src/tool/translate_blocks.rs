@@ -104,6 +104,16 @@ fn new_file(arguments: &mut Arguments) -> Changed {
                  write_file(path={path:?}, content=…)"
             )));
         };
+        // Signs that are left are the text's own, and would be read as those of another diff.
+        if let (Some(path), true) = (arguments.get("path").and_then(text), content.ends_with('\n'))
+            && content.lines().any(|line| line.starts_with(['+', '-', '@']))
+        {
+            let lines: String = content.lines().map(|line| format!("+{line}\n")).collect();
+            let patch = format!("*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n");
+            arguments.retain(|name, _| name == "applied_in");
+            arguments.insert("patch".to_owned(), json!(patch));
+            return Ok(Some("apply_patch"));
+        }
         arguments.insert("content".to_owned(), json!(content));
     }
     arguments.insert("mode".to_owned(), json!("create"));
