@@ -1,5 +1,6 @@
 //! Matching and replacing in one text.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use ast_grep_config::{Fixer, RuleConfig};
@@ -160,12 +161,15 @@ fn edits(
         edits.push(Edit { found: found.range(), range, text: template.filled(&found, source) });
     }
     let language = root.lang().0;
-    let around = around(root.get_inner_node(), language, &nodes);
+    let around = around(root.get_inner_node(), (language, tree.source()), &nodes);
     let fitting = edits.into_iter().zip(around).filter_map(|(Edit { found, range, text }, around)| {
-        let text = around.fitted(language, tree.source(), (&range, text))?;
+        let (range, text) = around.fitted((language, tree.source()), (&found, range), text)?;
         Some(Edit { found, range, text })
     });
-    fitting.collect()
+    let mut edits: Vec<Edit> = fitting.collect();
+    // What goes with its marks may begin before what stands in them.
+    edits.sort_by_key(|edit| (edit.range.start, Reverse(edit.range.end)));
+    edits
 }
 
 /// Returns the text with edits that do not overlap, and the ranges of it that were put in so far. Notes the edits in the tree.
