@@ -48,7 +48,9 @@ impl<'t> Level<'t> {
             own.fields.push(Field { string: self.node, braces: node });
         }
         if !own.unit.as_ref().is_some_and(|unit| unit.is_all_of(node, text)) {
-            let beside = (self.node, self.before, self.marks);
+            // Of several marks, each may go alone.
+            let is_marked = !node.is_extra() && mark_start(language, text, node).is_none();
+            let beside = (self.node, self.before, self.marks.filter(|_| is_marked));
             own.unit = Some(Unit::new(node, own.unit.as_ref(), beside, cursor));
         }
         own.lead = own.lead.filter(|lead| lead.begins_with(node));
