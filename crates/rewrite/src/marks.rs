@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, TreeCursor};
 
+use crate::operands::{goes_on, is_open};
 use crate::{Language, MAX_TIME};
 
 /// Outermost node that is nothing but a match, maybe with a semicolon.
@@ -82,6 +83,15 @@ impl<'t> Unit<'t> {
         if language == Language::Python && self.shares_line() && has_block(new) {
             return None;
         }
+        let behind = self.behind.and_then(|behind| text.get(behind.byte_range()));
+        // The statements around it would become one.
+        if is_blank
+            && text.get(range.clone()).is_some_and(|old| old.trim_end().ends_with(';'))
+            && self.before.is_some_and(|before| is_open(before, text))
+            && behind.is_some_and(goes_on)
+        {
+            return None;
+        }
         let start = self.holder.map(|holder| holder.start_byte()).or(self.marks);
         let Some(start) = start.filter(|start| *start < range.start) else { return Some(range) };
         if is_blank {
@@ -121,7 +131,7 @@ fn has_block(new: &str) -> bool {
 /// Returns whether a text is a single node, of a kind that is wanted.
 fn is_single(language: Language, text: &str, is_wanted: impl Fn(&str) -> bool) -> bool {
     let contexts: &[(&str, &str)] = match language {
-        Language::Rust => &[("", ""), ("struct A { ", " }"), ("enum A { ", " }")],
+        Language::Rust => &[("fn f() { ", " }"), ("struct A { ", " }"), ("enum A { ", " }")],
         Language::Python | Language::Go => &[("", "")],
         _ => &[("", ""), ("class A { ", " }")],
     };

@@ -179,25 +179,31 @@ impl<'t> Lead<'t> {
         let in_parentheses = format!("({})", new.trim_end());
         let is_object = can_mislead && !(is_all && !self.is_body && parses(&new)) && parses(&in_parentheses);
         let new = if is_object { in_parentheses } else { new };
-        let goes_on = |text: &str| text.starts_with(['(', '[', '`', '+', '-', '/', '*', '.', ',']);
-        let is_open = |before: Node<'_>| {
-            let can_go_on = matches!(
-                before.kind(),
-                "expression_statement"
-                    | "lexical_declaration"
-                    | "variable_declaration"
-                    | "return_statement"
-                    | "throw_statement"
-                    | "import_statement"
-                    | "export_statement"
-            );
-            can_go_on && !text.get(before.byte_range()).unwrap_or_default().ends_with(';')
-        };
         let is_comment = new.starts_with("//") || new.starts_with("/*");
         let is_misread = goes_on(&new)
             && !is_comment
             && !goes_on(text.get(range.clone()).unwrap_or_default())
-            && self.before.is_some_and(is_open);
+            && self.before.is_some_and(|before| is_open(before, text));
         (!is_misread).then_some(new)
     }
+}
+
+/// Returns whether a script goes on with the statement above at the start of a text.
+pub(crate) fn goes_on(text: &str) -> bool {
+    text.starts_with(['(', '[', '`', '+', '-', '/', '*', '.', ','])
+}
+
+/// Returns whether a statement of a script has no semicolon, so that the next line could go on with it.
+pub(crate) fn is_open(statement: Node<'_>, text: &str) -> bool {
+    let can_go_on = matches!(
+        statement.kind(),
+        "expression_statement"
+            | "lexical_declaration"
+            | "variable_declaration"
+            | "return_statement"
+            | "throw_statement"
+            | "import_statement"
+            | "export_statement"
+    );
+    can_go_on && !text.get(statement.byte_range()).unwrap_or_default().ends_with(';')
 }

@@ -165,7 +165,11 @@ fn signs(root: tree_sitter::Node<'_>, known: &[Range<usize>], has_comments: bool
         if !is_known && cursor.goto_first_child() {
             continue;
         }
-        if !is_known && is_sign(node.kind()) {
+        // `a[0,]` of Python has a tuple.
+        let is_tuple = node.kind() == ","
+            && node.next_sibling().is_some_and(|next| next.kind() == "]")
+            && node.parent().is_some_and(|parent| parent.kind() == "subscript");
+        if !is_known && (is_sign(node.kind()) || is_tuple) {
             found.push(node.kind_id());
         }
         while !cursor.goto_next_sibling() {

@@ -103,6 +103,10 @@ pub(super) fn bound_at<'t>(node: Node<'_>, text: &'t str, language: Language, na
         )
         | (Language::JavaScript | Language::TypeScript | Language::Tsx, "for_in_statement")
         | (Language::Go, "short_var_declaration" | "range_clause" | "receive_statement") => bind("left"),
+        (
+            Language::Python,
+            "list_comprehension" | "set_comprehension" | "dictionary_comprehension" | "generator_expression",
+        ) => bound_around(node, text, names),
         (Language::Python, "except_clause") | (Language::Go, "type_switch_statement") => bind("alias"),
         (Language::Python, "as_pattern") => {
             bind("alias");
@@ -118,6 +122,17 @@ pub(super) fn bound_at<'t>(node: Node<'_>, text: &'t str, language: Language, na
             bind("pattern");
         }
         _ => {}
+    }
+}
+
+/// Adds the names that a comprehension of Python binds in the scope around it: those of `:=`.
+fn bound_around<'t>(node: Node<'_>, text: &'t str, names: &mut Vec<&'t str>) {
+    let mut waiting: Vec<Node<'_>> = vec![node];
+    while let Some(node) = waiting.pop() {
+        if node.kind() == "named_expression" {
+            put(node.child_by_field_name("name"), text, names);
+        }
+        waiting.extend(node.named_children(&mut node.walk()).filter(|child| child.kind() != "lambda"));
     }
 }
 
