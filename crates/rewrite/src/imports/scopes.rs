@@ -291,6 +291,9 @@ impl<'a> Lookup<'a> {
         if matches!(scope.kind(), "function_expression" | "generator_function") {
             bound_by(scope.child_by_field_name("name"), self.text, &mut names);
         }
+        if scope.kind() == "for_in_statement" {
+            bound_at(scope, self.text, self.language, &mut names);
+        }
         add(&names, scope, &mut found);
         let mut cursor = scope.walk();
         while {
