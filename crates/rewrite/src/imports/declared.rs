@@ -7,7 +7,11 @@ use crate::Language;
 
 /// Adds the names that a statement at the top level of a file declares there.
 pub(super) fn declared_by<'t>(node: Node<'_>, text: &'t str, language: Language, names: &mut Vec<&'t str>) {
-    bound_at(node, text, language, names);
+    // `for (const name of all)` has its name for itself.
+    let kind = node.child_by_field_name("kind").filter(|_| node.kind() == "for_in_statement");
+    if kind.is_none_or(|kind| kind.kind() == "var") {
+        bound_at(node, text, language, names);
+    }
     let is_passed = match language {
         // Its blocks have no names of their own.
         Language::Python => !is_scope(node, language),
