@@ -13,8 +13,7 @@ use crate::{Language, MAX_TIME};
 pub(crate) struct Unit<'t> {
     node: Node<'t>,
     parent: Node<'t>,
-    /// Start of the marks in front of it.
-    marks: Option<usize>,
+    marks: Option<Marks>,
     /// Whole declaration that this is the main part of.
     holder: Option<Node<'t>>,
     /// Siblings.
@@ -22,20 +21,37 @@ pub(crate) struct Unit<'t> {
     behind: Option<Node<'t>>,
 }
 
-/// Returns the start of a node that is a mark of what follows it.
-pub(crate) fn mark_start(language: Language, text: &str, node: Node<'_>) -> Option<usize> {
+/// Marks in front of something.
+#[derive(Clone, Copy)]
+pub(crate) struct Marks {
+    start: usize,
+    /// Whether they do something: documentation does not.
+    are_effective: bool,
+}
+
+impl Marks {
+    /// Returns a mark of what follows it with those before it; `None` if a node is none.
+    pub(crate) fn with(before: Option<Self>, language: Language, text: &str, node: Node<'_>) -> Option<Self> {
+        let start = before.map_or(node.start_byte(), |before| before.start);
+        let is_effective = node.kind() != "line_comment" && node.kind() != "block_comment";
+        let are_effective = is_effective || before.is_some_and(|before| before.are_effective);
+        is_mark(language, text, node).then_some(Self { start, are_effective })
+    }
+}
+
+/// Returns whether a node is a mark of what follows it.
+pub(crate) fn is_mark(language: Language, text: &str, node: Node<'_>) -> bool {
     let has_start = |starts: &[&str]| {
         let own = text.get(node.byte_range()).unwrap_or_default();
         starts.iter().any(|start| own.starts_with(start))
     };
-    let is_mark = match (language, node.kind()) {
+    match (language, node.kind()) {
         (Language::Rust, "line_comment" | "block_comment") => {
             node.named_child(0).is_some_and(|child| child.kind() == "outer_doc_comment_marker")
         }
         (Language::Go, "comment") => has_start(&["//go:", "//export "]),
         (_, kind) => matches!(kind, "attribute_item" | "decorator"),
-    };
-    is_mark.then(|| node.start_byte())
+    }
 }
 
 fn is_declaration(kind: &str) -> bool {
@@ -47,7 +63,7 @@ impl<'t> Unit<'t> {
     pub(crate) fn new(
         node: Node<'t>,
         around: Option<&Self>,
-        (parent, before, marks): (Node<'t>, Option<Node<'t>>, Option<usize>),
+        (parent, before, marks): (Node<'t>, Option<Node<'t>>, Option<Marks>),
         cursor: &TreeCursor<'t>,
     ) -> Self {
         let is_held =
@@ -92,7 +108,8 @@ impl<'t> Unit<'t> {
         {
             return None;
         }
-        let start = self.holder.map(|holder| holder.start_byte()).or(self.marks);
+        let marks = self.marks.filter(|marks| is_blank || marks.are_effective);
+        let start = self.holder.map(|holder| holder.start_byte()).or(marks.map(|marks| marks.start));
         let Some(start) = start.filter(|start| *start < range.start) else { return Some(range) };
         if is_blank {
             let end = self.holder.map_or(range.end, |holder| holder.end_byte().max(range.end));

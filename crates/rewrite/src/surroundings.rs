@@ -9,7 +9,7 @@ use tree_sitter::{Node, TreeCursor};
 
 use crate::Language;
 use crate::lone_body::{has_braces, in_body, is_lone_body};
-use crate::marks::{Unit, mark_start};
+use crate::marks::{Marks, Unit, is_mark};
 use crate::operands::{Field, Lead, are_several, is_blank, is_operand, takes_as_element};
 
 /// What stands around a match.
@@ -33,8 +33,8 @@ struct Level<'t> {
     own: Surroundings<'t>,
     /// The sibling in front, but for comments and marks.
     before: Option<Node<'t>>,
-    /// Start of the marks right in front.
-    marks: Option<usize>,
+    /// Marks right in front.
+    marks: Option<Marks>,
 }
 
 impl<'t> Level<'t> {
@@ -49,7 +49,7 @@ impl<'t> Level<'t> {
         }
         if !own.unit.as_ref().is_some_and(|unit| unit.is_all_of(node, text)) {
             // Of several marks, each may go alone.
-            let is_marked = !node.is_extra() && mark_start(language, text, node).is_none();
+            let is_marked = !node.is_extra() && !is_mark(language, text, node);
             let beside = (self.node, self.before, self.marks.filter(|_| is_marked));
             own.unit = Some(Unit::new(node, own.unit.as_ref(), beside, cursor));
         }
@@ -63,8 +63,8 @@ impl<'t> Level<'t> {
 
     /// Notes a child that comes before others.
     fn pass(&mut self, language: Language, text: &str, node: Node<'t>) {
-        if let Some(start) = mark_start(language, text, node) {
-            self.marks = self.marks.or(Some(start));
+        if let Some(marks) = Marks::with(self.marks, language, text, node) {
+            self.marks = Some(marks);
         } else if !node.is_extra() {
             self.marks = None;
             self.before = Some(node).filter(Node::is_named).or(self.before);
