@@ -188,8 +188,8 @@ impl<'a> Lookup<'a> {
             let is_named = |(index, name): &(usize, &Name<'_>)| wanted[*index] && own == Some(name.text);
             if node.child_count() == 0
                 && let Some((index, name)) = self.names.iter().enumerate().find(is_named)
-                && is_use(node, above.last().copied(), cursor.field_name(), name)
                 && self.place_at(node.byte_range()).is_none()
+                && is_use(node, above.last().copied(), cursor.field_name(), name)
                 && !self.is_bound(&mut scopes, index)
             {
                 return Some((name.text, node.start_position().row));
