@@ -110,6 +110,14 @@ impl<'t> Unit<'t> {
         }
         let marks = self.marks.filter(|marks| is_blank || marks.are_effective);
         let start = self.holder.map(|holder| holder.start_byte()).or(marks.map(|marks| marks.start));
+        let is_statement = matches!(self.parent.kind(), "block" | "module");
+        let rest_of_line = text.get(range.end..).unwrap_or_default().trim_start_matches([' ', '\t']);
+        let range = match rest_of_line.strip_prefix(';') {
+            Some(next) if is_blank && is_statement && language == Language::Python => {
+                range.start..text.len() - next.trim_start_matches([' ', '\t']).len()
+            }
+            _ => range,
+        };
         let Some(start) = start.filter(|start| *start < range.start) else { return Some(range) };
         if is_blank {
             let end = self.holder.map_or(range.end, |holder| holder.end_byte().max(range.end));
