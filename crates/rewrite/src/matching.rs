@@ -1,6 +1,5 @@
 //! Matching and replacing in one text.
 
-use std::cmp::Reverse;
 use std::ops::Range;
 
 use ast_grep_config::{Fixer, RuleConfig};
@@ -167,8 +166,15 @@ fn edits(
         Some(Edit { found, range, text })
     });
     let mut edits: Vec<Edit> = fitting.collect();
-    // What goes with its marks may begin before what stands in them.
-    edits.sort_by_key(|edit| (edit.range.start, Reverse(edit.range.end)));
+    // What goes with its marks may begin before what stands in them, which is little.
+    for end in 1..edits.len() {
+        let is_behind = |at: &usize| {
+            let (one, last) = (&edits[at - 1].range, &edits[end].range);
+            (one.start, last.end) > (last.start, one.end)
+        };
+        let first = (1..=end).rev().find(|at| !is_behind(at)).unwrap_or_default();
+        edits[first..=end].rotate_right(1);
+    }
     edits
 }
 

@@ -5,11 +5,14 @@ use std::process::Command;
 
 use crate::support::tools::tool;
 
-const PYTHON: (&str, &str, rewrite::Language) = ("python3", "a.py", rewrite::Language::Python);
-const NODE: (&str, &str, rewrite::Language) = ("node", "a.mjs", rewrite::Language::JavaScript);
+/// Program that runs a file of some name, which has a language.
+type Program = (&'static str, &'static str, rewrite::Language);
+
+const PYTHON: Program = ("python3", "a.py", rewrite::Language::Python);
+const NODE: Program = ("node", "a.mjs", rewrite::Language::JavaScript);
 
 /// Program, rule, whether it changes something, and text.
-const ROWS: [((&str, &str, rewrite::Language), &str, bool, &str); 12] = [
+const ROWS: [(Program, &str, bool, &str); 12] = [
     (
         PYTHON,
         "{ rule: { pattern: 'def old($$$A): $$$B' }, fix: '' }",
