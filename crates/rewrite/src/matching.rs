@@ -167,13 +167,14 @@ fn edits(
     });
     let mut edits: Vec<Edit> = fitting.collect();
     // What goes with its marks may begin before what stands in them, which is little.
-    for end in 1..edits.len() {
-        let is_behind = |at: &usize| {
-            let (one, last) = (&edits[at - 1].range, &edits[end].range);
-            (one.start, last.end) > (last.start, one.end)
-        };
-        let first = (1..=end).rev().find(|at| !is_behind(at)).unwrap_or_default();
-        edits[first..=end].rotate_right(1);
+    for last in 1..edits.len() {
+        for at in (1..=last).rev() {
+            let (one, next) = (&edits[at - 1].range, &edits[at].range);
+            if (one.start, next.end) <= (next.start, one.end) {
+                break;
+            }
+            edits.swap(at - 1, at);
+        }
     }
     edits
 }

@@ -93,8 +93,9 @@ pub(crate) fn edit(
     let mut before = Vec::new();
     if !add.is_empty() {
         let tree = if are_kept { parsed.moved() } else { parsed.tree(text)? };
-        let found = statements(tree, text, language);
-        before.extend(found.into_iter().flat_map(|statement| statement.items).flat_map(|item| item.locals));
+        for statement in statements(tree, text, language) {
+            statement.items.into_iter().for_each(|mut item| before.append(&mut item.locals));
+        }
     }
     // First what is new: what goes still shows where imports are.
     let mut added = Vec::new();
