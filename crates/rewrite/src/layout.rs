@@ -127,10 +127,17 @@ impl Template {
         let mut indent = String::new();
         // The same of the line that the current one is indented below.
         let mut header = None;
+        let mut is_first_gone = false;
         for part in &self.0 {
             let env = found.get_env();
             match part {
                 Part::Text(text) => {
+                    let is_next = std::mem::take(&mut is_first_gone);
+                    let text = text
+                        .trim_start()
+                        .strip_prefix(',')
+                        .filter(|_| is_next)
+                        .map_or(text.as_str(), str::trim_start);
                     let lines = text.split('\n').count();
                     for (index, line) in text.split('\n').enumerate() {
                         let rest = line.trim_start_matches([' ', '\t']);
@@ -172,7 +179,11 @@ impl Template {
                         None => out.put(source, range, base, (base, header.unwrap_or(&indent), None)),
                     }
                 }
-                Part::List(spread) => out.put_as_is(spread.text(found, source.text)),
+                Part::List(spread) => {
+                    let list = spread.text(found, source.text);
+                    is_first_gone = list.is_empty() && out.begins_list();
+                    out.put_as_is(list);
+                }
                 Part::Made(name) => {
                     let text = env.get_transformed(name).map_or(&[][..], Vec::as_slice);
                     let text = String::from_utf8_lossy(text);
@@ -275,6 +286,12 @@ fn literals(tree: &Tree) -> Vec<Range<usize>> {
 }
 
 impl Output {
+    /// Returns whether what is put in next is the first of a list: in parentheses, only that of a call may have a single item.
+    fn begins_list(&self) -> bool {
+        let call = self.text.strip_suffix('(').and_then(|text| text.chars().next_back());
+        self.text.ends_with('[') || call.is_some_and(|sign| sign.is_alphanumeric() || "_)]>!".contains(sign))
+    }
+
     fn put_as_is(&mut self, text: &str) {
         let start = self.text.len();
         self.fixed.extend(text.match_indices('\n').map(|(at, _)| start + at + 1));

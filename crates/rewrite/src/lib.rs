@@ -22,7 +22,10 @@
 mod imports;
 mod language;
 mod layout;
+mod lone_body;
+mod marks;
 mod matching;
+mod operands;
 mod parsed;
 mod rule;
 mod surroundings;

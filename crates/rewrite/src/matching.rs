@@ -160,12 +160,23 @@ fn edits(
         edits.push(Edit { found: found.range(), range, text: template.filled(&found, source) });
     }
     let language = root.lang().0;
-    let around = around(root.get_inner_node(), language, &nodes);
+    let around = around(root.get_inner_node(), (language, tree.source()), &nodes);
     let fitting = edits.into_iter().zip(around).filter_map(|(Edit { found, range, text }, around)| {
-        let text = around.fitted(language, tree.source(), (&range, text))?;
+        let (range, text) = around.fitted((language, tree.source()), (&found, range), text)?;
         Some(Edit { found, range, text })
     });
-    fitting.collect()
+    let mut edits: Vec<Edit> = fitting.collect();
+    // What goes with its marks may begin before what stands in them, which is little.
+    for last in 1..edits.len() {
+        for at in (1..=last).rev() {
+            let (one, next) = (&edits[at - 1].range, &edits[at].range);
+            if (one.start, next.end) <= (next.start, one.end) {
+                break;
+            }
+            edits.swap(at - 1, at);
+        }
+    }
+    edits
 }
 
 /// Returns the text with edits that do not overlap, and the ranges of it that were put in so far. Notes the edits in the tree.

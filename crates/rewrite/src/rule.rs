@@ -176,7 +176,9 @@ fn compile(rule: &RewriteRule, language: Language) -> Result<Compiled, InvalidRu
             .into_iter()
             .chain(sources.map(|source| source.trim_start_matches('$')))
             .collect();
-        let whole = WholePatterns::new(&form, PatternLanguage(language), &names);
+        let text = fix.get("template").unwrap_or(fix).as_str();
+        let is_removed = text.is_some_and(|text| text.trim().is_empty());
+        let whole = WholePatterns::new(&form, PatternLanguage(language), (&names, is_removed));
         Replacement { fixer, template, whole }
     });
     let imports =

@@ -35,12 +35,14 @@ struct WholePattern {
     signs: Vec<u16>,
     /// Whether the replacement has metavariables of other parts of the rule, which may stand for what follows.
     may_go_on: bool,
+    /// Whether comments are lost with all else.
+    is_removed: bool,
 }
 
 impl WholePatterns {
     /// Collects the patterns of a rule in its form for ast-grep, but for those that say themselves how strict they are. `names` are the
-    /// metavariables of the replacement.
-    pub(crate) fn new(form: &Value, language: PatternLanguage, names: &[&str]) -> Self {
+    /// metavariables of the replacement, which may be nothing.
+    pub(crate) fn new(form: &Value, language: PatternLanguage, (names, is_removed): (&[&str], bool)) -> Self {
         let (mut outer, mut inner) = (Vec::new(), Vec::new());
         collect(&form["rule"], &form["utils"], language, MAX_DEPTH, (&mut outer, &mut inner));
         inner.retain(|pattern| pattern.defined_vars().iter().any(|name| names.contains(name)));
@@ -48,10 +50,13 @@ impl WholePatterns {
             !names.iter().all(|name| patterns.iter().any(|pattern| pattern.defined_vars().contains(name)))
         };
         let goes_on = may_go_on(&outer);
-        let outer = outer.into_iter().map(|pattern| WholePattern::new(pattern, language, goes_on)).collect();
+        let outer = outer
+            .into_iter()
+            .map(|pattern| WholePattern::new(pattern, language, (goes_on, is_removed)))
+            .collect();
         let inner = inner.into_iter().map(|pattern| {
             let goes_on = may_go_on(std::slice::from_ref(&pattern));
-            WholePattern::new(pattern, language, goes_on)
+            WholePattern::new(pattern, language, (goes_on, is_removed))
         });
         Self { outer, inner: inner.collect() }
     }
@@ -72,16 +77,16 @@ fn are_parts(mut are_whole: impl Iterator<Item = bool>) -> bool {
 }
 
 impl WholePattern {
-    fn new(mut pattern: Pattern, language: PatternLanguage, may_go_on: bool) -> Self {
+    fn new(mut pattern: Pattern, language: PatternLanguage, (may_go_on, is_removed): (bool, bool)) -> Self {
         let (mut names, mut signs) = (Vec::new(), Vec::new());
         let grammar = language.0.grammar();
         let is_sign = |kind: u16| grammar.node_kind_for_id(kind).is_some_and(is_sign);
         take_apart(&mut pattern.node, &is_sign, (&mut names, &mut signs));
-        Self { pattern, names, signs, may_go_on }
+        Self { pattern, names, signs, may_go_on, is_removed }
     }
 
-    /// Returns whether a node has no other words and signs than the pattern and what its metavariables stand for; `None` if it does not
-    /// match, or not with what the names of a rule stand for.
+    /// Returns whether a node has no other words, signs and comments than the pattern and what its metavariables stand for; `None` if it
+    /// does not match, or not with what the names of a rule stand for.
     fn is_whole(&self, node: &Node<'_, Document>, env: Option<&MetaVarEnv<'_, Document>>) -> Option<bool> {
         let matched = self.pattern.match_node(node.clone())?;
         let ranges: Vec<_> =
@@ -93,7 +98,8 @@ impl WholePattern {
         if !self.names.iter().zip(&ranges).all(is_same) {
             return None;
         }
-        let signs = signs(node.get_inner_node(), &ranges.into_iter().flatten().collect::<Vec<_>>());
+        let ranges: Vec<_> = ranges.into_iter().flatten().collect();
+        let signs = signs(node.get_inner_node(), &ranges, !self.is_removed);
         Some(if self.may_go_on { signs.starts_with(&self.signs) } else { signs == self.signs })
     }
 }
@@ -142,8 +148,8 @@ fn take_apart(
     }
 }
 
-/// Returns the kinds of the leaves of a node that stand outside of some ranges, and are no comments.
-fn signs(root: tree_sitter::Node<'_>, known: &[Range<usize>]) -> Vec<u16> {
+/// Returns the kinds of the leaves of a node that stand outside of some ranges, and of its comments if these count.
+fn signs(root: tree_sitter::Node<'_>, known: &[Range<usize>], has_comments: bool) -> Vec<u16> {
     let mut found = Vec::new();
     let mut cursor = root.walk();
     loop {
@@ -151,14 +157,19 @@ fn signs(root: tree_sitter::Node<'_>, known: &[Range<usize>]) -> Vec<u16> {
         let range = node.byte_range();
         let is_within = known.iter().any(|known| known.start <= range.start && range.end <= known.end);
         // What the grammar does not know has a meaning as well.
-        if node.is_error() && !is_within {
+        let is_lost = node.is_error() || has_comments && node.is_extra() && node.kind().contains("comment");
+        if is_lost && !is_within {
             found.push(node.kind_id());
         }
         let is_known = node.is_extra() || range.is_empty() || is_within;
         if !is_known && cursor.goto_first_child() {
             continue;
         }
-        if !is_known && is_sign(node.kind()) {
+        // `a[0,]` of Python has a tuple.
+        let is_tuple = node.kind() == ","
+            && node.next_sibling().is_some_and(|next| next.kind() == "]")
+            && node.parent().is_some_and(|parent| parent.kind() == "subscript");
+        if !is_known && (is_sign(node.kind()) || is_tuple) {
             found.push(node.kind_id());
         }
         while !cursor.goto_next_sibling() {

@@ -5,6 +5,7 @@ mod manifests;
 mod match_tables;
 mod programs;
 mod rewrites;
+mod same_meaning;
 mod steps;
 
 const RECIPE: &str = r#"

@@ -9,15 +9,15 @@ use super::declared::declared_by;
 use super::items::Item;
 use super::scopes::{Hidden, Lookup, Name};
 use super::statements::{Statement, statements};
-use crate::{Language, Match, RewriteError};
+use crate::{Language, MAX_TIME, Match, RewriteError};
 
 /// Checks that the names of imports that a file is to have mean nothing else where they were put in; and of those that were added to
 /// it, that it binds them no other way, and that it is a module that has imports.
 pub(super) fn check(
     tree: &Tree,
     text: &str,
-    language: Language,
-    (add, added): (&[Import], &[&Import]),
+    (language, file): (Language, &str),
+    (add, added, before): (&[Import], &[&Import], &[String]),
     (matches, places): (&[Match], &[Range<usize>]),
 ) -> Result<(), RewriteError> {
     let found = statements(tree, text, language);
@@ -32,7 +32,7 @@ pub(super) fn check(
             names.retain(|name| !is_derived(text, name.text, matches));
         }
         if language == Language::Java
-            && let Some((name, row)) = method_of(tree, text, import)
+            && let Some((name, row)) = hidden_static(tree, text, (import, &new))
         {
             let (name, import) = (name.to_owned(), import.text.clone());
             return Err(RewriteError::NameTaken { name, import, line: row + 1 });
@@ -42,9 +42,17 @@ pub(super) fn check(
         let in_file = other.or_else(|| declared(tree, text, language, (&names, is_added)));
         let in_scope = || {
             // Of a name that stands nowhere else, no scope knows another meaning. A module of Rust may know none.
-            let may_be_hidden = language == Language::Rust && text.contains("mod")
-                || names.iter().any(|name| stands_elsewhere(name.text, text, &known));
-            may_be_hidden.then(|| Lookup { text, language, names: &names, places }.hidden(tree)).flatten()
+            let is_elsewhere = names.iter().any(|name| stands_elsewhere(name.text, text, &known));
+            let may_be_hidden = language == Language::Rust && text.contains("mod") || is_elsewhere;
+            let lookup = Lookup { text, language, names: &names, places };
+            let hidden = may_be_hidden.then(|| lookup.hidden(tree)).flatten();
+            hidden.or_else(|| {
+                let is_new = |name: &Name<'_>| !before.iter().any(|known| known == name.text);
+                let may_be_taken = is_added && is_elsewhere && !import.is_known_anyway(language);
+                let free = may_be_taken.then(|| lookup.free(tree, is_new)).flatten();
+                let (name, row) = free.filter(|(name, _)| !was_bound(name, language, matches))?;
+                Some(Hidden::By(name, row))
+            })
         };
         let import = import.text.clone();
         match in_file.map(|(name, row)| Hidden::By(name, row)).or_else(in_scope) {
@@ -57,29 +65,52 @@ pub(super) fn check(
     }
     let has_others = found.iter().any(|it| added.iter().all(|import| import.module != it.module));
     match added.first() {
-        Some(import) if language == Language::JavaScript && !has_others && is_common_js(tree, text) => {
+        Some(import) if language == Language::JavaScript && !has_others && is_common_js(tree, text, file) => {
             Err(RewriteError::CommonJs(import.text.clone()))
         }
         _ => Ok(()),
     }
 }
 
-/// Returns the name of a method that a class of the file has and that hides all of a static import of Java, with its row.
-fn method_of<'t>(tree: &Tree, text: &'t str, import: &Import) -> Option<(&'t str, usize)> {
+/// Returns the name of a method of the file that hides all of a static import of Java, or of a variable that hides the imported constant,
+/// with its row.
+fn hidden_static<'t>(
+    tree: &Tree,
+    text: &'t str,
+    (import, new): (&Import, &[&str]),
+) -> Option<(&'t str, usize)> {
     let is_static = |item: &&Item| item.module == "static";
-    let hides = |name: &str| {
-        import.items.iter().filter(is_static).any(|item| item.locals.iter().any(|it| it == name))
+    let names = import.items.iter().filter(is_static).flat_map(|item| &item.locals);
+    let is_constant = |name: &str| {
+        new.iter().any(|new| {
+            new.match_indices(name).any(|(at, _)| !new[at + name.len()..].trim_start().starts_with('('))
+        })
     };
-    if !import.items.iter().any(|item| is_static(&item)) {
+    let names: Vec<(&String, bool)> = names.map(|name| (name, is_constant(name))).collect();
+    if names.is_empty() {
         return None;
     }
     let mut cursor = tree.walk();
     loop {
         let node = cursor.node();
-        let name = node.child_by_field_name("name").filter(|_| node.kind() == "method_declaration");
-        let name = name.and_then(|name| text.get(name.byte_range())).filter(|name| hides(name));
-        if let Some(name) = name {
-            return Some((name, node.start_position().row));
+        let (is_method, name) = match node.kind() {
+            "method_declaration" => (true, node.child_by_field_name("name")),
+            "variable_declarator"
+            | "formal_parameter"
+            | "catch_formal_parameter"
+            | "resource"
+            | "enum_constant"
+            | "enhanced_for_statement"
+            | "instanceof_expression" => (false, node.child_by_field_name("name")),
+            "lambda_expression" => (false, node.child_by_field_name("parameters")),
+            "identifier" => (false, Some(node).filter(|_| is_pattern(node.parent()))),
+            _ => (false, None),
+        };
+        let name = name.and_then(|name| Some((name, text.get(name.byte_range())?)));
+        let is_hiding =
+            |own: &str| names.iter().any(|(name, is_constant)| *name == own && (is_method || *is_constant));
+        if let Some((name, own)) = name.filter(|(_, own)| is_hiding(own)) {
+            return Some((own, name.start_position().row));
         }
         if cursor.goto_first_child() {
             continue;
@@ -90,6 +121,28 @@ fn method_of<'t>(tree: &Tree, text: &'t str, import: &Import) -> Option<(&'t str
             }
         }
     }
+}
+
+/// Returns whether identifiers right in a node of Java are variables.
+fn is_pattern(parent: Option<Node<'_>>) -> bool {
+    parent.is_some_and(|parent| {
+        matches!(parent.kind(), "inferred_parameters" | "type_pattern" | "record_pattern_component")
+    })
+}
+
+/// Returns whether what was replaced bound a name, so that the file's uses of it are meant to be those of the import.
+fn was_bound(name: &str, language: Language, matches: &[Match]) -> bool {
+    matches.iter().filter(|found| words(&found.text, name) > 0).any(|found| {
+        let Some(tree) = grammar::parse(&found.text, &language.grammar(), MAX_TIME) else { return false };
+        let root = tree.root_node();
+        let imported = statements(&tree, &found.text, language);
+        let mut names: Vec<&str> = Vec::new();
+        for node in root.named_children(&mut root.walk()) {
+            declared_by(node, &found.text, language, &mut names);
+        }
+        let locals = imported.iter().flat_map(|statement| &statement.items).flat_map(|item| &item.locals);
+        names.contains(&name) || locals.into_iter().any(|local| local == name)
+    })
 }
 
 fn is_at_top_level(node: Node<'_>) -> bool {
@@ -179,19 +232,30 @@ pub(super) fn words(text: &str, word: &str) -> usize {
     text.split(|sign: char| !sign.is_alphanumeric() && sign != '_').filter(|other| *other == word).count()
 }
 
-/// Returns whether a script that exports nothing in ECMAScript's way gives its exports in CommonJS's. One that only requires modules may
-/// be translated before it runs.
-fn is_common_js(tree: &Tree, text: &str) -> bool {
+/// Returns whether a script that exports nothing in ECMAScript's way gives its exports in CommonJS's, if its name does not tell. One that
+/// only requires modules may be translated before it runs.
+fn is_common_js(tree: &Tree, text: &str, file: &str) -> bool {
+    let extension = file.rsplit('.').next().unwrap_or_default();
+    if matches!(extension, "cjs" | "mjs") {
+        return extension == "cjs";
+    }
     let mut cursor = tree.walk();
-    let mut statements = tree.root_node().named_children(&mut cursor);
-    let is_assignment = |node: Node<'_>| {
-        let assignment = node.named_child(0).filter(|child| child.kind() == "assignment_expression");
-        let left = assignment.and_then(|assignment| assignment.child_by_field_name("left"));
-        let name = left.and_then(|left| text.get(left.byte_range())).unwrap_or_default();
-        node.kind() == "expression_statement"
-            && (name.starts_with("module.exports") || name.starts_with("exports."))
-    };
-    let has_exports =
-        tree.root_node().named_children(&mut tree.walk()).any(|node| node.kind() == "export_statement");
-    !has_exports && statements.any(is_assignment)
+    let mut has_exports = false;
+    loop {
+        let node = cursor.node();
+        match node.kind() {
+            "export_statement" => return false,
+            "member_expression" => has_exports |= text.get(node.byte_range()) == Some("module.exports"),
+            "identifier" => has_exports |= text.get(node.byte_range()) == Some("exports"),
+            _ => {}
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return has_exports;
+            }
+        }
+    }
 }

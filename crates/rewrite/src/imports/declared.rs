@@ -7,7 +7,11 @@ use crate::Language;
 
 /// Adds the names that a statement at the top level of a file declares there.
 pub(super) fn declared_by<'t>(node: Node<'_>, text: &'t str, language: Language, names: &mut Vec<&'t str>) {
-    bound_at(node, text, language, names);
+    // `for (const name of all)` has its name for itself.
+    let kind = node.child_by_field_name("kind").filter(|_| node.kind() == "for_in_statement");
+    if kind.is_none_or(|kind| kind.kind() == "var") {
+        bound_at(node, text, language, names);
+    }
     let is_passed = match language {
         // Its blocks have no names of their own.
         Language::Python => !is_scope(node, language),
@@ -103,6 +107,10 @@ pub(super) fn bound_at<'t>(node: Node<'_>, text: &'t str, language: Language, na
         )
         | (Language::JavaScript | Language::TypeScript | Language::Tsx, "for_in_statement")
         | (Language::Go, "short_var_declaration" | "range_clause" | "receive_statement") => bind("left"),
+        (
+            Language::Python,
+            "list_comprehension" | "set_comprehension" | "dictionary_comprehension" | "generator_expression",
+        ) => bound_around(node, text, names),
         (Language::Python, "except_clause") | (Language::Go, "type_switch_statement") => bind("alias"),
         (Language::Python, "as_pattern") => {
             bind("alias");
@@ -118,6 +126,17 @@ pub(super) fn bound_at<'t>(node: Node<'_>, text: &'t str, language: Language, na
             bind("pattern");
         }
         _ => {}
+    }
+}
+
+/// Adds the names that a comprehension of Python binds in the scope around it: those of `:=`.
+fn bound_around<'t>(node: Node<'_>, text: &'t str, names: &mut Vec<&'t str>) {
+    let mut waiting: Vec<Node<'_>> = vec![node];
+    while let Some(node) = waiting.pop() {
+        if node.kind() == "named_expression" {
+            put(node.child_by_field_name("name"), text, names);
+        }
+        waiting.extend(node.named_children(&mut node.walk()).filter(|child| child.kind() != "lambda"));
     }
 }
 

@@ -26,8 +26,8 @@ pub(super) fn add_guarded<'t>(node: Node<'t>, found: &mut Vec<Node<'t>>) {
     }
 }
 
-/// Returns the names that a statement or a block of Python binds, whichever of its branches is taken; `None` if what follows it is never
-/// reached.
+/// Returns the names that a statement or a block of Python binds to something that can be used, whichever of its branches is taken; `None`
+/// if what follows it is never reached.
 pub(super) fn always_bound(node: Node<'_>, text: &str) -> Option<HashSet<String>> {
     let field = |name: &str| node.child_by_field_name(name);
     let bound_by =
@@ -36,6 +36,7 @@ pub(super) fn always_bound(node: Node<'_>, text: &str) -> Option<HashSet<String>
     match node.kind() {
         "raise_statement" | "return_statement" => None,
         "expression_statement" if is_exit(node, text) => None,
+        "expression_statement" if is_placeholder(node) => Some(HashSet::new()),
         "block" => {
             let mut children = node.named_children(&mut cursor);
             children.try_fold(HashSet::new(), |all, child| Some(both(all, always_bound(child, text)?)))
@@ -81,6 +82,18 @@ pub(super) fn always_bound(node: Node<'_>, text: &str) -> Option<HashSet<String>
 fn is_exit(node: Node<'_>, text: &str) -> bool {
     let call = text.get(node.byte_range()).unwrap_or_default();
     ["sys.exit(", "exit(", "quit("].iter().any(|exit| call.starts_with(exit))
+}
+
+/// Returns whether a statement gives a name a constant, such as `None`, which says that there is nothing of that name.
+fn is_placeholder(node: Node<'_>) -> bool {
+    let mut value = node.named_child(0).and_then(|child| child.child_by_field_name("right"));
+    // `a = b = None` is a chain.
+    while let Some(chain) = value.filter(|value| value.kind() == "assignment") {
+        value = chain.child_by_field_name("right");
+    }
+    value.is_some_and(|last| {
+        matches!(last.kind(), "none" | "false" | "true" | "integer" | "float" | "string" | "ellipsis")
+    })
 }
 
 /// Returns whether the first block of an `if` is for the type checker alone.

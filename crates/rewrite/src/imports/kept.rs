@@ -22,7 +22,11 @@ pub(super) fn may_be_shared(tree: &Tree, file: &str, language: Language) -> bool
     }
 }
 
-/// Returns whether a comment on the lines of an import, or an attribute above it, marks it as one that stays.
+/// Words of comments about the line below, which would be about another one without it.
+const MARKS_OF_NEXT: [&str; 3] = ["-next-line", "@ts-ignore", "@ts-expect-error"];
+
+/// Returns whether a comment on the lines of an import, an attribute above it, or a comment there that is about the next line marks it as
+/// one that stays.
 pub(super) fn is_marked(statement: &Statement<'_>, text: &str) -> bool {
     let range = statement.node.byte_range();
     let end = range.end + text[range.end..].find('\n').unwrap_or(text.len() - range.end);
@@ -35,7 +39,12 @@ pub(super) fn is_marked(statement: &Statement<'_>, text: &str) -> bool {
         .take_while(|node| node.kind() == "attribute_item" || node.is_extra())
         .filter(|node| node.kind() == "attribute_item");
     let mut texts = comments.chain(attributes.map(|node| &text[node.byte_range()]));
+    let comment = statement.node.prev_sibling().filter(|before| {
+        before.kind() == "comment" && before.end_position().row + 1 == statement.node.start_position().row
+    });
+    let comment = comment.map_or("", |comment| &text[comment.byte_range()]);
     texts.any(|text| MARKS.iter().any(|mark| text.contains(mark)))
+        || MARKS_OF_NEXT.iter().any(|mark| comment.contains(mark))
 }
 
 /// Returns whether what was replaced does not show what an import is for: it may be a trait of Rust whose methods are called, or a package

@@ -56,6 +56,23 @@ impl Import {
     fn is_of_future(&self) -> bool {
         self.module == "__future__"
     }
+
+    /// Returns whether its names mean the same without it, in all files or in those that name them.
+    fn is_known_anyway(&self, language: Language) -> bool {
+        let item = self.items.first().map_or("", |item| item.name.as_str());
+        match language {
+            Language::Python => self.is_of_future() || self.module == "builtins",
+            Language::JavaScript | Language::TypeScript | Language::Tsx => matches!(
+                self.module.trim_start_matches("node:"),
+                "buffer" | "process" | "timers" | "url" | "console" | "perf_hooks"
+            ),
+            // A crate.
+            Language::Rust => !item.contains("::"),
+            Language::Java => item.starts_with("java.lang."),
+            // What a package declares, no file of it may import.
+            Language::Go => true,
+        }
+    }
 }
 
 /// Adds imports to a text, and removes others. `matches` are what was replaced in it since it was parsed, and `places` where that stands
@@ -72,6 +89,14 @@ pub(crate) fn edit(
     let mut are_kept = !add.is_empty()
         && are_untouched(parsed.moved(), text, language)
         && !put_in.any(|new| new.contains(if language == Language::Rust { "use" } else { "import" }));
+    // Names that an import of the file has already, whose uses are those of that one or are meant to be of the new.
+    let mut before = Vec::new();
+    if !add.is_empty() {
+        let tree = if are_kept { parsed.moved() } else { parsed.tree(text)? };
+        for statement in statements(tree, text, language) {
+            statement.items.into_iter().for_each(|mut item| before.append(&mut item.locals));
+        }
+    }
     // First what is new: what goes still shows where imports are.
     let mut added = Vec::new();
     let all = add.iter().map(|import| (import, true)).chain(remove.iter().map(|import| (import, false)));
@@ -102,7 +127,7 @@ pub(crate) fn edit(
     }
     if !add.is_empty() {
         let tree = parsed.tree(text)?;
-        clash::check(tree, text, language, (add, &added), (matches, &places))?;
+        clash::check(tree, text, (language, file), (add, &added, &before), (matches, &places))?;
     }
     Ok(())
 }

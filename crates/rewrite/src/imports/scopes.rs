@@ -165,6 +165,68 @@ impl<'a> Lookup<'a> {
         }
     }
 
+    /// Returns the first of the wanted names that the file uses where nothing was put in and nothing binds it: as one that all files have,
+    /// or that an import of all names has.
+    pub(super) fn free(
+        &self,
+        tree: &Tree,
+        is_wanted: impl Fn(&Name<'a>) -> bool,
+    ) -> Option<(&'a str, usize)> {
+        let wanted: Vec<bool> = self.names.iter().map(is_wanted).collect();
+        if !wanted.contains(&true) {
+            return None;
+        }
+        let mut above: Vec<Node<'_>> = Vec::new();
+        let mut scopes: Vec<Scope<'_>> = Vec::new();
+        let mut cursor = tree.walk();
+        loop {
+            let (node, depth) = (cursor.node(), cursor.depth());
+            let is_import = kinds(self.language).contains(&node.kind())
+                || matches!(node.kind(), "import_declaration" | "package_declaration")
+                || node.kind() == "export_statement" && node.child_by_field_name("source").is_some();
+            let own = self.text.get(node.byte_range());
+            let is_named = |(index, name): &(usize, &Name<'_>)| wanted[*index] && own == Some(name.text);
+            if node.child_count() == 0
+                && let Some((index, name)) = self.names.iter().enumerate().find(is_named)
+                && self.place_at(node.byte_range()).is_none()
+                && is_use(node, above.last().copied(), cursor.field_name(), name)
+                && !self.is_bound(&mut scopes, index)
+            {
+                return Some((name.text, node.start_position().row));
+            }
+            if !is_import && cursor.goto_first_child() {
+                above.push(node);
+                if is_scope(node, self.language) || depth == 1 && self.has_blocks() {
+                    scopes.push(Scope { node, depth, bound: None });
+                }
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return None;
+                }
+                above.pop();
+            }
+            while scopes.last().is_some_and(|scope| scope.depth >= cursor.depth()) {
+                scopes.pop();
+            }
+        }
+    }
+
+    /// Returns whether one of some scopes has a name, or does not have those of the file.
+    fn is_bound(&self, scopes: &mut [Scope<'_>], index: usize) -> bool {
+        let mut is_in_function = false;
+        scopes.iter_mut().rev().any(|scope| {
+            let kind = scope.node.kind();
+            let is_passed =
+                kind == "class_definition" && is_in_function || matches!(kind, "impl_item" | "trait_item");
+            is_in_function |= kind != "class_definition";
+            let bound = scope.bound.get_or_insert_with(|| self.bound_in(scope.node));
+            let has = |index| bound.iter().any(|bound| bound.index == index);
+            !is_passed && has(index) || kind == "mod_item" && !has(self.names.len())
+        })
+    }
+
     /// Returns whether statements at the top level may have names of their own.
     fn has_blocks(&self) -> bool {
         matches!(self.language, Language::JavaScript | Language::TypeScript | Language::Tsx)
@@ -229,6 +291,9 @@ impl<'a> Lookup<'a> {
         if matches!(scope.kind(), "function_expression" | "generator_function") {
             bound_by(scope.child_by_field_name("name"), self.text, &mut names);
         }
+        if scope.kind() == "for_in_statement" {
+            bound_at(scope, self.text, self.language, &mut names);
+        }
         add(&names, scope, &mut found);
         let mut cursor = scope.walk();
         while {
@@ -266,6 +331,37 @@ impl<'a> Lookup<'a> {
             }
         }
     }
+}
+
+/// Returns whether a node that has a name of an import stands for what the file knows by it, and neither declares it nor is the name of a
+/// part of something.
+fn is_use(node: Node<'_>, parent: Option<Node<'_>>, field: Option<&str>, name: &Name<'_>) -> bool {
+    let is_name = matches!(node.kind(), "identifier" | "type_identifier" | "shorthand_property_identifier");
+    let parent = parent.map_or("", |parent| parent.kind());
+    let is_label = matches!(
+        parent,
+        "labeled_statement"
+            | "break_statement"
+            | "continue_statement"
+            | "attribute"
+            | "rest_pattern"
+            | "namespace_export"
+    );
+    let is_declared = match field {
+        Some("name") => {
+            let is_used = parent.starts_with("jsx_") || parent.ends_with("annotation");
+            !is_used && !matches!(parent, "generic_type" | "export_specifier")
+        }
+        Some("pattern" | "alias" | "key") => true,
+        Some("macro") => name.is_path,
+        // A module begins a path.
+        _ => {
+            let begins_path = || node.next_sibling().is_some_and(|next| next.kind() == "::");
+            name.is_path && node.kind() == "identifier" && !begins_path()
+        }
+    };
+    let is_part = node.prev_sibling().is_some_and(|before| matches!(before.kind(), "." | "::" | "?."));
+    is_name && !(is_declared || is_part || is_label && node.kind() == "identifier" && field != Some("object"))
 }
 
 /// Returns whether a name is one of a value: `value.name`.

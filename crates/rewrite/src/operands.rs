@@ -1,0 +1,220 @@
+//! Expressions that are replaced: what is done with their value, and what another would begin in their place.
+
+use std::ops::Range;
+
+use tree_sitter::Node;
+
+use crate::{Language, MAX_TIME};
+
+/// Returns whether a text has nothing that is carried out.
+pub(crate) fn is_blank(language: Language, new: &str) -> bool {
+    let new = new.trim();
+    let has_comment = || {
+        let tree = grammar::parse(new, &language.grammar(), MAX_TIME);
+        tree.is_some_and(|tree| {
+            let root = tree.root_node();
+            !root.has_error() && root.children(&mut root.walk()).all(|child| child.is_extra())
+        })
+    };
+    new.is_empty() || new.starts_with(['#', '/']) && has_comment()
+}
+
+/// Returns whether a text has several statements, of which an expression could only take in the first.
+pub(crate) fn are_several(language: Language, new: &str) -> bool {
+    let several = |code: &str| {
+        let tree = grammar::parse(code, &language.grammar(), MAX_TIME)?;
+        let root = tree.root_node();
+        let count = root.named_children(&mut root.walk()).filter(|child| !child.is_extra()).count();
+        (!root.has_error()).then_some(count > 1)
+    };
+    new.contains([';', '\n']) && several(new).or_else(|| several(&format!("{new};"))).unwrap_or_default()
+}
+
+/// Returns whether something is done with the value of a node, which cannot go without another in its place.
+pub(crate) fn is_operand(parent: Node<'_>, node: Node<'_>) -> bool {
+    let is_alone = match parent.kind() {
+        "expression_statement" => parent.named_child_count() == 1,
+        "array" => return true,
+        parent => matches!(
+            parent,
+            "block"
+                | "declaration_list"
+                | "source_file"
+                | "module"
+                | "program"
+                | "jsx_element"
+                | "jsx_fragment"
+        ),
+    };
+    !is_alone && is_expression(node.kind())
+}
+
+fn is_expression(kind: &str) -> bool {
+    ["_expression", "_operator", "_literal", "_invocation", "_comprehension", "_access"]
+        .iter()
+        .any(|end| kind.ends_with(end))
+        || matches!(
+            kind,
+            "call"
+                | "await"
+                | "attribute"
+                | "subscript"
+                | "identifier"
+                | "lambda"
+                | "string"
+                | "template_string"
+                | "number"
+                | "integer"
+                | "float"
+                | "list"
+                | "tuple"
+                | "set"
+                | "dictionary"
+                | "array"
+                | "object"
+                | "class"
+                | "arrow_function"
+                | "jsx_element"
+                | "jsx_self_closing_element"
+        )
+}
+
+/// Returns whether Python takes a text for a call, as its grammar does, whose argument is that of a `with`: `f(open(x) as y)`.
+pub(crate) fn takes_as_element(language: Language, new: &str) -> bool {
+    if language != Language::Python || !new.contains(" as ") {
+        return false;
+    }
+    let Some(tree) = grammar::parse(new, &language.grammar(), MAX_TIME) else { return false };
+    let mut cursor = tree.walk();
+    loop {
+        let node = cursor.node();
+        if matches!(node.kind(), "argument_list" | "list")
+            && node.named_children(&mut node.walk()).any(|child| child.kind() == "as_pattern")
+        {
+            return true;
+        }
+        if cursor.goto_first_child() {
+            continue;
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return false;
+            }
+        }
+    }
+}
+
+/// Braces of an f-string of Python, whose quotes may not be within them before version 3.12.
+#[derive(Clone)]
+pub(crate) struct Field<'t> {
+    pub(crate) string: Node<'t>,
+    pub(crate) braces: Node<'t>,
+}
+
+impl Field<'_> {
+    pub(crate) fn refuses(&self, text: &str, old: &str, new: &str) -> bool {
+        let start = self.string.child(0).and_then(|start| text.get(start.byte_range())).unwrap_or_default();
+        let quote = start.trim_start_matches(|sign: char| sign.is_alphabetic());
+        [quote, "\\", "\n"]
+            .iter()
+            .any(|sign| new.contains(sign) && !old.contains(sign) && !(*sign == "\n" && quote.len() == 3))
+    }
+
+    /// Returns a text as the braces take it: a second brace would be one of the string, and a colon outside of brackets begins a format.
+    pub(crate) fn fitted(&self, text: &str, start: usize, new: String) -> String {
+        let mut depth = 0_usize;
+        let mut has_colon = false;
+        for sign in new.chars() {
+            match sign {
+                '(' | '[' | '{' => depth += 1,
+                ')' | ']' | '}' => depth = depth.saturating_sub(1),
+                ':' => has_colon |= depth == 0,
+                _ => {}
+            }
+        }
+        let is_first = text.get(self.braces.start_byte()..start) == Some("{");
+        match () {
+            () if has_colon => format!("({new})"),
+            () if is_first && new.starts_with('{') => format!(" {new}"),
+            () => new,
+        }
+    }
+}
+
+/// Node of a script that may not begin with everything: as the body of an arrow function, or as a statement, braces would be a block.
+#[derive(Clone)]
+pub(crate) struct Lead<'t> {
+    node: Node<'t>,
+    /// The statement in front of it, if it is a statement.
+    before: Option<Node<'t>>,
+    is_body: bool,
+}
+
+impl<'t> Lead<'t> {
+    pub(crate) fn new(
+        language: Language,
+        (parent, node): (Node<'t>, Node<'t>),
+        before: Option<Node<'t>>,
+        field: Option<&str>,
+    ) -> Option<Self> {
+        if !matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx) {
+            return None;
+        }
+        let is_body =
+            parent.kind() == "arrow_function" && field == Some("body") && node.kind() != "statement_block";
+        (is_body || node.kind() == "expression_statement").then_some(Self { node, before, is_body })
+    }
+
+    pub(crate) fn begins_with(&self, node: Node<'_>) -> bool {
+        self.node.start_byte() == node.start_byte()
+    }
+
+    /// Returns a text as it may begin the node: in parentheses, if it is an object. Returns `None` if the line above would go on with it.
+    pub(crate) fn fitted(
+        &self,
+        language: Language,
+        (text, range): (&str, &Range<usize>),
+        new: String,
+    ) -> Option<String> {
+        if range.start != self.node.start_byte() {
+            return Some(new);
+        }
+        let parses = |text: &str| {
+            let tree = grammar::parse(text, &language.grammar(), MAX_TIME);
+            tree.is_some_and(|tree| !tree.root_node().has_error())
+        };
+        let is_all = self.node.end_byte() <= range.end + 1;
+        let can_mislead = new.starts_with('{')
+            || !self.is_body
+                && ["function", "class", "async function"].iter().any(|word| new.starts_with(word));
+        let in_parentheses = format!("({})", new.trim_end());
+        let is_object = can_mislead && !(is_all && !self.is_body && parses(&new)) && parses(&in_parentheses);
+        let new = if is_object { in_parentheses } else { new };
+        let is_comment = new.starts_with("//") || new.starts_with("/*");
+        let is_misread = goes_on(&new)
+            && !is_comment
+            && !goes_on(text.get(range.clone()).unwrap_or_default())
+            && self.before.is_some_and(|before| is_open(before, text));
+        (!is_misread).then_some(new)
+    }
+}
+
+/// Returns whether a script goes on with the statement above at the start of a text.
+pub(crate) fn goes_on(text: &str) -> bool {
+    text.starts_with(['(', '[', '`', '+', '-', '/', '*', '.', ','])
+}
+
+/// Returns whether a statement of a script has no semicolon, so that the next line could go on with it.
+pub(crate) fn is_open(statement: Node<'_>, text: &str) -> bool {
+    let can_go_on = matches!(
+        statement.kind(),
+        "expression_statement"
+            | "lexical_declaration"
+            | "variable_declaration"
+            | "return_statement"
+            | "throw_statement"
+            | "import_statement"
+            | "export_statement"
+    );
+    can_go_on && !text.get(statement.byte_range()).unwrap_or_default().ends_with(';')
+}
