@@ -2,7 +2,7 @@
 
 use super::CallSummary;
 use super::evidence::{Claim, ClaimSubject, Deeds};
-use super::exit_code::{ShownTests, TestLine, exit_code_shows_result};
+use super::exit_code::{ShownTests, TestLine, exit_code_shows_result, test_programs};
 use crate::event::{Class, GateRecord, Outcome};
 
 impl Deeds<'_> {
@@ -114,16 +114,30 @@ impl Deeds<'_> {
             (line.is_named || call.success || call.shown_tests == ShownTests::Failed).then_some(line)
         };
         let mut ran = ran.filter_map(|call| Some((call, read(call)?)));
-        let is_empty = |(call, _): &(&CallSummary, TestLine)| call.success && call.ran_no_test;
+        let runs = ran.clone();
+        // A program that is not there, or that refuses its options, says nothing of the tests.
+        let is_empty = |(call, _): &(&CallSummary, TestLine)| {
+            call.ran_no_test || matches!(call.exit_code, Some(126 | 127))
+        };
         let last = ran.clone().next()?;
         let (call, read) = ran.find(|run| !is_empty(run)).unwrap_or(last);
         let line = call.target.as_deref().unwrap_or_default();
-        if is_empty(&(call, read)) {
+        if call.success && call.ran_no_test {
             return claim(false, format!("`{line}` ran no test in step {}", call.step));
         }
         let holds = call.success && call.exit_code == Some(0);
         if !read.is_shown || holds && (self.has_changed_since(call) || !read.is_whole) {
             return None;
+        }
+        // Tests of another program that failed may still do so.
+        let mut passed = Vec::new();
+        for (other, _) in runs.filter(|run| holds && !is_empty(run)) {
+            let programs = test_programs(other.target.as_deref().unwrap_or_default());
+            if other.success {
+                passed.extend(programs);
+            } else if !programs.iter().all(|program| passed.contains(program)) {
+                return None;
+            }
         }
         let code =
             call.exit_code.map_or("did not end".to_owned(), |code| format!("ended with exit code {code}"));
@@ -280,6 +294,20 @@ pub(super) mod tests {
                 "All tests pass.",
                 vec!["+ the tests pass: `python3 -m unittest -q` ended with exit code 0 in step 3"],
             ),
+            (vec![call("npm test", 1), call("pytest -q", 0)], vec![], "All tests pass.", vec![]),
+            (
+                vec![call("npm test", 1), call("npm test", 0), call("pytest -q", 0)],
+                vec![],
+                "All tests pass.",
+                vec!["+ the tests pass: `pytest -q` ended with exit code 0 in step 3"],
+            ),
+            (
+                vec![call("pytest -q", 0), call("./node_modules/.bin/jest", 127)],
+                vec![],
+                "All tests pass.",
+                vec!["+ the tests pass: `pytest -q` ended with exit code 0 in step 3"],
+            ),
+            (vec![call("./gradlew build -x test", 0)], vec![], "All tests pass.", vec![]),
             (
                 vec![told("./ci.sh", 0, ShownTests::Ran)],
                 vec![],

@@ -69,6 +69,13 @@ impl TestLine {
     }
 }
 
+/// Returns the programs of a line that run tests.
+pub(super) fn test_programs(line: &str) -> Vec<String> {
+    let commands = analyse(line).commands;
+    let runs = commands.iter().filter(|command| run_of(command).is_some());
+    runs.filter_map(|command| words(command).first().map(|&program| program.to_owned())).collect()
+}
+
 fn words(command: &Simple) -> Vec<&str> {
     command.words.iter().map(|word| word.text().unwrap_or(&word.raw)).collect()
 }

@@ -66,10 +66,24 @@ const WHOLE: &str = "run all ci full coverage cov check verify build main valida
 /// Options that leave out no test.
 const PLAIN: &str = "-- -q -v -s -x -B -ra -rA -race -count=1 --verbose --quiet --silent --workspace --workspaces --all --all-features \
                      --all-targets --locked --offline --frozen --release --no-fail-fast --no-header --nocapture --runInBand --ci \
-                     --coverage --cov --test --no-cov --all-extras -r -cover -b --batch-mode --no-daemon --color --colors";
+                     --coverage --cov --test --no-cov --all-extras -r -cover -b --batch-mode --no-daemon --color --colors -o -fae -ntp \
+                     --no-transfer-progress --no-build --no-restore --continue --failfast -failfast --fail-fast -json --ff";
 
 /// Starts of such options with a value.
-const PLAIN_VALUES: [&str; 6] = ["--cov=", "--cov-report=", "--tb=", "--color=", "--reporter=", "-timeout="];
+const PLAIN_VALUES: [&str; 12] = [
+    "--cov=",
+    "--cov-report=",
+    "--tb=",
+    "--color=",
+    "--reporter=",
+    "-timeout=",
+    "--durations=",
+    "--junitxml=",
+    "--junit-xml=",
+    "--maxfail=",
+    "-coverprofile=",
+    "--test-threads=",
+];
 
 /// Options of runners by which no test runs.
 const LISTING: &str = "--collect-only --collectonly --co --list --list-tests --listTests -list --help -h --version -V --no-run --fixtures \
@@ -107,7 +121,16 @@ pub fn test_run(words: &[&str]) -> Option<TestRun> {
         is_in(LISTING, word) || word.starts_with("-DskipTests") || word.starts_with("-Dmaven.test.skip")
     };
     if let Some(runner) = RUNNERS.iter().find(|runner| is_in(runner.names, name)) {
-        return if arguments.iter().any(is_listing) { None } else { runner.read(arguments) };
+        if arguments.iter().any(is_listing) {
+            return None;
+        }
+        let Some(excluded) = excluded_tasks(arguments).filter(|_| is_in("gradle gradlew", name)) else {
+            return runner.read(name, arguments);
+        };
+        // Of the tasks that run tests, some are left out, or all.
+        let run = runner.read(name, &excluded.others)?;
+        let is_left = run.is_named || !excluded.has_tests;
+        return is_left.then_some(TestRun { is_whole: run.is_whole && !excluded.has_tests, ..run });
     }
     if is_shell(name)
         || is_in(INTERPRETERS, name.trim_end_matches(|sign: char| sign == '.' || sign.is_ascii_digit()))
@@ -122,6 +145,27 @@ pub fn test_run(words: &[&str]) -> Option<TestRun> {
         return if is_inline { None } else { script_run(arguments[script], &arguments[script + 1..]) };
     }
     is_of_checkout(program).then(|| script_run(program, arguments)).flatten()
+}
+
+/// Tasks that Gradle is told to leave out.
+struct ExcludedTasks<'a> {
+    /// Whether one of them runs tests.
+    has_tests: bool,
+    /// The other words of the command.
+    others: Vec<&'a str>,
+}
+
+/// Returns the tasks that words leave out; `None` if they leave out none.
+fn excluded_tasks<'a>(words: &[&'a str]) -> Option<ExcludedTasks<'a>> {
+    let mut found = ExcludedTasks { has_tests: false, others: Vec::new() };
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        match *word {
+            "-x" | "--exclude-task" => found.has_tests |= rest.next().is_some_and(|task| is_test(task)),
+            word => found.others.push(word),
+        }
+    }
+    (found.others.len() < words.len()).then_some(found)
 }
 
 /// Returns what a script of the project does, by its own name or by the target that it is given.
@@ -139,7 +183,7 @@ fn script_run(script: &str, arguments: &[&str]) -> Option<TestRun> {
 }
 
 impl Runner {
-    fn read(&self, arguments: &[&str]) -> Option<TestRun> {
+    fn read(&self, name: &str, arguments: &[&str]) -> Option<TestRun> {
         match self.targets {
             Targets::One if self.subs.is_empty() => {
                 Some(TestRun { is_named: true, is_whole: are_plain(arguments) })
@@ -153,9 +197,11 @@ impl Runner {
                 let rest: Vec<&str> = [&arguments[..at], &arguments[at + 1..]].concat();
                 let is_plain = are_plain(&rest);
                 let is_named = is_in(self.subs, target) || is_test(target);
+                // Go tests one package unless it is told otherwise.
+                let is_one = is_in("go", name) && !rest.contains(&"./...");
                 Some(TestRun {
                     is_named,
-                    is_whole: is_plain && (is_in(self.subs, target) || is_whole(target)),
+                    is_whole: is_plain && !is_one && (is_in(self.subs, target) || is_whole(target)),
                 })
             }
             Targets::All => {
@@ -238,13 +284,15 @@ mod tests {
                  npm t|make test|make lint test|make test V=1|just test|mvn clean verify|mvn -q test|gradle clean test|./gradlew test|./test.sh|\
                  scripts/run-tests.sh|bash test.sh|tox|nox|uv run pytest|python3 manage.py test|bin/rails test|./dev.sh test|\
                  dotnet test|mix test|npm run test:ci|node --test|.venv/bin/pytest|make test-all|python3 run_tests.py|\
-                 pytest -qx --tb=short",
+                 pytest -qx --tb=short|mvn -o -fae -ntp test|dotnet test --no-build|./gradlew test --continue|pytest --durations=10|\
+                 ./gradlew test -x lint|./gradlew build test --exclude-task docs",
             ),
             (
                 "some",
                 "pytest tests|pytest -k total|pytest -m slow|cargo test total|go test .|npm run test:unit|make unit-tests|\
                  make test TESTS=a|npm test -- -t total|python3 tests/test_shop.py|gradle :app:test|tox -e test|make -n test|\
-                 make -C app test|go test ./shop|jest list|./test.sh shop",
+                 make -C app test|go test ./shop|jest list|./test.sh shop|go test|go test -v|\
+                 gradle test -x :app:test",
             ),
             (
                 "maybe all",
@@ -258,7 +306,8 @@ mod tests {
             (
                 "none",
                 "mkdir tests|git checkout tests|ruff check .|test -f x|cat tests/test_a.py|pytest --collect-only -q|jest --listTests|\
-                 cargo test --no-run|pytest --help|python3 -c print|mvn verify -DskipTests|ls spec|echo test|prettier --check tests",
+                 cargo test --no-run|pytest --help|python3 -c print|mvn verify -DskipTests|ls spec|echo test|prettier --check tests|\
+                 ./gradlew build -x test|gradle assemble --exclude-task test",
             ),
         ] {
             for line in lines.split('|') {

@@ -9,6 +9,7 @@ mod flow;
 mod go;
 mod java;
 mod kinds;
+pub(crate) mod meant_endings;
 mod names;
 mod patterns;
 mod prefilter;

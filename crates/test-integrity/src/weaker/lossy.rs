@@ -97,7 +97,8 @@ const ORDER: &[&str] = &[
 /// Returns whether two assertions have the same literals, in whatever order.
 fn same_literals(before: &Assertion, after: &Assertion) -> bool {
     let literals = |assertion: &Assertion| -> BTreeSet<String> {
-        crate::syntax::literals(&assertion.text).map(str::to_owned).collect()
+        let numbers = assertion.text.split(' ').filter(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+        crate::syntax::literals(&assertion.text).chain(numbers).map(str::to_owned).collect()
     };
     let (old, new) = (literals(before), literals(after));
     !old.is_empty() && old == new

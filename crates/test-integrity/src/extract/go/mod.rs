@@ -4,6 +4,7 @@ mod ginkgo;
 
 use crate::assertion::bounds::Bound;
 use crate::assertion::{Assertion, Strength};
+use crate::extract::meant_endings::is_meant;
 use crate::extract::recognition::{chains, learned};
 use crate::extract::values::fold;
 use crate::extract::{Reader, Skip, Test, TestFile, arguments, fixtures, worse};
@@ -357,7 +358,13 @@ fn unheard(main: At<'_>) -> Option<Skip> {
     let skip =
         |at: At<'_>, text: &str| Skip { line: at.line(), is_conditional: false, text: text.to_owned() };
     let mut calls = all.iter().filter(|below| below.kind() == "call_expression");
-    if let Some(exit) = calls.clone().find(|call| call.text() == "os.Exit(0)" && !follows_result(**call)) {
+    let is_silent = |call: &At<'_>| {
+        call.text() == "os.Exit(0)"
+            && !follows_result(*call)
+            && !is_passed_on(*call)
+            && !is_meant(*call, call.source)
+    };
+    if let Some(exit) = calls.clone().find(|call| is_silent(call)) {
         return Some(skip(*exit, "TestMain ends with os.Exit(0)"));
     }
     // What is given its argument runs the tests in its place.
@@ -370,6 +377,15 @@ fn unheard(main: At<'_>) -> Option<Skip> {
     };
     let runs = main.text().contains(".Run(") || calls.any(is_given);
     (!runs).then(|| skip(main, "TestMain runs no tests")).filter(|_| all.len() > 1)
+}
+
+/// Returns whether a call is in a function that is only passed on.
+fn is_passed_on(call: At<'_>) -> bool {
+    let mut above = std::iter::successors(call.node.parent(), tree_sitter::Node::parent);
+    above.any(|node| {
+        let is_called = node.parent().is_some_and(|parent| parent.kind() == "call_expression");
+        node.kind() == "func_literal" && !is_called
+    })
 }
 
 /// Returns whether `TestMain` has ended with the result of the tests before this call, if one of them failed.

@@ -1,7 +1,6 @@
 //! Calls that end the process with success from within tests, hooks and set-up: what fails later, or has failed, counts for nobody.
 
 mod calls;
-mod meant;
 mod own_runner;
 mod place;
 
@@ -12,12 +11,12 @@ use super::reported::Reported;
 use super::signs::is_steering;
 use crate::Change;
 use crate::extract;
+use crate::extract::meant_endings::is_meant;
 use crate::files::{Language, file_name, is_support};
 use crate::finding::{Finding, Kind, short};
 use crate::syntax::bindings::Given;
 use crate::syntax::{At, parse};
 use calls::Names;
-use meant::is_meant;
 use own_runner::is_end_of_own_runner;
 use place::{File, MAX_LOOKUPS};
 

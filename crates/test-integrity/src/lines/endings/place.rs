@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::meant::is_meant;
+use crate::extract::meant_endings::is_meant;
 use crate::files::{Language, is_support};
 use crate::syntax::At;
 

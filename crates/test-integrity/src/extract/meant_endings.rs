@@ -8,7 +8,7 @@ use crate::syntax::At;
 
 /// Returns whether the end of the process is what the code is about: it is expected, or the process is a child of the tests', which a
 /// variable of the environment or a fork tells from them.
-pub(super) fn is_meant(call: At<'_>, text: &str) -> bool {
+pub(crate) fn is_meant(call: At<'_>, text: &str) -> bool {
     let mut node = call.node;
     while let Some(parent) = node.parent() {
         let at = call.with(parent);
