@@ -106,6 +106,7 @@ fn new_file(arguments: &mut Arguments) -> Changed {
         };
         // Signs that are left are the text's own, and would be read as those of another diff.
         if let (Some(path), true) = (arguments.get("path").and_then(text), content.ends_with('\n'))
+            && diff.lines().all(|line| line.starts_with('+'))
             && content.lines().any(|line| line.starts_with(['+', '-', '@']))
         {
             let lines: String = content.lines().map(|line| format!("+{line}\n")).collect();

@@ -341,17 +341,12 @@ mod tests {
     use super::*;
     use crate::sections;
 
-    fn is_there(files: &[&str], name: &str) -> bool {
-        files.iter().any(|file| *file == name || name.ends_with('/') && file.starts_with(name))
-    }
-
     #[test]
     fn names_are_read_with_the_prefixes_that_their_format_has() {
         let marks = |line: &str| format!("*** Begin Patch\n*** {line}\n*** End Patch\n");
         let update = |name: &str| marks(&format!("Update File: {name}\n@@\n-x\n+y"));
         let diff = |old: &str, new: &str| format!("--- {old}\n+++ {new}\n@@ -1 +1 @@\n-x\n+y\n");
-        let created =
-            |git: &str| format!("{git}new file mode 100644\n--- /dev/null\n+++ b/h\n@@ -0,0 +1 @@\n+x\n");
+        let created = "diff --git a/h b/h\nnew file mode 100644\n--- /dev/null\n+++ b/h\n@@ -0,0 +1 @@\n+x\n";
         let deleted = |git: &str| format!("diff --git {git}\n--- a/h\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n");
         for (text, files, file, written) in [
             (marks("Delete File: a/h"), &["a/h", "h"][..], "a/h", None),
@@ -368,7 +363,7 @@ mod tests {
             (diff("b/h", "b/h"), &["b/h", "h"], "b/h", None),
             (diff("a/h", "a/h"), &["a/h", "h"], "a/h", None),
             (diff("a/h", "a/h"), &["h"], "h", Some("a/h")),
-            (created("diff --git a/h b/h\n"), &["b/h"], "h", Some("b/h")),
+            (created.to_owned(), &["b/h"], "h", Some("b/h")),
             (deleted("a/h a/h"), &["a/h", "h"], "a/h", None),
             (deleted("a/h b/h"), &["a/h", "h"], "h", None),
             (deleted("a/h b/h"), &["a/h"], "h", Some("a/h")),
@@ -379,7 +374,8 @@ mod tests {
             (diff("h.orig", "h"), &["h"], "h", None),
         ] {
             let section = &sections(&text).expect("a patch")[0];
-            let named = section.paths(&|name| is_there(files, name)).expect("a name").expect("a name");
+            let exists = |name: &str| files.iter().any(|file| file.starts_with(name));
+            let named = section.paths(&exists).expect("a name").expect("a name");
             let found = (named.file.as_str(), named.written.as_deref());
             assert_eq!(found, (file, written), "{text} {files:?}");
         }
@@ -397,7 +393,7 @@ mod tests {
             ("--- b/h\n+++ b/h\n@@ -1 +1 @@\n-x\n+y\n", &["h"], true),
         ] {
             let section = &sections(text).expect("a patch")[0];
-            let checked = section.check(&path, &|name| is_there(files, name));
+            let checked = section.check(&path, &|name| files.iter().any(|file| file.starts_with(name)));
             assert_eq!(checked.is_ok(), is_own, "{text} {files:?}");
         }
     }
