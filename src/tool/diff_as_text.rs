@@ -73,7 +73,9 @@ impl Place<'_> {
             return Reading::Text;
         }
         // What a hunk takes away is there to the letter, or its header says that it is one.
-        let is_certain = signed.has_header || is_in_fence || self.old.is_some_and(|old| signed.removes(old));
+        let is_certain = signed.has_header
+            || is_in_fence
+            || self.old.is_some_and(|old| signed.removes(old) || signed.keeps(old));
         if let Some(text) = self.old.filter(|_| is_certain).and_then(|old| applied(text, old, self.name)) {
             return Reading::As(Meant { text, note: APPLIED });
         }
@@ -153,10 +155,19 @@ impl<'a> Signed<'a> {
     fn removes(&self, old: &str) -> bool {
         let own: HashSet<&str> = old.lines().collect();
         let mut removed = self.full().filter(|line| has_sign(line, '-')).map(|line| &line[1..]).peekable();
-        let is_number = |text: &str| text.trim_start().starts_with(|c: char| c.is_ascii_digit() || c == '.');
+        let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
         removed.peek().is_some()
             && removed.all(|line| own.contains(line))
             && !self.full().filter(|line| line.starts_with(['+', '-'])).all(|line| is_number(&line[1..]))
+    }
+
+    /// Returns whether lines are added to some that are in a text, each of which has the blank of a hunk before it here.
+    fn keeps(&self, old: &str) -> bool {
+        let own: HashSet<&str> = old.lines().collect();
+        let mut kept = self.full().filter(|line| line.starts_with(' ')).peekable();
+        kept.peek().is_some()
+            && self.is_hunk()
+            && kept.all(|line| own.contains(&line[1..]) && !own.contains(line))
     }
 
     /// Returns whether a text has a line with its sign already.
@@ -301,7 +312,8 @@ mod tests {
             ("a.js", "-b\n+c\n", old, text("a\nc\n")),
             // Nothing is taken away.
             ("a.md", "  b\n+ c\n+ d\n", Some("a\n  b\n"), as_it_is),
-            ("a.txt", " a\n+c\n", old, as_it_is),
+            ("a.txt", " a\n+c\n b\n", old, text("a\nc\nb\n")),
+            ("a.js", "   a();\n+  c();\n", Some("  a();\n"), text("  a();\n  c();\n")),
             ("Game.ini", "+A=(B)\n+C=(D)\n", None, as_it_is),
             ("Game.ini", "a\n+A=(B)\n", old, as_it_is),
             ("a.rst", "| a | b |\n+===+===+\n", old, as_it_is),
