@@ -24,6 +24,16 @@ pub(super) struct Target<'a> {
     pub(super) commit: &'a str,
 }
 
+impl Target<'_> {
+    /// Returns the part of the repository that a clone has on disk; `None` for all of it.
+    pub(super) fn cone(&self) -> Option<Cone> {
+        let more = self.entry.sparse.as_ref()?;
+        // What is worked on everywhere needs everything.
+        let own = self.entry.folder.as_ref()?;
+        Cone::new([own].into_iter().chain(more).cloned().chain([".github".to_owned()]))
+    }
+}
+
 /// Returns what hides the secrets of a job.
 pub(super) fn masker(job: &JobRequest) -> Arc<Masker> {
     let secret: Vec<&str> = job.secret_variables.iter().map(String::as_str).collect();
@@ -43,14 +53,4 @@ pub(super) fn fresh(folder: &Path) -> Result<(), WorkError> {
         std::fs::remove_dir_all(folder).map_err(failed)?;
     }
     std::fs::create_dir_all(folder).map_err(failed)
-}
-
-impl Target<'_> {
-    /// Returns the part of the repository that a clone has on disk; `None` for all of it.
-    pub(super) fn cone(&self) -> Option<Cone> {
-        let more = self.entry.sparse.as_ref()?;
-        // What is worked on everywhere needs everything.
-        let own = self.entry.folder.as_ref()?;
-        Cone::new([own].into_iter().chain(more).cloned().chain([".github".to_owned()]))
-    }
 }

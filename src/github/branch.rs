@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn names_in_addresses_cannot_leave_their_place() {
         assert_eq!(
-            crate::github::in_address::in_path("feature/a?b#c d%2e").to_string(),
+            crate::github::url_encoding::in_path("feature/a?b#c d%2e").to_string(),
             "feature/a%3Fb%23c%20d%252e"
         );
     }

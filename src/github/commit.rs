@@ -16,9 +16,9 @@ use workspace::{FileState, Mode};
 use super::api::Api;
 use super::contents::content;
 use super::error::ApiError;
-use super::in_address::in_path;
 use super::operation::{Method, Purpose};
 use super::trailers::trailer;
+use super::url_encoding::in_path;
 
 /// Limits of one request for a tree: the number of files, and the bytes of their content.
 const MAX_FILES: usize = 500;

@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::api::Api;
 use super::error::ApiError;
-use super::in_address::in_path;
 use super::operation::Purpose;
+use super::url_encoding::in_path;
 
 const READ: Purpose = Purpose { doing: "read a file of a commit", permission: "contents: read" };
 

@@ -5,10 +5,10 @@ use serde_json::json;
 
 use super::api::Api;
 use super::error::ApiError;
-use super::in_address::in_query;
 use super::login::{Login, is_same_login};
 use super::operation::{Method, Purpose};
 use super::sticky_comment::may_write;
+use super::url_encoding::in_query;
 
 const READ: Purpose = Purpose { doing: "read the dashboard", permission: "issues: read" };
 const WRITE: Purpose = Purpose { doing: "write the dashboard", permission: "issues: write" };

@@ -29,7 +29,6 @@ mod error;
 mod finding_mark;
 mod finding_review;
 mod graphql;
-mod in_address;
 mod known_findings;
 mod login;
 mod observe;
@@ -61,6 +60,7 @@ mod suggestion;
 mod swap;
 mod trailers;
 mod trigger;
+mod url_encoding;
 mod write_rate;
 
 pub use access::{Access, access};

@@ -10,8 +10,8 @@ use super::branch_states::OpenPull;
 use super::deliver::{BranchState, Delivery, KnownPull, MAX_TRIES};
 use super::delivered::{DeliverError, DeliveredPull, PART, PullText, Target};
 use super::error::ApiError;
-use super::in_address::in_query;
 use super::operation::{Method, Purpose};
+use super::url_encoding::in_query;
 
 const PULLS: Purpose = Purpose { doing: "open a pull request", permission: "pull-requests: write" };
 const READY: Purpose =

@@ -5,8 +5,8 @@ use serde::Deserialize;
 use super::api::Api;
 use super::environment::{About, Environment, Head, OtherRun, Subject, moment};
 use super::error::ApiError;
-use super::in_address::in_query;
 use super::operation::Purpose;
+use super::url_encoding::in_query;
 
 const READ: Purpose = Purpose { doing: "read the pull request", permission: "pull-requests: read" };
 

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::api::Api;
 use super::commit::Commit;
 use super::error::ApiError;
-use super::in_address::in_query;
 use super::operation::{Method, Purpose};
 use super::swap;
+use super::url_encoding::in_query;
 
 const MERGE: Purpose = Purpose { doing: "merge the pull request", permission: "contents: write" };
 const CLOSE: Purpose = Purpose { doing: "close the pull request", permission: "pull-requests: write" };

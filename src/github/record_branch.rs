@@ -13,9 +13,9 @@ use super::api::Api;
 use super::commit::{Commit, CommitError, commit_to, text_entry};
 use super::contents::content;
 use super::error::ApiError;
-use super::in_address::in_path;
 use super::operation::Purpose;
 use super::trailers::trailer;
+use super::url_encoding::in_path;
 use crate::base::backoff::doubling;
 use crate::base::verbose_log::detail;
 

@@ -4,9 +4,9 @@ use serde::Deserialize;
 
 use super::api::Api;
 use super::error::ApiError;
-use super::in_address::in_query;
 use super::operation::Purpose;
 use super::repository_name::RepositoryName;
+use super::url_encoding::in_query;
 
 const LIST: Purpose = Purpose { doing: "list repositories", permission: "metadata: read" };
 

@@ -12,7 +12,6 @@ use super::code_owners::CodeOwners;
 use super::contents::file_at;
 use super::environment::{Environment, moment};
 use super::error::ApiError;
-use super::in_address::in_path;
 use super::login::is_same_login;
 use super::operation::Purpose;
 use super::payload::User;
@@ -20,6 +19,7 @@ use super::person::Person;
 use super::plan_time::{Planner, planned_since};
 use super::pull::Pull;
 use super::sticky_comment::may_write;
+use super::url_encoding::in_path;
 use crate::config::Requirement;
 
 const REVIEWS: Purpose = Purpose { doing: "read the reviews", permission: "pull-requests: read" };

@@ -112,6 +112,7 @@ pub(crate) struct Field<'t> {
 }
 
 impl Field<'_> {
+    /// Returns whether the braces cannot hold a text in place of an old one: it has signs that they may not have, and the old one has not.
     pub(crate) fn refuses(&self, text: &str, old: &str, new: &str) -> bool {
         let start = self.string.child(0).and_then(|start| text.get(start.byte_range())).unwrap_or_default();
         let quote = start.trim_start_matches(|sign: char| sign.is_alphabetic());
@@ -133,10 +134,12 @@ impl Field<'_> {
             }
         }
         let is_first = text.get(self.braces.start_byte()..start) == Some("{");
-        match () {
-            () if has_colon => format!("({new})"),
-            () if is_first && new.starts_with('{') => format!(" {new}"),
-            () => new,
+        if has_colon {
+            format!("({new})")
+        } else if is_first && new.starts_with('{') {
+            format!(" {new}")
+        } else {
+            new
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Names and values as parts of an address, percent-encoded.
+//! Percent-encoding of names and values for addresses.
 
 use std::fmt::Display;
 
