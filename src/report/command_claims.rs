@@ -296,7 +296,12 @@ pub(super) mod tests {
             ),
             (vec![call("npm test", 1), call("pytest -q", 0)], vec![], "All tests pass.", vec![]),
             (
-                vec![call("npm test", 1), call("npm test", 0), call("pytest -q", 0)],
+                vec![
+                    call("npm test", 1),
+                    call("npm test", 0),
+                    call(".venv/bin/pytest", 1),
+                    call("pytest -q", 0),
+                ],
                 vec![],
                 "All tests pass.",
                 vec!["+ the tests pass: `pytest -q` ended with exit code 0 in step 3"],

@@ -69,11 +69,12 @@ impl TestLine {
     }
 }
 
-/// Returns the programs of a line that run tests.
+/// Returns the programs of a line that run tests, without their folders.
 pub(super) fn test_programs(line: &str) -> Vec<String> {
     let commands = analyse(line).commands;
     let runs = commands.iter().filter(|command| run_of(command).is_some());
-    runs.filter_map(|command| words(command).first().map(|&program| program.to_owned())).collect()
+    let programs = runs.filter_map(|command| words(command).first().copied());
+    programs.map(|program| program.rsplit('/').next().unwrap_or(program).to_owned()).collect()
 }
 
 fn words(command: &Simple) -> Vec<&str> {
