@@ -3,11 +3,12 @@
 //! One rule decides for every tool. A diff that fits what it would replace is applied to it, one that cannot be applied with certainty is
 //! refused, and what may well be meant as it is stays so: a patch, test data, a list, whatever a grammar takes for code.
 
-use std::collections::HashSet;
+mod signed_lines;
 
 use outline::first_syntax_error;
 use patch::{Line, apply, sections};
 
+use self::signed_lines::Signed;
 use super::ToolError;
 use super::file_kind::FileKind;
 use super::misquoted_file::{Meant, begins_with_fence, from_fence, without_fence};
@@ -72,12 +73,26 @@ impl Place<'_> {
         if signed.is_in(self.file) {
             return Reading::Text;
         }
+        // Signs before what is there are no change of it, and a file about diffs has some of its own.
+        if self.old.is_some_and(|old| signed.marks(old))
+            || kind.may_hold_patches() && self.file.contains("```diff")
+        {
+            return Reading::Text;
+        }
         // What a hunk takes away is there to the letter, or its header says that it is one.
-        let is_certain = signed.has_header
-            || is_in_fence
-            || self.old.is_some_and(|old| signed.removes(old) || signed.keeps(old));
-        if let Some(text) = self.old.filter(|_| is_certain).and_then(|old| applied(text, old, self.name)) {
+        let removes = self.old.is_some_and(|old| signed.removes(old));
+        let keeps = self.old.is_some_and(|old| signed.keeps(old));
+        let is_certain = signed.has_header || is_in_fence || removes || keeps;
+        let fitted = self.old.filter(|_| is_certain).and_then(|old| {
+            let may_remove_alone = removes && keeps;
+            applied(text, old, self.name, may_remove_alone).filter(|new| new != old)
+        });
+        if let Some(text) = fitted {
             return Reading::As(Meant { text, note: APPLIED });
+        }
+        // A fence in the text has diffs of its own.
+        if removes && signed.has('+') && !text.contains("```") {
+            return Reading::Diff;
         }
         let has_errors = |text: &str| first_syntax_error(self.name, &(self.whole)(text)).is_some();
         let has_grammar = kind.has_such_grammar();
@@ -118,139 +133,9 @@ fn is_of_diffs(fenced: &str) -> bool {
     matches!(first.trim_start_matches(['`', '~']).trim(), "diff" | "patch" | "udiff")
 }
 
-/// Text with the signs of a diff before some of its lines.
-struct Signed<'a> {
-    /// Lines, but for headers and remarks.
-    lines: Vec<&'a str>,
-    /// Whether it begins with the header of a hunk or of a diff.
-    has_header: bool,
-    /// The name of the file in its header, without folders.
-    file: Option<&'a str>,
-    /// Whether its last line has no end.
-    is_open: bool,
-}
-
-impl<'a> Signed<'a> {
-    fn of(text: &'a str) -> Self {
-        let has_header = text.lines().find(|line| !line.trim().is_empty()).is_some_and(is_header);
-        let is_line = |line: &&str| !(has_header && is_header(line) || line.starts_with("\\ No newline"));
-        let is_open =
-            text.trim_end().lines().next_back().is_some_and(|line| line.starts_with("\\ No newline"));
-        let file = text.lines().find_map(|line| line.strip_prefix("+++ ")).filter(|_| has_header);
-        let file = file.map(|file| file.trim_end().rsplit('/').next().unwrap_or_default());
-        Self { lines: text.lines().filter(is_line).collect(), has_header, file, is_open }
-    }
-
-    /// Returns the lines that are not blank.
-    fn full(&self) -> impl Iterator<Item = &'a str> {
-        self.lines.iter().copied().filter(|line| !line.trim().is_empty())
-    }
-
-    /// Returns whether a line has a sign.
-    fn has(&self, sign: char) -> bool {
-        self.full().any(|line| has_sign(line, sign))
-    }
-
-    /// Returns whether lines are taken away, and all of them are in a text. Signs before numbers may be their own.
-    fn removes(&self, old: &str) -> bool {
-        let own: HashSet<&str> = old.lines().collect();
-        let mut removed = self.full().filter(|line| has_sign(line, '-')).map(|line| &line[1..]).peekable();
-        let is_number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-        removed.peek().is_some()
-            && removed.all(|line| own.contains(line))
-            && !self.full().filter(|line| line.starts_with(['+', '-'])).all(|line| is_number(&line[1..]))
-    }
-
-    /// Returns whether lines are added to some that are in a text, each of which has the blank of a hunk before it here.
-    fn keeps(&self, old: &str) -> bool {
-        let own: HashSet<&str> = old.lines().collect();
-        let mut kept = self.full().filter(|line| line.starts_with(' ')).peekable();
-        kept.peek().is_some()
-            && self.is_hunk()
-            && kept.all(|line| own.contains(&line[1..]) && !own.contains(line))
-    }
-
-    /// Returns whether a text has a line with its sign already.
-    fn is_in(&self, old: &str) -> bool {
-        let mut signed = self.full().filter(|line| has_sign(line, '+') || has_sign(line, '-'));
-        let own: HashSet<&str> = old.lines().collect();
-        signed.any(|line| own.contains(line))
-    }
-
-    /// Returns whether every line is added.
-    fn adds_all(&self) -> bool {
-        self.has('+') && self.full().all(|line| line.starts_with('+'))
-    }
-
-    /// Returns whether every line but the first is added.
-    fn adds_all_but_first(&self) -> bool {
-        let (mut others, mut first) = (self.full().skip(1).peekable(), self.full());
-        first.next().is_some_and(|line| !line.starts_with(['+', '-', ' ']) && !line.ends_with('\\'))
-            && others.peek().is_some()
-            && others.all(is_telling)
-    }
-
-    /// Returns whether every line has the sign of one in a hunk.
-    fn is_hunk(&self) -> bool {
-        (self.has('+') || self.has('-')) && self.full().all(|line| line.starts_with(['+', '-', ' ']))
-    }
-
-    /// Returns whether a text of a kind in which lines seldom have signs is hardly anything but a diff.
-    fn is_likely(&self, may_remove: bool) -> bool {
-        let mut full = self.full();
-        let begins = full.next().is_some_and(is_telling);
-        let is_pair = |pair: &[&str]| has_sign(pair[0], '-') && is_telling(pair[1]);
-        // What holds a diff among other lines is about it.
-        self.full().any(is_telling)
-            && !self.lines.iter().any(|line| is_header(line))
-            && (begins
-                || self.is_hunk()
-                || self.adds_all_but_first()
-                || may_remove && self.lines.windows(2).any(is_pair))
-    }
-
-    /// Returns the text without signs, and without what is removed.
-    fn new_side(&self) -> String {
-        let has_blank = self.is_hunk();
-        let mut new: String = self
-            .lines
-            .iter()
-            .filter(|line| !has_sign(line, '-'))
-            .flat_map(|line| {
-                let is_signed =
-                    has_sign(line, '+') || line.starts_with("++") || has_blank && line.starts_with(' ');
-                [if is_signed { &line[1..] } else { line.trim_end_matches(' ') }, "\n"]
-            })
-            .collect();
-        if self.is_open {
-            new.pop();
-        }
-        new
-    }
-}
-
-/// Returns whether a line has a sign that is no part of a longer one.
-fn has_sign(line: &str, sign: char) -> bool {
-    line.strip_prefix(sign).is_some_and(|text| sign == ' ' || !text.starts_with(sign))
-}
-
-/// Returns whether a line is hardly one with a sign of its own, as methods of classes, rules of access, hashes, borders of tables and
-/// numbers have.
-fn is_telling(line: &str) -> bool {
-    let is_own = |c: char| matches!(c, '(' | ':' | '{' | '-' | '=') || c.is_ascii_digit();
-    has_sign(line, '+') && !line[1..].trim_start().starts_with(is_own)
-}
-
-/// Returns whether a line is a header of a diff or of a hunk.
-fn is_header(line: &str) -> bool {
-    ["@@", "diff --git ", "index ", "new file mode ", "--- /dev/null", "--- a/", "+++ "]
-        .iter()
-        .any(|start| line.starts_with(start))
-}
-
 /// Returns the text of a file of this name with a hunk for it applied that says beside what, or instead of what, its lines go. Lines may
 /// stand in the hunk without the blank before them.
-fn applied(text: &str, old: &str, name: &str) -> Option<String> {
+fn applied(text: &str, old: &str, name: &str, may_remove_alone: bool) -> Option<String> {
     let has_header = text.lines().any(|line| line.starts_with("@@"));
     let hunk = if has_header { text.to_owned() } else { format!("@@\n{text}") };
     let bare: String = hunk
@@ -271,7 +156,8 @@ fn applied(text: &str, old: &str, name: &str) -> Option<String> {
     let adds = lines().any(|line| matches!(line, Line::Added(_)));
     let is_beside = lines().any(|line| !matches!(line, Line::Added(_)));
     let applied = apply(old, &one.patch).ok()?;
-    (is_beside && (adds || has_header) && applied.shift.is_none()).then_some(applied.content)
+    (is_beside && (adds || has_header || may_remove_alone) && applied.shift.is_none())
+        .then_some(applied.content)
 }
 
 #[cfg(test)]
@@ -310,6 +196,17 @@ mod tests {
             ("a.csv", "-1\n+2\n", Some("1\n3\n"), as_it_is),
             ("go.mod", "-b\n+c\n", old, text("a\nc\n")),
             ("a.js", "-b\n+c\n", old, text("a\nc\n")),
+            ("a.js", " a();\n-b();\n", Some("a();\nb();\n"), text("a();\n")),
+            ("a.yml", "-- a\n+- b\n", Some("- a\n- c\n"), text("- b\n- c\n")),
+            ("a.md", " a\n-b\n+c\n", Some("b\n"), refused),
+            ("a.js", " a\n-b\n+c\n d\n", Some("b\n"), refused),
+            // What is there gets signs, or another indentation.
+            ("packages.list", "+a\n-b\n", old, as_it_is),
+            ("a.csv", "-inf\n+inf\n", Some("inf\n"), as_it_is),
+            ("col.dat", " 0.5 1\n+1.0 2\n", Some("0.5 1\n1.0 2\n"), as_it_is),
+            ("a.md", "+  First\n   wrapped\n", Some("* First\n  wrapped\n"), as_it_is),
+            ("t.txt", " +---+\n | a |\n+---+\n", Some("+---+\n| a |\n"), as_it_is),
+            ("a.md", "```diff\n-b\n+c\n```\n", Some("```diff\nb\n```\n"), as_it_is),
             // Nothing is taken away.
             ("a.md", "  b\n+ c\n+ d\n", Some("a\n  b\n"), as_it_is),
             ("a.txt", " a\n+c\n b\n", old, text("a\nc\nb\n")),
