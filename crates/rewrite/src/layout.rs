@@ -11,6 +11,7 @@ use tree_sitter::Tree;
 
 use crate::language::PatternLanguage;
 use crate::newline;
+use crate::parentheses::{are_taken_apart, is_operator};
 
 type Found<'t> = NodeMatch<'t, StrDoc<PatternLanguage>>;
 
@@ -62,6 +63,8 @@ struct Output {
     text: String,
     /// Starts of lines that are indented already.
     fixed: Vec<usize>,
+    /// Parts of the template, by their positions, that are operators with their operands, and their ranges.
+    operators: Vec<(usize, Range<usize>)>,
 }
 
 impl Template {
@@ -118,8 +121,31 @@ impl Template {
         names.collect()
     }
 
-    /// Returns the replacement of a match.
+    /// Returns the replacement of a match, in which what metavariables stand for is in parentheses where it would be taken apart.
     pub(crate) fn filled(&self, found: &Found<'_>, source: &Source<'_>) -> String {
+        let language = found.lang().0;
+        let mut out = self.put_together(found, source, &[]);
+        let apart: Vec<usize> = match out.operators.as_slice() {
+            [] => Vec::new(),
+            operators => {
+                let ranges: Vec<_> = operators.iter().map(|(_, range)| range.clone()).collect();
+                let are_apart = are_taken_apart(language, &out.text, &ranges);
+                operators
+                    .iter()
+                    .zip(are_apart)
+                    .filter(|(_, is_apart)| *is_apart)
+                    .map(|((part, _), _)| *part)
+                    .collect()
+            }
+        };
+        if !apart.is_empty() {
+            out = self.put_together(found, source, &apart);
+        }
+        out.indented(source.indent_at(found.range().start))
+    }
+
+    /// Returns the parts of a replacement, with parentheses around some of them.
+    fn put_together(&self, found: &Found<'_>, source: &Source<'_>, held: &[usize]) -> Output {
         let base = source.indent_at(found.range().start);
         let width = self.width();
         let mut out = Output::default();
@@ -128,7 +154,7 @@ impl Template {
         // The same of the line that the current one is indented below.
         let mut header = None;
         let mut is_first_gone = false;
-        for part in &self.0 {
+        for (at, part) in self.0.iter().enumerate() {
             let env = found.get_env();
             match part {
                 Part::Text(text) => {
@@ -160,9 +186,17 @@ impl Template {
                     }
                 }
                 Part::Node(name) => {
-                    let range = env.get_match(name).map(ast_grep_core::Node::range);
+                    let node = env.get_match(name);
+                    let range = node.map(ast_grep_core::Node::range);
                     let old = range.as_ref().map_or("", |range| source.indent_at(range.start));
+                    let is_held = held.contains(&at);
+                    out.text += if is_held { "(" } else { "" };
+                    let start = out.text.len();
                     out.put(source, range, old, (base, &indent, None));
+                    if node.is_some_and(|node| is_operator(node.get_inner_node().kind())) {
+                        out.operators.push((at, start..out.text.len()));
+                    }
+                    out.text += if is_held { ")" } else { "" };
                 }
                 Part::Lines(name) => {
                     let nodes = env.get_multiple_matches(name);
@@ -191,7 +225,7 @@ impl Template {
                 }
             }
         }
-        out.indented(base)
+        out
     }
 
     /// Returns the width of the template's own level of indentation, in blanks.
@@ -223,8 +257,7 @@ impl<'t> Source<'t> {
 
     /// Returns the indentation of the line that a byte is on.
     fn indent_at(&self, byte: usize) -> &'t str {
-        let start = self.text[..byte].rfind('\n').map_or(0, |at| at + 1);
-        indent(&self.text[start..byte])
+        indent_at(self.text, byte)
     }
 
     /// Returns the indentation of the lines of a block that nodes begin with, whose first one, or a comment in front of it, may stand
@@ -257,6 +290,12 @@ impl<'t> Source<'t> {
             indent.replace('\t', &" ".repeat(self.indent.map_or(DEFAULT_WIDTH, str::len)))
         }
     }
+}
+
+/// Returns the indentation of the line that a byte of a text is on.
+pub(crate) fn indent_at(text: &str, byte: usize) -> &str {
+    let start = text[..byte].rfind('\n').map_or(0, |at| at + 1);
+    indent(&text[start..byte])
 }
 
 /// Returns what a line begins with: blanks and tabs.

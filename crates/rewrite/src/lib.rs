@@ -19,6 +19,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod faults;
+mod fitting;
 mod imports;
 mod language;
 mod layout;
@@ -26,7 +28,9 @@ mod lone_body;
 mod marks;
 mod matching;
 mod operands;
+mod parentheses;
 mod parsed;
+mod places;
 mod rule;
 mod surroundings;
 mod whole;

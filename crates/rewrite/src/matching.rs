@@ -7,17 +7,15 @@ use ast_grep_core::matcher::{Matcher as _, MatcherExt as _, NodeMatch};
 use ast_grep_core::replacer::Replacer as _;
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node};
-use grammar::{broken_blocks, errs_in_brackets_alone};
 
+use crate::faults::survey;
+use crate::fitting::Standing;
 use crate::language::PatternLanguage;
 use crate::layout::{Source, Template};
 use crate::parsed::Parsed;
 use crate::surroundings::around;
 use crate::whole::WholePatterns;
-use crate::{Language, MAX_DEPTH, MAX_TIME, RewriteError};
-
-/// Number of syntax errors among which one is looked for that a text did not have before.
-const MAX_FAULTS: usize = 100;
+use crate::{Language, RewriteError};
 
 /// A place that matched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +41,9 @@ pub struct Rewritten {
     /// Whether the text had a syntax error before, so that matches around it may be missed.
     pub has_syntax_error: bool,
 }
+
+/// Number of edits that are tried alone for one that breaks the file.
+const MAX_ALONE: usize = 100;
 
 type Document = StrDoc<PatternLanguage>;
 
@@ -94,21 +95,13 @@ pub(crate) fn rewrite(
             allowed = edits.len();
             done.has_syntax_error = has_error;
         }
-        let innermost: Vec<&Edit> = edits
-            .iter()
-            .enumerate()
-            .filter(|(at, edit)| edits.get(at + 1).is_none_or(|next| next.range.start >= edit.range.end))
-            .map(|(_, edit)| edit)
-            .collect();
-        if innermost.is_empty() {
+        let Some(Made { text, put_in, edits }) = make(edits, (language, &done.text), &ours, &mut parsed)?
+        else {
             break;
-        }
+        };
         let mut lines = LineCounter::new(&done.text);
-        done.matches
-            .extend(innermost.iter().map(|edit| lines.found(edit.found.clone(), Some(edit.text.clone()))));
-        let text;
-        (text, ours) = apply(&done.text, &innermost, &ours, &mut parsed);
-        done.text = text;
+        done.matches.extend(edits.into_iter().map(|edit| lines.found(edit.found, Some(edit.text))));
+        (done.text, ours) = (text, put_in);
     }
     Ok((done, parsed, ours))
 }
@@ -129,12 +122,15 @@ fn found<'a, 't>(
 }
 
 /// Change that a match asks for.
-struct Edit {
+#[derive(Clone)]
+pub(crate) struct Edit {
     /// The match.
     found: Range<usize>,
     /// What is replaced, which may be more.
-    range: Range<usize>,
-    text: String,
+    pub(crate) range: Range<usize>,
+    pub(crate) text: String,
+    /// Whether the text has been changed to fit.
+    pub(crate) has_changed: bool,
 }
 
 /// Returns the edits outside of what was put in, by their starts, those that contain others first.
@@ -157,13 +153,18 @@ fn edits(
         }
         let range = fixer.get_replaced_range(&found, &rule.matcher);
         nodes.push((found.node_id(), found.range()));
-        edits.push(Edit { found: found.range(), range, text: template.filled(&found, source) });
+        edits.push(Edit {
+            found: found.range(),
+            range,
+            text: template.filled(&found, source),
+            has_changed: false,
+        });
     }
     let language = root.lang().0;
     let around = around(root.get_inner_node(), (language, tree.source()), &nodes);
-    let fitting = edits.into_iter().zip(around).filter_map(|(Edit { found, range, text }, around)| {
-        let (range, text) = around.fitted((language, tree.source()), (&found, range), text)?;
-        Some(Edit { found, range, text })
+    let fitting = edits.into_iter().zip(around).filter_map(|(edit, around)| {
+        let (range, text) = around.fitted((language, tree.source()), (&edit.found, edit.range), edit.text)?;
+        Some(Edit { found: edit.found, range, text, has_changed: false })
     });
     let mut edits: Vec<Edit> = fitting.collect();
     // What goes with its marks may begin before what stands in them, which is little.
@@ -179,16 +180,97 @@ fn edits(
     edits
 }
 
-/// Returns the text with edits that do not overlap, and the ranges of it that were put in so far. Notes the edits in the tree.
-fn apply(
-    text: &str,
-    edits: &[&Edit],
+/// Text with edits made.
+struct Made {
+    text: String,
+    /// The ranges of it that were put in so far.
+    put_in: Vec<Range<usize>>,
+    edits: Vec<Edit>,
+}
+
+/// Makes the edits that contain no others and fit where they are; `None` if there are none. Notes them in the tree.
+fn make(
+    mut edits: Vec<Edit>,
+    (language, text): (Language, &str),
     ours: &[Range<usize>],
     parsed: &mut Parsed,
-) -> (String, Vec<Range<usize>>) {
-    let mut made = Vec::with_capacity(edits.len());
+) -> Result<Option<Made>, RewriteError> {
+    loop {
+        let innermost = innermost(&edits);
+        if innermost.is_empty() {
+            return Ok(None);
+        }
+        let own: Vec<Edit> = innermost.iter().map(|at| edits[*at].clone()).collect();
+        let before = parsed.tree(text)?;
+        let had_error = before.root_node().has_error();
+        let standing = Standing::new(language, (before, text), &own);
+        let applied = apply(text, &own, ours, parsed);
+        let tree = parsed.tree(&applied.text)?;
+        let misfits = if tree.root_node().has_error() && !had_error {
+            breaking(&standing, &own, (language, text))?
+        } else {
+            standing.misfits((tree, &applied.text), &own, &applied.own)
+        };
+        if misfits.is_empty() {
+            return Ok(Some(Made { text: applied.text, put_in: applied.put_in, edits: own }));
+        }
+        for (index, alternative) in misfits.into_iter().rev() {
+            let at = innermost[index];
+            match alternative {
+                Some(text) => edits[at] = Edit { text, has_changed: true, ..edits[at].clone() },
+                None => drop(edits.remove(at)),
+            }
+        }
+        *parsed = Parsed::new(language, text)?;
+    }
+}
+
+/// Returns the edits after which alone a text has a syntax error, by their positions, with what they can put in instead. Without that, the
+/// error is told.
+fn breaking(
+    standing: &Standing<'_>,
+    edits: &[Edit],
+    (language, text): (Language, &str),
+) -> Result<Vec<(usize, Option<String>)>, RewriteError> {
+    let mut found = Vec::new();
+    for (at, edit) in edits.iter().enumerate().take(MAX_ALONE) {
+        let Some(alternative) = standing.alternative(at, edit) else { continue };
+        let alone = apply(text, std::slice::from_ref(edit), &[], &mut Parsed::new(language, text)?);
+        if Parsed::new(language, &alone.text)?.moved().root_node().has_error() {
+            found.push((at, Some(alternative)));
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the positions of the edits that contain no others. One that expands over another waits for its turn.
+fn innermost(edits: &[Edit]) -> Vec<usize> {
+    let mut end = 0;
+    let mut are_apart = |edit: &Edit| {
+        let is_apart = edit.range.start >= end;
+        end = if is_apart { edit.range.end } else { end };
+        is_apart
+    };
+    (0..edits.len())
+        .filter(|at| edits.get(at + 1).is_none_or(|next| next.range.start >= edits[*at].range.end))
+        .filter(|at| are_apart(&edits[*at]))
+        .collect()
+}
+
+/// Text with edits, and ranges of it.
+struct Applied {
+    text: String,
+    /// What was put in so far.
+    put_in: Vec<Range<usize>>,
+    /// What these edits have put in.
+    own: Vec<Range<usize>>,
+}
+
+/// Applies edits that do not overlap, in ascending order, and notes them in the tree.
+fn apply(text: &str, edits: &[Edit], ours: &[Range<usize>], parsed: &mut Parsed) -> Applied {
     let mut result = String::with_capacity(text.len());
-    let mut put_in = Vec::with_capacity(ours.len() + edits.len());
+    let (mut put_in, mut own) =
+        (Vec::with_capacity(ours.len() + edits.len()), Vec::with_capacity(edits.len()));
     let mut end = 0;
     let mut older = ours.iter().peekable();
     let mut keep = |result: &mut String, put_in: &mut Vec<Range<usize>>, piece: Range<usize>| {
@@ -201,58 +283,15 @@ fn apply(
         }
     };
     for Edit { range, text, .. } in edits {
-        // One that expands over another waits for its turn.
-        if range.start < end {
-            continue;
-        }
-        made.push((range.clone(), text.as_str()));
         keep(&mut result, &mut put_in, end..range.start);
-        put_in.push(result.len()..result.len() + text.len());
+        own.push(result.len()..result.len() + text.len());
+        put_in.extend(own.last().cloned());
         result.push_str(text);
         end = range.end;
     }
     keep(&mut result, &mut put_in, end..text.len());
-    parsed.note(text, made);
-    (result, put_in)
-}
-
-/// Fails if a text has a syntax error more than the text `before`, which it was made from.
-pub(crate) fn check(
-    parsed: &mut Parsed,
-    language: Language,
-    before: &str,
-    text: &str,
-) -> Result<(), RewriteError> {
-    let found = faults(parsed.tree(text)?, language, text)?;
-    if found.is_empty() {
-        return Ok(());
-    }
-    let known = faults(Parsed::new(language, before)?.moved(), language, before)?;
-    if found.len() <= known.len() {
-        return Ok(());
-    }
-    let line_of = |text: &str, at: usize| {
-        let line = text[..at].matches('\n').count();
-        (line + 1, text.lines().nth(line).unwrap_or_default().trim().chars().take(200).collect::<String>())
-    };
-    let known: Vec<String> = known.iter().take(MAX_FAULTS).map(|at| line_of(before, *at).1).collect();
-    let mut lines = found.iter().take(MAX_FAULTS).map(|at| line_of(text, *at));
-    let first = || line_of(text, found.first().copied().unwrap_or_default());
-    let (line, text) = lines.find(|(_, line)| !known.contains(line)).unwrap_or_else(first);
-    Err(RewriteError::Broken { line, text })
-}
-
-/// Returns the bytes at which a text has syntax errors. Python takes lines in brackets that its grammar does not.
-fn faults(tree: &tree_sitter::Tree, language: Language, text: &str) -> Result<Vec<usize>, RewriteError> {
-    let mut faults = survey(tree)?;
-    if language == Language::Python {
-        if errs_in_brackets_alone(tree, text, MAX_TIME) {
-            return Ok(Vec::new());
-        }
-        faults.extend(broken_blocks(tree, text));
-        faults.sort_unstable();
-    }
-    Ok(faults)
+    parsed.note(text, edits.iter().map(|edit| (edit.range.clone(), edit.text.as_str())));
+    Applied { text: result, put_in, own }
 }
 
 /// Returns a text as ast-grep has it, and whether it has a syntax error.
@@ -265,36 +304,6 @@ fn document(
     let errors = survey(&tree)?;
     let document = StrDoc { src: text.to_owned(), lang: PatternLanguage(language), tree };
     Ok((AstGrep::doc(document), !errors.is_empty()))
-}
-
-/// Walks a tree without recursion. Returns the bytes at which syntax errors begin; fails if the tree is too deep.
-fn survey(tree: &tree_sitter::Tree) -> Result<Vec<usize>, RewriteError> {
-    let root = tree.root_node();
-    // No node is deeper than there are nodes.
-    if !root.has_error() && root.descendant_count() <= MAX_DEPTH {
-        return Ok(Vec::new());
-    }
-    let mut cursor = tree.walk();
-    let (mut depth, mut errors) = (0, Vec::new());
-    loop {
-        let node = cursor.node();
-        if node.is_error() || node.is_missing() {
-            errors.push(node.start_byte());
-        }
-        if cursor.goto_first_child() {
-            depth += 1;
-            if depth > MAX_DEPTH {
-                return Err(RewriteError::TooDeep);
-            }
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return Ok(errors);
-            }
-            depth -= 1;
-        }
-    }
 }
 
 /// Lines and columns of bytes that come in ascending order, so that a text is gone through once.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use tree_sitter::Node;
 
+use crate::parentheses::in_parentheses;
 use crate::{Language, MAX_TIME};
 
 /// Returns whether a text has nothing that is carried out.
@@ -144,62 +145,92 @@ impl Field<'_> {
     }
 }
 
-/// Node of a script that may not begin with everything: as the body of an arrow function, or as a statement, braces would be a block.
+/// Node of a script that may not begin with everything: braces would be a block there, and `function` or `class` a declaration.
 #[derive(Clone)]
 pub(crate) struct Lead<'t> {
     node: Node<'t>,
-    /// The statement in front of it, if it is a statement.
-    before: Option<Node<'t>>,
-    is_body: bool,
+    kind: LeadKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LeadKind {
+    /// The body of an arrow function.
+    Body,
+    /// What a module exports by default.
+    Exported,
+    Statement,
 }
 
 impl<'t> Lead<'t> {
     pub(crate) fn new(
         language: Language,
         (parent, node): (Node<'t>, Node<'t>),
-        before: Option<Node<'t>>,
         field: Option<&str>,
     ) -> Option<Self> {
         if !matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx) {
             return None;
         }
-        let is_body =
-            parent.kind() == "arrow_function" && field == Some("body") && node.kind() != "statement_block";
-        (is_body || node.kind() == "expression_statement").then_some(Self { node, before, is_body })
+        let kind = match (parent.kind(), field) {
+            ("arrow_function", Some("body")) if node.kind() != "statement_block" => LeadKind::Body,
+            ("export_statement", Some("value")) => LeadKind::Exported,
+            _ if node.kind() == "expression_statement" => LeadKind::Statement,
+            _ => return None,
+        };
+        Some(Self { node, kind })
     }
 
     pub(crate) fn begins_with(&self, node: Node<'_>) -> bool {
         self.node.start_byte() == node.start_byte()
     }
 
-    /// Returns a text as it may begin the node: in parentheses, if it is an object. Returns `None` if the line above would go on with it.
-    pub(crate) fn fitted(
-        &self,
-        language: Language,
-        (text, range): (&str, &Range<usize>),
-        new: String,
-    ) -> Option<String> {
-        if range.start != self.node.start_byte() {
-            return Some(new);
-        }
-        let parses = |text: &str| {
-            let tree = grammar::parse(text, &language.grammar(), MAX_TIME);
-            tree.is_some_and(|tree| !tree.root_node().has_error())
+    /// Returns a text as it may begin the node: in parentheses where it would be read as something else.
+    pub(crate) fn fitted(&self, language: Language, range: &Range<usize>, new: String) -> String {
+        let first = behind_comments(&new);
+        let is_object = first.starts_with('{');
+        let is_declared = ["function", "class", "async function"].iter().any(|word| first.starts_with(word));
+        let can_mislead = match self.kind {
+            LeadKind::Body => is_object,
+            LeadKind::Exported => is_declared,
+            LeadKind::Statement => is_object || is_declared,
         };
+        if range.start != self.node.start_byte() || !can_mislead {
+            return new;
+        }
         let is_all = self.node.end_byte() <= range.end + 1;
-        let can_mislead = new.starts_with('{')
-            || !self.is_body
-                && ["function", "class", "async function"].iter().any(|word| new.starts_with(word));
-        let in_parentheses = format!("({})", new.trim_end());
-        let is_object = can_mislead && !(is_all && !self.is_body && parses(&new)) && parses(&in_parentheses);
-        let new = if is_object { in_parentheses } else { new };
-        let is_comment = new.starts_with("//") || new.starts_with("/*");
-        let is_misread = goes_on(&new)
-            && !is_comment
-            && !goes_on(text.get(range.clone()).unwrap_or_default())
-            && self.before.is_some_and(|before| is_open(before, text));
-        (!is_misread).then_some(new)
+        let is_meant = match self.kind {
+            LeadKind::Body => false,
+            LeadKind::Exported => is_all,
+            LeadKind::Statement => is_all && begins_statement(language, &new),
+        };
+        if is_meant {
+            return new;
+        }
+        in_parentheses(language, &new).map_or(new, |held| held.text)
     }
+}
+
+/// Returns what follows the comments at the start of a script.
+fn behind_comments(mut text: &str) -> &str {
+    loop {
+        text = text.trim_start();
+        let rest = match text.get(..2) {
+            Some("//") => text.split_once('\n'),
+            Some("/*") => text.split_once("*/"),
+            _ => None,
+        };
+        let Some((_, rest)) = rest else { return text };
+        text = rest;
+    }
+}
+
+/// Returns whether a script begins with a block or a declaration. The grammar takes a function without a name for a value as well.
+fn begins_statement(language: Language, new: &str) -> bool {
+    let tree = grammar::parse(new, &language.grammar(), MAX_TIME);
+    tree.is_some_and(|tree| {
+        let root = tree.root_node();
+        let first = root.named_children(&mut root.walk()).find(|child| !child.is_extra());
+        !root.has_error() && first.is_some_and(|first| first.kind() != "expression_statement")
+    })
 }
 
 /// Returns whether a script goes on with the statement above at the start of a text.

@@ -12,7 +12,7 @@ use crate::language::{PatternLanguage, broken_pattern, with_contexts};
 use crate::layout::Template;
 use crate::matching::{self, Replacement, Rewritten};
 use crate::whole::WholePatterns;
-use crate::{Language, RewriteError, imports};
+use crate::{Language, RewriteError, faults, imports};
 
 /// A structural rule: what to find, and what to replace it with.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -149,7 +149,7 @@ impl Rewrite {
             imports::edit(&mut rewritten.text, &mut parsed, (language, file), (add, remove), done)?;
         }
         if rewritten.text != text {
-            matching::check(&mut parsed, language, text, &rewritten.text)?;
+            faults::check(&mut parsed, language, text, &rewritten.text)?;
         }
         Ok(rewritten)
     }
