@@ -22,6 +22,9 @@ pub(super) enum Edit {
     Nothing,
 }
 
+/// What becomes of a file, and the lines of matches in it that stay as they are.
+pub(super) type FileOutcome = Result<(EditOutcome, Vec<usize>), SelectError>;
+
 /// What becomes of a file.
 pub(super) enum EditOutcome {
     /// It stays as it is: nothing matches, or the rule is for another language.
@@ -75,7 +78,7 @@ impl Edit {
         files: &[WorkspacePath],
         cx: &Context,
         spool: &Spool,
-    ) -> Vec<(WorkspacePath, Result<EditOutcome, SelectError>)> {
+    ) -> Vec<(WorkspacePath, FileOutcome)> {
         let threads = thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let share = files.len().div_ceil(threads).max(1);
         let apply = |files: &[WorkspacePath]| -> Vec<_> {
@@ -97,27 +100,28 @@ impl Edit {
         })
     }
 
-    fn apply(&self, file: &WorkspacePath, cx: &Context, spool: &Spool) -> Result<EditOutcome, SelectError> {
+    fn apply(&self, file: &WorkspacePath, cx: &Context, spool: &Spool) -> FileOutcome {
+        let unchanged = |outcome| Ok((outcome, Vec::new()));
         let path = cx.workspace.resolve(file, LastLink::Follow)?;
         let state = cx.workspace.read(&path)?;
         let Ok(text) = std::str::from_utf8(&state.content) else {
-            return Ok(EditOutcome::NotText);
+            return unchanged(EditOutcome::NotText);
         };
-        let mut has_syntax_error = false;
+        let (mut has_syntax_error, mut left) = (false, Vec::new());
         let (edited, places) = match self {
             Self::Replace(pattern, with) => replaced(pattern, with, text),
             Self::Rewrite(rewrite) => {
                 let name = file.file_name().unwrap_or_default();
                 let Some(language) = Language::of(name) else {
-                    return Ok(EditOutcome::Unchanged);
+                    return unchanged(EditOutcome::Unchanged);
                 };
                 match rewrite.apply_until((language, name), text, &|| cx.cancel.is_cancelled()) {
                     Ok(done) => {
-                        has_syntax_error = done.has_syntax_error;
+                        (has_syntax_error, left) = (done.has_syntax_error, done.left);
                         let places = done.matches.into_iter().map(ChangedPlace::of_match).collect();
                         (done.text, places)
                     }
-                    Err(RewriteError::OtherLanguage(_)) => return Ok(EditOutcome::Unchanged),
+                    Err(RewriteError::OtherLanguage(_)) => return unchanged(EditOutcome::Unchanged),
                     Err(error) => return Err(error.into()),
                 }
             }
@@ -125,13 +129,14 @@ impl Edit {
                 let done = edit.apply(file.as_str(), text)?;
                 (done.text, done.places.into_iter().map(ChangedPlace::of_value).collect())
             }
-            Self::Nothing => return Ok(EditOutcome::Unchanged),
+            Self::Nothing => return unchanged(EditOutcome::Unchanged),
         };
         if edited == text {
-            return Ok(if has_syntax_error { EditOutcome::DoesNotParse } else { EditOutcome::Unchanged });
+            let outcome = if has_syntax_error { EditOutcome::DoesNotParse } else { EditOutcome::Unchanged };
+            return Ok((outcome, left));
         }
         cx.seen.note(&path, &state);
-        Ok(EditOutcome::Edited(Edited { text: spool.put(edited.as_bytes()), places }))
+        Ok((EditOutcome::Edited(Edited { text: spool.put(edited.as_bytes()), places }), left))
     }
 }
 

@@ -20,6 +20,8 @@ pub(super) struct PassedOver {
     pub(super) not_parsed: BTreeSet<WorkspacePath>,
     /// Files that `unless` excludes from a step.
     pub(super) excluded: BTreeSet<WorkspacePath>,
+    /// Matches that stay, by file and line.
+    pub(super) left: Vec<String>,
 }
 
 impl fmt::Display for PassedOver {
@@ -32,15 +34,28 @@ impl fmt::Display for PassedOver {
             (&self.not_parsed, "with a syntax error, so that matches may be missed"),
             (&self.excluded, "skipped because of `unless`"),
         ] {
-            if files.is_empty() {
-                continue;
-            }
-            let names: Vec<&str> = files.iter().take(NAMED).map(WorkspacePath::as_str).collect();
-            let more = if files.len() > NAMED { ", …" } else { "" };
-            write!(f, "\n\n{} {what}: {}{more}.", counted(files.len(), "file", "s"), names.join(", "))?;
+            let names = files.iter().map(WorkspacePath::as_str);
+            name(f, (&counted(files.len(), "file", "s"), what), names, files.len())?;
         }
-        Ok(())
+        let left = self.left.iter().map(String::as_str);
+        let what = "left unchanged, because the replacement would not mean there what it says";
+        name(f, (&counted(self.left.len(), "match", "es"), what), left, self.left.len())
     }
+}
+
+/// Names the first of some things.
+fn name<'n>(
+    f: &mut fmt::Formatter<'_>,
+    (count, what): (&str, &str),
+    names: impl Iterator<Item = &'n str>,
+    number: usize,
+) -> fmt::Result {
+    if number == 0 {
+        return Ok(());
+    }
+    let more = if number > NAMED { ", …" } else { "" };
+    let names: Vec<&str> = names.take(NAMED).collect();
+    write!(f, "\n\n{count} {what}: {}{more}.", names.join(", "))
 }
 
 #[cfg(test)]
@@ -57,12 +72,13 @@ mod tests {
             not_text: files(1),
             not_parsed: files(7),
             excluded: files(2),
+            left: vec!["a.py:3".to_owned()],
         };
         assert_eq!(
             passed_over.to_string(),
             "\n\nNo file fits `files` and `containing` of steps[0].\n\n1 file not UTF-8, so left unchanged: 0.py.\n\n7 files with a \
              syntax error, so that matches may be missed: 0.py, 1.py, 2.py, 3.py, 4.py, ….\n\n2 files skipped because of `unless`: \
-             0.py, 1.py."
+             0.py, 1.py.\n\n1 match left unchanged, because the replacement would not mean there what it says: a.py:3."
         );
         assert_eq!(PassedOver::default().to_string(), "");
     }

@@ -154,6 +154,11 @@ impl RecipePlayer {
             .map_err(|problem| ModelError::Recipe(format!("{place}: {}", chain(&problem))))?;
         state.spool = Spool::default();
         for (file, edited) in edit.apply_to(&files, &self.context, &state.spool) {
+            let edited = edited.map(|(edited, left)| {
+                let places = left.into_iter().map(|line| format!("{file}:{line}"));
+                state.passed_over.left.extend(places);
+                edited
+            });
             match edited {
                 Ok(EditOutcome::Unchanged) => {}
                 Ok(EditOutcome::NotText) => drop(state.passed_over.not_text.insert(file)),

@@ -7,9 +7,10 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
-use crate::layout::indent_at;
+use crate::operands::is_body;
 use crate::parentheses::{binds, in_parentheses, is_loose, is_operator, is_postfix};
 use crate::places::{Frame, Place, places, trimmed};
+use crate::source::indent_at;
 use crate::{Language, matching::Edit, newline};
 
 /// Where matches stand, in their order, before something takes their place.
@@ -65,14 +66,21 @@ impl<'t> Standing<'t> {
                 || in_parentheses(self.language, &text[core.clone()]).is_some_and(|held| held.is_operator);
             return now.is_aligned && !(before.is_operand && has_operator());
         };
-        // The grammars take more than the languages do.
+        // It may have become a statement of its own; and the grammars take more than the languages do.
         let is_first = |frame: &Frame| frame.range.start == core.start;
         let is_bound = now.frame.as_ref().is_some_and(|frame| {
-            is_loose(kind) && binds(&frame.kind)
+            is_body(&frame.kind)
+                || is_loose(kind) && binds(&frame.kind)
                 || is_operator(kind) && is_first(frame) && is_postfix(&frame.kind)
         });
         let is_generic = || kind == "type_cast_expression" && text[core.end..].trim_start().starts_with('<');
         !(before.is_operand && (is_bound || is_generic()))
+    }
+
+    /// Returns where what an edit is a part of ends.
+    pub(crate) fn end_of_frame(&self, at: usize) -> usize {
+        let frame = self.places.get(at).and_then(|place| place.frame.as_ref());
+        frame.map_or(self.text.len(), |frame| frame.range.end)
     }
 
     /// Returns the text that an edit may have in place of one that does not fit: in parentheses, or with the rest of the line below.

@@ -32,6 +32,7 @@ mod parentheses;
 mod parsed;
 mod places;
 mod rule;
+mod source;
 mod surroundings;
 mod whole;
 

@@ -11,8 +11,9 @@ use ast_grep_core::{AstGrep, Node};
 use crate::faults::survey;
 use crate::fitting::Standing;
 use crate::language::PatternLanguage;
-use crate::layout::{Source, Template};
+use crate::layout::Template;
 use crate::parsed::Parsed;
+use crate::source::Source;
 use crate::surroundings::around;
 use crate::whole::WholePatterns;
 use crate::{Language, RewriteError};
@@ -38,12 +39,18 @@ pub struct Rewritten {
     /// The matches, in their order, inner ones before those that contain them. Their places are those of the text as
     /// it was when they were replaced.
     pub matches: Vec<Match>,
+    /// Lines of the matches, from 1, that stay as they are: a pattern describes only a part of them, or what is around them would have
+    /// another meaning after the replacement.
+    pub left: Vec<usize>,
     /// Whether the text had a syntax error before, so that matches around it may be missed.
     pub has_syntax_error: bool,
 }
 
 /// Number of edits that are tried alone for one that breaks the file.
 const MAX_ALONE: usize = 100;
+
+/// Number of times that the edits of a file are made anew because some do not fit, with as many of the others as there may be.
+const MAX_PASSES: usize = 8;
 
 type Document = StrDoc<PatternLanguage>;
 
@@ -66,7 +73,8 @@ pub(crate) fn rewrite(
     stop: &dyn Fn() -> bool,
 ) -> Result<(Rewritten, Parsed, Vec<Range<usize>>), RewriteError> {
     let mut parsed = Parsed::new(language, text)?;
-    let mut done = Rewritten { text: text.to_owned(), matches: Vec::new(), has_syntax_error: false };
+    let mut done =
+        Rewritten { text: text.to_owned(), matches: Vec::new(), left: Vec::new(), has_syntax_error: false };
     let Some(replacement) = replacement else {
         let (tree, has_error) = document(language, text, &mut parsed)?;
         done.has_syntax_error = has_error;
@@ -81,11 +89,14 @@ pub(crate) fn rewrite(
     };
     // Ranges that were put in, in their order.
     let mut ours: Vec<Range<usize>> = Vec::new();
+    // Starts of matches that stay.
+    let mut left = Vec::new();
     let mut allowed = usize::MAX;
     while done.matches.len() < allowed {
         let (tree, has_error) = document(language, &done.text, &mut parsed)?;
         let source = Source::new(&done.text, parsed.moved());
-        let edits = edits(rule, replacement, &tree, (&source, &ours), stop);
+        let edits;
+        (edits, left) = self::edits(rule, replacement, &tree, (&source, &ours), stop);
         // A tree that is held twice is copied as it is edited.
         drop(tree);
         if stop() {
@@ -95,14 +106,14 @@ pub(crate) fn rewrite(
             allowed = edits.len();
             done.has_syntax_error = has_error;
         }
-        let Some(Made { text, put_in, edits }) = make(edits, (language, &done.text), &ours, &mut parsed)?
-        else {
-            break;
-        };
+        let made = make((edits, &mut left), (language, &done.text), &ours, &mut parsed)?;
+        let Some(Made { text, put_in, edits }) = made else { break };
         let mut lines = LineCounter::new(&done.text);
         done.matches.extend(edits.into_iter().map(|edit| lines.found(edit.found, Some(edit.text))));
         (done.text, ours) = (text, put_in);
     }
+    let mut lines = LineCounter::new(&done.text);
+    done.left = left.into_iter().map(|start| lines.position(start).0).collect();
     Ok((done, parsed, ours))
 }
 
@@ -133,22 +144,26 @@ pub(crate) struct Edit {
     pub(crate) has_changed: bool,
 }
 
-/// Returns the edits outside of what was put in, by their starts, those that contain others first.
+/// Returns the edits outside of what was put in, by their starts, those that contain others first; and the starts of matches that stay.
 fn edits(
     rule: &RuleConfig<PatternLanguage>,
     Replacement { fixer, template, whole }: &Replacement,
     tree: &AstGrep<Document>,
     (source, ours): (&Source<'_>, &[Range<usize>]),
     stop: &dyn Fn() -> bool,
-) -> Vec<Edit> {
+) -> (Vec<Edit>, Vec<usize>) {
     let is_ours = |range: &Range<usize>| {
         let next = ours.partition_point(|own| own.end < range.end);
         ours.get(next).is_some_and(|own| own.start <= range.start && !range.is_empty())
     };
-    let (mut edits, mut nodes) = (Vec::new(), Vec::new());
+    let (mut edits, mut nodes, mut left) = (Vec::new(), Vec::new(), Vec::new());
     let root = tree.root();
     for found in found(rule, &root, stop) {
-        if is_ours(&found.range()) || whole.match_part_of(&found) {
+        if is_ours(&found.range()) {
+            continue;
+        }
+        if whole.match_part_of(&found) {
+            left.push(found.range().start);
             continue;
         }
         let range = fixer.get_replaced_range(&found, &rule.matcher);
@@ -163,8 +178,11 @@ fn edits(
     let language = root.lang().0;
     let around = around(root.get_inner_node(), (language, tree.source()), &nodes);
     let fitting = edits.into_iter().zip(around).filter_map(|(edit, around)| {
-        let (range, text) = around.fitted((language, tree.source()), (&edit.found, edit.range), edit.text)?;
-        Some(Edit { found: edit.found, range, text, has_changed: false })
+        let fitted = around.fitted((language, tree.source()), (&edit.found, edit.range), edit.text);
+        if fitted.is_none() {
+            left.push(edit.found.start);
+        }
+        fitted.map(|(range, text)| Edit { found: edit.found, range, text, has_changed: false })
     });
     let mut edits: Vec<Edit> = fitting.collect();
     // What goes with its marks may begin before what stands in them, which is little.
@@ -177,7 +195,7 @@ fn edits(
             edits.swap(at - 1, at);
         }
     }
-    edits
+    (edits, left)
 }
 
 /// Text with edits made.
@@ -188,16 +206,20 @@ struct Made {
     edits: Vec<Edit>,
 }
 
-/// Makes the edits that contain no others and fit where they are; `None` if there are none. Notes them in the tree.
+/// Makes the edits that contain no others and fit where they are; `None` if there are none. Notes them in the tree. The starts of matches that
+/// stay are those in the result.
 fn make(
-    mut edits: Vec<Edit>,
+    (mut edits, left): (Vec<Edit>, &mut Vec<usize>),
     (language, text): (Language, &str),
     ours: &[Range<usize>],
     parsed: &mut Parsed,
 ) -> Result<Option<Made>, RewriteError> {
+    let mut passes = 0;
     loop {
         let innermost = innermost(&edits);
         if innermost.is_empty() {
+            left.sort_unstable();
+            left.dedup();
             return Ok(None);
         }
         let own: Vec<Edit> = innermost.iter().map(|at| edits[*at].clone()).collect();
@@ -212,14 +234,28 @@ fn make(
             standing.misfits((tree, &applied.text), &own, &applied.own)
         };
         if misfits.is_empty() {
+            left.sort_unstable();
+            left.dedup();
+            for start in left {
+                *start = applied.moved(*start, &own);
+            }
             return Ok(Some(Made { text: applied.text, put_in: applied.put_in, edits: own }));
         }
-        for (index, alternative) in misfits.into_iter().rev() {
+        passes += 1;
+        let mut dropped = Vec::new();
+        let mut end = 0;
+        for (index, alternative) in misfits {
             let at = innermost[index];
-            match alternative {
-                Some(text) => edits[at] = Edit { text, has_changed: true, ..edits[at].clone() },
-                None => drop(edits.remove(at)),
+            if let Some(text) = alternative {
+                edits[at] = Edit { text, has_changed: true, ..edits[at].clone() };
+            } else if passes > MAX_PASSES || own[index].range.start >= end {
+                // Those in the same frame may fit without this one.
+                end = standing.end_of_frame(index);
+                dropped.push(at);
             }
+        }
+        for at in dropped.into_iter().rev() {
+            left.push(edits.remove(at).found.start);
         }
         *parsed = Parsed::new(language, text)?;
     }
@@ -264,6 +300,20 @@ struct Applied {
     put_in: Vec<Range<usize>>,
     /// What these edits have put in.
     own: Vec<Range<usize>>,
+}
+
+impl Applied {
+    /// Returns where a byte of the text is that the edits were made in: at the start of what it was replaced with, if it was.
+    fn moved(&self, byte: usize, edits: &[Edit]) -> usize {
+        let before = edits.partition_point(|edit| edit.range.end <= byte);
+        if let Some((_, own)) =
+            edits.get(before).zip(self.own.get(before)).filter(|(edit, _)| edit.range.start < byte)
+        {
+            return own.start;
+        }
+        let last = before.checked_sub(1).and_then(|last| edits.get(last).zip(self.own.get(last)));
+        last.map_or(byte, |(edit, own)| own.end + byte - edit.range.end)
+    }
 }
 
 /// Applies edits that do not overlap, in ascending order, and notes them in the tree.

@@ -36,18 +36,17 @@ pub(crate) fn is_operand(parent: Node<'_>, node: Node<'_>) -> bool {
     let is_alone = match parent.kind() {
         "expression_statement" => parent.named_child_count() == 1,
         "array" => return true,
-        parent => matches!(
-            parent,
-            "block"
-                | "declaration_list"
-                | "source_file"
-                | "module"
-                | "program"
-                | "jsx_element"
-                | "jsx_fragment"
-        ),
+        parent => is_body(parent),
     };
     !is_alone && is_expression(node.kind())
+}
+
+/// Returns whether a node of a kind holds what has no value for it.
+pub(crate) fn is_body(kind: &str) -> bool {
+    matches!(
+        kind,
+        "block" | "declaration_list" | "source_file" | "module" | "program" | "jsx_element" | "jsx_fragment"
+    )
 }
 
 fn is_expression(kind: &str) -> bool {

@@ -145,8 +145,15 @@ impl Rewrite {
         let (mut rewritten, mut parsed, places) =
             matching::rewrite(rule, replacement.as_ref(), (language, text), stop)?;
         if !rewritten.matches.is_empty() {
+            let lines = |text: &str| text.matches('\n').count();
+            let before = lines(&rewritten.text);
             let done = (rewritten.matches.as_slice(), places);
             imports::edit(&mut rewritten.text, &mut parsed, (language, file), (add, remove), done)?;
+            // Imports stand above.
+            let after = lines(&rewritten.text);
+            for line in &mut rewritten.left {
+                *line = (*line + after).saturating_sub(before).max(1);
+            }
         }
         if rewritten.text != text {
             faults::check(&mut parsed, language, text, &rewritten.text)?;

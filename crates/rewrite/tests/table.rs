@@ -18,6 +18,8 @@ struct Case {
     before: String,
     after: Option<String>,
     matches: Option<usize>,
+    /// Lines of the matches that stay.
+    left: Option<Vec<usize>>,
     /// Part of the message, where the rule is invalid.
     error: Option<String>,
     /// Part of the message, where the file is not rewritten.
@@ -60,6 +62,9 @@ fn rules_rewrite_texts() {
         };
         if Some(&result.text) != case.after.as_ref() || case.refused.is_some() {
             failed.push(format!("{}\n{}", case.name, result.text));
+        }
+        if let Some(left) = case.left {
+            assert_eq!(result.left, left, "{}: {}", case.name, result.text);
         }
         if let Some(matches) = case.matches {
             assert_eq!(result.matches.len(), matches, "{}: {:?}", case.name, result.matches);
