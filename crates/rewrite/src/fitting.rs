@@ -1,4 +1,4 @@
-//! Whether what was put in stands where its match stood: as one value, as a part of the same node, and apart from what is beside it.
+//! Replacements that do not stand where their match stood: as one value, as a part of the same node, and apart from what is beside it.
 //!
 //! The tree of the result decides. So it does not matter why something would go wrong: an operator that binds tighter, a comment that goes
 //! on to the end of the line, a line break that ends a statement.
@@ -48,15 +48,15 @@ impl<'t> Standing<'t> {
         let change = Change { tree, text, old: &old, new: put_in };
         let cores: Vec<_> = put_in.iter().map(|range| change.core(range)).collect();
         let places = places(tree.root_node(), text, cores.iter().cloned());
-        let each = self.places.iter().zip(&places).zip(put_in.iter().zip(&cores));
-        let fits = |((before, now), (range, core)): ((&Place, &Place), (&Range<usize>, &Range<usize>))| {
+        let fits = |at: &usize| {
+            let (before, now, core) = (&self.places[*at], &places[*at], &cores[*at]);
             let frames = [before, now].map(|place| place.frame.as_ref());
             let is_known = frames.into_iter().flatten().all(|frame| !frame.is_text() && !frame.has_error);
             let is_same = || change.is_framed(before, now, core) && self.is_whole(before, now, text, core);
-            !is_known || !change.flows_on(core, range) && (core.is_empty() || is_same())
+            !is_known || !change.flows_on(core, &put_in[*at]) && (core.is_empty() || is_same())
         };
-        let misfits = each.enumerate().filter(|(_, each)| !fits(*each));
-        misfits.map(|(at, _)| (at, self.alternative(at, &edits[at]))).collect()
+        let misfits = (0..edits.len()).filter(|at| !fits(at));
+        misfits.map(|at| (at, self.alternative(at, &edits[at]))).collect()
     }
 
     /// Returns whether the core of an edit stands as what it replaces did: one value for another, which nothing beside it takes a part of.
