@@ -20,17 +20,6 @@ pub(crate) fn is_blank(language: Language, new: &str) -> bool {
     new.is_empty() || new.starts_with(['#', '/']) && has_comment()
 }
 
-/// Returns whether a text has several statements, of which an expression could only take in the first.
-pub(crate) fn are_several(language: Language, new: &str) -> bool {
-    let several = |code: &str| {
-        let tree = grammar::parse(code, &language.grammar(), MAX_TIME)?;
-        let root = tree.root_node();
-        let count = root.named_children(&mut root.walk()).filter(|child| !child.is_extra()).count();
-        (!root.has_error()).then_some(count > 1)
-    };
-    new.contains([';', '\n']) && several(new).or_else(|| several(&format!("{new};"))).unwrap_or_default()
-}
-
 /// Returns whether something is done with the value of a node, which cannot go without another in its place.
 pub(crate) fn is_operand(parent: Node<'_>, node: Node<'_>) -> bool {
     let is_alone = match parent.kind() {

@@ -10,7 +10,7 @@ use tree_sitter::{Node, TreeCursor};
 use crate::Language;
 use crate::lone_body::{has_braces, in_body, is_lone_body};
 use crate::marks::{Marks, Unit, is_mark};
-use crate::operands::{Field, Lead, are_several, is_blank, is_operand, takes_as_element};
+use crate::operands::{Field, Lead, is_blank, is_operand, takes_as_element};
 
 /// What stands around a match.
 #[derive(Clone, Default)]
@@ -130,7 +130,7 @@ impl Surroundings<'_> {
         }
         let is_blank = is_blank(language, &new);
         let is_needed = self.is_operand && *found == range;
-        if is_needed && (is_blank || are_several(language, &new)) || takes_as_element(language, &new) {
+        if is_needed && is_blank || takes_as_element(language, &new) {
             return None;
         }
         let new = match self.fields.last() {
