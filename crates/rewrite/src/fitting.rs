@@ -71,7 +71,8 @@ impl<'t> Standing<'t> {
         let is_bound = now.frame.as_ref().is_some_and(|frame| {
             is_body(&frame.kind)
                 || is_loose(kind) && binds(&frame.kind)
-                || is_operator(kind) && is_first(frame) && is_postfix(&frame.kind)
+                || is_operator(kind)
+                    && (frame.kind == "list_splat" || is_first(frame) && is_postfix(&frame.kind))
         });
         let is_generic = || kind == "type_cast_expression" && text[core.end..].trim_start().starts_with('<');
         !(before.is_operand && (is_bound || is_generic()))
