@@ -1,10 +1,12 @@
 //! Marks that stand outside of what they belong to: attributes of Rust, decorators, `export`, directives of Go. With what is removed they
-//! go as well; on anything else they would be about what follows. They stay on what takes the place of one thing by one of its kind.
+//! go as well; on anything else they would be about what follows. They stay on what takes the place of one thing by one of its kind, and
+//! those that say no more than when it is there, on whatever one thing takes its place.
 
 use std::ops::Range;
 
 use tree_sitter::{Node, TreeCursor};
 
+use crate::imports::words;
 use crate::operands::{goes_on, is_open};
 use crate::{Language, MAX_TIME};
 
@@ -25,37 +27,112 @@ pub(crate) struct Unit<'t> {
 #[derive(Clone, Copy)]
 pub(crate) struct Marks {
     start: usize,
-    /// Whether they do something: documentation does not.
-    are_effective: bool,
+    force: Force,
+}
+
+/// What marks do.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Force {
+    /// They are documentation.
+    None,
+    /// They say in which builds something is there, or which warnings it has: of one thing, whatever it is.
+    Presence,
+    /// They are about something of its kind.
+    Kind,
 }
 
 impl Marks {
     /// Returns a mark of what follows it with those before it; `None` if a node is none.
     pub(crate) fn with(before: Option<Self>, language: Language, text: &str, node: Node<'_>) -> Option<Self> {
         let start = before.map_or(node.start_byte(), |before| before.start);
-        let is_effective = node.kind() != "line_comment" && node.kind() != "block_comment";
-        let are_effective = is_effective || before.is_some_and(|before| before.are_effective);
-        is_mark(language, text, node).then_some(Self { start, are_effective })
+        let own = force(text, node);
+        let force = before.map_or(own, |before| before.force.max(own));
+        is_mark(language, text, node).then_some(Self { start, force })
+    }
+}
+
+fn force(text: &str, node: Node<'_>) -> Force {
+    match node.kind() {
+        "line_comment" | "block_comment" => Force::None,
+        "attribute_item" => {
+            let name = node.named_child(0).and_then(|attribute| attribute.named_child(0));
+            let name = name.and_then(|name| text.get(name.byte_range())).unwrap_or_default();
+            let is_of_presence =
+                matches!(name, "cfg" | "allow" | "expect" | "warn" | "deny" | "forbid" | "doc");
+            if is_of_presence { Force::Presence } else { Force::Kind }
+        }
+        _ => Force::Kind,
     }
 }
 
 /// Returns whether a node is a mark of what follows it.
 pub(crate) fn is_mark(language: Language, text: &str, node: Node<'_>) -> bool {
-    let has_start = |starts: &[&str]| {
-        let own = text.get(node.byte_range()).unwrap_or_default();
-        starts.iter().any(|start| own.starts_with(start))
-    };
     match (language, node.kind()) {
         (Language::Rust, "line_comment" | "block_comment") => {
             node.named_child(0).is_some_and(|child| child.kind() == "outer_doc_comment_marker")
         }
-        (Language::Go, "comment") => has_start(&["//go:", "//export "]),
+        (Language::Go, "comment") => binds(text, node),
         (_, kind) => matches!(kind, "attribute_item" | "decorator"),
     }
 }
 
-fn is_declaration(kind: &str) -> bool {
-    kind.ends_with("_declaration") || kind.ends_with("_definition") || kind == "function_signature"
+/// Directives of Go's compiler about the declaration that follows. Others are about the file, or for tools: `//go:build`, `//go:generate`.
+const DIRECTIVES: [&str; 19] = [
+    "cgo_unsafe_args",
+    "embed",
+    "fix",
+    "nocheckptr",
+    "noescape",
+    "noinline",
+    "nointerface",
+    "norace",
+    "nosplit",
+    "notinheap",
+    "nowritebarrier",
+    "nowritebarrierrec",
+    "registerparams",
+    "systemstack",
+    "uintptrescapes",
+    "uintptrkeepalive",
+    "wasmexport",
+    "wasmimport",
+    "yeswritebarrierrec",
+];
+
+/// Returns whether a comment of Go is a directive about the declaration that follows.
+fn binds(text: &str, comment: Node<'_>) -> bool {
+    let own = text.get(comment.byte_range()).unwrap_or_default();
+    if own.starts_with("//export ") {
+        return true;
+    }
+    let mut parts = own.strip_prefix("//go:").unwrap_or_default().split_whitespace();
+    let word = parts.next().unwrap_or_default();
+    if DIRECTIVES.contains(&word) {
+        return true;
+    }
+    // These name what they are about, and stand anywhere.
+    let mut next = std::iter::successors(comment.next_named_sibling(), Node::next_named_sibling);
+    let next = next.find(|next| !next.is_extra()).and_then(|next| text.get(next.byte_range()));
+    let is_named = |next: &str| parts.next().is_some_and(|name| words(next, name) > 0);
+    (word == "linkname" || word.starts_with("cgo_")) && next.is_some_and(is_named)
+}
+
+/// Returns whether a declaration is all that another node holds but for marks, given its field there.
+fn is_held(parent: Node<'_>, node: Node<'_>, field: Option<&str>) -> bool {
+    let can_hold = match parent.kind() {
+        // Other fields have values.
+        "export_statement" => field == Some("declaration") || node.kind() == "export_clause",
+        kind => matches!(kind, "decorated_definition" | "ambient_declaration"),
+    };
+    let is_part = |child: &Node<'_>| !child.is_extra() && child.kind() != "decorator";
+    can_hold && parent.named_children(&mut parent.walk()).filter(is_part).eq([node])
+}
+
+/// Returns whether what stands right in a node is of several kinds, of which a mark is about one.
+fn holds_several_kinds(parent: Node<'_>) -> bool {
+    let kinds = ["block", "declaration_list", "source_file", "class_body", "program", "module"];
+    kinds.contains(&parent.kind())
+        || matches!(parent.kind(), "export_statement" | "ambient_declaration" | "decorated_definition")
 }
 
 impl<'t> Unit<'t> {
@@ -66,9 +143,7 @@ impl<'t> Unit<'t> {
         (parent, before, marks): (Node<'t>, Option<Node<'t>>, Option<Marks>),
         cursor: &TreeCursor<'t>,
     ) -> Self {
-        let is_held =
-            matches!(parent.kind(), "decorated_definition" | "export_statement" | "ambient_declaration")
-                && is_declaration(node.kind());
+        let is_held = is_held(parent, node, cursor.field_name());
         let holder = is_held.then(|| around.and_then(|around| around.holder).unwrap_or(parent));
         let mut behind = cursor.clone();
         let behind = std::iter::from_fn(|| behind.goto_next_sibling().then(|| behind.node()));
@@ -108,7 +183,7 @@ impl<'t> Unit<'t> {
         {
             return None;
         }
-        let marks = self.marks.filter(|marks| is_blank || marks.are_effective);
+        let marks = self.marks.filter(|marks| is_blank || marks.force > Force::None);
         let start = self.holder.map(|holder| holder.start_byte()).or(marks.map(|marks| marks.start));
         let is_statement = matches!(self.parent.kind(), "block" | "module");
         let rest_of_line = text.get(range.end..).unwrap_or_default().trim_start_matches([' ', '\t']);
@@ -123,13 +198,18 @@ impl<'t> Unit<'t> {
             let end = self.holder.map_or(range.end, |holder| holder.end_byte().max(range.end));
             return Some(start..end);
         }
-        let is_plain_export = || {
-            let head = self.holder.and_then(|holder| text.get(holder.start_byte()..self.node.start_byte()));
-            head.is_some_and(|head| head.trim() == "export")
-        };
+        let head = self.holder.and_then(|holder| text.get(holder.start_byte()..self.node.start_byte()));
+        let is_of_any_kind = head.map_or_else(
+            || {
+                marks.is_some_and(|marks| marks.force == Force::Presence) || !holds_several_kinds(self.parent)
+            },
+            |head| head.trim() == "export",
+        );
+        // The lines of Python have another indentation by themselves.
+        let head = head.filter(|_| language != Language::Python).unwrap_or_default();
         let piece = format!("{new}{rest}");
-        let is_wanted = |kind: &str| kind == self.node.kind() || is_plain_export() && is_declaration(kind);
-        is_single(language, piece.trim(), is_wanted).then_some(range)
+        let is_wanted = |kind: &str| is_of_any_kind || general(kind) == general(self.node.kind());
+        is_single(language, (head, piece.trim()), is_wanted).then_some(range)
     }
 
     /// Returns whether a statement of Python has another one on its line.
@@ -153,18 +233,42 @@ fn has_block(new: &str) -> bool {
     })
 }
 
-/// Returns whether a text is a single node, of a kind that is wanted.
-fn is_single(language: Language, text: &str, is_wanted: impl Fn(&str) -> bool) -> bool {
+/// Returns the kind of which another is but a form.
+fn general(kind: &str) -> &str {
+    match kind {
+        "abstract_class_declaration" => "class_declaration",
+        "generator_function_declaration" => "function_declaration",
+        kind => kind,
+    }
+}
+
+/// Returns whether a text is a single node behind its head, of a kind that is wanted.
+fn is_single(language: Language, (head, text): (&str, &str), is_wanted: impl Fn(&str) -> bool) -> bool {
     let contexts: &[(&str, &str)] = match language {
-        Language::Rust => &[("fn f() { ", " }"), ("struct A { ", " }"), ("enum A { ", " }")],
-        Language::Python | Language::Go => &[("", "")],
+        _ if !head.is_empty() => &[("", "")],
+        Language::Rust => &[
+            ("fn f() { ", " }"),
+            ("struct A { ", " }"),
+            ("struct A(", ");"),
+            ("enum A { ", " }"),
+            ("trait A { ", " }"),
+            ("fn f(", ") {}"),
+            ("fn f<", ">() {}"),
+            ("fn f() { match a { ", " } }"),
+            ("fn f() { A { ", " } }"),
+            ("fn f() { let A { ", " } = a; }"),
+            ("fn f() { g(", ") }"),
+        ],
+        Language::Go => &[("", "\n"), ("var (\n", "\n)\n"), ("const (\n", "\n)\n"), ("type (\n", "\n)\n")],
+        Language::Python => &[("", "")],
         _ => &[("", ""), ("class A { ", " }")],
     };
     contexts.iter().any(|(before, behind)| {
-        let code = format!("{before}{text}{behind}");
+        let code = format!("{before}{head}{text}{behind}");
         let Some(tree) = grammar::parse(&code, &language.grammar(), MAX_TIME) else { return false };
         let root = tree.root_node();
-        let (start, end) = (before.len(), before.len() + text.len());
+        let start = before.len() + head.len();
+        let end = start + text.len();
         let first = root.named_descendant_for_byte_range(start, end).filter(|_| !root.has_error());
         std::iter::successors(first, Node::parent)
             .take_while(|node| node.byte_range() == (start..end) && *node != root)

@@ -24,16 +24,23 @@ struct Case {
     refused: Option<String>,
 }
 
+const TABLES: [&str; 2] =
+    [include_str!("cases/rewrite.yml"), include_str!("cases/marks.yml")];
+
+fn cases(table: &str) -> Vec<Case> {
+    let cases: Vec<Case> = serde_yaml::from_str(table).expect("a table");
+    assert!(cases.len() >= 20);
+    cases
+}
+
 fn chain(error: &dyn Error) -> String {
     error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {}", chain(source)))
 }
 
 #[test]
 fn rules_rewrite_texts() {
-    let cases: Vec<Case> = serde_yaml::from_str(include_str!("cases/rewrite.yml")).expect("a table");
-    assert!(cases.len() >= 25);
     let mut failed = Vec::new();
-    for case in cases {
+    for case in TABLES.into_iter().flat_map(cases) {
         let rule = RewriteRule { language: Some(case.language), ..case.rule };
         let rewrite = match (Rewrite::new(&rule), &case.error) {
             (Err(error), Some(told)) => {

@@ -228,7 +228,7 @@ fn is_derived(text: &str, name: &str, matches: &[Match]) -> bool {
 }
 
 /// Returns how often a text has a word.
-pub(super) fn words(text: &str, word: &str) -> usize {
+pub(crate) fn words(text: &str, word: &str) -> usize {
     text.split(|sign: char| !sign.is_alphanumeric() && sign != '_').filter(|other| *other == word).count()
 }
 

@@ -16,6 +16,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
+pub(crate) use self::clash::words;
 use self::guards::is_guard;
 use self::items::Item;
 use self::statements::{kinds, statements};
