@@ -7,7 +7,7 @@ use std::ops::Range;
 use tree_sitter::{Node, TreeCursor};
 
 use crate::imports::words;
-use crate::operands::{goes_on, is_open};
+use crate::operands::{goes_on, is_blank, is_open};
 use crate::{Language, MAX_TIME};
 
 /// Outermost node that is nothing but a match, maybe with a semicolon.
@@ -200,9 +200,7 @@ impl<'t> Unit<'t> {
         }
         let head = self.holder.and_then(|holder| text.get(holder.start_byte()..self.node.start_byte()));
         let is_of_any_kind = head.map_or_else(
-            || {
-                marks.is_some_and(|marks| marks.force == Force::Presence) || !holds_several_kinds(self.parent)
-            },
+            || marks.is_some_and(|marks| marks.force == Force::Presence) || !holds_several_kinds(self.parent),
             |head| head.trim() == "export",
         );
         // The lines of Python have another indentation by themselves.
@@ -233,6 +231,38 @@ fn has_block(new: &str) -> bool {
     })
 }
 
+/// Returns the range that a text takes the place of, without the marks that a node begins with; `None` if these would be about something
+/// else then.
+pub(crate) fn behind_marks(
+    (language, text): (Language, &str),
+    node: Node<'_>,
+    range: Range<usize>,
+    new: &str,
+) -> Option<Range<usize>> {
+    let mut cursor = node.walk();
+    let own =
+        node.children(&mut cursor).take_while(|child| child.is_extra() || is_mark(language, text, *child));
+    let marks = own.filter(|child| is_mark(language, text, *child));
+    let Some((force, end)) = marks
+        .map(|mark| (force(text, mark), mark.end_byte()))
+        .reduce(|(one, _), (next, end)| (one.max(next), end))
+    else {
+        return Some(range);
+    };
+    let has_marks = new.trim_start().starts_with(['#', '@']) || node.kind() == "decorated_definition";
+    if range.start != node.start_byte() || has_marks || is_blank(language, new) {
+        return Some(range);
+    }
+    let rest = text.get(range.end..node.end_byte()).unwrap_or_default();
+    let piece = format!("{new}{rest}");
+    let is_of_any_kind =
+        force <= Force::Presence || node.parent().is_some_and(|parent| !holds_several_kinds(parent));
+    let is_wanted = |kind: &str| is_of_any_kind || general(kind) == general(node.kind());
+    let behind = text.get(end..).unwrap_or_default();
+    let start = end + behind.len() - behind.trim_start().len();
+    is_single(language, ("", piece.trim()), is_wanted).then_some(start..range.end)
+}
+
 /// Returns the kind of which another is but a form.
 fn general(kind: &str) -> &str {
     match kind {
@@ -261,7 +291,7 @@ fn is_single(language: Language, (head, text): (&str, &str), is_wanted: impl Fn(
         ],
         Language::Go => &[("", "\n"), ("var (\n", "\n)\n"), ("const (\n", "\n)\n"), ("type (\n", "\n)\n")],
         Language::Python => &[("", "")],
-        _ => &[("", ""), ("class A { ", " }")],
+        _ => &[("", ""), ("class A { ", " }"), ("class A { f(", ") {} }"), ("a = ", "")],
     };
     contexts.iter().any(|(before, behind)| {
         let code = format!("{before}{head}{text}{behind}");

@@ -11,6 +11,7 @@ use grammar::{broken_blocks, errs_in_brackets_alone};
 
 use crate::language::PatternLanguage;
 use crate::layout::{Source, Template};
+use crate::marks::behind_marks;
 use crate::parsed::Parsed;
 use crate::surroundings::around;
 use crate::whole::WholePatterns;
@@ -151,15 +152,22 @@ fn edits(
     };
     let (mut edits, mut nodes) = (Vec::new(), Vec::new());
     let root = tree.root();
+    let language = root.lang().0;
     for found in found(rule, &root, stop) {
         if is_ours(&found.range()) || whole.match_part_of(&found) {
             continue;
         }
+        let text = template.filled(&found, source);
         let range = fixer.get_replaced_range(&found, &rule.matcher);
+        let range = if whole.has_marks() {
+            Some(range)
+        } else {
+            behind_marks((language, tree.source()), found.get_inner_node(), range, &text)
+        };
+        let Some(range) = range else { continue };
         nodes.push((found.node_id(), found.range()));
-        edits.push(Edit { found: found.range(), range, text: template.filled(&found, source) });
+        edits.push(Edit { found: found.range(), range, text });
     }
-    let language = root.lang().0;
     let around = around(root.get_inner_node(), (language, tree.source()), &nodes);
     let fitting = edits.into_iter().zip(around).filter_map(|(Edit { found, range, text }, around)| {
         let (range, text) = around.fitted((language, tree.source()), (&found, range), text)?;

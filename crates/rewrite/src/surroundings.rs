@@ -68,8 +68,6 @@ impl<'t> Level<'t> {
         } else if !node.is_extra() {
             self.marks = None;
             self.before = Some(node).filter(Node::is_named).or(self.before);
-        } else if language == Language::Go {
-            self.marks = None;
         }
     }
 }
