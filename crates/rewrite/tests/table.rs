@@ -24,7 +24,8 @@ struct Case {
     refused: Option<String>,
 }
 
-const TABLES: [&str; 2] = [include_str!("cases/rewrite.yml"), include_str!("cases/marks.yml")];
+const TABLES: [&str; 3] =
+    [include_str!("cases/rewrite.yml"), include_str!("cases/marks.yml"), include_str!("cases/imports.yml")];
 
 fn cases(table: &str) -> Vec<Case> {
     let cases: Vec<Case> = serde_yaml::from_str(table).expect("a table");

@@ -2,6 +2,7 @@
 
 mod addition;
 mod clash;
+mod common_js;
 mod declared;
 mod guards;
 mod items;
@@ -11,6 +12,7 @@ mod removal;
 mod scopes;
 mod statements;
 mod usage;
+mod uses;
 
 use std::ops::Range;
 
@@ -91,10 +93,11 @@ pub(crate) fn edit(
         && are_untouched(parsed.moved(), text, language)
         && !put_in.any(|new| new.contains(if language == Language::Rust { "use" } else { "import" }));
     // Names that an import of the file has already, whose uses are those of that one or are meant to be of the new.
-    let mut before = Vec::new();
+    let (mut before, mut has_imports) = (Vec::new(), false);
     if !add.is_empty() {
         let tree = if are_kept { parsed.moved() } else { parsed.tree(text)? };
         for statement in statements(tree, text, language) {
+            has_imports = true;
             statement.items.into_iter().for_each(|mut item| before.append(&mut item.locals));
         }
     }
@@ -128,7 +131,14 @@ pub(crate) fn edit(
     }
     if !add.is_empty() {
         let tree = parsed.tree(text)?;
-        clash::check(tree, text, (language, file), (add, &added, &before), (matches, &places))?;
+        clash::check(
+            tree,
+            text,
+            (language, file),
+            (add, &added),
+            (&before, has_imports),
+            (matches, &places),
+        )?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use super::clash::{is_same_thing, local, words};
 use super::declared::{bound_at, bound_by};
 use super::items::{Item, items};
 use super::statements::kinds;
+use super::uses::is_use;
 use crate::Language;
 
 /// Returns whether names that are bound in a node are not known around it.
@@ -60,7 +61,7 @@ pub(super) struct Name<'a> {
     pub(super) item: &'a Item,
     pub(super) text: &'a str,
     /// Whether it begins a path of Rust in what was put in: no value does.
-    is_path: bool,
+    pub(super) is_path: bool,
 }
 
 impl<'a> Name<'a> {
@@ -189,7 +190,12 @@ impl<'a> Lookup<'a> {
             if node.child_count() == 0
                 && let Some((index, name)) = self.names.iter().enumerate().find(is_named)
                 && self.place_at(node.byte_range()).is_none()
-                && is_use(node, above.last().copied(), cursor.field_name(), name)
+                && is_use(
+                    (self.language, self.text),
+                    node,
+                    (above.last().copied(), cursor.field_name()),
+                    name,
+                )
                 && !self.is_bound(&mut scopes, index)
             {
                 return Some((name.text, node.start_position().row));
@@ -331,37 +337,6 @@ impl<'a> Lookup<'a> {
             }
         }
     }
-}
-
-/// Returns whether a node that has a name of an import stands for what the file knows by it, and neither declares it nor is the name of a
-/// part of something.
-fn is_use(node: Node<'_>, parent: Option<Node<'_>>, field: Option<&str>, name: &Name<'_>) -> bool {
-    let is_name = matches!(node.kind(), "identifier" | "type_identifier" | "shorthand_property_identifier");
-    let parent = parent.map_or("", |parent| parent.kind());
-    let is_label = matches!(
-        parent,
-        "labeled_statement"
-            | "break_statement"
-            | "continue_statement"
-            | "attribute"
-            | "rest_pattern"
-            | "namespace_export"
-    );
-    let is_declared = match field {
-        Some("name") => {
-            let is_used = parent.starts_with("jsx_") || parent.ends_with("annotation");
-            !is_used && !matches!(parent, "generic_type" | "export_specifier")
-        }
-        Some("pattern" | "alias" | "key") => true,
-        Some("macro") => name.is_path,
-        // A module begins a path.
-        _ => {
-            let begins_path = || node.next_sibling().is_some_and(|next| next.kind() == "::");
-            name.is_path && node.kind() == "identifier" && !begins_path()
-        }
-    };
-    let is_part = node.prev_sibling().is_some_and(|before| matches!(before.kind(), "." | "::" | "?."));
-    is_name && !(is_declared || is_part || is_label && node.kind() == "identifier" && field != Some("object"))
 }
 
 /// Returns whether a name is one of a value: `value.name`.
