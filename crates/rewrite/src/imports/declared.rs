@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::scopes::is_scope;
+use super::blocks::is_scope;
 use crate::Language;
 
 /// Adds the names that a statement at the top level of a file declares there.
@@ -107,7 +107,10 @@ pub(super) fn bound_at<'t>(node: Node<'_>, text: &'t str, language: Language, na
             node.children_by_field_name("name", &mut cursor).for_each(|name| put(Some(name), text, names));
         }
         // `import name = require("module")` and `import name = other.name`.
-        (Language::TypeScript | Language::Tsx, "import_require_clause" | "import_alias" | "infer_type")
+        (
+            Language::TypeScript | Language::Tsx,
+            "import_require_clause" | "import_alias" | "infer_type" | "mapped_type_clause",
+        )
         | (Language::Java, "type_parameter") => put(node.named_child(0), text, names),
         (_, "variable_declarator")
         | (Language::Python, "named_expression")

@@ -1,6 +1,7 @@
 //! Imports: statements that are added once to a file, or removed when nothing uses their names any more.
 
 mod addition;
+mod blocks;
 mod clash;
 mod common_js;
 mod declared;

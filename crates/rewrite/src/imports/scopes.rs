@@ -4,57 +4,13 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
+use super::blocks::{binds_within, is_block, is_hoisted, is_scope, known_from};
 use super::clash::{is_same_thing, local, words};
 use super::declared::{bound_at, bound_by};
 use super::items::{Item, items};
 use super::statements::kinds;
 use super::uses::is_use;
 use crate::Language;
-
-/// Returns whether names that are bound in a node are not known around it.
-pub(super) fn is_scope(node: Node<'_>, language: Language) -> bool {
-    match language {
-        Language::Python => matches!(
-            node.kind(),
-            "function_definition"
-                | "class_definition"
-                | "lambda"
-                | "list_comprehension"
-                | "set_comprehension"
-                | "dictionary_comprehension"
-                | "generator_expression"
-        ),
-        Language::JavaScript | Language::TypeScript | Language::Tsx => matches!(
-            node.kind(),
-            "function_declaration"
-                | "function_expression"
-                | "generator_function"
-                | "generator_function_declaration"
-                | "arrow_function"
-                | "method_definition"
-                | "class"
-                | "class_declaration"
-                | "abstract_class_declaration"
-                | "internal_module"
-        ),
-        Language::Rust => matches!(
-            node.kind(),
-            "function_item" | "closure_expression" | "impl_item" | "trait_item" | "mod_item"
-        ),
-        Language::Go => matches!(node.kind(), "function_declaration" | "method_declaration" | "func_literal"),
-        Language::Java => matches!(
-            node.kind(),
-            "class_declaration"
-                | "interface_declaration"
-                | "enum_declaration"
-                | "record_declaration"
-                | "annotation_type_declaration"
-                | "method_declaration"
-                | "constructor_declaration"
-                | "lambda_expression"
-        ),
-    }
-}
 
 /// Name of an import that a file is to have.
 pub(super) struct Name<'a> {
@@ -91,6 +47,7 @@ struct Bound {
     /// Number of the name.
     index: usize,
     node_start: usize,
+    known_from: usize,
     row: usize,
     /// Whether it is the import itself, at the top level of the scope.
     is_same: bool,
@@ -150,7 +107,7 @@ impl<'a> Lookup<'a> {
                 }
             }
             if (is_near || has_globals) && cursor.goto_first_child() {
-                if is_scope(node, self.language) || depth == 1 && self.has_blocks() {
+                if self.has_names(node) || depth == 1 && self.has_blocks() {
                     scopes.push(Scope { node, depth, bound: None });
                 }
                 continue;
@@ -196,13 +153,13 @@ impl<'a> Lookup<'a> {
                     (above.last().copied(), cursor.field_name()),
                     name,
                 )
-                && !self.is_bound(&mut scopes, index)
+                && !self.is_bound(node, &mut scopes, index)
             {
                 return Some((name.text, node.start_position().row));
             }
             if !is_import && cursor.goto_first_child() {
                 above.push(node);
-                if is_scope(node, self.language) || depth == 1 && self.has_blocks() {
+                if self.has_names(node) || depth == 1 && self.has_blocks() {
                     scopes.push(Scope { node, depth, bound: None });
                 }
                 continue;
@@ -220,17 +177,24 @@ impl<'a> Lookup<'a> {
     }
 
     /// Returns whether one of some scopes has a name, or does not have those of the file.
-    fn is_bound(&self, scopes: &mut [Scope<'_>], index: usize) -> bool {
-        let mut is_in_function = false;
+    fn is_bound(&self, node: Node<'_>, scopes: &mut [Scope<'_>], index: usize) -> bool {
+        let (mut is_in_function, mut has_all) = (false, false);
         scopes.iter_mut().rev().any(|scope| {
             let kind = scope.node.kind();
             let is_passed =
                 kind == "class_definition" && is_in_function || matches!(kind, "impl_item" | "trait_item");
             is_in_function |= kind != "class_definition";
             let bound = scope.bound.get_or_insert_with(|| self.bound_in(scope.node));
-            let has = |index| bound.iter().any(|bound| bound.index == index);
-            !is_passed && has(index) || kind == "mod_item" && !has(self.names.len())
+            has_all |= bound.iter().any(|bound| bound.index == self.names.len());
+            // Patterns name what they bind.
+            let known_from = |bound: &Bound| bound.known_from.min(bound.node_start);
+            let is_known = |bound: &Bound| bound.index == index && known_from(bound) <= node.start_byte();
+            !is_passed && bound.iter().any(is_known) || kind == "mod_item" && !has_all
         })
+    }
+
+    fn has_names(&self, node: Node<'_>) -> bool {
+        is_scope(node, self.language) || is_block(node, self.language)
     }
 
     /// Returns whether statements at the top level may have names of their own.
@@ -256,7 +220,7 @@ impl<'a> Lookup<'a> {
         scopes: &mut [Scope<'_>],
         (index, is_unseen): (usize, bool),
     ) -> Option<Hidden<'a>> {
-        let mut is_in_function = false;
+        let (mut is_in_function, mut has_all) = (false, false);
         for scope in scopes.iter_mut().rev() {
             let kind = scope.node.kind();
             // What a class of Python binds is not known in its methods; what Rust's blocks of methods bind, nowhere by its name alone.
@@ -265,7 +229,9 @@ impl<'a> Lookup<'a> {
             }
             is_in_function = kind != "class_definition";
             let bound = scope.bound.get_or_insert_with(|| self.bound_in(scope.node));
-            let mut own = bound.iter().filter(|bound| bound.index == index).peekable();
+            has_all |= bound.iter().any(|bound| bound.index == self.names.len());
+            let is_known = |bound: &&Bound| bound.index == index && bound.known_from <= node.start_byte();
+            let mut own = bound.iter().filter(is_known).peekable();
             if own.peek().is_some() {
                 let is_late =
                     |bound: &Bound| self.language == Language::Python && bound.node_start > node.start_byte();
@@ -274,7 +240,7 @@ impl<'a> Lookup<'a> {
                     .filter(|_| !is_unseen)
                     .map(|bound| Hidden::By(self.names[index].text, bound.row));
             }
-            if kind == "mod_item" && !bound.iter().any(|bound| bound.index == self.names.len()) {
+            if kind == "mod_item" && !has_all {
                 return Some(Hidden::ByModule(node.start_position().row));
             }
         }
@@ -287,7 +253,14 @@ impl<'a> Lookup<'a> {
         let add = |names: &[&str], node: Node<'_>, found: &mut Vec<Bound>| {
             let (node_start, row) = (node.start_byte(), node.start_position().row);
             let known = self.names.iter().enumerate().filter(|(_, name)| name.is_bound_by(node, names));
-            found.extend(known.map(|(index, _)| Bound { index, node_start, row, is_same: false }));
+            let known_from = known_from(node);
+            found.extend(known.map(|(index, _)| Bound {
+                index,
+                node_start,
+                known_from,
+                row,
+                is_same: false,
+            }));
         };
         let mut names = Vec::new();
         for field in ["parameter", "parameters", "receiver", "result"] {
@@ -297,21 +270,28 @@ impl<'a> Lookup<'a> {
         if matches!(scope.kind(), "function_expression" | "generator_function") {
             bound_by(scope.child_by_field_name("name"), self.text, &mut names);
         }
-        if scope.kind() == "for_in_statement" {
+        if binds_within(scope) {
             bound_at(scope, self.text, self.language, &mut names);
         }
         add(&names, scope, &mut found);
+        let hoists = self.has_blocks() && !is_block(scope, self.language);
+        // Depth of the outermost block around the node.
+        let mut block: Option<u32> = None;
         let mut cursor = scope.walk();
         while {
-            let node = cursor.node();
+            let (node, depth) = (cursor.node(), cursor.depth());
+            block = block.filter(|block| *block < depth);
+            let is_own = block.is_none() && !binds_within(node) || hoists && is_hoisted(node);
             if kinds(self.language).contains(&node.kind()) {
-                self.add_imports(node, cursor.depth() == 2, &mut found);
-            } else if cursor.depth() > 0 {
+                self.add_imports(node, depth == if scope.kind() == "block" { 1 } else { 2 }, &mut found);
+            } else if depth > 0 && is_own {
                 names.clear();
                 bound_at(node, self.text, self.language, &mut names);
                 add(&names, node, &mut found);
             }
-            let is_passed = cursor.depth() == 0 || !is_scope(node, self.language);
+            let is_inner = depth > 0 && is_block(node, self.language);
+            block = block.or(is_inner.then_some(depth));
+            let is_passed = depth == 0 || !is_scope(node, self.language) && (block.is_none() || hoists);
             is_passed && cursor.goto_first_child() || {
                 let mut has_next = cursor.goto_next_sibling();
                 while !has_next && cursor.goto_parent() {
@@ -327,12 +307,13 @@ impl<'a> Lookup<'a> {
         let (node_start, row) = (node.start_byte(), node.start_position().row);
         for item in items(node, self.text, self.language).1 {
             if item.name == "super::*" {
-                found.push(Bound { index: self.names.len(), node_start, row, is_same: true });
+                let index = self.names.len();
+                found.push(Bound { index, node_start, known_from: 0, row, is_same: true });
             }
             for (index, wanted) in self.names.iter().enumerate() {
                 if local(&item, self.language) == Some(wanted.text) {
                     let is_same = is_direct && is_same_thing(&item, wanted.item, self.language);
-                    found.push(Bound { index, node_start, row, is_same });
+                    found.push(Bound { index, node_start, known_from: 0, row, is_same });
                 }
             }
         }

@@ -88,7 +88,7 @@ fn is_token(text: &str, node: Node<'_>, (parent, name): (Node<'_>, &Name<'_>)) -
 /// Returns whether an identifier of Java can name a type: of something that belongs to it, or of an annotation.
 fn can_be_type(node: Node<'_>, (parent, field): (Node<'_>, Option<&str>)) -> bool {
     match parent.kind() {
-        "method_reference" => parent.named_child(0) == Some(node),
+        "method_reference" | "record_pattern" => parent.named_child(0) == Some(node),
         "annotation" | "marker_annotation" => field == Some("name"),
         _ => matches!(field, Some("object" | "scope")),
     }
