@@ -299,9 +299,22 @@ fn is_single(language: Language, (head, text): (&str, &str), is_wanted: impl Fn(
         let root = tree.root_node();
         let start = before.len() + head.len();
         let end = start + text.len();
-        let first = root.named_descendant_for_byte_range(start, end).filter(|_| !root.has_error());
-        std::iter::successors(first, Node::parent)
-            .take_while(|node| node.byte_range() == (start..end) && *node != root)
-            .any(|node| is_wanted(node.kind()))
+        let has = |start: usize| {
+            let first = root.named_descendant_for_byte_range(start, end).filter(|_| !root.has_error());
+            std::iter::successors(first, Node::parent)
+                .take_while(|node| node.byte_range() == (start..end) && *node != root)
+                .any(|node| is_wanted(node.kind()))
+        };
+        has(start) || behind_first_marks(language, &code, (root, start)).is_some_and(has)
     })
+}
+
+/// Returns the byte at which what some marks are about begins, if a text has marks at a byte.
+fn behind_first_marks(language: Language, text: &str, (root, start): (Node<'_>, usize)) -> Option<usize> {
+    let first = root.descendant_for_byte_range(start, start + 1);
+    let mark = std::iter::successors(first, Node::parent)
+        .take_while(|node| node.start_byte() == start)
+        .find(|node| is_mark(language, text, *node));
+    let mut next = std::iter::successors(mark?.next_named_sibling(), Node::next_named_sibling);
+    next.find(|next| !next.is_extra() && !is_mark(language, text, *next)).map(|next| next.start_byte())
 }

@@ -64,6 +64,30 @@ fn begins_here(node: Node<'_>, own: &str, names: &[String]) -> bool {
         && (names.iter().any(|name| begins(name)) || ["self", "super"].into_iter().any(begins) && is_within())
 }
 
+/// Returns whether a name is one of a part of something, which no import has anything to do with.
+fn is_part(node: Node<'_>, field: Option<&str>, language: Language) -> bool {
+    let parent = node.parent().map_or("", |parent| parent.kind());
+    let is_member = || node.prev_sibling().is_some_and(|before| before.kind() == ".");
+    match language {
+        Language::Python => {
+            (parent, field) == ("attribute", Some("attribute"))
+                || (parent, field) == ("keyword_argument", Some("name"))
+        }
+        Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            matches!(node.kind(), "property_identifier" | "statement_identifier" | "string_fragment")
+        }
+        Language::Rust => {
+            matches!(node.kind(), "field_identifier" | "string_content")
+                || matches!(parent, "lifetime" | "label")
+        }
+        // A package is only named in front of what it has.
+        Language::Go => {
+            parent != "qualified_type" && (parent, field) != ("selector_expression", Some("operand"))
+        }
+        Language::Java => node.kind() == "string_fragment" || is_member(),
+    }
+}
+
 /// Returns whether an identifier outside of imports has one of the names, or something stands for a use of it.
 pub(super) fn is_used(tree: &Tree, text: &str, language: Language, names: &[String]) -> bool {
     let is_name = |word: &str| names.iter().any(|name| name == word);
@@ -72,7 +96,8 @@ pub(super) fn is_used(tree: &Tree, text: &str, language: Language, names: &[Stri
         let node = cursor.node();
         let is_import = kinds(language).contains(&node.kind()) || node.kind() == "import_declaration";
         let own = &text[node.byte_range()];
-        if !is_import && node.child_count() == 0 && is_name(own) {
+        let is_part = || !tree.root_node().has_error() && is_part(node, cursor.field_name(), language);
+        if !is_import && node.child_count() == 0 && is_name(own) && !is_part() {
             return true;
         }
         let is_script = matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx);
