@@ -14,6 +14,7 @@ mod scopes;
 mod statements;
 mod usage;
 mod uses;
+mod walk;
 
 use std::ops::Range;
 

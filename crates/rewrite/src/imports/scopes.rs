@@ -10,6 +10,7 @@ use super::declared::{bound_at, bound_by};
 use super::items::{Item, items};
 use super::statements::kinds;
 use super::uses::is_use;
+use super::walk::Walk;
 use crate::Language;
 
 /// Name of an import that a file is to have.
@@ -85,13 +86,14 @@ impl<'a> Lookup<'a> {
         let unseen: Vec<bool> = self.names.iter().map(|name| self.is_unseen(name.text)).collect();
         let has_globals = self.language == Language::Python && self.text.contains("global ");
         let mut scopes: Vec<Scope<'_>> = Vec::new();
-        let mut cursor = tree.walk();
+        let mut walk = Walk::new(tree);
         loop {
-            let (node, depth) = (cursor.node(), cursor.depth());
+            let node = walk.node();
             let is_near = self.place_at(node.byte_range()).is_some();
             if is_near && node.child_count() == 0 {
                 for (index, Name { text: name, .. }) in self.names.iter().enumerate() {
-                    let is_named = self.text.get(node.byte_range()) == Some(*name) && !is_member(node);
+                    // `value.name` is a name of the value.
+                    let is_named = self.text.get(node.byte_range()) == Some(*name) && walk.before() != ".";
                     if (is_named || unseen[index])
                         && let Some(hidden) = self.hidden_at(node, &mut scopes, (index, !is_named))
                     {
@@ -106,19 +108,8 @@ impl<'a> Lookup<'a> {
                     return Some(Hidden::By(name.text, node.start_position().row));
                 }
             }
-            if (is_near || has_globals) && cursor.goto_first_child() {
-                if self.has_names(node) || depth == 1 && self.has_blocks() {
-                    scopes.push(Scope { node, depth, bound: None });
-                }
-                continue;
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return None;
-                }
-            }
-            while scopes.last().is_some_and(|scope| scope.depth >= cursor.depth()) {
-                scopes.pop();
+            if !self.advance(&mut walk, &mut scopes, is_near || has_globals) {
+                return None;
             }
         }
     }
@@ -134,11 +125,10 @@ impl<'a> Lookup<'a> {
         if !wanted.contains(&true) {
             return None;
         }
-        let mut above: Vec<Node<'_>> = Vec::new();
         let mut scopes: Vec<Scope<'_>> = Vec::new();
-        let mut cursor = tree.walk();
+        let mut walk = Walk::new(tree);
         loop {
-            let (node, depth) = (cursor.node(), cursor.depth());
+            let node = walk.node();
             let is_import = kinds(self.language).contains(&node.kind())
                 || matches!(node.kind(), "import_declaration" | "package_declaration")
                 || node.kind() == "export_statement" && node.child_by_field_name("source").is_some();
@@ -147,33 +137,30 @@ impl<'a> Lookup<'a> {
             if node.child_count() == 0
                 && let Some((index, name)) = self.names.iter().enumerate().find(is_named)
                 && self.place_at(node.byte_range()).is_none()
-                && is_use(
-                    (self.language, self.text),
-                    node,
-                    (above.last().copied(), cursor.field_name()),
-                    name,
-                )
+                && is_use((self.language, self.text), &walk, name)
                 && !self.is_bound(node, &mut scopes, index)
             {
                 return Some((name.text, node.start_position().row));
             }
-            if !is_import && cursor.goto_first_child() {
-                above.push(node);
-                if self.has_names(node) || depth == 1 && self.has_blocks() {
-                    scopes.push(Scope { node, depth, bound: None });
-                }
-                continue;
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return None;
-                }
-                above.pop();
-            }
-            while scopes.last().is_some_and(|scope| scope.depth >= cursor.depth()) {
-                scopes.pop();
+            if !self.advance(&mut walk, &mut scopes, !is_import) {
+                return None;
             }
         }
+    }
+
+    /// Goes on to the next node, and notes the scopes around it. Returns `false` at the end.
+    fn advance<'t>(&self, walk: &mut Walk<'t>, scopes: &mut Vec<Scope<'t>>, is_into: bool) -> bool {
+        let (node, depth) = (walk.node(), walk.depth());
+        if !walk.advance(is_into) {
+            return false;
+        }
+        while scopes.last().is_some_and(|scope| scope.depth >= walk.depth()) {
+            scopes.pop();
+        }
+        if walk.depth() > depth && (self.has_names(node) || depth == 1 && self.has_blocks()) {
+            scopes.push(Scope { node, depth, bound: None });
+        }
+        true
     }
 
     /// Returns whether one of some scopes has a name, or does not have those of the file.
@@ -318,9 +305,4 @@ impl<'a> Lookup<'a> {
             }
         }
     }
-}
-
-/// Returns whether a name is one of a value: `value.name`.
-fn is_member(node: Node<'_>) -> bool {
-    node.prev_sibling().is_some_and(|before| before.kind() == ".")
 }

@@ -3,17 +3,14 @@
 use tree_sitter::Node;
 
 use super::scopes::Name;
+use super::walk::Walk;
 use crate::Language;
 
 /// Returns whether a node that has a name of an import stands for what the file knows by it, and neither declares it nor is the name of a
-/// part of something. `parent` is the node that it is right in, and `field` its part in that.
-pub(super) fn is_use(
-    (language, text): (Language, &str),
-    node: Node<'_>,
-    (parent, field): (Option<Node<'_>>, Option<&str>),
-    name: &Name<'_>,
-) -> bool {
-    let Some(parent) = parent else { return false };
+/// part of something.
+pub(super) fn is_use((language, text): (Language, &str), walk: &Walk<'_>, name: &Name<'_>) -> bool {
+    let (node, field) = (walk.node(), walk.field());
+    let Some(parent) = walk.above().next() else { return false };
     if !matches!(node.kind(), "identifier" | "type_identifier" | "shorthand_property_identifier") {
         return false;
     }
@@ -35,12 +32,12 @@ pub(super) fn is_use(
         Some("macro") => name.is_path,
         // A module begins a path.
         _ => {
-            let begins_path = || node.next_sibling().is_some_and(|next| next.kind() == "::");
+            let begins_path = || walk.behind() == "::";
             let is_in_macro = parent.kind() == "token_tree";
             name.is_path && node.kind() == "identifier" && !is_in_macro && !begins_path()
         }
     };
-    let is_part = node.prev_sibling().is_some_and(|before| matches!(before.kind(), "." | "::" | "?."));
+    let is_part = matches!(walk.before(), "." | "::" | "?.");
     let is_key = match language {
         Language::JavaScript | Language::TypeScript | Language::Tsx => {
             is_plain_element(text, node, (parent, field)) || parent.kind() == "infer_type"
@@ -48,7 +45,7 @@ pub(super) fn is_use(
         Language::Python => parent.kind() == "keyword_pattern" && parent.named_child(0) == Some(node),
         Language::Rust => match parent.kind() {
             "lifetime" | "label" => true,
-            "token_tree" => is_token(text, node, (parent, name)),
+            "token_tree" => is_token(text, walk, name),
             _ => false,
         },
         Language::Java => node.kind() == "identifier" && !can_be_type(node, (parent, field)),
@@ -69,10 +66,9 @@ fn is_plain_element(text: &str, node: Node<'_>, (parent, field): (Node<'_>, Opti
 const ATTRIBUTES: [&str; 9] = ["allow", "cfg", "cfg_attr", "deny", "doc", "expect", "forbid", "repr", "warn"];
 
 /// Returns whether a name within a macro or an attribute of Rust is a key there, or one that an import does not change.
-fn is_token(text: &str, node: Node<'_>, (parent, name): (Node<'_>, &Name<'_>)) -> bool {
-    let next = node.next_sibling().map_or("", |next| next.kind());
-    let mut above = std::iter::successors(Some(parent), Node::parent);
-    let around = above.find(|node| node.kind() != "token_tree");
+fn is_token(text: &str, walk: &Walk<'_>, name: &Name<'_>) -> bool {
+    let next = walk.behind();
+    let around = walk.above().find(|node| node.kind() != "token_tree");
     let attribute = around.filter(|around| around.kind() == "attribute");
     let own =
         attribute.and_then(|attribute| attribute.named_child(0)).and_then(|own| text.get(own.byte_range()));
