@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use tree_sitter::{Node, TreeCursor};
 
-use crate::imports::words;
+use crate::directives::{is_about_next, is_directive, own_start};
 use crate::operands::{goes_on, is_blank, is_open};
 use crate::{Language, MAX_TIME};
 
@@ -28,12 +28,15 @@ pub(crate) struct Unit<'t> {
 pub(crate) struct Marks {
     start: usize,
     force: Force,
+    /// Whether they are about no more than the line below their last.
+    are_about_next: bool,
+    last_row: usize,
 }
 
 /// What marks do.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Force {
-    /// They are documentation.
+    /// They are documentation, or tell tools something.
     None,
     /// They say in which builds something is there, or which warnings it has: of one thing, whatever it is.
     Presence,
@@ -44,10 +47,24 @@ enum Force {
 impl Marks {
     /// Returns a mark of what follows it with those before it; `None` if a node is none.
     pub(crate) fn with(before: Option<Self>, language: Language, text: &str, node: Node<'_>) -> Option<Self> {
-        let start = before.map_or(node.start_byte(), |before| before.start);
+        if !is_mark(language, text, node) {
+            return None;
+        }
+        let before = before.filter(|before| before.reach(node));
         let own = force(text, node);
-        let force = before.map_or(own, |before| before.force.max(own));
-        is_mark(language, text, node).then_some(Self { start, force })
+        let is_comment = node.kind().contains("comment");
+        let is_about_next = is_comment && is_about_next(text.get(node.byte_range()).unwrap_or_default());
+        Some(Self {
+            start: before.map_or(node.start_byte(), |before| before.start),
+            force: before.map_or(own, |before| before.force.max(own)),
+            are_about_next: is_about_next && before.is_none_or(|before| before.are_about_next),
+            last_row: node.end_position().row,
+        })
+    }
+
+    /// Returns whether they may be about a node that follows them.
+    fn reach(self, node: Node<'_>) -> bool {
+        !self.are_about_next || node.start_position().row <= self.last_row + 1
     }
 }
 
@@ -61,60 +78,22 @@ fn force(text: &str, node: Node<'_>) -> Force {
                 matches!(name, "cfg" | "allow" | "expect" | "warn" | "deny" | "forbid" | "doc");
             if is_of_presence { Force::Presence } else { Force::Kind }
         }
+        "comment" if is_about_next(text.get(node.byte_range()).unwrap_or_default()) => Force::None,
         _ => Force::Kind,
     }
 }
 
 /// Returns whether a node is a mark of what follows it.
 pub(crate) fn is_mark(language: Language, text: &str, node: Node<'_>) -> bool {
+    let own = || text.get(node.byte_range()).unwrap_or_default();
     match (language, node.kind()) {
         (Language::Rust, "line_comment" | "block_comment") => {
             node.named_child(0).is_some_and(|child| child.kind() == "outer_doc_comment_marker")
         }
-        (Language::Go, "comment") => binds(text, node),
+        (Language::Go, "comment") => is_directive(own()) || is_about_next(own()),
+        (_, "comment" | "line_comment" | "block_comment") => is_about_next(own()),
         (_, kind) => matches!(kind, "attribute_item" | "decorator"),
     }
-}
-
-/// Directives of Go's compiler about the declaration that follows. Others are about the file, or for tools: `//go:build`, `//go:generate`.
-const DIRECTIVES: [&str; 19] = [
-    "cgo_unsafe_args",
-    "embed",
-    "fix",
-    "nocheckptr",
-    "noescape",
-    "noinline",
-    "nointerface",
-    "norace",
-    "nosplit",
-    "notinheap",
-    "nowritebarrier",
-    "nowritebarrierrec",
-    "registerparams",
-    "systemstack",
-    "uintptrescapes",
-    "uintptrkeepalive",
-    "wasmexport",
-    "wasmimport",
-    "yeswritebarrierrec",
-];
-
-/// Returns whether a comment of Go is a directive about the declaration that follows.
-fn binds(text: &str, comment: Node<'_>) -> bool {
-    let own = text.get(comment.byte_range()).unwrap_or_default();
-    if own.starts_with("//export ") {
-        return true;
-    }
-    let mut parts = own.strip_prefix("//go:").unwrap_or_default().split_whitespace();
-    let word = parts.next().unwrap_or_default();
-    if DIRECTIVES.contains(&word) {
-        return true;
-    }
-    // These name what they are about, and stand anywhere.
-    let mut next = std::iter::successors(comment.next_named_sibling(), Node::next_named_sibling);
-    let next = next.find(|next| !next.is_extra()).and_then(|next| text.get(next.byte_range()));
-    let is_named = |next: &str| parts.next().is_some_and(|name| words(next, name) > 0);
-    (word == "linkname" || word.starts_with("cgo_")) && next.is_some_and(is_named)
 }
 
 /// Returns whether a declaration is all that another node holds but for marks, given its field there.
@@ -145,6 +124,11 @@ impl<'t> Unit<'t> {
     ) -> Self {
         let is_held = is_held(parent, node, cursor.field_name());
         let holder = is_held.then(|| around.and_then(|around| around.holder).unwrap_or(parent));
+        let around = around.filter(|_| is_held).and_then(|around| around.marks);
+        let marks = match (marks.filter(|marks| marks.reach(node)), around) {
+            (Some(own), Some(around)) => Some(Marks { start: around.start.min(own.start), ..own }),
+            (own, around) => own.or(around),
+        };
         let mut behind = cursor.clone();
         let behind = std::iter::from_fn(|| behind.goto_next_sibling().then(|| behind.node()));
         let behind = behind.filter(Node::is_named).find(|node| !node.is_extra());
@@ -183,8 +167,14 @@ impl<'t> Unit<'t> {
         {
             return None;
         }
-        let marks = self.marks.filter(|marks| is_blank || marks.force > Force::None);
-        let start = self.holder.map(|holder| holder.start_byte()).or(marks.map(|marks| marks.start));
+        let mut marks = self.marks.filter(|marks| is_blank || marks.force > Force::None);
+        if let Some(own) = marks.filter(|_| language == Language::Go) {
+            let comments = text.get(own.start..self.node.start_byte()).unwrap_or_default();
+            let declaration = text.get(self.node.byte_range()).unwrap_or_default();
+            marks = own_start(comments, declaration)?.map(|at| Marks { start: own.start + at, ..own });
+        }
+        let starts = [self.holder.map(|holder| holder.start_byte()), marks.map(|marks| marks.start)];
+        let start = starts.into_iter().flatten().min();
         let is_statement = matches!(self.parent.kind(), "block" | "module");
         let rest_of_line = text.get(range.end..).unwrap_or_default().trim_start_matches([' ', '\t']);
         let range = match rest_of_line.strip_prefix(';') {
