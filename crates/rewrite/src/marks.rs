@@ -167,7 +167,12 @@ impl<'t> Unit<'t> {
         {
             return None;
         }
+        let ends_line = || {
+            let rest = text.get(range.end..).unwrap_or_default().trim_start_matches([' ', '\t', ';']);
+            rest.is_empty() || rest.starts_with(['\n', '\r', '#', '/'])
+        };
         let mut marks = self.marks.filter(|marks| is_blank || marks.force > Force::None);
+        marks = marks.filter(|marks| !marks.are_about_next || ends_line());
         if let Some(own) = marks.filter(|_| language == Language::Go) {
             let comments = text.get(own.start..self.node.start_byte()).unwrap_or_default();
             let declaration = text.get(self.node.byte_range()).unwrap_or_default();

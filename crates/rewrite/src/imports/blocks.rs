@@ -33,7 +33,16 @@ pub(super) fn is_scope(node: Node<'_>, language: Language) -> bool {
         ),
         Language::Rust => matches!(
             node.kind(),
-            "function_item" | "closure_expression" | "impl_item" | "trait_item" | "mod_item"
+            "function_item"
+                | "function_signature_item"
+                | "closure_expression"
+                | "impl_item"
+                | "trait_item"
+                | "mod_item"
+                | "struct_item"
+                | "enum_item"
+                | "union_item"
+                | "type_item"
         ),
         Language::Go => matches!(node.kind(), "function_declaration" | "method_declaration" | "func_literal"),
         Language::Java => matches!(

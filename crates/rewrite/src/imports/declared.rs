@@ -87,7 +87,9 @@ pub(super) fn bound_at<'t>(node: Node<'_>, text: &'t str, language: Language, na
             | "const_item"
             | "static_item"
             | "function_item"
-            | "function_signature_item",
+            | "function_signature_item"
+            | "type_parameter"
+            | "const_parameter",
         )
         | (Language::Go, "function_declaration" | "type_spec" | "type_alias")
         | (

@@ -18,7 +18,7 @@ pub(super) struct Name<'a> {
     pub(super) item: &'a Item,
     pub(super) text: &'a str,
     /// Whether it begins a path of Rust in what was put in: no value does.
-    pub(super) is_path: bool,
+    is_path: bool,
 }
 
 impl<'a> Name<'a> {
@@ -30,6 +30,11 @@ impl<'a> Name<'a> {
             starts.any(|before| before.is_none_or(|sign| !sign.is_alphanumeric() && sign != '_'))
         };
         Some(Self { item, text: name, is_path: language == Language::Rust && new.iter().any(begins_path) })
+    }
+
+    /// Returns whether it is one of a module of Rust, and not of a type, which may be a value as well.
+    pub(super) fn is_module(&self) -> bool {
+        self.is_path && !self.text.starts_with(char::is_uppercase)
     }
 
     /// Returns whether it is one of the names that a node binds.
@@ -50,8 +55,17 @@ struct Bound {
     node_start: usize,
     known_from: usize,
     row: usize,
+    /// Whether it is a parameter in angle brackets.
+    is_generic: bool,
     /// Whether it is the import itself, at the top level of the scope.
     is_same: bool,
+}
+
+impl Bound {
+    /// Returns whether the name alone stands for it in a scope: what Rust's blocks of methods have has a path.
+    fn is_known_in(&self, scope: Node<'_>) -> bool {
+        self.is_generic || !matches!(scope.kind(), "impl_item" | "trait_item")
+    }
 }
 
 /// Scope around a place.
@@ -168,14 +182,17 @@ impl<'a> Lookup<'a> {
         let (mut is_in_function, mut has_all) = (false, false);
         scopes.iter_mut().rev().any(|scope| {
             let kind = scope.node.kind();
-            let is_passed =
-                kind == "class_definition" && is_in_function || matches!(kind, "impl_item" | "trait_item");
+            let is_passed = kind == "class_definition" && is_in_function;
             is_in_function |= kind != "class_definition";
             let bound = scope.bound.get_or_insert_with(|| self.bound_in(scope.node));
             has_all |= bound.iter().any(|bound| bound.index == self.names.len());
             // Patterns name what they bind.
             let known_from = |bound: &Bound| bound.known_from.min(bound.node_start);
-            let is_known = |bound: &Bound| bound.index == index && known_from(bound) <= node.start_byte();
+            let is_known = |bound: &Bound| {
+                bound.index == index
+                    && bound.is_known_in(scope.node)
+                    && known_from(bound) <= node.start_byte()
+            };
             !is_passed && bound.iter().any(is_known) || kind == "mod_item" && !has_all
         })
     }
@@ -210,14 +227,16 @@ impl<'a> Lookup<'a> {
         let (mut is_in_function, mut has_all) = (false, false);
         for scope in scopes.iter_mut().rev() {
             let kind = scope.node.kind();
-            // What a class of Python binds is not known in its methods; what Rust's blocks of methods bind, nowhere by its name alone.
-            if kind == "class_definition" && is_in_function || matches!(kind, "impl_item" | "trait_item") {
+            // What a class of Python binds is not known in its methods.
+            if kind == "class_definition" && is_in_function {
                 continue;
             }
             is_in_function = kind != "class_definition";
             let bound = scope.bound.get_or_insert_with(|| self.bound_in(scope.node));
             has_all |= bound.iter().any(|bound| bound.index == self.names.len());
-            let is_known = |bound: &&Bound| bound.index == index && bound.known_from <= node.start_byte();
+            let is_known = |bound: &&Bound| {
+                bound.index == index && bound.is_known_in(scope.node) && bound.known_from <= node.start_byte()
+            };
             let mut own = bound.iter().filter(is_known).peekable();
             if own.peek().is_some() {
                 let is_late =
@@ -241,11 +260,13 @@ impl<'a> Lookup<'a> {
             let (node_start, row) = (node.start_byte(), node.start_position().row);
             let known = self.names.iter().enumerate().filter(|(_, name)| name.is_bound_by(node, names));
             let known_from = known_from(node);
+            let is_generic = node.kind() == "type_parameter" || node.kind() == "const_parameter";
             found.extend(known.map(|(index, _)| Bound {
                 index,
                 node_start,
                 known_from,
                 row,
+                is_generic,
                 is_same: false,
             }));
         };
@@ -254,8 +275,9 @@ impl<'a> Lookup<'a> {
             bound_by(scope.child_by_field_name(field), self.text, &mut names);
         }
         // An expression has its name within itself alone.
-        if matches!(scope.kind(), "function_expression" | "generator_function") {
-            bound_by(scope.child_by_field_name("name"), self.text, &mut names);
+        if matches!(scope.kind(), "function_expression" | "generator_function" | "class") {
+            let name = scope.child_by_field_name("name");
+            names.extend(name.and_then(|name| self.text.get(name.byte_range())));
         }
         if binds_within(scope) {
             bound_at(scope, self.text, self.language, &mut names);
@@ -295,12 +317,12 @@ impl<'a> Lookup<'a> {
         for item in items(node, self.text, self.language).1 {
             if item.name == "super::*" {
                 let index = self.names.len();
-                found.push(Bound { index, node_start, known_from: 0, row, is_same: true });
+                found.push(Bound { index, node_start, known_from: 0, row, is_generic: false, is_same: true });
             }
             for (index, wanted) in self.names.iter().enumerate() {
                 if local(&item, self.language) == Some(wanted.text) {
                     let is_same = is_direct && is_same_thing(&item, wanted.item, self.language);
-                    found.push(Bound { index, node_start, known_from: 0, row, is_same });
+                    found.push(Bound { index, node_start, known_from: 0, row, is_generic: false, is_same });
                 }
             }
         }

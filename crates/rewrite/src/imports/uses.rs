@@ -29,12 +29,12 @@ pub(super) fn is_use((language, text): (Language, &str), walk: &Walk<'_>, name: 
             !is_used && !matches!(parent.kind(), "generic_type" | "export_specifier")
         }
         Some("pattern" | "alias" | "key") => true,
-        Some("macro") => name.is_path,
+        Some("macro") => name.is_module(),
         // A module begins a path.
         _ => {
             let begins_path = || walk.behind() == "::";
             let is_in_macro = parent.kind() == "token_tree";
-            name.is_path && node.kind() == "identifier" && !is_in_macro && !begins_path()
+            name.is_module() && node.kind() == "identifier" && !is_in_macro && !begins_path()
         }
     };
     let is_part = matches!(walk.before(), "." | "::" | "?.");
@@ -77,7 +77,7 @@ fn is_token(text: &str, walk: &Walk<'_>, name: &Name<'_>) -> bool {
     match own {
         Some("derive") => is_of_std,
         Some(own) => ATTRIBUTES.contains(&own) || matches!(next, ":" | "="),
-        None => matches!(next, ":" | "=") || name.is_path && next != "::",
+        None => matches!(next, ":" | "=") || name.is_module() && next != "::",
     }
 }
 
