@@ -304,12 +304,12 @@ fn is_single(language: Language, (head, text): (&str, &str), is_wanted: impl Fn(
     })
 }
 
-/// Returns the byte at which what some marks are about begins, if a text has marks at a byte.
+/// Returns the byte at which what some marks and comments are about begins, if a text has such at a byte.
 fn behind_first_marks(language: Language, text: &str, (root, start): (Node<'_>, usize)) -> Option<usize> {
     let first = root.descendant_for_byte_range(start, start + 1);
     let mark = std::iter::successors(first, Node::parent)
         .take_while(|node| node.start_byte() == start)
-        .find(|node| is_mark(language, text, *node));
+        .find(|node| node.is_extra() || is_mark(language, text, *node));
     let mut next = std::iter::successors(mark?.next_named_sibling(), Node::next_named_sibling);
     next.find(|next| !next.is_extra() && !is_mark(language, text, *next)).map(|next| next.start_byte())
 }
