@@ -191,7 +191,9 @@ impl<'t> Unit<'t> {
         let Some(start) = start.filter(|start| *start < range.start) else { return Some(range) };
         if is_blank {
             let end = self.holder.map_or(range.end, |holder| holder.end_byte().max(range.end));
-            return Some(start..end);
+            // `declare module "name";` has its semicolon outside.
+            let has_more = self.holder.is_some() && text.get(end..).is_some_and(|rest| rest.starts_with(';'));
+            return Some(start..end + usize::from(has_more));
         }
         let head = self.holder.and_then(|holder| text.get(holder.start_byte()..self.node.start_byte()));
         let is_of_any_kind = head.map_or_else(

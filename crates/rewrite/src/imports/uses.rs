@@ -74,8 +74,12 @@ fn is_token(text: &str, walk: &Walk<'_>, name: &Name<'_>) -> bool {
         attribute.and_then(|attribute| attribute.named_child(0)).and_then(|own| text.get(own.byte_range()));
     // What the standard library derives has the name of the trait, and comes with it.
     let is_of_std = ["std::", "core::", "alloc::"].iter().any(|start| name.item.name.starts_with(start));
+    // A macro may have attributes within itself.
+    let tokens = walk.above().next().map_or(0, |tokens| tokens.start_byte());
+    let is_derived = own == Some("derive")
+        || text.get(..tokens).is_some_and(|before| before.trim_end().ends_with("derive"));
     match own {
-        Some("derive") => is_of_std,
+        _ if is_derived => is_of_std,
         Some(own) => ATTRIBUTES.contains(&own) || matches!(next, ":" | "="),
         None => matches!(next, ":" | "=") || name.is_module() && next != "::",
     }
