@@ -19,6 +19,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod directives;
 mod faults;
 mod fitting;
 mod imports;
@@ -88,7 +89,7 @@ pub enum RewriteError {
     },
     /// The file is a CommonJS module, which has no `import` statements.
     #[error(
-        "`{0}` cannot be added, because the file is a CommonJS module (`module.exports`); nothing was changed"
+        "`{0}` cannot be added, because the file is a CommonJS module (`module.exports`, `require`); nothing was changed"
     )]
     CommonJs(String),
     /// An import to add or remove is no import of the file's language.

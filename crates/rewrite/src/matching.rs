@@ -12,6 +12,7 @@ use crate::faults::survey;
 use crate::fitting::Standing;
 use crate::language::PatternLanguage;
 use crate::layout::Template;
+use crate::marks::behind_marks;
 use crate::parsed::Parsed;
 use crate::source::Source;
 use crate::surroundings::around;
@@ -158,6 +159,7 @@ fn edits(
     };
     let (mut edits, mut nodes, mut left) = (Vec::new(), Vec::new(), Vec::new());
     let root = tree.root();
+    let language = root.lang().0;
     for found in found(rule, &root, stop) {
         if is_ours(&found.range()) {
             continue;
@@ -166,16 +168,20 @@ fn edits(
             left.push(found.range().start);
             continue;
         }
+        let text = template.filled(&found, source);
         let range = fixer.get_replaced_range(&found, &rule.matcher);
+        let range = if whole.has_marks() {
+            Some(range)
+        } else {
+            behind_marks((language, tree.source()), found.get_inner_node(), range, &text)
+        };
+        let Some(range) = range else {
+            left.push(found.range().start);
+            continue;
+        };
         nodes.push((found.node_id(), found.range()));
-        edits.push(Edit {
-            found: found.range(),
-            range,
-            text: template.filled(&found, source),
-            has_changed: false,
-        });
+        edits.push(Edit { found: found.range(), range, text, has_changed: false });
     }
-    let language = root.lang().0;
     let around = around(root.get_inner_node(), (language, tree.source()), &nodes);
     let fitting = edits.into_iter().zip(around).filter_map(|(edit, around)| {
         let fitted = around.fitted((language, tree.source()), (&edit.found, edit.range), edit.text);

@@ -23,7 +23,9 @@ pub(crate) fn is_blank(language: Language, new: &str) -> bool {
 /// Returns whether something is done with the value of a node, which cannot go without another in its place.
 pub(crate) fn is_operand(parent: Node<'_>, node: Node<'_>) -> bool {
     let is_alone = match parent.kind() {
-        "expression_statement" => parent.named_child_count() == 1,
+        "expression_statement" => {
+            parent.named_children(&mut parent.walk()).filter(|child| !child.is_extra()).count() == 1
+        }
         "array" => return true,
         parent => is_body(parent),
     };

@@ -68,8 +68,6 @@ impl<'t> Level<'t> {
         } else if !node.is_extra() {
             self.marks = None;
             self.before = Some(node).filter(Node::is_named).or(self.before);
-        } else if language == Language::Go {
-            self.marks = None;
         }
     }
 }
@@ -94,7 +92,11 @@ pub(crate) fn around<'t>(
             }
             own.body = own.body.filter(|_| !has_braces(node));
             if cursor.goto_first_child() {
-                above.push(Level { node, own, before: None, marks: None });
+                // Comments in front of the first statement of a block stand in front of the block.
+                let is_list =
+                    node.kind() == "statement_list" || language == Language::Python && node.kind() == "block";
+                let marks = above.last().and_then(|level| level.marks).filter(|_| is_list);
+                above.push(Level { node, own, before: None, marks });
                 continue;
             }
         }

@@ -23,6 +23,8 @@ pub(crate) struct WholePatterns {
     outer: Vec<WholePattern>,
     /// Those that something within it is matched by (`has`), and whose metavariables the replacement has.
     inner: Vec<WholePattern>,
+    /// Whether the rule says itself what becomes of the attributes and decorators within a match.
+    has_marks: bool,
 }
 
 /// Pattern that tells what it leaves out of a node.
@@ -50,7 +52,7 @@ impl WholePatterns {
             !names.iter().all(|name| patterns.iter().any(|pattern| pattern.defined_vars().contains(name)))
         };
         let goes_on = may_go_on(&outer);
-        let outer = outer
+        let outer: Vec<WholePattern> = outer
             .into_iter()
             .map(|pattern| WholePattern::new(pattern, language, (goes_on, is_removed)))
             .collect();
@@ -58,7 +60,13 @@ impl WholePatterns {
             let goes_on = may_go_on(std::slice::from_ref(&pattern));
             WholePattern::new(pattern, language, (goes_on, is_removed))
         });
-        Self { outer, inner: inner.collect() }
+        let has_marks = !outer.is_empty() || form["rule"].get("pattern").is_some() || names_marks(form);
+        Self { outer, inner: inner.collect(), has_marks }
+    }
+
+    /// Returns whether the rule says itself what becomes of the attributes and decorators within a match.
+    pub(crate) fn has_marks(&self) -> bool {
+        self.has_marks
     }
 
     /// Returns whether all that the patterns match is a part of a match, or of a node within it that is taken apart.
@@ -69,6 +77,11 @@ impl WholePatterns {
         };
         are_parts(outer) || !self.inner.is_empty() && found.get_node().dfs().any(is_inner_part)
     }
+}
+
+fn names_marks(form: &Value) -> bool {
+    let rule = format!("{}{}", form["rule"], form["utils"]);
+    ["decorat", "attribute", "@", "#["].iter().any(|mark| rule.contains(mark))
 }
 
 /// Returns whether some patterns match, and none of them the whole node.

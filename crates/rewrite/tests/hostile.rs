@@ -102,6 +102,35 @@ fn surroundings_of_many_matches_take_linear_time() {
     }
 }
 
+#[test]
+fn names_that_are_no_uses_take_linear_time() {
+    for (language, rule, line, around) in [
+        (
+            Language::JavaScript,
+            "imports: { add: [\"import g from 'g'\"], remove: [\"import f from 'f'\"] }",
+            "h.g(h.f)\n",
+            ["import f from 'f'\nf(1)\n", ""],
+        ),
+        (
+            Language::Go,
+            "imports: { add: ['\"a/g\"'], remove: ['\"a/f\"'] }",
+            "//go:linkname g f\n//nolint\nh.f(T{g: 1})\n",
+            ["package p\nimport \"a/f\"\nfunc i() {\n", "f(1)\n}\n"],
+        ),
+        (Language::Rust, "imports: { add: [use a::g] }", "g: 1, h.g = 2, ", ["fn i() { h!(", "); f(1) }\n"]),
+    ] {
+        let rule = rewrite(&format!("rule: {{ pattern: f(1) }}\nfix: g(1)\n{rule}\n"));
+        let time = |count: usize| {
+            let text = [around[0], &line.repeat(count), around[1]].concat();
+            let began = Instant::now();
+            assert_eq!(rule.apply(language, &text).expect("a result").matches.len(), 1);
+            began.elapsed().max(Duration::from_millis(5))
+        };
+        let (small, large) = (time(1_000), time(10_000));
+        assert!(large < small * 60, "{language:?}: {small:?} for 1,000 names, {large:?} for 10,000");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 

@@ -26,16 +26,23 @@ struct Case {
     refused: Option<String>,
 }
 
+const TABLES: [&str; 4] = [
+    include_str!("cases/rewrite.yml"),
+    include_str!("cases/standing.yml"),
+    include_str!("cases/marks.yml"),
+    include_str!("cases/imports.yml"),
+];
+
 fn chain(error: &dyn Error) -> String {
     error.source().map_or_else(|| error.to_string(), |source| format!("{error}: {}", chain(source)))
 }
 
 #[test]
 fn rules_rewrite_texts() {
-    let tables = [include_str!("cases/rewrite.yml"), include_str!("cases/standing.yml")];
-    let cases = tables.iter().flat_map(|table| serde_yaml::from_str::<Vec<Case>>(table).expect("a table"));
+    let cases = TABLES.map(|table| serde_yaml::from_str::<Vec<Case>>(table).expect("a table"));
+    assert!(cases.iter().all(|cases| cases.len() >= 25));
     let mut failed = Vec::new();
-    for case in cases {
+    for case in cases.into_iter().flatten() {
         let rule = RewriteRule { language: Some(case.language), ..case.rule };
         let rewrite = match (Rewrite::new(&rule), &case.error) {
             (Err(error), Some(told)) => {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use tree_sitter::{Node, Tree};
 
 use super::Import;
+use super::common_js::is_common_js;
 use super::declared::declared_by;
 use super::items::Item;
 use super::scopes::{Hidden, Lookup, Name};
@@ -12,12 +13,14 @@ use super::statements::{Statement, statements};
 use crate::{Language, MAX_TIME, Match, RewriteError};
 
 /// Checks that the names of imports that a file is to have mean nothing else where they were put in; and of those that were added to
-/// it, that it binds them no other way, and that it is a module that has imports.
+/// it, that it binds them no other way, and that it is a module that has imports. `before` are the names of the imports that it had
+/// anyway, and `has_imports` says whether it had any.
 pub(super) fn check(
     tree: &Tree,
     text: &str,
     (language, file): (Language, &str),
-    (add, added, before): (&[Import], &[&Import], &[String]),
+    (add, added): (&[Import], &[&Import]),
+    (before, has_imports): (&[String], bool),
     (matches, places): (&[Match], &[Range<usize>]),
 ) -> Result<(), RewriteError> {
     let found = statements(tree, text, language);
@@ -47,7 +50,10 @@ pub(super) fn check(
             let lookup = Lookup { text, language, names: &names, places };
             let hidden = may_be_hidden.then(|| lookup.hidden(tree)).flatten();
             hidden.or_else(|| {
-                let is_new = |name: &Name<'_>| !before.iter().any(|known| known == name.text);
+                let is_new = |name: &Name<'_>| {
+                    !before.iter().any(|known| known == name.text)
+                        && !comes_with_all(&found, name.item, language)
+                };
                 let may_be_taken = is_added && is_elsewhere && !import.is_known_anyway(language);
                 let free = may_be_taken.then(|| lookup.free(tree, is_new)).flatten();
                 let (name, row) = free.filter(|(name, _)| !was_bound(name, language, matches))?;
@@ -63,9 +69,8 @@ pub(super) fn check(
             None => {}
         }
     }
-    let has_others = found.iter().any(|it| added.iter().all(|import| import.module != it.module));
     match added.first() {
-        Some(import) if language == Language::JavaScript && !has_others && is_common_js(tree, text, file) => {
+        Some(import) if !has_imports && is_common_js(tree, text, (language, file)) => {
             Err(RewriteError::CommonJs(import.text.clone()))
         }
         _ => Ok(()),
@@ -149,6 +154,25 @@ fn is_at_top_level(node: Node<'_>) -> bool {
     node.parent().is_none_or(|parent| parent.parent().is_none())
 }
 
+/// Returns whether an import of all names of a module has an item as well, so that the file's uses of its name are those of that item.
+fn comes_with_all(found: &[Statement<'_>], item: &Item, language: Language) -> bool {
+    let is_always = |statement: &&Statement<'_>| !statement.is_nested && !statement.is_conditional;
+    let mut items = found.iter().filter(is_always).flat_map(|statement| &statement.items);
+    match language {
+        // Two of them that have a name do not have it for the compiler.
+        Language::Rust => item
+            .name
+            .rsplit_once("::")
+            .is_some_and(|(module, _)| items.any(|other| other.name.strip_suffix("::*") == Some(module))),
+        // The last one that has a name has it, and others may.
+        Language::Python => {
+            let mut all = items.filter(|other| other.name == "*");
+            all.next().is_some_and(|first| first.module == item.module) && all.next().is_none()
+        }
+        _ => false,
+    }
+}
+
 /// Returns whether a text has a name outside of some parts of it.
 fn stands_elsewhere(name: &str, text: &str, parts: &[&str]) -> bool {
     let count = |text: &str| text.matches(name).count();
@@ -228,34 +252,6 @@ fn is_derived(text: &str, name: &str, matches: &[Match]) -> bool {
 }
 
 /// Returns how often a text has a word.
-pub(super) fn words(text: &str, word: &str) -> usize {
+pub(crate) fn words(text: &str, word: &str) -> usize {
     text.split(|sign: char| !sign.is_alphanumeric() && sign != '_').filter(|other| *other == word).count()
-}
-
-/// Returns whether a script that exports nothing in ECMAScript's way gives its exports in CommonJS's, if its name does not tell. One that
-/// only requires modules may be translated before it runs.
-fn is_common_js(tree: &Tree, text: &str, file: &str) -> bool {
-    let extension = file.rsplit('.').next().unwrap_or_default();
-    if matches!(extension, "cjs" | "mjs") {
-        return extension == "cjs";
-    }
-    let mut cursor = tree.walk();
-    let mut has_exports = false;
-    loop {
-        let node = cursor.node();
-        match node.kind() {
-            "export_statement" => return false,
-            "member_expression" => has_exports |= text.get(node.byte_range()) == Some("module.exports"),
-            "identifier" => has_exports |= text.get(node.byte_range()) == Some("exports"),
-            _ => {}
-        }
-        if cursor.goto_first_child() {
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return has_exports;
-            }
-        }
-    }
 }

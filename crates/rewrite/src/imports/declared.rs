@@ -2,7 +2,7 @@
 
 use tree_sitter::Node;
 
-use super::scopes::is_scope;
+use super::blocks::is_scope;
 use crate::Language;
 
 /// Adds the names that a statement at the top level of a file declares there.
@@ -35,6 +35,26 @@ pub(super) fn declared_by<'t>(node: Node<'_>, text: &'t str, language: Language,
         for child in node.named_children(&mut node.walk()) {
             declared_by(child, text, language, names);
         }
+    } else if matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx) {
+        hoisted_by(node, text, language, names);
+    }
+}
+
+/// Adds the names of `var` within a statement of a script, which are known around it.
+fn hoisted_by<'t>(node: Node<'_>, text: &'t str, language: Language, names: &mut Vec<&'t str>) {
+    if is_scope(node, language) {
+        return;
+    }
+    let kind = node.child_by_field_name("kind").filter(|_| node.kind() == "for_in_statement");
+    if kind.is_some_and(|kind| kind.kind() == "var") {
+        bound_at(node, text, language, names);
+    }
+    let is_declaration = node.kind() == "variable_declaration";
+    for child in node.named_children(&mut node.walk()) {
+        if is_declaration {
+            bound_at(child, text, language, names);
+        }
+        hoisted_by(child, text, language, names);
     }
 }
 
@@ -67,7 +87,9 @@ pub(super) fn bound_at<'t>(node: Node<'_>, text: &'t str, language: Language, na
             | "const_item"
             | "static_item"
             | "function_item"
-            | "function_signature_item",
+            | "function_signature_item"
+            | "type_parameter"
+            | "const_parameter",
         )
         | (Language::Go, "function_declaration" | "type_spec" | "type_alias")
         | (
@@ -87,7 +109,10 @@ pub(super) fn bound_at<'t>(node: Node<'_>, text: &'t str, language: Language, na
             node.children_by_field_name("name", &mut cursor).for_each(|name| put(Some(name), text, names));
         }
         // `import name = require("module")` and `import name = other.name`.
-        (Language::TypeScript | Language::Tsx, "import_require_clause" | "import_alias")
+        (
+            Language::TypeScript | Language::Tsx,
+            "import_require_clause" | "import_alias" | "infer_type" | "mapped_type_clause",
+        )
         | (Language::Java, "type_parameter") => put(node.named_child(0), text, names),
         (_, "variable_declarator")
         | (Language::Python, "named_expression")

@@ -23,6 +23,11 @@ pub(super) struct Item {
 }
 
 impl Item {
+    /// Returns a name that comes from nowhere.
+    pub(super) fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), locals: vec![name.to_owned()], ..Self::default() }
+    }
+
     /// Returns whether a file that has this needs nothing else for `wanted`.
     pub(super) fn serves(&self, wanted: &Self) -> bool {
         self.is_same(wanted) && (!self.is_type || wanted.is_type)

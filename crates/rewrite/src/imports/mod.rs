@@ -1,7 +1,9 @@
 //! Imports: statements that are added once to a file, or removed when nothing uses their names any more.
 
 mod addition;
+mod blocks;
 mod clash;
+mod common_js;
 mod declared;
 mod guards;
 mod items;
@@ -11,11 +13,14 @@ mod removal;
 mod scopes;
 mod statements;
 mod usage;
+mod uses;
+mod walk;
 
 use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
+pub(crate) use self::clash::words;
 use self::guards::is_guard;
 use self::items::Item;
 use self::statements::{kinds, statements};
@@ -90,10 +95,11 @@ pub(crate) fn edit(
         && are_untouched(parsed.moved(), text, language)
         && !put_in.any(|new| new.contains(if language == Language::Rust { "use" } else { "import" }));
     // Names that an import of the file has already, whose uses are those of that one or are meant to be of the new.
-    let mut before = Vec::new();
+    let (mut before, mut has_imports) = (Vec::new(), false);
     if !add.is_empty() {
         let tree = if are_kept { parsed.moved() } else { parsed.tree(text)? };
         for statement in statements(tree, text, language) {
+            has_imports = true;
             statement.items.into_iter().for_each(|mut item| before.append(&mut item.locals));
         }
     }
@@ -127,7 +133,14 @@ pub(crate) fn edit(
     }
     if !add.is_empty() {
         let tree = parsed.tree(text)?;
-        clash::check(tree, text, (language, file), (add, &added, &before), (matches, &places))?;
+        clash::check(
+            tree,
+            text,
+            (language, file),
+            (add, &added),
+            (&before, has_imports),
+            (matches, &places),
+        )?;
     }
     Ok(())
 }

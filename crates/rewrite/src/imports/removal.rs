@@ -88,12 +88,14 @@ fn with_line(text: &str, range: Range<usize>) -> Range<usize> {
     if is_alone { start..line_end(text, range.end) } else { range }
 }
 
-/// Returns the range with the semicolon that parts it from another in a list of Go.
+/// Returns the range with the semicolon that parts it from another on its line.
 fn with_semicolon(text: &str, range: Range<usize>, node: Node<'_>) -> Range<usize> {
-    if node.parent().is_none_or(|parent| parent.kind() != "import_spec_list")
-        || text[range.clone()].ends_with('\n')
-    {
+    if text[range.clone()].ends_with('\n') {
         return range;
+    }
+    if node.parent().is_none_or(|parent| parent.kind() != "import_spec_list") {
+        let rest = text[range.end..].trim_start_matches([';', ' ', '\t']);
+        return range.start..text.len() - rest.len();
     }
     let rest = text[range.end..].trim_start_matches([' ', '\t']);
     match rest.strip_prefix(';') {

@@ -4,56 +4,14 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
+use super::blocks::{binds_within, is_block, is_hoisted, is_scope, known_from};
 use super::clash::{is_same_thing, local, words};
 use super::declared::{bound_at, bound_by};
 use super::items::{Item, items};
 use super::statements::kinds;
+use super::uses::is_use;
+use super::walk::Walk;
 use crate::Language;
-
-/// Returns whether names that are bound in a node are not known around it.
-pub(super) fn is_scope(node: Node<'_>, language: Language) -> bool {
-    match language {
-        Language::Python => matches!(
-            node.kind(),
-            "function_definition"
-                | "class_definition"
-                | "lambda"
-                | "list_comprehension"
-                | "set_comprehension"
-                | "dictionary_comprehension"
-                | "generator_expression"
-        ),
-        Language::JavaScript | Language::TypeScript | Language::Tsx => matches!(
-            node.kind(),
-            "function_declaration"
-                | "function_expression"
-                | "generator_function"
-                | "generator_function_declaration"
-                | "arrow_function"
-                | "method_definition"
-                | "class"
-                | "class_declaration"
-                | "abstract_class_declaration"
-                | "internal_module"
-        ),
-        Language::Rust => matches!(
-            node.kind(),
-            "function_item" | "closure_expression" | "impl_item" | "trait_item" | "mod_item"
-        ),
-        Language::Go => matches!(node.kind(), "function_declaration" | "method_declaration" | "func_literal"),
-        Language::Java => matches!(
-            node.kind(),
-            "class_declaration"
-                | "interface_declaration"
-                | "enum_declaration"
-                | "record_declaration"
-                | "annotation_type_declaration"
-                | "method_declaration"
-                | "constructor_declaration"
-                | "lambda_expression"
-        ),
-    }
-}
 
 /// Name of an import that a file is to have.
 pub(super) struct Name<'a> {
@@ -74,6 +32,11 @@ impl<'a> Name<'a> {
         Some(Self { item, text: name, is_path: language == Language::Rust && new.iter().any(begins_path) })
     }
 
+    /// Returns whether it is one of a module of Rust, and not of a type, which may be a value as well.
+    pub(super) fn is_module(&self) -> bool {
+        self.is_path && !self.text.starts_with(char::is_uppercase)
+    }
+
     /// Returns whether it is one of the names that a node binds.
     pub(super) fn is_bound_by(&self, node: Node<'_>, names: &[&str]) -> bool {
         let is_value = || {
@@ -90,9 +53,19 @@ struct Bound {
     /// Number of the name.
     index: usize,
     node_start: usize,
+    known_from: usize,
     row: usize,
+    /// Whether it is a parameter in angle brackets.
+    is_generic: bool,
     /// Whether it is the import itself, at the top level of the scope.
     is_same: bool,
+}
+
+impl Bound {
+    /// Returns whether the name alone stands for it in a scope: what Rust's blocks of methods have has a path.
+    fn is_known_in(&self, scope: Node<'_>) -> bool {
+        self.is_generic || !matches!(scope.kind(), "impl_item" | "trait_item")
+    }
 }
 
 /// Scope around a place.
@@ -127,13 +100,14 @@ impl<'a> Lookup<'a> {
         let unseen: Vec<bool> = self.names.iter().map(|name| self.is_unseen(name.text)).collect();
         let has_globals = self.language == Language::Python && self.text.contains("global ");
         let mut scopes: Vec<Scope<'_>> = Vec::new();
-        let mut cursor = tree.walk();
+        let mut walk = Walk::new(tree);
         loop {
-            let (node, depth) = (cursor.node(), cursor.depth());
+            let node = walk.node();
             let is_near = self.place_at(node.byte_range()).is_some();
             if is_near && node.child_count() == 0 {
                 for (index, Name { text: name, .. }) in self.names.iter().enumerate() {
-                    let is_named = self.text.get(node.byte_range()) == Some(*name) && !is_member(node);
+                    // `value.name` is a name of the value.
+                    let is_named = self.text.get(node.byte_range()) == Some(*name) && walk.before() != ".";
                     if (is_named || unseen[index])
                         && let Some(hidden) = self.hidden_at(node, &mut scopes, (index, !is_named))
                     {
@@ -148,19 +122,8 @@ impl<'a> Lookup<'a> {
                     return Some(Hidden::By(name.text, node.start_position().row));
                 }
             }
-            if (is_near || has_globals) && cursor.goto_first_child() {
-                if is_scope(node, self.language) || depth == 1 && self.has_blocks() {
-                    scopes.push(Scope { node, depth, bound: None });
-                }
-                continue;
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return None;
-                }
-            }
-            while scopes.last().is_some_and(|scope| scope.depth >= cursor.depth()) {
-                scopes.pop();
+            if !self.advance(&mut walk, &mut scopes, is_near || has_globals) {
+                return None;
             }
         }
     }
@@ -176,11 +139,10 @@ impl<'a> Lookup<'a> {
         if !wanted.contains(&true) {
             return None;
         }
-        let mut above: Vec<Node<'_>> = Vec::new();
         let mut scopes: Vec<Scope<'_>> = Vec::new();
-        let mut cursor = tree.walk();
+        let mut walk = Walk::new(tree);
         loop {
-            let (node, depth) = (cursor.node(), cursor.depth());
+            let node = walk.node();
             let is_import = kinds(self.language).contains(&node.kind())
                 || matches!(node.kind(), "import_declaration" | "package_declaration")
                 || node.kind() == "export_statement" && node.child_by_field_name("source").is_some();
@@ -189,42 +151,54 @@ impl<'a> Lookup<'a> {
             if node.child_count() == 0
                 && let Some((index, name)) = self.names.iter().enumerate().find(is_named)
                 && self.place_at(node.byte_range()).is_none()
-                && is_use(node, above.last().copied(), cursor.field_name(), name)
-                && !self.is_bound(&mut scopes, index)
+                && is_use((self.language, self.text), &walk, name)
+                && !self.is_bound(node, &mut scopes, index)
             {
                 return Some((name.text, node.start_position().row));
             }
-            if !is_import && cursor.goto_first_child() {
-                above.push(node);
-                if is_scope(node, self.language) || depth == 1 && self.has_blocks() {
-                    scopes.push(Scope { node, depth, bound: None });
-                }
-                continue;
-            }
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return None;
-                }
-                above.pop();
-            }
-            while scopes.last().is_some_and(|scope| scope.depth >= cursor.depth()) {
-                scopes.pop();
+            if !self.advance(&mut walk, &mut scopes, !is_import) {
+                return None;
             }
         }
     }
 
+    /// Goes on to the next node, and notes the scopes around it. Returns `false` at the end.
+    fn advance<'t>(&self, walk: &mut Walk<'t>, scopes: &mut Vec<Scope<'t>>, is_into: bool) -> bool {
+        let (node, depth) = (walk.node(), walk.depth());
+        if !walk.advance(is_into) {
+            return false;
+        }
+        while scopes.last().is_some_and(|scope| scope.depth >= walk.depth()) {
+            scopes.pop();
+        }
+        if walk.depth() > depth && (self.has_names(node) || depth == 1 && self.has_blocks()) {
+            scopes.push(Scope { node, depth, bound: None });
+        }
+        true
+    }
+
     /// Returns whether one of some scopes has a name, or does not have those of the file.
-    fn is_bound(&self, scopes: &mut [Scope<'_>], index: usize) -> bool {
-        let mut is_in_function = false;
+    fn is_bound(&self, node: Node<'_>, scopes: &mut [Scope<'_>], index: usize) -> bool {
+        let (mut is_in_function, mut has_all) = (false, false);
         scopes.iter_mut().rev().any(|scope| {
             let kind = scope.node.kind();
-            let is_passed =
-                kind == "class_definition" && is_in_function || matches!(kind, "impl_item" | "trait_item");
+            let is_passed = kind == "class_definition" && is_in_function;
             is_in_function |= kind != "class_definition";
             let bound = scope.bound.get_or_insert_with(|| self.bound_in(scope.node));
-            let has = |index| bound.iter().any(|bound| bound.index == index);
-            !is_passed && has(index) || kind == "mod_item" && !has(self.names.len())
+            has_all |= bound.iter().any(|bound| bound.index == self.names.len());
+            // Patterns name what they bind.
+            let known_from = |bound: &Bound| bound.known_from.min(bound.node_start);
+            let is_known = |bound: &Bound| {
+                bound.index == index
+                    && bound.is_known_in(scope.node)
+                    && known_from(bound) <= node.start_byte()
+            };
+            !is_passed && bound.iter().any(is_known) || kind == "mod_item" && !has_all
         })
+    }
+
+    fn has_names(&self, node: Node<'_>) -> bool {
+        is_scope(node, self.language) || is_block(node, self.language)
     }
 
     /// Returns whether statements at the top level may have names of their own.
@@ -250,16 +224,20 @@ impl<'a> Lookup<'a> {
         scopes: &mut [Scope<'_>],
         (index, is_unseen): (usize, bool),
     ) -> Option<Hidden<'a>> {
-        let mut is_in_function = false;
+        let (mut is_in_function, mut has_all) = (false, false);
         for scope in scopes.iter_mut().rev() {
             let kind = scope.node.kind();
-            // What a class of Python binds is not known in its methods; what Rust's blocks of methods bind, nowhere by its name alone.
-            if kind == "class_definition" && is_in_function || matches!(kind, "impl_item" | "trait_item") {
+            // What a class of Python binds is not known in its methods.
+            if kind == "class_definition" && is_in_function {
                 continue;
             }
             is_in_function = kind != "class_definition";
             let bound = scope.bound.get_or_insert_with(|| self.bound_in(scope.node));
-            let mut own = bound.iter().filter(|bound| bound.index == index).peekable();
+            has_all |= bound.iter().any(|bound| bound.index == self.names.len());
+            let is_known = |bound: &&Bound| {
+                bound.index == index && bound.is_known_in(scope.node) && bound.known_from <= node.start_byte()
+            };
+            let mut own = bound.iter().filter(is_known).peekable();
             if own.peek().is_some() {
                 let is_late =
                     |bound: &Bound| self.language == Language::Python && bound.node_start > node.start_byte();
@@ -268,7 +246,7 @@ impl<'a> Lookup<'a> {
                     .filter(|_| !is_unseen)
                     .map(|bound| Hidden::By(self.names[index].text, bound.row));
             }
-            if kind == "mod_item" && !bound.iter().any(|bound| bound.index == self.names.len()) {
+            if kind == "mod_item" && !has_all {
                 return Some(Hidden::ByModule(node.start_position().row));
             }
         }
@@ -281,31 +259,48 @@ impl<'a> Lookup<'a> {
         let add = |names: &[&str], node: Node<'_>, found: &mut Vec<Bound>| {
             let (node_start, row) = (node.start_byte(), node.start_position().row);
             let known = self.names.iter().enumerate().filter(|(_, name)| name.is_bound_by(node, names));
-            found.extend(known.map(|(index, _)| Bound { index, node_start, row, is_same: false }));
+            let known_from = known_from(node);
+            let is_generic = node.kind() == "type_parameter" || node.kind() == "const_parameter";
+            found.extend(known.map(|(index, _)| Bound {
+                index,
+                node_start,
+                known_from,
+                row,
+                is_generic,
+                is_same: false,
+            }));
         };
         let mut names = Vec::new();
         for field in ["parameter", "parameters", "receiver", "result"] {
             bound_by(scope.child_by_field_name(field), self.text, &mut names);
         }
         // An expression has its name within itself alone.
-        if matches!(scope.kind(), "function_expression" | "generator_function") {
-            bound_by(scope.child_by_field_name("name"), self.text, &mut names);
+        if matches!(scope.kind(), "function_expression" | "generator_function" | "class") {
+            let name = scope.child_by_field_name("name");
+            names.extend(name.and_then(|name| self.text.get(name.byte_range())));
         }
-        if scope.kind() == "for_in_statement" {
+        if binds_within(scope) {
             bound_at(scope, self.text, self.language, &mut names);
         }
         add(&names, scope, &mut found);
+        let hoists = self.has_blocks() && !is_block(scope, self.language);
+        // Depth of the outermost block around the node.
+        let mut block: Option<u32> = None;
         let mut cursor = scope.walk();
         while {
-            let node = cursor.node();
+            let (node, depth) = (cursor.node(), cursor.depth());
+            block = block.filter(|block| *block < depth);
+            let is_own = block.is_none() && !binds_within(node) || hoists && is_hoisted(node);
             if kinds(self.language).contains(&node.kind()) {
-                self.add_imports(node, cursor.depth() == 2, &mut found);
-            } else if cursor.depth() > 0 {
+                self.add_imports(node, depth == if scope.kind() == "block" { 1 } else { 2 }, &mut found);
+            } else if depth > 0 && is_own {
                 names.clear();
                 bound_at(node, self.text, self.language, &mut names);
                 add(&names, node, &mut found);
             }
-            let is_passed = cursor.depth() == 0 || !is_scope(node, self.language);
+            let is_inner = depth > 0 && is_block(node, self.language);
+            block = block.or(is_inner.then_some(depth));
+            let is_passed = depth == 0 || !is_scope(node, self.language) && (block.is_none() || hoists);
             is_passed && cursor.goto_first_child() || {
                 let mut has_next = cursor.goto_next_sibling();
                 while !has_next && cursor.goto_parent() {
@@ -321,50 +316,15 @@ impl<'a> Lookup<'a> {
         let (node_start, row) = (node.start_byte(), node.start_position().row);
         for item in items(node, self.text, self.language).1 {
             if item.name == "super::*" {
-                found.push(Bound { index: self.names.len(), node_start, row, is_same: true });
+                let index = self.names.len();
+                found.push(Bound { index, node_start, known_from: 0, row, is_generic: false, is_same: true });
             }
             for (index, wanted) in self.names.iter().enumerate() {
                 if local(&item, self.language) == Some(wanted.text) {
                     let is_same = is_direct && is_same_thing(&item, wanted.item, self.language);
-                    found.push(Bound { index, node_start, row, is_same });
+                    found.push(Bound { index, node_start, known_from: 0, row, is_generic: false, is_same });
                 }
             }
         }
     }
-}
-
-/// Returns whether a node that has a name of an import stands for what the file knows by it, and neither declares it nor is the name of a
-/// part of something.
-fn is_use(node: Node<'_>, parent: Option<Node<'_>>, field: Option<&str>, name: &Name<'_>) -> bool {
-    let is_name = matches!(node.kind(), "identifier" | "type_identifier" | "shorthand_property_identifier");
-    let parent = parent.map_or("", |parent| parent.kind());
-    let is_label = matches!(
-        parent,
-        "labeled_statement"
-            | "break_statement"
-            | "continue_statement"
-            | "attribute"
-            | "rest_pattern"
-            | "namespace_export"
-    );
-    let is_declared = match field {
-        Some("name") => {
-            let is_used = parent.starts_with("jsx_") || parent.ends_with("annotation");
-            !is_used && !matches!(parent, "generic_type" | "export_specifier")
-        }
-        Some("pattern" | "alias" | "key") => true,
-        Some("macro") => name.is_path,
-        // A module begins a path.
-        _ => {
-            let begins_path = || node.next_sibling().is_some_and(|next| next.kind() == "::");
-            name.is_path && node.kind() == "identifier" && !begins_path()
-        }
-    };
-    let is_part = node.prev_sibling().is_some_and(|before| matches!(before.kind(), "." | "::" | "?."));
-    is_name && !(is_declared || is_part || is_label && node.kind() == "identifier" && field != Some("object"))
-}
-
-/// Returns whether a name is one of a value: `value.name`.
-fn is_member(node: Node<'_>) -> bool {
-    node.prev_sibling().is_some_and(|before| before.kind() == ".")
 }

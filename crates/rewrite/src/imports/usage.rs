@@ -4,6 +4,7 @@ use tree_sitter::{Node, Tree};
 
 use super::clash::words;
 use super::statements::kinds;
+use super::walk::Walk;
 use crate::Language;
 
 /// Number of nodes above a string within which its annotation is looked for.
@@ -11,16 +12,16 @@ const MAX_ANNOTATION: usize = 12;
 
 /// Returns whether a string or a comment of Python names a type: `x: "requests.Session"`, `cast("requests.Session", x)`,
 /// `# type: requests.Session`, `__all__ = ["requests"]`.
-fn names_type(node: Node<'_>, text: &str) -> bool {
+fn names_type(walk: &Walk<'_>, text: &str) -> bool {
+    let node = walk.node();
     if node.kind() == "comment" {
         return text[node.byte_range()].trim_start_matches('#').trim_start().starts_with("type:");
     }
     let part = |node: Node<'_>, field: &str| {
         node.child_by_field_name(field).map_or("", |child| &text[child.byte_range()])
     };
-    let above = std::iter::successors(node.parent(), Node::parent);
     node.kind() == "string_content"
-        && above.take(MAX_ANNOTATION).any(|above| match above.kind() {
+        && walk.above().take(MAX_ANNOTATION).any(|above| match above.kind() {
             "type" | "subscript" => true,
             "assignment" | "augmented_assignment" => part(above, "left") == "__all__",
             "call" => {
@@ -56,23 +57,47 @@ fn formats(node: Node<'_>, own: &str, names: &[String]) -> bool {
 
 /// Returns whether an import of Rust may take something from what is imported beside it, `use name::other`, or around its module,
 /// `use super::name`.
-fn begins_here(node: Node<'_>, own: &str, names: &[String]) -> bool {
+fn begins_here(walk: &Walk<'_>, own: &str, names: &[String]) -> bool {
     let path = own.split_once("use ").map_or("", |(_, path)| path.trim_start());
     let begins = |start: &str| path.strip_prefix(start).is_some_and(|rest| rest.starts_with("::"));
-    let is_within = || node.parent().is_some_and(|parent| parent.kind() != "source_file");
-    node.kind() == "use_declaration"
+    let is_within = || walk.parent_kind() != "source_file";
+    walk.node().kind() == "use_declaration"
         && (names.iter().any(|name| begins(name)) || ["self", "super"].into_iter().any(begins) && is_within())
+}
+
+/// Returns whether a name is one of a part of something, which no import has anything to do with.
+fn is_part(walk: &Walk<'_>, language: Language) -> bool {
+    let (node, parent, field) = (walk.node(), walk.parent_kind(), walk.field());
+    match language {
+        Language::Python => {
+            (parent, field) == ("attribute", Some("attribute"))
+                || (parent, field) == ("keyword_argument", Some("name"))
+        }
+        Language::JavaScript | Language::TypeScript | Language::Tsx => {
+            matches!(node.kind(), "property_identifier" | "statement_identifier" | "string_fragment")
+        }
+        Language::Rust => {
+            matches!(node.kind(), "field_identifier" | "string_content")
+                || matches!(parent, "lifetime" | "label")
+        }
+        // A package is only named in front of what it has.
+        Language::Go => {
+            parent != "qualified_type" && (parent, field) != ("selector_expression", Some("operand"))
+        }
+        Language::Java => node.kind() == "string_fragment" || walk.before() == ".",
+    }
 }
 
 /// Returns whether an identifier outside of imports has one of the names, or something stands for a use of it.
 pub(super) fn is_used(tree: &Tree, text: &str, language: Language, names: &[String]) -> bool {
     let is_name = |word: &str| names.iter().any(|name| name == word);
-    let mut cursor = tree.walk();
+    let mut walk = Walk::new(tree);
     loop {
-        let node = cursor.node();
+        let node = walk.node();
         let is_import = kinds(language).contains(&node.kind()) || node.kind() == "import_declaration";
         let own = &text[node.byte_range()];
-        if !is_import && node.child_count() == 0 && is_name(own) {
+        let is_part = || !tree.root_node().has_error() && is_part(&walk, language);
+        if !is_import && node.child_count() == 0 && is_name(own) && !is_part() {
             return true;
         }
         let is_script = matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx);
@@ -83,20 +108,15 @@ pub(super) fn is_used(tree: &Tree, text: &str, language: Language, names: &[Stri
             let mut words = own.split(|sign: char| !sign.is_alphanumeric() && sign != '_');
             words.any(is_name)
         };
-        if language == Language::Python && names_type(node, text) && has_name() {
+        if language == Language::Python && names_type(&walk, text) && has_name() {
             return true;
         }
-        let is_beside = || begins_here(node, own, names) && has_name();
+        let is_beside = || begins_here(&walk, own, names) && has_name();
         if language == Language::Rust && (formats(node, own, names) || is_beside()) {
             return true;
         }
-        if !is_import && cursor.goto_first_child() {
-            continue;
-        }
-        while !cursor.goto_next_sibling() {
-            if !cursor.goto_parent() {
-                return false;
-            }
+        if !walk.advance(!is_import) {
+            return false;
         }
     }
 }
