@@ -7,11 +7,13 @@ use std::ops::Range;
 
 use tree_sitter::{Node, Tree};
 
+use crate::making::Edit;
 use crate::operands::is_body;
-use crate::parentheses::{binds, in_parentheses, is_loose, is_operator, is_postfix};
+use crate::parentheses::in_parentheses;
 use crate::places::{Frame, Place, places, trimmed};
 use crate::source::indent_at;
-use crate::{Language, matching::Edit, newline};
+use crate::values::{Class, Value};
+use crate::{Language, MAX_TIME, newline};
 
 /// Where matches stand, in their order, before something takes their place.
 pub(crate) struct Standing<'t> {
@@ -30,77 +32,182 @@ struct Change<'t> {
     new: &'t [Range<usize>],
 }
 
+/// Edit that does not fit, by its position, and what can be put in instead: a range and its text.
+pub(crate) type Misfit = (usize, Option<(Range<usize>, String)>);
+
 impl<'t> Standing<'t> {
     pub(crate) fn new(language: Language, (tree, text): (&Tree, &'t str), edits: &[Edit]) -> Self {
-        let ranges = edits.iter().map(|edit| edit.range.clone());
+        let ranges = edits.iter().map(|edit| (edit.range.clone(), edit.range.clone()));
         Self { language, text, places: places(tree.root_node(), text, ranges) }
     }
 
-    /// Returns the edits that do not fit, by their positions, with what they can put in instead, given the tree, the text and the ranges in
-    /// it that the edits became.
+    /// Returns the edits that do not fit, given the tree, the text and the ranges in it that the edits became.
     pub(crate) fn misfits(
         &self,
         (tree, text): (&Tree, &str),
         edits: &[Edit],
         put_in: &[Range<usize>],
-    ) -> Vec<(usize, Option<String>)> {
+    ) -> Vec<Misfit> {
         let old: Vec<_> = edits.iter().map(|edit| edit.range.clone()).collect();
         let change = Change { tree, text, old: &old, new: put_in };
+        self.misfits_of(&change, &self.places, edits)
+    }
+
+    fn misfits_of(&self, change: &Change<'_>, before: &[Place], edits: &[Edit]) -> Vec<Misfit> {
+        let (tree, text, put_in) = (change.tree, change.text, change.new);
         let cores: Vec<_> = put_in.iter().map(|range| change.core(range)).collect();
-        let places = places(tree.root_node(), text, cores.iter().cloned());
+        let places = places(tree.root_node(), text, cores.iter().cloned().zip(put_in.iter().cloned()));
         let fits = |at: &usize| {
-            let (before, now, core) = (&self.places[*at], &places[*at], &cores[*at]);
+            let (before, now, core, range) = (&before[*at], &places[*at], &cores[*at], &put_in[*at]);
             let frames = [before, now].map(|place| place.frame.as_ref());
-            let is_known = frames.into_iter().flatten().all(|frame| !frame.is_text() && !frame.has_error);
+            if frames.into_iter().flatten().any(|frame| frame.has_error) {
+                return true;
+            }
+            if frames.into_iter().flatten().any(Frame::is_text) {
+                return !self.is_text_of_element(before, &text[range.clone()]);
+            }
+            // In Go, the line break in a comment ends the statement.
+            if before.is_operand
+                && self.language == Language::Go
+                && text[core.end..range.end.max(core.end)].contains('\n')
+            {
+                return false;
+            }
             let is_same = || change.is_framed(before, now, core) && self.is_whole(before, now, text, core);
-            !is_known || !change.flows_on(core, &put_in[*at]) && (core.is_empty() || is_same())
+            !change.flows_on(core, range)
+                && (core.is_empty()
+                    || !ends_statement(before, now, &text[range.start..core.start]) && is_same())
         };
         let misfits = (0..edits.len()).filter(|at| !fits(at));
-        misfits.map(|at| (at, self.alternative(at, &edits[at]))).collect()
+        misfits
+            .map(|at| {
+                (at, self.alternative(&before[at], &edits[at], code_before_comment(&cores[at], &put_in[at])))
+            })
+            .collect()
+    }
+
+    /// Returns how an edit that is made alone does not fit: it breaks the file, or it does not stand where its match stood. Returns `None` if
+    /// it fits.
+    pub(crate) fn misfit_alone(&self, at: usize, edit: &Edit) -> Option<(Misfit, bool)> {
+        let text = edit.made_in(self.text);
+        let tree = grammar::parse(&text, &self.language.grammar(), MAX_TIME)?;
+        let own = edit.range.start..edit.range.start + edit.text.len();
+        let (old, new) = ([edit.range.clone()], [own]);
+        let change = Change { tree: &tree, text: &text, old: &old, new: &new };
+        if tree.root_node().has_error() {
+            let code = code_before_comment(&change.core(&new[0]), &new[0]);
+            return Some(((at, self.alternative(&self.places[at], edit, code)), true));
+        }
+        let misfits =
+            self.misfits_of(&change, std::slice::from_ref(&self.places[at]), std::slice::from_ref(edit));
+        misfits.into_iter().next().map(|(_, alternative)| ((at, alternative), false))
     }
 
     /// Returns whether the core of an edit stands as what it replaces did: one value for another, which nothing beside it takes a part of.
     fn is_whole(&self, before: &Place, now: &Place, text: &str, core: &Range<usize>) -> bool {
-        let Some(kind) = now.node.as_deref() else {
-            let has_operator =
-                || in_parentheses(self.language, &text[core.clone()]).is_some_and(|held| held.is_operator);
-            return now.is_aligned && !(before.is_operand && has_operator());
+        let Some(value) = &now.value else {
+            return now.is_aligned
+                && !(before.is_operand && self.is_split_value(before, &text[core.clone()]));
         };
-        // It may have become a statement of its own; and the grammars take more than the languages do.
-        let is_first = |frame: &Frame| frame.range.start == core.start;
+        // It may have become a statement of its own.
         let is_bound = now.frame.as_ref().is_some_and(|frame| {
-            is_body(&frame.kind)
-                || is_loose(kind) && binds(&frame.kind)
-                || is_operator(kind)
-                    && (frame.kind == "list_splat" || is_first(frame) && is_postfix(&frame.kind))
+            is_body(&frame.slot.value.kind) || !value.stands(self.language, &frame.slot, &text[core.end..])
         });
-        let is_generic = || kind == "type_cast_expression" && text[core.end..].trim_start().starts_with('<');
-        !(before.is_operand && (is_bound || is_generic()))
+        !(before.takes_parentheses(self.language) && is_bound)
     }
 
-    /// Returns where what an edit is a part of ends.
-    pub(crate) fn end_of_frame(&self, at: usize) -> usize {
-        let frame = self.places.get(at).and_then(|place| place.frame.as_ref());
-        frame.map_or(self.text.len(), |frame| frame.range.end)
+    /// Returns whether a text that is no node where it stands is a single value alone. What a class is called by may get a `new` in front.
+    fn is_split_value(&self, before: &Place, new: &str) -> bool {
+        let is_name = before.value.as_ref().is_some_and(|value| value.kind == "identifier");
+        in_parentheses(self.language, new)
+            .and_then(|held| held.value)
+            .is_some_and(|value| !(is_name && value.class == Class::Bare))
     }
 
-    /// Returns the text that an edit may have in place of one that does not fit: in parentheses, or with the rest of the line below.
-    pub(crate) fn alternative(&self, at: usize, edit: &Edit) -> Option<String> {
-        let place = self.places.get(at).filter(|_| !edit.has_changed)?;
-        let is_type = place.node.as_ref().is_some_and(|kind| kind.contains("type"))
-            && matches!(self.language, Language::TypeScript | Language::Tsx);
-        if place.is_operand || is_type {
-            return in_parentheses(self.language, &edit.text).map(|held| held.text);
-        }
-        let last = edit.text.rsplit('\n').next().unwrap_or_default();
-        let has_comment = last.contains(if self.language == Language::Python { "#" } else { "//" });
-        let rest = self.text[edit.range.end..].trim_start_matches([' ', '\t']);
-        if self.language == Language::Python && rest.starts_with(';') {
-            return in_parentheses(self.language, &edit.text).map(|held| held.text);
-        }
-        has_comment
-            .then(|| format!("{}{}{}", edit.text, newline(self.text), indent_at(self.text, edit.range.start)))
+    /// Returns whether a value in place of an element of JSX would be text.
+    fn is_text_of_element(&self, before: &Place, new: &str) -> bool {
+        let is_element = before.value.as_ref().is_some_and(|value| value.kind.starts_with("jsx_"));
+        let is_child = before
+            .frame
+            .as_ref()
+            .is_some_and(|frame| matches!(frame.slot.value.kind.as_str(), "jsx_element" | "jsx_fragment"));
+        is_element
+            && is_child
+            && !new.trim_start().starts_with(['<', '{'])
+            && in_parentheses(self.language, new)
+                .and_then(|held| held.value)
+                .is_some_and(|value| value.kind != "identifier")
     }
+
+    /// Returns the range and the text that an edit may have in place of those that do not fit: in parentheses, in braces, or with the rest of
+    /// the line in front of its comment or below. `code` is where the comment at its end begins.
+    fn alternative(&self, place: &Place, edit: &Edit, code: usize) -> Option<(Range<usize>, String)> {
+        if edit.has_changed {
+            return None;
+        }
+        let frame = place.frame.as_ref();
+        let is_in_braces = frame.is_some_and(|frame| frame.slot.value.kind == "interpolation");
+        let alternative = if self.is_text_of_element(place, &edit.text) {
+            (edit.range.clone(), format!("{{{}}}", edit.text))
+        } else if place.takes_parentheses(self.language) {
+            let held = in_parentheses(self.language, &edit.text)?;
+            (edit.range.clone(), held.text)
+        } else {
+            self.with_rest_of_line(edit, code)?
+        };
+        let is_new = self.text[alternative.0.clone()] != alternative.1;
+        (is_new && !(is_in_braces && alternative.1.contains('\n'))).then_some(alternative)
+    }
+
+    /// Returns the range and the text of an edit in parentheses, if it may have some.
+    pub(crate) fn in_parentheses(&self, at: usize, edit: &Edit) -> Option<(Range<usize>, String)> {
+        self.alternative(&self.places[at], edit, edit.text.len())
+    }
+
+    fn with_rest_of_line(&self, edit: &Edit, code: usize) -> Option<(Range<usize>, String)> {
+        let (code, comment) = edit.text.split_at_checked(code)?;
+        let (code, blank) = code.split_at(code.trim_end().len());
+        if comment.trim().is_empty() {
+            return None;
+        }
+        let is_blank = |sign: char| sign == ' ' || sign == '\t';
+        let rest = self.text[edit.range.end..].trim_start_matches(is_blank);
+        let (semicolon, rest) = match rest.strip_prefix(';') {
+            Some(rest) if code.is_empty() || self.language == Language::Python => ("", rest),
+            Some(rest) => (";", rest),
+            None => ("", rest),
+        };
+        let rest = rest.trim_start_matches(is_blank);
+        let is_last = rest.is_empty() || rest.starts_with(['\n', '\r']);
+        let end = if is_last {
+            String::new()
+        } else {
+            format!("{}{}", newline(self.text), indent_at(self.text, edit.range.start))
+        };
+        let range = edit.range.start..self.text.len() - rest.len();
+        Some((range, format!("{code}{semicolon}{blank}{}{end}", comment.trim_end())))
+    }
+}
+
+/// Returns the length of what was put in up to the comment at its end.
+fn code_before_comment(core: &Range<usize>, put_in: &Range<usize>) -> usize {
+    if core.is_empty() { 0 } else { core.end.clamp(put_in.start, put_in.end) - put_in.start }
+}
+
+impl Place {
+    /// Returns whether parentheses around it would not change it.
+    fn takes_parentheses(&self, language: Language) -> bool {
+        let has_types =
+            matches!(language, Language::TypeScript | Language::Tsx | Language::Go | Language::Rust);
+        let is_type = |value: &Value| value.kind.contains("type");
+        self.is_operand || has_types && self.value.as_ref().is_some_and(is_type)
+    }
+}
+
+/// Returns whether what stands in front of a value would end its statement: the line break behind a comment.
+fn ends_statement(before: &Place, now: &Place, lead: &str) -> bool {
+    let is_bracketed = now.frame.as_ref().is_some_and(|frame| frame.slot.is_bracketed);
+    before.is_operand && lead.contains('\n') && !is_bracketed
 }
 
 impl Change<'_> {
@@ -125,26 +232,33 @@ impl Change<'_> {
     fn comment_at(&self, byte: usize) -> Option<Range<usize>> {
         let leaf = self.tree.root_node().descendant_for_byte_range(byte, byte + 1);
         let comment = std::iter::successors(leaf, Node::parent).find(|node| node.kind().contains("comment"));
-        comment.map(|comment| trimmed(self.text, comment.byte_range()))
+        comment.map(|comment| {
+            let range = comment.byte_range();
+            range.start..range.start + self.text[range].trim_end().len()
+        })
     }
 
     /// Returns whether a token goes on beyond an end of a range.
     fn flows_on(&self, core: &Range<usize>, range: &Range<usize>) -> bool {
-        let own = trimmed(self.text, range.clone());
-        let ends = [(own.start, false), (own.end, core.end < own.end || core.is_empty())];
-        ends.into_iter().filter(|_| !own.is_empty()).any(|(at, has_comment)| {
-            if has_comment {
-                let last = self.comment_at(at - 1);
-                return last.is_some_and(|comment| comment.end > at);
-            }
+        let own = &self.text[range.clone()];
+        let own = range.end - own.trim_start().len()..range.start + own.trim_end().len();
+        if own.start >= own.end {
+            return false;
+        }
+        let has_comment = core.end < own.end || core.is_empty();
+        if has_comment && self.comment_at(own.end - 1).is_some_and(|comment| comment.end > own.end) {
+            return true;
+        }
+        let joins = |at: usize| {
             let before = self.text[..at].chars().next_back().filter(|sign| can_join(*sign));
             let behind = self.text[at..].chars().next().filter(|sign| can_join(*sign));
             before.zip(behind).is_some_and(|(before, behind)| {
                 let around = (at - before.len_utf8(), at + behind.len_utf8());
                 let token = self.tree.root_node().descendant_for_byte_range(around.0, around.1);
-                token.is_some_and(|token| token.child_count() == 0)
+                is_token(before, behind) || token.is_some_and(|token| token.child_count() == 0)
             })
-        })
+        };
+        joins(own.start) || !has_comment && joins(own.end)
     }
 
     /// Returns whether a place is a part of the node that it was a part of.
@@ -179,6 +293,12 @@ impl Change<'_> {
         let last = edits.checked_sub(1).and_then(|last| self.old.get(last).zip(self.new.get(last)));
         last.map_or(at, |(old, new)| new.end + at - old.end)
     }
+}
+
+/// Returns whether two signs are the beginning of a token in one of the languages, whatever the grammar makes of them.
+fn is_token(before: char, behind: char) -> bool {
+    before == behind && "+-*/&|<=".contains(before)
+        || matches!((before, behind), ('/', '*') | ('<', '-') | ('&', '^') | ('-', '>') | ('=', '>'))
 }
 
 /// Returns whether a sign may be in one token with another.

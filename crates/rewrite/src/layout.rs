@@ -5,11 +5,12 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::language::PatternLanguage;
-use crate::parentheses::{are_taken_apart, is_operator};
+use crate::parentheses::{Fate, fates, in_parentheses};
 use crate::source::{DEFAULT_WIDTH, Source};
+use crate::values::{Class, Value};
 use ast_grep_core::NodeMatch;
 use ast_grep_core::tree_sitter::StrDoc;
-use serde_json::Value;
+use tree_sitter::Node;
 
 type Found<'t> = NodeMatch<'t, StrDoc<PatternLanguage>>;
 
@@ -48,15 +49,15 @@ struct Output {
     text: String,
     /// Starts of lines that are indented already.
     fixed: Vec<usize>,
-    /// Parts of the template, by their positions, that are operators with their operands, and their ranges.
-    operators: Vec<(usize, Range<usize>)>,
+    /// Values that may need parentheses.
+    values: Vec<(Range<usize>, Value)>,
 }
 
 impl Template {
     /// Takes a `fix` apart. `is_made` says which names a `transform` makes.
-    pub(crate) fn new(fix: &Value, is_made: impl Fn(&str) -> bool) -> Self {
+    pub(crate) fn new(fix: &serde_json::Value, is_made: impl Fn(&str) -> bool) -> Self {
         let template = match fix {
-            Value::Object(form) => form.get("template").and_then(Value::as_str),
+            serde_json::Value::Object(form) => form.get("template").and_then(serde_json::Value::as_str),
             text => text.as_str(),
         };
         let mut parts = Vec::new();
@@ -106,31 +107,22 @@ impl Template {
         names.collect()
     }
 
-    /// Returns the replacement of a match, in which what metavariables stand for is in parentheses where it would be taken apart.
-    pub(crate) fn filled(&self, found: &Found<'_>, source: &Source<'_>) -> String {
+    /// Returns the replacement of a match, in which what metavariables stand for is in parentheses where it would be taken apart; `None` if
+    /// it would be even so.
+    pub(crate) fn filled(&self, found: &Found<'_>, source: &Source<'_>) -> Option<String> {
         let language = found.lang().0;
-        let mut out = self.put_together(found, source, &[]);
-        let apart: Vec<usize> = match out.operators.as_slice() {
-            [] => Vec::new(),
-            operators => {
-                let ranges: Vec<_> = operators.iter().map(|(_, range)| range.clone()).collect();
-                let are_apart = are_taken_apart(language, &out.text, &ranges);
-                operators
-                    .iter()
-                    .zip(are_apart)
-                    .filter(|(_, is_apart)| *is_apart)
-                    .map(|((part, _), _)| *part)
-                    .collect()
-            }
-        };
-        if !apart.is_empty() {
-            out = self.put_together(found, source, &apart);
+        let out = self.put_together(found, source, &[]);
+        let fates = if out.values.is_empty() { Vec::new() } else { fates(language, &out.text, &out.values) };
+        if fates.contains(&Fate::Misfits) {
+            return None;
         }
-        out.indented(source.indent_at(found.range().start))
+        let held: Vec<bool> = fates.iter().map(|fate| *fate == Fate::NeedsParentheses).collect();
+        let out = if held.contains(&true) { self.put_together(found, source, &held) } else { out };
+        Some(out.indented(source.indent_at(found.range().start)))
     }
 
-    /// Returns the parts of a replacement, with parentheses around some of them.
-    fn put_together(&self, found: &Found<'_>, source: &Source<'_>, held: &[usize]) -> Output {
+    /// Returns the parts of a replacement, with parentheses around some of the values among them.
+    fn put_together(&self, found: &Found<'_>, source: &Source<'_>, held: &[bool]) -> Output {
         let base = source.indent_at(found.range().start);
         let width = self.width();
         let mut out = Output::default();
@@ -139,7 +131,7 @@ impl Template {
         // The same of the line that the current one is indented below.
         let mut header = None;
         let mut is_first_gone = false;
-        for (at, part) in self.0.iter().enumerate() {
+        for part in &self.0 {
             let env = found.get_env();
             match part {
                 Part::Text(text) => {
@@ -171,17 +163,22 @@ impl Template {
                     }
                 }
                 Part::Node(name) => {
-                    let node = env.get_match(name);
-                    let range = node.map(ast_grep_core::Node::range);
+                    let node = env.get_match(name).map(ast_grep_core::Node::get_inner_node);
+                    let range = node.as_ref().map(Node::byte_range);
                     let old = range.as_ref().map_or("", |range| source.indent_at(range.start));
-                    let is_held = held.contains(&at);
-                    out.text += if is_held { "(" } else { "" };
-                    let start = out.text.len();
-                    out.put(source, range, old, (base, &indent, None));
-                    if node.is_some_and(|node| is_operator(node.get_inner_node().kind())) {
-                        out.operators.push((at, start..out.text.len()));
+                    let value = node.map(|node| Value::new(single(node), source.text));
+                    let value = value.filter(|value| {
+                        value.class != Class::Closed
+                            || (out.text.ends_with("new ") || out.text.ends_with('{'))
+                    });
+                    let range_start = range.as_ref().map(|range| range.start);
+                    // Two braces would be one of a string.
+                    if range_start.is_some_and(|at| source.text[at..].starts_with('{'))
+                        && out.text.ends_with('{')
+                    {
+                        out.text.push(' ');
                     }
-                    out.text += if is_held { ")" } else { "" };
+                    out.put_value(value, held, |out| out.put(source, range, old, (base, &indent, None)));
                 }
                 Part::Lines(name) => {
                     let nodes = env.get_multiple_matches(name);
@@ -206,7 +203,10 @@ impl Template {
                 Part::Made(name) => {
                     let text = env.get_transformed(name).map_or(&[][..], Vec::as_slice);
                     let text = String::from_utf8_lossy(text);
-                    out.text += &text.replace('\n', &format!("\n{indent}"));
+                    let value = in_parentheses(found.lang().0, &text).and_then(|held| held.value);
+                    let value = value.filter(|value| value.class != Class::Closed);
+                    let text = text.replace('\n', &format!("\n{indent}"));
+                    out.put_value(value, held, |out| out.text += &text);
                 }
             }
         }
@@ -223,7 +223,26 @@ impl Template {
     }
 }
 
+/// Returns a node, or the one within it that is all of it.
+fn single(mut node: Node<'_>) -> Node<'_> {
+    while let Some(child) = node.named_child(0).filter(|child| child.byte_range() == node.byte_range()) {
+        node = child;
+    }
+    node
+}
+
 impl Output {
+    /// Puts in a value, if it is one that may need parentheses, or something else. Those that are held get some.
+    fn put_value(&mut self, value: Option<Value>, held: &[bool], put: impl FnOnce(&mut Self)) {
+        let Some(value) = value else { return put(self) };
+        let is_held = held.get(self.values.len()) == Some(&true);
+        self.text += if is_held { "(" } else { "" };
+        let start = self.text.len();
+        put(self);
+        self.values.push((start..self.text.len(), value));
+        self.text += if is_held { ")" } else { "" };
+    }
+
     /// Returns whether what is put in next is the first of a list: in parentheses, only that of a call may have a single item.
     fn begins_list(&self) -> bool {
         let call = self.text.strip_suffix('(').and_then(|text| text.chars().next_back());
@@ -324,7 +343,7 @@ mod tests {
             ("f($$$T)", 0, 0),
             ("$A$$$B", 1, 0),
         ] {
-            let Template(parts) = Template::new(&Value::from(fix), |name| name == "T");
+            let Template(parts) = Template::new(&serde_json::Value::from(fix), |name| name == "T");
             let count = |is_one: fn(&Part) -> bool| parts.iter().filter(|part| is_one(part)).count();
             let found =
                 (count(|part| matches!(part, Part::List(_))), count(|part| matches!(part, Part::Lines(_))));

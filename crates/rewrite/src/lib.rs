@@ -26,6 +26,7 @@ mod imports;
 mod language;
 mod layout;
 mod lone_body;
+mod making;
 mod marks;
 mod matching;
 mod operands;
@@ -35,6 +36,7 @@ mod places;
 mod rule;
 mod source;
 mod surroundings;
+mod values;
 mod whole;
 
 pub use grammar::Language;

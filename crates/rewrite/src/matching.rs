@@ -8,10 +8,10 @@ use ast_grep_core::replacer::Replacer as _;
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Node};
 
-use crate::faults::survey;
-use crate::fitting::Standing;
+use crate::faults::{check, survey};
 use crate::language::PatternLanguage;
 use crate::layout::Template;
+use crate::making::{Edit, Made, Making};
 use crate::marks::behind_marks;
 use crate::parsed::Parsed;
 use crate::source::Source;
@@ -46,12 +46,6 @@ pub struct Rewritten {
     /// Whether the text had a syntax error before, so that matches around it may be missed.
     pub has_syntax_error: bool,
 }
-
-/// Number of edits that are tried alone for one that breaks the file.
-const MAX_ALONE: usize = 100;
-
-/// Number of times that the edits of a file are made anew because some do not fit, with as many of the others as there may be.
-const MAX_PASSES: usize = 8;
 
 type Document = StrDoc<PatternLanguage>;
 
@@ -96,8 +90,7 @@ pub(crate) fn rewrite(
     while done.matches.len() < allowed {
         let (tree, has_error) = document(language, &done.text, &mut parsed)?;
         let source = Source::new(&done.text, parsed.moved());
-        let edits;
-        (edits, left) = self::edits(rule, replacement, &tree, (&source, &ours), stop);
+        let (edits, left_now) = edits(rule, replacement, &tree, (&source, &ours), stop);
         // A tree that is held twice is copied as it is edited.
         drop(tree);
         if stop() {
@@ -107,7 +100,16 @@ pub(crate) fn rewrite(
             allowed = edits.len();
             done.has_syntax_error = has_error;
         }
-        let made = make((edits, &mut left), (language, &done.text), &ours, &mut parsed)?;
+        let mut making = Making { language, text: &done.text, edits, left: left_now, broken: None };
+        let made = making.make(&ours, &mut parsed, stop)?;
+        left = making.left;
+        // Where nothing can be made, it is told what would break.
+        if let Some(broken) = making.broken.filter(|_| made.is_none() && done.matches.is_empty()) {
+            check(&mut Parsed::new(language, &broken)?, language, text, &broken)?;
+        }
+        if stop() {
+            return Err(RewriteError::Stopped);
+        }
         let Some(Made { text, put_in, edits }) = made else { break };
         let mut lines = LineCounter::new(&done.text);
         done.matches.extend(edits.into_iter().map(|edit| lines.found(edit.found, Some(edit.text))));
@@ -133,18 +135,6 @@ fn found<'a, 't>(
     nodes.filter_map(move |node| rule.matcher.match_node(node))
 }
 
-/// Change that a match asks for.
-#[derive(Clone)]
-pub(crate) struct Edit {
-    /// The match.
-    found: Range<usize>,
-    /// What is replaced, which may be more.
-    pub(crate) range: Range<usize>,
-    pub(crate) text: String,
-    /// Whether the text has been changed to fit.
-    pub(crate) has_changed: bool,
-}
-
 /// Returns the edits outside of what was put in, by their starts, those that contain others first; and the starts of matches that stay.
 fn edits(
     rule: &RuleConfig<PatternLanguage>,
@@ -168,7 +158,10 @@ fn edits(
             left.push(found.range().start);
             continue;
         }
-        let text = template.filled(&found, source);
+        let Some(text) = template.filled(&found, source) else {
+            left.push(found.range().start);
+            continue;
+        };
         let range = fixer.get_replaced_range(&found, &rule.matcher);
         let range = if whole.has_marks() {
             Some(range)
@@ -202,152 +195,6 @@ fn edits(
         }
     }
     (edits, left)
-}
-
-/// Text with edits made.
-struct Made {
-    text: String,
-    /// The ranges of it that were put in so far.
-    put_in: Vec<Range<usize>>,
-    edits: Vec<Edit>,
-}
-
-/// Makes the edits that contain no others and fit where they are; `None` if there are none. Notes them in the tree. The starts of matches that
-/// stay are those in the result.
-fn make(
-    (mut edits, left): (Vec<Edit>, &mut Vec<usize>),
-    (language, text): (Language, &str),
-    ours: &[Range<usize>],
-    parsed: &mut Parsed,
-) -> Result<Option<Made>, RewriteError> {
-    let mut passes = 0;
-    loop {
-        let innermost = innermost(&edits);
-        if innermost.is_empty() {
-            left.sort_unstable();
-            left.dedup();
-            return Ok(None);
-        }
-        let own: Vec<Edit> = innermost.iter().map(|at| edits[*at].clone()).collect();
-        let before = parsed.tree(text)?;
-        let had_error = before.root_node().has_error();
-        let standing = Standing::new(language, (before, text), &own);
-        let applied = apply(text, &own, ours, parsed);
-        let tree = parsed.tree(&applied.text)?;
-        let misfits = if tree.root_node().has_error() && !had_error {
-            breaking(&standing, &own, (language, text))?
-        } else {
-            standing.misfits((tree, &applied.text), &own, &applied.own)
-        };
-        if misfits.is_empty() {
-            left.sort_unstable();
-            left.dedup();
-            for start in left {
-                *start = applied.moved(*start, &own);
-            }
-            return Ok(Some(Made { text: applied.text, put_in: applied.put_in, edits: own }));
-        }
-        passes += 1;
-        let mut dropped = Vec::new();
-        let mut end = 0;
-        for (index, alternative) in misfits {
-            let at = innermost[index];
-            if let Some(text) = alternative {
-                edits[at] = Edit { text, has_changed: true, ..edits[at].clone() };
-            } else if passes > MAX_PASSES || own[index].range.start >= end {
-                // Those in the same frame may fit without this one.
-                end = standing.end_of_frame(index);
-                dropped.push(at);
-            }
-        }
-        for at in dropped.into_iter().rev() {
-            left.push(edits.remove(at).found.start);
-        }
-        *parsed = Parsed::new(language, text)?;
-    }
-}
-
-/// Returns the edits after which alone a text has a syntax error, by their positions, with what they can put in instead. Without that, the
-/// error is told.
-fn breaking(
-    standing: &Standing<'_>,
-    edits: &[Edit],
-    (language, text): (Language, &str),
-) -> Result<Vec<(usize, Option<String>)>, RewriteError> {
-    let mut found = Vec::new();
-    for (at, edit) in edits.iter().enumerate().take(MAX_ALONE) {
-        let Some(alternative) = standing.alternative(at, edit) else { continue };
-        let alone = apply(text, std::slice::from_ref(edit), &[], &mut Parsed::new(language, text)?);
-        if Parsed::new(language, &alone.text)?.moved().root_node().has_error() {
-            found.push((at, Some(alternative)));
-        }
-    }
-    Ok(found)
-}
-
-/// Returns the positions of the edits that contain no others. One that expands over another waits for its turn.
-fn innermost(edits: &[Edit]) -> Vec<usize> {
-    let mut end = 0;
-    let mut are_apart = |edit: &Edit| {
-        let is_apart = edit.range.start >= end;
-        end = if is_apart { edit.range.end } else { end };
-        is_apart
-    };
-    (0..edits.len())
-        .filter(|at| edits.get(at + 1).is_none_or(|next| next.range.start >= edits[*at].range.end))
-        .filter(|at| are_apart(&edits[*at]))
-        .collect()
-}
-
-/// Text with edits, and ranges of it.
-struct Applied {
-    text: String,
-    /// What was put in so far.
-    put_in: Vec<Range<usize>>,
-    /// What these edits have put in.
-    own: Vec<Range<usize>>,
-}
-
-impl Applied {
-    /// Returns where a byte of the text is that the edits were made in: at the start of what it was replaced with, if it was.
-    fn moved(&self, byte: usize, edits: &[Edit]) -> usize {
-        let before = edits.partition_point(|edit| edit.range.end <= byte);
-        if let Some((_, own)) =
-            edits.get(before).zip(self.own.get(before)).filter(|(edit, _)| edit.range.start < byte)
-        {
-            return own.start;
-        }
-        let last = before.checked_sub(1).and_then(|last| edits.get(last).zip(self.own.get(last)));
-        last.map_or(byte, |(edit, own)| own.end + byte - edit.range.end)
-    }
-}
-
-/// Applies edits that do not overlap, in ascending order, and notes them in the tree.
-fn apply(text: &str, edits: &[Edit], ours: &[Range<usize>], parsed: &mut Parsed) -> Applied {
-    let mut result = String::with_capacity(text.len());
-    let (mut put_in, mut own) =
-        (Vec::with_capacity(ours.len() + edits.len()), Vec::with_capacity(edits.len()));
-    let mut end = 0;
-    let mut older = ours.iter().peekable();
-    let mut keep = |result: &mut String, put_in: &mut Vec<Range<usize>>, piece: Range<usize>| {
-        let start = result.len();
-        result.push_str(&text[piece.clone()]);
-        while let Some(own) = older.next_if(|own| own.start < piece.end) {
-            if own.start >= piece.start && own.end <= piece.end {
-                put_in.push(start + own.start - piece.start..start + own.end - piece.start);
-            }
-        }
-    };
-    for Edit { range, text, .. } in edits {
-        keep(&mut result, &mut put_in, end..range.start);
-        own.push(result.len()..result.len() + text.len());
-        put_in.extend(own.last().cloned());
-        result.push_str(text);
-        end = range.end;
-    }
-    keep(&mut result, &mut put_in, end..text.len());
-    parsed.note(text, edits.iter().map(|edit| (edit.range.clone(), edit.text.as_str())));
-    Applied { text: result, put_in, own }
 }
 
 /// Returns a text as ast-grep has it, and whether it has a syntax error.

@@ -107,9 +107,7 @@ impl Field<'_> {
     pub(crate) fn refuses(&self, text: &str, old: &str, new: &str) -> bool {
         let start = self.string.child(0).and_then(|start| text.get(start.byte_range())).unwrap_or_default();
         let quote = start.trim_start_matches(|sign: char| sign.is_alphabetic());
-        [quote, "\\", "\n"]
-            .iter()
-            .any(|sign| new.contains(sign) && !old.contains(sign) && !(*sign == "\n" && quote.len() == 3))
+        refuses_in_quotes(quote, new) && !refuses_in_quotes(quote, old)
     }
 
     /// Returns a text as the braces take it: a second brace would be one of the string, and a colon outside of brackets begins a format.
@@ -135,10 +133,17 @@ impl Field<'_> {
     }
 }
 
+/// Returns whether the braces of a string with such quotes may not hold a text, in all versions of Python.
+pub(crate) fn refuses_in_quotes(quote: &str, new: &str) -> bool {
+    [quote, "\\", "\n"].iter().any(|sign| new.contains(sign) && !(*sign == "\n" && quote.len() == 3))
+}
+
 /// Node of a script that may not begin with everything: braces would be a block there, and `function` or `class` a declaration.
 #[derive(Clone)]
 pub(crate) struct Lead<'t> {
     node: Node<'t>,
+    /// The statement in front of it, if it is a statement.
+    before: Option<Node<'t>>,
     kind: LeadKind,
 }
 
@@ -155,6 +160,7 @@ impl<'t> Lead<'t> {
     pub(crate) fn new(
         language: Language,
         (parent, node): (Node<'t>, Node<'t>),
+        before: Option<Node<'t>>,
         field: Option<&str>,
     ) -> Option<Self> {
         if !matches!(language, Language::JavaScript | Language::TypeScript | Language::Tsx) {
@@ -166,36 +172,51 @@ impl<'t> Lead<'t> {
             _ if node.kind() == "expression_statement" => LeadKind::Statement,
             _ => return None,
         };
-        Some(Self { node, kind })
+        Some(Self { node, before, kind })
     }
 
     pub(crate) fn begins_with(&self, node: Node<'_>) -> bool {
         self.node.start_byte() == node.start_byte()
     }
 
-    /// Returns a text as it may begin the node: in parentheses where it would be read as something else.
-    pub(crate) fn fitted(&self, language: Language, range: &Range<usize>, new: String) -> String {
-        let first = behind_comments(&new);
+    /// Returns a text as it may begin the node: in parentheses where it would be read as something else. Returns `None` if the line above
+    /// would go on with it.
+    pub(crate) fn fitted(
+        &self,
+        language: Language,
+        (text, range): (&str, &Range<usize>),
+        new: String,
+    ) -> Option<String> {
+        if range.start != self.node.start_byte() {
+            return Some(new);
+        }
+        let new = if self.is_misread(language, range, &new) {
+            in_parentheses(language, &new).map_or(new, |held| held.text)
+        } else {
+            new
+        };
+        let goes_on_above = goes_on(behind_comments(&new))
+            && !goes_on(text.get(range.clone()).unwrap_or_default())
+            && self.before.is_some_and(|before| is_open(before, text));
+        (!goes_on_above).then_some(new)
+    }
+
+    /// Returns whether a value would be read as a block or a declaration.
+    fn is_misread(&self, language: Language, range: &Range<usize>, new: &str) -> bool {
+        let first = behind_comments(new);
         let is_object = first.starts_with('{');
-        let is_declared = ["function", "class", "async function"].iter().any(|word| first.starts_with(word));
-        let can_mislead = match self.kind {
-            LeadKind::Body => is_object,
-            LeadKind::Exported => is_declared,
-            LeadKind::Statement => is_object || is_declared,
-        };
-        if range.start != self.node.start_byte() || !can_mislead {
-            return new;
-        }
+        let is_declared = ["function", "class", "async function"].iter().any(|word| {
+            let rest = first.strip_prefix(word);
+            rest.is_some_and(|rest| {
+                !rest.starts_with(|sign: char| sign.is_alphanumeric() || "_$".contains(sign))
+            })
+        });
         let is_all = self.node.end_byte() <= range.end + 1;
-        let is_meant = match self.kind {
-            LeadKind::Body => false,
-            LeadKind::Exported => is_all,
-            LeadKind::Statement => is_all && begins_statement(language, &new),
-        };
-        if is_meant {
-            return new;
+        match self.kind {
+            LeadKind::Body => is_object,
+            LeadKind::Exported => is_declared && !is_all,
+            LeadKind::Statement => (is_object || is_declared) && !(is_all && begins_statement(language, new)),
         }
-        in_parentheses(language, &new).map_or(new, |held| held.text)
     }
 }
 

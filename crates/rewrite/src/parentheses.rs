@@ -2,22 +2,36 @@
 
 use std::ops::Range;
 
-use tree_sitter::Node;
+use tree_sitter::{Node, Tree};
 
+use crate::operands::refuses_in_quotes;
+use crate::places::{Place, places};
+use crate::values::{Class, Value};
 use crate::{Language, MAX_TIME};
 
 /// A value in parentheses.
 pub(crate) struct Held {
     pub(crate) text: String,
-    /// Whether it is an operator with what that is applied to, of which a neighbour could take a part.
-    pub(crate) is_operator: bool,
+    /// The value; none if it is several.
+    pub(crate) value: Option<Value>,
 }
 
-/// Returns a text in parentheses, if it is a value.
+/// What becomes of a value that is put into a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Fits,
+    NeedsParentheses,
+    /// Nothing would help.
+    Misfits,
+}
+
+/// Code around a text, before and behind it.
+type Context = (&'static str, &'static str);
+
+/// Returns a text in parentheses, if it is a value, or a type of TypeScript.
 pub(crate) fn in_parentheses(language: Language, new: &str) -> Option<Held> {
     let new = new.trim();
-    let (before, behind) = around_value(language);
-    let held = |newline: &str| {
+    let held = |(before, behind): Context, newline: &str| {
         let text = format!("({new}{newline})");
         let code = format!("{before}{text}{behind}");
         let tree = grammar::parse(&code, &language.grammar(), MAX_TIME)?;
@@ -27,15 +41,19 @@ pub(crate) fn in_parentheses(language: Language, new: &str) -> Option<Held> {
             return None;
         }
         let mut cursor = whole.walk();
-        let value = whole.named_children(&mut cursor).find(|child| !child.is_extra())?;
-        Some(Held { is_operator: is_operator(value.kind()), text })
+        let mut values = whole.named_children(&mut cursor).filter(|child| !child.is_extra());
+        let value = values.next()?;
+        let is_single = values.next().is_none() && whole.kind() != "tuple";
+        Some(Held { value: is_single.then(|| Value::new(value, &code)), text })
     };
-    // Go would take the end of the line for that of the statement.
-    held("").or_else(|| held("\n").filter(|_| language != Language::Go))
+    let contexts = [Some(around_value(language)), around_type(language)];
+    contexts.into_iter().flatten().find_map(|context| {
+        // Go would take the end of the line for that of the statement.
+        held(context, "").or_else(|| held(context, "\n").filter(|_| language != Language::Go))
+    })
 }
 
-/// Returns what makes a file of a value that stands between.
-fn around_value(language: Language) -> (&'static str, &'static str) {
+fn around_value(language: Language) -> Context {
     match language {
         Language::Python => ("_ = ", ""),
         Language::JavaScript | Language::TypeScript | Language::Tsx => ("let _ = ", ""),
@@ -45,97 +63,80 @@ fn around_value(language: Language) -> (&'static str, &'static str) {
     }
 }
 
-/// Returns for each of some values in a text whether it is not one there: something takes a part of it.
-pub(crate) fn are_taken_apart(language: Language, text: &str, values: &[Range<usize>]) -> Vec<bool> {
+fn around_type(language: Language) -> Option<Context> {
+    match language {
+        Language::TypeScript | Language::Tsx => Some(("type _ = ", ";")),
+        Language::Go => Some(("package p\ntype _ ", "\n")),
+        Language::Rust => Some(("type A = ", ";")),
+        Language::Python | Language::JavaScript | Language::Java => None,
+    }
+}
+
+/// Returns what becomes of some values in a text, which are in ascending order.
+pub(crate) fn fates(language: Language, text: &str, values: &[(Range<usize>, Value)]) -> Vec<Fate> {
     let in_function = match language {
-        Language::Go => ("package p\nfunc f() { ", "\n}"),
-        Language::Rust => ("fn f() { ", "\n}"),
-        Language::Java => ("class A { void f() { ", "\n} }"),
-        Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx => ("", ""),
+        Language::Go => Some(("package p\nfunc f() { ", "\n}")),
+        Language::Rust => Some(("fn f() { ", "\n}")),
+        Language::Java => Some(("class A { void f() { ", "\n} }")),
+        Language::Python | Language::JavaScript | Language::TypeScript | Language::Tsx => None,
     };
-    let in_class = if language == Language::Java { ("class A { ", "\n}") } else { ("", "") };
-    let trees = [around_value(language), in_function, in_class, ("", "")].into_iter().filter_map(
-        |(before, behind)| {
-            let tree = grammar::parse(&format!("{before}{text}{behind}"), &language.grammar(), MAX_TIME)?;
-            (!tree.root_node().has_error()).then_some((before.len(), tree))
-        },
-    );
-    let Some((start, tree)) = { trees }.next() else { return vec![false; values.len()] };
-    let is_taken_apart = |value: &Range<usize>| {
-        let value = start + value.start..start + value.end;
-        let around = tree.root_node().descendant_for_byte_range(value.start, value.end);
-        let is_bound = |node: Node<'_>| {
-            node.parent().is_some_and(|parent| {
-                is_loose(node.kind()) && binds(parent.kind())
-                    || is_postfix(parent.kind()) && parent.start_byte() == node.start_byte()
-            })
+    let in_class = (language == Language::Java).then_some(("class A { ", "\n}"));
+    let has_type = values.iter().any(|(_, value)| value.class == Class::Type);
+    let of_type = around_type(language).filter(|_| has_type);
+    let contexts = [of_type, in_function, in_class, Some(("", "")), Some(around_value(language))];
+    let mut trees = contexts.into_iter().flatten().filter_map(|(before, behind)| {
+        let code = format!("{before}{text}{behind}");
+        let tree = grammar::parse(&code, &language.grammar(), MAX_TIME)?;
+        (!tree.root_node().has_error()).then_some((before.len(), code, tree))
+    });
+    // What parentheses would not mend either is found in the file.
+    let Some((start, code, tree)) = trees.next() else {
+        return vec![Fate::NeedsParentheses; values.len()];
+    };
+    let ranges = values.iter().map(|(range, _)| start + range.start..start + range.end);
+    let places = places(tree.root_node(), &code, ranges.clone().map(|range| (range.clone(), range)));
+    let each = values.iter().zip(ranges.zip(&places));
+    each.map(|((_, value), (range, place))| fate(language, (&tree, &code), value, (range, place))).collect()
+}
+
+fn fate(
+    language: Language,
+    (tree, code): (&Tree, &str),
+    value: &Value,
+    (range, place): (Range<usize>, &Place),
+) -> Fate {
+    if let Some(quote) = quote_around(language, tree, code, &range) {
+        let own = &code[range.clone()];
+        let is_format = own.starts_with('{') || matches!(value.class, Class::Loose | Class::Assignment);
+        return match () {
+            () if refuses_in_quotes(quote, own) => Fate::Misfits,
+            () if is_format => Fate::NeedsParentheses,
+            () => Fate::Fits,
         };
-        // In strings and comments, it is text.
-        let is_text = |node: Node<'_>| node.child_count() == 0 || node.kind().contains("string");
-        around.is_some_and(|node| if node.byte_range() == value { is_bound(node) } else { !is_text(node) })
-    };
-    values.iter().map(is_taken_apart).collect()
+    }
+    let Some(frame) = &place.frame else { return Fate::Fits };
+    let around = tree.root_node().descendant_for_byte_range(range.start, range.end);
+    let is_text = around.is_some_and(|node| {
+        node.byte_range() != range && node.child_count() == 0 || node.kind().contains("string")
+    });
+    if is_text && place.value.is_none() || frame.is_text() {
+        return Fate::Fits;
+    }
+    let is_same =
+        |now: &Value| now.class == Class::Closed && value.class == Class::Closed || now.kind == value.kind;
+    match &place.value {
+        Some(now) if is_same(now) && now.stands(language, &frame.slot, &code[range.end..]) => Fate::Fits,
+        _ => Fate::NeedsParentheses,
+    }
 }
 
-/// Returns whether a kind of node is an operator with its operands.
-pub(crate) fn is_operator(kind: &str) -> bool {
-    binds(kind)
-        || is_loose(kind)
-        || matches!(
-            kind,
-            "update_expression"
-                | "cast_expression"
-                | "type_cast_expression"
-                | "as_expression"
-                | "satisfies_expression"
-                | "instanceof_expression"
-                | "range_expression"
-                | "reference_expression"
-                | "type_assertion"
-                | "type_assertion_expression"
-                | "return_expression"
-                | "break_expression"
-        )
-}
-
-/// Returns whether a kind of node is an operator whose operands bind tighter than most others.
-pub(crate) fn binds(kind: &str) -> bool {
-    ["binary_", "unary_", "boolean_", "comparison_", "not_", "await", "conditional_", "ternary_"]
-        .iter()
-        .any(|start| kind.starts_with(start))
-}
-
-/// Returns whether a kind of node is an operator that takes in all that it can.
-pub(crate) fn is_loose(kind: &str) -> bool {
-    ["conditional_", "ternary_", "yield", "assignment", "augmented_", "compound_assignment"]
-        .iter()
-        .any(|start| kind.starts_with(start))
-        || matches!(
-            kind,
-            "lambda" | "lambda_expression" | "arrow_function" | "closure_expression" | "named_expression"
-        )
-}
-
-/// Returns whether a kind of node is a value with something behind it.
-pub(crate) fn is_postfix(kind: &str) -> bool {
-    matches!(
-        kind,
-        "call"
-            | "call_expression"
-            | "attribute"
-            | "subscript"
-            | "member_expression"
-            | "subscript_expression"
-            | "field_expression"
-            | "field_access"
-            | "selector_expression"
-            | "index_expression"
-            | "slice_expression"
-            | "try_expression"
-            | "await_expression"
-            | "method_invocation"
-            | "array_access"
-            | "non_null_expression"
-            | "update_expression"
-    )
+/// Returns the quote of the string of Python within whose braces a range is.
+fn quote_around<'t>(language: Language, tree: &Tree, code: &'t str, range: &Range<usize>) -> Option<&'t str> {
+    if language != Language::Python {
+        return None;
+    }
+    let node = tree.root_node().descendant_for_byte_range(range.start, range.end);
+    let braces = std::iter::successors(node, Node::parent).find(|node| node.kind() == "interpolation")?;
+    let start = braces.parent()?.child(0).and_then(|start| code.get(start.byte_range()))?;
+    Some(start.trim_start_matches(|sign: char| sign.is_alphabetic()))
 }

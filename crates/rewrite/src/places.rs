@@ -5,12 +5,13 @@ use std::ops::Range;
 use tree_sitter::{Node, TreeCursor};
 
 use crate::operands::is_operand;
+use crate::values::{Slot, Value};
 
 /// Where a range stands in a tree.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Place {
-    /// The kind of the largest node that is all of it.
-    pub(crate) node: Option<String>,
+    /// What it is, if a node is all of it.
+    pub(crate) value: Option<Value>,
     /// Whether it is some children of one node, from the start of the first to the end of the last.
     pub(crate) is_aligned: bool,
     /// Whether something is done with its value.
@@ -22,7 +23,7 @@ pub(crate) struct Place {
 /// Node around a range.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
-    pub(crate) kind: String,
+    pub(crate) slot: Slot,
     /// Its range, without blanks and semicolons at its ends.
     pub(crate) range: Range<usize>,
     /// Whether it is the whole file.
@@ -48,10 +49,10 @@ pub(crate) fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
 }
 
 impl Bounds {
-    fn new(text: &str, range: Range<usize>) -> Self {
-        let inner = trimmed(text, range);
-        let start = text[..inner.start].trim_end_matches(is_filling).len();
-        let end = text.len() - text[inner.end..].trim_start_matches(is_filling).len();
+    fn new(text: &str, core: Range<usize>, whole: &Range<usize>) -> Self {
+        let inner = trimmed(text, core);
+        let start = text[..inner.start.min(whole.start)].trim_end_matches(is_filling).len();
+        let end = text.len() - text[inner.end.max(whole.end)..].trim_start_matches(is_filling).len();
         Self { inner, outer: start..end }
     }
 
@@ -64,17 +65,18 @@ impl Bounds {
     }
 }
 
-/// Returns the places of some ranges that come in ascending order and do not overlap.
+/// Returns the places of some ranges that come in ascending order and do not overlap, each with the range that may belong to it, such as
+/// comments around it.
 pub(crate) fn places(
     root: Node<'_>,
     text: &str,
-    ranges: impl IntoIterator<Item = Range<usize>>,
+    ranges: impl IntoIterator<Item = (Range<usize>, Range<usize>)>,
 ) -> Vec<Place> {
     let mut cursor = root.walk();
     // Nodes from the root to the current one.
     let mut above = vec![root];
-    let of_range = |range| {
-        let bounds = Bounds::new(text, range);
+    let of_range = |(core, whole): (Range<usize>, Range<usize>)| {
+        let bounds = Bounds::new(text, core, &whole);
         let is_aligned = go_to(&mut cursor, &mut above, &bounds);
         place(&above, text, &bounds, is_aligned)
     };
@@ -113,13 +115,14 @@ fn go_to<'t>(cursor: &mut TreeCursor<'t>, above: &mut Vec<Node<'t>>, bounds: &Bo
 fn place(above: &[Node<'_>], text: &str, bounds: &Bounds, is_aligned: bool) -> Place {
     let own = above.iter().rposition(|node| !bounds.are_all_of(*node)).map_or(0, |frame| frame + 1);
     let frame = own.checked_sub(1).and_then(|at| above.get(at));
-    let node = above.get(own);
+    let value = above[own.min(above.len())..].iter().rfind(|node| node.is_named());
+    let is_operand = |at: usize| at > 0 && is_operand(above[at - 1], above[at]);
     Place {
-        node: node.map(|node| node.kind().to_owned()),
-        is_aligned: is_aligned || node.is_some(),
-        is_operand: node.zip(frame).is_some_and(|(node, frame)| is_operand(*frame, *node)),
+        value: value.map(|node| Value::new(*node, text)),
+        is_aligned: is_aligned || value.is_some(),
+        is_operand: (own..above.len()).any(is_operand),
         frame: frame.map(|frame| Frame {
-            kind: frame.kind().to_owned(),
+            slot: slot(&above[..own], *frame, bounds, text),
             range: trimmed(text, frame.byte_range()),
             is_root: own == 1,
             has_error: frame.has_error(),
@@ -127,9 +130,61 @@ fn place(above: &[Node<'_>], text: &str, bounds: &Bounds, is_aligned: bool) -> P
     }
 }
 
+fn slot(above: &[Node<'_>], frame: Node<'_>, bounds: &Bounds, text: &str) -> Slot {
+    let start = trimmed(text, frame.byte_range()).start;
+    let kinds = above.iter().rev().map(|node| node.kind());
+    let in_brackets = |kind: &str| {
+        matches!(
+            kind,
+            "argument_list"
+                | "arguments"
+                | "parenthesized_expression"
+                | "list"
+                | "tuple"
+                | "set"
+                | "dictionary"
+                | "array"
+                | "subscript"
+                | "generator_expression"
+                | "literal_value"
+                | "index_expression"
+                | "array_expression"
+                | "tuple_expression"
+        ) || kind.ends_with("_comprehension")
+    };
+    let is_end = |kind: &str| kind.contains("block") || kind.ends_with("_statement") || kind == "lambda";
+    let mut nearest = kinds.clone().take_while(|kind| in_brackets(kind) || !is_end(kind));
+    let header = kinds.clone().find(|kind| in_brackets(kind) || kind.contains("block") || is_header(kind));
+    let constructor = (frame.kind() == "new_expression").then(|| frame.child_by_field_name("constructor"));
+    Slot {
+        value: Value::new(frame, text),
+        is_first: start == bounds.inner.start,
+        is_bracketed: nearest.any(in_brackets),
+        is_in_header: header.is_some_and(is_header),
+        has_else: frame.kind() == "let_declaration" && frame.child_by_field_name("alternative").is_some(),
+        is_constructor: constructor.flatten().is_some_and(|node| node.start_byte() == bounds.inner.start),
+    }
+}
+
+/// Returns whether a kind of node has a header that a brace ends, in Go and Rust.
+fn is_header(kind: &str) -> bool {
+    matches!(
+        kind,
+        "if_statement"
+            | "for_statement"
+            | "expression_switch_statement"
+            | "type_switch_statement"
+            | "if_expression"
+            | "while_expression"
+            | "for_expression"
+            | "match_expression"
+    )
+}
+
 impl Frame {
     /// Returns whether it is text, in which what is no syntax flows together.
     pub(crate) fn is_text(&self) -> bool {
-        self.kind.contains("string") || self.kind.starts_with("jsx_") || self.kind == "interpolation"
+        let kind = self.slot.value.kind.as_str();
+        kind.contains("string") || kind.starts_with("jsx_") || kind == "interpolation"
     }
 }

@@ -54,7 +54,7 @@ impl<'t> Level<'t> {
             own.unit = Some(Unit::new(node, own.unit.as_ref(), beside, cursor));
         }
         own.lead = own.lead.filter(|lead| lead.begins_with(node));
-        if let Some(lead) = Lead::new(language, (self.node, node), cursor.field_name()) {
+        if let Some(lead) = Lead::new(language, (self.node, node), self.before, cursor.field_name()) {
             own.lead = Some(lead);
         }
         own.is_operand = is_operand(self.node, node);
@@ -140,7 +140,7 @@ impl Surroundings<'_> {
             None => new,
         };
         let new = match &self.lead {
-            Some(lead) => lead.fitted(language, &range, new),
+            Some(lead) => lead.fitted(language, (text, &range), new)?,
             None => new,
         };
         let range = match &self.unit {
