@@ -142,7 +142,9 @@ impl<'t> Standing<'t> {
     /// Returns the range and the text that an edit may have in place of those that do not fit: in parentheses, in braces, or with the rest of
     /// the line in front of its comment or below. `code` is where the comment at its end begins.
     fn alternative(&self, place: &Place, edit: &Edit, code: usize) -> Option<(Range<usize>, String)> {
-        if edit.has_changed {
+        // In Go, a line break behind a value ends its statement, in parentheses as well.
+        let has_lines = edit.text.get(code..).is_some_and(|rest| rest.trim_end().contains('\n'));
+        if edit.has_changed || self.language == Language::Go && place.is_operand && has_lines {
             return None;
         }
         let frame = place.frame.as_ref();
@@ -298,7 +300,7 @@ impl Change<'_> {
 /// Returns whether two signs are the beginning of a token in one of the languages, whatever the grammar makes of them.
 fn is_token(before: char, behind: char) -> bool {
     before == behind && "+-*/&|<=".contains(before)
-        || matches!((before, behind), ('/', '*') | ('<', '-') | ('&', '^') | ('-', '>') | ('=', '>'))
+        || matches!((before, behind), ('/', '*') | ('<', '-') | ('&', '^') | ('-' | '=', '>'))
 }
 
 /// Returns whether a sign may be in one token with another.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use tree_sitter::{Node, TreeCursor};
 
 use crate::operands::is_operand;
-use crate::values::{Slot, Value};
+use crate::values::{Part, Slot, Value};
 
 /// Where a range stands in a tree.
 #[derive(Clone, Debug, Default)]
@@ -132,7 +132,7 @@ fn place(above: &[Node<'_>], text: &str, bounds: &Bounds, is_aligned: bool) -> P
 
 fn slot(above: &[Node<'_>], frame: Node<'_>, bounds: &Bounds, text: &str) -> Slot {
     let start = trimmed(text, frame.byte_range()).start;
-    let kinds = above.iter().rev().map(|node| node.kind());
+    let kinds = above.iter().rev().map(Node::kind);
     let in_brackets = |kind: &str| {
         matches!(
             kind,
@@ -155,14 +155,18 @@ fn slot(above: &[Node<'_>], frame: Node<'_>, bounds: &Bounds, text: &str) -> Slo
     let is_end = |kind: &str| kind.contains("block") || kind.ends_with("_statement") || kind == "lambda";
     let mut nearest = kinds.clone().take_while(|kind| in_brackets(kind) || !is_end(kind));
     let header = kinds.clone().find(|kind| in_brackets(kind) || kind.contains("block") || is_header(kind));
-    let constructor = (frame.kind() == "new_expression").then(|| frame.child_by_field_name("constructor"));
+    let at = |field: &str| frame.child_by_field_name(field).map(|node| node.start_byte());
+    let part = match frame.kind() {
+        "new_expression" if at("constructor") == Some(bounds.inner.start) => Part::Constructor,
+        "let_declaration" if at("alternative").is_some() => Part::BeforeElse,
+        _ if start == bounds.inner.start => Part::First,
+        _ => Part::Other,
+    };
     Slot {
         value: Value::new(frame, text),
-        is_first: start == bounds.inner.start,
+        part,
         is_bracketed: nearest.any(in_brackets),
         is_in_header: header.is_some_and(is_header),
-        has_else: frame.kind() == "let_declaration" && frame.child_by_field_name("alternative").is_some(),
-        is_constructor: constructor.flatten().is_some_and(|node| node.start_byte() == bounds.inner.start),
     }
 }
 

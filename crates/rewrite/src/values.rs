@@ -52,16 +52,23 @@ pub(crate) struct Value {
 #[derive(Clone, Debug)]
 pub(crate) struct Slot {
     pub(crate) value: Value,
-    /// Whether the value is its beginning.
-    pub(crate) is_first: bool,
+    pub(crate) part: Part,
     /// Whether line breaks mean nothing there.
     pub(crate) is_bracketed: bool,
     /// Whether a brace behind it begins a block.
     pub(crate) is_in_header: bool,
-    /// Whether an `else` of its own follows.
-    pub(crate) has_else: bool,
-    /// Whether the value is what `new` makes something of.
-    pub(crate) is_constructor: bool,
+}
+
+/// Part of a node that a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Its beginning.
+    First,
+    /// What `new` makes something of.
+    Constructor,
+    /// What an `else` of the node's own follows.
+    BeforeElse,
+    Other,
 }
 
 impl Value {
@@ -88,42 +95,44 @@ impl Value {
         if self.ends_with_brace && slot.is_in_header && matches!(self.class, Class::Unary | Class::Declared) {
             return false;
         }
-        if slot.has_else && (matches!(self.class, Class::Logical | Class::Block) || self.ends_with_brace) {
+        if slot.part == Part::BeforeElse
+            && (matches!(self.class, Class::Logical | Class::Block) || self.ends_with_brace)
+        {
             return false;
         }
-        let is_plain = !slot.is_constructor;
+        let (is_plain, is_first) = (slot.part != Part::Constructor, slot.part == Part::First);
         match self.class {
             Class::Closed => is_plain || !self.kind.contains("call"),
             // The grammar takes an object for one there.
             Class::Declared => self.kind != "object" || frame != "arrow_function",
             Class::Strings => true,
-            Class::Block => !slot.is_first || takes_any(frame, slot.is_first),
+            Class::Block => !is_first || takes_any(frame, is_first),
             Class::Chain | Class::Bare => {
-                is_plain && !(slot.is_first && (is_postfix(frame) || slot.value.class == Class::Assignment))
+                is_plain && !(is_first && (is_postfix(frame) || slot.value.class == Class::Assignment))
             }
-            Class::List => takes_list(language, frame, slot.is_first),
+            Class::List => takes_list(language, frame, is_first),
             Class::Type => self.stands_in_type(&slot.value),
             Class::Assignment => self.is_assigned(language, slot),
-            Class::Loose => takes_any(frame, slot.is_first),
-            _ => takes_any(frame, slot.is_first) || self.binds_tighter(language, slot, behind),
+            Class::Loose => takes_any(frame, is_first),
+            _ => takes_any(frame, is_first) || self.binds_tighter(language, slot, behind),
         }
     }
 
     /// Returns whether an operator takes the whole value, given that the grammar does.
     fn binds_tighter(&self, language: Language, slot: &Slot, behind: &str) -> bool {
         let is_cast_read = || {
-            language == Language::Rust && !(slot.is_first && behind.trim_start().starts_with('<'))
+            language == Language::Rust && !(slot.part == Part::First && behind.trim_start().starts_with('<'))
                 || language == Language::Java
         };
         let is_negation = self.sign == "not";
         let takes = |class: Class| match (class, self.class) {
             (Class::Logical, Class::Logical) => (self.sign == "??") == (slot.value.sign == "??"),
-            (Class::Comparison | Class::Arithmetic, Class::Arithmetic | Class::Power) => true,
             (Class::Comparison | Class::Arithmetic, Class::Unary) => !is_negation,
             (Class::Unary, Class::Comparison) => slot.value.sign == "not",
             (Class::Unary, Class::Unary) => !slot.value.kind.starts_with("await"),
             (Class::Unary, Class::Power) => language == Language::Python,
-            (Class::Logical, Class::Comparison | Class::Arithmetic | Class::Power | Class::Unary) => true,
+            (Class::Comparison | Class::Arithmetic, Class::Arithmetic | Class::Power)
+            | (Class::Logical, Class::Comparison | Class::Arithmetic | Class::Power | Class::Unary) => true,
             (Class::Logical | Class::Comparison | Class::Arithmetic, Class::Cast) => is_cast_read(),
             _ => false,
         };
@@ -137,7 +146,7 @@ impl Value {
     fn is_assigned(&self, language: Language, slot: &Slot) -> bool {
         let frame = slot.value.kind.as_str();
         let is_statement = matches!(frame, "expression_statement" | "parenthesized_expression");
-        let is_set = matches!(frame, "assignment" | "augmented_assignment") && !slot.is_first;
+        let is_set = matches!(frame, "assignment" | "augmented_assignment") && slot.part != Part::First;
         match self.kind.as_str() {
             "named_expression" => {
                 frame == "parenthesized_expression"
@@ -145,7 +154,7 @@ impl Value {
                     || matches!(frame, "argument_list" | "list" | "tuple" | "set")
             }
             _ if language == Language::Python => is_statement || is_set,
-            _ => is_statement || takes_any(frame, slot.is_first),
+            _ => is_statement || takes_any(frame, slot.part == Part::First),
         }
     }
 
@@ -163,7 +172,7 @@ impl Value {
 }
 
 /// Returns the operator of a node, if it is one.
-fn sign<'t>(node: Node<'t>) -> &'t str {
+fn sign(node: Node<'_>) -> &str {
     let kind = node.kind();
     let is_operator =
         kind.starts_with("binary_") || kind.starts_with("unary_") || kind.ends_with("_operator");
