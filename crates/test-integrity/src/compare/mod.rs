@@ -6,6 +6,7 @@ mod doubles;
 mod elsewhere;
 mod flips;
 mod loops;
+mod losses;
 mod lost;
 mod needless;
 mod outcomes;
@@ -106,6 +107,9 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         }
         if found.is_empty() && !removed.concerns_test(one) {
             found.extend(projections::of_pair((&before, one), (&after, other)));
+            if found.is_empty() {
+                found.extend(losses::of_pair(one, other, changes));
+            }
         }
         if other.is_hook() {
             found = found.into_iter().map(|finding| support::about_hook(finding, &other.name)).collect();
