@@ -100,7 +100,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         context.pair(one, other, &mut found);
         // What is lost in another way as well is told once.
         if found.is_empty() {
-            found = outcomes::of_pair(one, other);
+            found = outcomes::of_pair(one, other, changes);
         }
         if found.is_empty() {
             found.extend(waiting::of_pair((&before, one), (&after, other)));
