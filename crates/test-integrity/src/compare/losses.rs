@@ -172,6 +172,17 @@ fn has_reason(lost: u8, gone: &[String], changes: &[Change<'_>]) -> bool {
     })
 }
 
+/// Returns whether a finding is that an order is given up, while the program makes more sets.
+pub(super) fn is_of_new_set(finding: &Finding, changes: &[Change<'_>]) -> bool {
+    const SETS: &[&str] = &["Set<", "HashSet", "BTreeSet", "new Set", "frozenset(", " set(", "set[", "Set["];
+    let count = |text: Option<&str>| {
+        SETS.iter().map(|set| text.unwrap_or_default().matches(set).count()).sum::<usize>()
+    };
+    let mut sources = changes.iter().filter(|change| Role::of(change.path) == Role::Source);
+    finding.message.ends_with("in whatever order")
+        && sources.any(|change| count(change.after) > count(change.before))
+}
+
 /// Returns whether a program of Python's has a new set that is written out.
 fn writes_set(change: &Change<'_>) -> bool {
     let count = |text: Option<&str>| {

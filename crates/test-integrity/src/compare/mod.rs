@@ -5,9 +5,11 @@ mod cases;
 mod doubles;
 mod elsewhere;
 mod flips;
+mod groups;
 mod loops;
 mod losses;
 mod lost;
+mod messages;
 mod needless;
 mod outcomes;
 mod projections;
@@ -98,6 +100,9 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         let (one, other) = (&before.tests[*one], &after.tests[*other]);
         let mut found = Vec::new();
         context.pair(one, other, &mut found);
+        found.retain(|finding| {
+            !messages::is_shown(finding, one, other, changes) && !losses::is_of_new_set(finding, changes)
+        });
         // What is lost in another way as well is told once.
         if found.is_empty() {
             found = outcomes::of_pair(one, other, changes);
@@ -108,7 +113,10 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         if found.is_empty() && !removed.concerns_test(one) {
             found.extend(projections::of_pair((&before, one), (&after, other)));
             if found.is_empty() {
+                found.extend(groups::of_pair(one, other));
                 found.extend(losses::of_pair(one, other, changes));
+                found.extend(messages::of_pair(one, other, changes));
+                found.truncate(1);
             }
         }
         if other.is_hook() {
