@@ -11,6 +11,9 @@ use crate::files::Role;
 use crate::finding::{Finding, Kind, short};
 use crate::syntax::{is_pure, literals, without_strings};
 
+/// Most pairs of assertions of one test that are compared.
+const MAX_PAIRED: usize = 250_000;
+
 /// Words of code whose results come in no order of their own.
 #[rustfmt::skip]
 const UNORDERED: &[&str] = &[
@@ -30,6 +33,9 @@ const CASED: &[&str] = &["ower", "pper", "apital", "itle", "casefold"];
 /// Returns what is lost of a value before a test compares it.
 pub(super) fn of_pair(before: &Test, after: &Test, changes: &[Change<'_>]) -> Option<Finding> {
     let (old, new) = (&before.body.assertions, &after.body.assertions);
+    if old.len().saturating_mul(new.len()) > MAX_PAIRED {
+        return None;
+    }
     let (was, is, lost) = old.iter().find_map(|was| lost(was, new).map(|(is, lost)| (was, is, lost)))?;
     let what = [(ORDER, "order"), (CASE, "case"), (SPACE, "white space"), (PART, "members")];
     let what: Vec<&str> = what.iter().filter(|(loss, _)| lost & loss != 0).map(|(_, name)| *name).collect();

@@ -16,6 +16,8 @@ const LOOKING: &[&str] = &[
 ];
 /// Parts of the names of calls that compare what they are given as a whole, or are about what must not be there.
 const OTHERS: &[&str] = &["object", "snapshot", "not", "exact", "equal", "doesn"];
+/// Most pairs of changed assertions of one test that are compared.
+const MAX_PAIRED: usize = 2_500;
 /// Shortest word that says what a text is about.
 const MIN_WORD: usize = 3;
 
@@ -31,11 +33,12 @@ struct Sought<'a> {
 /// Returns what a test asks for less of.
 pub(super) fn of_pair(before: &Test, after: &Test, changes: &[Change<'_>]) -> Option<Finding> {
     let (old, new) = (texts(before), texts(after));
-    let gone = old.iter().filter(|(text, _)| new.iter().all(|(other, _)| other != text));
-    let come: Vec<&(&str, usize)> =
-        new.iter().filter(|(text, _)| old.iter().all(|(other, _)| other != text)).collect();
-    let (was, (is, line), lost) = gone.into_iter().find_map(|(was, _)| {
-        come.iter().find_map(|now| shortened(was, now.0).map(|lost| (*was, **now, lost)))
+    let (gone, come) = (without(&old, &new), without(&new, &old));
+    if gone.len().saturating_mul(come.len()) > MAX_PAIRED {
+        return None;
+    }
+    let (was, (is, line), lost) = gone.iter().find_map(|(was, _)| {
+        come.iter().find_map(|now| shortened(was, now.0).map(|lost| (*was, *now, lost)))
     })?;
     let others: Vec<&str> = come.iter().map(|(text, _)| *text).filter(|text| *text != is).collect();
     let is_excused = is_excused(&lost, is, &others, changes);
@@ -52,12 +55,15 @@ pub(super) fn is_shown(finding: &Finding, before: &Test, after: &Test, changes: 
     let is = new.iter().find(|(text, line)| *line == finding.line && finding.message.contains(&short(text)));
     let was = old.iter().find(|(text, _)| finding.message.contains(&format!("`{}` became", short(text))));
     let Some(((was, _), (is, _))) = was.zip(is) else { return false };
-    let come: Vec<&str> = new
-        .iter()
-        .map(|(text, _)| *text)
-        .filter(|text| text != is && old.iter().all(|(other, _)| other != text))
-        .collect();
+    let come = without(&new, &old);
+    let come: Vec<&str> = come.iter().map(|(text, _)| *text).filter(|text| text != is).collect();
     shortened(was, is).is_some_and(|lost| is_excused(&lost, is, &come, changes))
+}
+
+/// Returns those of some texts that are not among others.
+fn without<'a>(some: &[(&'a str, usize)], others: &[(&str, usize)]) -> Vec<(&'a str, usize)> {
+    let known: BTreeSet<&str> = others.iter().map(|(text, _)| *text).collect();
+    some.iter().filter(|(text, _)| !known.contains(text)).copied().collect()
 }
 
 /// Returns the assertions of a test, and the statements of Python's that match what was raised.
