@@ -1,4 +1,4 @@
-//! What a side of a comparison comes from, and what it lost on its way to the assertion.
+//! Origin of a side of a comparison: the value that it comes from, and what is lost of it on the way to the assertion.
 
 use super::Assertion;
 

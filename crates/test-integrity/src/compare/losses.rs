@@ -7,7 +7,7 @@ use crate::Change;
 use crate::assertion::origin::{CASE, ORDER, Origin, PART, SPACE};
 use crate::assertion::{Assertion, Strength};
 use crate::extract::Test;
-use crate::files::Role;
+use crate::files::{Role, extension};
 use crate::finding::{Finding, Kind, short};
 use crate::syntax::{is_pure, literals, without_strings};
 
@@ -195,5 +195,5 @@ fn writes_set(change: &Change<'_>) -> bool {
         let lines = text.unwrap_or_default().lines();
         lines.filter(|line| (line.contains("{\"") || line.contains("{'")) && !line.contains(':')).count()
     };
-    change.path.ends_with(".py") && count(change.after) > count(change.before)
+    extension(change.path) == "py" && count(change.after) > count(change.before)
 }

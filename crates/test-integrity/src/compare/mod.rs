@@ -88,6 +88,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
             .filter(|change| matches!(Role::of(change.path), Role::Test | Role::Source))
             .map(|change| stem(change.path))
             .collect(),
+        changes,
         removed: &removed,
         dropped: Dropped::by(changes, &removed),
         moved: moved_assertions(&before, &after),
@@ -215,6 +216,7 @@ struct Context<'a> {
     after: &'a State,
     /// Names of files that the change adds, without their extensions.
     added: Vec<&'a str>,
+    changes: &'a [Change<'a>],
     /// What the program no longer has.
     removed: &'a Removed<'a>,
     /// What the program chiefly lost.

@@ -1,6 +1,7 @@
 //! Outcomes that a test looked at, and no longer looks at.
 
 use crate::Change;
+use crate::assertion::Assertion;
 use crate::extract::Test;
 use crate::finding::{Finding, Kind, short};
 use crate::syntax::is_pure;
@@ -17,7 +18,7 @@ pub(super) fn of_pair(before: &Test, after: &Test, changes: &[Change<'_>]) -> Ve
             && !old.dropped.contains_key(*call)
             && !new.needed.contains(*call)
             && !is_of_cleaning(call, **line, after)
-            && !(call.starts_with("program ") && asks(after, RESULTS))
+            && (!call.starts_with("program ") || !asks(after, RESULTS))
             && !is_redefined(call, changes)
     });
     if let Some((call, line)) = dropped {
@@ -107,6 +108,12 @@ fn is_of_cleaning(call: &str, line: usize, test: &Test) -> bool {
     let is_last = test.body.assertions.iter().all(|assertion| assertion.line < line);
     is_last && CLEANING.iter().any(|part| name.contains(part))
         || FILES.iter().any(|start| call.starts_with(start))
+}
+
+/// Returns whether an assertion demanded of a call, which a test still makes, that there is no error, and there may be none any more.
+pub(super) fn can_no_longer_fail(gone: &Assertion, after: &Test, changes: &[Change<'_>]) -> bool {
+    let call = gone.text.contains(" . NoError ( t , ").then_some(gone.subject.as_str());
+    call.is_some_and(|call| after.body.words.join(" ").contains(call) && is_redefined(call, changes))
 }
 
 /// Returns whether a change gives another shape to what is called, so that it may have no failure any more.

@@ -49,6 +49,10 @@ pub(super) fn narrower(before: &Assertion, after: &Assertion) -> Option<&'static
         let is_same = before.is_failure() && after.is_failure();
         return (is_same && has_fewer_members(before, after)).then_some("which says less of the failure");
     }
+    let panics = plain(&after.name);
+    if panics.ends_with("panics") && plain(&before.name).starts_with(&format!("{panics}with")) {
+        return Some("which says less of the failure");
+    }
     if is_stricter(before, after) {
         return Some("which compares less strictly");
     }

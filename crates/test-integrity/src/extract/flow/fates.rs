@@ -45,30 +45,26 @@ pub(super) fn read(root: At<'_>, outcomes: &mut Outcomes) {
             }
             ("let_declaration", _) => {
                 let is_unused = at.field("pattern").is_some_and(|name| name.text().starts_with('_'));
-                at.field("value").filter(|_| is_unused).into_iter().for_each(|value| lose(value, outcomes));
+                lose(at.field("value").filter(|_| is_unused), outcomes);
             }
             ("match_expression", _) => {
-                at.field("value")
-                    .filter(|_| leaves_out_failures(at))
-                    .into_iter()
-                    .for_each(|value| lose(value, outcomes));
+                lose(at.field("value").filter(|_| leaves_out_failures(at)), outcomes);
             }
             ("let_condition", _)
                 if at.field("pattern").is_some_and(|pattern| pattern.text().starts_with("Err(")) =>
             {
                 let outer = at.node.parent().map(|parent| at.with(parent));
                 let tells = outer.and_then(|outer| outer.field("consequence")).is_some_and(only_tells);
-                at.field("value").filter(|_| tells).into_iter().for_each(|value| lose(value, outcomes));
+                lose(at.field("value").filter(|_| tells), outcomes);
             }
             ("call_expression", Kind::Returned)
                 if at.field("function").is_some_and(|name| DROPPING.contains(&name.text())) =>
             {
                 let given = at.field("arguments").map(At::children).unwrap_or_default();
-                given.into_iter().for_each(|value| lose(value, outcomes));
+                lose(given.first().copied(), outcomes);
             }
             ("call_expression", Kind::Thrown) if name(at) == "catch" && forgets(at) => {
-                let receiver = at.field("function").and_then(|function| function.field("object"));
-                receiver.into_iter().for_each(|receiver| lose(receiver, outcomes));
+                lose(at.field("function").and_then(|function| function.field("object")), outcomes);
             }
             ("call", _) => run(at, outcomes),
             _ => {}
@@ -87,8 +83,8 @@ fn is_call(at: At<'_>) -> bool {
 }
 
 /// Notes that the failure of a call, and of those that it is called of, goes nowhere.
-fn lose(value: At<'_>, outcomes: &mut Outcomes) {
-    let mut at = Some(awaited(value));
+fn lose(value: Option<At<'_>>, outcomes: &mut Outcomes) {
+    let mut at = value.map(awaited);
     while let Some(call) = at.filter(|at| is_call(*at)) {
         let fails = matches!(name(call), "unwrap" | "expect" | "unwrap_err" | "expect_err");
         if fails || call.field("arguments").is_some_and(|given| given.text().contains("panic!")) {
@@ -103,7 +99,7 @@ fn lose(value: At<'_>, outcomes: &mut Outcomes) {
 fn statement(at: At<'_>, root: At<'_>, kind: Kind, outcomes: &mut Outcomes) {
     let Some(inner) = at.children().first().copied().map(awaited) else { return };
     if inner.kind() == "assignment_expression" && inner.field("left").is_some_and(|left| left.text() == "_") {
-        inner.field("right").into_iter().for_each(|value| lose(value, outcomes));
+        lose(inner.field("right"), outcomes);
     }
     if !is_call(inner) {
         return;
@@ -122,7 +118,7 @@ fn statement(at: At<'_>, root: At<'_>, kind: Kind, outcomes: &mut Outcomes) {
         outcomes.checked.extend(value.map(|value| (value.normal(), method.to_owned())));
     }
     if kind == Kind::Returned || is_swallowed {
-        lose(inner, outcomes);
+        lose(Some(inner), outcomes);
     } else if text.len() <= MAX_CALL {
         outcomes.needed.insert(text);
     }

@@ -132,18 +132,15 @@ impl<'a> Way<'a> {
 fn parameters_of(parameters: At<'_>) -> Vec<(&str, u8)> {
     let all = parameters.children();
     let all = if all.is_empty() { vec![parameters] } else { all };
-    let bare = |text: &'_ str| -> usize { text.len() - text.trim_start_matches("mut ").len() };
     let own = all.into_iter().filter(|given| !matches!(given.text(), "self" | "&self" | "cls"));
     own.map(|given| {
         let name = given.field("pattern").or_else(|| given.field("name")).unwrap_or(given);
-        match rest_of(name) {
-            Some(rest) => (rest, PART),
-            None => {
-                let name =
-                    if name.kind() == "typed_parameter" { name.children()[0].text() } else { name.text() };
-                (name[bare(name)..].trim(), 0)
-            }
+        if let Some(rest) = rest_of(name) {
+            return (rest, PART);
         }
+        let is_typed = name.kind() == "typed_parameter";
+        let name = name.children().first().filter(|_| is_typed).map_or(name.text(), |name| name.text());
+        (name.trim_start_matches("mut ").trim(), 0)
     })
     .collect()
 }
