@@ -9,10 +9,14 @@ use crate::assertion::{Assertion, Strength};
 use crate::extract::Test;
 use crate::files::{Role, extension};
 use crate::finding::{Finding, Kind, short};
+use crate::matching::state::State;
+use crate::syntax::tokens::{outer_call, split};
 use crate::syntax::{is_pure, literals, without_strings};
 
 /// Most pairs of assertions of one test that are compared.
 const MAX_PAIRED: usize = 250_000;
+/// Most functions that a test newly calls which are looked into.
+const MAX_HELPERS: usize = 10;
 
 /// Words of code whose results come in no order of their own.
 #[rustfmt::skip]
@@ -31,14 +35,23 @@ const SPACED: &[&str] =
 const CASED: &[&str] = &["ower", "pper", "apital", "itle", "casefold"];
 
 /// Returns what is lost of a value before a test compares it.
-pub(super) fn of_pair(before: &Test, after: &Test, changes: &[Change<'_>]) -> Option<Finding> {
+pub(super) fn of_pair(
+    before: &Test,
+    (state, after): (&State, &Test),
+    changes: &[Change<'_>],
+) -> Option<Finding> {
     let (old, new) = (&before.body.assertions, &after.body.assertions);
     if old.len().saturating_mul(new.len()) > MAX_PAIRED {
         return None;
     }
-    let (was, is, lost) = old.iter().find_map(|was| lost(was, new).map(|(is, lost)| (was, is, lost)))?;
-    let what = [(ORDER, "order"), (CASE, "case"), (SPACE, "white space"), (PART, "members")];
-    let what: Vec<&str> = what.iter().filter(|(loss, _)| lost & loss != 0).map(|(_, name)| *name).collect();
+    let Some((was, is, lost)) = old.iter().find_map(|was| lost(was, new).map(|(is, lost)| (was, is, lost)))
+    else {
+        let (call, lost) =
+            by_helper(before, after, state).filter(|(_, lost)| !has_reason(*lost, &[], changes))?;
+        let (call, lost) = (short(&call), named(lost));
+        let message = format!("in `{}`: `{call}` compares what the {lost} is lost of", after.name);
+        return Some(Finding::new(&after.path, after.line, Kind::WeakerAssertion, message));
+    };
     let is_named = |word: &str| {
         new.iter().filter(|other| other.text != is.text && old.iter().all(|own| own.text != other.text)).any(
             |other| {
@@ -58,9 +71,40 @@ pub(super) fn of_pair(before: &Test, after: &Test, changes: &[Change<'_>]) -> Op
         after.name,
         short(&was.text),
         short(&is.text),
-        what.join(" and the ")
+        named(lost)
     );
     Some(Finding::new(&after.path, is.line, Kind::WeakerAssertion, message))
+}
+
+/// Returns the names of what is lost.
+fn named(lost: u8) -> String {
+    let all = [(ORDER, "order"), (CASE, "case"), (SPACE, "white space"), (PART, "members")];
+    let names: Vec<&str> = all.iter().filter(|(loss, _)| lost & loss != 0).map(|(_, name)| *name).collect();
+    names.join(" and the ")
+}
+
+/// Returns the call of a function that newly asserts what a test asserted, and loses something of both sides before.
+fn by_helper(before: &Test, after: &Test, state: &State) -> Option<(String, u8)> {
+    let calls = || after.body.outcomes.needed.iter().chain(after.body.outcomes.dropped.keys());
+    let is_new = |name: &&String| !before.body.calls.contains(name);
+    after.body.calls.iter().filter(is_new).take(MAX_HELPERS).find_map(|name| {
+        let asserted = state.helper(name)?.iter().filter_map(|assertion| assertion.origins.as_deref());
+        let lost = asserted.map(|(one, other)| one.lost & other.lost).fold(0, |all, lost| all | lost);
+        let call = calls()
+            .find(|call| outer_call(call).is_some_and(|(callee, _)| callee.ends_with(name.as_str())))?;
+        let given = split(outer_call(call)?.1, &[" , "]);
+        let compares = |was: &Assertion| {
+            was.origins.as_deref().is_some_and(|(_, expected)| {
+                is_pure(&expected.core)
+                    && given
+                        .iter()
+                        .any(|given| is_same(expected, &Origin { core: (*given).to_owned(), lost }, lost))
+            })
+        };
+        let gone = |was: &&Assertion| after.body.assertions.iter().all(|other| other.text != was.text);
+        let is_one = lost != 0 && before.body.assertions.iter().filter(gone).any(compares);
+        is_one.then(|| (call.clone(), lost))
+    })
 }
 
 /// Returns the assertion that compares the same with the same, but for what is lost now.

@@ -7,6 +7,7 @@ mod elsewhere;
 mod flips;
 mod groups;
 mod loops;
+mod looser;
 mod losses;
 mod lost;
 mod messages;
@@ -101,9 +102,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         let (one, other) = (&before.tests[*one], &after.tests[*other]);
         let mut found = Vec::new();
         context.pair(one, other, &mut found);
-        found.retain(|finding| {
-            !messages::is_shown(finding, one, other, changes) && !losses::is_of_new_set(finding, changes)
-        });
+        found.retain(|finding| !looser::is_shown(finding, one, other, changes));
         // What is lost in another way as well is told once.
         if found.is_empty() {
             found = outcomes::of_pair(one, other, changes);
@@ -114,10 +113,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         if found.is_empty() && !removed.concerns_test(one) {
             found.extend(projections::of_pair((&before, one), (&after, other)));
             if found.is_empty() {
-                found.extend(groups::of_pair(one, other));
-                found.extend(losses::of_pair(one, other, changes));
-                found.extend(messages::of_pair(one, other, changes));
-                found.truncate(1);
+                found.extend(looser::of_pair(one, (&after, other), changes));
             }
         }
         if other.is_hook() {

@@ -63,7 +63,7 @@ pub(super) fn read(root: At<'_>, outcomes: &mut Outcomes) {
                 let given = at.field("arguments").map(At::children).unwrap_or_default();
                 lose(given.first().copied(), outcomes);
             }
-            ("call_expression", Kind::Thrown) if name(at) == "catch" && forgets(at) => {
+            ("call_expression", Kind::Thrown) if matches!(name(at), "catch" | "then") && forgets(at) => {
                 lose(at.field("function").and_then(|function| function.field("object")), outcomes);
             }
             ("call", _) => run(at, outcomes),
@@ -180,7 +180,7 @@ fn only_tells(block: At<'_>) -> bool {
     statements.into_iter().all(|statement| {
         let text = statement.text();
         let called = text.split('(').next().unwrap_or(text).to_lowercase();
-        text == "pass"
+        matches!(text, "pass" | "...")
             || text.contains('(')
                 && TELLING.iter().any(|part| called.contains(part))
                 && !called.contains(['=', '{'])
@@ -201,7 +201,10 @@ fn leaves_out_failures(matched: At<'_>) -> bool {
 /// Returns whether a call of `catch` makes nothing of the failure that it is given.
 fn forgets(call: At<'_>) -> bool {
     let given = call.field("arguments").map(At::children).unwrap_or_default();
-    let [handler] = given.as_slice() else { return false };
+    // `then` is given what handles a failure behind what goes on without one.
+    let (([handler], "catch") | ([_, handler], "then")) = (given.as_slice(), name(call)) else {
+        return false;
+    };
     if !crate::extract::is_function(handler.kind()) {
         return matches!(handler.text(), "console.log" | "console.error" | "console.warn" | "noop");
     }

@@ -102,6 +102,7 @@ impl<'a> Way<'a> {
     /// Returns which argument a function of the file returns, and what is lost of it.
     fn of_helper(&self, name: &str) -> Option<(usize, u8)> {
         let function = self.root.given?.function(name).filter(|_| self.depth < MAX_DEPTH)?;
+        let function = At { given: self.root.given, ..function };
         if function.text().len() > MAX_FUNCTION {
             return None;
         }

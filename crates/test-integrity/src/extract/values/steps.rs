@@ -2,7 +2,7 @@
 
 use super::copies::plain;
 use crate::assertion::origin::{CASE, ORDER, PART, SPACE};
-use crate::syntax::tokens::split;
+use crate::syntax::tokens::{inner, split};
 
 /// Calls of which the first argument is the value.
 #[rustfmt::skip]
@@ -31,7 +31,7 @@ const METHODS: &[(u8, &[&str])] = &[
     (PART, &["filter", "omit"]),
     (0, &[
         "iter", "into_iter", "stream", "toList", "collect", "items", "cloned", "copied", "to_vec", "to_owned", "to_string", "as_str",
-        "as_slice", "join", "splitlines", "toArray",
+        "as_slice", "join", "splitlines", "toArray", "collect_vec", "lines",
     ]),
 ];
 /// Methods that lose white space if that is what they are given, or if they are given nothing.
@@ -55,7 +55,10 @@ const MAX_STEPS: usize = 12;
 pub(super) fn peel(text: &str, of_helper: &dyn Fn(&str) -> Option<(usize, u8)>) -> (String, u8) {
     let (mut text, mut lost) = (text.to_owned(), 0);
     for _ in 0..MAX_STEPS {
-        let step = of_call(&text, of_helper).or_else(|| of_comprehension(&text, of_helper));
+        let step = of_call(&text, of_helper)
+            .or_else(|| of_comprehension(&text, of_helper))
+            .or_else(|| of_range(&text))
+            .or_else(|| Some((inner(&text)?.to_owned(), 0)));
         // A set that is copied from a list loses more than a copy.
         let (inner, more) = step.unwrap_or_else(|| (plain(&text), 0));
         if inner == text {
@@ -110,6 +113,7 @@ fn of_call(text: &str, of_helper: &dyn Fn(&str) -> Option<(usize, u8)>) -> Optio
         return Some((first()?, lost));
     }
     match callee {
+        "map" => return Some(((*arguments.get(1)?).to_owned(), of_function(arguments[0], of_helper)?)),
         "re . sub" => {
             return is_blank(arguments.first()?).then(|| Some(((*arguments.get(2)?).to_owned(), SPACE)))?;
         }
@@ -133,10 +137,32 @@ fn of_call(text: &str, of_helper: &dyn Fn(&str) -> Option<(usize, u8)>) -> Optio
     let lost = match method {
         "collect" if ["Set", "Map"].iter().any(|name| types.contains(name) || given.contains(name)) => ORDER,
         _ if OF_BLANKS.contains(&method) => (given.is_empty() || is_blank(arguments[0])).then_some(SPACE)?,
+        "map" => of_function(given, of_helper)?,
+        // Lines that are empty are white space.
+        "filter" if given.contains("is_empty") || given.contains("trim") => SPACE,
         _ if REPLACING.contains(&method) => is_blank(arguments[0]).then_some(SPACE)?,
         _ => loss(METHODS, method)?,
     };
     Some((receiver.to_owned(), lost))
+}
+
+/// Takes back `names ( ) [ : 2 ]` and the like.
+fn of_range(text: &str) -> Option<(String, u8)> {
+    let (whole, range) = text.strip_suffix(" ]")?.rsplit_once(" [ ")?;
+    let is_range = range.split(' ').any(|word| matches!(word, ":" | ".."));
+    (is_range && range.contains(char::is_alphanumeric)).then(|| (whole.to_owned(), PART))
+}
+
+/// Returns what a function that is given to `map` loses of each item: `(n) => n.trim()`, `String::trim`.
+fn of_function(text: &str, of_helper: &dyn Fn(&str) -> Option<(usize, u8)>) -> Option<u8> {
+    let parts = ["=>", "->"].iter().find_map(|arrow| text.split_once(arrow));
+    let parts = parts.or_else(|| text.strip_prefix("| ")?.split_once(" | "));
+    let Some((name, body)) = parts else {
+        let name = text.rsplit([' ', '.', ':']).next()?;
+        return if OF_BLANKS.contains(&name) { Some(SPACE) } else { loss(METHODS, name) };
+    };
+    let (core, lost) = peel(body.trim(), of_helper);
+    (core == name.trim_matches(['(', ')', ' '])).then_some(lost)
 }
 
 /// Takes back `{ k : v for k , v in X if k != "id" }` and the like.
@@ -182,6 +208,12 @@ mod tests {
             ("total ( ) . replace ( /\\s+/g , \" \" )", "total ( )", SPACE),
             ("total ( ) . replace ( \"a\" , \"b\" )", "total ( ) . replace ( \"a\" , \"b\" )", 0),
             ("norm ( names ( ) )", "names ( )", PART),
+            ("list ( map ( str . strip , names ( ) ) )", "names ( )", SPACE),
+            ("names ( ) . map ( ( n ) => n . trim ( ) )", "names ( )", SPACE),
+            ("names ( ) . map ( ( n ) => n . id )", "names ( ) . map ( ( n ) => n . id )", 0),
+            ("( await names ( ) ) . sort ( )", "names ( )", ORDER),
+            ("names ( ) [ : 2 ]", "names ( )", PART),
+            ("names ( ) [ 2 ]", "names ( ) [ 2 ]", 0),
         ] {
             let found = peel(text, &|name| (name == "norm").then_some((0, PART)));
             assert_eq!(found, (core.to_owned(), lost), "{text}");
