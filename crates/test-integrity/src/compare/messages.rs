@@ -109,6 +109,10 @@ fn shortened(was: &str, is: &str) -> Option<Vec<String>> {
         if !is_looking || !had.contains(&has) || had == has && !is_open {
             return None;
         }
+        // One of several alternatives is more than any of them.
+        if old.text.contains('|') && old.is_part {
+            return None;
+        }
         let kept = words(new.text);
         lost.get_or_insert_default().extend(words(old.text).into_iter().filter(|word| !kept.contains(word)));
     }
