@@ -20,6 +20,11 @@ const MAX_CALL: usize = 300;
 /// Longest block in which the uses of an error are looked for, in bytes.
 const MAX_BLOCK: usize = 20_000;
 
+/// Longest function that is looked into, in bytes.
+const MAX_FUNCTION: usize = 1_000;
+/// Most places of a name at which it is looked at.
+const MAX_USES: usize = 3;
+
 /// Languages by what becomes of a failure that nothing is said of.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -44,7 +49,10 @@ pub(super) fn read(root: At<'_>, outcomes: &mut Outcomes) {
                 outcomes.needed.extend(at.field("body").filter(|body| is_call(*body)).map(At::normal));
             }
             ("let_declaration", _) => {
-                let is_unused = at.field("pattern").is_some_and(|name| name.text().starts_with('_'));
+                let is_unused = at.field("pattern").is_some_and(|name| {
+                    name.text().starts_with('_')
+                        || name.kind() == "identifier" && is_only_told(at, name.text(), root)
+                });
                 lose(at.field("value").filter(|_| is_unused), outcomes);
             }
             ("match_expression", _) => {
@@ -117,11 +125,43 @@ fn statement(at: At<'_>, root: At<'_>, kind: Kind, outcomes: &mut Outcomes) {
             receiver.map(|receiver| root.given.and_then(|given| given.value(receiver)).unwrap_or(receiver));
         outcomes.checked.extend(value.map(|value| (value.normal(), method.to_owned())));
     }
+    if kind == Kind::Returned {
+        lose(given_away(inner, root), outcomes);
+    }
     if kind == Kind::Returned || is_swallowed {
         lose(Some(inner), outcomes);
     } else if text.len() <= MAX_CALL {
         outcomes.needed.insert(text);
     }
+}
+
+/// Returns what a call gives to a function of the file that makes nothing of it.
+fn given_away<'a>(call: At<'a>, root: At<'a>) -> Option<At<'a>> {
+    let function = root.given?.function(call.field("function")?.text())?;
+    if function.text().len() > MAX_FUNCTION {
+        return None;
+    }
+    // What it calls itself is not followed.
+    let outcomes = Outcomes::of(At { given: None, ..function });
+    let parameters = function.field("parameters")?.children();
+    let name = |at: &At<'_>| at.field("pattern").or_else(|| at.field("name")).map_or("", At::text).to_owned();
+    let is_lost = |name: &String| outcomes.dropped.contains_key(name) && !outcomes.needed.contains(name);
+    let place = parameters.iter().map(name).position(|name| is_lost(&name))?;
+    call.field("arguments")?.children().get(place).copied()
+}
+
+/// Returns whether nothing is made of a value but messages, once a statement has given it a name.
+fn is_only_told(statement: At<'_>, name: &str, root: At<'_>) -> bool {
+    let is_rare = root.text().len() <= MAX_BLOCK && root.text().matches(name).count() <= MAX_USES;
+    let tells = |used: At<'_>| {
+        let mut above = std::iter::successors(used.node.parent(), tree_sitter::Node::parent);
+        let outer = above.find(|node| node.kind() == "macro_invocation").map(|node| used.with(node));
+        let name = outer.and_then(|outer| outer.field("macro")).map_or("", At::text);
+        TELLING.iter().any(|part| name.contains(part))
+    };
+    let from = statement.node.end_byte();
+    let is_use = |at: &At<'_>| at.kind() == "identifier" && at.text() == name && at.node.start_byte() >= from;
+    is_rare && root.descendants().into_iter().filter(is_use).all(tells)
 }
 
 /// Returns whether a statement stands in a block of a body that it may leave out.
