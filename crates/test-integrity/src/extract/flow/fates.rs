@@ -38,9 +38,11 @@ enum Kind {
 pub(super) fn read(root: At<'_>, outcomes: &mut Outcomes) {
     let top = std::iter::successors(Some(root.node), tree_sitter::Node::parent).last();
     let kind = if top.is_some_and(|top| top.kind() == "source_file") { Kind::Returned } else { Kind::Thrown };
+    let may_catch =
+        kind == Kind::Thrown && ["try", "suppress("].iter().any(|word| root.text().contains(word));
     for at in root.descendants() {
         match (at.kind(), kind) {
-            ("expression_statement", _) => statement(at, root, kind, outcomes),
+            ("expression_statement", _) => statement(at, root, (kind, may_catch), outcomes),
             ("variable_declarator" | "assignment", Kind::Thrown) => {
                 let value = at.field("value").or_else(|| at.field("right")).map(awaited);
                 outcomes.needed.extend(value.filter(|value| is_call(*value)).map(At::normal));
@@ -104,7 +106,7 @@ fn lose(value: Option<At<'_>>, outcomes: &mut Outcomes) {
 }
 
 /// Reads a statement that makes nothing of what it calls.
-fn statement(at: At<'_>, root: At<'_>, kind: Kind, outcomes: &mut Outcomes) {
+fn statement(at: At<'_>, root: At<'_>, (kind, may_catch): (Kind, bool), outcomes: &mut Outcomes) {
     let Some(inner) = at.children().first().copied().map(awaited) else { return };
     if inner.kind() == "assignment_expression" && inner.field("left").is_some_and(|left| left.text() == "_") {
         lose(inner.field("right"), outcomes);
@@ -118,7 +120,7 @@ fn statement(at: At<'_>, root: At<'_>, kind: Kind, outcomes: &mut Outcomes) {
     }
     let method =
         inner.field("function").and_then(|function| function.field("attribute")).map_or("", At::text);
-    let is_swallowed = kind == Kind::Thrown && is_swallowed(at, root);
+    let is_swallowed = may_catch && is_swallowed(at, root);
     if matches!(method, "raise_for_status" | "check_returncode") && !is_swallowed && !is_in_block(at, root) {
         let receiver = inner.field("function").and_then(|function| function.field("object"));
         let value =
