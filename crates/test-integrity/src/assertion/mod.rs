@@ -2,6 +2,7 @@
 
 pub(crate) mod bounds;
 mod failure;
+pub(crate) mod origin;
 mod sides;
 mod single;
 mod tolerance;
@@ -11,6 +12,7 @@ pub(crate) mod vocabulary;
 use crate::syntax::tokens::{inner, is_object, outer_call, split};
 use bounds::Bound;
 pub(crate) use failure::is_mere_failure;
+use origin::Origin;
 use sides::sides_of;
 use single::{pattern, single};
 use vacuous::{formatted, is_attribute_of_mock, is_exhaustive, is_found_always, is_natural};
@@ -43,6 +45,8 @@ pub(crate) struct Assertion {
     pub(crate) sides: Option<(String, String)>,
     /// What both sides stand for, where a name in the test is one of them.
     pub(crate) resolved: Option<(String, String)>,
+    /// What the tested and the expected side come from.
+    pub(crate) origins: Option<Box<(Origin, Origin)>>,
     /// Tokens of what is tested, joined by blanks.
     pub(crate) subject: String,
     pub(crate) strength: Strength,
@@ -182,6 +186,7 @@ impl Assertion {
             name: String::new(),
             sides: None,
             resolved: None,
+            origins: None,
             subject,
             strength,
             tolerance,

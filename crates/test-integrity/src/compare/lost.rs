@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Context;
 use super::needless::{excuse_accepted, excuse_missing_items};
+use super::{Context, outcomes};
 use crate::assertion::vacuous::is_of_traits;
 use crate::assertion::{Assertion, Strength};
 use crate::extract::Test;
@@ -75,6 +75,7 @@ impl Context<'_> {
                 && !is_taken_out(assertion, &after.body.words)
                 && !is_item_of_whole(assertion, said.all(), after)
         });
+        dropped.retain(|gone| !outcomes::can_no_longer_fail(gone, after, self.changes));
         if is_set_up_by_runner(before, after) {
             dropped.retain(|assertion| !is_of_set_up(assertion));
         }

@@ -5,8 +5,12 @@ mod cases;
 mod doubles;
 mod elsewhere;
 mod flips;
+mod groups;
 mod loops;
+mod looser;
+mod losses;
 mod lost;
+mod messages;
 mod needless;
 mod outcomes;
 mod projections;
@@ -85,6 +89,7 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
             .filter(|change| matches!(Role::of(change.path), Role::Test | Role::Source))
             .map(|change| stem(change.path))
             .collect(),
+        changes,
         removed: &removed,
         dropped: Dropped::by(changes, &removed),
         moved: moved_assertions(&before, &after),
@@ -97,15 +102,19 @@ pub(crate) fn tests(changes: &[Change<'_>], unchanged: &[Change<'_>]) -> Vec<Fin
         let (one, other) = (&before.tests[*one], &after.tests[*other]);
         let mut found = Vec::new();
         context.pair(one, other, &mut found);
+        found.retain(|finding| !looser::is_shown(finding, one, other, changes));
         // What is lost in another way as well is told once.
         if found.is_empty() {
-            found = outcomes::of_pair(one, other);
+            found = outcomes::of_pair(one, other, changes);
         }
         if found.is_empty() {
             found.extend(waiting::of_pair((&before, one), (&after, other)));
         }
         if found.is_empty() && !removed.concerns_test(one) {
             found.extend(projections::of_pair((&before, one), (&after, other)));
+            if found.is_empty() {
+                found.extend(looser::of_pair(one, (&after, other), changes));
+            }
         }
         if other.is_hook() {
             found = found.into_iter().map(|finding| support::about_hook(finding, &other.name)).collect();
@@ -203,6 +212,7 @@ struct Context<'a> {
     after: &'a State,
     /// Names of files that the change adds, without their extensions.
     added: Vec<&'a str>,
+    changes: &'a [Change<'a>],
     /// What the program no longer has.
     removed: &'a Removed<'a>,
     /// What the program chiefly lost.

@@ -42,7 +42,7 @@ pub(crate) use rows::Looped;
 pub(crate) use statements::{Statement, statements};
 pub(crate) use support_code::TARGETS;
 pub(crate) use test_file::{Body, Mark, Skip, Test, TestFile};
-use values::{constants, golden, order, tainted};
+use values::{constants, golden, losses, order, tainted};
 
 /// What a node of a body is in.
 #[expect(clippy::struct_excessive_bools, reason = "each says one thing about where a node stands")]
@@ -238,6 +238,7 @@ trait Reader {
         }
         values.settle(&mut body.assertions, &starts, &asserted);
         order::settle(&mut body.assertions, &starts, &unordered);
+        losses::settle(root, &values, &unordered, &mut body.assertions, &starts);
         settle(root, &mut body, returns);
         body
     }

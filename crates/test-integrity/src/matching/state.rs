@@ -61,6 +61,11 @@ impl State {
         self.helpers.contains_key(name)
     }
 
+    /// Returns what a function of this name asserts for the tests that call it.
+    pub(crate) fn helper(&self, name: &str) -> Option<&[Assertion]> {
+        self.helpers.get(name).map(|helper| helper.assertions.as_slice())
+    }
+
     /// Takes in helpers of a file that the change does not touch, but for those whose names others have.
     pub(crate) fn lend(&mut self, helpers: &BTreeMap<String, Body>) {
         for (name, body) in helpers {

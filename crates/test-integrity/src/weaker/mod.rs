@@ -166,7 +166,7 @@ fn last_digit(assertion: &Assertion) -> Option<f64> {
 /// Returns whether a value is compared without the order that it was compared with before.
 fn gives_up_order(before: &Assertion, after: &Assertion) -> bool {
     let had_none = ["Set", "set (", "sorted (", "Map"].iter().any(|name| before.text.contains(name));
-    after.is_unordered && !before.is_unordered && !had_none
+    after.is_unordered && !before.is_unordered && !had_none && after.lost_since(before) != Some(0)
 }
 
 /// Returns the pattern that fits all that the plain text before it fitted, and more: `/status 503/` became `/status \\d*/`.

@@ -2,6 +2,7 @@
 //! early, calls that are not waited for, and the outcomes of calls.
 
 pub(super) mod early_exit;
+mod fates;
 pub(super) mod jumps;
 pub(super) mod listeners;
 pub(super) mod outcomes;

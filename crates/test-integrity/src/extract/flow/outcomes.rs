@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::fates;
 use crate::extract::is_function;
 use crate::syntax::At;
 
@@ -13,6 +14,8 @@ pub(crate) struct Outcomes {
     pub(crate) needed: BTreeSet<String>,
     /// Calls whose failure is dropped, with their lines.
     pub(crate) dropped: BTreeMap<String, usize>,
+    /// Results of which a statement demands that they are no failures, with the names of these demands.
+    pub(crate) checked: BTreeMap<String, String>,
     /// Files that are written with what is computed, and read again as what is expected, with their lines.
     pub(crate) written: BTreeMap<String, usize>,
     /// Number of functions that assert something elsewhere: in a thread, a task, or when a result is there.
@@ -88,15 +91,6 @@ impl Outcomes {
                 "let_declaration" => outcomes.bound(at),
                 "let_condition" => outcomes.dropped.extend(matched(at)),
                 "short_var_declaration" | "assignment_statement" => outcomes.assigned(at),
-                "expression_statement" => {
-                    let call =
-                        at.children().into_iter().next().filter(|inner| inner.kind() == "call_expression");
-                    // Only in Go does a call by itself drop an error.
-                    let of_go = call.filter(|call| {
-                        call.field("function").is_some_and(|name| name.field("operand").is_some())
-                    });
-                    outcomes.dropped.extend(of_go.map(|call| (call.normal(), call.line())));
-                }
                 "call_expression" | "method_invocation" => {
                     outcomes.called(at);
                     let name = name(at);
@@ -118,6 +112,7 @@ impl Outcomes {
                 _ => {}
             }
         }
+        fates::read(root, &mut outcomes);
         outcomes.written = written.into_iter().filter(|(path, _)| read.contains(path)).collect();
         outcomes
     }
@@ -139,8 +134,12 @@ impl Outcomes {
     fn assigned(&mut self, at: At<'_>) {
         let (Some(left), Some(right)) = (at.field("left"), at.field("right")) else { return };
         let names: Vec<&str> = left.text().split(',').map(str::trim).collect();
-        if names.last().is_some_and(|last| last.to_lowercase().contains("err")) {
-            self.needed.insert(right.normal());
+        if let Some(error) = names.last().filter(|last| last.to_lowercase().contains("err")) {
+            if fates::is_unheard(at, error) {
+                self.dropped.insert(right.normal(), right.line());
+            } else {
+                self.needed.insert(right.normal());
+            }
         } else if names.last() == Some(&"_") {
             self.dropped.insert(right.normal(), right.line());
         }
@@ -151,7 +150,10 @@ impl Outcomes {
         let receiver = at.field("function").and_then(|function| function.field("value"));
         match name {
             "unwrap" | "expect" | "unwrap_err" | "expect_err" => self.needed.extend(receiver.map(At::normal)),
-            "ok" | "unwrap_or" | "unwrap_or_default" | "unwrap_or_else" | "is_ok" | "err" => {
+            "unwrap_or_else" if at.text().contains("panic!") => self.needed.extend(receiver.map(At::normal)),
+            "ok" | "unwrap_or" | "unwrap_or_default" | "unwrap_or_else" | "is_ok" | "err"
+                if !is_unwrapped(at) =>
+            {
                 self.dropped.extend(receiver.map(|receiver| (receiver.normal(), receiver.line())));
             }
             // testify's ways to say that there is no error.
@@ -179,6 +181,12 @@ impl Outcomes {
 /// Returns what `if let Ok(a) = f()` looks at.
 fn matched(at: At<'_>) -> Option<(String, usize)> {
     let value = at.field("value")?;
+    let otherwise = at.node.parent().and_then(|outer| at.with(outer).field("alternative"));
+    if otherwise.is_some_and(|otherwise| {
+        ["panic!", "unreachable!", "assert"].iter().any(|word| otherwise.text().contains(word))
+    }) {
+        return None;
+    }
     at.field("pattern")?.text().starts_with("Ok(").then(|| (value.normal(), value.line()))
 }
 
@@ -188,6 +196,13 @@ pub(super) fn name(call: At<'_>) -> &str {
     let part =
         function.field("field").or_else(|| function.field("property")).or_else(|| function.field("name"));
     part.map_or_else(|| function.text(), At::text)
+}
+
+/// Returns whether the result of a call has to be there: `f().ok().unwrap()`.
+fn is_unwrapped(call: At<'_>) -> bool {
+    let Some(parent) = call.node.parent().map(|node| call.with(node)) else { return false };
+    let method = parent.field("field").map_or("", At::text);
+    parent.kind() == "try_expression" || matches!(method, "unwrap" | "expect")
 }
 
 fn has_receiver(call: At<'_>) -> bool {

@@ -15,9 +15,24 @@ pub(super) fn unheard(main: At<'_>) -> Option<Skip> {
             && !follows_result(*call)
             && !is_passed_on(*call)
             && !is_meant(*call, call.source)
+            && !is_case_of_child(*call)
     };
     if let Some(exit) = calls.clone().find(|call| is_silent(call)) {
         return Some(skip(*exit, "TestMain ends with os.Exit(0)"));
+    }
+    let is_early = |at: &At<'_>| {
+        at.kind() == "return_statement"
+            && !is_passed_on(*at)
+            && !is_meant(*at, at.source)
+            && !main.source[main.node.start_byte()..at.node.start_byte()].contains(".Run(")
+    };
+    if let Some(early) = all.iter().find(|at| is_early(at)) {
+        return Some(skip(*early, "TestMain returns before it runs the tests"));
+    }
+    if let Some(run) =
+        calls.clone().find(|call| call.text().ends_with(".Run()")).filter(|run| may_be_left_out(**run, main))
+    {
+        return Some(skip(*run, "TestMain runs the tests only under a condition"));
     }
     // What is given its argument runs the tests in its place.
     let function = main.node.parent().map(|node| main.with(node));
@@ -29,6 +44,36 @@ pub(super) fn unheard(main: At<'_>) -> Option<Skip> {
     };
     let runs = main.text().contains(".Run(") || calls.any(is_given);
     (!runs).then(|| skip(main, "TestMain runs no tests")).filter(|_| all.len() > 1)
+}
+
+/// Returns whether a call stands in a case, of a variable of the environment, that does something else than to run the tests.
+fn is_case_of_child(call: At<'_>) -> bool {
+    let case = std::iter::successors(call.node.parent(), tree_sitter::Node::parent)
+        .find(|node| node.kind() == "expression_case")
+        .map(|node| call.with(node));
+    case.is_some_and(|case| {
+        let value = case.field("value").map_or("", At::text).trim_matches('"');
+        let first = case.text().split_once(':').map_or("", |(_, block)| block.trim_start());
+        let is_told = ["fmt.", "log.", "println"].iter().any(|telling| first.starts_with(telling));
+        !matches!(value, "" | "true" | "1") && !first.starts_with("os.Exit") && !is_told
+    })
+}
+
+/// Returns whether nothing is done where the condition around a call does not hold.
+fn may_be_left_out(run: At<'_>, main: At<'_>) -> bool {
+    let above = std::iter::successors(run.node.parent(), tree_sitter::Node::parent);
+    let mut conditions =
+        above.take_while(|node| node.id() != main.node.id()).filter(|node| node.kind() == "if_statement");
+    conditions.any(|node| {
+        let at = run.with(node);
+        let is_behind = at
+            .field("consequence")
+            .is_some_and(|then| then.node.byte_range().contains(&run.node.start_byte()));
+        is_behind
+            && at.field("alternative").is_none()
+            && node.next_named_sibling().is_none()
+            && !is_meant(run, run.source)
+    })
 }
 
 /// Returns whether a call is in a function that is only passed on.

@@ -80,7 +80,8 @@ impl Reader for Rust {
             arms.iter().any(|arm| arm.field("value").is_some_and(|value| matches!(value.text(), "{}" | "()")))
         };
         match at.kind() {
-            "if_expression" => true,
+            // Where one of two branches asserts and the other one panics, nothing is left out.
+            "if_expression" => !at.field("alternative").is_some_and(|other| other.text().contains("panic!(")),
             "call_expression" => is_of_some(),
             "match_expression" => leaves_out(),
             _ => has_cfg(at),

@@ -5,7 +5,9 @@ pub(super) mod constants;
 mod copies;
 pub(super) mod fold;
 pub(super) mod golden;
+pub(super) mod losses;
 pub(super) mod order;
+mod steps;
 pub(super) mod tainted;
 
 use std::collections::BTreeMap;
