@@ -192,7 +192,7 @@ fn is_demand(entry: &Entry) -> bool {
     is_minimum(&entry.key, &key)
         || MAXIMA.contains(&key.as_str())
         || STRICT.iter().any(|strict| key.contains(strict))
-        || is_rule(&entry.key)
+        || is_rule(&entry.key) && severity(&entry.value) != Some(0)
 }
 
 /// Returns the settings that are not items of lists, by key and by how often the key was met before.
