@@ -4,6 +4,7 @@
 mod cases;
 mod doubles;
 mod elsewhere;
+pub(crate) mod excused;
 mod flips;
 mod loops;
 mod lost;

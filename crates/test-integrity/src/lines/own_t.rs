@@ -16,12 +16,15 @@ pub(super) fn is_asked(line: &str, below: &mut dyn Iterator<Item = &str>) -> boo
     let Ok(named) = Regex::new(&format!(r"\b{name}\b")) else { return false };
     let body: Vec<&str> = below.take(MAX_LINES).take_while(|line| *line != "}").collect();
     let judges = |at: usize| {
-        let fails = |line: &&str| ["t.Error", "t.Fatal", "t.Fail"].iter().any(|call| line.trim().starts_with(call));
+        let fails =
+            |line: &&str| ["t.Error", "t.Fatal", "t.Fail"].iter().any(|call| line.trim().starts_with(call));
         body[at].contains("(t, ")
             || body[at].trim().starts_with("if ") && body[at + 1..].iter().take(2).any(|line| fails(line))
     };
     let is_judged = |word: &str, from: usize| {
-        (from..body.len()).any(|at| judges(at) && body[at].split(|letter: char| !letter.is_alphanumeric()).any(|own| own == word))
+        (from..body.len()).any(|at| {
+            judges(at) && body[at].split(|letter: char| !letter.is_alphanumeric()).any(|own| own == word)
+        })
     };
     let mut uses = (0..body.len()).filter(|at| named.is_match(body[*at])).peekable();
     let asks = (0..body.len()).any(|at| body[at].contains(&format!("{name}.Failed()")) && judges(at));
