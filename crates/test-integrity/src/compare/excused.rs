@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use crate::Change;
-use crate::files::Language;
+use crate::files::{Language, file_name};
 use crate::finding::{Finding, Kind};
 
 /// Returns whether nothing is lost with what a finding is about.
@@ -50,10 +50,10 @@ fn is_built_either_way(finding: &Finding, own: &Change<'_>, changes: &[Change<'_
     let mut twins = changes.iter().filter(|other| {
         folder(other.path) == folder(own.path) && constraint(other.after).is_some_and(is_other)
     });
-    let body = function(own.after, name);
+    // Either may name its own file.
+    let body = |file: &Change<'_>| Some(function(file.after, name)?.replace(file_name(file.path), ""));
     finding.message.contains("//go:build")
-        && body.is_some()
-        && twins.any(|twin| function(twin.after, name) == body)
+        && body(own).is_some_and(|own| twins.any(|twin| body(twin).is_some_and(|twin| twin == own)))
 }
 
 /// Returns whether a test is gone with all code that was built under the condition of its file, and is there under the other one.

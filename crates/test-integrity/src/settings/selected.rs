@@ -58,7 +58,7 @@ pub(super) fn lines_of_new(before: &str, after: &str, format: Format) -> BTreeSe
         let depth = indent(lines[start]);
         let within = lines[start..].iter().take_while(|line| {
             indent(line) > depth
-                || indent(line) == depth && line.trim().starts_with('-')
+                || indent(line) == depth && line.trim().starts_with(['-', '#'])
                 || line.trim().is_empty()
         });
         let end = start + within.count();
