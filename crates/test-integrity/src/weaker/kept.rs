@@ -29,6 +29,18 @@ pub(crate) fn is_said_beside(
     let left: BTreeSet<&str> = after.content().collect();
     let lost: Vec<&str> = before.content().filter(|word| !left.contains(word)).collect();
     let is_text = before.is_failure() || before.text.starts_with("end . must_raise");
+    // A text that the message had to hold may be looked for in the message that the test takes out of the failure.
+    let plain = |text: &str| text.replace([' ', '\\'], "");
+    let sought = before.text.split_once(" message : / ").and_then(|(_, rest)| rest.rsplit_once(" /"));
+    let sought = sought.map(|(sought, _)| plain(sought)).filter(|sought| !sought.is_empty());
+    let is_sought = |other: &Assertion| {
+        other.strength > Strength::Nothing
+            && other.text.split(' ').any(|word| word == "message")
+            && sought.as_ref().is_some_and(|sought| plain(&other.text).contains(sought.as_str()))
+    };
+    if is_text && before.name == after.name && new.iter().any(is_sought) {
+        return true;
+    }
     is_text
         && !lost.is_empty()
         && before.name == after.name
