@@ -14,11 +14,18 @@ pub(crate) fn is_excused(finding: &Finding, changes: &[Change<'_>]) -> bool {
     let Some(own) = changes.iter().find(|change| change.path == finding.path) else { return false };
     match Language::of(&finding.path) {
         Some(Language::Go) => {
-            is_built_either_way(finding, own, changes) || is_of_lost_build(finding, own, changes)
+            is_of_benchmark(finding)
+                || is_built_either_way(finding, own, changes)
+                || is_of_lost_build(finding, own, changes)
         }
         Some(Language::Java) => is_thrown_anyway(finding, changes),
         _ => false,
     }
+}
+
+/// Returns whether a function only measures: no test calls it.
+fn is_of_benchmark(finding: &Finding) -> bool {
+    finding.kind == Kind::EmptyTest && finding.message.starts_with("`Benchmark")
 }
 
 /// Returns the condition under which a file of Go's is built.
