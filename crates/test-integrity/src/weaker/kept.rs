@@ -103,11 +103,18 @@ pub(crate) fn counts_for_nothing(gone: &Assertion, then: &[Assertion], after: &c
     let has = |known: &[&str]| after.body.words.iter().filter(|word| known.contains(&word.as_str())).count();
     let is_straight = || has(&["for", "while", "if", "switch", "try", "catch", "?"]) == 0;
     let is_in_line = || has(&["=>", "function"]) < 2;
+    // AssertJ compares the number of items as well.
+    let is_counted = gone.text.split_once(" . hasSize (").is_some_and(|(start, _)| {
+        after.body.assertions.iter().any(|other| {
+            other.text.strip_prefix(start).is_some_and(|rest| rest.starts_with(" . containsExactly"))
+        })
+    });
     // nock's word that all was asked for.
     let is_told = gone.text.ends_with(" . done ( )") && !after.body.words.iter().any(|word| word == "nock");
     let is_used =
         || object == "expect" || after.body.words.windows(2).any(|two| two[0] == object && two[1] == ".");
     is_told
+        || is_counted
         || counts_assertions(gone) && is_straight() && (!is_used() || is_in_line())
         || then.iter().any(is_of_whole)
 }
