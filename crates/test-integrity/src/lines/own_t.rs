@@ -19,7 +19,7 @@ pub(super) fn is_asked(line: &str, below: &mut dyn Iterator<Item = &str>) -> boo
         let fails =
             |line: &&str| ["t.Error", "t.Fatal", "t.Fail"].iter().any(|call| line.trim().starts_with(call));
         body[at].contains("(t, ")
-            || body[at].trim().starts_with("if ") && body[at + 1..].iter().take(2).any(|line| fails(line))
+            || body[at].trim().starts_with("if ") && body[at + 1..].iter().take(2).any(fails)
     };
     let is_judged = |word: &str, from: usize| {
         (from..body.len()).any(|at| {
