@@ -85,6 +85,16 @@ const PLAIN_VALUES: [&str; 12] = [
     "--test-threads=",
 ];
 
+/// Options in front of a target that have a value.
+const BEFORE_VALUES: &str = "--package --extra --group --only-group --with --with-editable --with-requirements --python -p --env-file --project \
+                             --directory --cwd --dir --prefix -C -F --filter --workspace -X -W";
+
+/// Those of them that choose a package or a folder; other options in front of a target are about the program that runs it.
+const BEFORE_CHOOSING: &str = "--project --directory --cwd --dir --prefix -C -F --filter --workspace";
+
+/// Options of build tools that leave out no test: how many at once, and what happens after a failure.
+const OF_BUILD_TOOLS: &str = "-k -s -S -j -T -U -am --keep-going --jobs --parallel --info --stacktrace";
+
 /// Options of runners by which no test runs.
 const LISTING: &str = "--collect-only --collectonly --co --list --list-tests --listTests -list --help -h --version -V --no-run --fixtures \
                        --markers --setup-plan --showConfig --notest --dry-run --just-print";
@@ -139,7 +149,13 @@ pub fn test_run(words: &[&str]) -> Option<TestRun> {
         if name == "node" && arguments.contains(&"--test") {
             return Some(TestRun { is_named: true, is_whole: are_plain(arguments) });
         }
-        let script = arguments.iter().position(|word| !word.starts_with('-'))?;
+        let script = operand(arguments, 0, name)?;
+        // The module of `python -X dev -m pytest` and `coverage run -m pytest`.
+        if let Some(at) = arguments.iter().position(|word| *word == "-m")
+            && (at < script || arguments[script] == "run")
+        {
+            return test_run(&arguments[at + 1..]);
+        }
         let is_inline =
             arguments[..script].iter().any(|word| word.ends_with(['c', 'e', 'm']) && !word.starts_with("--"));
         return if is_inline { None } else { script_run(arguments[script], &arguments[script + 1..]) };
@@ -189,13 +205,15 @@ impl Runner {
                 Some(TestRun { is_named: true, is_whole: are_plain(arguments) })
             }
             Targets::One => {
-                let operand = |from: usize| {
-                    arguments.iter().enumerate().skip(from).find(|(_, word)| !word.starts_with('-'))
+                let first = operand(arguments, 0, name)?;
+                let is_before = is_in(BEFORE_TARGETS, arguments[first]);
+                let at = if is_before { operand(arguments, first + 1, name)? } else { first };
+                let (target, rest) = (arguments[at], &arguments[at + 1..]);
+                let chooses = |word: &&str| {
+                    is_in(BEFORE_CHOOSING, word.split('=').next().unwrap_or(word))
+                        || *word == "-w" && name == "npm"
                 };
-                let first = operand(0)?;
-                let (at, target) = if is_in(BEFORE_TARGETS, first.1) { operand(first.0 + 1)? } else { first };
-                let rest: Vec<&str> = [&arguments[..at], &arguments[at + 1..]].concat();
-                let is_plain = are_plain(&rest);
+                let is_plain = are_plain(rest) && !arguments[..at].iter().any(chooses);
                 let is_named = is_in(self.subs, target) || is_test(target);
                 // Go tests one package unless it is told otherwise.
                 let is_one = is_in("go", name) && !rest.contains(&"./...");
@@ -212,7 +230,14 @@ impl Runner {
                 let mut named = operands.iter().filter(|word| !is_named || is_sub(word));
                 let is_whole =
                     operands.is_empty() || named.any(|word| is_in(self.subs, word) || is_whole(word));
-                Some(TestRun { is_named, is_whole: is_whole && are_plain(&options) })
+                let left: Vec<&str> = options
+                    .into_iter()
+                    .filter(|word| {
+                        let bare = word.trim_end_matches(|sign: char| sign.is_ascii_digit());
+                        !is_in(OF_BUILD_TOOLS, bare)
+                    })
+                    .collect();
+                Some(TestRun { is_named, is_whole: is_whole && are_plain(&left) })
             }
             Targets::Options => {
                 let chosen = arguments.iter().position(|word| is_in("-e -s --session --sessions", word));
@@ -223,6 +248,14 @@ impl Runner {
             }
         }
     }
+}
+
+/// Returns the place of the first word from some place on that is no option, no value of one, and no name of a toolchain. npm's `-w` has a
+/// value, pnpm's has none.
+fn operand(arguments: &[&str], from: usize, name: &str) -> Option<usize> {
+    let has_value = |word: &str| is_in(BEFORE_VALUES, word) || word == "-w" && name == "npm";
+    let is_value = |at: usize| at.checked_sub(1).is_some_and(|before| has_value(arguments[before]));
+    (from..arguments.len()).find(|at| !arguments[*at].starts_with(['-', '+']) && !is_value(*at))
 }
 
 /// Returns the words of a name.
@@ -285,14 +318,18 @@ mod tests {
                  scripts/run-tests.sh|bash test.sh|tox|nox|uv run pytest|python3 manage.py test|bin/rails test|./dev.sh test|\
                  dotnet test|mix test|npm run test:ci|node --test|.venv/bin/pytest|make test-all|python3 run_tests.py|\
                  pytest -qx --tb=short|mvn -o -fae -ntp test|dotnet test --no-build|./gradlew test --continue|pytest --durations=10|\
-                 ./gradlew test -x lint|./gradlew build test --exclude-task docs",
+                 ./gradlew test -x lint|./gradlew build test --exclude-task docs|uv run --package shop pytest|uv run --with a --python 3.12 pytest -q|\
+                 poetry run pytest|npx -y vitest run|npx --no-install jest|cargo +nightly test|python -X dev -m pytest|python3 -m pytest -q|\
+                 coverage run -m pytest|pnpm -r test|pnpm -w test|make -j4 test|make -k -j 4 test|mvn -T 4 -U test|./gradlew test --info",
             ),
             (
                 "some",
                 "pytest tests|pytest -k total|pytest -m slow|cargo test total|go test .|npm run test:unit|make unit-tests|\
                  make test TESTS=a|npm test -- -t total|python3 tests/test_shop.py|gradle :app:test|tox -e test|make -n test|\
                  make -C app test|go test ./shop|jest list|./test.sh shop|go test|go test -v|\
-                 gradle test -x :app:test",
+                 gradle test -x :app:test|pnpm -F shop test|pnpm --filter=shop test|npm -w shop test|yarn --cwd app test|go -C app test ./...|\
+                 uv run --directory app pytest|poetry -C app run pytest|uv run pytest tests|npx -y vitest total|python -X dev -m pytest -k a|\
+                 cargo +nightly test total|mvn -pl shop -am test|make -j4 test TESTS=a|coverage run -m pytest tests/test_a.py",
             ),
             (
                 "maybe all",

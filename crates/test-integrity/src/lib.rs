@@ -143,6 +143,7 @@ pub fn check(changes: &[Change<'_>]) -> Vec<Finding> {
             !places::is_of_lost_feature(finding, &changes)
                 && !places::is_of_moved_file(finding, &changes)
                 && !selected::is_of_new_rules(finding, &changes)
+                && !compare::excused::is_excused(finding, &changes)
         });
     }
     let mut findings = packages::note_gone(findings, &changes);

@@ -79,6 +79,7 @@ impl Context<'_> {
         if is_set_up_by_runner(before, after) {
             dropped.retain(|assertion| !is_of_set_up(assertion));
         }
+        dropped.retain(|assertion| !is_of_clean_up(assertion, before, &self.after.functions));
         let gone = set_up_gone(&mut dropped, before, after);
         dropped.drain(..gone);
         excuse_missing_items(&mut dropped, then, said.all());
@@ -132,6 +133,19 @@ impl Context<'_> {
         }
         findings
     }
+}
+
+/// Returns whether an assertion says that a function of the tests' own, which is gone, has cleaned up.
+fn is_of_clean_up(assertion: &Assertion, before: &Test, now: &BTreeSet<String>) -> bool {
+    let cleans = |name: &str| ["clean", "teardown", "tearDown"].iter().any(|start| name.starts_with(start));
+    let is_given = |three: &[String]| {
+        let [name, sign, call] = three else { return false };
+        matches!(sign.as_str(), "=" | ":=")
+            && cleans(call)
+            && !now.contains(call)
+            && assertion.content().any(|word| word == name)
+    };
+    before.body.words.windows(3).any(is_given)
 }
 
 /// Returns whether the first item of a list was looked at that is now compared as a whole, with all that was expected of the item among

@@ -4,6 +4,7 @@
 mod cases;
 mod doubles;
 mod elsewhere;
+pub(crate) mod excused;
 mod flips;
 mod groups;
 mod loops;
@@ -240,6 +241,9 @@ impl Context<'_> {
 
     fn pair(&self, before: &Test, after: &Test, findings: &mut Vec<Finding>) {
         findings.extend(skips::of_pair(before, after));
+        if skips::was_in_helper(before, self.before, self.after) {
+            findings.retain(|finding| finding.kind != Kind::ConditionalTest);
+        }
         findings.extend(flips::of_pair(before, after));
         let mut found = |line: usize, kind: Kind, message: String| {
             findings.push(Finding::new(&after.path, line, kind, message));

@@ -96,14 +96,29 @@ pub(super) fn excuse_rules(left: &mut Vec<Assertion>, new: &[Assertion]) {
         .map(|other| other.text.as_str())
         .filter(|text| OF_FAILURES.iter().any(|name| text.contains(name)))
         .collect();
+    // A cause that was looked at where it was caught: `assertTrue(e.getCause() instanceof IOException)`.
+    let says_cause = |text: &str| {
+        let expected = text.trim_end_matches([' ', ')']).rsplit(' ').next().unwrap_or_default();
+        let is_said = |failure: &&str| {
+            ["hasCause (", "hasCauseInstanceOf (", "hasRootCause ("].iter().any(|name| failure.contains(name))
+                && failure.split(' ').any(|word| word.trim_end_matches(".class") == expected)
+        };
+        text.contains(" . getCause ( )") && failures.iter().any(is_said)
+    };
+    // What failed the test behind a call that has to fail, of which the new one says so.
+    let mut open = failures.len();
     left.retain(|assertion| {
         let text = assertion.text.as_str();
+        if open > 0 && (text.starts_with("fail (") || text.ends_with(" . isFailure ( ) ) . isTrue ( )")) {
+            open -= 1;
+            return false;
+        }
         let says = |given: &str| failures.iter().any(|failure| failure.contains(given));
         let of_rule = text.split_once(" . expect ( ").or_else(|| text.split_once(" . expectMessage ( "));
         let of_rule =
             of_rule.filter(|(rule, _)| !rule.contains(' ')).and_then(|(_, given)| given.strip_suffix(" )"));
         let of_mark = text.strip_prefix("@ Test ( expected = ").and_then(|given| given.strip_suffix(" )"));
-        !(says(text) || of_rule.or(of_mark).is_some_and(says))
+        !(says(text) || says_cause(text) || of_rule.or(of_mark).is_some_and(says))
     });
 }
 

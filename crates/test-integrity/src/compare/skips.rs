@@ -99,10 +99,25 @@ fn was_at_run_time(before: &Test, text: &str) -> bool {
         && names.all(|name| words.iter().any(|word| word == name))
 }
 
+/// Returns whether a test called a function that might skip it, and that is gone: the test may ask by itself now.
+pub(super) fn was_in_helper(test: &Test, before: &State, after: &State) -> bool {
+    let words = &test.body.words;
+    let is_called = |name: &String| words.windows(2).any(|two| two[0] == *name && two[1] == "(");
+    before.may_skip.keys().any(|name| !after.functions.contains(name) && is_called(name))
+}
+
 /// Returns what keeps tests from running that the change need not touch: functions that they call, and fixtures.
 pub(super) fn of_helpers(before: &State, after: &State, changes: &[Change<'_>]) -> Vec<Finding> {
     let is_new = |name: &String| before.functions.contains(name) && !before.skipping.contains_key(name);
-    let may = after.may_skip.iter().filter(|(name, _)| is_new(name) && !before.may_skip.contains_key(*name));
+    // A function of its file that might skip them is gone.
+    let was_asked = |path: &String| {
+        let mut lost = before.may_skip.iter().filter(|(name, _)| !after.functions.contains(*name));
+        lost.any(|(_, (file, _))| file == path)
+    };
+    let may = after
+        .may_skip
+        .iter()
+        .filter(|(name, (path, _))| is_new(name) && !before.may_skip.contains_key(*name) && !was_asked(path));
     let may = may.map(|(name, (path, skip))| {
         let message =
             format!("`{name}` skips every test that asks for it under a condition: `{}`", short(&skip.text));

@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::replaced_endings::{is_caught_by_own, is_of_thread, is_replaced_around, replaces};
 use crate::syntax::At;
 
 /// Returns whether the end of the process is what the code is about: it is expected, or the process is a child of the tests', which a
@@ -13,7 +14,9 @@ pub(crate) fn is_meant(call: At<'_>, text: &str) -> bool {
     while let Some(parent) = node.parent() {
         let at = call.with(parent);
         match parent.kind() {
-            "with_statement" if head(at).contains("SystemExit") => return true,
+            "with_statement" if head(at).contains("SystemExit") || is_caught_by_own(head(at), text) => {
+                return true;
+            }
             "try_statement" if at.text().contains("except SystemExit") => return true,
             "if_statement" | "if_expression" => {
                 let condition = at.field("condition").map_or("", At::text);
@@ -43,6 +46,8 @@ pub(crate) fn is_meant(call: At<'_>, text: &str) -> bool {
                     || names_child(body, text) && !is_of_parent
                     || returns_elsewhere(before)
                     || is_replaced(at, call)
+                    || is_replaced_around(at, call)
+                    || is_of_thread(at, call, text)
                 {
                     return true;
                 }
@@ -80,16 +85,10 @@ fn is_of_parent(condition: &str, is_behind: bool) -> bool {
 
 /// Returns whether a function has put something else in the place of what ends the process before a call.
 fn is_replaced(function: At<'_>, call: At<'_>) -> bool {
-    #[expect(clippy::unwrap_used, reason = "a constant")]
-    static REPLACED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^[\w.]*(?:patch|spyOn|setattr|stub|replace|mock)(?:\.\w+)*\([^()\n]*\b_?[eE]xit\b|^(?:sys|os|process)\._?exit\s*=[^=]")
-            .unwrap()
-    });
-    function.descendants().into_iter().any(|at| {
-        at.node.end_byte() <= call.node.start_byte()
-            && matches!(at.kind(), "call" | "call_expression" | "assignment" | "assignment_expression")
-            && REPLACED.is_match(at.text())
-    })
+    function
+        .descendants()
+        .into_iter()
+        .any(|at| at.node.end_byte() <= call.node.start_byte() && replaces(at, call))
 }
 
 /// Returns what stands before the body of a statement.

@@ -15,6 +15,7 @@ mod patterns;
 mod prefilter;
 mod python;
 mod recognition;
+mod replaced_endings;
 mod rows;
 pub(crate) mod rust;
 mod statements;

@@ -201,6 +201,7 @@ fn is_test(path: &str) -> bool {
                 | "e2e"
                 | "integration-tests"
                 | "unittests"
+                | "testFixtures"
         ) || folder.ends_with("_tests")
             || folder.ends_with("Tests")
             || folder.ends_with(".Test")

@@ -9,6 +9,7 @@ pub(crate) mod exemptions;
 mod hunks;
 pub(crate) mod lenient;
 pub(crate) mod marks;
+mod own_t;
 pub(crate) mod reported;
 mod rows;
 pub(crate) mod scripted;

@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::efforts::efforts;
+use super::own_t::is_asked;
 use crate::Change;
 use crate::files::{Language, Role, file_name};
 use crate::finding::{Finding, Kind};
@@ -189,7 +190,11 @@ pub(crate) fn compare(changes: &[Change<'_>]) -> Vec<Finding> {
                 // All of the change is read for the answer.
                 asked += 1;
                 let text = change.after.unwrap_or_default();
-                if asked <= MAX_ASKED && (is_own_function(line, text) || leaves_out_new(line, changes)) {
+                let mut below = text.lines().skip(at + 1);
+                let mut is_meant = || language == Language::Go && is_asked(line, &mut below);
+                if asked <= MAX_ASKED
+                    && (is_own_function(line, text) || leaves_out_new(line, changes) || is_meant())
+                {
                     continue;
                 }
                 let message = format!("{}: `{}`", sign.meaning, crate::finding::short(line));

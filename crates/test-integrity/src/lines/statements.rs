@@ -274,8 +274,11 @@ fn asks_more(old: &[String], new: &[String]) -> bool {
 
 /// Returns whether a statement is an assertion, in which numbers are what is expected.
 fn is_comparison(statement: &[String]) -> bool {
+    const OF_T: &[&str] = &["is", "not", "deepEqual", "equal", "equals", "same", "strictEqual", "like"];
     let mut words = statement.iter().filter(|token| !matches!(token.as_str(), "self" | "." | "await"));
-    words.next().is_some_and(|first| first.starts_with("expect") || first.starts_with("assert"))
+    let first = words.next().map_or("", String::as_str);
+    ["expect", "assert", "Assert", "require"].iter().any(|start| first.starts_with(start))
+        || first == "t" && words.next().is_some_and(|name| OF_T.contains(&name.as_str()))
 }
 
 /// Returns whether a token stands for whatever there is.
@@ -320,7 +323,9 @@ fn is_loose(tokens: &[String], at: usize, token: &str) -> bool {
 /// Returns whether a pattern of files fits fewer than another one, all of which that one fits: `"ui/*.rs"` and `"ui/a-*.rs"`.
 fn is_narrower(one: &str, other: &str) -> bool {
     let pattern = one.split('*').map(regex::escape).collect::<Vec<_>>().join(".*");
-    let is_glob = |text: &str| text.starts_with('"') && text.contains('*') && text.len() < 200;
+    let is_glob = |text: &str| {
+        text.starts_with('"') && text.contains('*') && text.len() < 200 && !text.contains([' ', '\\'])
+    };
     is_glob(one)
         && is_glob(other)
         && one != other

@@ -304,8 +304,8 @@ fn is_filter(key: &str) -> bool {
     let own = words(last(key));
     let is_one = |known: &[&str]| own.iter().any(|word| known.contains(&word.as_str()));
     // Images and releases have tags as well.
-    // The name of a package's script says when it runs: `prepublishOnly`.
-    if key.starts_with("scripts.") {
+    // The name of a package's script says when it runs: `prepublishOnly`; that of a lint, what it finds.
+    if key.starts_with("scripts.") || key.contains("lints.") {
         return false;
     }
     let of_tests = !["push", "with.", "overrides", "images"].iter().any(|part| key.contains(part));

@@ -154,7 +154,9 @@ pub(crate) fn compare(change: &Change<'_>, format: Format) -> Vec<Finding> {
     findings.retain(|finding| met.insert((finding.line, finding.kind)));
     // What a hook does not do that was not there before, nobody did.
     let of_new_hooks = hooks::lines_of_new(change.path, before, after);
-    findings.retain(|finding| !of_new_hooks.contains(&finding.line));
+    let of_new_linters = selected::lines_of_new(before, after, format);
+    findings
+        .retain(|finding| !of_new_hooks.contains(&finding.line) && !of_new_linters.contains(&finding.line));
     findings
 }
 
@@ -192,7 +194,7 @@ fn is_demand(entry: &Entry) -> bool {
     is_minimum(&entry.key, &key)
         || MAXIMA.contains(&key.as_str())
         || STRICT.iter().any(|strict| key.contains(strict))
-        || is_rule(&entry.key)
+        || is_rule(&entry.key) && severity(&entry.value) != Some(0)
 }
 
 /// Returns the settings that are not items of lists, by key and by how often the key was met before.

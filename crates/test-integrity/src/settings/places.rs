@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::signs::OTHER_FILES;
 use crate::Change;
-use crate::files::{Role, file_name};
+use crate::files::{Language, Role, file_name};
 use crate::finding::{Finding, Kind};
 
 /// Returns whether a finding says that other files are looked at than before.
@@ -37,7 +37,7 @@ pub(crate) fn is_of_lost_feature(finding: &Finding, changes: &[Change<'_>]) -> b
         && !changes.iter().any(|change| has(change.after))
 }
 
-/// Returns whether a list no longer names a folder of tests that the change leaves empty. `changes` have to hold the files that did not change as
+/// Returns whether a list no longer names a folder of tests, or code of its own folder, of which the change leaves nothing there. `changes` have to hold the files that did not change as
 /// well.
 pub(crate) fn is_of_empty_folder(finding: &Finding, changes: &[Change<'_>]) -> bool {
     let named =
@@ -52,8 +52,29 @@ pub(crate) fn is_of_empty_folder(finding: &Finding, changes: &[Change<'_>]) -> b
         let rest = path.strip_prefix(above.as_str()).and_then(|path| path.strip_prefix(start));
         !start.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
-    let mut within = changes.iter().filter(|change| is_within(change.path)).peekable();
-    is_of_tests && within.peek().is_some() && within.all(|change| change.after.is_none())
+    // Code of the folder itself that the change moved to where the list looks now: `*.ts` became `src`.
+    let settings = changes.iter().find(|change| change.path == finding.path);
+    let now = patterns(settings.and_then(|change| change.after));
+    let is_looked_at = |rest: &str| {
+        now.iter().any(|pattern| {
+            let folder = folder(pattern).trim_end_matches('/');
+            !matches!(folder, "" | ".") && rest.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+        })
+    };
+    let is_own = |path: &str| {
+        let Some(rest) = path.strip_prefix(above.as_str()).filter(|_| Language::of(path).is_some()) else {
+            return false;
+        };
+        match named.strip_prefix('*') {
+            Some(end) => !end.contains('*') && !rest.contains('/') && rest.ends_with(end),
+            None => named == "." && !is_looked_at(rest),
+        }
+    };
+    let mut within = changes
+        .iter()
+        .filter(|change| is_of_tests && is_within(change.path) || is_own(change.path))
+        .peekable();
+    within.peek().is_some() && within.all(|change| change.after.is_none())
 }
 
 /// Returns whether a list leaves out of a check what a file was exempt from that has another path now: `src/a/list.py:F401`.

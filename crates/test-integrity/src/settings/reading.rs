@@ -93,9 +93,14 @@ pub(super) fn reading(key: &str) -> Option<Reading> {
     let (own, above) = (words(own), words(above));
     let has = |words: &[String], known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
     let near = |known: &[&str]| has(&own, known) || has(&above, known);
-    // What a program depends on, what a workflow is given, and when it starts say nothing about checks by their names.
+    // What a program depends on, what a workflow is given, when it starts, and what writes its notes say nothing about checks by
+    // their names.
     let is_other = |word: &String| {
-        word.contains("dependenc") || matches!(word.as_str(), "inputs" | "outputs" | "secrets" | "engines")
+        word.contains("dependenc")
+            || matches!(
+                word.as_str(),
+                "inputs" | "outputs" | "secrets" | "engines" | "towncrier" | "commitizen" | "bumpversion"
+            )
     };
     let of_start = own.ends_with(&["ignore".to_owned()]) && has(&own, &["paths", "branches", "tags"]);
     if own.iter().chain(&above).any(is_other) && !has(&above, &["tasks", "task"]) || of_start {

@@ -39,6 +39,47 @@ impl Selected {
     }
 }
 
+/// Returns the lines of settings of golangci-lint that are about linters alone which were not on before.
+pub(super) fn lines_of_new(before: &str, after: &str, format: Format) -> BTreeSet<usize> {
+    let linters = Selected::of(before, after, format);
+    if format != Format::Yaml || !linters.are_more() {
+        return BTreeSet::new();
+    }
+    let is_new = |name: &str| linters.new.contains(name) && !linters.old.contains(name);
+    let entries = flatten(after, format);
+    let of_settings = entries.iter().filter(|entry| {
+        entry.key.contains("settings.") && !entry.key.ends_with(".enable") && entry.key.split('.').any(is_new)
+    });
+    let mut found: BTreeSet<usize> = of_settings.map(|entry| entry.line).collect();
+    // Each rule of a list of what is left out begins with a dash, as far to the right as the others.
+    let lines: Vec<&str> = after.lines().collect();
+    let indent = |line: &str| line.len() - line.trim_start().len();
+    for start in (1..lines.len()).filter(|at| ["exclude-rules:", "rules:"].contains(&lines[at - 1].trim())) {
+        let depth = indent(lines[start]);
+        let within = lines[start..].iter().take_while(|line| {
+            indent(line) > depth
+                || indent(line) == depth && line.trim().starts_with(['-', '#'])
+                || line.trim().is_empty()
+        });
+        let end = start + within.count();
+        let starts: Vec<usize> = (start..end)
+            .filter(|at| indent(lines[*at]) == depth && lines[*at].trim().starts_with('-'))
+            .collect();
+        for (place, from) in starts.iter().enumerate() {
+            let rule = *from + 1..=starts.get(place + 1).copied().unwrap_or(end);
+            let mut named = entries
+                .iter()
+                .filter(|entry| rule.contains(&entry.line) && last(&entry.key) == "linters")
+                .map(|entry| entry.value.trim_matches(['[', ']', ' ']))
+                .peekable();
+            if named.peek().is_some() && named.all(is_new) {
+                found.extend(rule);
+            }
+        }
+    }
+    found
+}
+
 /// Returns whether a comment exempts a line from rules alone that the change puts on: `# noqa: B006`.
 pub(crate) fn is_of_new_rules(finding: &Finding, changes: &[Change<'_>]) -> bool {
     let is_code = |word: &&str| {

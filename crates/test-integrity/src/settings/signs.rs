@@ -83,6 +83,8 @@ pub(super) fn compare(path: &str, before: &str, after: &str) -> Vec<Finding> {
             // A dependency of a dependency.
         } else if line == "default: none" && known.contains_key("disable-all: true") {
             // The same in another version of golangci-lint.
+        } else if line.starts_with("exclude(") && is_run_by_other_task(&known, after, line) {
+            // Another task runs it.
         } else if line.contains("testMatch") && is_of_new_project(before, after, at) {
             // What it selects runs beside all that ran before.
         } else if names_only_packages(after, line, at) || fits_more_files(before, line) {
@@ -92,6 +94,21 @@ pub(super) fn compare(path: &str, before: &str, after: &str) -> Vec<Finding> {
         }
     }
     findings
+}
+
+/// Returns whether what a line of Gradle's leaves out is what a new task of the file, which others depend on, runs.
+fn is_run_by_other_task(known: &BTreeMap<&str, usize>, after: &str, line: &str) -> bool {
+    let included = line.replacen("exclude(", "include(", 1);
+    let is_new = |line: &str| !known.contains_key(line.trim());
+    let lines = || after.lines().filter(|line| is_new(line));
+    let task = |line: &'_ str| -> Option<String> {
+        let name = line.trim().strip_prefix("val ")?.split([' ', ':']).next()?;
+        (line.contains("Test") && !name.is_empty()).then(|| name.to_owned())
+    };
+    lines().any(|other| other.trim() == included)
+        && lines()
+            .filter_map(task)
+            .any(|task| lines().any(|other| other.trim() == format!("dependsOn({task})")))
 }
 
 /// Returns whether a line of `package.json` names a package with its version: `"@rollup/plugin-alias": "^5.1.0"`.

@@ -120,14 +120,17 @@ fn arguments(path: &str, before: &str, after: &str) -> Vec<Finding> {
             .collect()
     };
     let known = given(before);
-    // Links that cannot be followed say nothing of the program.
+    // Links that cannot be followed say nothing of the program, and neither does an action that did nothing before.
     let mut is_link = false;
     let of_links: BTreeSet<usize> = after
         .lines()
         .enumerate()
         .filter_map(|(at, line)| {
             if let Some(name) = line.trim().trim_start_matches("- ").strip_prefix("uses:") {
-                is_link = ["lychee", "link"].iter().any(|word| name.contains(word));
+                let tool =
+                    name.split('@').next().and_then(|name| name.rsplit('/').next()).unwrap_or_default();
+                let tool = tool.trim_end_matches("-action").trim();
+                is_link = ["lychee", "link"].iter().any(|word| name.contains(word)) || !before.contains(tool);
             }
             is_link.then_some(at + 1)
         })

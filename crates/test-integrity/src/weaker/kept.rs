@@ -29,6 +29,18 @@ pub(crate) fn is_said_beside(
     let left: BTreeSet<&str> = after.content().collect();
     let lost: Vec<&str> = before.content().filter(|word| !left.contains(word)).collect();
     let is_text = before.is_failure() || before.text.starts_with("end . must_raise");
+    // A text that the message had to hold may be looked for in the message that the test takes out of the failure.
+    let plain = |text: &str| text.replace([' ', '\\'], "");
+    let sought = before.text.split_once(" message : / ").and_then(|(_, rest)| rest.rsplit_once(" /"));
+    let sought = sought.map(|(sought, _)| plain(sought)).filter(|sought| !sought.is_empty());
+    let is_sought = |other: &Assertion| {
+        other.strength > Strength::Nothing
+            && other.text.split(' ').any(|word| word == "message")
+            && sought.as_ref().is_some_and(|sought| plain(&other.text).contains(sought.as_str()))
+    };
+    if is_text && before.name == after.name && new.iter().any(is_sought) {
+        return true;
+    }
     is_text
         && !lost.is_empty()
         && before.name == after.name
@@ -91,11 +103,18 @@ pub(crate) fn counts_for_nothing(gone: &Assertion, then: &[Assertion], after: &c
     let has = |known: &[&str]| after.body.words.iter().filter(|word| known.contains(&word.as_str())).count();
     let is_straight = || has(&["for", "while", "if", "switch", "try", "catch", "?"]) == 0;
     let is_in_line = || has(&["=>", "function"]) < 2;
+    // AssertJ compares the number of items as well.
+    let is_counted = gone.text.split_once(" . hasSize (").is_some_and(|(start, _)| {
+        after.body.assertions.iter().any(|other| {
+            other.text.strip_prefix(start).is_some_and(|rest| rest.starts_with(" . containsExactly"))
+        })
+    });
     // nock's word that all was asked for.
     let is_told = gone.text.ends_with(" . done ( )") && !after.body.words.iter().any(|word| word == "nock");
     let is_used =
         || object == "expect" || after.body.words.windows(2).any(|two| two[0] == object && two[1] == ".");
     is_told
+        || is_counted
         || counts_assertions(gone) && is_straight() && (!is_used() || is_in_line())
         || then.iter().any(is_of_whole)
 }

@@ -185,7 +185,12 @@ fn fits_more<'a>(before: &Assertion, after: &'a Assertion) -> Option<&'a str> {
     }
     let (old, new) = (pattern(&before.text)?, pattern(&after.text)?);
     let is_plain = !old.is_empty() && !old.contains(META);
-    let is_looser = is_plain && new.contains(META) && new.len() < 200 && old != new;
+    // Signs that mean themselves may have another one in front that says so.
+    let is_escaped = || {
+        new.replace('\\', "") == old
+            && new.split('\\').skip(1).all(|rest| rest.starts_with(|sign: char| sign.is_ascii_punctuation()))
+    };
+    let is_looser = is_plain && new.contains(META) && new.len() < 200 && old != new && !is_escaped();
     let found = is_looser.then(|| regex::Regex::new(new).ok()).flatten()?;
     found.is_match(old).then_some(new)
 }

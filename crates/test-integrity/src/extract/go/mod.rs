@@ -25,13 +25,32 @@ fn selector(at: At<'_>) -> Option<(&str, &str)> {
     Some((function.field("operand")?.text(), function.field("field")?.text()))
 }
 
+/// Returns the assertion of a library whose names a file imports as its own: `import . "example.com/assert"`.
+fn of_dot_import(call: At<'_>) -> Option<Assertion> {
+    #[rustfmt::skip]
+    const NAMES: &[&str] = &[
+        "Equal", "NotEqual", "EqualValues", "True", "False", "Nil", "NotNil", "Empty", "NotEmpty", "Len", "Contains", "NoError", "Error",
+        "ErrorIs", "ErrorContains", "Panics", "PanicMatches", "MatchRegex", "NotMatchRegex", "IsEqual",
+    ];
+    let name = call.field("function").filter(|name| NAMES.contains(&name.text()))?;
+    let given = arguments(call);
+    let is_of_t = matches!(given.first().map(String::as_str), Some("t" | "tb"));
+    let is_import = |line: &str| {
+        let path = line.trim().trim_start_matches("import ").strip_prefix(". \"");
+        path.is_some_and(|path| path.contains("assert") || path.contains("require"))
+    };
+    let above = || call.source.lines().take_while(|line| !line.starts_with("func "));
+    (is_of_t && above().any(is_import))
+        .then(|| Assertion::of_call(name.text(), &given[1..], call.line(), &call.words()))
+}
+
 impl Reader for Go {
     fn assertion(&self, at: At<'_>) -> Option<Assertion> {
         if at.kind() != "call_expression" {
             return None;
         }
         let by_name = || learned::of_go(at, &chains::chain(at));
-        let Some((object, method)) = selector(at) else { return by_name() };
+        let Some((object, method)) = selector(at) else { return by_name().or_else(|| of_dot_import(at)) };
         if matches!(object, "t" | "tb" | "b" | "c") && FAILURES.contains(&method) {
             return Some(failure(at));
         }

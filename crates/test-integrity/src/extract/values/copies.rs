@@ -137,6 +137,7 @@ pub(super) fn is_counted(name: &str, text: &str) -> bool {
         let (before, behind) = (text[..at].trim_end(), text[at + name.len()..].trim_start());
         ["+=", "-=", "++", "--", "|=", "*="].iter().any(|sign| behind.starts_with(sign))
             || ["++", "--"].iter().any(|sign| before.ends_with(sign))
+            || [".push(", ".append(", ".unshift("].iter().any(|call| behind.starts_with(call))
     })
 }
 

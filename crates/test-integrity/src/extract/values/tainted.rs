@@ -1,6 +1,6 @@
 //! Expected values that come from what is tested: both sides of a comparison call the same function, at once or by a name.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tree_sitter::Node;
 
@@ -64,12 +64,22 @@ pub(in crate::extract) fn is_recomputed(assertion: At<'_>) -> bool {
     // Both sides may be columns of one table.
     let is_shared = |one: At<'_>, other: At<'_>| {
         let (own, all) = (sources(one, false), sources(other, true));
-        own.intersection(&all).next().is_some()
+        own.iter().any(|(call, by)| {
+            let shared = all.get(call);
+            shared.is_some_and(|with| !is_put_in(other, by) && !is_put_in(one, with))
+        })
     };
     // What is called in the assertion itself is called for what is tested.
     let in_place = |at: At<'_>| at.descendants().iter().any(|below| called(*below).is_some());
     !(in_place(*tested) && in_place(*expected))
         && (is_shared(*tested, *expected) || is_shared(*expected, *tested))
+}
+
+/// Returns whether an operand is a text of the test's own into which a value is put that the other side is given as well.
+fn is_put_in(operand: At<'_>, by: &[&str]) -> bool {
+    let is_text =
+        matches!(operand.kind(), "string" | "template_string") && operand.text().contains(['{', '$']);
+    is_text && names(operand).iter().any(|name| by.contains(&name.text()))
 }
 
 /// Returns whether both sides of an assertion are given to one function that the program calls back: `(err, response, body) => …`.
@@ -145,14 +155,18 @@ fn called(at: At<'_>) -> Option<&str> {
     .then_some(name)
 }
 
-/// Returns the functions that a value comes from, with those of the table that it is a column of or without.
-fn sources(at: At<'_>, with_tables: bool) -> BTreeSet<&str> {
-    let mut found = BTreeSet::new();
-    let mut waiting = vec![(at, 0)];
+/// Returns the functions that a value comes from, with those of the table that it is a column of or without; each with the names by which
+/// alone another call is given what comes of it.
+fn sources(at: At<'_>, with_tables: bool) -> BTreeMap<&str, Vec<&str>> {
+    let mut found: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut waiting = vec![(at, 0, Vec::new())];
     let mut seen: BTreeSet<&str> = BTreeSet::new();
-    while let Some((at, depth)) = waiting.pop() {
+    while let Some((at, depth, by)) = waiting.pop() {
         for below in at.descendants().into_iter().take(MAX_NODES) {
-            found.extend(called(below));
+            if let Some(call) = called(below) {
+                let known = found.entry(call).or_insert_with(|| by.clone());
+                known.truncate(if by.is_empty() { 0 } else { known.len() });
+            }
             if depth < MAX_STEPS && below.kind() == "identifier" && seen.insert(below.text()) {
                 let values = values(below, with_tables).into_iter();
                 let values = values.filter(|value| value.text().len() <= MAX_VALUE);
@@ -160,7 +174,12 @@ fn sources(at: At<'_>, with_tables: bool) -> BTreeSet<&str> {
                 let is_passed =
                     below.node.parent().is_some_and(|parent| parent.kind().starts_with("argument"));
                 let values = values.filter(|value| !(is_passed && is_function(value.kind())));
-                waiting.extend(values.map(|value| (value, depth + 1)));
+                let mut above = std::iter::successors(below.node.parent(), Node::parent)
+                    .take_while(|above| above.end_byte() <= at.node.end_byte());
+                let is_given = above.any(|above| above.kind().starts_with("argument"));
+                let own = (!by.is_empty() || is_given).then(|| below.text());
+                let by: Vec<&str> = by.iter().copied().chain(own).collect();
+                waiting.extend(values.map(|value| (value, depth + 1, by.clone())));
             }
         }
     }
